@@ -140,7 +140,7 @@ def content_of(path: Path, most: int = MAX_BYTES) -> bytes:
     """Return a file's bytes; raises InputError if it cannot be read or has more than `most`."""
     try:
         if path.stat().st_size > most:
-            raise InputError(f"{path} has more than {most:,} bytes: no report is so large.")
+            raise InputError(f"{path} has more than {most:,} bytes: no report is that large.")
         return path.read_bytes()
     except OSError as error:
         raise InputError(f"{path} cannot be read as JSON: {error.strerror}.") from error

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-Value: TypeAlias = str | int | tuple[str, ...]  # several words are quoted one by one
+Value: TypeAlias = str | int | tuple[str, ...]  # a tuple of words is quoted one by one
 QUOTED = "“%(words)s”"
 AS_WRITTEN = "as_written"  # for a text that has no code
 ENGLISH: Mapping[str, str] = {
@@ -31,13 +31,13 @@ ENGLISH: Mapping[str, str] = {
     # Why a sentence without a citation probably needs one.
     "need_tagged": "an editor asked for a citation",
     "need_quotation": "a quotation: %(words)s",
-    "need_figures": "figures: %(words)s",
+    "need_figures": "numbers: %(words)s",
     "need_said": "reported speech: %(words)s",
     "need_opinion": "an opinion or an attribution: %(words)s",
     "need_superlative": "a superlative: %(words)s",
     "need_study": "research or data: %(words)s",
     "need_disputed": "conflict, crime or illness: %(words)s",
-    "need_unsure": "uncertainty: %(words)s",
+    "need_unsure": "hedged wording: %(words)s",
     "need_living": "about a living person",
     "need_section": "most sentences in sections such as %(words)s have a citation",
     "need_alike": "most sentences with similar wording have a citation",
@@ -79,13 +79,13 @@ ENGLISH: Mapping[str, str] = {
     "german_questions": "%(n)s of %(all)s questions appear to be German; the models read English.",
     "german_statements": (
         "%(n)s of %(all)s statements are German: their readings follow the German rules, but "
-        'the verifier reads English. Use a language model (confirmation = "model").'
+        'the verifier reads only English. Use a language model (confirmation = "model").'
     ),
     "unread_statements": (
         "The statements are in %(language)s, but the verifier reads %(languages)s: its "
         'probabilities are unreliable here. Use a language model (confirmation = "model").'
     ),
-    "unread_passages": "Passages in languages that the verifier does not read: %(n)s (left out).",
+    "unread_passages": "Passages left out, in languages the verifier does not read: %(n)s.",
     "long_statements": (
         "%(n)s of %(all)s statements have more than %(most)s words, which is more than the "
         "verifier can read along with a passage. Use single sentences."
@@ -101,7 +101,7 @@ ENGLISH: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """A language's translations: of plain texts, and of counted ones (singular, plural, count)."""
+    """The translations into a language: of plain texts, and of plural forms (one, many, count)."""
 
     say: Callable[[str], str]
     plural: Callable[[str, str, int], str]

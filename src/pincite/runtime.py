@@ -171,8 +171,8 @@ def encoder_for(settings: Settings, place: Address, chosen: bool) -> Encoder | N
     found = encoder(settings, name)
     if not chosen and found.fingerprint != wanted:
         raise ConfigError(
-            f"{place} was built with the encoder {wanted}, which is not among those of the "
-            "settings. Name it with --encoder, or another one, to encode the corpus again."
+            f"{place} was built with the encoder {wanted}, which is not among those in the "
+            "settings. Give it with --encoder, or rebuild the corpus with another one."
         )
     return found
 

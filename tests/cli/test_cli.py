@@ -186,7 +186,7 @@ def test_words_now_and_vectors_later(home: Path) -> None:
     found = run("corpus", "search", "kb", "old river town", "--by", "words", "--json").stdout
     assert json.loads(found)["url"] == "https://better.example/"
     refused = run("corpus", "search", "kb", "old river town", code=7).stderr
-    assert "kb has no vectors. Make them: pincite corpus rebuild kb" in refused
+    assert "kb has no vectors. Create them: pincite corpus rebuild kb" in refused
     run("corpus", "rebuild", "kb")
     found = run("corpus", "search", "kb", "old river town", "--by", "meaning", "--json").stdout
     assert json.loads(found)["url"] == "https://better.example/"

@@ -219,7 +219,7 @@ def test_a_claim_with_several_citations_wants_one_of_them_named(home: Path) -> N
     suggested = next(claim for claim in claims if claims.count(claim) > 1)
     assert result.chosen(suggested).item_id == f"{suggested}/r1"  # not its better source, /s1
     second = replace(result.chosen(suggested), item_id=f"{suggested}/r2")
-    with pytest.raises(InputError, match="begins several items"):
+    with pytest.raises(InputError, match="is the start of several items"):
         replace(result, items=(*result.items, second)).chosen(suggested)
 
 

@@ -151,7 +151,7 @@ def test_refusals(home: Path) -> None:
     (home / "locked.pdf").write_bytes(locked_pdf())
     failed = run("source", "attach", ISBN, "locked.pdf", code=3)
     assert failed.stderr == (
-        "pincite: locked.pdf was not attached: the PDF asks for a password. "
+        "pincite: locked.pdf was not attached: the PDF is password-protected. "
         "Hand in a copy without a password.\n"
     )
     for given, message in (

@@ -149,7 +149,7 @@ def test_share_links_and_exports_contain_only_quotes(site: Site, ada: Somebody) 
         assert SECRET not in reply.text, path
     shown = stranger.get(f"{link}?claim={book[0]}").text
     assert "The bridge of Varde opened in 1911." in shown
-    assert "Hand in your own copy" not in shown
+    assert "Upload your own copy" not in shown
     assert "/again" not in shown
     for item in ("", f"{book[0]}/{book[1]}"):
         said = {"job_id": job_id, "item": item, "verdict": "right"}

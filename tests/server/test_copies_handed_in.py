@@ -85,10 +85,10 @@ def test_unread_citation_has_an_upload_form(client: TestClient, site: Site) -> N
     book, page, oral, _ = cited(client, job_id)
     shown = client.get(f"/jobs/{job_id}?claim={book[0]}").text
     assert f'action="{escape(page_of(job_id, book))}#finding"' in shown
-    assert "hand in the pages if you have them" in shown
+    assert "upload the pages if you have them" in shown
     assert "pincite source attach" not in shown
     assert "<details" in shown
-    assert "Hand in your own copy" not in client.get(f"/jobs/{job_id}?claim={oral[0]}").text
+    assert "Upload your own copy" not in client.get(f"/jobs/{job_id}?claim={oral[0]}").text
     done = client.post(
         page_of(job_id, page),
         files={"file": ("tram.html", b"<p>The tram reached the harbour in 1922. It ran.</p>")},

@@ -19,10 +19,10 @@ from pincite.cli import shell
 VERBS = {
     "verify": "check the citations of a Wikipedia article, worst first",
     "check": "check one statement against a knowledge base",
-    "ask": "answer a question, every sentence verified",
-    "source": "your own copies of paid papers and books",
+    "ask": "answer a question, verifying every sentence",
+    "source": "manage your own copies of paid papers and books",
     "claims": "print an article's claims with their citations",
-    "corpus": "make and search a corpus of sources",
+    "corpus": "build and search a corpus of sources",
     "eval": "measure retrieval and verification on a collection",
     "calibrate": "measure how far a language model can be trusted",
     "train": "train a model on your own data",
@@ -31,13 +31,13 @@ VERBS = {
     "config": "show settings and where they are set",
     "models": "download models",
     "reliability": "import a wiki's list of good and bad sources",
-    "serve": "run web pages and an HTTP API",
-    "mcp": "offer Pincite as tools to language-model agents",
+    "serve": "serve web pages and an HTTP API",
+    "mcp": "offer Pincite's tools to language-model agents",
     "worker": "run a server's jobs",
     "server": "manage a server's accounts, backups and checks",
     "cache": "show or clear fetched pages and judged pairs",
-    "doctor": "check the installation, and what may leave this machine",
-    "demo": "see it work on a shipped article, offline",
+    "doctor": "check the installation, and show what may leave this machine",
+    "demo": "try it on a bundled article, offline",
 }
 
 # Commands in a module of another name: the module, and the command.

@@ -22,8 +22,8 @@ from pincite.verbs.ask.report import AnswerReport, Checked
 @click.option(
     "--file", type=options.FilePath, help="File of questions, one per line (- for stdin)."
 )
-@click.option("--llm", is_flag=True, help="Let a model write; needs --chat-url. [quote sentences]")
-@click.option("--pmids", type=options.FilePath, help="Only papers in this file, a PMID per line.")
+@click.option("--llm", is_flag=True, help="Have a model write the answer; needs --chat-url.")
+@click.option("--pmids", type=options.FilePath, help="Only papers in this file, one PMID per line.")
 @options.output_options(
     json="Write JSON (- for stdout).",
     html="Write one HTML page.",
@@ -48,7 +48,7 @@ def command(
     quiet: bool,
     **given: Any,
 ) -> None:
-    """Answer QUESTION, or each of a file, from the documents of a corpus.
+    """Answer QUESTION, or each question in a file, from the documents of a corpus.
 
     \b
     pincite ask "Does sleep loss impair memory?" --corpus papers/

@@ -11,7 +11,7 @@ import click
 from pincite.cli import options
 from pincite.verbs.check.report import CheckReport, Interpretation
 
-PARTIAL = 5  # exit code: something failed, the rest is there
+PARTIAL = 5  # exit code: something failed; the rest of the result is valid
 
 
 @click.command(
@@ -25,17 +25,17 @@ PARTIAL = 5  # exit code: something failed, the rest is there
     "--file", type=options.FilePath, help="File of statements, one per line (- for stdin)."
 )
 @click.option(
-    "-i", "--interactive", is_flag=True, help="Edit the readings before the search, in $EDITOR."
+    "-i", "--interactive", is_flag=True, help="Edit the readings in $EDITOR before the search."
 )
-@click.option("--llm", is_flag=True, help="Interpret and confirm with a model; needs --chat-url.")
+@click.option("--llm", is_flag=True, help="Have a model interpret and judge; needs --chat-url.")
 @click.option("--trace", type=options.OutFile, help="Write a trace file, or resume from one.")
 @options.quiet_option
-@click.option("--limit", default=3, show_default=True, help="Passages shown per side.")
+@click.option("--limit", default=3, show_default=True, help="Passages to show for, and against.")
 @click.option("--template", type=options.FilePath, help="Jinja2 template for --markdown.")
 @options.output_options(
     json="Write JSON (- for stdout).",
     html="Write one HTML page.",
-    csv="Write CSV, a row per passage.",
+    csv="Write CSV, one row per passage.",
     markdown="Write Markdown.",
     yaml="Write YAML.",
     claimreview="Write JSON-LD; see [claimreview] in the settings.",
@@ -55,7 +55,7 @@ def command(
     quiet: bool,
     **given: Any,
 ) -> None:
-    """Weigh STATEMENT, or each one in a file, against a corpus, web pages, or both.
+    """Weigh STATEMENT, or each statement in a file, against a corpus, web pages, or both.
 
     \b
     pincite check "Bridges are built of stone" --corpus kb/
@@ -64,7 +64,7 @@ def command(
     pincite check "…" --online --search-url http://localhost:8888
 
     Each reading of a statement is judged separately: what supports it, what contradicts it, and how
-    strongly. Exit code 5: something could not be judged; the same command with the same --trace
+    strongly. Exit code 5: something could not be judged; running it again with the same --trace
     retries only that.
     """
     from pincite.report import templates
@@ -91,13 +91,13 @@ def command(
     if report.stopped:
         options.stop(f"Stopped after {len(report.checks)} of {len(statements)} statements.")
     if not report.complete:
-        again = f" The same command with --trace {trace} retries only that." if trace else ""
+        again = f" Run it again with --trace {trace} to retry only that." if trace else ""
         options.say(f"Something could not be judged; see the report.{again}")
         raise click.exceptions.Exit(PARTIAL)
 
 
 def check_outputs(outputs: Mapping[str, Path | None], template: Path | None) -> None:
-    """Check that outputs can be written before calls cost money."""
+    """Check that the outputs can be written before any paid call is made."""
     if template and not outputs.get("markdown"):
         raise click.UsageError("--template needs --markdown.")
     for name, path in outputs.items():
@@ -120,7 +120,7 @@ def deliver(
     quiet: bool,
     translation: Mapping[str, str] | None = None,
 ) -> None:
-    """Like `options.deliver`; then report what a ClaimReview lacks."""
+    """Like `options.deliver`; then say which settings the ClaimReview still needs."""
     from rich.console import Console
 
     from pincite.report import yaml_text
@@ -150,7 +150,7 @@ def edited(
     def edit(statement: str) -> Interpretation:
         found = interpretation(statement)
         known = {" ".join(reading.text.split()): reading for reading in found.readings}
-        bars.stop()  # else the progress is drawn over the editor
+        bars.stop()  # or the progress bar would be drawn over the editor
         text = click.edit("\n".join([f"# Readings of: {' '.join(statement.split())}", *known]))
         bars.start()
         lines = [" ".join(line.split()) for line in (text or "").splitlines()]

@@ -15,8 +15,8 @@ from pincite.verbs.verify.wording import name_of
 
 @click.command("claims")
 @click.argument("file")
-@click.option("--title", help="Page of a dump, or title of a wikitext file.")
-@click.option("--language", help="Language of the article, if it does not say: en, de, ja, …")
+@click.option("--title", help="Page to check in a dump, or the title of a wikitext file's article.")
+@click.option("--language", help="Language of the article, if it declares none: en, de, ja, …")
 @click.option("--all", "every", is_flag=True, help="Print every page of a dump.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines, one per claim.")
 @click.option("--wafer", is_flag=True, help="Print WAFER records of claims that cite an address.")

@@ -51,20 +51,20 @@ def command() -> None:
 def add(
     folder: Address, paths: tuple[Address, ...], as_json: bool, quiet: bool, **given: Any
 ) -> None:
-    """Add PATHS (files and folders) to the corpus FOLDER, which is made if it does not exist.
+    """Add PATHS (files, folders) to the corpus FOLDER, creating it if needed.
 
     Formats: HTML, PDF, Word (.docx), text, Markdown, WARC, JSON lines (url, title, text), JATS,
     PubMed and BEIR; all of them gzipped too. A CSV file or manifest.jsonl describes other files:
-    columns file, url, title, date, language; further columns become metadata. So does a JSON file
-    with an object per file name, as EvidenceSeeker has.
+    columns file, url, title, date, language; other columns become metadata. A JSON file
+    with one object per file name, as in EvidenceSeeker, works too.
 
     Adding the same file again changes nothing, so an interrupted run can simply be repeated;
     `corpus update` skips files that are already done.
 
     PATHS may be addresses that fsspec opens: s3://bucket/pages/ (needs s3fs), gs:// (gcsfs),
-    http:// (aiohttp). They are copied into the cache, and only what changed is copied again.
+    http:// (aiohttp). They are copied into the cache; later runs copy only what changed.
 
-    With --on ray, workers read the files and encode the passages. The corpus is the same.
+    With --on ray, workers read the files and encode the passages; the resulting corpus is the same.
     """
     from pincite.library.update import How
 
@@ -76,7 +76,7 @@ def add(
 @folder_argument
 @paths_argument
 @click.option("--prune", is_flag=True, help="Delete documents that are no longer in PATHS.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be done.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be done.")
 @encoder_option
 @words_option
 @options.parallel_options
@@ -132,7 +132,7 @@ def _updated(
             model = None if no_vectors else _encoder(encoder, parallel)
             corpus = stack.enter_context(engines.open_or_create(folder, model))
             if no_vectors and corpus.has_vectors:
-                raise ConfigError(f"{folder} has vectors. Add to it without --no-vectors.")
+                raise ConfigError(f"{folder} already has vectors. Leave out --no-vectors.")
             stack.enter_context(corpus.indexing_behind())
             before = corpus.status().n_documents
         elif engines.exists(folder):
@@ -320,7 +320,7 @@ def verify(ctx: click.Context, folder: Address, repair: bool, as_json: bool, qui
 @index_option
 @options.quiet_option
 def optimize(folder: Address, index: Any, quiet: bool) -> None:
-    """Compact the corpus FOLDER. It needs as much disk space again while it runs."""
+    """Compact the corpus FOLDER. While it runs, it needs as much disk space again."""
     from pincite.corpus import engines
 
     with options.progress(quiet) as display:

@@ -19,7 +19,7 @@ VERIFY = ("models", "verify.k", "verify.threshold")
 
 @click.group("eval")
 def command() -> None:
-    """Measures, with bootstrap intervals. Needs pip install 'pincite[eval]'."""
+    """Evaluate, with bootstrap intervals. Needs pip install 'pincite[eval]'."""
 
 
 @command.command("wafer")
@@ -337,7 +337,7 @@ def qa(
 
 @click.group("calibrate")
 def calibrate() -> None:
-    """Measures on labelled rows. Needs pip install 'pincite[eval]'."""
+    """Evaluate on labelled rows. Needs pip install 'pincite[eval]'."""
 
 
 @calibrate.command("judge")

@@ -105,7 +105,7 @@ def import_settings(
 
 @click.command("doctor")
 def doctor() -> None:
-    """Check Python, models, disk and settings. Exit code 6: something is missing."""
+    """Check Python, models, disk, settings and web access. Exit code 6: something is missing."""
     from pincite.library.feedback import file_of
     from pincite.library.private_copies import folder_of
     from pincite.models import weights

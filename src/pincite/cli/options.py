@@ -29,7 +29,7 @@ def address(value: Path | str) -> Path | str:
 
 Address = click.types.FuncParamType(address)
 
-config_option = click.option("--config", type=FilePath, help="A TOML file with settings.")
+config_option = click.option("--config", type=FilePath, help="TOML settings file.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="Show no progress or messages.")
 
@@ -82,7 +82,7 @@ class GroupedCommand(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         rows: dict[str, list[tuple[str, str]]] = {
-            heading: [] for heading in ("Most used options", *HEADINGS, "Other options")
+            heading: [] for heading in ("Common options", *HEADINGS, "Other options")
         }
         named = {param.name: param for param in self.get_params(ctx)}
         for name in dict.fromkeys((*self._first, *named)):
@@ -96,7 +96,7 @@ class GroupedCommand(click.Command):
 
     def _heading(self, name: str) -> str:
         if name in self._first:
-            return "Most used options"
+            return "Common options"
         if name.endswith("_path") or name == "template":
             return "Output"
         full = SHORT.get(name, "")
@@ -179,7 +179,7 @@ def parallel_options(command: Command) -> Command:
         type=click.Choice(["local", "ray"]),
         default="local",
         show_default=True,
-        help="Work in this process or on Ray (RAY_ADDRESS, or started here).",
+        help="Run in this process or on Ray (at RAY_ADDRESS, else started here).",
     )(command)
 
 
@@ -288,7 +288,7 @@ def stop(message: str) -> None:
 
 
 @contextmanager
-def resumable(message: str = "Stopped. The same command goes on from here.") -> Iterator[None]:
+def resumable(message: str = "Stopped. Run the same command again to continue.") -> Iterator[None]:
     """Turn Ctrl-C into a message that says how to resume."""
     try:
         yield

@@ -23,7 +23,7 @@ ROLES = ("rater", "reader", "editor", "admin")
 
 
 @click.command("serve")
-@click.option("--demo", is_flag=True, help="Add shipped corpora and examples to try.")
+@click.option("--demo", is_flag=True, help="Add bundled corpora and examples to try out.")
 @_of_server("host", "port", "jobs_at_once", "data")
 def serve(config: Path | None, demo: bool, **given: Any) -> None:
     """Serve web pages and the API; jobs run in separate processes.
@@ -33,10 +33,10 @@ def serve(config: Path | None, demo: bool, **given: Any) -> None:
     pincite serve --demo
     pincite serve --config pincite.toml --jobs 4
 
-    By default the server answers only this machine, without a login. Ctrl-C stops it; unfinished
+    By default only this machine can connect, without a login. Ctrl-C stops it; unfinished
     jobs continue at the next start.
 
-    --demo adds invented corpora to search and examples to verify. They are deleted at the end
+    --demo adds fictional corpora to search and examples to verify. They are deleted on exit
     unless --data is given.
     """
     from pincite.server import app
@@ -107,7 +107,7 @@ def server() -> None:
 @_of_server("data")
 @click.option("--force", is_flag=True, help="Overwrite FILE.")
 def backup(file: Path, data: str | None, config: Path | None, force: bool) -> None:
-    """Back up the data folder and its SQLite database to FILE; the server may be running.
+    """Back up the data folder and its SQLite database to FILE; the server can keep running.
 
     A PostgreSQL database is not included: dump it with pg_dump first. Only you can read FILE,
     because it contains what all users asked.
@@ -125,7 +125,7 @@ def backup(file: Path, data: str | None, config: Path | None, force: bool) -> No
 @_of_server("data")
 @click.option("--force", is_flag=True, help="Overwrite what is there.")
 def restore(file: Path, data: str | None, config: Path | None, force: bool) -> None:
-    """Restore the backup in FILE, while no server runs.
+    """Restore the backup in FILE; stop the server first.
 
     A damaged backup changes nothing. Restore a PostgreSQL database
     with pg_restore.
@@ -141,7 +141,7 @@ def restore(file: Path, data: str | None, config: Path | None, force: bool) -> N
 @_of_server("data")
 @click.option("--backup", "file", type=options.FilePath, help="Check a backup instead.")
 def check(data: str | None, config: Path | None, file: Path | None) -> None:
-    """Check database, corpora, queue and disk space. Exit code 1: there is a problem."""
+    """Check the database, corpora, queue and disk space. Exit code 1: there is a problem."""
     from pincite.server import backup as copies
     from pincite.server.operation import examine
 
@@ -158,7 +158,7 @@ def check(data: str | None, config: Path | None, file: Path | None) -> None:
 
 @server.group("user")
 def user() -> None:
-    """Accounts of a server with `mode = "server"`.
+    """Manage the accounts of a server with `mode = "server"`.
 
     \b
     pincite server user add Ada --role admin

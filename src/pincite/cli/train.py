@@ -158,7 +158,7 @@ def _with_loss(display: options.Display) -> Callable[[int, int, float], None]:
 @click.option("--licence", default="not stated", help="Licence of the weights, for the card.")
 @options.quiet_option
 def export(model: Path, out: Path, quiet: bool, **given: Any) -> None:
-    """Convert the trained MODEL to the folder OUT: for --verifier, --encoder or a server."""
+    """Export the trained MODEL to the folder OUT, for --verifier, --encoder or a server."""
     shell.require("train")
     from pincite.training.export import export as write
 

@@ -1,7 +1,7 @@
 """`pincite verify`: an article's citations, worst first, with better sources; or many articles.
 
 With many articles (--titles, --category, --dump), an article is done when --out contains its
-complete report, made with the same settings and versions. So the same command resumes an
+complete report, made with the same settings and versions, so running the command again resumes an
 interrupted run.
 """
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pincite.verbs.verify.estimate import Estimate
     from pincite.verbs.verify.worklist import Row
 
-HOST_WIDTH = 40  # characters of the progress line, so that the bar still fits
+HOST_WIDTH = 40  # characters of status text, which leaves room for the bar
 SAMPLED = 5  # articles fetched to estimate a long list
 
 
@@ -43,27 +43,27 @@ SAMPLED = 5  # articles fetched to estimate a long list
 )
 @click.argument("article", required=False)
 @options.corpus_option("Corpus to suggest better sources from.")
-@click.option("--sources", type=options.FilePath, help="Folder with copies of the cited pages.")
-@click.option("--title", help="Page of a dump, or title of a wikitext file.")
+@click.option("--sources", type=options.FilePath, help="Folder of saved copies of the cited pages.")
+@click.option("--title", help="Page to check in a dump, or the title of a wikitext file's article.")
 @click.option("--titles", type=options.FilePath, help="File of articles to check, one per line.")
-@click.option("--category", help="Check the articles of this category of the wiki.")
+@click.option("--category", help="Check the articles in this category of the wiki.")
 @click.option("--dump", type=options.Address, help="Check every article of a dump; may be s3://…")
 @click.option("--out", type=options.OutFolder, help="Folder for the reports of many articles.")
 @options.output_options(
     json="Write JSON (- for stdout).",
     csv="Write CSV.",
     html="Write one HTML page.",
-    wikitext="Write tags and references to paste.",
+    wikitext="Write tags and references to paste into the article.",
 )
-@click.option("--limit", type=int, help="Rows of the table on the terminal.")
+@click.option("--limit", type=int, help="Maximum rows in the terminal's table.")
 @click.option("--show-excluded", is_flag=True, help="List pages that were found but left out.")
 @click.option(
     "--fail-on",
     type=click.Choice(["not_supported", "refuted", "partly_supported", "unchecked"]),
     multiple=True,
-    help="Exit with 1 if a claim has this verdict. Repeatable.",
+    help="Exit with code 1 if a claim has this verdict. Repeatable.",
 )
-@click.option("--estimate", is_flag=True, help="Only say what would be done and how long it takes.")
+@click.option("--estimate", is_flag=True, help="Only show the plan and how long it would take.")
 @options.quiet_option
 @options.setting_options(
     *("verify.suggest", "verify.uncited", "verify.k", "verify.threshold", "language", "models"),
@@ -80,8 +80,8 @@ def command(
 ) -> None:
     """Check the citations of ARTICLE: a file, or with --online a title or an address.
 
-    A file is wikitext, an HTML page, a dump, or - for stdin. A title names an article of Wikipedia
-    or of --wiki.
+    A file is wikitext, an HTML page, a dump, or - for stdin. A title means an article on Wikipedia
+    or on --wiki.
 
     \b
     pincite verify article.wiki --sources pages/ --corpus corpus/ --html report.html
@@ -90,7 +90,7 @@ def command(
     pincite verify --titles list.txt --online --out reports/
     pincite verify --dump dump.xml.bz2 --sources pages/ --out reports/ --on ray
 
-    For many articles (--titles, --category, --dump), --out gets a report of each and a work-list,
+    For many articles (--titles, --category, --dump), --out gets a report on each and a work-list,
     the riskiest article first. Run the same command again to continue after an interruption.
     """
     from pincite.library import download
@@ -104,12 +104,12 @@ def command(
     wants_wayback = given["wayback"]
     settings = options.load_settings(given)
     if wants_wayback and not settings.web.online:
-        raise click.UsageError("--wayback asks archive.org: it needs --online.")
+        raise click.UsageError("--wayback queries archive.org, so it needs --online.")
     _check_dump_options(dump, titles or category or only_estimate, on, settings)
     corpora = [*corpus] or settings.library.places or None
     if titles or category or dump:
         if article or not (out or only_estimate):
-            raise click.UsageError("Expected --out FOLDER, and no ARTICLE beside a list of them.")
+            raise click.UsageError("A list of articles needs --out FOLDER and takes no ARTICLE.")
         batch = Batch(settings, corpora, sources, out, quiet)
         if dump:
             with options.progress(quiet) as display:
@@ -143,8 +143,8 @@ def command(
     deliver(report, outputs, limit=limit, quiet=quiet, excluded=excluded)
     if report.stopped:
         options.stop(
-            f"Stopped after {len(report.findings)} of {report.n_claims} claims. The same command "
-            "goes on from here."
+            f"Stopped after {len(report.findings)} of {report.n_claims} claims. Run the "
+            "same command again to continue."
         )
     if any(finding.label in fail_on for finding in report.findings):
         raise click.exceptions.Exit(1)
@@ -153,7 +153,7 @@ def command(
 def _check_dump_options(dump: Any, others: Any, on: str, settings: Settings) -> None:
     if on != "local" and (not dump or settings.web.online or settings.judge.url):
         raise click.UsageError(
-            "--on ray is for --dump, without --online and --judge: only one process may count and "
+            "--on ray needs --dump, and no --online or --judge: only one process may count and "
             "pace requests."
         )
     if dump and (others or str(dump) == "-"):
@@ -164,7 +164,7 @@ def _check_dump_options(dump: Any, others: Any, on: str, settings: Settings) -> 
 
 
 def _asks_others(settings: Settings) -> bool:
-    """Whether a run waits for hosts or servers; if not, findings come before an estimate."""
+    """Whether a run waits for hosts or servers; if not, it is too quick to need an estimate."""
     from pincite.verbs.verify import estimate
 
     return settings.web.online or estimate.asks_a_server(settings)
@@ -204,7 +204,7 @@ def fetched(display: options.Display) -> Callable[[Any], None]:
 
 
 def in_passing(display: options.Display) -> Callable[[Finding], None]:
-    """Return a function that prints each claim that needs an editor, above the progress."""
+    """Return a function that prints each claim that needs an editor, above the progress bar."""
     from pincite.verbs.verify import terminal
 
     def tell(finding: Finding) -> None:
@@ -341,8 +341,8 @@ class Batch:
             pages = [articles.page_of(wikis, address, lambda *_: False) for address in chosen]
             found = [article_of(page) for page in pages if isinstance(page, Page)]
         if not found:
-            why = f": {pages[0]}" if pages else ", since the list names none"
-            raise InputError(f"none of {len(chosen)} articles could be read{why}")
+            why = f": {pages[0]}" if pages else ", because the list is empty"
+            raise InputError(f"none of the {len(chosen)} articles could be read{why}")
         if len(found) < len(addresses):
             options.say(f"From {len(found)} of {len(addresses)} articles:", self.quiet)
         with self._verifying() as run:
@@ -367,14 +367,14 @@ class Batch:
         return wikis, articles.list_articles(wikis, self.settings, lines, category)
 
     def _is_done(self, run: "Run", name: str) -> bool:
-        """Whether a complete report with this run's settings exists; if so, it is listed."""
+        """Whether a complete report with this run's settings exists; if so, add it to the list."""
         from pincite.verbs.verify.build import decisive, report_settings
         from pincite.verbs.verify.worklist import row_of
 
         try:
             found = Report.from_file(self.out / f"{name}.json")
         except InputError:
-            return False  # missing, truncated, or of another version
+            return False  # missing, truncated, or from another version
         same = decisive(found.settings) == decisive(report_settings(run.settings))
         if not (found.complete and same and found.versions == run.versions):
             return False
@@ -382,7 +382,7 @@ class Batch:
         return True
 
     def _store(self, title: str, name: str, found: Report | str) -> None:
-        """Store and list an article's report, or list the reason why there is none.
+        """Store an article's report and add it to the work-list, or add why there is none.
 
         Raises:
             KeyboardInterrupt: Ctrl-C cut the report short; the partial report is stored.
@@ -415,7 +415,7 @@ class Batch:
 
     @contextmanager
     def _worklist(self, n_articles: int) -> Iterator[None]:
-        """Inside, articles are checked; the work-list is written even after Ctrl-C."""
+        """Write the work-list when the block ends, even after Ctrl-C."""
         from rich.console import Console
 
         from pincite.verbs.verify import terminal, worklist

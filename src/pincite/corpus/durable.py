@@ -154,7 +154,7 @@ class WriterLock:
                 if time.monotonic() > deadline:
                     raise CorpusInUse(
                         f"{self._path.parent} is being written by process {self._holder()}; a "
-                        "corpus has one writer at a time. Wait until it is done, or stop it."
+                        "corpus allows one writer at a time. Wait until it is done, or stop it."
                     )
                 time.sleep(0.02)
         except OSError as error:

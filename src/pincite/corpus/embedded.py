@@ -330,16 +330,16 @@ def _open(folder: Path, encoder: Encoder | None, *, write: bool) -> tuple[Genera
 
 def _require_room(folder: Path) -> None:
     if is_corpus(folder):
-        raise CorpusError(f"{folder} is a corpus already. Open it, or choose another folder.")
+        raise CorpusError(f"{folder} is already a corpus. Open it, or choose another folder.")
     if holds_documents(folder):
         raise CorpusError(
-            f"{folder} holds documents, but {POINTER}, which names the build in use, is missing. "
+            f"{folder} has documents, but {POINTER}, which names the build in use, is missing. "
             f"Repair it: pincite corpus verify {folder} --repair"
         )
     if others := sorted(f.name for f in folder.iterdir() if f.name not in ("lock", "g1")):
         raise CorpusError(
-            f"{folder} holds something else ({others[0]}). A corpus has its folder to itself: "
-            "choose a new or an empty one."
+            f"{folder} contains something else ({others[0]}). A corpus needs a folder of its own: "
+            "choose a new or empty one."
         )
 
 

@@ -89,8 +89,8 @@ def engine(where: Address) -> Engine:
         return ENGINE
     if _SECRET.search(found):
         raise ConfigError(
-            f"{_SECRET.sub('//…@', found)}: an address stands in reports, and must not hold a name "
-            "or password. Put the token into the environment: PINCITE_MILVUS_TOKEN=user:password"
+            f"{_SECRET.sub('//…@', found)}: addresses appear in reports, so must not have a name "
+            "or password. Put the token in the environment: PINCITE_MILVUS_TOKEN=user:password"
         )
     scheme = found.partition(":")[0]
     points = entry_points(group=GROUP)
@@ -106,7 +106,7 @@ def engine(where: Address) -> Engine:
     known = ", ".join(dict.fromkeys([*_EXTRAS, *(point.name for point in points)]))
     raise ConfigError(
         f"{found}: no engine opens corpora at {scheme}:// addresses. Expected a folder, or an "
-        f"address with one of: {known}. Is the package that brings {scheme}:// installed?"
+        f"address with one of: {known}. Is the package that provides {scheme}:// installed?"
     )
 
 

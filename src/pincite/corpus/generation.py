@@ -169,11 +169,11 @@ def check_fit(folder: Path, manifest: dict[str, str], encoder: Encoder | None) -
     if encoder is None:
         expected.pop("encoder")  # words can be searched whatever the encoder was
     elif manifest["encoder"] == NO_ENCODER:
-        raise StaleCorpus(f"{folder} has no vectors. Make them: pincite corpus rebuild {folder}")
+        raise StaleCorpus(f"{folder} has no vectors. Create them: pincite corpus rebuild {folder}")
     for name, value in expected.items():
         if manifest[name] != value:
             raise StaleCorpus(
-                f"{folder} was built with {name} {manifest[name]!r}, and this is {value!r}. "
+                f"{folder} was built with {name} {manifest[name]!r}, but this is {value!r}. "
                 f"Rebuild it: pincite corpus rebuild {folder}"
             )
 
@@ -191,8 +191,8 @@ def check_format(folder: Path, manifest: dict[str, str]) -> None:
     """Check that this version can read the corpus; raises `CorpusError` if not."""
     if manifest["format"] != FORMAT:
         raise CorpusError(
-            f"{folder} has format {manifest['format']}, this Pincite reads {FORMAT}. "
-            "Use the Pincite that wrote it, or a newer one."
+            f"{folder} has format {manifest['format']}; this version of Pincite reads {FORMAT}. "
+            "Use the version that wrote it, or a newer one."
         )
 
 
@@ -212,7 +212,7 @@ def current_name(folder: Path) -> str:
             f"Repair it: pincite corpus verify {folder} --repair"
         )
     what = "is not a corpus" if folder.exists() else "does not exist"
-    raise CorpusError(f"{folder} {what}. Make one: pincite corpus add {folder} PATH…")
+    raise CorpusError(f"{folder} {what}. Create one: pincite corpus add {folder} PATH…")
 
 
 def point_to(folder: Path, name: str) -> None:
@@ -279,7 +279,7 @@ def _manifest(store: Store) -> dict[str, str]:
     if not found["dim"].isdigit():
         raise CorpusError(damaged(store.path, f"its vectors have {found['dim']!r} dimensions"))
     if found.get(KIND, "ivf") not in KINDS:
-        raise CorpusError(damaged(store.path, f"its vector index is of the kind {found[KIND]!r}"))
+        raise CorpusError(damaged(store.path, f"its vector index has the kind {found[KIND]!r}"))
     return found
 
 
@@ -315,9 +315,9 @@ def encoding_with(encoder: Encoder) -> Encode:
         vectors = encoder.encode([passage_text(passage) for passage in batch], "passage")
         if vectors.shape != (len(batch), encoder.dim) or not np.isfinite(vectors).all():
             raise CorpusError(
-                f"The encoder {encoder.fingerprint} gave an array of shape {vectors.shape} for "
+                f"The encoder {encoder.fingerprint} returned an array of shape {vectors.shape} for "
                 f"{len(batch)} passages; finite numbers of shape {(len(batch), encoder.dim)} were "
-                "expected. Nothing of this batch was kept."
+                "expected. Nothing from this batch was stored."
             )
         return vectors
 
@@ -355,9 +355,9 @@ def check_same(store: Store, encoder: Encoder) -> None:
         return
     found = f"of {len(now)} numbers" if now.shape != stored.shape else f"at {now @ stored:.2f}"
     raise StaleCorpus(
-        f"The encoder {encoder.fingerprint} gives a stored passage another vector than the corpus "
-        f"has ({found}; expected {len(stored)} numbers, at a cosine of {SAME} or more). The server "
-        "runs another model under that name. Run the one that built the corpus, or rebuild it: "
+        f"The encoder {encoder.fingerprint} returns a different vector for a stored passage than "
+        f"the corpus has ({found}; expected {len(stored)} numbers, at a cosine of {SAME} or more). The server "
+        "runs a different model under that name. Run the one that built the corpus, or rebuild it: "
         "pincite corpus rebuild"
     )
 

@@ -150,7 +150,7 @@ class LexicalIndex:
         """
         if self._index is None:
             raise CorpusError(
-                f"{self._folder} has no sound word index, and it could not be rebuilt: another "
+                f"{self._folder} has no usable word index, and it could not be rebuilt: another "
                 "process is writing the corpus, it cannot be written, or a document is damaged. "
                 f"Try again later, or run: pincite corpus verify {self._folder.parent}"
             )
@@ -429,5 +429,5 @@ def _reported(folder: Path) -> Iterator[None]:
     except (ValueError, OSError) as error:  # tantivy raises ValueError for every error
         raise CorpusError(
             f"The word index in {folder} failed: {error}. The documents are safe. Is the disk "
-            "full? Open the corpus again, and the index is brought up to date."
+            "full? Open the corpus again to bring the index up to date."
         ) from error

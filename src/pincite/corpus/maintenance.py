@@ -284,8 +284,8 @@ def optimize(folder: Path, tell: Tell = silent, index: Kind | None = None) -> tu
         target = folder / following(name)
         if target.exists():
             raise CorpusError(
-                f"{target} is an unfinished rebuild. Finish it, which makes the corpus compact "
-                f"too: pincite corpus rebuild {folder}. Or give it up by deleting that folder."
+                f"{target} is an unfinished rebuild. Finish it, which also compacts the corpus: "
+                f"pincite corpus rebuild {folder}. Or abandon it by deleting that folder."
             )
         try:
             with closing(Generation(folder / name, write=False)) as old:
@@ -311,7 +311,7 @@ def _copy(old: Generation, target: Path, tell: Tell, index: Kind | None) -> None
     except OSError as error:
         raise CorpusError(
             f"{target} could not be written: {error.strerror}. The corpus is as it was before. "
-            "Is the disk full? A compact copy is made before the old one goes."
+            "Is the disk full? The compact copy is written before the old one is removed."
         ) from error
     if index:
         with closing(Store.open(target / "store.sqlite", write=True)) as store:

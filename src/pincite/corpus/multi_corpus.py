@@ -1,8 +1,8 @@
 """Search several corpora as one, each with its own encoder and its name in the results.
 
-They are ranked as one corpus would be: word frequencies are summed, and vectors of one encoder are
-compared. Hits of different encoders are merged by rank. If several corpora have an address, the
-first one's document counts.
+Hits are ranked as if from one corpus: word frequencies are summed, and vectors of one encoder are
+compared. Hits of different encoders are merged by rank. If an address is in several corpora, the
+first corpus's document is used.
 """
 
 import re
@@ -81,7 +81,7 @@ class Corpora:
 
 @dataclass(frozen=True, slots=True)
 class _ByWords:
-    """BM25 over several indexes with a common idf: query weights correct each index's own."""
+    """BM25 over several indexes with a shared idf: query weights replace each index's own."""
 
     corpora: Sequence[Corpus]
     searches: Sequence[WordRetriever]
@@ -104,7 +104,7 @@ class _ByWords:
 
 @dataclass(frozen=True, slots=True)
 class _ByMeaning:
-    """Compares vectors of the same encoder, and merges hits of different ones by rank."""
+    """Compares scores within an encoder, and merges hits of different encoders by rank."""
 
     corpora: Sequence[Corpus]
     searches: Sequence[Retriever]
@@ -129,7 +129,7 @@ def _words(query: Query) -> Iterator[tuple[str, float]]:
 
 
 def _of_first(corpora: Sequence[Corpus], found: Sequence[list[list[Hit]]]) -> list[list[list[Hit]]]:
-    """Drop each corpus's hits at addresses for which an earlier corpus has another text.
+    """Drop each corpus's hits at addresses where an earlier corpus has a different text.
 
     `Corpora.get` returns the earlier document, which does not contain the passage.
     """

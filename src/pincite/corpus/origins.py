@@ -136,7 +136,7 @@ class Origins:
         except sqlite3.DatabaseError as error:
             raise CorpusError(
                 f"{self._path}: {error}. It only remembers which files were read: remove it, and "
-                "the next update reads them again."
+                "the next update will read them again."
             ) from error
 
 

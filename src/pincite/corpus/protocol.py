@@ -164,7 +164,7 @@ class Corpus(ABC):
         if not self.has_vectors:
             raise CorpusError(
                 f"{self.address} was made without an encoder and has no vectors to search. "
-                f"Make them: pincite corpus rebuild {self.address}"
+                f"Create them: pincite corpus rebuild {self.address}"
             )
         self.needed_encoder()
         return CorpusRetriever(self, "dense", _sites(exclude), filters)

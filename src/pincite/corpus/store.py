@@ -134,7 +134,7 @@ def unpacked(data: bytes) -> str:
     unpacking = zlib.decompressobj()
     text = unpacking.decompress(data, _BLOCK_BYTES)
     if not unpacking.eof:
-        raise ValueError("a block of text is cut, or longer than any that was written")
+        raise ValueError("a block of text is truncated, or longer than any ever written")
     return text.decode("utf-8", "surrogatepass")
 
 

@@ -59,7 +59,7 @@ def too_large(url: str, n_bytes: int, limit: int, what: str = "the file") -> Unc
     >>> too_large("u", 61_000_000, 50_000_000).detail
     'the file has 61.0 MB, the limit is 50.0 MB'
     """
-    detail = f"{what} has {_megabytes(n_bytes)}, the limit is {_megabytes(limit)}"
+    detail = f"{what} has {_megabytes(n_bytes)}; the limit is {_megabytes(limit)}"
     return Unchecked(url, Reason.TOO_LARGE, detail)
 
 
@@ -68,7 +68,7 @@ def unusable(text: str, url: str, where: str, limits: Limits) -> Unchecked | Non
     if not text:
         return Unchecked(url, Reason.EMPTY, f"{where}: the text has no words")
     if len(text) > limits.max_chars:
-        detail = f"{where}: {len(text)} characters, the limit is {limits.max_chars}"
+        detail = f"{where}: {len(text)} characters; the limit is {limits.max_chars}"
         return Unchecked(url, Reason.TOO_LARGE, detail)
     return None
 

@@ -372,7 +372,7 @@ def _field(record: Mapping[str, Any], key: str) -> str | None:
     value = record.get(key)
     if value is None or (isinstance(value, (str, int)) and not isinstance(value, bool)):
         return None if value in (None, "") else str(value).strip()
-    raise ValueError(f"{key} should be a string, it is {json.dumps(value)[:60]}")
+    raise ValueError(f"{key} should be a string, but is {json.dumps(value)[:60]}")
 
 
 # ── What is read into a knowledge base ───────────────────────────────────────────────────────────

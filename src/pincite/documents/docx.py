@@ -54,7 +54,7 @@ class _Parts:
     def __init__(self, packed: zipfile.ZipFile, limit: int) -> None:
         entries = packed.infolist()
         if len(entries) > MAX_ENTRIES:
-            detail = f"{len(entries)} files in the Word file, the limit is {MAX_ENTRIES}"
+            detail = f"{len(entries)} files in the Word file; the limit is {MAX_ENTRIES}"
             raise _Refused(Reason.TOO_LARGE, detail)
         self._packed, self._limit, self._left = packed, limit, limit
         self._entries = {entry.filename: entry for entry in entries}
@@ -78,7 +78,7 @@ class _Parts:
             raise _Refused(Reason.ENCRYPTED, f"{entry.filename} is locked with a password")
         if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             # Python decompresses other methods in whole chunks, whatever size is requested.
-            detail = f"{entry.filename} is packed by a method that Word does not use"
+            detail = f"{entry.filename} is compressed by a method that Word does not use"
             raise _Refused(Reason.UNDECODABLE, detail)
         with self._packed.open(entry) as part:
             data = part.read(self._left + 1)  # the file's stated size is not trusted
@@ -88,7 +88,7 @@ class _Parts:
             unpacked = too_large("", size, self._limit, "what is packed in the Word file")
             raise _Refused(Reason.TOO_LARGE, unpacked.detail)
         if len(data) > max(SMALL, MAX_RATIO * entry.compress_size):
-            detail = f"{entry.filename} packs {len(data)} bytes into {entry.compress_size}"
+            detail = f"{entry.filename} compresses {len(data)} bytes into {entry.compress_size}"
             raise _Refused(Reason.TOO_LARGE, f"{detail}, as no Word file does")
         return data
 

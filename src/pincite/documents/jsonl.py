@@ -80,7 +80,7 @@ def lines(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[Line]:
                 if n_blank == MAX_REFUSED_IN_A_ROW:
                     raise OSError(f"{n_blank:,} blank lines in a row")
                 if is_bomb(offset, raw.tell(), limits):
-                    raise OSError(f"it unpacks without end from byte {offset:,} on")
+                    raise OSError(f"it decompresses endlessly from byte {offset:,} on")
         except (EOFError, OSError, zlib.error) as error:
             yield Line(number + 1, offset, b"", f"the file breaks off: {error}")
 

@@ -1,8 +1,8 @@
 """Detects pages that are not sources: gone, blocked, behind a paywall, or without text.
 
 Rejecting a real page is worse than accepting an error page. So patterns apply only to short texts,
-and all but the paywall patterns only to texts without any sentence about something other than the
-page itself: a page on bus 404 with "Sign in" in its margin is a page.
+and all but the paywall patterns only if no sentence is about anything other than the
+page itself: a page on bus 404 with "Sign in" in its margin is a real page.
 """
 
 import re
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pincite.text.sentences import n_words, sentences
 from pincite.types import Reason, Unchecked
 
-# Calibrated on the 60 pages of Mozilla Readability's cases (median 760 words) and 82 pages of web
+# Calibrated on the 60 pages of Mozilla Readability's tests (median 760 words) and 82 pages of web
 # archives (median 511): these limits reject none of them, although one declares itself not free
 # (326 words). Teasers before a paywall have one to four paragraphs, notices one.
 TEASER_WORDS = 250
@@ -54,7 +54,7 @@ _ROBOT_CHECK = re.compile(
     r"|vérifie[rz] que vous êtes (un )?humain|verifica(r)? que (eres|es) humano",
     re.IGNORECASE,
 )
-# Access denied for another reason than a robot check: region, law, maintenance.
+# Access denied for a reason other than a robot check: region, law, maintenance.
 _BLOCKED = re.compile(
     r"(unavailable|blocked|not available) (due to|for) legal reasons"
     r"|(content|site|page|service|video|article) is (currently |not |no longer )*"
@@ -152,7 +152,7 @@ _PERHAPS_GONE = re.compile(
     re.IGNORECASE,
 )
 _TITLE_PARTS = re.compile(r"\s+[|–—:·»«-]+\s*|\s*[|:»]\s+")
-# Words of notices: about the page, the site and its reader. A page with a sentence without any of
+# Words of notices: about the page, the site and its reader. A page with even one sentence free of
 # these words is a real page.
 _OF_NOTICES = re.compile(
     r"\b(pages?|urls?|links?|linked|(?:web)?sites?|web|webmaster|online|internet|address(?:es)?"
@@ -251,12 +251,12 @@ def _notice(words: int, text: str, markup: Markup) -> tuple[Reason, str] | None:
     title = markup.title
     whole = f"{title}\n{text}"
     if match := _PARKED.search(whole):
-        return Reason.USURPED, f"the address is parked: “{match[0].strip()}”"
+        return Reason.USURPED, f"the domain is parked: “{match[0].strip()}”"
     if consent := _consent(words, text):
         return consent
     if words > NOTICE_WORDS:
         return None
-    for pattern, what in ((_ROBOT_CHECK, "robot check"), (_BLOCKED, "refusal")):
+    for pattern, what in ((_ROBOT_CHECK, "robot check"), (_BLOCKED, "refusal page")):
         if match := pattern.search(whole):
             return Reason.REFUSED, f"the copy is a {what}: “{match[0].strip()}”"
     if gone := _gone(title, text):
@@ -274,7 +274,7 @@ def _notice(words: int, text: str, markup: Markup) -> tuple[Reason, str] | None:
 
 
 def _gone(title: str, text: str) -> str:
-    """The phrase by which an error page reports "not found"; empty if it is not one."""
+    """The phrase with which an error page says "not found"; empty if it is not such a page."""
     for part in (title, *_TITLE_PARTS.split(title)):
         if match := _GONE_TITLE.fullmatch(part.strip()):
             return match[0]
@@ -314,5 +314,5 @@ def _paywall(words: int, markup: Markup) -> tuple[Reason, str] | None:
 def _scripted(words: int, markup: Markup) -> tuple[Reason, str] | None:
     needs_scripts = _NEEDS_SCRIPTS.search(markup.visible) is not None
     if markup.n_scripts and (words < SCRIPTED_WORDS or (needs_scripts and words < NOTICE_WORDS)):
-        return Reason.EMPTY, f"a page drawn by scripts: {words} words without them"
+        return Reason.EMPTY, f"a page rendered by scripts: {words} words without them"
     return None

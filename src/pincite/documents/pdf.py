@@ -46,7 +46,7 @@ def read_pdf(body: Body) -> Document | Unchecked:
         pdf = pypdfium2.PdfDocument(body.data)
     except pypdfium2.PdfiumError as error:
         if error.err_code == raw.FPDF_ERR_PASSWORD:
-            return Unchecked(url, Reason.ENCRYPTED, "the PDF asks for a password")
+            return Unchecked(url, Reason.ENCRYPTED, "the PDF is password-protected")
         return Unchecked(url, Reason.UNDECODABLE, f"not a readable PDF: {error}")
     pages, n_chars = list[Sequence[Line]](), 0
     for number in range(len(pdf)):

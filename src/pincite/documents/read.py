@@ -90,7 +90,7 @@ def read_path(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> Iterator[Found]
                 yield Unchecked(url, Reason.UNDECODABLE, detail)
                 return
     except PermissionError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}. Change its mode.") from error
+        raise InputError(f"{path} cannot be read: {error.strerror}. Check permissions.") from error
     except (ImportError, InputError, OSError):
         raise
     except Exception as error:  # a reader's bug costs the rest of the file

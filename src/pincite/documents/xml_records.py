@@ -102,7 +102,7 @@ def parsed(data: bytes) -> Any:
             and text size.
     """
     if (n_tags := data.count(b"<")) > MAX_TAGS:
-        raise Broken(f"it has {n_tags:,} tags, the limit is {MAX_TAGS:,}")
+        raise Broken(f"it has {n_tags:,} tags; the limit is {MAX_TAGS:,}")
     try:
         root = _element(data)
     except Broken:

@@ -74,10 +74,10 @@ def open_collection(folder: Path, split: str) -> Collection:
     table = folder / "qrels" / f"{split}.tsv"
     if not table.is_file():
         there = ", ".join(sorted(p.stem for p in table.parent.glob("*.tsv"))) or "none"
-        raise InputError(f"{table} is not there; the splits of {folder} are: {there}.")
+        raise InputError(f"{table} does not exist; the splits of {folder} are: {there}.")
     qrels = _qrels(table)
     if not qrels:
-        raise InputError(f"{table} judges nothing; expected rows of query-id, corpus-id, score.")
+        raise InputError(f"{table} has no judgements; expected rows of query-id, corpus-id, score.")
     texts = dict(_queries(queries_file))
     if missing := [query_id for query_id in qrels if query_id not in texts]:
         raise InputError(

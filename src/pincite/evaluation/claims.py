@@ -1,4 +1,4 @@
-"""Files of claims with evidence and labels: how well does each system find the supported ones?
+"""Evaluate systems on labelled claims with evidence: how well do they find the supported ones?
 
 Every system, verifier or baseline, sees a claim with the passages of its evidence, split like a
 source cited to `verify`, and returns the score of the best passage: −∞ for evidence without words,
@@ -160,7 +160,7 @@ def baselines(verifier: Verifier, encoder: Encoder, threads: int = 0) -> list[Sc
 def verifier_scores(
     verifier: Verifier, rows: Sequence[CutRow], tell: Tell, *, n_first: int = 0
 ) -> Scores:
-    """Compute a verifier's log-odds of support; `n_first`: of the first 100-word passages only."""
+    """Compute a verifier's log-odds of support; with `n_first`, only over the first passages."""
     best: list[Evidence | None] = []
     denying: list[Evidence | None] = []
     n_pairs, started = 0, time.perf_counter()
@@ -268,7 +268,7 @@ def relevance(logits: Logits, rows: Sequence[CutRow], tell: Tell) -> Scores:
 
 
 def cross_encoder(threads: int = 0) -> Logits:
-    """Load the ms-marco cross-encoder; returns a function that computes its logits.
+    """Load the ms-marco cross-encoder and return a function that computes its logits.
 
     Raises:
         MissingModel: It is not on this machine.
@@ -327,7 +327,7 @@ def _measured(labels: Sequence[str], scores: Scores, threshold: float) -> dict[s
 
 
 def _three_way(labels: Sequence[str], scores: Scores, threshold: float) -> dict[str, Any]:
-    """Return F1 by class if all labels are of the three and the system is a verifier, else None."""
+    """Return F1 by class if all labels are among the three and a verifier is scored, else None."""
     of_three = set(labels) <= set(THREE_WAY.values()) and len(set(labels)) > 1
     if scores.evidence is None or scores.denying is None or not of_three:
         return dict.fromkeys(("macro_f1", "weighted_f1", "accuracy", "f1"))
@@ -376,13 +376,13 @@ def lines(predictions: Predictions, system: str) -> list[dict[str, Any]]:
 
 
 def finite(values: Doubles) -> Doubles:
-    """Replace −∞ by a number below all others, which sorts the same and can be computed with."""
+    """Replace −∞ with a number below all others: it sorts the same and allows arithmetic."""
     numbers = values[np.isfinite(values)]
     return np.where(np.isneginf(values), numbers.min() - 1 if len(numbers) else 0.0, values)
 
 
 # Two verifiers on the same rows: what the second fixes and what it breaks. A row is right if it is
-# called supported (at the threshold of `verify`) exactly if its label says so. Partly supported
+# called supported (at `verify`'s threshold) if and only if its label says so. Partly supported
 # rows are excluded: neither answer would be wrong.
 
 MOST_LOST = 0.005  # largest loss of AUROC on rows that the second did not learn from
@@ -442,7 +442,7 @@ def refused(feedback: Comparison, guard: Comparison) -> str:
     """Explain why the new verifier is not better; "" if it is."""
     if feedback.fixed <= feedback.broken:
         return (
-            f"on {feedback.n} held-back rows of feedback it fixes {feedback.fixed} mistakes "
+            f"on {feedback.n} held-out rows of feedback it fixes {feedback.fixed} mistakes "
             f"and makes {feedback.broken}"
         )
     before, after = guard.auroc_before, guard.auroc_after

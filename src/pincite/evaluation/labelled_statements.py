@@ -178,7 +178,7 @@ def _row(value: dict[str, Any], place: str) -> LabelledStatement:
         raise InputError(f"{place}: unknown field {unknown[0]!r}; known: statement, label, …")
     statement = " ".join(value.get("statement", "").split())
     if not statement:
-        raise InputError(f"{place}: there is no statement.")
+        raise InputError(f"{place}: the statement is missing.")
     label, kind, date = (value.get(name, "") for name in ("label", "type", "date"))
     label = label_of(Outcome(label)) if label in list(Outcome) else label
     if label not in LABELS:  # `failed` is not a label

@@ -1,8 +1,8 @@
 """From degrees of confirmation to a result per reading: EvidenceSeeker's rule, extended.
 
 The rule (“Confirmation aggregation”) is the mean of DOC(D, I) over the documents with |DOC| > 0.2,
-translated into seven levels. Unlike there, missing evidence, balanced evidence and a failed judge
-are three results, a text counts once, and strong contradictions are listed next to the mean.
+mapped to seven levels. Here, missing evidence, balanced evidence and a failed judge
+are separate results, each text counts once, and strong contradictions are listed beside the mean.
 
 A confirmation by the verifier needs a sentence that states the reading when read alone; that
 sentence is the quote. The result is strong only if two documents have such a sentence, or one
@@ -26,13 +26,13 @@ from pincite.types import INLINE, CopyKind, Doc, Evidence, Failed, Passage, Span
 # Probability of support from which a passage confirms a reading; below it, and without a
 # contradiction, it is neutral. Chosen on the open half of tests/cases/gate.
 CONFIRMED_FROM = 0.5
-# A document that lacks more of the reading's content words is about something else, so its
-# refutations do not count ("the mill closed" denies no bridge), whichever verifier finds them.
+# A document missing more than this share of the reading's words is about something else: its
+# refutations do not count ("the mill closed" refutes nothing about a bridge).
 ELSEWHERE = 0.6
-# Sentences of a passage that are judged alone: those that share most with the reading. On half of
-# SciFact dev's claims, six confirm the 36 true ones that all sentences confirm, four confirm 33.
+# Sentences of a passage to judge alone: those that share most with the reading. On half of
+# SciFact dev, six confirm all 36 true claims that judging every sentence confirms; four, 33.
 SENTENCES = 6
-# How much likelier a sentence alone must support the reading than refute it. Below CLEARLY, the
+# By how much a lone sentence's support must exceed its refutation. Below CLEARLY, the
 # passage's degree is capped at STRONG (research/check-and-ask.md).
 LEAST_MARGIN, CLEARLY = 0.0, 0.2
 NEAR_VERBATIM = 0.1  # share of the reading's content words that its sentence may lack
@@ -99,7 +99,7 @@ class Weighed:
 
 
 class Outcome(StrEnum):
-    """The result for one reading: the seed's levels, and what they leave out."""
+    """The result for one reading: EvidenceSeeker's levels, plus the cases they do not cover."""
 
     STRONG_CONFIRMATION = "strong_confirmation"
     CONFIRMATION = "confirmation"
@@ -115,19 +115,19 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Weight:
-    """What the texts found for a reading say together."""
+    """The combined verdict of the texts found for a reading."""
 
     outcome: Outcome
     doc: Annotated[Degree | None, Doc("mean degree of confirmation; null without evidence")]
     n_texts: Annotated[int, Doc("that speak for or against; copies count once")]
     variance: float | None = None  # of their degrees: sum of squares / n_texts
     interval: Annotated[
-        tuple[Degree, Degree] | None, Doc("95 % of doc, by bootstrap; null of fewer than two")
+        tuple[Degree, Degree] | None, Doc("95 % of doc, by bootstrap; null for fewer than two")
     ] = None
     n_silent: int = 0  # texts that are neither for nor against
     n_failed: Annotated[int, Doc("passages that could not be judged")] = 0
     contradictions: Annotated[
-        tuple[int, ...], Doc("places in the items of what strongly says otherwise")
+        tuple[int, ...], Doc("indices of the items that strongly contradict doc")
     ] = ()
 
     @property
@@ -167,7 +167,7 @@ class SentenceScore(NamedTuple):
     refuted: float
 
 
-# Words that say that something is not so, not yet, or only alleged. A sentence with one that the
+# Words for what is untrue, not yet so, or only alleged. A sentence with one that the
 # reading lacks ("a proposed tunnel", "acquitted of murder", "it is a myth that") says something
 # else.
 _NOT_SO = re.compile(
@@ -222,7 +222,7 @@ def _may_confirm(reading: str, text: str, span: Span, all_spans: Sequence[Span])
 
 
 _NAME = r"[A-Z][\w’'-]+(?: [A-Z][\w’'-]+)*"
-# “A won gold and B the silver medal”: what follows B's name is B's.
+# “A won gold and B the silver medal”: what follows B's name is about B.
 _GAP = re.compile(rf"\b(?:and|but|while) ({_NAME}) (?:the|an?|only) ")
 _MUTUAL = frozenset("marrie married met meet fought play played border and with".split())
 
@@ -280,8 +280,8 @@ def neutralise(
     Args:
         reading: the judged text.
         evidence: what the passage says.
-        document: all text found of the passage's document.
-        of_document: the evidence in each passage found of it.
+        document: all the text found from the passage's document.
+        of_document: the evidence from each passage found in it.
     """
     evidence = aggregation.discard_rebutted(reading, evidence, document)
     elsewhere = words.missing_words(reading, document) > ELSEWHERE
@@ -378,14 +378,14 @@ def _is_verbatim(reading: str, item: Weighed, threshold: float) -> bool:
 
 
 def _vote(docs: Sequence[float]) -> float:
-    """Combine a document's best passage for and its strongest against, which outweighs it."""
+    """Combine a document's best passage for and its strongest against; the latter weighs more."""
     against = min(0.0, *docs, 0.0)
     together = max(0.0, *docs, 0.0) + against
     return round(min(0.0, together) if against < -THRESHOLD else together, _DECIMALS)
 
 
 def _contradictions(degrees: Sequence[float | None], doc: float) -> list[int]:
-    """Return the places of strong contradictions to the mean; if it is balanced, of both sides."""
+    """Return the indices of strong contradictions of the mean; if it is balanced, on both sides."""
     strong = [(n, d) for n, d in enumerate(degrees) if d is not None and abs(d) > STRONG]
     if abs(doc) > WEAK:
         return [n for n, d in strong if (d > 0) != (doc > 0)]
@@ -413,7 +413,7 @@ def text_ids(passages: Sequence[Passage]) -> list[int]:
 
 
 def as_of(items: Sequence[Weighed], date: str) -> list[Weighed]:
-    """Keep the items published up to a date ("2019", "2019-05"), at the precision both have."""
+    """Keep the items published up to a date ("2019"), compared at the coarser precision."""
     return [
         item
         for item in items

@@ -72,8 +72,8 @@ def _copied(address: str, target: Path, progress: Progress) -> Path:
 
     if _SECRET.search(address):
         raise ConfigError(
-            f"{_SECRET.sub('//…@', address)}: an address stands in reports, and must not hold a "
-            "password. Give it as the store's package expects it, in its settings or variables."
+            f"{_SECRET.sub('//…@', address)}: addresses appear in reports and must not contain a "
+            "password. Set it the way the store's package expects, in its settings or variables."
         )
     try:
         store, root = fsspec.core.url_to_fs(address)
@@ -92,7 +92,7 @@ def _copied(address: str, target: Path, progress: Progress) -> Path:
         message = str(error) or type(error).__name__
         raise InputError(f"{address} could not be read: {message}") from error
     if not files:
-        raise InputError(f"{address} holds no file; expected a file or a folder to add.")
+        raise InputError(f"{address} contains no files; expected a file or a folder to add.")
     return target / next(iter(files)) if is_file else target
 
 
@@ -123,5 +123,5 @@ def _inside(target: Path, name: str) -> Path:
     """Return a path below `target`: the names in a bucket are not trusted."""
     path = target / name
     if not path.resolve().is_relative_to(target.resolve()) or path.resolve() == target.resolve():
-        raise InputError(f"{name!r} is not the name of a file below the given address.")
+        raise InputError(f"{name!r} is not the name of a file under the given address.")
     return path

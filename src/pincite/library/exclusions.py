@@ -119,7 +119,7 @@ def _copied(url: str, document: Document | None, written: str | None) -> Exclusi
     when = f"published {published}" if published else "of unknown date"
     than = f"the paragraph is of {written[:10]} or older" if written else "the article has no date"
     title = document.title if document else ""
-    detail = f"says the article's paragraph in its words, {when}; {than}"
+    detail = f"repeats the article's paragraph word for word, {when}; {than}"
     return Exclusion(url, title, Bar.COPY, detail)
 
 

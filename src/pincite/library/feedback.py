@@ -151,8 +151,8 @@ class Opinions(AbstractContextManager["Opinions"]):
             yield
         except sqlite3.DatabaseError as error:
             raise InputError(
-                f"{self._path}: {error}. Name another file in library.feedback_file, or move this "
-                "one away."
+                f"{self._path}: {error}. Set library.feedback_file to another file, or move this "
+                "one out of the way."
             ) from error
 
 

@@ -104,7 +104,7 @@ def unpack(file: Path, folder: Path, tell: Tell = silent) -> Package:
 
 def _check_empty(folder: Path) -> None:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise CorpusError(f"{folder} is there already. Choose a new or an empty folder.")
+        raise CorpusError(f"{folder} already exists. Choose a new or empty folder.")
 
 
 def _about(store: Store) -> Package:
@@ -133,8 +133,8 @@ def _extract(file: Path, target: Path) -> Package:
     except _NO_ARCHIVE as error:
         raise _bad(file, f"{error}; it may be cut") from error
     except OSError as error:
-        what = f"{file} cannot be unpacked: {error.strerror or error}. Is it there, and the disk "
-        raise InputError(f"{what}not full?") from error
+        what = f"{file} cannot be unpacked: {error.strerror or error}. Is it missing, or the disk "
+        raise InputError(f"{what}full?") from error
     if checksum(target) != about.sha256:
         raise _bad(file, "its store is not what was packed: the checksum differs")
     return about

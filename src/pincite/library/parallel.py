@@ -147,7 +147,7 @@ class OnRay(Parallel):
         except errors.RayTaskError as error:
             raise error.cause from None
         except (errors.WorkerCrashedError, errors.OutOfMemoryError) as error:
-            raise InputError(f"each of {RETRIES} workers that had it ended: {error}") from error
+            raise InputError(f"it ended {RETRIES} workers in a row: {error}") from error
         except errors.RayError as error:
             raise _lost(error) from error
 

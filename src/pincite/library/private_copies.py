@@ -2,11 +2,11 @@
 
 They are in a folder that only the user can read. `index.sqlite` records the sources of each copy,
 and `files/` holds the bytes under their SHA-256, so that no external name becomes a path. A file is
-complete before the index names it, and each change of the index is one transaction: after a kill a
+complete before the index names it, and each index change is one transaction: after a crash a
 copy is either attached or not, and at most one stray file is left until the next change.
 
 A source is identified by keys: `url:`, `doi:`, `pmid:`, `isbn:`, or, without any of these, `work:`
-(title and author); one common key is enough. A source may have several files, such as chapters. The
+(title and author); one shared key is enough. A source may have several files, such as chapters. The
 pages in a citation choose among them, and the chosen files are read as one document, whose pages
 keep their printed numbers.
 """
@@ -54,7 +54,7 @@ _FORMS = (
 
 
 class Named(NamedTuple):
-    """A source by the user's name for it, and its keys."""
+    """A source: what the user calls it, and its keys."""
 
     ref: str
     keys: tuple[str, ...]
@@ -95,7 +95,7 @@ def named(ref: str) -> Named:
     pmid = pmid_of(ref)
     if pmid and not _NUMBER.fullmatch(ref):  # 7 alone is more likely the number of a citation
         return Named(f"PMID {pmid}", (f"pmid:{pmid}",))
-    raise InputError(f"{ref!r} names no source. Expected {_FORMS}.")
+    raise InputError(f"{ref!r} does not identify a source. Expected {_FORMS}.")
 
 
 def of_citation(citation: Citation, place: str) -> Named:
@@ -105,7 +105,7 @@ def of_citation(citation: Citation, place: str) -> Named:
     if not keys:
         raise InputError(
             f"{citation.citation_id} of {place} ({what or 'no title'}) has no address, DOI, PMID, "
-            "ISBN, nor title with author, that would identify the source."
+            "ISBN, or title with author to identify the source."
         )
     return Named(f"{what} ({citation.citation_id} of {place})", keys)
 
@@ -129,7 +129,7 @@ def citation_id(number: str) -> str:
     """Return `r7` for 7 or r7. Raises InputError: It is neither."""
     match = _NUMBER.match(number.strip())
     if not match:
-        raise InputError(f"{number!r} is not a citation's number; expected a number such as r7.")
+        raise InputError(f"{number!r} is not a citation number; expected one such as r7.")
     return f"r{match[1]}"
 
 
@@ -174,7 +174,7 @@ class OwnCopies:
     """A folder of private copies; safe to use from several processes."""
 
     def __init__(self, folder: Path) -> None:
-        """Nothing is created before the first copy is attached."""
+        """Nothing is created until the first copy is attached."""
         self.folder = folder
 
     def attach(self, copy: OwnCopy, data: bytes) -> OwnCopy:
@@ -240,7 +240,7 @@ class OwnCopies:
 
     @contextmanager
     def _changing(self) -> Iterator[sqlite3.Connection]:
-        """A transaction that locks out other writers and first removes leftovers of killed ones."""
+        """A transaction that locks out other writers and first removes what killed ones left."""
         with self._opened(create=True) as db:
             db.execute("BEGIN IMMEDIATE")
             try:
@@ -267,7 +267,7 @@ class OwnCopies:
                 db.execute(_TABLE)
                 yield db
         except (OSError, sqlite3.Error) as error:
-            what = f"{self.folder} cannot hold your own copies: {error}."
+            what = f"Your own copies cannot be kept in {self.folder}: {error}."
             raise ConfigError(f"{what} Set library.own_copies to another folder.") from error
 
     def _write(self, digest: str, data: bytes) -> None:
@@ -311,7 +311,7 @@ class AccountCopies:
         if self.local:
             return self.local
         if not _ACCOUNT.fullmatch(account_id):
-            raise ValueError(f"{account_id!r} is not an account's id")
+            raise ValueError(f"{account_id!r} is not an account id")
         return self.root / account_id
 
     def of(self, account_id: str) -> OwnCopies:
@@ -357,7 +357,7 @@ class OwnSources:
         chosen = choose_by_pages(found, citation.pages or "")
         if not chosen:
             had = ", ".join(f"{c.pages[0]}–{c.pages[1]}" for c in found if c.pages)
-            detail = f"your copy has pages {had}; the citation names {citation.pages}"
+            detail = f"your copy has pages {had}; the citation gives {citation.pages}"
             return Unchecked("", Reason.NOT_SUPPLIED, detail)
         documents = [self._document(copy) for copy in chosen]
         failed = next((d for d in documents if isinstance(d, Unchecked)), None)
@@ -441,7 +441,7 @@ def parse_pages(text: str) -> tuple[int, int]:
     match = _PAGES.match(text.strip())
     first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
     if last < first:
-        raise InputError(f"pages are {text!r}; expected numbers as 120-135, the lower one first.")
+        raise InputError(f"pages are {text!r}; expected a range such as 120-135, lowest first.")
     return first, last
 
 
@@ -484,7 +484,7 @@ def joined(documents: Sequence[Document]) -> Document:
 def _bytes_of(path: Path, limits: Limits) -> bytes | Unchecked:
     if not path.is_file():
         kind = "a folder" if path.is_dir() else "missing, or not a file"
-        raise InputError(f"{path} is {kind}; expected a PDF, text or another document.")
+        raise InputError(f"{path} is {kind}; expected a PDF, a text file or another document.")
     try:
         if (size := path.stat().st_size) > limits.max_bytes:
             return too_large("", size, limits.max_bytes)

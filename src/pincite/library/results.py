@@ -66,7 +66,7 @@ class Result:
             return cited[0]
         if len(found) == 1:
             return found[0]
-        what = "begins several items" if found else "is not an item"
+        what = "is the start of several items" if found else "is not an item"
         known = ", ".join(item.item_id for item in (found or self.items)[:20])
         raise InputError(f"{item_id!r} {what} of this result; expected one of: {known}.")
 

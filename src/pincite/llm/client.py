@@ -207,7 +207,7 @@ class Client:
         import httpx2
 
         if response.headers.get("content-encoding", "identity") != "identity":
-            raise BadReply(f"{self.url} compressed its reply; expected none.", 200)
+            raise BadReply(f"{self.url} compressed its reply; expected it uncompressed.", 200)
         size, limit = 0, self._limits.reply_bytes
         try:
             for event in httpx2.EventSource(response, max_event_size=limit):

@@ -112,6 +112,6 @@ def _parsed(name: str, text: str) -> tuple[str, str]:
     if unknown:
         known = ", ".join(f"{{{each}}}" for each in sorted(VARIABLES[name]))
         raise ConfigError(
-            f"{name}.txt names {{{unknown[0]}}}, which has no value there; known: {known}."
+            f"{name}.txt names {{{unknown[0]}}}, which has no value there; expected: {known}."
         )
     return match["system"].strip(), match["user"].strip()

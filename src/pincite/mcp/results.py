@@ -1,4 +1,4 @@
-"""Results of the tools: short extracts of reports, whose types serve as output schemas.
+"""Results of the tools: short extracts from reports, whose types serve as output schemas.
 
 A whole report, with every passage and offset, is several times too large for an agent's context.
 """
@@ -48,7 +48,7 @@ class Quotation:
     title: str
     url: str
     corpus: str = ""
-    place: Annotated[str, Doc("page, and whether the citation names another")] = ""
+    place: Annotated[str, Doc("page, and whether the citation gives another")] = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,10 +59,10 @@ class SourceResult:
     url: str | None
     label: Verdict
     could_not_check: Annotated[str | None, Doc("why the source could not be read")]
-    what_to_do: Annotated[str | None, Doc("about a source that could not be read")]
+    what_to_do: Annotated[str | None, Doc("advice on an unreadable source")]
     quotation: Annotated[Quotation | None, Doc("its sentence closest to the claim")]
     reasons: Texts
-    missing: Annotated[str, Doc("what of the claim it lacks")]
+    missing: Annotated[str, Doc("parts of the claim that it does not state")]
     copy: Annotated[str, Doc("which copy was read")]
     changed: Annotated[str, Doc("whether the page changed since it was cited")]
 
@@ -76,10 +76,10 @@ class ClaimResult:
     meaning: str
     probability_supported: Probability | None
     sources: tuple[SourceResult, ...]
-    missing: Annotated[str, Doc("what no source says")]
+    missing: Annotated[str, Doc("parts of the claim that no source states")]
     second_opinion: Annotated[Texts, Doc("a language model's, if the operator set one up")]
     better_sources: Annotated[
-        tuple[Quotation, ...], Doc("more for the claim than its sources have; read them first")
+        tuple[Quotation, ...], Doc("better support than the cited sources; read them first")
     ]
 
 
@@ -106,7 +106,7 @@ class ArticleResult:
 
 @dataclass(frozen=True, kw_only=True)
 class PassageResult:
-    """A passage on a reading of a statement."""
+    """A passage that bears on a reading of a statement."""
 
     says: Annotated[str, Doc(", ".join(SIDES.values()))]
     degree: Annotated[float | None, Doc("from -1, refutes, to +1, confirms")]
@@ -118,13 +118,13 @@ class PassageResult:
 
 @dataclass(frozen=True, kw_only=True)
 class ReadingResult:
-    """One way to understand a statement, and what was found on it."""
+    """One way to understand a statement, and what was found about it."""
 
     reading: str
     label: Annotated[str, Doc(_OUTCOMES)]
     summary: str
     warning: str | None
-    passages: Annotated[tuple[PassageResult, ...], Doc("those that say neither are left out")]
+    passages: Annotated[tuple[PassageResult, ...], Doc("neutral ones are left out")]
     could_not_check: Annotated[Texts, Doc("pages that could not be read, and why")]
 
 
@@ -171,7 +171,7 @@ class AnswerResult:
     no_answer: Annotated[str | None, Doc("why there is no answer")]
     sentences: tuple[SentenceResult, ...]
     references: tuple[ReferenceResult, ...]
-    retracted: Annotated[tuple[ReferenceResult, ...], Doc("papers left out for that")]
+    retracted: Annotated[tuple[ReferenceResult, ...], Doc("papers left out as retracted")]
     written_by: str
     cautions: Texts
     advice: str

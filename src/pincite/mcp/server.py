@@ -68,7 +68,7 @@ class Worker:
             if "progress" not in message:
                 return message
             await report(*message["progress"])
-        raise PinciteError("The work was killed: too little memory? Try a smaller request.")
+        raise PinciteError("The process was killed: out of memory? Try a smaller request.")
 
     async def _send(self, line: str) -> None:
         assert self.process.stdin

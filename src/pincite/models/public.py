@@ -150,7 +150,7 @@ def labels_of(layout: Layout, folder: Path) -> tuple[str, ...]:
     if labels.count(SUPPORTED) != 1 or not all(labels) or len(labels) < 2:
         raise MissingModel(
             f"{folder}/config.json names the labels {', '.join(names)}; expected entailment, "
-            "neutral and contradiction, or two labels one of which is support."
+            "neutral and contradiction, or two labels, one of them support."
         )
     return labels
 
@@ -367,7 +367,7 @@ def _foundation(folder: Path, layout: Layout) -> Path:
 def _check_complete(folder: Path, missing: set[str]) -> None:
     if missing:
         raise MissingModel(
-            f"{folder} lacks the weights {', '.join(sorted(missing)[:3])}: it holds another kind "
+            f"{folder} lacks the weights {', '.join(sorted(missing)[:3])}: it is another kind "
             f"of network. {_ADVICE}"
         )
 

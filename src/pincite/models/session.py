@@ -75,7 +75,7 @@ class Session:
         except Exception as error:  # both libraries raise bare Exception and RuntimeError
             raise MissingModel(
                 f"{folder} has no model that can be loaded ({error}); expected model.onnx and "
-                "tokenizer.json. If it came with Pincite, install that again: pip install "
+                "tokenizer.json. If it came with Pincite, reinstall that: pip install "
                 "--force-reinstall pincite"
             ) from error
         self._inputs = [field.name for field in self._network.get_inputs()]

@@ -63,7 +63,7 @@ def locate(model: str) -> Path:
         command = "make reranker" if model == RERANKER else f"pincite models fetch {model}"
         advice = f"Get it with: {command}"
     if "bespoke-minicheck" in model.lower():
-        advice = "A server runs it: give NAME@URL, as bespoke-minicheck@http://127.0.0.1:8000/v1"
+        advice = "Run it on a server: NAME@URL, such as bespoke-minicheck@http://127.0.0.1:8000/v1"
     raise MissingModel(
         f"The model {model!r} is in none of {', '.join(map(str, places))}. Expected a folder with "
         f"model.onnx and tokenizer.json, or a verifier of those in docs/verifiers.md. {advice}"
@@ -207,7 +207,7 @@ def _downloaded_safetensors(model: str, layout: public.Layout, present: Collecti
     stored = sorted(name for name in present if re.fullmatch(r"model.*\.safetensors", name))
     if not stored:
         raise MissingModel(
-            f"{model} holds its weights neither as ONNX nor as safetensors, and Pincite reads no "
+            f"{model} has no weights as ONNX or safetensors, and Pincite reads no "
             "pickles: docs/verifiers.md says how to convert it."
         )
     wanted = [name for name in (*_ABOUT, *stored, _INDEX) if name in present]

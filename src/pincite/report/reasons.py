@@ -1,4 +1,4 @@
-"""Why a page was not read, or why a page that was found is not used, in words."""
+"""Say in words why a page was not read, or was found but not used."""
 
 from collections.abc import Callable
 
@@ -7,31 +7,31 @@ from pincite.types import Bar, Exclusion, Reason, Unchecked
 
 REASONS = {
     Reason.DEAD: "dead link",
-    Reason.SOFT_404: "a page that says it was not found",
-    Reason.FRONT_PAGE: "leads to the site's front page now",
+    Reason.SOFT_404: "the page says it was not found",
+    Reason.FRONT_PAGE: "now leads to the site's front page",
     Reason.NO_HOST: "the site does not exist",
     Reason.UNREACHABLE: "the site cannot be reached",
-    Reason.REDIRECTS: "redirects that lead nowhere",
+    Reason.REDIRECTS: "its redirects lead nowhere",
     Reason.UNSAFE_ADDRESS: "not a public web address",
-    Reason.ROBOTS: "the site asks programs to stay away",
+    Reason.ROBOTS: "the site disallows automated access",
     Reason.REFUSED: "access refused, try again later",
     Reason.PAYWALL: "behind a paywall",
     Reason.LOGIN: "behind a login",
-    Reason.CONSENT: "behind a question about cookies",
+    Reason.CONSENT: "behind a cookie-consent page",
     Reason.OFFLINE: "offline source",
     Reason.NOT_SUPPLIED: "no stored copy",
     Reason.EMPTY: "no text in the copy",
     Reason.UNDECODABLE: "the copy cannot be decoded",
-    Reason.ENCRYPTED: "the PDF asks for a password",
+    Reason.ENCRYPTED: "the PDF is password-protected",
     Reason.TOO_LARGE: "too large",
-    Reason.TRUNCATED: "broke off before its end",
+    Reason.TRUNCATED: "the download ended early",
     Reason.TIMED_OUT: "took too long to read",
-    Reason.UNSUPPORTED_TYPE: "not a kind of file that can be read",
+    Reason.UNSUPPORTED_TYPE: "unsupported file type",
     Reason.LANGUAGE: "in a language the model does not read",
     Reason.TITLE_ONLY: "a record without an abstract",
     Reason.WITHDRAWN: "withdrawn by its publisher",
-    Reason.USURPED: "its address is in other hands",
-    Reason.INTERNAL_ERROR: "a fault of this program",
+    Reason.USURPED: "the domain has changed hands",
+    Reason.INTERNAL_ERROR: "a bug in Pincite",
 }
 BARS = {
     Bar.WIKI: "Wikipedia or a mirror",
@@ -39,7 +39,7 @@ BARS = {
     Bar.DEPRECATED: "deprecated",
     Bar.BLACKLISTED: "blacklisted",
     Bar.COPY: "copies the article",
-    Bar.FILTER: "left out by a filter",
+    Bar.FILTER: "excluded by a filter",
 }
 
 

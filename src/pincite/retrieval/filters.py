@@ -143,7 +143,7 @@ class Filters:
         if self.published_to and self.published_from > _padded(self.published_to):
             raise ConfigError(
                 f"published_from is {self.published_from}, after published_to, which is "
-                f"{self.published_to}; nothing lies between."
+                f"{self.published_to}; there are no dates in between."
             )
         for name in ("domains", "not_domains"):
             object.__setattr__(self, name, tuple(map(_host, getattr(self, name))))

@@ -270,7 +270,7 @@ class Accounts:
                 _link(db, provider, subject, account_id, name)
                 return account
         except sa.exc.IntegrityError as error:
-            raise AccountExists("This login has just got an account. Log in again.") from error
+            raise AccountExists("This login now has an account. Log in again.") from error
 
     def link(self, provider: str, subject: str, account_id: str, name: str) -> None:
         """Link an account to a provider's user.
@@ -299,7 +299,7 @@ class Accounts:
             this = accounts.c.account_id == account_id
             password = db.execute(sa.select(accounts.c.password).where(this)).scalar()
             if password is None and not db.execute(others).scalar():
-                raise ConfigError("Nothing else opens the account. Set a password first.")
+                raise ConfigError("There is no other way into the account. Set a password first.")
             gone = db.execute(logins.delete().where(mine & (logins.c.provider == provider)))
             return gone.rowcount > 0
 
@@ -336,7 +336,7 @@ def _spare_last_admin(db: sa.Connection, account_id: str) -> None:
     )
     found = list(db.execute(admins.with_for_update()).scalars())
     if found == [account_id]:
-        raise LastAdmin("This is the only admin. Make another one first.")
+        raise LastAdmin("This is the only admin. Make someone else an admin first.")
 
 
 def _first(db: sa.Connection, which: sa.ColumnElement[bool]) -> Account | None:

@@ -66,7 +66,7 @@ def using(folder: Path) -> Iterator[None]:
 
     Raises InUse: a backup is being restored.
     """
-    with _locked(folder, fcntl.LOCK_SH, f"{folder} is being restored. Start again after that."):
+    with _locked(folder, fcntl.LOCK_SH, f"{folder} is being restored. Try again later."):
         yield
 
 
@@ -79,7 +79,7 @@ def backup(settings: ServerSettings, path: Path, *, replace: bool = False) -> Co
         DatabaseError: the database cannot be read.
     """
     if path.exists() and not replace:
-        raise InputError(f"{path} exists. Choose another name, or add --force.")
+        raise InputError(f"{path} already exists. Choose another name, or add --force.")
     part = path.with_name(f"{path.name}.part")
     try:
         handle = os.open(part, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
@@ -126,14 +126,14 @@ def restore(settings: ServerSettings, path: Path, *, replace: bool = False) -> C
     database = Database(settings.database_url)
     with (
         closing(database),
-        _locked(folder, fcntl.LOCK_EX, f"A server or worker uses {folder}. Stop it first."),
+        _locked(folder, fcntl.LOCK_EX, f"A server or worker is using {folder}. Stop it first."),
         tempfile.TemporaryDirectory(prefix=".restore-", dir=folder) as temporary,
     ):
         unpacked = Path(temporary)
         contents = _unpack(path, unpacked)
         if contents.database != database.is_sqlite:
             holds = "an SQLite database" if contents.database else "no database"
-            raise ConfigError(f"{path} holds {holds}, and server.database is {database.shown}.")
+            raise ConfigError(f"{path} contains {holds}, but server.database is {database.shown}.")
         target = Path(database.url.database or "")
         present = [target] if database.is_sqlite and target.exists() else []
         present += [folder / name for name in FOLDERS if any((folder / name).glob("*"))]
@@ -222,7 +222,7 @@ def _unpack(path: Path, folder: Path) -> Contents:
                 pass
         manifest = json.loads((folder / MANIFEST).read_bytes())
         if (manifest.pop("format"), manifest.pop("tables")) != (FORMAT, VERSION):
-            raise ValueError("it is of another version of Pincite")
+            raise ValueError("it was made by another version of Pincite")
         contents = Contents(**manifest)
     except (tarfile.TarError, zlib.error, EOFError, OSError, ValueError, LookupError) as error:
         raise DamagedArchive(f"{path} is not a complete backup: {error}.") from error

@@ -278,7 +278,7 @@ class CorpusPool:
         is_remote = isinstance(address, str)
         if is_remote and not self._remote_readers.acquire(blocking=False):
             raise CorpusError(
-                f"{address}: {MAX_REMOTE_READERS} requests already wait for such corpora."
+                f"{address}: {MAX_REMOTE_READERS} requests are already waiting for such corpora."
             )
         try:
             yield self._get(address)
@@ -421,7 +421,7 @@ class Quotas:
             parts = ", ".join(f"{name} {_mb(size)}" for name, size in sizes.items())
             raise AccountFull(
                 f"An account may store {_mb(self._each)}. Yours stores {_mb(used)} ({parts}), and "
-                f"{_mb(n_more)} would be added. Delete something, or send less."
+                f"{_mb(n_more)} would be added. Delete something, or upload less."
             )
 
     def _bytes_of(self, entry: CorpusEntry) -> int:

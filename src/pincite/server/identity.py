@@ -268,7 +268,7 @@ def session_user(request: Request) -> Identity:
     """
     identity = any_user(request)
     if identity.key_id:
-        raise Problem(403, "not_by_key", "This needs a user who is logged in, not an API key.")
+        raise Problem(403, "not_by_key", "This needs a logged-in user; an API key is not enough.")
     return identity
 
 

@@ -121,7 +121,7 @@ class SecurityMiddleware:
         except Exception:
             LOG.exception("error in the program")
             if not begun:
-                detail = "An error in the program; the server's log has it under this request's id."
+                detail = "Internal error; see the server's log under this request's id."
                 await response(request, Problem(500, "internal", detail))(scope, receive, sent)
         finally:
             seconds = time.perf_counter() - begin
@@ -147,7 +147,7 @@ class SecurityMiddleware:
         own = _embeds_nothing(request.headers) if safe else self._own_origin(request.headers)
         if own:
             return None
-        detail = "The request comes from a page of another site."
+        detail = "The request comes from a page on another site."
         if request.headers.get("origin", "") == f"http://{request.headers['host']}":
             detail = "This server expects https; for plain http, set server.secure_cookies = false."
         return Problem(403, "foreign_origin", detail)

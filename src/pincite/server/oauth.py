@@ -124,7 +124,7 @@ def _person(provider: Provider, profile: Mapping[str, Any]) -> Person:
         or isinstance(subject, bool)
         or not 1 <= len(str(subject)) <= 200
     ):
-        raise LoginFailed(f"The provider gave no {provider.subject!r}, which identifies a user.")
+        raise LoginFailed(f"The provider sent no {provider.subject!r}, which identifies a user.")
     if profile.get("blocked") is True:  # a field of MediaWiki profiles
         raise LoginFailed("This account is blocked at the provider.")
     fields = [provider.username] if provider.username else ["username", "preferred_username"]

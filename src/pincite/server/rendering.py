@@ -3,7 +3,7 @@
 Every value is escaped, and the content security policy (`middleware`) forbids inline scripts.
 English texts are in the code; translations are in `locale/`, compiled by `tools/make_locale.py`.
 
-Besides the names of `verbs.verify.render`, templates can use `_("…")`, `ngettext`, `{% trans %}`,
+Besides the names from `verbs.verify.render`, templates can use `_("…")`, `ngettext`, `{% trans %}`,
 `static(name)`, `meaning(label)`, `link(url)`, `when(seconds)`, `moment(iso)` and the filter `said`
 for notes. Pass only our own texts to `_`, never text from outside: its result is not escaped.
 """
@@ -51,7 +51,7 @@ def translations(language: str) -> gettext.NullTranslations:
 
 
 def language_of(request: Request) -> str:
-    """The language that the visitor chose, else the first of the browser's that we support."""
+    """The language that the visitor chose, else the browser's first that we support."""
     accepted = request.headers.get("accept-language", "").lower().split(",")
     codes = [re.split("[-;]", each.strip())[0] for each in accepted]
     chosen = request.cookies.get(LANGUAGE, "")
@@ -107,9 +107,9 @@ def _style() -> str:
 # What to do about a source that could not be checked. Where the reports name a command, the pages
 # have a form.
 STEPS: Mapping[Reason, str] = wording.STEPS | {
-    Reason.PAYWALL: "read it through a library, and hand in your copy",
-    Reason.OFFLINE: "hand in the pages if you have them",
-    Reason.NOT_SUPPLIED: "hand in a saved copy",
+    Reason.PAYWALL: "read it through a library, and upload your copy",
+    Reason.OFFLINE: "upload the pages if you have them",
+    Reason.NOT_SUPPLIED: "upload a saved copy",
 }
 
 

@@ -68,7 +68,7 @@ def check_json(body: bytes) -> None:
         n_values += 1
         depth += mark in b"[{"
         if depth > MAX_DEPTH or n_values > MAX_ITEMS:
-            what = f"JSON may be nested {MAX_DEPTH} deep and hold {MAX_ITEMS:,} values."
+            what = f"JSON may have at most {MAX_DEPTH} levels and {MAX_ITEMS:,} values."
             raise Problem(422, "json_too_complex", what)
 
 
@@ -135,10 +135,10 @@ class GuardedRoute(APIRoute):
             kind = media_type(request)
             most = PUBLIC_BYTES if public else URLENCODED_BYTES if kind == FORMS[0] else None
             if most and n_bytes is None:
-                raise Problem(411, "length_required", "Send a Content-Length.")
+                raise Problem(411, "length_required", "A Content-Length header is required.")
             if most and n_bytes and n_bytes > most:
                 raise Problem(
-                    413, "too_large", f"A request to this address may have {most:,} bytes."
+                    413, "too_large", f"A request to this address may have at most {most:,} bytes."
                 )
             async with AsyncExitStack() as stack:
                 is_large = n_bytes is None or n_bytes > LARGE_BYTES

@@ -39,7 +39,7 @@ class ServerSettings:
     host: Annotated[str, "Address to listen on."] = "127.0.0.1"
     port: Annotated[int, Range(0, 65535), "Port to listen on; 0: any free one."] = 8765
     hosts: Annotated[_Texts, "Other host names of the server: pincite.example.org."] = ()
-    data: Annotated[str, "Folder of the database, corpora and uploads."] = ""
+    data: Annotated[str, "Folder for the database, corpora and uploads."] = ""
     database: Annotated[
         str, "Database: postgresql+psycopg://user@host/name. [SQLite in `data`]"
     ] = ""
@@ -67,7 +67,7 @@ class ServerSettings:
     models: Annotated[_Texts, "Models of the chat server that users may choose."] = ()
     # ── Jobs
     jobs_at_once: Annotated[
-        int, Range(0, 64), "Jobs at the same time; 0: only in `pincite worker`."
+        int, Range(0, 64), "Jobs to run at once; 0: only in `pincite worker`."
     ] = 1
     queue: Annotated[int, Range(1, 1_000_000), "Jobs that can wait; others get a 429."] = 100
     queue_each: Annotated[_Many, "Waiting or running jobs of an account; 0: no limit."] = 10
@@ -93,8 +93,8 @@ class ServerSettings:
         check(self, TABLE)
         if self.mode == "local" and self.host not in ("127.0.0.1", "::1", "localhost"):
             raise ConfigError(
-                f"server.host is {self.host!r}, but in local mode anyone who reaches the server "
-                'may do everything. Use 127.0.0.1, or set server.mode = "server".'
+                f"server.host is {self.host!r}, but in local mode anyone who can reach the server "
+                'can do anything. Use 127.0.0.1, or set server.mode = "server".'
             )
 
         parts = urlsplit(self.address)
@@ -105,7 +105,7 @@ class ServerSettings:
             )
         if self.oauth and not self.address:
             raise ConfigError(
-                "server.oauth needs server.address, where providers send users back to."
+                "server.oauth needs server.address, to which providers send users back."
             )
         for origin in self.wikis:
             if not _ORIGIN.fullmatch(origin):

@@ -166,7 +166,7 @@ class _Reader:
         self._field = _text(options.get(b"name", b""))
         if b"filename" not in options:
             if len(self.form.fields) >= MAX_FIELDS:
-                raise BadForm(f"A form may have {MAX_FIELDS} fields.")
+                raise BadForm(f"A form may have at most {MAX_FIELDS} fields.")
             return
         if len(self.form.files) >= MAX_FILES:
             raise BadForm(f"At most {MAX_FILES:,} files may be sent at once.")
@@ -181,7 +181,7 @@ class _Reader:
             return
         limit = self._long.get(self._field, MAX_FIELD_BYTES)
         if len(self._data) + end - start > limit:
-            raise BadForm(f"{self._field or 'A field'} may have {limit:,} bytes.")
+            raise BadForm(f"{self._field or 'A field'} may have at most {limit:,} bytes.")
         self._data += data[start:end]
 
     def _end_part(self) -> None:

@@ -160,7 +160,7 @@ class Worker:
             detail = f"It took longer than {limit:g} s, the server's limit for a job."
             return {"code": "job_too_long", "detail": detail}
         if (megabytes := process.megabytes) > most:
-            detail = f"It took {megabytes} MB of memory; the server's limit for a job is {most}."
+            detail = f"It used {megabytes} MB of memory; the server's limit for a job is {most}."
             return {"code": "job_too_large", "detail": detail}
         return None
 

@@ -101,8 +101,8 @@ class EmbeddingsSettings:
 class RetrievalSettings:
     """`[retrieval]`: how a corpus is searched, and how much of what is found is read."""
 
-    depth: Annotated[int, _TenThousand, "Passages from each retriever."] = 100  # as SIDE
-    fusion: Annotated[Mode, "How the rankings by words and by meaning are combined."] = "weighted"
+    depth: Annotated[int, _TenThousand, "Passages to take from each retriever."] = 100  # as SIDE
+    fusion: Annotated[Mode, "How to combine the rankings by words and by meaning."] = "weighted"
     dense_share: Annotated[float, _Unit, "With weighted fusion: weight of meaning."] = DENSE_SHARE
     judged: Annotated[int, _TenThousand, "Best passages to judge."] = JUDGED
     read: Annotated[int, _TenThousand, "Passages of a cited page to judge."] = cascade.READ
@@ -114,11 +114,11 @@ class FilterSettings:
 
     exclude_hosts: Annotated[Texts, "Exclude this site and its subdomains."] = ()
     published_from: Annotated[str, "Published on or after: 2019, 2019-05 or 2019-05-14."] = ""
-    published_to: Annotated[str, "Published on or before."] = ""
+    published_to: Annotated[str, "Published on or before this date."] = ""
     undated: Annotated[bool, "With a date filter, include documents without a date."] = False
     domains: Annotated[Texts, "Only this site and its subdomains."] = ()
     languages: Annotated[Texts, "Only documents in this language: en, de, …"] = ()
-    kinds: Annotated[Texts, "Only this kind: html, pdf, docx, text, jsonl, pubmed, …"] = ()
+    kinds: Annotated[Texts, "Only files of this kind: html, pdf, docx, text, jsonl, pubmed, …"] = ()
     where: Annotated[Texts, "Condition on metadata: 'section in news, sport', 'pages < 90'."] = ()
 
     def __post_init__(self) -> None:
@@ -141,11 +141,11 @@ class FilterSettings:
 class VerifySettings:
     """`[verify]`: articles, verdicts on their claims, and suggestions of better sources."""
 
-    k: Annotated[int, _TenThousand, "Suggested sources for a claim."] = 3
-    threshold: Annotated[Share, "Probability from which a claim is supported."] = SUPPORTED
-    suggest: Annotated[Literal["failing", "all"], "Claims to suggest sources for."] = "failing"
+    k: Annotated[int, _TenThousand, "Sources to suggest per claim."] = 3
+    threshold: Annotated[Share, "Minimum probability for “supported”."] = SUPPORTED
+    suggest: Annotated[Literal["failing", "all"], "Which claims get suggestions."] = "failing"
     uncited: Annotated[bool, "Also find sentences that lack a citation."] = False
-    wiki: Annotated[str, "Address of the wiki of titles; empty: Wikipedia."] = ""
+    wiki: Annotated[str, "Wiki on which to look up titles; empty: Wikipedia."] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ class CheckSettings:
     interpretation: Annotated[Interpreter, "What finds the readings of a statement."] = "rules"
     confirmation: Annotated[Judge, "What judges a passage on a reading."] = "verifier"
     retrieval: Annotated[Finder, "How to search; windows is EvidenceSeeker's way."] = "hybrid"
-    top_k: Annotated[int, _Thousand, "Passages for each reading."] = 8
+    top_k: Annotated[int, _Thousand, "Passages to judge for each reading."] = 8
     # As in the verifier's training data.
     passage_words: Annotated[int, _Thousand, "Words of a passage that is judged."] = 170
     window_size: Annotated[int, Range(0), "With windows: sentences on either side."] = 3
@@ -166,7 +166,7 @@ class CheckSettings:
     count_copies: Annotated[bool, "Count copies and overlapping windows separately."] = False
     probabilities: Annotated[Probabilities, "Source of a model's probabilities."] = "logprobs"
     repetitions: Annotated[int, _Thousand, "Repetitions of the multiple-choice question."] = 1
-    guidance: Annotated[GuidanceKind, "How a model is kept to the format of an answer."] = "json"
+    guidance: Annotated[GuidanceKind, "How a model is held to the answer format."] = "json"
     answer_labels: Annotated[Texts, "Letters or digits of the answers."] = ("A", "B", "C")
     label_delimiter: Annotated[str, "Between a label and its answer."] = "."
     passage_source: Annotated[bool, "Show a model title, author and year of a passage."] = True
@@ -206,7 +206,7 @@ class CheckSettings:
         for name in self.ignore_statement_types:
             if name and name not in known:
                 raise ConfigError(
-                    f"check.ignore_statement_types has {name!r}; expected of: {', '.join(known)}."
+                    f"check.ignore_statement_types has {name!r}; known: {', '.join(known)}."
                 )
         return frozenset(StatementType(name) for name in self.ignore_statement_types if name)
 
@@ -232,16 +232,16 @@ class ClaimReviewSettings:
 class AskSettings:
     """`[ask]`: which papers an answer is written from, by whom, and what of it stays."""
 
-    answer: Annotated[Literal["extract", "model"], "Quote sentences or let a model write."] = (
+    answer: Annotated[Literal["extract", "model"], "Quote sentences, or have a model write."] = (
         "extract"
     )
-    documents: Annotated[int, _Million, "Papers to answer from."] = 10  # as Verif.ai
-    sentences: Annotated[int, _Million, "Longest answer without a model, in sentences."] = 5
+    documents: Annotated[int, _Million, "Number of papers to answer from."] = 10  # as Verif.ai
+    sentences: Annotated[int, _Million, "Most sentences in an answer without a model."] = 5
     rerank: Annotated[bool, "Let the verifier rerank what was found."] = True
     exact_first: Annotated[bool, "Rank quoted phrases and exact matches first."] = True
-    least_relevance: Annotated[float, "Smallest log-odds of the best document."] = LEAST_RELEVANCE
-    least_answer: Annotated[float, "Smallest log-odds of a quoted sentence."] = LEAST_ANSWER
-    include_retracted: Annotated[bool, "Read retracted papers too, and mark them."] = False
+    least_relevance: Annotated[float, "Minimum log-odds of the best document."] = LEAST_RELEVANCE
+    least_answer: Annotated[float, "Minimum log-odds of a quoted sentence."] = LEAST_ANSWER
+    include_retracted: Annotated[bool, "Use retracted papers too, marked as such."] = False
     supported_from: Annotated[Share, "Probability of support that counts."] = SUPPORTED_FROM
     contradicted_from: Annotated[Share, "The same for a contradiction."] = CONTRADICTED_FROM
     uncited: Annotated[
@@ -259,7 +259,7 @@ class ChatSettings:
 
     url: Annotated[str, "Address of the model's server, up to /v1."] = ""
     model: Annotated[str, "Name of the model on that server."] = ""
-    dialect: Annotated[Dialect, "Kind of the server."] = "openai"
+    dialect: Annotated[Dialect, "Kind of server."] = "openai"
     at_once: Annotated[int, _Thousand, _AT_ONCE] = 16
     seconds: Annotated[float, _Seconds, _REPLY] = 260.0
     temperature: Annotated[float, Range(0), "Temperature of all steps."] = 0.2
@@ -310,7 +310,7 @@ class JudgeSettings:
 
     url: Annotated[str, "Ask this OpenAI-compatible server for a second opinion."] = ""
     model: Annotated[str, "Name of the model on that server."] = ""
-    dialect: Annotated[Dialect, "Kind of the server."] = "openai"
+    dialect: Annotated[Dialect, "Kind of server."] = "openai"
     every: Annotated[bool, "Ask about every claim, not only the uncertain ones."] = False
     # Outside this band, even a good model's verdict (`judgement.fusion`) would not change ours at
     # the threshold 0.3.
@@ -340,7 +340,7 @@ class BudgetSettings:
 
     max_calls: Annotated[int, _NoLimit, "Maximum calls to a language model; 0: unlimited."] = 0
     max_tokens: Annotated[
-        int, _NoLimit, "Maximum tokens, prompts and replies together; 0: unlimited."
+        int, _NoLimit, "Maximum tokens of prompts plus replies; 0: unlimited."
     ] = 0
     max_cost: Annotated[float, _NoLimit, "Maximum cost at the configured prices; 0: unlimited."] = (
         0.0
@@ -351,7 +351,7 @@ class BudgetSettings:
     def __post_init__(self) -> None:
         if self.max_cost and not (self.price_prompt or self.price_reply):
             raise ConfigError(
-                "budget.max_cost is set; expected price_prompt or price_reply too, for a million "
+                "budget.max_cost is set; expected price_prompt or price_reply too, per million "
                 "tokens."
             )
 
@@ -376,8 +376,8 @@ class WebSettings:
     megabytes: Annotated[float, Range(0.1, 1000), "Largest page."] = _RULES.body_bytes / 1e6
     cache: Annotated[str, "File of fetched pages; empty: in the user's cache folder."] = ""
     cache_days: Annotated[float, Range(0, 36500), "Days to keep a page."] = _RULES.keep_days
-    search_url: Annotated[str, "With --online: a SearXNG to send claims to, to find sources."] = ""
-    search_results: Annotated[int, Range(1, 20), "Found pages to fetch for a claim."] = 5
+    search_url: Annotated[str, "With --online: a SearXNG instance to find sources with."] = ""
+    search_results: Annotated[int, Range(1, 20), "Search results to fetch per claim."] = 5
     wayback: Annotated[bool, "With --online: look for copies in the Wayback Machine."] = False
     wayback_api: Annotated[str, "Its availability service."] = WAYBACK_API
     wayback_pause: Annotated[float, Range(0, 30), "Seconds between requests."] = WAYBACK_PAUSE
@@ -417,7 +417,7 @@ class WebSettings:
 class LibrarySettings:
     """`[library]`: what is kept for you on this machine. Empty: in the user's data folder."""
 
-    reliability: Annotated[str, "List of sources to use, or none. [the language's]"] = ""
+    reliability: Annotated[str, "Source list to use, or none. [the language's own]"] = ""
     feedback_file: Annotated[str, "What `pincite feedback` keeps."] = ""
     own_copies: Annotated[str, "Folder of what `pincite source attach` keeps."] = ""
     judges: Annotated[str, "What `pincite calibrate judge` measured."] = ""
@@ -447,7 +447,7 @@ class Settings:
     (50, 2.0, 20)
     """
 
-    language: Annotated[str, "Language of the text, if it does not say: en, de, …"] = "en"
+    language: Annotated[str, "Language of the text, if it does not declare one: en, de, …"] = "en"
     models: ModelSettings = field(default_factory=ModelSettings)
     embeddings: EmbeddingsSettings = field(default_factory=EmbeddingsSettings)
     retrieval: RetrievalSettings = field(default_factory=RetrievalSettings)
@@ -469,7 +469,7 @@ class Settings:
             check_guidance(self.check.guidance, self.chat.dialect)
         asked = self.check.asks_a_model or self.ask.answer == "model"
         if asked and not (self.chat.url and self.chat.model):
-            what = "A language model is to interpret, confirm or answer"
+            what = "A language model is set to interpret, confirm or answer"
             wanted = "chat.url (such as http://localhost:8080/v1) and chat.model"
             raise ConfigError(f"{what}; expected {wanted} too.")
 

@@ -26,7 +26,7 @@ CHOICE = "multiple_choice_confirmation_analysis"
 TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 VALUES: Mapping[str, str] = TABLES["values"]
 NOTES: Mapping[str, str] = TABLES["notes"]
-# EvidenceSeeker's values for a model without them (`get_openai_llm`, llama-index-core 0.14).
+# EvidenceSeeker's defaults for models that set none (`get_openai_llm`, llama-index-core 0.14).
 DEFAULTS: Mapping[str, Any] = {"temperature": 0.1, "max_tokens": 1024}
 # Encoder servers that Pincite can use too → the path there.
 EMBEDDING_PATHS: Mapping[str, str] = {"tei": "/embed", "ollama": "/v1"}
@@ -51,10 +51,10 @@ class Imported:
 
 
 def imported(files: Sequence[Path]) -> Imported:
-    """Convert the files of one EvidenceSeeker.
+    """Convert the configuration files of one EvidenceSeeker project.
 
     Raises:
-        ConfigError: A file cannot be read, is of another program, or has an invalid value.
+        ConfigError: A file cannot be read, belongs to another program, or has an invalid value.
     """
     importer = _Importer()
     for path in files:
@@ -99,7 +99,7 @@ class _Importer:
     def put(self, name: str, value: Any, option: str) -> None:
         known = self.found.values.setdefault(name, value)
         if known != value:
-            self.note(option, f"{name} is {known!r} already, from another place; that is kept")
+            self.note(option, f"{name} is already {known!r}, from elsewhere; that value is kept")
 
     def read(self, path: Path) -> None:
         self.path = path
@@ -110,7 +110,7 @@ class _Importer:
         values = {key: value for key, value in _table(content).items() if value is not None}
         if not KNOWN & values.keys():
             raise ConfigError(
-                f"{path} is not a configuration of EvidenceSeeker; expected keys like models, "
+                f"{path} is not an EvidenceSeeker configuration; expected keys like models, "
                 "negate_claim or embed_model_name."
             )
         models = _table(values.pop("models", None))
@@ -120,7 +120,7 @@ class _Importer:
         steps = [step for step in VARIABLES if isinstance(values.get(step), dict)]
         used = {self.step(step, _table(values.pop(step)), models, values, main) for step in steps}
         for key in models.keys() - used:
-            self.note(f"models.{key}", "is used by no step: left out")
+            self.note(f"models.{key}", "is not used by any step: left out")
         for key, value in values.items():
             self.option(key, value, values)
 
@@ -135,7 +135,7 @@ class _Importer:
             value = [str(x).lower() for x in value] if isinstance(value, list) else [str(value)]
         elif key == "window_size":
             self.put("check.retrieval", "windows", key)
-            self.note(key, 'check.retrieval = "windows" is as before; "hybrid" adds words')
+            self.note(key, 'check.retrieval = "windows" works as before; "hybrid" adds words')
             self.note(key, "check.count_copies = true counts overlapping windows, as before")
         elif key == "embed_model_name":
             value = self.encoder(str(value), values)
@@ -171,13 +171,13 @@ class _Importer:
         used = str(given.get("used_model_key") or main)
         if isinstance(model := models.get(used), dict):
             if self.models.setdefault(step, model) != model:
-                self.note(step, "has another model in another file: that one is kept")
+                self.note(step, "has a different model in another file, which is kept")
         elif used:
-            self.note(f"{step}.used_model_key", f"{used!r} is described in none of the models")
+            self.note(f"{step}.used_model_key", f"{used!r} is not among the models")
         configs = _table(given.get("llm_specific_configs"))
         config = {**_table(configs.pop("default", None)), **_table(configs.pop(used, None))}
         for key in configs:
-            message = f"is for another model than the step's, {used}: left out"
+            message = f"is for a model other than the step's, {used}: left out"
             self.note(f"{step}.llm_specific_configs.{key}", message)
         system = config.pop("system_prompt", None) or values.get("system_prompt") or ""
         if self.prompt(step, str(system), config.pop("prompt_template", None)) and step == CHOICE:
@@ -193,7 +193,7 @@ class _Importer:
         if not setting or (option == "answer_labels" and not isinstance(value, list)):
             self.note(place, TABLES["step_notes"].get(option, "unknown to Pincite: left out"))
         elif option == "guidance_type" and step != CHOICE:
-            pass  # it can only be pydantic
+            pass  # EvidenceSeeker allows only pydantic here
         elif names and str(value) not in names:
             raise ConfigError(f"{place} is {value!r}; expected one of {', '.join(names)}.")
         else:
@@ -210,10 +210,10 @@ class _Importer:
             text = text.replace(theirs, ours)
         place = f"{step}.prompt_template"
         if unknown := set(re.findall(r"\{([a-z_]+)\}", text)) - VARIABLES[step]:
-            self.note(place, f"names {{{min(unknown)}}}, which Pincite does not know: left out")
+            self.note(place, f"uses {{{min(unknown)}}}, which Pincite does not know: left out")
             return False
         if step == CHOICE and "{options}" not in text:
-            self.note(place, "does not name the options, as Pincite's prompt must: left out")
+            self.note(place, "does not contain {options}, which Pincite needs: left out")
             return False
         if self.found.prompts.setdefault(f"{step}.txt", text) != text:
             self.note(place, "differs in another file: that one is kept")
@@ -243,7 +243,7 @@ def _choose_server(found: Imported, models: Mapping[str, Mapping[str, Any]]) -> 
     servers = {s: (str(m.get("base_url", "")), str(m.get("model", ""))) for s, m in given.items()}
     usable = [server for server in servers.values() if all(server)]
     for step in (step for step, server in servers.items() if not all(server)):
-        notes.append(Note("", step, "its model has no base_url and model: left out"))
+        notes.append(Note("", step, "its model has no base_url or no model name: left out"))
     if not usable:
         return
     of_choice = servers.get(CHOICE, ("", ""))
@@ -260,7 +260,7 @@ def _choose_server(found: Imported, models: Mapping[str, Mapping[str, Any]]) -> 
         kept = main.get(option)
         if dropped := {s: m.get(option) for s, m in given.items() if m.get(option) != kept}:
             listed = ", ".join(f"{step}: {value}" for step, value in dropped.items())
-            message = f"is the same for all steps here: {kept} is kept, and dropped: {listed}"
+            message = f"is the same for all steps here: {kept} is kept; dropped: {listed}"
             notes.append(Note("", option, message))
         if kept is not None:
             values[TABLES["model"][option]] = kept

@@ -22,9 +22,9 @@ _LATELY_CUT = 16  # documents whose sentences are cached: an answer has several 
 
 
 def passages(document: Document) -> list[Passage]:
-    """Split a document into passages in order, each sentence in one; empty without words.
+    """Split a document into passages, each sentence in exactly one; empty if it has no words.
 
-    The corpus stores these, so they do not reference their page.
+    The corpus stores these, so they do not carry their page's text.
     """
     return _as_passages(document, _windows(document, PASSAGE_WORDS, overlap=False), "")
 
@@ -102,7 +102,7 @@ def _windows(document: Document, size: int, *, overlap: bool = True) -> list[Spa
         windows.append(Span(units[start][0].start, units[end - 1][0].end))
         if end == len(units):
             break
-        sums = list(accumulate(n for _, n in units[start:end]))  # the second half starts the next
+        sums = list(accumulate(n for _, n in units[start:end]))  # the next window starts halfway
         start = max(start + bisect_left(sums, sums[-1] / 2), start + 1) if overlap else end
     return windows
 

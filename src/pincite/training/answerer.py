@@ -162,7 +162,7 @@ def prepared(
     if maker.n_cut:
         warn(f"{maker.n_cut} rows lost abstracts that they do not cite, to fit into max_tokens.")
     if not lessons:
-        raise InputError(f"{run.data} has no row that can be learnt from; see what was left out.")
+        raise InputError(f"{run.data} has no rows to train on; see what was left out.")
     rows = {"read": maker.n_rows, "left_out": maker.dropped, "with_abstracts_cut": maker.n_cut}
     rows |= {"unreadable": len(bad), "learnt_from": len(lessons)}
     about = {"data": run.data.name, "prompts": templates.fingerprint, "rows": rows}
@@ -216,7 +216,7 @@ def load_base(base: str, precision: str, device: str = "cpu") -> tuple[Any, Any]
             f"{base} cannot be loaded as a causal Hugging Face model: {error}"
         ) from error
     if config.is_encoder_decoder:
-        raise MissingModel(f"{base} is an encoder with a decoder; expected a causal model.")
+        raise MissingModel(f"{base} is an encoder-decoder model; expected a causal one.")
     if tokenizer.eos_token_id is None:
         raise MissingModel(f"The tokenizer of {base} has no eos_token; expected one.")
     return (model if precision in FOUR_BITS else model.to(device)), tokenizer
@@ -252,7 +252,7 @@ def _require_fit(model: Any, recipe: AnswererRecipe) -> None:
     places = getattr(model.config, "max_position_embeddings", None)
     if places and recipe.max_tokens > places:
         raise ConfigError(
-            f"max_tokens is {recipe.max_tokens}; this network has {places} places. Set it lower in "
+            f"max_tokens is {recipe.max_tokens}; this network takes {places}. Set it lower in "
             "the recipe."
         )
 

@@ -128,7 +128,7 @@ def read_own(files: Sequence[Path], seed: int, warn: Warn) -> OwnRows:
             own.append((wanted, _read_file(path, wanted, seed, warn, read_labelled)))
     except InputError as error:
         raise InputError(
-            "A file of --extra cannot be used; expected what `pincite feedback export --format "
+            "An --extra file cannot be used; expected what `pincite feedback export --format "
             f"claims` writes: {error}"
         ) from error
     return own

@@ -1,4 +1,4 @@
-"""`pincite learn`: a short run on the user's rows, distilled against forgetting.
+"""`pincite learn`: a short run on the user's rows, with distillation against forgetting.
 
 A few hundred rows of one kind would teach a network one answer to everything. So each run also sees
 unlabelled claims (`remembered`) with passages of the feedback and of Pincite's demos, for which the
@@ -50,11 +50,11 @@ RECIPE = Recipe(
 VISITS = 5  # of each feedback row
 STEP_ROWS = 8  # feedback rows
 REMEMBERED = 0.25  # unlabelled rows per feedback row
-# Interpolation from the base's weights to the trained ones: other data loses less than the
+# Interpolation from the base's weights to the trained ones: accuracy elsewhere drops less than the
 # feedback gains (Wortsman et al. 2022, Robust fine-tuning of zero-shot models).
 SHARE = 0.6
 FEEDBACK = "feedback"
-SAVE_EVERY = 60.0  # seconds: the most that a kill costs
+SAVE_EVERY = 60.0  # seconds: the most work lost if the run is killed
 LEAST_ROWS, LEAST_HELD_BACK = 20, 5
 REGRESSION_ROWS = 300  # generated for the comparison if the user gives none
 RESCALED = 150  # unlabelled rows used to match the scales
@@ -82,7 +82,7 @@ def shipped_passages() -> list[Passage]:
 
 
 def generated_rows(found: Sequence[Passage], n: int, seed: int) -> list[LabelledClaim]:
-    """Return up to n claims with passages: by turns its sentence, a changed one, another page's."""
+    """Return up to n claims with passages: by turns true, altered, or set against another page."""
     chance = random.Random(f"{seed} made rows")  # noqa: S311 - a sample, not a secret
     claims = [(" ".join(s.of(p.text).split()), p) for p in found for s in whole_sentences(p.text)]
     claims = [(claim, p) for claim, p in claims if len(claim.split()) >= LEAST_WORDS]
@@ -229,7 +229,7 @@ def learn(attempt: Learning, progress: trainer.Progress) -> Path:
 def rescale(learnt: Path, base: Path) -> None:
     """Give a learned network its base's calibration, adjusted to the base's scale of log-odds.
 
-    Training on supported claims makes a network more confident on other claims too. So mean and
+    Training on supported claims makes a network more confident on other claims too. So the mean and
     spread of its log-odds are matched to the base's on claims that neither was trained on.
     """
     shown, _ = halves(shipped_passages())
@@ -275,7 +275,7 @@ def _trained(run: Run[Recipe], rows: Sequence[LabelledClaim], progress: trainer.
 
 
 def _batches(groups: Sequence[grouped.Group]) -> list[list[int]]:
-    """Plan steps that each contain nearly equal numbers of feedback rows and of remembered rows."""
+    """Plan steps so that feedback rows and remembered rows are spread evenly over them."""
     feedback = [n for n, group in enumerate(groups) if group.set_name == FEEDBACK]
     rest = [n for n, group in enumerate(groups) if group.set_name != FEEDBACK]
     chance = random.Random(RECIPE.seed)  # noqa: S311 - an order, not a secret

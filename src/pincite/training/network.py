@@ -284,7 +284,7 @@ class Pairs:
         """`precision`: as in a recipe; weights and their updates stay float32."""
         places = most_tokens(model)
         if places and max_tokens > places:
-            raise ConfigError(f"max_tokens is {max_tokens}; this network has places for {places}.")
+            raise ConfigError(f"max_tokens is {max_tokens}; this network takes {places}.")
         tokenizer.no_padding()
         tokenizer.enable_truncation(max_tokens, strategy="longest_first")
         self._model, self._tokenizer = model, tokenizer

@@ -206,7 +206,7 @@ def record(run: Run[R]) -> None:
         for name in (GROUPS, STATE):
             if (run.folder / name).exists():
                 raise ConfigError(
-                    f"{run.folder} holds {name} but no {RECORD} that says what it was made from. "
+                    f"{run.folder} contains {name} but no {RECORD} to say what it was made from. "
                     "Choose another folder with --run."
                 )
         run.folder.mkdir(parents=True, exist_ok=True)

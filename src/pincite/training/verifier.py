@@ -228,13 +228,12 @@ def restore(path: Path, parameters: dict[str, Any], optimizer: Any, n_groups: in
     found = {k: tuple(t.shape) for k, t in tensors.items() if k.startswith("weight ")}
     if differing := [key for key in {**found, **expected} if found.get(key) != expected.get(key)]:
         raise InputError(
-            f"{path} does not fit this network, first at {differing[0]!r}: it is of another base, "
+            f"{path} does not fit this network, first at {differing[0]!r}: it has another base, "
             "or other layers were frozen. Train in another folder."
         )
     if n_known != n_groups:
         raise InputError(
-            f"{path} is of a run over {n_known} groups, these are {n_groups}. Train in another "
-            "folder."
+            f"{path} is from a run over {n_known} groups, not {n_groups}. Train in another folder."
         )
     for key, value in tensors.items():
         kind, name = key.split(" ", 1)

@@ -86,9 +86,9 @@ def parse_target(url: str, ports: Collection[int] = PORTS) -> Target:
     url = url.replace("&amp;", "&")  # wikitext may escape it
     shown = url if len(url) <= 200 else url[:200] + "…"
     if len(url) > MAX_URL:
-        raise UnsafeAddress(f"{shown} has {len(url)} characters, the limit is {MAX_URL}.", url)
+        raise UnsafeAddress(f"{shown} has {len(url)} characters; the limit is {MAX_URL}.", url)
     if any(ord(c) < 0x21 or c in "\\\x7f" for c in url.strip()):
-        raise UnsafeAddress(f"{shown!r} contains blanks, backslashes or control characters.", url)
+        raise UnsafeAddress(f"{shown!r} contains spaces, backslashes or control characters.", url)
     try:
         parts = urlsplit(url.strip())
         scheme, host, port = parts.scheme.lower(), parts.hostname or "", parts.port

@@ -147,7 +147,7 @@ def unpacked(data: bytes, encoding: str, url: str, limit: int) -> bytes:
     names = [name.strip().lower() for name in encoding.split(",")]
     names = [name for name in names if name and name != "identity"]
     if len(names) > 1 or any(name not in ("gzip", "x-gzip", "deflate") for name in names):
-        raise BadEncoding(f"{url} is packed as {encoding!r}, which was not requested.", url)
+        raise BadEncoding(f"{url} is compressed with {encoding!r}, which was not requested.", url)
     if not names or not data:
         return data
     wbits = 31
@@ -159,12 +159,12 @@ def unpacked(data: bytes, encoding: str, url: str, limit: int) -> bytes:
         try:
             body += unpacker.decompress(data, limit + 1 - len(body))
         except zlib.error as error:
-            what = f"{url} does not unpack as {names[0]}: {error}."
+            what = f"{url} cannot be decompressed as {names[0]}: {error}."
             raise BadEncoding(what, url) from error
         if len(body) > limit:
-            raise BodyTooLarge(f"{url} unpacks to more than {limit / 1e6:g} MB, the limit.", url)
+            raise BodyTooLarge(f"{url} decompresses to over {limit / 1e6:g} MB, the limit.", url)
         if not unpacker.eof:
-            raise BodyCut(f"{url} broke off: its packed text has no end.", url)
+            raise BodyCut(f"{url} broke off: its compressed data is truncated.", url)
         data = unpacker.unused_data
         if not data.startswith(_GZIP):  # ignores trailing bytes
             return bytes(body)
@@ -194,7 +194,7 @@ def _typed(target: Target, rules: WebRules, network: "_Network") -> Iterator[Non
             what = f"{target.host}: {error.__context__.verify_message}."
             raise UntrustedHost(what, url, of_host=True) from error
         raise HostUnreachable(
-            f"{target.host} accepts no connection ({_printable(error)}).", url, of_host=True
+            f"{target.host} did not accept a connection ({_printable(error)}).", url, of_host=True
         ) from error
     except (
         httpcore2.NetworkError,
@@ -204,7 +204,7 @@ def _typed(target: Target, rules: WebRules, network: "_Network") -> Iterator[Non
     ) as error:
         _ = network.left  # raises if the run was stopped
         if getattr(error.__context__, "error_status_hint", None) == 431:
-            raise BodyTooLarge(f"{url} sent headers without end.", url) from error
+            raise BodyTooLarge(f"{url} sent endless headers.", url) from error
         raise HostUnreachable(f"{url} sent no HTTP reply ({_printable(error)}).", url) from error
 
 

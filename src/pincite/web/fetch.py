@@ -190,7 +190,7 @@ class WebClient:
                     raise busy
                 if last:
                     if reply.status == TOO_MANY:
-                        what = f"{target.host} answered {TOO_MANY} to another page."
+                        what = f"{target.host} answered {TOO_MANY} for another page."
                         _remember(host, HostBusy(what, target.url, TOO_MANY, of_host=True))
                     return reply
                 host.free_at = max(host.free_at, time.monotonic() + max(seconds or 0.0, wait))

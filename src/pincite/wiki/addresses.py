@@ -76,14 +76,14 @@ class ArticleAddress:
     """A page of a wiki: by revision if there is one, else by page id, else by title."""
 
     site: Site
-    title: str | None = None  # with spaces; beside an id as in the address, maybe outdated
+    title: str | None = None  # with spaces; next to an id, as the address has it, perhaps outdated
     revision_id: str | None = None
     page_id: str | None = None
     section: str = ""
 
     def __post_init__(self) -> None:
         if not (self.title or self.revision_id or self.page_id):
-            raise InputError(f"{self.site.base}: no title, page id or revision id is named.")
+            raise InputError(f"{self.site.base}: no title, page id or revision id is given.")
 
     def __str__(self) -> str:
         if self.revision_id:
@@ -100,7 +100,7 @@ def wikipedia(language: str) -> Site:
 
 
 def site_at(url: str) -> Site:
-    """The wiki with its scripts at `url`, as in the setting `wiki`. Raises InputError."""
+    """The wiki whose scripts are at `url`, as in the setting `wiki`. Raises InputError."""
     parts = _split(url if "//" in url else f"https://{url}", url)
     scripts = re.sub(r"/(?:api|index|rest)\.php.*$|/+$", "", parts.path)
     base = _base(parts)
@@ -117,11 +117,11 @@ def parse_address(text: str, home: Site) -> ArticleAddress:
     'https://de.wikipedia.org'
 
     Raises:
-        InputError: no article can be called that, or the address leads to none.
+        InputError: no article can have that title, or the address does not lead to one.
     """
     text = text.strip()
     if not text or len(text) > MAX_ADDRESS:
-        raise InputError(f"an address of {len(text)} characters; expected 1 to {MAX_ADDRESS}.")
+        raise InputError(f"the address has {len(text)} characters; expected 1 to {MAX_ADDRESS}.")
     link = _LINK.fullmatch(text)
     if not link and (scheme := _SCHEME.match(text)):
         if scheme[0].lower() not in ("http:", "https:"):
@@ -159,7 +159,7 @@ def _past_prefixes(name: str, site: Site) -> tuple[Site, str]:
 def normal(title: str) -> str:
     """Normalise white space and underscores as MediaWiki does; keeps the first letter's case.
 
-    Raises InputError for what cannot be a title: empty, too long, or with signs that no title has.
+    Raises InputError for what cannot be a title: empty, too long, or with a forbidden character.
     """
     plain = " ".join(re.sub(r"[_\s\u200e\u200f]+", " ", title).split())
     if bad := _NEVER_IN_TITLES.search(plain):
@@ -195,7 +195,7 @@ def _of_url(url: str, home: Site) -> ArticleAddress:
 
 
 def _by_id(query: dict[str, str]) -> dict[str, str]:
-    """The page or revision id in a query; the revision wins, and of a diff the newer one."""
+    """The page or revision id in a query; a revision wins; a diff gives its newer one."""
     found = {key: value for key in ("oldid", "curid") if (value := query.get(key))}
     for key, value in found.items():
         if not _ID.fullmatch(value):
@@ -238,7 +238,7 @@ def _special(address: ArticleAddress) -> ArticleAddress:
     if not colon or space.strip().lower().replace(" ", "_") not in SPECIAL:
         return address
     if not (found := _SPECIAL_ID.fullmatch(name.strip())):
-        raise InputError(f"{address.title!r} is a special page and holds no article's text.")
+        raise InputError(f"{address.title!r} is a special page, not an article.")
     revision = found["revision"] or found["diff"]
     return replace(address, title=None, revision_id=revision, page_id=found["page_id"])
 
@@ -284,7 +284,7 @@ def category_at(text: str, home: Site) -> tuple[Site, str]:
     """
     address = parse_address(text, home)
     if not address.title:
-        raise InputError(f"{text!r} names no category. Expected its name or its address.")
+        raise InputError(f"{text!r} is not a category. Expected a category's name or address.")
     space, colon, name = address.title.partition(":")
     if colon and space.strip().lower().replace(" ", "_") in CATEGORY:
         return address.site, normal(name)
@@ -292,7 +292,7 @@ def category_at(text: str, home: Site) -> tuple[Site, str]:
 
 
 def addresses_in(lines: Sequence[str], home: Site) -> list[ArticleAddress]:
-    """Parse a list of articles, one per line, without duplicates; `*` and `#` may lead lines.
+    """Parse a list of articles, one per line, without duplicates; lines may begin with `*` or `#`.
 
     Raises InputError with the number of a line that is not an address.
     """

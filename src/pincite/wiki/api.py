@@ -219,7 +219,7 @@ def _existing_page(
         raise WikiError(f"{message} Give its address there.", "interwiki")
     pages = query.get("pages") or ([{"missing": True}] if address.page_id else [])
     if not pages:
-        raise WikiError(f"{host} gives no page for {address}.", "not_mediawiki")
+        raise WikiError(f"{host} returned no page for {address}.", "not_mediawiki")
     page: dict[str, Any] = pages[0]
     if page.get("invalid"):
         why = str(page.get("invalidreason") or "the title is invalid")
@@ -243,9 +243,9 @@ def _page(
         message = f"revision {revision.get('revid')} of {title!r} was deleted by administrators."
         raise WikiError(message, "hidden")
     if (model := str(slot.get("contentmodel", ""))) not in ("wikitext", ""):
-        raise WikiError(f"{title!r} holds {model}, not an article's text.", "not_wikitext")
+        raise WikiError(f"{title!r} contains {model}, not an article's text.", "not_wikitext")
     if not isinstance(slot.get("content"), str) or not str(revision.get("revid", "")).isdecimal():
-        raise WikiError(f"{host} gives no text of {title!r}.", "not_mediawiki")
+        raise WikiError(f"{host} returned no text for {title!r}.", "not_mediawiki")
     if "disambiguation" in (page.get("pageprops") or {}):
         links = (link.strip().replace("_", " ") for link in _CHOICE.findall(slot["content"]))
         choices = list(dict.fromkeys(links))[:MAX_CHOICES]
@@ -323,7 +323,7 @@ def members(api: ActionApi, category: str) -> list[str]:
             following = dict(reply.get("continue") or {})
         if not following:
             return list(found)
-    raise WikiError(f"{api.site.host} sends a listing without end; gave up.", "endless")
+    raise WikiError(f"{api.site.host} sends an endless listing; gave up.", "endless")
 
 
 def latest(api: ActionApi, titles: Sequence[str]) -> dict[str, str | None]:

@@ -1,6 +1,6 @@
 """Reads and writes WAFER records (Petroni et al. 2023, SIDE); builds collections of them.
 
-A record is a line of JSON, a claim in its context and its true sources:
+A record is a line of JSON: a claim in context, and the sources that it cites:
 {"id": …, "input": "title [SEP] section [SEP] text … [CIT] text after",
  "output": [{"answer": url, "provenance": [{"url": …}]}], "meta": {…}}
 """
@@ -32,9 +32,9 @@ from pincite.wiki.templates import TABLE, edition, template_name
 SEPARATOR = " [SEP] "
 CITATION = "[CIT]"
 FAILED = "failed verification"  # the tag's English name
-FAILED_ANSWER = "{Failed verification}"  # WAFER's answer for a citation that editors tagged so
+FAILED_ANSWER = "{Failed verification}"  # WAFER's answer for a citation with that tag
 FEATURED = "featured article"
-_EXPECTED = "Expected one WAFER record a line."
+_EXPECTED = "Expected one WAFER record per line."
 # KILT, the basis of WAFER, writes a heading path as "Section::::History.:Early life."
 _SECTION = re.compile(r"\ASection::::")
 _HEADINGS = re.compile(r"\.:|::")
@@ -128,7 +128,7 @@ def read_records(
                     continue
                 yield record
     except FileNotFoundError:
-        message = f"no file {path}. Expected WAFER records as JSON lines, plain or .gz."
+        message = f"{path} does not exist. Expected WAFER records as JSON lines, plain or .gz."
         raise InputError(message) from None
     except (UnicodeDecodeError, OSError, EOFError, zlib.error) as error:
         message = f"{path}, line {number}: {error}. {_EXPECTED}"
@@ -266,7 +266,7 @@ def build(
 
     `find` returns the page at a cited address; with None, records are not aligned and none is
     dropped for lack of a page. `held_out` is the share of articles for dev and test together.
-    `tell` is called with the progress: step, done, total. Raises InputError if the folder is not
+    `tell` gets the step, the number done and the total. Raises InputError if the folder is not
     empty.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):

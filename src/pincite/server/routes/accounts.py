@@ -331,7 +331,7 @@ def begin_provider_login(
         raise Problem(401, "not_logged_in", "Log in first to link your account.")
     config = _provider(site, provider)
     if request.headers.get("sec-fetch-site", "none") not in OWN_SITE:
-        raise Problem(403, "foreign_origin", "The request comes from a page of another site.")
+        raise Problem(403, "foreign_origin", "The request comes from a page on another site.")
     linked = who if link else None
     if linked and now() - linked.logged_in > FRESH_SECONDS:
         detail = "This gives access to your account: log out and in again first."
@@ -370,7 +370,7 @@ def finish_provider_login(
     cookie = request.cookies.get(cookie_name(site.server, "login"), "")
     attempt = oauth.read_attempt(cookie, provider, state)
     if attempt is None:
-        detail = "The login was begun in another browser, too long ago, or was completed before."
+        detail = "The login began in another browser or too long ago, or is already complete."
         raise Problem(400, "login_expired", f"{detail} Log in again.")
     if not code:
         detail = "The provider reports that you did not allow the login."

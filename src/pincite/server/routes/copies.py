@@ -83,7 +83,7 @@ class CopyList(BaseModel):
 async def add_copy(
     job_id: str, claim: str, citation: str, request: Request, who: Runner, site: Stores
 ) -> CopyBody:
-    """Hand in your own copy of the source of a claim's citation, as a file or as text.
+    """Upload your own copy of the source of a claim's citation, as a file or as text.
 
     Your later jobs read it first. Nobody else can read it: results quote at most 300 characters.
     """
@@ -203,7 +203,7 @@ async def hand_in(
 
 @pages.post("/jobs/{job_id}/again")
 def again(job_id: str, who: Runner, site: Stores, _form: Form) -> RedirectResponse:
-    """Run the same request again; the new job reads copies that were handed in since."""
+    """Run the same request again; the new job reads copies uploaded since."""
     job = readable(site, job_id, who)
     if job.kind != "verify":
         raise not_found()

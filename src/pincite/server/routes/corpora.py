@@ -275,7 +275,7 @@ def changeable(site: Site, corpus_id: str, who: Identity) -> CorpusEntry:
     """
     entry = readable(site, corpus_id, who)
     if not who.owns(entry.owner):
-        raise Problem(403, "not_yours", "This corpus belongs to someone else; you may read it.")
+        raise Problem(403, "not_yours", "This corpus is someone else's; you may only read it.")
     if site.corpora.is_linked(entry):
         detail = (
             "This corpus is linked by the server's settings (server.corpora). Its operator changes "

@@ -61,8 +61,8 @@ MEDIA_TYPES = {
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 SHARABLE = ("verify", "check", "ask")
 ROWS = 50
-MAX_FAILING = 8  # the last claims with a problem listed on a running job's page
-MAX_EVENTS = 500  # the last events used for a running job's page
+MAX_FAILING = 8  # most recent problem claims shown on a running job's page
+MAX_EVENTS = 500  # most recent events used for a running job's page
 FAILING = (*FLAGS, Label.PARTLY_SUPPORTED)
 
 pages = Router(include_in_schema=False)
@@ -113,7 +113,7 @@ def export(job_id: str, ending: str, request: Request, who: Reader, site: Stores
 
 @pages.get("/jobs/{job_id}/progress")
 def progress(job_id: str, request: Request, who: Reader, site: Stores) -> HTMLResponse:
-    """The part of a job's page that shows its progress; has the page reloaded at the end."""
+    """The part of a job's page that shows its progress; reloads the page when the job ends."""
     job = readable(site, job_id, who)
     headers = {"HX-Refresh": "true"} if job.ended else None
     return page(request, "progress.html", who, headers=headers, **_progress(request, site, job))
@@ -127,7 +127,7 @@ def history(
     cursor: Cursor = None,
     kind: Annotated[list[Kind] | None, Query()] = None,
 ) -> HTMLResponse:
-    """The user's own jobs, the newest first."""
+    """The user's own jobs, newest first."""
     found, following = jobs.listed(site, who, ROWS, cursor, kind or ())
     return page(request, "history.html", who, jobs=found, cursor=cursor, next=following)
 
@@ -165,8 +165,8 @@ def _in_words(request: Request, event: Event) -> str:
         "fetching": _("Fetching sources: %(done)s of %(total)s (%(host)s)"),
         "judged": _("Claims judged: %(done)s of %(total)s"),
         "asking": _("Requests to the model: %(done)s of %(total)s"),
-        "readings": _("Found the readings"),
-        "sentence": _("Wrote and verified a sentence"),
+        "readings": _("Readings found"),
+        "sentence": _("Sentence written and verified"),
         "draft": _("Checking sentences against their references"),
         "reading": _("Files read: %(done)s of %(total)s; documents: %(documents)s"),
         "unread": _("Could not read %(file)s"),
@@ -194,7 +194,7 @@ def shared(token: Token, request: Request, who: Guest, site: Stores) -> HTMLResp
     if job and result is not None and job.kind in SHARABLE:
         shown = VIEWS[job.kind](request, Look(job, who, f"/s/{token}"), site, result)
     if shown is None:
-        raise not_found("This link has expired, was revoked, or is not complete.")
+        raise not_found("This link has expired, has been revoked, or is incomplete.")
     shown.headers["X-Robots-Tag"] = "noindex"  # keep a published link out of search engines
     return shown
 
@@ -209,7 +209,7 @@ def links_page(job_id: IdPath, request: Request, who: Runner, site: Stores) -> H
 def create_link(
     job_id: IdPath, form: Form, request: Request, who: Runner, site: Stores
 ) -> HTMLResponse:
-    """A new link, whose address only this page shows."""
+    """Create a link; its address is shown only on this page."""
     job = _sharable(site, job_id, who)
     _, token = site.people.links.add(job_id, forms.body(LinkRequest, form).days)
     base = site.server.address or str(request.base_url)

@@ -212,8 +212,8 @@ def result_page(
     """Render the findings; None if another version of Pincite wrote the report.
 
     In the query, `claim` is the finding to open, by default the worst one, `threshold` the support
-    needed, and `copy` the hash of a copy just handed in. `refused` has the citation for which a
-    copy was handed in, and the problem with it.
+    needed, and `copy` the hash of a copy just uploaded. `refused` has the citation for which a
+    copy was uploaded, and the problem with it.
     """
     verified = verified_in(site, look.job, result)
     if verified is None:

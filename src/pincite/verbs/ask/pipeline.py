@@ -1,7 +1,7 @@
 """`ask`: a question answered from a corpus, every sentence verified against its references.
 
 question ─▶ documents ─┬▶ a model writes ─▶ sentences ─▶ verdicts ─▶ repair ─┬▶ answer
-                       └▶ sentences of theirs that answer it, word for word ─┘
+                       └▶ their sentences that answer it, word for word ─────┘
 
 If nothing relevant is found, there is no answer. A copied sentence is not verified.
 """
@@ -28,10 +28,10 @@ from pincite.verbs.ask.questions import plainer, unanswered_terms
 from pincite.verbs.ask.report import WHOLE, Answer, Checked, Reference, Searched, fault
 from pincite.verbs.ask.writers import ModelWriter
 
-RANKED = 100  # of a long text: a prompt of 15,000 tokens
+RANKED = 100  # passages of a long text: some 15,000 tokens of prompt
 _QUOTED = re.compile(r"[\"“„«]([^\"“”„«»]{2,200})[\"”“»]")
 OnSentence = Callable[[Checked], None]
-OnDraft = Callable[[int, Sequence[str]], None]  # n verified sentences, those after
+OnDraft = Callable[[int, Sequence[str]], None]  # number verified, sentences after them
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +58,12 @@ class AskPipeline:
     def ask(
         self, question: str, on_sentence: OnSentence | None = None, on_draft: OnDraft | None = None
     ) -> Answer:
-        """Answer a question; an unfinished answer (Ctrl-C, a lost server) says so.
+        """Answer a question; an unfinished answer (Ctrl-C, a lost connection) says so.
 
         Args:
             question: one or more sentences.
             on_sentence: called once per sentence, as soon as it is verified.
-            on_draft: called, besides `on_sentence`, with sentences waiting to be verified.
+            on_draft: also called, with the sentences still waiting to be verified.
         """
 
         def answered(text: str) -> Answer:
@@ -285,7 +285,7 @@ class LiteratureFinder:
             of_url.setdefault(hit.passage.url, []).append(hit)
         sound, retracted = list[FoundDocument](), list[FoundDocument]()
         urls = list(of_url)
-        # In portions: hundreds of documents may be found, and few are needed.
+        # In batches: hundreds of documents may be found, and few are needed.
         for start in range(0, len(urls), self.limit):
             portion = urls[start : start + self.limit]
             for url, document in zip(portion, self.documents_of(portion), strict=True):

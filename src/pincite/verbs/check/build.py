@@ -122,7 +122,7 @@ def checking(
     """
     online = settings.web.online and settings.web.search_url
     if not (corpus or online):
-        raise ConfigError("There is nothing to search; expected --corpus, or --search-url --online")
+        raise ConfigError("Nothing to search; expected --corpus, or --online with --search-url")
     prompts = runtime.templates(settings.chat, settings.language)
     chosen = settings.check
     with ExitStack() as stack:

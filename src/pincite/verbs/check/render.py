@@ -1,4 +1,4 @@
-"""Renders check reports as HTML without script, Markdown, CSV and ClaimReview; writes their log."""
+"""Renders check reports as script-free HTML, Markdown, CSV and ClaimReview; writes the log."""
 
 import csv
 import hashlib
@@ -30,7 +30,7 @@ from pincite.verbs.check.report import Check, CheckReport, ReadingResult, render
 # ── HTML ─────────────────────────────────────────────────────────────────────────────────────────
 
 _PLOT = 320  # side length in pixels of the plot of measures
-_HEADLINE = 300  # characters of a statement as a heading; a click shows the whole
+_HEADLINE = 300  # characters of a statement in a heading; a click shows all of it
 _SIDES = (
     {"word": "for", "sign": "▲", "tone": "supported"},
     {"word": "against", "sign": "▽", "tone": "refuted"},
@@ -303,7 +303,7 @@ def lacking(report: CheckReport) -> str:
     if not absent:
         return ""
     return (
-        f"claimreview: not set, so left out: {', '.join(absent)}. Set them before you publish it."
+        f"claimreview: left out, because not set: {', '.join(absent)}. Set them before you publish."
     )
 
 
@@ -350,7 +350,7 @@ def _work(item: Weighed) -> dict[str, Any]:
 
 
 class _Member(str):
-    """A text that also acts as a member of EvidenceSeeker's enumerations, with its `.value`."""
+    """A string that also acts as a member of EvidenceSeeker's enums, with a `.value`."""
 
     value: str
 
@@ -384,8 +384,8 @@ def to_markdown(
 ) -> str:
     """Render all checks, one after another, with a template that a user can replace.
 
-    EvidenceSeeker's templates run unchanged: values have its names and forms. A missing number is
-    NaN. `translation` has texts that a template may name.
+    EvidenceSeeker's templates run unchanged: values use its names and formats. A missing number is
+    NaN. `translation` has texts that a template may refer to.
 
     Raises:
         ConfigError: the template cannot be read or filled in.

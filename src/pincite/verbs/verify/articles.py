@@ -143,7 +143,7 @@ def open_article(
     otherwise = settings.language
     for article in read_articles(given, title=title, language=language, otherwise=otherwise):
         return article
-    raise InputError(f"{given} contains no article, only redirects or nothing. Check the file.")
+    raise InputError(f"{given} contains no articles (nothing, or only redirects). Check the file.")
 
 
 def about(page: Page) -> str:

@@ -175,7 +175,7 @@ def to_wikitext(report: Report, today: date) -> str:
     ]
     advice = wording.flag_advice(report.flag_precision) or wording.ADVICE
     n_claims = f"{len(blocks)} of {cells.n_of(report.n_claims, 'claim')}"
-    head = f"# {cells.one_line(report.title)}: {n_claims} with something to do. {advice}\n"
+    head = f"# {cells.one_line(report.title)}: {n_claims} to look at. {advice}\n"
 
     blocks += [
         containment.shown_uncited(partial(_uncited_block, today=today), each)
@@ -230,7 +230,7 @@ def reference(suggestion: Suggestion, today: date) -> str | None:
 
 
 def archived(result: CitationResult) -> str | None:
-    """Return parameters for an archived copy if the page changed, or is gone but called live."""
+    """Return parameters for an archived copy if the page changed, or is gone but marked live."""
     copy, citation, why = result.copy, result.citation, result.not_live
     if copy is None or copy.kind not in wording.ARCHIVED_KINDS or not cells.safe_link(copy.url):
         return None
@@ -386,7 +386,7 @@ def to_paste(found: Finding | Uncited, today: date) -> list[str]:
 
 
 def _sentence(words: str) -> str:
-    return words[:1].upper() + words[1:]  # `str.capitalize` would lower the rest
+    return words[:1].upper() + words[1:]  # `str.capitalize` would lowercase the rest
 
 
 def _end(text: str) -> str:
@@ -396,8 +396,8 @@ def _end(text: str) -> str:
 # ── The lines around a quote ─────────────────────────────────────────────────────────────────────
 
 # Pages come with menus. Text around a quote is shown only if it reads as prose, and a quote that is
-# itself a menu line is no evidence.
-NO_QUOTE = "no single sentence of the source says this"
+# itself a menu line is not evidence.
+NO_QUOTE = "no single sentence in the source says this"
 # Five lines: a line of the report has about 95 characters on a screen.
 MAX_SHOWN = 450
 MAX_QUOTE_BEFORE = 130  # limits the text before the quote, so that the highlight comes early

@@ -55,27 +55,27 @@ STEPS = {
     Reason.SOFT_404: "look for an archived copy; tag {{dead link}} if there is none",
     Reason.FRONT_PAGE: "look for the page's new address or an archived copy",
     Reason.NO_HOST: "look for an archived copy; the site may have moved",
-    Reason.UNREACHABLE: "try again later; if it stays so, look for an archived copy",
+    Reason.UNREACHABLE: "try again later; if it still fails, look for an archived copy",
     Reason.REDIRECTS: "open it in a browser, or look for an archived copy",
     Reason.UNSAFE_ADDRESS: "correct the address in the citation",
-    Reason.ROBOTS: "open it in a browser, and hand in a saved copy",
-    Reason.REFUSED: "try again later, or open it in a browser and hand in a saved copy",
+    Reason.ROBOTS: "open it in a browser, and attach a saved copy",
+    Reason.REFUSED: "try again later, or open it in a browser and attach a saved copy",
     Reason.PAYWALL: "read it through a library, and attach your copy: pincite source attach",
-    Reason.LOGIN: "read it with an account, and hand in your copy",
-    Reason.CONSENT: "open it in a browser, and hand in a saved copy",
+    Reason.LOGIN: "log in to read it, and attach your copy",
+    Reason.CONSENT: "open it in a browser, and attach a saved copy",
     Reason.OFFLINE: "attach the pages if you have them: pincite source attach",
-    Reason.NOT_SUPPLIED: "hand in a saved copy, or allow fetching with --online",
-    Reason.EMPTY: "open it in a browser, and hand in a saved copy as text",
+    Reason.NOT_SUPPLIED: "supply a saved copy, or allow fetching with --online",
+    Reason.EMPTY: "open it in a browser, and attach its text",
     Reason.UNDECODABLE: "open it in a browser: the file may be damaged",
-    Reason.ENCRYPTED: "hand in a copy without a password",
-    Reason.TOO_LARGE: "hand in the part that is cited",
+    Reason.ENCRYPTED: "attach a copy without a password",
+    Reason.TOO_LARGE: "attach only the part that is cited",
     Reason.TRUNCATED: "try again later",
     Reason.TIMED_OUT: "try again later",
     Reason.UNSUPPORTED_TYPE: "open it yourself: the program reads text, not pictures or sound",
     Reason.LANGUAGE: "ask someone who reads the language",
-    Reason.TITLE_ONLY: "hand in the full text if you have it",
-    Reason.WITHDRAWN: "look why it was withdrawn before you keep the citation",
-    Reason.USURPED: "look for an archived copy from before",
+    Reason.TITLE_ONLY: "attach the full text if you have it",
+    Reason.WITHDRAWN: "find out why it was withdrawn before you keep the citation",
+    Reason.USURPED: "look for an archived copy from before that",
     Reason.INTERNAL_ERROR: "run it again with --debug, and report what it prints",
 }
 ARCHIVED_KINDS = (CopyKind.ARCHIVED, CopyKind.WAYBACK)
@@ -101,10 +101,10 @@ NOT_LIVE_STATUS = "%(read)s; the citation says url-status=%(status)s"
 ARCHIVED = {True: "the archived copy of %(date)s", False: "the archived copy"}  # if it is dated
 # How much the archived copy supports (True: the whole claim), and today's page by its label.
 CHANGED = {
-    (whole, label): f"%(copy)s supports {'' if whole else 'a part of '}the claim, {today}"
+    (whole, label): f"%(copy)s supports {'' if whole else 'part of '}the claim, {today}"
     for whole in (True, False)
     for label, today in (
-        (Label.PARTLY_SUPPORTED, "today's page only a part of it"),
+        (Label.PARTLY_SUPPORTED, "today's page only part of it"),
         (Label.NOT_SUPPORTED, "today's page does not"),
         (Label.REFUTED, "today's page seems to contradict it"),
     )
