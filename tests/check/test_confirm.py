@@ -325,7 +325,7 @@ def test_a_prompt_can_be_replaced(tmp_path: Any) -> None:
     ("text", "message"),
     [
         ("Deny {statement}!", "two parts"),
-        ("[system]\nA\n[user]\n{claim}", r"names \{claim\}.*known: \{language\}, \{statement\}"),
+        ("[system]\nA\n[user]\n{claim}", r"names \{claim\}.*expected: \{language\}, \{statement\}"),
     ],
 )
 def test_invalid_prompt_files(tmp_path: Any, text: str, message: str) -> None:

@@ -192,7 +192,7 @@ def test_words_now_and_vectors_later(home: Path) -> None:
     assert json.loads(found)["url"] == "https://better.example/"
     assert "1 known" in run("corpus", "add", "kb", "web.jsonl").stderr
     refused = run("corpus", "add", "kb", "web.jsonl", "--no-vectors", code=2).stderr
-    assert "without --no-vectors" in refused
+    assert "Leave out --no-vectors" in refused
 
 
 def test_corpus_from_nothing_to_nothing(home: Path) -> None:

@@ -150,7 +150,7 @@ def test_evidence_seeker_s_files_become_one_of_ours(tmp_path: Path) -> None:
         "document_input_dir: pass it to: pincite corpus update",
         "models.small.extra_thing: is not sent to any server",
         "multiple_choice_confirmation_analysis.odd: unknown",
-        "'nobody' is described in none",
+        "'nobody' is not among the models",
         "embed_model_name: get it with: pincite models fetch",
     ):
         assert said in result.stderr
@@ -208,7 +208,7 @@ multiple_choice_confirmation_analysis:
     assert "another server" in said["negate_claim"]
     assert "does not enforce regex" in said["guidance_type"]
     assert "{oddity}" in said["freetext_confirmation_analysis.prompt_template"]
-    assert "the options" in said["multiple_choice_confirmation_analysis.prompt_template"]
+    assert "{options}" in said["multiple_choice_confirmation_analysis.prompt_template"]
     assert (result.values["check.guidance"], result.prompts) == ("json", {})
 
 
@@ -240,8 +240,8 @@ negate_claim: {used_model_key: d}
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("- a\n- b\n", "not a configuration of EvidenceSeeker"),
-        ("colour: red\n", "not a configuration of EvidenceSeeker"),
+        ("- a\n- b\n", "not an EvidenceSeeker configuration"),
+        ("colour: red\n", "not an EvidenceSeeker configuration"),
         (f"models: [{PLANTED}\n", "cannot be read as YAML"),
         ("top_k: !!python/object/apply:os.system ['true']", "cannot be read as YAML"),
         ("top_k: many", "expected an integer"),

@@ -128,7 +128,7 @@ def test_a_stopped_batch_goes_on(home: Wiki, monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(VerifyPipeline, "findings", stops)
     many = ("verify", "--category", "Bridges", "--online", "--out", "o")
-    assert "goes on from here" in run(*many, code=130).stderr
+    assert "same command again to continue" in run(*many, code=130).stderr
     assert [row["title"] for row in rows("o")] == ["Varde Bridge"]
     home.asked.clear()
     monkeypatch.setattr(VerifyPipeline, "findings", findings)
@@ -224,4 +224,4 @@ def test_an_estimate_of_many_articles(home: Wiki) -> None:
     assert (found["articles"], found["citations"]) == (3, 6)
     assert pages_asked(home) == []
     home.category = {"Bridges": ["Nowhere"]}
-    assert "none of 1 articles could be read" in run(*given, code=3).stderr
+    assert "none of the 1 articles could be read" in run(*given, code=3).stderr

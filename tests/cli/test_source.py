@@ -152,7 +152,7 @@ def test_refusals(home: Path) -> None:
     failed = run("source", "attach", ISBN, "locked.pdf", code=3)
     assert failed.stderr == (
         "pincite: locked.pdf was not attached: the PDF is password-protected. "
-        "Hand in a copy without a password.\n"
+        "Attach a copy without a password.\n"
     )
     for given, message in (
         (["The Harbour", "book.pdf"], "names no source"),

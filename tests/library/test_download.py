@@ -99,7 +99,7 @@ def test_a_corpus_is_filled_from_addresses(
 
 @pytest.mark.parametrize("name", ["../outside", "/etc/passwd", "a/../../b", ".", ""])
 def test_a_name_outside_is_refused(name: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="is not the name of a file below"):
+    with pytest.raises(InputError, match="is not the name of a file under"):
         download._inside(tmp_path / "copy", name)
 
 
@@ -108,6 +108,8 @@ def test_what_cannot_be_read_is_said(place: str, tmp_path: Path) -> None:
         download.local(["nosuch://x"], tmp_path)
     with pytest.raises(InputError, match=rf"{place}"):
         download.local([place], tmp_path)
-    with pytest.raises(ConfigError, match=r"ftp://…@host/a: .* must not hold a password") as error:
+    with pytest.raises(
+        ConfigError, match=r"ftp://…@host/a: .* must not contain a password"
+    ) as error:
         download.local(["ftp://me:secret@host/a"], tmp_path)
     assert "secret" not in str(error.value)

@@ -115,7 +115,7 @@ def test_an_empty_folder_is_filled_and_another_is_not(packed: Path, tmp_path: Pa
     (tmp_path / "empty").mkdir()
     unpack(packed, tmp_path / "empty")
     for name, taken in (("empty", tmp_path / "empty"), ("kb.pincite", packed)):
-        with pytest.raises(CorpusError, match=f"{name} is there already"):
+        with pytest.raises(CorpusError, match=f"{name} already exists"):
             unpack(packed, taken)
 
 

@@ -85,7 +85,7 @@ def test_a_named_file_replaces_the_usual_ones(tmp_path: Path) -> None:
         ("budget.max_cost = 1.0", "price_prompt"),
         ("ask.answer = 'model'", "chat.url"),
         ("check.confirmation = 'model'", "chat.url"),
-        ("check.ignore_statement_types = 'normativ'", "expected of: descriptive"),
+        ("check.ignore_statement_types = 'normativ'", "known: descriptive"),
         ("check.answer_labels = 'A, B'", "expected three or more"),
         ("check.threshold = 1.0", "check.threshold is 1.0"),
         ("chat.step_models = 'negate=x'", "Did you mean 'negate_claim'"),

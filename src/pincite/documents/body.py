@@ -57,7 +57,7 @@ def too_large(url: str, n_bytes: int, limit: int, what: str = "the file") -> Unc
     """Return the `Unchecked` for a source over a limit, stating both sizes.
 
     >>> too_large("u", 61_000_000, 50_000_000).detail
-    'the file has 61.0 MB, the limit is 50.0 MB'
+    'the file has 61.0 MB; the limit is 50.0 MB'
     """
     detail = f"{what} has {_megabytes(n_bytes)}; the limit is {_megabytes(limit)}"
     return Unchecked(url, Reason.TOO_LARGE, detail)
