@@ -13,8 +13,7 @@ CLAIMS holds train/ and dev/ with claim files (*.jsonl.gz with id, evidence, cla
    support) to refute a claim that no rule has a witness against is chosen on half of the rows that
    its training held back (--held-back RECIPE, by whose seed and sets they are known), so that at
    least 85 of 100 such refutations are right, and its precision is measured on the other half. A
-   bound that accuses more than one in a hundred of a dev file's true claims is not taken. Without a
-   recipe, or such a bound, it never does.
+   bound that accuses more than one in a hundred true claims of a dev file is not taken.
 
 The collections pair claims with evidence on their very subject. `verify` also meets pages on
 something else, and pages that say the same of another year or person; so each set's supported

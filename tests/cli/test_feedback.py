@@ -226,6 +226,6 @@ def test_a_claim_with_several_citations_wants_one_of_them_named(home: Path) -> N
 def test_a_file_that_is_something_else_is_left_alone(home: Path) -> None:
     (home / "pincite.toml").write_text("library.feedback_file = 'x.sqlite'")
     (home / "x.sqlite").write_bytes(b"precious " * 100)
-    with pytest.raises(InputError, match="Set library.feedback_file to another file"):
+    with pytest.raises(InputError, match=r"Set library\.feedback_file to"):
         CliRunner().invoke(cli, ["feedback", "check.json", "--up"], catch_exceptions=False)
     assert (home / "x.sqlite").read_bytes() == b"precious " * 100

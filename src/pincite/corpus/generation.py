@@ -356,9 +356,9 @@ def check_same(store: Store, encoder: Encoder) -> None:
     found = f"of {len(now)} numbers" if now.shape != stored.shape else f"at {now @ stored:.2f}"
     raise StaleCorpus(
         f"The encoder {encoder.fingerprint} returns a different vector for a stored passage than "
-        f"the corpus has ({found}; expected {len(stored)} numbers, at a cosine of {SAME} or more). The server "
-        "runs a different model under that name. Run the one that built the corpus, or rebuild it: "
-        "pincite corpus rebuild"
+        f"the corpus has ({found}; expected {len(stored)} numbers, at a cosine of {SAME} or "
+        "more). The server runs a different model under that name. Run the one that built the "
+        "corpus, or rebuild it: pincite corpus rebuild"
     )
 
 
