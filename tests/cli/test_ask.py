@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import jsonschema
@@ -165,8 +166,12 @@ def test_a_real_server_s_answer_streams_and_every_sentence_has_a_standing(
 ) -> None:
     """The model is far too small to answer anything: this proves the way, not what comes out."""
     monkeypatch.setenv("PINCITE_CHAT_KEY", REAL_KEY)
-    told: list[str] = []
-    monkeypatch.setattr("pincite.cli.ask._shower", lambda: lambda c: told.append(c.sentence.text))
+    streamed: list[str] = []
+    terminal = SimpleNamespace(stderr=SimpleNamespace(isatty=lambda: True))
+    monkeypatch.setattr("pincite.cli.ask.sys", terminal)
+    monkeypatch.setattr(
+        "pincite.cli.ask._show_sentence", lambda checked: streamed.append(checked.sentence.text)
+    )
     settings = "chat.dialect = 'llamacpp'\nask.answer_tokens = 60\nask.prompt_tokens = 700\n"
     Path("pincite.toml").write_text(settings)
     server = ("--llm", "--chat-url", real_server.url, "--chat-model", NAME)
@@ -179,5 +184,5 @@ def test_a_real_server_s_answer_streams_and_every_sentence_has_a_standing(
     answer = report["answers"][0]
     assert answer["answer"]
     assert report["usage"]["n_calls"] == 1
-    assert [s["text"] for s in answer["sentences"]] == told
+    assert [s["text"] for s in answer["sentences"]] == streamed
     assert REAL_KEY not in done.output + Path("a.json").read_text()
