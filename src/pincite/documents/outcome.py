@@ -95,7 +95,7 @@ _LOGIN = re.compile(
 )
 _LOGIN_TITLE = re.compile(
     r"(log|sign)[ -]?in|(user |member |account |secure |central )?log[ -]?(in|on)|sign[ -]?on"
-    r"|(log|sign) in (to|or (sign|create|register)) .{1,60}|anmelde[n]|anmeldung|connexion"
+    r"|(log|sign) in (to|or (sign|create|register)) .{1,60}|anmelden|anmeldung|connexion"
     r"|se connecter|iniciar sesión|accedi|authentication required|shibboleth.{0,40}",
     re.IGNORECASE,
 )
@@ -122,7 +122,6 @@ _NEEDS_SCRIPTS = re.compile(
     re.IGNORECASE,
 )
 _THING = r"(page|article|file|document|content|item|post|story|url|link|resource|product|address)"
-# Pages that state that they do not exist.
 _GONE = re.compile(
     rf"({_THING} |it |seite |inhalt |artikel )[^.!?\n]{{0,60}}?"
     r"(not (be )?found|no longer (be )?(found|available|exists?|here)|(does|did)(n['’]t| not) exist"
@@ -132,7 +131,7 @@ _GONE = re.compile(
     rf"(find|found|locate) (the |that |this |a )?(requested )?{_THING}?"
     r"|\b404\b[^.!?\n]{0,20}(error|not found)|^\W*not found\W*$"
     r"|page introuvable|cette page n['’](existe|est) p|página no (encontrada|existe)"
-    r"|pagina (non trovata|niet gevonden)|página não encontrada|(nothing|dead end|got) (here|lost)",
+    r"|pagina (non trovata|niet gevonden)|página não encontrada|nothing (to see )?here",
     re.IGNORECASE | re.MULTILINE,
 )
 # Unambiguous titles, or title parts beside the site's name.

@@ -337,11 +337,12 @@ def combine(
             may confirm strongly.
     """
     degrees = [item.doc for item in items]
-    known = [(item.text_id, item.doc) for item in items if item.doc is not None]
     texts: dict[int, list[float]] = {}
-    for n, (text_id, doc) in enumerate(known):
-        texts.setdefault(n if each else text_id, []).append(doc)
-    speaking = [_vote(docs) for docs in texts.values() if any(abs(doc) > threshold for doc in docs)]
+    for n, item in enumerate(items):
+        if item.doc is not None:
+            texts.setdefault(n if each else item.text_id, []).append(item.doc)
+    decided = [docs for docs in texts.values() if any(abs(doc) > threshold for doc in docs)]
+    speaking = [_vote(docs, threshold) for docs in decided]
     failed = [item.outcome for item in items if isinstance(item.outcome, Failed)]
     n_failed = sum(why.step != "language" for why in failed)  # others could have been judged
     n_silent = len(texts) - len(speaking)
@@ -377,11 +378,11 @@ def _is_verbatim(reading: str, item: Weighed, threshold: float) -> bool:
     return bool(reading) and same and sound and not quantities.unstated(reading, quote)
 
 
-def _vote(docs: Sequence[float]) -> float:
+def _vote(docs: Sequence[float], threshold: float) -> float:
     """Combine a document's best passage for and its strongest against; the latter weighs more."""
     against = min(0.0, *docs, 0.0)
     together = max(0.0, *docs, 0.0) + against
-    return round(min(0.0, together) if against < -THRESHOLD else together, _DECIMALS)
+    return round(min(0.0, together) if against < -threshold else together, _DECIMALS)
 
 
 def _contradictions(degrees: Sequence[float | None], doc: float) -> list[int]:
