@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from documents.builders import pubmed_record as record
@@ -332,9 +332,8 @@ def expected(path: Path) -> list[str]:
     data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     root = etree.fromstring(data, etree.XMLParser(load_dtd=False, no_network=True))
     wanted = "//AbstractText | //body//p | //abstract//p | //body//title | //body//td | //body//th"
-    found = [
-        e for e in root.xpath(wanted) if not e.xpath("ancestor::permissions | ancestor::media")
-    ]
+    elements = cast(list[etree._Element], root.xpath(wanted))
+    found = [e for e in elements if not e.xpath("ancestor::permissions | ancestor::media")]
     texts = ["".join(runs(element)).split("\0") for element in found]
     return [run for text in texts for part in text if len(run := words(part)) > 2]
 
