@@ -3,8 +3,8 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
+from unittest.mock import MagicMock
 
 import jsonschema
 import pytest
@@ -167,8 +167,7 @@ def test_a_real_server_s_answer_streams_and_every_sentence_has_a_standing(
     """The model is far too small to answer anything: this proves the way, not what comes out."""
     monkeypatch.setenv("PINCITE_CHAT_KEY", REAL_KEY)
     streamed: list[str] = []
-    terminal = SimpleNamespace(stderr=SimpleNamespace(isatty=lambda: True))
-    monkeypatch.setattr("pincite.cli.ask.sys", terminal)
+    monkeypatch.setattr("pincite.cli.ask.sys", MagicMock())  # a terminal
     monkeypatch.setattr(
         "pincite.cli.ask._show_sentence", lambda checked: streamed.append(checked.sentence.text)
     )

@@ -149,7 +149,7 @@ def test_wrong_use_is_refused_with_what_to_do(
         pytest.raises(CorpusError, match="fake-32"),
     ):
         writer.add([page("a", "A.")])
-    with pytest.raises(CorpusError, match="is a corpus already"):
+    with pytest.raises(CorpusError, match="is already a corpus"):
         EmbeddedCorpus.create(folder, FakeEncoder())
 
 

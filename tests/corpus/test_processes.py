@@ -74,7 +74,7 @@ def test_damaged_word_index_while_another_writes(folder: Path) -> None:
     with EmbeddedCorpus.open(folder, FakeEncoder(256), write=True) as writer:
         (folder / "g1" / "lexical.json").unlink()
         with EmbeddedCorpus.open(folder, FakeEncoder(256)) as reader:
-            with pytest.raises(CorpusError, match="no sound word index"):
+            with pytest.raises(CorpusError, match="no usable word index"):
                 reader.lexical().retrieve(["page1"], 1)
             assert reader.dense().retrieve(["page1"], 1)[0]
             writer.add([Document("u:new", "", "New.")])

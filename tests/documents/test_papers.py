@@ -98,7 +98,7 @@ def test_a_record_over_the_limit_is_never_held(read: Read) -> None:
     (large,) = unread(found)
     assert (large.reason, large.url) == (Reason.TOO_LARGE, "p.xml record 2")
     (many,) = unread(read(file_of(record(1, "<i/>" * 1_100_000))))
-    assert "tags, the limit is 1,000,000" in many.detail
+    assert "tags; the limit is 1,000,000" in many.detail
     (chars,) = unread(read(file_of(record(1, "x" * 99)), max_chars=50))
     assert chars.reason is Reason.TOO_LARGE
 

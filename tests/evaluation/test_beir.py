@@ -154,8 +154,8 @@ def _with(name: str, text: str) -> Callable[[Path], Any]:
     [
         (_without("corpus.jsonl.gz"), "has no corpus.jsonl or corpus.jsonl.gz"),
         (_without("queries.jsonl"), "has no queries.jsonl"),
-        (_without("qrels/test.tsv"), "test.tsv is not there; the splits of .*varde are: none"),
-        (_with("qrels/test.tsv", "query-id\tcorpus-id\tscore\n"), "judges nothing"),
+        (_without("qrels/test.tsv"), "test.tsv does not exist; the splits of .*varde are: none"),
+        (_with("qrels/test.tsv", "query-id\tcorpus-id\tscore\n"), "has no judgements"),
         (_with("qrels/test.tsv", "query-id\tcorpus-id\tscore\nq9\td1\t1\n"), "the first is 'q9'"),
         (_with("qrels/test.tsv", ""), "line 1: expected the columns"),
         (_with("qrels/test.tsv", "1\ta\t1\n"), "line 1: expected the columns"),

@@ -52,7 +52,7 @@ def test_rows_with_levels_types_and_dates(tmp_path: Path) -> None:
         ("{", "line 1: not valid JSON"),
         ("[]", "expected an object"),
         ('{"statement": 3, "label": "confirmed"}', "expected an object with texts"),
-        ('{"label": "confirmed"}', "there is no statement"),
+        ('{"label": "confirmed"}', "the statement is missing"),
         ('{"statement": "a"}', "label is ''"),
         ('{"statement": "a", "label": "true"}', "expected one of confirmed, disconfirmed"),
         ('{"statement": "a", "label": "failed"}', "label is 'failed'"),

@@ -34,7 +34,7 @@ def program(name: str) -> str:
     return found
 
 
-def test_hadolint_has_nothing_to_say() -> None:
+def test_hadolint_reports_nothing() -> None:
     done = subprocess.run(
         [program("hadolint"), "--no-color", str(ROOT / "Dockerfile")],
         capture_output=True,
@@ -45,15 +45,14 @@ def test_hadolint_has_nothing_to_say() -> None:
     assert done.returncode == 0
 
 
-def test_the_image_runs_as_nobody_and_says_how_it_is() -> None:
+def test_image_runs_unprivileged_with_a_health_check() -> None:
     last = DOCKERFILE.rpartition("\nFROM ")[2]
     assert re.search(r"^USER 1\d{4}:1\d{4}$", last, re.MULTILINE)
-    assert "HEALTHCHECK" in last
-    assert "/healthz" in last
+    assert re.search(r"HEALTHCHECK(.|\n)*/healthz", last)
     assert not re.search(r"^FROM \S+:latest|^FROM [^:\s]+$", DOCKERFILE, re.MULTILINE)
 
 
-def test_what_the_image_is_made_of_gets_into_its_build() -> None:
+def test_copied_files_are_in_the_build_context() -> None:
     let_in = (ROOT / ".dockerignore").read_text().split()
     for copied in re.findall(r"^COPY (?!--from)(.+) \S+$", DOCKERFILE, re.MULTILINE):
         for name in copied.split():
@@ -61,13 +60,12 @@ def test_what_the_image_is_made_of_gets_into_its_build() -> None:
             assert f"!{name}" in let_in
 
 
-def test_the_compose_file_is_one() -> None:
-    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
-    jsonschema.Draft7Validator(schema).validate(COMPOSE)
+def test_compose_file_is_valid() -> None:
+    jsonschema.Draft7Validator(json.loads(SCHEMA.read_bytes())).validate(COMPOSE)
 
 
 @pytest.mark.parametrize("name", COMPOSE["services"])
-def test_every_service_writes_only_where_it_has_to(name: str) -> None:
+def test_services_write_only_to_their_volume(name: str) -> None:
     service = COMPOSE["services"][name]
     is_ours = "profiles" not in service  # Milvus was never tried with its files read-only
     assert service.get("read_only") is (True if is_ours else None)
@@ -76,12 +74,11 @@ def test_every_service_writes_only_where_it_has_to(name: str) -> None:
     assert not service["image"].endswith(":latest")
     for port in service.get("ports", ()):
         assert port.startswith("127.0.0.1:"), "a proxy with TLS stands before it"
-    volumes = [volume.partition(":")[0] for volume in service["volumes"]]
-    assert len(volumes) == 1
-    assert volumes[0] in COMPOSE["volumes"]
+    (volume,) = (volume.partition(":")[0] for volume in service["volumes"])
+    assert volume in COMPOSE["volumes"]
 
 
-def test_no_password_is_shipped_and_the_database_is_reached_from_inside_only() -> None:
+def test_no_password_is_shipped_and_the_database_is_internal() -> None:
     text = (ROOT / "compose.yaml").read_text(encoding="utf-8")
     assert text.count("${PINCITE_DB_PASSWORD:?") == text.count("PASSWORD:?") == 2
     for name, network in {
@@ -93,7 +90,7 @@ def test_no_password_is_shipped_and_the_database_is_reached_from_inside_only() -
         assert COMPOSE["networks"][network]["internal"] is True
 
 
-def test_every_setting_that_is_given_exists() -> None:
+def test_every_setting_exists() -> None:
     from dataclasses import fields
 
     from pincite.server.settings import ServerSettings
@@ -106,7 +103,7 @@ def test_every_setting_that_is_given_exists() -> None:
     assert given <= known
 
 
-def test_the_kubernetes_example_is_confined_and_refers_to_what_it_has() -> None:
+def test_kubernetes_example_is_confined_and_complete() -> None:
     parts = list(yaml.safe_load_all(KUBERNETES.read_text(encoding="utf-8")))
     deployed = [part for part in parts if part["kind"] == "Deployment"]
     names = {(part["kind"], part["metadata"]["name"]) for part in parts}
@@ -128,7 +125,7 @@ def test_the_kubernetes_example_is_confined_and_refers_to_what_it_has() -> None:
     assert "PASSWORD@HOST" in KUBERNETES.read_text(encoding="utf-8"), "no password is shipped"
 
 
-def test_the_unit_is_confined() -> None:
+def test_unit_is_confined() -> None:
     """systemd's own measure, 0 (nothing is open) to 10."""
     done = subprocess.run(
         [program("systemd-analyze"), "security", "--offline=yes", "--threshold=20", str(UNIT)],
@@ -139,7 +136,7 @@ def test_the_unit_is_confined() -> None:
     assert done.returncode == 0, done.stdout[-500:] + done.stderr
 
 
-def test_systemd_understands_the_unit() -> None:
+def test_systemd_accepts_the_unit() -> None:
     done = subprocess.run(
         [program("systemd-analyze"), "verify", str(UNIT)],
         capture_output=True,

@@ -200,9 +200,9 @@ def test_another_model_under_the_same_name_is_refused(server: Server, tmp_path: 
     for another in (of_other_texts, wider):
         server.by_request = another
         with EmbeddedCorpus.open(tmp_path / "kb", encoder(server), write=True) as corpus:
-            with pytest.raises(StaleCorpus, match="another model under that name"):
+            with pytest.raises(StaleCorpus, match="different model under that name"):
                 corpus.dense().retrieve(["bridge"], 1)
-            with pytest.raises(StaleCorpus, match="another model under that name"):
+            with pytest.raises(StaleCorpus, match="different model under that name"):
                 corpus.add(pages(1, start=9))
             assert corpus.lexical().retrieve(["bridge"], 1)[0], "words need no encoder"
     server.by_request = openai

@@ -117,7 +117,7 @@ def test_what_is_no_date(date: str) -> None:
 
 
 def test_a_range_that_holds_nothing() -> None:
-    with pytest.raises(ConfigError, match="nothing lies between"):
+    with pytest.raises(ConfigError, match="no dates in between"):
         Filters(published_from="2020-02", published_to="2020-01-31")
     assert Filters(published_from="2020-02-05", published_to="2020-02")
 

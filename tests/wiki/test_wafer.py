@@ -105,7 +105,7 @@ def test_errors_name_file_line_and_field(tmp_path: Path, line: object, message: 
     path = write(tmp_path / "w.jsonl", LINE, line)
     with pytest.raises(InputError, match=message):
         list(read_records(path))
-    with pytest.raises(InputError, match="no file"):
+    with pytest.raises(InputError, match="does not exist"):
         list(read_records(tmp_path / "none.jsonl"))
 
 
