@@ -197,7 +197,7 @@ def test_operators_own_copies_are_not_used_for_accounts(
 
 @pytest.mark.parametrize("owner", ["", "..", "../x", "a/b", "/etc", "a\0", "x" * 41, "a\n"])
 def test_invalid_account_ids_are_refused(site: Site, owner: str) -> None:
-    with pytest.raises(ValueError, match="account's id"):
+    with pytest.raises(ValueError, match="an account id"):
         site.own.folder(owner)
 
 
