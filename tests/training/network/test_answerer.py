@@ -203,9 +203,9 @@ def test_what_cannot_be_trained_is_refused(
 ) -> None:
     with pytest.raises(ConfigError, match=r"no 'c_attn'; it has .*q_proj"):
         trained(replace(run, recipe=replace(RECIPE, modules=("c_attn",)), folder=tmp_path / "a"))
-    with pytest.raises(ConfigError, match="max_tokens is 4096; this network has 512 places"):
+    with pytest.raises(ConfigError, match="max_tokens is 4096; this network takes 512"):
         trained(replace(run, recipe=replace(RECIPE, max_tokens=4096), folder=tmp_path / "b"))
-    with pytest.raises(InputError, match="has no row that can be learnt from"):
+    with pytest.raises(InputError, match="has no rows to train on"):
         trained(replace(run, recipe=replace(RECIPE, max_tokens=20), folder=tmp_path / "c"))
     monkeypatch.setattr(answerer, "MAX_BAD", 0)
     with pytest.raises(InputError, match="More than 0 lines"):

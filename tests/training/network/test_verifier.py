@@ -191,7 +191,7 @@ def test_rows_longer_than_the_network_are_refused_at_the_start(
     for base in (tiny_bert, tiny_roberta):
         model, tokenizer = network.load(str(base))
         network.Pairs(model, tokenizer, 96)
-        with pytest.raises(ConfigError, match="max_tokens is 97; this network has places for 96"):
+        with pytest.raises(ConfigError, match="max_tokens is 97; this network takes 96"):
             network.Pairs(model, tokenizer, 97)
 
 
@@ -231,7 +231,7 @@ def test_a_state_that_does_not_fit_is_refused(
         trained(groups, short, tiny_roberta, tmp_path)
     with pytest.raises(InputError, match="other layers were frozen"):
         trained(groups, replace(short, frozen_layers=1), tiny_bert, tmp_path)
-    with pytest.raises(InputError, match="of a run over 90 groups, these are 89"):
+    with pytest.raises(InputError, match="is from a run over 90 groups, not 89"):
         trained(groups[1:], short, tiny_bert, tmp_path)
     state = (tmp_path / STATE).read_bytes()
     (tmp_path / STATE).write_bytes(state[: len(state) // 2])
@@ -482,7 +482,7 @@ def test_rows_of_ones_own_are_counted_in_the_card_and_kept_to(
 
 def test_a_bad_file_of_ones_own_can_be_mended(home: Path, train: Callable[..., str]) -> None:
     write_jsonl(home / "own.jsonl", "{}")
-    assert "A file of --extra cannot be used" in train("--extra", "own.jsonl", code=3)
+    assert "own.jsonl has no usable rows" in train("--extra", "own.jsonl", code=3)
     write_jsonl(home / "own.jsonl", *invented(3))
     train("--extra", "own.jsonl", "-q")
 
