@@ -33,6 +33,7 @@ from pincite.types import Document
 pytest.importorskip("pymilvus")
 pytestmark = [pytest.mark.milvus, pytest.mark.filterwarnings("ignore")]
 WRITER = Path(__file__).with_name("milvus_writer.py")
+PATHS = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}  # it imports the tests' fakes
 _spec = importlib.util.spec_from_file_location("milvus_writer", WRITER)
 assert _spec
 assert _spec.loader
@@ -355,9 +356,11 @@ def check_undisturbed(address: str) -> None:
 def test_killed_client(address: str, tmp_path: Path) -> None:
     log = tmp_path / "log"
     for last in (1, 2, 3, 4, 5, 6, 9, 10, 12, 17):  # of a process's changes
-        killed = subprocess.run([sys.executable, WRITER, address, log, str(last)], check=False)
+        killed = subprocess.run(
+            [sys.executable, WRITER, address, log, str(last)], env=PATHS, check=False
+        )
         assert killed.returncode == -signal.SIGKILL
-    subprocess.run([sys.executable, WRITER, address, log], check=True)
+    subprocess.run([sys.executable, WRITER, address, log], env=PATHS, check=True)
     assert len(log.read_text().splitlines()) == len(writing.steps())
     check_undisturbed(address)
 
@@ -367,7 +370,7 @@ def test_killed_server(server: Server, address: str, tmp_path: Path) -> None:
         pytest.skip("the server is not ours to kill")
     log = tmp_path / "log"
     log.touch()
-    with subprocess.Popen([sys.executable, WRITER, address, log]) as writer:
+    with subprocess.Popen([sys.executable, WRITER, address, log], env=PATHS) as writer:
         for n_acknowledged in (3, 9, 15, 21, 27, 33):
             while len(log.read_text().splitlines()) < n_acknowledged and writer.poll() is None:
                 time.sleep(0.005)
