@@ -8,12 +8,14 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from fastapi.testclient import TestClient
 from server import provider as providers
-from server.people_of_tests import PASSWORD, SERVER, browser, somebody
+from server.people_of_tests import PASSWORD, SERVER, browser, program, somebody
 from server.provider import CLIENT, SECRET, Provider
 
 from pincite.errors import ConfigError
 from pincite.server import oauth
 from pincite.server.identity import Role
+from pincite.server.routes import accounts
+from pincite.server.routing import cookie_name
 from pincite.server.settings import ServerSettings
 from pincite.server.site import Site
 
@@ -113,6 +115,22 @@ def test_a_logged_in_user_links_a_login(make: Callable[..., Site], provider: Pro
     assert back(grace.client, provider.allow(away(grace.client, "?link=true"))) == 409
     assert ada.client.delete("/api/v1/me/logins/wiki").status_code == 204
     assert back(browser(site), provider.allow(url)) == 400
+
+
+def test_a_forged_attempt_links_nothing_by_key_or_old_session(
+    make: Callable[..., Site], provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = make()
+    ada = somebody(site, Role.EDITOR)
+    key = program(site, ada.account, ["read"])
+    monkeypatch.setattr(accounts, "FRESH_SECONDS", -oauth.ATTEMPT_SECONDS - 1)
+    for client, code in ((key, 401), (ada.client, 403)):
+        callback = f"{site.server.address}{HERE}/callback"
+        url, state, verifier = oauth.begin_login(site.people.providers["wiki"], callback)
+        forged = oauth.Attempt("wiki", state, verifier, ada.account.account_id, "/").cookie()
+        client.cookies.set(cookie_name(site.server, "login"), forged)
+        assert back(client, provider.allow(url)) == code
+    assert ada.client.get("/api/v1/me").json()["logins"] == []
 
 
 def test_the_last_way_in_is_not_cut(make: Callable[..., Site], provider: Provider) -> None:

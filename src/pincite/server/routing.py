@@ -76,9 +76,9 @@ def _marks(body: bytes) -> Iterator[bytes]:
     """Brackets, braces and commas outside of strings."""
     position = 0
     while (start := body.find(b'"', position)) >= 0:
-        yield from _MARK.findall(body, position, start)
+        yield from (mark[0] for mark in _MARK.finditer(body, position, start))
         position = _end_of_string(body, start + 1)
-    yield from _MARK.findall(body, position)
+    yield from (mark[0] for mark in _MARK.finditer(body, position))
 
 
 def _end_of_string(body: bytes, start: int) -> int:
@@ -224,9 +224,11 @@ def set_cookie(response: Response, settings: ServerSettings, token: str) -> None
     )
 
 
-def clear_cookie(response: Response, settings: ServerSettings) -> None:
+def clear_cookie(
+    response: Response, settings: ServerSettings, what: Literal["session", "login"] = "session"
+) -> None:
     response.delete_cookie(
-        cookie_name(settings),
+        cookie_name(settings, what),
         path="/",
         secure=settings.secure_cookies,
         httponly=True,

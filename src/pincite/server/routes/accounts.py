@@ -327,18 +327,14 @@ def begin_provider_login(
         Problem: 404 no such provider; 401, 403 the account cannot be linked now, or the request
             comes from another site's page.
     """
-    if link and (who is None or who.key_id):
-        raise Problem(401, "not_logged_in", "Log in first to link your account.")
+    if link:
+        _check_may_link(who, FRESH_SECONDS)
     config = _provider(site, provider)
     if request.headers.get("sec-fetch-site", "none") not in OWN_SITE:
         raise Problem(403, "foreign_origin", "The request comes from a page on another site.")
-    linked = who if link else None
-    if linked and now() - linked.logged_in > FRESH_SECONDS:
-        detail = "This gives access to your account: log out and in again first."
-        raise Problem(403, "login_too_old", detail)
     url, state, verifier = oauth.begin_login(config, _callback(site, provider))
     then = forms.local(next) if len(next) <= MAX_NEXT else "/"
-    attempt = Attempt(provider, state, verifier, linked.account_id if linked else "", then)
+    attempt = Attempt(provider, state, verifier, who.account_id if link and who else "", then)
     answer = forms.redirect(url)
     answer.set_cookie(
         cookie_name(site.server, "login"),
@@ -376,7 +372,7 @@ def finish_provider_login(
         detail = "The provider reports that you did not allow the login."
         raise Problem(403, "login_refused", detail)
     answer = forms.redirect(forms.local(attempt.next))
-    answer.delete_cookie(cookie_name(site.server, "login"), path="/")
+    clear_cookie(answer, site.server, "login")
     try:
         person = oauth.fetch_person(config, _callback(site, provider), code, attempt.verifier)
         if not attempt.account_id:
@@ -385,10 +381,20 @@ def finish_provider_login(
             detail = "You were logged out in the meantime. Nothing was linked."
             raise Problem(403, "login_refused", detail)
         else:
+            _check_may_link(who, FRESH_SECONDS + ATTEMPT_SECONDS)  # the cookie proves nothing
             site.people.accounts.link(provider, person.subject, attempt.account_id, person.name)
     except LoginFailed as error:
         raise Problem(403, "login_refused", str(error)) from error
     return answer
+
+
+def _check_may_link(who: Identity | None, within: float) -> None:
+    """Raises 401 without a session, 403 if it began more than `within` seconds ago."""
+    if who is None or who.key_id:
+        raise Problem(401, "not_logged_in", "Log in first to link your account.")
+    if now() - who.logged_in > within:
+        detail = "This gives access to your account: log out and in again first."
+        raise Problem(403, "login_too_old", detail)
 
 
 def _account_of(site: Site, name: str, provider: Provider, person: Person) -> str:
