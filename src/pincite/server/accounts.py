@@ -189,7 +189,7 @@ class Accounts:
             return _first(db, accounts.c.name_key == name_key(name))
 
     def listed(self, limit: int, after: tuple[str] | None = None) -> list[Account]:
-        """List at most `limit` accounts by name; `after` is the `name_key` the last name seen."""
+        """List at most `limit` accounts by name, after the one with the `name_key` `after`."""
         wanted = sa.select(*_SHOWN).order_by(accounts.c.name_key).limit(limit)
         if after:
             wanted = wanted.where(accounts.c.name_key > after[0])

@@ -382,12 +382,9 @@ class Quotas:
         self._spare = server.disk_free_megabytes * 1e6
         self._each = server.account_megabytes * 1e6 if server.mode == "server" else 0.0
 
-    def free_bytes(self) -> int:
-        return shutil.disk_usage(self._folder).free
-
     def check_disk(self) -> None:
         """Refuse new jobs and files while the disk is nearly full. Raises DiskFull."""
-        if self.free_bytes() < self._spare:
+        if shutil.disk_usage(self._folder).free < self._spare:
             raise DiskFull(
                 "The server's disk is nearly full, so it takes no new jobs or files. Try again "
                 "later, or tell the operator."

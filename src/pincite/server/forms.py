@@ -249,7 +249,7 @@ def rejected(
         message = _MESSAGES.get(field, problem.detail)
         if problem.code == "offline":
             message = _OFFLINE
-        elif error.get("kind") in ("string_too_long", "too_long"):
+        elif field in _MESSAGES and error.get("kind") in ("string_too_long", "too_long"):
             message = _TOO_LONG
         faults[field if field in _MESSAGES else ""] = say(message)
     texts = {name: value for name, value in form.items() if isinstance(value, str)}

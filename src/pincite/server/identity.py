@@ -37,7 +37,7 @@ class Permission(StrEnum):
     READ = "read"  # own results, readable corpora, searching them
     RUN = "run"  # start and cancel jobs, give feedback
     CORPORA = "corpora"  # create, fill and delete corpora
-    ADMIN = "admin"  # accounts, all users' jobs, the audit log
+    ADMIN = "admin"  # accounts, all users' jobs, metrics
 
 
 class Role(StrEnum):

@@ -175,13 +175,8 @@ class JobStore:
 
     def result(self, job_id: str) -> bytes | None:
         """The report's JSON in UTF-8; None if the job has no result (yet)."""
-        packed = self.packed_result(job_id)
+        packed = self._db.scalar(sa.select(jobs.c.result).where(jobs.c.job_id == job_id))
         return gzip.decompress(packed) if packed is not None else None
-
-    def packed_result(self, job_id: str) -> bytes | None:
-        wanted = sa.select(jobs.c.result).where(jobs.c.job_id == job_id)
-        packed: bytes | None = self._db.scalar(wanted)
-        return packed
 
     def file(self, job_id: str, name: str) -> dict[str, Any] | None:
         """A job's file: the submitted "text", the "article", or a document by its id."""

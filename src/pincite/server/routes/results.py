@@ -169,7 +169,6 @@ def _in_words(request: Request, event: Event) -> str:
         "sentence": _("Sentence written and verified"),
         "draft": _("Checking sentences against their references"),
         "reading": _("Files read: %(done)s of %(total)s; documents: %(documents)s"),
-        "unread": _("Could not read %(file)s"),
         "waiting": _("Waiting: another job is writing to this corpus"),
         "note": "%(text)s",
     }.get(event.kind, "")

@@ -17,7 +17,7 @@ function follow(job) {
     timer = setTimeout(() => { last = Date.now(); refresh(); }, wait);
   };
   const events = new EventSource(job.dataset.events);
-  for (const kind of ["queued", "started", "article", "fetching", "judged", "asking", "readings", "sentence", "draft", "reading", "unread", "waiting", "note", "message"])
+  for (const kind of ["queued", "started", "article", "fetching", "judged", "asking", "readings", "sentence", "draft", "reading", "waiting", "note", "message"])
     events.addEventListener(kind, schedule);
   events.addEventListener("ended", () => { events.close(); location.reload(); });
   setInterval(refresh, 3000);
