@@ -1,17 +1,14 @@
 """PubMed and JATS files, well-formed, broken and hostile."""
 
 import gzip
-import os
 import random
-import re
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from documents.builders import pubmed_record as record
-from lxml import etree
 from support.found import document, refusal
 from syrupy.assertion import SnapshotAssertion
 
@@ -288,67 +285,3 @@ def test_formulas(read: Read, inside: str, line: str) -> None:
     body = f"<p><mml:math>{inside.replace('</', '</mml:').replace('<m', '<mml:m')}</mml:math></p>"
     body = body.replace("<semantics", "<mml:semantics").replace("<annotation", "<mml:annotation")
     assert document(*read(ARTICLE.format(body=body), "a.nxml")).text == line
-
-
-# ── Real ones ────────────────────────────────────────────────────────────────────────────────────
-
-# They lie outside of the project; set PINCITE_SHARED to a folder that holds `data/pubmed` and
-# `data/plos-jats`. What must be contained is read by another way than the readers': all text in an
-# element, with nothing but letters and digits compared.
-SHARED = Path(os.environ.get("PINCITE_SHARED", Path(__file__).parents[3] / "shared"))
-FILES = sorted(
-    path
-    for pattern in ("pubmed/*/*.xml", "pubmed/*/*.nxml", "plos-jats/*.xml.gz")
-    for path in (SHARED / "data").glob(pattern)
-)
-# Stand beside a paragraph in its document, or are a picture's or a formula's business.
-BESIDE = {"fig", "table-wrap", "list", "def-list", "fn", "disp-quote", "boxed-text", "p"}
-FORMULAS = {"math", "tex-math", "disp-formula", "inline-formula", "alternatives", "AbstractText"}
-UNREAD = {"graphic", "inline-graphic", "object-id", "media", "ref", "ref-list", "permissions"}
-
-
-def name_of(element: Any) -> str:
-    return etree.QName(element).localname if isinstance(element.tag, str) else ""
-
-
-def words(text: str) -> str:
-    return re.sub(r"[\W_]|formula", "", text.lower())
-
-
-def runs(element: Any) -> list[str]:
-    """The text in an element, broken where something else stands in its midst."""
-    parts = [element.text or ""]
-    for child in element:
-        name = name_of(child)
-        if name in BESIDE or name in FORMULAS:
-            parts.append("\0")
-        elif name and name not in UNREAD:
-            parts += runs(child)
-        parts.append(child.tail or "")
-    return parts
-
-
-def expected(path: Path) -> list[str]:
-    data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    root = etree.fromstring(data, etree.XMLParser(load_dtd=False, no_network=True))
-    wanted = "//AbstractText | //body//p | //abstract//p | //body//title | //body//td | //body//th"
-    elements = cast(list[etree._Element], root.xpath(wanted))
-    found = [e for e in elements if not e.xpath("ancestor::permissions | ancestor::media")]
-    texts = ["".join(runs(element)).split("\0") for element in found]
-    return [run for text in texts for part in text if len(run := words(part)) > 2]
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda p: p.name)
-def test_every_abstract_and_every_paragraph_is_in_the_text(path: Path) -> None:
-    found = list(read_path(path))
-    documents = [page for page in found if isinstance(page, Document)]
-    others = [page.reason for page in found if isinstance(page, Unchecked)]
-    assert set(others) <= {Reason.TITLE_ONLY}
-    assert documents
-    text = " ".join(words(d.text) for d in documents)
-    missing = [run for run in expected(path) if run not in text]
-    assert missing == []
-    for page in documents:
-        assert all((page.title, page.published, page.meta["journal"]))
-        coverage = "abstract" if page.kind == "pubmed" else "full text"
-        assert page.meta["coverage"] == coverage
