@@ -77,7 +77,8 @@ class CacheFile:
         if not self._warned:
             warnings.warn(
                 f"The cache {self._path} cannot be used ({error}), so nothing is reused. Free some "
-                "space, delete it, or set PINCITE_CACHE to a writable folder.",
+                "space, delete the file if it is a damaged cache, or choose another place with "
+                "web.cache or PINCITE_CACHE.",
                 PinciteWarning,
                 stacklevel=4,
             )

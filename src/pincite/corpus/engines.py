@@ -89,8 +89,8 @@ def engine(where: Address) -> Engine:
         return ENGINE
     if _SECRET.search(found):
         raise ConfigError(
-            f"{_SECRET.sub('//…@', found)}: addresses appear in reports, so must not have a name "
-            "or password. Put the token in the environment: PINCITE_MILVUS_TOKEN=user:password"
+            f"{_SECRET.sub('//…@', found)}: addresses appear in reports and must not contain a "
+            "user name or password. Put the token in PINCITE_MILVUS_TOKEN, as user:password"
         )
     scheme = found.partition(":")[0]
     points = entry_points(group=GROUP)

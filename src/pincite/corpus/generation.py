@@ -138,7 +138,6 @@ def new_generation(folder: Path, encoder: Encoder | None, index: str = "ivf") ->
     """
     folder.mkdir(exist_ok=True)
     manifest = _rules(encoder) | {
-        "format": FORMAT,
         "identity": uuid.uuid4().hex,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "dim": str(encoder.dim if encoder else 0),
@@ -151,6 +150,7 @@ def new_generation(folder: Path, encoder: Encoder | None, index: str = "ivf") ->
 def _rules(encoder: Encoder | None) -> dict[str, str]:
     """Return the manifest's values on which passages and vectors depend."""
     return {
+        "format": FORMAT,
         "passage_rule": PASSAGE_RULE,
         "encoded_text": ENCODED_TEXT,
         "encoder": encoder.fingerprint if encoder else NO_ENCODER,
@@ -343,7 +343,7 @@ def reusing(
 def check_same(store: Store, encoder: Encoder) -> None:
     """Check that a served encoder still gives a stored passage the same vector.
 
-    The fingerprint of a served encoder is only a name. Raises StaleCorpus if it does not.
+    Raises StaleCorpus if the vector differs; the fingerprint of a served encoder is only a name.
     """
     keys = [key for (key,) in store.rows("SELECT MIN(passage) FROM vectors") if key is not None]
     if not keys or not getattr(encoder, "is_served", False):

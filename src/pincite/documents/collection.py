@@ -219,7 +219,8 @@ def rows(
     n_bad = 0
     for n, (number, record) in enumerate(_records(path, limits)):
         if n == MAX_ROWS or n_bad == MAX_REFUSED_IN_A_ROW:
-            yield Problem(path.name, number, f"{n:,} rows; the rest is not read")
+            why = f"{n:,} rows" if n == MAX_ROWS else f"{n_bad:,} bad rows in a row"
+            yield Problem(path.name, number, f"{why}; the rest is not read")
             return
         try:
             if isinstance(record, str):
@@ -285,11 +286,11 @@ def _csv_records(path: Path, limits: Limits) -> Iterator[Row]:
             surplus = cells.pop(None, [])
             if surplus:
                 n_cells = len(names) + len(surplus)
-                yield rows.line_num, f"{n_cells} cells, the header names {len(names)}"
+                yield rows.reader.line_num, f"{n_cells} cells; the header names {len(names)}"
             elif record := {name: cell for name, cell in cells.items() if name and cell.strip()}:
-                yield rows.line_num, record
+                yield rows.reader.line_num, record
     except csv.Error as error:
-        yield rows.line_num, str(error)
+        yield rows.reader.line_num, str(error)
 
 
 def _by_file_name(path: Path) -> Mapping[str, Mapping[str, Any]]:

@@ -95,7 +95,7 @@ Piece = tuple[str, str]  # text, which may begin with a line break, and its cont
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A parse_page page; `cut_short` if the parser hit its limit of depth or size."""
+    """A parsed page; `cut_short` if the parser hit its limit of depth or size."""
 
     tree: Any
     source: str

@@ -124,10 +124,11 @@ def has_documents(path: Path) -> bool:
 def first_records(path: Path, limits: Limits = DEFAULT_LIMITS) -> list[dict[str, Any]]:
     """The objects in the first lines of a file, without bad lines."""
     try:
-        head = list(islice(lines(path, limits), FIRST_LINES))
+        records = [
+            record_of(line, path, limits) for line in islice(lines(path, limits), FIRST_LINES)
+        ]
     except OSError:
         return []  # reading the file reports the error
-    records = (record_of(line, path, limits) for line in head)
     return [record for record in records if not isinstance(record, Unchecked)]
 
 

@@ -110,7 +110,7 @@ def bodies(path: Path, reader: str, limits: Limits) -> Iterator[Body | Unchecked
     names = _PUBMED_RECORDS if reader == PUBMED else ("article",)
     file = path.resolve().as_uri()
     for record in records(path, names, limits):
-        where = f"{path.name} record {record.number}"
+        where = f"{path.name} record {record.number}" if record.number else path.name
         detail = f"{where}: {record.broken}"
         if reader == Format.JATS:
             where = f"{file}#{record.number}" if record.number > 1 else file
@@ -122,7 +122,7 @@ def bodies(path: Path, reader: str, limits: Limits) -> Iterator[Body | Unchecked
 
 # ── PubMed ───────────────────────────────────────────────────────────────────────────────────────
 
-_PUBMED_RECORDS = ("PubmedArticle", "DeleteCitation")
+_PUBMED_RECORDS = ("PubmedArticle", "PubmedBookArticle", "DeleteCitation")
 _PMID = re.compile(rb"<PMID[^>]{0,50}>\s*(\d{1,12})\s*</PMID>")
 _NO_LABEL = frozenset({"", "UNLABELLED", "UNLABELED", "UNASSIGNED"})
 _OTHER = re.compile(r"\n\nAbstract \([^()\n]{1,40}\)\n\n")  # as `_other_abstracts` writes it

@@ -139,13 +139,16 @@ class _Process:
         self.n_read += 1
         reply = None
         timer = threading.Timer(UNCOUNTED * seconds, self._process.kill)
+        timer.daemon = True
         if not LIMITED:
             timer.start()
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            for frame in frames:
-                write_frame(self._stdin, frame)
-            reply = read_frame(self._stdout)
-        timer.cancel()
+        try:
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                for frame in frames:
+                    write_frame(self._stdin, frame)
+                reply = read_frame(self._stdout)
+        finally:
+            timer.cancel()
         if reply is None:  # the pipe is closed, so there is no more to come
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(_ENDING_SECONDS)

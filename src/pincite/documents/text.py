@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
-from threading import Thread
+from threading import Lock, Thread
 from typing import Any
 
 from pincite.documents.body import Body
@@ -45,8 +45,8 @@ def cleaned(text: str) -> str:
     >>> cleaned("  Cafe\u0301 \t au\u00a0lait \r\n\r\n\r\nof\ufb01ce\u00ad ")
     'Café au lait\n\noffice'
     """
-    is_plain = text.isascii() and text.replace("\n", " ").isprintable()
-    if not is_plain:  # true for most text, and four times faster
+    # Most text is plain, which is four times faster.
+    if not (text.isascii() and text.replace("\n", " ").isprintable()):
         text = _normalized(text)
     if "  " in text:
         text = re.sub("  +", " ", text)
@@ -326,8 +326,16 @@ def preload_language_model() -> None:
     Thread(target=_identifier, name="pincite-language", daemon=True).start()
 
 
-@cache
+_LOADING = Lock()  # `cache` alone lets two threads load it
+
+
 def _identifier() -> Any:
+    with _LOADING:
+        return _loaded()
+
+
+@cache
+def _loaded() -> Any:
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)

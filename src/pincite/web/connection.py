@@ -13,7 +13,9 @@ import ssl
 import threading
 import time
 import zlib
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -113,7 +115,12 @@ class Connection:
                 name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
                 before = f"{received[name]}, " if name in received else ""
                 received[name] = before + value.strip()
-            body = self._body(target, response, received) if response.status < 300 else b""
+            body = b""
+            if response.status < 300:
+                body = self._body(target, response, received)
+            else:  # a short body that was read to its end lets the connection be reused
+                with contextlib.suppress(*_BROKEN):
+                    deque(islice(response.iter_stream(), 4), maxlen=0)
         finally:
             response.close()
         return Response(response.status, target.url, received, body)
@@ -123,13 +130,13 @@ class Connection:
         allowed = f"the limit is {limit / 1e6:g} MB"
         length = headers.get("content-length", "")
         if length.isdigit() and int(length) > limit:
-            what = f"{url} has {int(length) / 1e6:.1f} MB, {allowed}."
+            what = f"{url} has {int(length) / 1e6:.1f} MB; {allowed}."
             raise BodyTooLarge(what, url, response.status)
         try:
             for piece in response.iter_stream():
                 body += piece
                 if len(body) > limit:
-                    raise BodyTooLarge(f"{url} is too long, {allowed}.", url)
+                    raise BodyTooLarge(f"{url} is too long; {allowed}.", url)
         except _BROKEN as error:
             if self._network.left <= 0:  # raises if the run was stopped, which shuts connections
                 raise

@@ -41,7 +41,7 @@ class Site:
     """A wiki and its paths; `base` is "https://en.wikipedia.org"."""
 
     base: str
-    scripts: str = "/w"  # path of api.php, index.php, rest.php
+    scripts: str = "/w"  # path of api.php and index.php
     articles: str = "/wiki/"
 
     @property

@@ -274,7 +274,7 @@ def build(
     part = folder.with_name(f"{folder.name}.part")
     part.mkdir(parents=True, exist_ok=True)
     counts = Counter(articles=0, claims=0, pages=0, without_page=0, page_in_another_split=0)
-    ranks: dict[bytes, int] = {}  # page → the highest rank of a split that cites it
+    ranks: dict[bytes, int] = {}  # page → the highest rank above 0 of a split that cites it
     with ExitStack() as stack:
         files = {split: _writer(stack, part / f"{split}.all.gz") for split in SPLITS}
         align = _aligner(lru_cache(_CACHED_PAGES)(find), stack, part, counts) if find else None
@@ -288,8 +288,8 @@ def build(
                     counts["without_page"] += 1
                     continue
                 name = f"fail-{split}" if record.failed_verification else split
-                for key in _page_keys(found):
-                    ranks[key] = max(_RANKS[name], ranks.get(key, 0))
+                if rank := _RANKS[name]:
+                    ranks |= {k: max(rank, ranks.get(k, 0)) for k in _page_keys(found)}
                 files[name].write(to_line(found) + "\n")
             counts["articles"], counts["claims"] = number, counts["claims"] + len(article.claims)
             tell("articles", number, None)
@@ -340,7 +340,7 @@ def _without_shared(
         kept = _writer(stack, part / f"{split}.jsonl.gz")
         for number, record in enumerate(read_records(unfiltered), 1):
             tell(split, number, None)
-            if any(ranks[key] > _RANKS[split] for key in _page_keys(record)):
+            if any(ranks.get(key, 0) > _RANKS[split] for key in _page_keys(record)):
                 counts["page_in_another_split"] += 1
                 continue
             kept.write(to_line(record) + "\n")
