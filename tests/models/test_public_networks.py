@@ -263,7 +263,7 @@ def test_the_words_that_lettucedetect_marks_are_a_reason(tmp_path: Path) -> None
     assert "the verifier finds no support for “in 1911”" in evidence.reasons
     assert evidence.score == pytest.approx(-1.0)
     [silent] = verifier.verify([(Claim("c", "the bridge was old ."), passage("a town ."))])
-    assert not any("network" in reason for reason in silent.reasons)
+    assert not any("finds no support" in reason for reason in silent.reasons)
     assert silent.score == pytest.approx(4.0)
 
 

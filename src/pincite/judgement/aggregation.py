@@ -47,8 +47,9 @@ SURE_OF_FIGURES = 0.70
 # contradiction: the bound lies below 0.6 times what an unsupported claim leaves.
 REFUTED_FROM = 0.40
 
-# How far below the threshold, in log-odds, the best of a page's first passages must be for the
-# other passages to be left unread: at 0.3, a probability below 0.15 (research/fusion.md).
+# How far below the threshold, in log-odds, a passage is near: if the best of a page's first ones is
+# farther, the others stay unread, and its quote must share words with the claim. At 0.3, a
+# probability below 0.15 is far (research/fusion.md).
 OPEN = 0.89
 
 # Probability of support from which a page is shown as a better source, and from which a reference

@@ -60,7 +60,9 @@ class SourceResult:
     label: Verdict
     could_not_check: Annotated[str | None, Doc("why the source could not be read")]
     what_to_do: Annotated[str | None, Doc("advice on an unreadable source")]
-    quotation: Annotated[Quotation | None, Doc("its sentence closest to the claim")]
+    quotation: Annotated[
+        Quotation | None, Doc("its sentence closest to the claim; null: none bears on it")
+    ]
     reasons: Texts
     missing: Annotated[str, Doc("parts of the claim that it does not state")]
     copy: Annotated[str, Doc("which copy was read")]
@@ -245,7 +247,7 @@ def _source(result: CitationResult) -> SourceResult:
         could_not_check=_why_not(unread) if unread else None,
         what_to_do=wording.STEPS[unread.reason] if unread else None,
         quotation=None
-        if isinstance(outcome, Unchecked)
+        if isinstance(outcome, Unchecked) or not outcome.quote
         else _quotation(
             outcome,
             result.copy.corpus if result.copy else "",

@@ -148,9 +148,8 @@ class CrossEncoderVerifier:
 
         As `calibration.contrary` of `log_odds`, (n_pairs,). Pairs that reach the bound are judged
         again, two sentences at a time, and get the lower value: a network that confuses who did
-        what in a long passage seldom does so in a short one. Returns the spans of these sentences
-        by index too.
-        A negated claim must exceed the bound by DENYING.
+        what in a long passage seldom does so in a short one. A negated claim must exceed the bound
+        by DENYING. Returns the spans of these sentences by index too.
         """
         found, places = calibration.contrary(log_odds), dict[int, Span]()
         for i in map(int, np.flatnonzero(found >= bound)):

@@ -416,6 +416,6 @@ def quotable(question: str, source: int, reference: Reference, n_passages: int) 
             own = Span(span.end - len(sentence), span.end) if ends_it else span
             far = MIDDLE if within else depth(n, len(spans))
             candidates.append(
-                Quotable(sentence, source, own.start, 0.0, 0.0, 0.0, far, part, lacking, own)
+                Quotable(sentence, source, own.start, depth=far, part=part, lacks=lacking, span=own)
             )
     return [each for each in candidates if can_stand_alone(each.text)]

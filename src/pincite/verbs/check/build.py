@@ -228,7 +228,7 @@ def _warnings(settings: Settings, languages: frozenset[str] | None) -> Iterator[
 
 
 def _estimate(settings: Settings, n_sources: int) -> str:
-    """Estimate a model's calls for each reading, of texts from `n_sources`; empty without one."""
+    """Estimate a model's calls per reading, of `top_k` texts a source; empty without one."""
     check = settings.check
     if check.confirmation != "model":
         return ""

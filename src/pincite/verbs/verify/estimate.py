@@ -161,7 +161,8 @@ def lines(found: Estimate, settings: Settings) -> list[str]:
     if found.to_fetch:
         copies.append(f"{found.to_fetch} to fetch from {n_of(len(found.hosts), 'host')}")
     if found.missing:
-        copies.append(f"{found.missing} missing: supply copies, or give --online")
+        how = "supply copies" + ("" if settings.web.online else ", or give --online")
+        copies.append(f"{found.missing} missing: {how}")
     counted = f"{n_of(found.claims, 'claim')}, {n_of(found.citations, 'citation')}, "
     counted += f"{n_of(found.sources, 'source')} with an address: {', '.join(copies)}."
     fetching, judging = found.seconds_of_fetching, found.seconds_of_judging

@@ -190,6 +190,7 @@ def _uncited_block(uncited: Uncited, today: date) -> str:
         f"# sentence: {cells.shortened(uncited.claim.text, 300)}",
         *(f"# {cells.one_line(reason)}" for reason in uncited.reasons),
         *to_paste(uncited, today),
+        *filter(None, (reference(each, today) for each in uncited.suggestions[1:])),
     ]
     return "\n".join(lines) + "\n"
 

@@ -70,7 +70,7 @@ def print_report(
     parts += _unchecked_tables(report)
     if report.uncited is not None:
         parts += [Text(), _uncited_table(report.uncited)]
-    if excluded:
+    if excluded and any(finding.excluded for finding in report.findings):
         parts += [Text(), _excluded(report)]
     parts += [Text(), _coverage_table(report.coverage)]
     parts.append(Text(coverage.counted(report.coverage), style="dim"))
