@@ -87,6 +87,12 @@ def test_statements_of_a_file(run: Callable[..., Result]) -> None:
     run("check", "--corpus", "kb", code=2)
     run(*CHECK, "--file", "-", code=2)
     run("check", "--file", "-", "--corpus", "kb", stdin="\n", code=2)
+    run("check", "--file", "-", "--corpus", "kb", "--interactive", stdin=lines, code=2)
+    lines = "Die Brücke von Varde wurde 1911 eröffnet.\n" + "bridge " * 101
+    report = written(run("check", "--file", "-", "--corpus", "kb", "--json", "-", stdin=lines))
+    german, long = report["warnings"]
+    assert "1 of 2 statements are German" in german
+    assert "more than 100 words" in long
 
 
 def test_readings_are_edited_before_the_search(

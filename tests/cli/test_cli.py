@@ -374,5 +374,8 @@ def test_doctor_names_what_hosts_are_told(home: Path) -> None:
     shown = run("doctor").stdout
     assert "me@example.org" in shown
     assert "web.sqlite" in shown
+    server = "check.confirmation = 'model'\nchat.url = 'http://box:1/v1'\nchat.model = 'm'\n"
+    (home / "pincite.toml").write_text(server)
+    assert "statements with passages, which go to http://box:1/v1" in run("doctor").stdout
     (home / "pincite.toml").write_text("models.encoder = 'nothing'")
     assert "MISSING" in run("doctor", code=6).stdout

@@ -1,6 +1,6 @@
 """The command line: one module per group of commands; parse, call the runner, print.
 
-Results go to stdout, everything else to stderr. Exit codes: 0 done · 1 a finding of --fail-on, a
+Results go to stdout, everything else to stderr. Exit codes: 0 done · 1 a finding of --fail-on, or a
 damaged corpus · 2 usage or settings · 3 an unusable input or path · 4 an output that cannot be
 written (disk full, stdout closed), or out of memory · 5 a check in which something failed · 6 a
 model or an extra is missing · 7 a corpus is missing, damaged or locked · 9 a wiki could not be

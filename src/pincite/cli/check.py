@@ -78,6 +78,8 @@ def command(
     if template is None and (template := settings.check.template_file):
         templates.parsed(template)
     statements = options.text_or_lines(statement, file, "STATEMENT")
+    if interactive and str(file) == "-":
+        raise click.UsageError("--interactive needs a terminal, but --file - reads stdin.")
     with options.progress(quiet) as display:
         corpora = [*corpus] or settings.library.places
         with build.checking(settings, corpora, trace, partial(display, "asking")) as run:

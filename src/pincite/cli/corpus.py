@@ -148,7 +148,7 @@ def _updated(
                 with suppress(Exception):  # the error itself is reported below
                     n = corpus.status().n_documents
                     options.say(f"{folder} has {_documents(n)}; it had {before}.")
-                options.say("The same command goes on from there.", quiet)
+                options.say("Run the same command again to continue.", quiet)
             raise
 
 

@@ -88,17 +88,14 @@ def import_settings(
         result.values |= {"chat.prompt_language": "en", "check.passage_source": False}
     elif result.prompts:
         options.say(f"{len(result.prompts)} prompts were left out: --prompts FOLDER keeps them.")
-    if output:
-        texts[output] = _toml(result.values, {})
-    else:
-        click.echo(_toml(result.values, {}), nl=False)
+    texts[output or Path("-")] = _toml(result.values, {})
     for path in texts:
-        if path.exists() and not force:
+        if str(path) != "-" and path.exists() and not force:
             raise click.UsageError(f"{path} exists; expected a new name, or --force.")
     for path, text in texts.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         options.write(text, path)
-        options.say(f"written: {path.resolve()}")
+        options.say(f"written: {path.resolve()}", str(path) == "-")
     for note in result.notes:
         options.say(": ".join(filter(None, note)))
 
@@ -234,6 +231,8 @@ def clear(older_than: float | None, judgements: bool, config: Path | None) -> No
     from pincite.runtime import judgements_file, replies_file
     from pincite.web import cache
 
+    if judgements and older_than is not None:
+        raise click.UsageError("--older-than is for pages; --judgements removes all.")
     if judgements:
         n_pairs = _count(LogitCache, judgements_file(), lambda file: file.forget())
         n_replies = _count(ReplyCache, replies_file(), lambda file: file.forget())

@@ -206,9 +206,8 @@ def set_account(
             disabled=None if enabled is None else not enabled,
             password=_password() if password else None,
         )
-        changed = {"role": role, "password": password or None, "enabled": enabled}
-        about = {key: value for key, value in changed.items() if value is not None}
-    options.say(f"{account.name} was changed: {', '.join(about)}.")
+    changed = {"role": role, "password": password, "enabled": enabled, "disabled": enabled is False}
+    options.say(f"{account.name} was changed: {', '.join(filter(changed.get, changed))}.")
 
 
 @user.command("list")

@@ -139,7 +139,9 @@ def rows(reports: tuple[Path, ...], out: Path) -> None:
 def _train(train: Train, folder: Path, quiet: bool, then: str) -> None:
     with (
         options.progress(quiet) as display,
-        options.resumable(f"Stopped. {folder} keeps what was done: the same command goes on."),
+        options.resumable(
+            f"Stopped. {folder} keeps what was done. Run the same command again to continue."
+        ),
     ):
         model = train(display, lambda text: options.say(text, quiet), _with_loss(display))
     options.say(f"The model is in {model}. Next: {then.format(model=model)}", quiet)
@@ -211,7 +213,7 @@ def learn(
     shell.require("train")
     with (
         options.progress(quiet) as display,
-        options.resumable("Stopped. The same command goes on."),
+        options.resumable(),
     ):
         result = _learn(files, guards, (base, threads), config, display)
     _print_result(result, as_json, quiet)

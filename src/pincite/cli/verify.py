@@ -194,7 +194,7 @@ def fetched(display: options.Display) -> Callable[[Any], None]:
 
     def step(now: Any) -> None:
         copy = snapshot_at(now.url)
-        what = "looking for an archived copy:" if now.state == "sought" else "fetching"
+        what = "looking for an archived copy:" if now.state == "archive" else "fetching"
         host = one_line(host_of(copy.page if copy else now.url))
         display("fetching", now.n_done, now.n_urls, f"{what} {host}"[:HOST_WIDTH])
         if now.n_done == now.n_urls:

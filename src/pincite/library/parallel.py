@@ -155,8 +155,8 @@ class OnRay(Parallel):
 def _lost(error: Exception) -> PinciteError:
     place = os.environ.get("RAY_ADDRESS", "this machine")
     return PinciteError(
-        f"The Ray cluster on {place} failed: {error}. What was committed stays; the same command "
-        "goes on from there."
+        f"The Ray cluster on {place} failed: {error}. What was committed stays. Run the "
+        "same command again to continue."
     )
 
 

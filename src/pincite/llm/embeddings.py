@@ -97,7 +97,7 @@ class ServedEncoder(Client):
             reply = json.loads(body)
         except (ValueError, RecursionError) as error:
             raise self._bad(
-                self._printable(body[: 4 * SHOWN].decode("utf-8", "replace"))
+                self._printable(body[: 4 * SHOWN].decode("utf-8", "replace")) or "nothing"
             ) from error
         return self._checked(self._in_order(reply), len(texts))
 

@@ -37,7 +37,7 @@ from pincite.llm import chat
 
 T = TypeVar("T")
 PREFIX = "PINCITE_"
-DEFAULT, OPTION = "default", "option"  # origins
+OPTION = "option"  # origin
 # Variables that are not settings.
 _OTHER_VARIABLES = {"PINCITE_CACHE", "PINCITE_SHARED", chat.EMBEDDINGS_KEY_VARIABLE}
 _OTHER_VARIABLES |= {chat.KEY_VARIABLE, chat.JUDGE_KEY_VARIABLE}

@@ -429,7 +429,7 @@ def test_ctrl_c_says_how_to_go_on_and_the_same_command_does(
 
     monkeypatch.setattr(verifier, "rate_at", interrupted)
     message = train("--run", "cut", code=130)
-    assert "the same command goes on" in message
+    assert "the same command again to continue" in message
     assert not (home / "cut" / "model").exists()
     monkeypatch.setattr(verifier, "rate_at", rate_at)
     train("--run", "cut")
