@@ -41,7 +41,12 @@ PAIRS = [(CLAIM, passage("A bridge was in town.")), (CLAIM, passage("The old riv
         ("vectara/hallucination_evaluation_model", "hhem"),
         ("KRLabsOrg/lettucedect-base-modernbert-en-v1", "lettucedetect"),
         ("KRLabsOrg/tinylettuce-ettin-17m-en-v1", "lettucedetect"),
+        ("KRLabsOrg/lettucedect-mmbert-base-hu-v1", "lettucedetect-hu"),
+        ("KRLabsOrg/lettucedect-v2-mmbert-base", "lettucedetect-2"),
+        ("KRLabsOrg/lettucedect-v2-taxonomy-head", None),
         ("cross-encoder/nli-deberta-v3-base", "nli-cross-encoder"),
+        ("dleemiller/ModernCE-base-nli", "nli-modernce"),
+        ("dleemiller/EttinX-nli-s", "nli-modernce"),
         ("MoritzLaurer/DeBERTa-v3-large-mnli-fever-anli-ling-wanli", "nli"),
         ("MoritzLaurer/mDeBERTa-v3-base-mnli-xnli", "nli-xnli"),
         ("MoritzLaurer/mDeBERTa-v3-base-xnli-multilingual-nli-2mil7", "nli-26"),
@@ -56,8 +61,21 @@ def test_hub_ids_have_their_row(name: str, layout: str | None) -> None:
     assert (found and found.name) == layout
 
 
-def test_any_network_whose_labels_are_those_of_inference_is_read() -> None:
-    found = public.find("somebody/inference", {"id2label": NLI})
+@pytest.mark.parametrize(
+    ("name", "labels"),
+    [
+        ("somebody/inference", NLI),
+        (
+            "tasksource/ModernBERT-base-nli",
+            dict(enumerate(("entailment", "neutral", "contradiction"))),
+        ),
+        ("MoritzLaurer/ModernBERT-large-zeroshot-v2.0", {"0": "entailment", "1": "not_entailment"}),
+    ],
+)
+def test_any_network_whose_labels_are_those_of_inference_is_read(
+    name: str, labels: Mapping[Any, str]
+) -> None:
+    found = public.find(name, {"id2label": labels})
     assert found
     assert found.runs_as_onnx
 
@@ -85,6 +103,12 @@ def test_the_configuration_names_the_labels_and_the_table_only_where_it_does_not
         assert public.labels_of(ours, labelled(tmp_path, unnamed)) == ours.labels
     binary = {"0": "entailment", "1": "not_entailment"}
     assert public.labels_of(ours, labelled(tmp_path, binary)) == ("supported", "neutral")
+
+
+def test_a_row_overrides_labels_that_are_known_to_be_wrong(tmp_path: Path) -> None:
+    ours = row("nli-modernce")
+    wrong = {"0": "entailment", "1": "neutral", "2": "contradiction"}
+    assert public.labels_of(ours, labelled(tmp_path, wrong)) == ours.labels
 
 
 @pytest.mark.parametrize("labels", [{"0": "sad", "1": "happy"}, {"0": "LABEL_0"}])

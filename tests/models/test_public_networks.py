@@ -60,6 +60,8 @@ def write_tokenizer(folder: Path, like: str) -> None:
 INFERENCE = {**DEBERTA, "id2label": NLI, "label2id": {label: i for i, label in NLI.items()}}
 TWO = {"num_labels": 2, "pad_token_id": 0}
 MODERN = {"global_attn_every_n_layers": 2, "local_attention": 16}
+TOKENS = "ModernBertForTokenClassification"
+WRONG = {0: "entailment", 1: "neutral", 2: "contradiction"}  # as ModernCE's configuration says
 # By the name on the hub: class of the network, its tokenizer, and its configuration.
 NETWORKS: dict[str, tuple[str, str, str, dict[str, Any]]] = {
     "MiniCheck-Flan-T5-Large": ("T5ForConditionalGeneration", "t5", "T5Config", T5),
@@ -70,8 +72,19 @@ NETWORKS: dict[str, tuple[str, str, str, dict[str, Any]]] = {
     "FactCG-DeBERTa-v3-Large": (DEBERTAS, "bert", "DebertaV2Config", DEBERTA),
     "nli-deberta-v3-base": (DEBERTAS, "bert", "DebertaV2Config", INFERENCE),
     "mDeBERTa-v3-base-mnli-xnli": (DEBERTAS, "bert", "DebertaV2Config", INFERENCE),
+    "ModernCE-base-nli": (
+        "ModernBertForSequenceClassification", "bert", "ModernBertConfig",
+        {**SMALL, **MODERN, "pad_token_id": 0, "id2label": WRONG},
+    ),
     "lettucedect-base-modernbert-en-v1": (
-        "ModernBertForTokenClassification", "bert", "ModernBertConfig", {**SMALL, **TWO, **MODERN},
+        TOKENS, "bert", "ModernBertConfig", {**SMALL, **TWO, **MODERN},
+    ),
+    "lettucedect-mmbert-base-hu-v1": (
+        TOKENS, "bert", "ModernBertConfig", {**SMALL, **TWO, **MODERN},
+    ),
+    "lettucedect-v2-mmbert-base": (
+        TOKENS, "bert", "ModernBertConfig",
+        {**SMALL, **MODERN, "pad_token_id": 0, "id2label": {0: "supported", 1: "hallucinated"}},
     ),
 }  # fmt: skip
 HHEM = "hallucination_evaluation_model"
@@ -162,6 +175,11 @@ def shown_by_hand(folder: Path, document: str, claim: str) -> tuple[Any, Any]:
     elif name.startswith("lettuce"):
         model = transformers.AutoModelForTokenClassification.from_pretrained(folder)
         texts = [f"Summarize the following text:\npassage 1: {document}\noutput:", claim]
+        if "-v2-" in name:
+            texts = [document, claim]
+        elif "-hu-" in name:
+            prompt = "Foglalja össze az alábbi szöveget:\nszövegrészlet 1: "
+            texts = [f"{prompt}{document}\noutput:\n\n\n", claim]
     else:
         model = transformers.AutoModelForSequenceClassification.from_pretrained(folder)
         texts = [document, claim]

@@ -1,8 +1,9 @@
 """Public verifiers: how each family reads a claim and a document, and how it is run.
 
 Each row of the table follows the code published by the authors. The labels in a network's own
-config.json take precedence; the row fills in if they are LABEL_0. The authors' code splits long
-documents; here every document is a passage of at most 250 words.
+config.json take precedence, unless they are known to be wrong; the row fills in if they are
+LABEL_0. The authors' code splits long documents; here every document is a passage of at most 250
+words.
 
 `Transformer` runs them with torch, from safetensors alone: no repository code is run, no pickle is
 read, and nothing is downloaded. `MiniCheckClient` uses a chat server.
@@ -57,6 +58,7 @@ class Layout:
     max_tokens: int = 512
     languages: tuple[str, ...] = ("en",)
     foundation: str = ""  # repository with configuration and tokenizer, if not its own
+    mislabelled: bool = False  # its configuration names the labels in another, wrong order
 
     @property
     def runs_as_onnx(self) -> bool:
@@ -79,6 +81,10 @@ _HHEM = (
 # The prompt without a question, from lettucedetect/models/inference.py and
 # prompts/summary_prompt_en.txt of github.com/KRLabsOrg/LettuceDetect.
 _LETTUCE = "Summarize the following text:\npassage 1: {document}\noutput:"
+_LETTUCE_HU = "Foglalja össze az alábbi szöveget:\nszövegrészlet 1: {document}\noutput:\n\n\n"
+# Version 2 reads the bare document: docs/code-hallucination/model_card_v2_mmbert_base.md, which
+# lists the languages, and build_prompt in scripts/canonicalize_prompts.py.
+_LETTUCE_2 = tuple("en de fr es it pl zh".split())
 _BY_MORITZ_LAURER = (SUPPORTED, NEUTRAL, REFUTED)  # as listed in his model cards
 
 # The first match counts.
@@ -93,9 +99,19 @@ LAYOUTS = (
            2048, foundation="google/flan-t5-base"),
     Layout("lettucedetect", "(lettucedect|tinylettuce).*-en-v1", (SUPPORTED, NEUTRAL), "tokens",
            _LETTUCE, 4096),
+    Layout("lettucedetect-hu", "lettucedect.*-hu-v1", (SUPPORTED, NEUTRAL), "tokens", _LETTUCE_HU,
+           4096, ("hu",)),
+    Layout("lettucedetect-2", "lettucedect-v2-mmbert", (SUPPORTED, NEUTRAL), "tokens",
+           max_tokens=4096, languages=_LETTUCE_2),
     Layout("nli-26", "2mil7", _BY_MORITZ_LAURER, languages=MULTI_NLI_26),
     Layout("nli-xnli", "(mdeberta|multilingual).*xnli", _BY_MORITZ_LAURER, languages=XNLI),
     Layout("nli-cross-encoder", "cross-encoder.*nli-", (REFUTED, SUPPORTED, NEUTRAL)),
+    # As in the author's model cards. His config.json names LABEL_0 to 2, or the order of the
+    # network that he started from: verification_1/modern_nli_matcher.py of
+    # github.com/vedang1706/rag-system-final, gatekeeper/models/roster.py of
+    # github.com/engrpiyush/lakshmana-core.
+    Layout("nli-modernce", "(modernce|ettinx).*nli", (REFUTED, SUPPORTED, NEUTRAL),
+           mislabelled=True),
     Layout("nli", "deberta.*mnli", _BY_MORITZ_LAURER),
 )  # fmt: skip
 _BY_LABELS = Layout("nli", "", ())  # any other network whose configuration has NLI labels
@@ -139,7 +155,7 @@ def labels_of(layout: Layout, folder: Path) -> tuple[str, ...]:
     Raises:
         MissingModel: its configuration has other labels.
     """
-    if layout.head in ("answer", "first_token"):
+    if layout.head in ("answer", "first_token") or layout.mislabelled:
         return layout.labels
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     named: Mapping[str, Any] = config.get("id2label") or {}
