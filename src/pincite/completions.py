@@ -1,7 +1,8 @@
 """Shared data types of language models: prompts, completions, usage."""
 
+from collections.abc import Mapping
 from dataclasses import astuple, dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 
 class Guidance(NamedTuple):
@@ -22,6 +23,7 @@ class Prompt:
     seed: int | None = 13  # for servers that support it
     top_logprobs: int = 0  # alternatives to return per token; 0: none
     guidance: Guidance | None = None  # required format of the reply
+    fields: Mapping[str, Any] | None = None  # of the request; they replace those made of the rest
 
 
 class TokenChoice(NamedTuple):

@@ -28,7 +28,7 @@ from pincite.llm.embeddings import ServedEncoder
 from pincite.llm.judge import Judge, WithSecondOpinion
 from pincite.llm.templates import Templates
 from pincite.models import public, weights
-from pincite.models.public import MiniCheckClient
+from pincite.models.public import ChatNetwork
 from pincite.models.session import OnnxEncoder
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.protocols import Encoder, Verifier
@@ -182,7 +182,7 @@ def verifier(models: ModelSettings, *, keep: bool = True) -> CrossEncoderVerifie
     judged = judgements_file() if keep else None
     if served := weights.served(models.verifier):
         client = ChatClient(served.url, served.model, _key(KEY_VARIABLE))
-        return CrossEncoderVerifier(MiniCheckClient(client), judged=judged)
+        return CrossEncoderVerifier(ChatNetwork(client, served.model), judged=judged)
     folder = weights.locate(models.verifier)
     return CrossEncoderVerifier(folder, threads=models.threads, judged=judged)
 

@@ -20,6 +20,7 @@ def test_a_folder_is_found_by_its_path_or_in_the_cache_by_its_name(
         ("nothing", "pincite models fetch ORGANISATION/NAME"),
         ("org/name", "pincite models fetch org/name"),
         ("bespokelabs/Bespoke-MiniCheck-7B", "bespoke-minicheck@http"),
+        ("ibm-granite/granite-guardian-3.3-8b", "NAME@URL"),
         (weights.RERANKER, "make reranker"),
         (weights.ENCODER, "pip install"),
     ],

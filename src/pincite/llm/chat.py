@@ -304,7 +304,7 @@ class ChatClient(Client):
             fields["seed"] = prompt.seed
         if prompt.top_logprobs:
             fields |= {"logprobs": True, "top_logprobs": prompt.top_logprobs}
-        fields |= guidance_fields(prompt.guidance, self._dialect)
+        fields |= guidance_fields(prompt.guidance, self._dialect) | dict(prompt.fields or {})
         named = {names.get(name, name): value for name, value in fields.items()}
         return {name: value for name, value in named.items() if name}
 

@@ -1,12 +1,11 @@
 """Public verifiers: how each family reads a claim and a document, and how it is run.
 
 Each row of the table follows the code published by the authors. The labels in a network's own
-config.json take precedence, unless they are known to be wrong; the row fills in if they are
-LABEL_0. The authors' code splits long documents; here every document is a passage of at most 250
-words.
+config.json take precedence, unless known to be wrong; the row fills in if they are LABEL_0. The
+authors' code splits long documents; here every document is a passage of at most 250 words.
 
 `Transformer` runs them with torch, from safetensors alone: no repository code is run, no pickle is
-read, and nothing is downloaded. `MiniCheckClient` uses a chat server.
+read, and nothing is downloaded. `ChatNetwork` uses a chat server.
 """
 
 import json
@@ -82,8 +81,7 @@ _HHEM = (
 # prompts/summary_prompt_en.txt of github.com/KRLabsOrg/LettuceDetect.
 _LETTUCE = "Summarize the following text:\npassage 1: {document}\noutput:"
 _LETTUCE_HU = "Foglalja össze az alábbi szöveget:\nszövegrészlet 1: {document}\noutput:\n\n\n"
-# Version 2 reads the bare document: docs/code-hallucination/model_card_v2_mmbert_base.md, which
-# lists the languages, and build_prompt in scripts/canonicalize_prompts.py.
+# Version 2 reads the bare document: docs/code-hallucination/model_card_v2_mmbert_base.md.
 _LETTUCE_2 = tuple("en de fr es it pl zh".split())
 _BY_MORITZ_LAURER = (SUPPORTED, NEUTRAL, REFUTED)  # as listed in his model cards
 
@@ -106,10 +104,9 @@ LAYOUTS = (
     Layout("nli-26", "2mil7", _BY_MORITZ_LAURER, languages=MULTI_NLI_26),
     Layout("nli-xnli", "(mdeberta|multilingual).*xnli", _BY_MORITZ_LAURER, languages=XNLI),
     Layout("nli-cross-encoder", "cross-encoder.*nli-", (REFUTED, SUPPORTED, NEUTRAL)),
-    # As in the author's model cards. His config.json names LABEL_0 to 2, or the order of the
-    # network that he started from: verification_1/modern_nli_matcher.py of
-    # github.com/vedang1706/rag-system-final, gatekeeper/models/roster.py of
-    # github.com/engrpiyush/lakshmana-core.
+    # As in the model cards, quoted in verification_1/modern_nli_matcher.py of
+    # github.com/vedang1706/rag-system-final and gatekeeper/models/roster.py of
+    # github.com/engrpiyush/lakshmana-core, which measured it too.
     Layout("nli-modernce", "(modernce|ettinx).*nli", (REFUTED, SUPPORTED, NEUTRAL),
            mislabelled=True),
     Layout("nli", "deberta.*mnli", _BY_MORITZ_LAURER),
@@ -390,29 +387,83 @@ def _check_complete(folder: Path, missing: set[str]) -> None:
 
 # On a server
 
-SYSTEM = (
+_CONSISTENT = (
     "Determine whether the provided claim is consistent with the corresponding document. "
     "Consistency in this context implies that all information presented in the claim is "
     "substantiated by the document. If not, it should be considered inconsistent. Please assess "
     'the claim\'s consistency with the document by responding with either "Yes" or "No".'
 )
+_FLASHCHECK = "You are a fact checking model developed by NehmeAILabs. " + _CONSISTENT
+_GUARDIAN = (
+    "<guardian><no-think>As a judge agent, assess whether the provided text meets the given "
+    "judging criteria using all available information, including conversations, documents, and "
+    "tools. Provide your score immediately without explanation. Output empty <think>\\n</think> "
+    "tags followed by your score in <score></score> tags.\n\n### Criteria: A text is considered "
+    "ungrounded or unfaithful if it includes information lacking support from, or directly "
+    "contradicting, the provided document(s). This risk arises when the text fabricates details, "
+    "misinterprets the content, or makes unsupported extrapolations beyond what is explicitly "
+    "stated in the document(s).\n\n### Scoring Schema: If the last assistant's text meets the "
+    "criteria, return 'yes'; otherwise, return 'no'."
+)
+_ANSWER = ("assistant", "{claim}")
+_IN_CONTEXT = (("context", "{document}"), _ANSWER)
+
+
+@dataclass(frozen=True, slots=True)
+class ChatLayout:
+    """A family of chat models: the request for a pair, and where the reply has the verdict."""
+
+    ids: str  # regex for its names on servers, case-insensitive
+    messages: tuple[tuple[str, str], ...]  # role, text
+    support: Literal["yes", "no"] = "yes"  # the answer that means support
+    after: str = ""  # what precedes the answer in the reply
+    max_tokens: int = 1
+    with_documents: bool = False  # the document is an argument of the chat template
+    template: Mapping[str, Any] | None = None  # its further arguments
+
+
+# Sources: SYSTEM_PROMPT and USER_PROMPT of github.com/Liyan06/MiniCheck; scripts/benchmark.py of
+# github.com/44za12/nehmeailabs.com for FlashCheck; of github.com/ibm-granite/granite-guardian, in
+# cookbooks/, granite-guardian-3.0/detailed_guide_ollama.ipynb, -3.2/quick_start_vllm.ipynb,
+# -3.3/detailed_guide_no_think.ipynb and -4.1/detailed_guide.ipynb. vLLM's request has `documents`
+# and `chat_template_kwargs`: vllm/entrypoints/openai/chat_completion/protocol.py.
+CHAT_LAYOUTS = (
+    ChatLayout("bespoke-minicheck",
+               (("system", _CONSISTENT), ("user", "Document: {document}\nClaim: {claim}"))),
+    ChatLayout("flashcheck",
+               (("system", _FLASHCHECK), ("user", "Document: {document}\n\nClaim: {claim}"))),
+    ChatLayout(r"granite3(\.[12])?-guardian", (("system", "groundedness"), *_IN_CONTEXT), "no"),
+    ChatLayout(r"granite-guardian-3\.[0-2](?!.*(lora|factuality))", _IN_CONTEXT, "no",
+               template={"guardian_config": {"risk_name": "groundedness"}}),
+    ChatLayout(r"granite-guardian-3\.3", (_ANSWER,), "no", "<score>", 32, True,
+               {"guardian_config": {"criteria_id": "groundedness"}, "think": False}),
+    ChatLayout(r"granite-guardian-4\.1", (_ANSWER, ("user", _GUARDIAN)), "no", "<score>", 32, True),
+)  # fmt: skip
 TOP = 5  # tokens whose probability is requested
 LEAST = 1e-6  # probability of an answer that is not among them
+_SPECIAL = re.compile(r"<\|[^<|>]*\|>|</?\w+>")  # tokens with which a text could end its message
 
 
-class MiniCheckClient:
-    """Bespoke-MiniCheck on a chat server, with its authors' prompt: one logit per pair.
+def find_chat(name: str) -> ChatLayout | None:
+    """Return the row for a model's name on a server or hub id; None if there is none."""
+    return next((row for row in CHAT_LAYOUTS if re.search(row.ids, name.lower())), None)
 
-    The logit comes from the probabilities of "Yes" and "No" as the reply's first token. Source:
-    SYSTEM_PROMPT, USER_PROMPT and get_support_prob of github.com/Liyan06/MiniCheck.
+
+class ChatNetwork:
+    """A chat model described by a row of the table: one logit per pair.
+
+    The logit comes from the probabilities of "yes" and "no" as the answer, as in MiniCheck's
+    get_support_prob and Granite Guardian's get_probabilities.
     """
 
     width = 1
     seconds = 0.2  # per pair, on one GPU: docs.bespokelabs.ai/models/bespoke-minicheck
 
-    def __init__(self, server: Generator) -> None:
-        self._server = server
-        self.fingerprint = server.fingerprint
+    def __init__(self, server: Generator, model: str) -> None:
+        """Raise MissingModel if no row describes `model`, its name on the server."""
+        if not (layout := find_chat(model)):
+            raise MissingModel(f"{model!r} names no chat model of those in docs/verifiers.md.")
+        self._server, self._layout, self.fingerprint = server, layout, server.fingerprint
 
     def logits(self, rows: Sequence[tuple[str, str]]) -> Floats:
         """Return (n_rows, 1) for (claim, document).
@@ -420,27 +471,39 @@ class MiniCheckClient:
         Raises:
             ServerError: the server fails, or does not return log probabilities.
         """
-        replies = self._server.generate([_prompt(*row) for row in rows])
-        return np.array([_log_odds(reply) for reply in replies], dtype=np.float32).reshape(-1, 1)
+        replies = self._server.generate([_prompt(self._layout, *row) for row in rows])
+        odds = [_log_odds(self._layout, reply) for reply in replies]
+        return np.array(odds, dtype=np.float32).reshape(-1, 1)
 
 
-def _prompt(claim: str, document: str) -> Prompt:
-    """One line each, so that no line of a source can pass for the claim."""
-    user = f"Document: {' '.join(document.split())}\nClaim: {' '.join(claim.split())}"
-    return Prompt(user, SYSTEM, max_tokens=1, top_logprobs=TOP)
+def _prompt(layout: ChatLayout, claim: str, document: str) -> Prompt:
+    """One line each, without special tokens, so that no part of a source can pass for the claim."""
+    pair = {"claim": claim, "document": document}
+    pair = {name: " ".join(_SPECIAL.sub(" ", text).split()) for name, text in pair.items()}
+    messages = [{"role": role, "content": text.format(**pair)} for role, text in layout.messages]
+    fields: dict[str, Any] = {"messages": messages}
+    if layout.with_documents:
+        fields["documents"] = [{"doc_id": "0", "text": pair["document"]}]
+    if layout.template:
+        fields["chat_template_kwargs"] = layout.template
+    return Prompt("", max_tokens=layout.max_tokens, top_logprobs=TOP, fields=fields)
 
 
-def _log_odds(reply: Completion | ServerError) -> float:
+def _log_odds(layout: ChatLayout, reply: Completion | ServerError) -> float:
     if isinstance(reply, ServerError):
         raise reply
-    shares = {"yes": 0.0, "no": 0.0}
-    for token, log in reply.tokens[0].top if reply.tokens else ():
-        if (word := token.strip().lower()) in shares:
-            shares[word] += math.exp(log)
-    if not any(shares.values()):
+    shares, before = {"yes": 0.0, "no": 0.0}, ""
+    for token, top in reply.tokens:
+        if layout.after in before and token.strip():
+            for word, log in ((other.strip().lower(), log) for other, log in top):
+                shares[word] = shares.get(word, 0.0) + math.exp(log)
+            break
+        before += token
+    if not shares["yes"] + shares["no"]:
         raise BadReply(
             f"The server replied {reply.text[:40]!r} without the probability of Yes or No; "
-            "expected Bespoke-MiniCheck on a server that sends log probabilities, as vLLM and "
-            "llama.cpp do."
+            "expected a verifier of those in docs/verifiers.md on a server that sends log "
+            "probabilities, as vLLM and llama.cpp do."
         )
-    return math.log(max(LEAST, shares["yes"])) - math.log(max(LEAST, shares["no"]))
+    odds = math.log(max(LEAST, shares["yes"])) - math.log(max(LEAST, shares["no"]))
+    return odds if layout.support == "yes" else -odds

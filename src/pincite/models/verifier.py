@@ -17,7 +17,7 @@ from pincite.errors import MissingModel
 from pincite.judgement.aggregation import BY_NETWORK
 from pincite.judgement.contradictions import contradiction
 from pincite.models import calibration, public, weights
-from pincite.models.public import MiniCheckClient
+from pincite.models.public import ChatNetwork
 from pincite.models.session import Session
 from pincite.notes import Note
 from pincite.protocols import Floats
@@ -48,7 +48,7 @@ _STORED = "<f4"  # fixed byte order, so that the file is portable
 
 
 TextPairs: TypeAlias = Sequence[tuple[str, str]]  # claim, passage
-Network: TypeAlias = Session | public.PublicNetwork | MiniCheckClient
+Network: TypeAlias = Session | public.PublicNetwork | ChatNetwork
 
 
 class CrossEncoderVerifier:
@@ -59,7 +59,7 @@ class CrossEncoderVerifier:
     """
 
     def __init__(
-        self, model: Path | MiniCheckClient, *, threads: int = 0, judged: Path | None = None
+        self, model: Path | ChatNetwork, *, threads: int = 0, judged: Path | None = None
     ) -> None:
         """Load a model's folder, or use a client that gets logits from a server.
 
@@ -69,7 +69,7 @@ class CrossEncoderVerifier:
             MissingModel: the folder has no model that can be loaded.
             MissingExtra: it needs torch, which is not installed.
         """
-        if isinstance(model, MiniCheckClient):
+        if isinstance(model, ChatNetwork):
             self._network: Network = model
             network, self.calibration = model.fingerprint, calibration.ONE_LOGIT
         else:
@@ -122,7 +122,7 @@ class CrossEncoderVerifier:
         Of the sentences that share most with the claim, the one with the largest sum of log-odds
         and shared words. Servers are not used for this, since they may charge.
         """
-        if self._network.width == 1 or isinstance(self._network, MiniCheckClient):
+        if self._network.width == 1 or isinstance(self._network, ChatNetwork):
             return list(found)
         options = [_to_choose_from(claim, one) for claim, one in zip(claims, found, strict=True)]
         candidates = [(i, span) for i, spans in enumerate(options) for span in spans]
@@ -166,7 +166,7 @@ class CrossEncoderVerifier:
 
     def seconds_a_pair(self, pairs: Sequence[tuple[Claim, Passage]]) -> float:
         """Measure the network's time per pair; a server is not used."""
-        if isinstance(self._network, MiniCheckClient):
+        if isinstance(self._network, ChatNetwork):
             return self._network.seconds
         began = time.perf_counter()
         self._run([(claim.text, passage.text) for claim, passage in pairs])

@@ -62,7 +62,7 @@ def locate(model: str) -> Path:
     elif model == RERANKER or public.is_hub_id(model):
         command = "make reranker" if model == RERANKER else f"pincite models fetch {model}"
         advice = f"Get it with: {command}"
-    if "bespoke-minicheck" in model.lower():
+    if public.find_chat(model):
         advice = "Run it on a server: NAME@URL, such as bespoke-minicheck@http://127.0.0.1:8000/v1"
     raise MissingModel(
         f"The model {model!r} is in none of {', '.join(map(str, places))}. Expected a folder with "

@@ -71,7 +71,7 @@ class ModelSettings:
     """`[models]`: the shipped networks or others.
 
     A name, a folder or a Hugging Face id; or NAME@URL for a model on a server: any encoder, and
-    Bespoke-MiniCheck as a verifier.
+    the chat models that `models.public` describes as verifiers.
     """
 
     encoder: Annotated[str, "Encoder: name, folder, Hugging Face id, or NAME@URL."] = ENCODER
