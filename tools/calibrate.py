@@ -219,27 +219,33 @@ def refuting(
 ) -> dict[str, Any]:
     """From where on the network refutes by itself, and how often it is then right."""
     if not rows:
-        return {"contrary_from": calibration.NEVER}
+        return {"contrary_from": calibration.NEVER, "denied_from": calibration.NEVER}
     known = [row for row, _ in rows]
     best = surest(known, *all_features(known, verifier), verifier)
-    refuted = np.array([row.label == "refute" for row, _ in rows])
+    refuted = np.array([row.label == "refute" for row in known])
+    denies = np.array([wording.is_negated(row.claim) for row in known])
     first = np.array([fits for _, fits in rows])
-    true = [
-        surest(each, *seen[name], verifier)[[row.label == "support" for row in each]]
-        for name, each in dev.items()
-    ]
-    right = [
-        bound
-        for bound in CONTRARY_FROM
-        if (first & (best >= bound)).sum() >= LEAST_SAID
-        and refuted[first & (best >= bound)].mean() >= PRECISION
-        and all((of_file >= bound).mean() <= ACCUSED for of_file in true)
-    ]
-    chosen = min(right, default=calibration.NEVER)
-    said = ~first & (best >= chosen)
+    true = []  # per dev file, of supported rows: how surely contradicted, and if they deny
+    for name, each in dev.items():
+        kept = np.array([row.label == "support" for row in each])
+        negated = np.array([wording.is_negated(row.claim) for row in each])
+        true.append((surest(each, *seen[name], verifier)[kept], negated[kept]))
+    chosen = {}
+    for key, kind in (("contrary_from", False), ("denied_from", True)):
+        mine = first & (denies == kind)
+        right = [
+            bound
+            for bound in CONTRARY_FROM
+            if (mine & (best >= bound)).sum() >= LEAST_SAID
+            and refuted[mine & (best >= bound)].mean() >= PRECISION
+            and all(((p >= bound) & (d == kind)).mean() <= ACCUSED for p, d in true)
+        ]
+        chosen[key] = min(right, default=calibration.NEVER)
+    bounds = np.where(denies, chosen["denied_from"], chosen["contrary_from"])
+    said = ~first & (best >= bounds)
     measured = {"n": int(said.sum()), "right": int(refuted[said].sum())}
     return {
-        "contrary_from": chosen,
+        **chosen,
         "contrary_measured": measured | {"of": int(refuted[~first].sum())},
     }
 
@@ -249,7 +255,8 @@ def surest(
 ) -> npt.NDArray[np.float64]:
     """For each row how surely a passage contradicts it, read closely where that may matter."""
     pairs, _ = all_pairs(rows)
-    closer, _ = verifier.contrary(pairs, x[:, :2], CONTRARY_FROM[0])
+    lowest = np.full(len(pairs), CONTRARY_FROM[0], dtype=np.float32)
+    closer, _ = verifier.contrary(pairs, x[:, :2], lowest)
     return surest_refutation(x, closer, owner, len(rows))
 
 

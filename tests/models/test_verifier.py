@@ -15,7 +15,7 @@ from pincite.errors import MissingModel, PinciteWarning
 from pincite.judgement.aggregation import BY_NETWORK
 from pincite.models import weights
 from pincite.models.calibration import FEATURES, LEAST_SUPPORT, contrary, features
-from pincite.models.verifier import DENYING, CrossEncoderVerifier, LogitCache, reasons
+from pincite.models.verifier import CrossEncoderVerifier, LogitCache, reasons
 from pincite.notes import texts
 from pincite.protocols import Floats
 from pincite.types import Claim, Passage, Span
@@ -87,6 +87,7 @@ def calibrated(tiny_verifier: Path, tmp_path: Path, **changes: object) -> Path:
         "refute": [0, 1, 0, 0, 0, 0, 0, 0, 0],
         "name": "by hand",
         "contrary_from": 99.0,
+        "denied_from": 99.0,
         "flags": [[0.2, 0.5, 0.1], [0.5, 0.8, 0.3]],
     }
     (folder / "calibration.json").write_text(json.dumps(content | changes))
@@ -154,12 +155,19 @@ def test_a_sure_network_refutes_what_is_on_its_topic(tiny_verifier: Path, tmp_pa
     assert elsewhere.prob_refuted == 0
 
 
-def test_a_claim_that_denies_must_be_read_more_surely(tiny_verifier: Path, tmp_path: Path) -> None:
-    network = CrossEncoderVerifier(calibrated(tiny_verifier, tmp_path))
-    claim, odds = Claim("c", "Nobody opened the bridge."), np.zeros((1, 2), dtype=np.float32)
-    (found,), places = network.contrary([(claim, PAIRS[0][1])], odds, 9.0)
+def test_a_claim_that_denies_has_a_bound_of_its_own(tiny_verifier: Path, tmp_path: Path) -> None:
+    folder = calibrated(tiny_verifier, tmp_path, contrary_from=-9.0, denied_from=9.0)
+    network, denial = (
+        CrossEncoderVerifier(folder),
+        Claim("c", "Ingrid Holm did not build the bridge."),
+    )
+    said, denied = network.verify([PAIRS[0], (denial, PAIRS[0][1])])
+    assert said.prob_refuted > 0
+    assert BY_NETWORK not in [note.code for note in denied.reasons_coded]
+    odds = np.zeros((1, 2), dtype=np.float32)
+    (found,), places = network.contrary([PAIRS[0]], odds, np.array([9.0], dtype=np.float32))
     assert not places, "below the bound nothing is read again"
-    assert found == pytest.approx(contrary(odds)[0] - DENYING, abs=1e-6)
+    assert found == contrary(odds)[0]
 
 
 def test_the_network_alone_does_not_refute_what_states_all_figures(
@@ -183,7 +191,7 @@ def test_what_the_network_alone_refutes_with_is_quoted(tiny_verifier: Path, tmp_
     pieces = [text[:48], "Ingrid Holm built the bridge.\nRain fell.", text[49:]]
     of_pieces = [(CLAIM, passage(piece)) for piece in pieces]
     even = np.zeros((1, 2), dtype=np.float32)
-    (whole,), places = sure.contrary([(CLAIM, passage(text))], even, -9.0)
+    (whole,), places = sure.contrary([(CLAIM, passage(text))], even, np.array([-9.0], np.float32))
     odds = sure.log_odds(of_pieces)
     best = np.full(3, max(0.0, odds[:, 0].max()), dtype=np.float32)
     said = contrary(odds, best)

@@ -14,7 +14,7 @@ people called supported.
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -45,9 +45,9 @@ FILE = "calibration.json"  # next to model.onnx
 
 
 NEVER = 99.0
-# For an uncalibrated network: high, since nothing is known about it. It must give "refuted" a
+# For uncalibrated networks: high, since nothing is known about them. They must give "refuted" a
 # probability of 0.9 and leave at most 0.08 to support.
-CONTRARY_FROM = 4.7
+CONTRARY_FROM = DENIED_FROM = 4.7
 # Lower log-odds of support are raised to this (a probability of 0.08): a network that is sure of no
 # support, and torn between refuted and neutral, must not refute by that alone.
 LEAST_SUPPORT = -2.5
@@ -60,8 +60,10 @@ class Calibration:
     support: tuple[float, ...]
     refute: tuple[float, ...]
     name: str = "uncalibrated"
-    # `contrary` from which the network refutes without a rule's witness.
+    # `contrary` from which the network refutes without a rule's witness; and the same for a claim
+    # that denies, since networks learn that "no" in a claim is a sign of falsehood.
     contrary_from: float = NEVER
+    denied_from: float = NEVER
     # (threshold, share of failing citations below it, share of sound ones below it), by threshold.
     flags: tuple[tuple[float, float, float], ...] = ()
 
@@ -71,6 +73,11 @@ class Calibration:
         support = with_intercept @ np.array(self.support, dtype=np.float32)
         refute = with_intercept @ np.array(self.refute, dtype=np.float32)
         return support, refute
+
+    def bounds(self, claims: Iterable[str]) -> Floats:
+        """Return from which `contrary` the network refutes each claim: (n_claims,)."""
+        found = [self.denied_from if words.is_negated(c) else self.contrary_from for c in claims]
+        return np.array(found, dtype=np.float32)
 
     def rates_at(self, threshold: float) -> tuple[float, float] | None:
         """Return the shares of failing and of sound citations that are flagged, from dev rows.
@@ -84,7 +91,10 @@ class Calibration:
 _NO_RULES = (0.0,) * (len(FEATURES) - 2)
 # Uncalibrated networks: their outputs are used unchanged. A network with one logit never refutes.
 THREE_WAY = Calibration(
-    (1.0, 0.0, *_NO_RULES, 0.0), (0.0, 1.0, *_NO_RULES, 0.0), contrary_from=CONTRARY_FROM
+    (1.0, 0.0, *_NO_RULES, 0.0),
+    (0.0, 1.0, *_NO_RULES, 0.0),
+    contrary_from=CONTRARY_FROM,
+    denied_from=DENIED_FROM,
 )
 ONE_LOGIT = Calibration((1.0, 0.0, *_NO_RULES, 0.0), (0.0, 0.0, *_NO_RULES, -20.0))
 
@@ -107,6 +117,7 @@ def calibration_for(folder: Path, n_labels: int) -> Calibration:
             tuple(map(float, found["refute"])),
             str(found["name"]),
             float(found["contrary_from"]),
+            float(found["denied_from"]),
             tuple((float(t), float(caught), float(false)) for t, caught, false in found["flags"]),
         )
     except (OSError, ValueError, KeyError, TypeError) as error:

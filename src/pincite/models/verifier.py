@@ -29,10 +29,6 @@ from pincite.types import Claim, Contradiction, Evidence, Passage, Span, sigmoid
 
 MAX_TOKENS = 448  # fits a claim of 60 words and a wide passage of 250; longer rows are truncated
 SENTENCES = 2  # of a passage, judged again before the network alone refutes
-# Extra log-odds that the network alone needs to refute a negated claim. It has learnt that "no" in
-# a claim is a sign of falsehood. Without this, it is right in 18 of 23 such claims that were held
-# back, and in 63 of 68 others (research/refutation.md).
-DENYING = 0.3
 MAX_NAMED = 4  # figures or names listed in a reason
 # From which probability of support the network chooses the quote, and among how many sentences. The
 # log-odds for sharing the most with the claim, and for being the first to do so: words decide where
@@ -101,15 +97,15 @@ class CrossEncoderVerifier:
         ]
         features = calibration.features(pairs, log_odds, seen)
         support, refute = self.calibration.scores(features)
-        bound = self.calibration.contrary_from
-        contrary, places = self.contrary(pairs, log_odds, bound)
+        bounds = self.calibration.bounds(claim.text for claim, _ in pairs)
+        contrary, places = self.contrary(pairs, log_odds, bounds)
         found = [
             _evidence(
                 pair,
                 float(support[i]),
                 sigmoid(float(refute[i])),
                 float(log_odds[i, 0]),
-                seen[i] or (places[i] if contrary[i] >= bound else None),
+                seen[i] or (places[i] if contrary[i] >= bounds[i] else None),
                 _unsupported(pair, logits[i, self._network.width :]),
             )
             for i, pair in enumerate(pairs)
@@ -142,17 +138,17 @@ class CrossEncoderVerifier:
         return quoted
 
     def contrary(
-        self, pairs: Sequence[tuple[Claim, Passage]], log_odds: Floats, bound: float
+        self, pairs: Sequence[tuple[Claim, Passage]], log_odds: Floats, bounds: Floats
     ) -> tuple[Floats, dict[int, Span]]:
         """Return how surely the network alone reads each pair as a contradiction, and where.
 
-        As `calibration.contrary` of `log_odds`, (n_pairs,). Pairs that reach the bound are judged
+        As `calibration.contrary` of `log_odds`, (n_pairs,). Pairs that reach their bound are judged
         again, two sentences at a time, and get the lower value: a network that confuses who did
-        what in a long passage seldom does so in a short one. A negated claim must exceed the bound
-        by DENYING. Returns the spans of these sentences by index too.
+        what in a long passage seldom does so in a short one. Returns the spans of these sentences
+        by index too.
         """
         found, places = calibration.contrary(log_odds), dict[int, Span]()
-        for i in map(int, np.flatnonzero(found >= bound)):
+        for i in map(int, np.flatnonzero(found >= bounds)):
             claim, passage = pairs[i]
             spans = _closer(passage.text)
             texts = [replace(passage, text=span.of(passage.text)) for span in spans]
@@ -161,7 +157,6 @@ class CrossEncoderVerifier:
             surer = calibration.contrary(closer, np.full(len(closer), best))
             places[i] = spans[int(surer.argmax())]
             found[i] = min(found[i], surer.max())
-        found -= [DENYING * wording.is_negated(claim.text) for claim, _ in pairs]
         return found, places
 
     def seconds_a_pair(self, pairs: Sequence[tuple[Claim, Passage]]) -> float:
