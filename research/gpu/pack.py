@@ -18,6 +18,7 @@ rows (OWN, from research/data/claims) a fifth of the passages, since all claims 
 
 import argparse
 import gzip
+import hashlib
 import json
 import lzma
 import random
@@ -133,6 +134,7 @@ def packed(row: dict[str, Any], name: str, looks: int, **more: object) -> dict[s
         "passages": found,
         "label": row["label"],
         "of": kind,
+        "evidence": hashlib.blake2b(row["evidence"].encode(), digest_size=6).hexdigest(),
     } | more
 
 
