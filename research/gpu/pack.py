@@ -39,12 +39,14 @@ WEIGHTS = Path("src/pincite/models/weights_data/pincite-verifier")
 
 # name: (most rows, weight of a row, kind). Kinds: "new" rows follow their labels and the teacher; "old" rows
 # are also held to what the shipped network says of them.
-OWN = {"part-a": "own_a", "part-b": "own_b"}  # file in research/data/claims → name of the set
+OWN = {f"part-{part}": f"own_{part}" for part in "abcd"}  # file in research/data/claims → name of the set
 SETS: dict[str, tuple[int, float, str]] = {
     "written": (0, 2.0, "new"),
     "contrast": (0, 2.0, "new"),
     "own_a": (1300, 2.0, "new"),
     "own_b": (900, 2.0, "new"),
+    "own_c": (0, 2.0, "new"),
+    "own_d": (0, 2.0, "new"),
     "infotabs": (8000, 0.7, "new"),
     "tabfact_pairs": (8000, 0.7, "new"),
     "fever_eraser": (6000, 0.7, "new"),
