@@ -150,12 +150,16 @@ def write(file: Path, rows: Iterable[dict[str, object]]) -> int:
 
 
 def corrected(row: dict[str, Any], correction: dict[str, Any] | None) -> dict[str, Any] | None:
-    """A packed row with the passage that was read and its label; None if readers disagreed on it."""
+    """A packed row with the passage that was read and its label, not held to the shipped network's answer.
+
+    None if readers disagreed on it.
+    """
     if correction is None:
         return row
     if correction["label"] is None:
         return None
-    return row | {"passages": [row["passages"][correction["look"]]], "label": correction["label"]}
+    passages = [row["passages"][correction["look"]]]
+    return row | {"passages": passages, "label": correction["label"], "kind": "new"}
 
 
 def training_rows(folder: Path, share: float, n_held_back: int) -> Iterator[dict[str, object]]:
