@@ -1,0 +1,52 @@
+"""Scales of outlying channels change nothing in float, and int8 loses less."""
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnxruntime import InferenceSession
+
+from conftest import HEADS, WORDS, tiny_weights
+from pincite.protocols import Floats
+from pincite.training import bert_onnx
+from pincite.training.bert_onnx import INPUT_SCALE
+
+LAYER = "encoder.layer.0.intermediate.dense"
+NORM = "encoder.layer.0.attention.output.LayerNorm"
+
+
+@pytest.fixture
+def outlying() -> dict[str, Floats]:
+    """A network with a channel 64 times as large as the others."""
+    state = tiny_weights()
+    state[f"{NORM}.weight"][5] *= 64
+    for part in ("intermediate.dense.weight", "attention.self.query.weight"):
+        state[f"encoder.layer.0.{part}"][:, 5] /= 64
+    return state
+
+
+def hidden(graph: str | bytes) -> Floats:
+    ids = np.arange(len(WORDS))[None]
+    session = InferenceSession(graph, providers=["CPUExecutionProvider"])
+    found: Floats = session.run(None, {"input_ids": ids, "token_type_ids": np.zeros_like(ids)})[0]
+    return found
+
+
+def test_scales_of_outlying_channels(outlying: dict[str, Floats], tmp_path: Path) -> None:
+    scales = bert_onnx.input_scales(outlying, HEADS, outlying[bert_onnx.WORDS])
+    assert np.flatnonzero(scales[f"{LAYER}{INPUT_SCALE}"] > 1).tolist() == [5]
+    assert {float(np.log2(scale)) % 1 for values in scales.values() for scale in values} == {0.0}
+
+    plain = bert_onnx.build(outlying, HEADS, head=False)
+    scaled = bert_onnx.build({**outlying, **scales}, HEADS, head=False)
+    expected = hidden(plain.SerializeToString())
+    np.testing.assert_allclose(hidden(scaled.SerializeToString()), expected, atol=1e-4)
+
+    def error(graph: onnx.ModelProto) -> float:
+        bert_onnx.quantise(graph, tmp_path / "int8.onnx")
+        return float(np.abs(hidden(str(tmp_path / "int8.onnx")) - expected).mean())
+
+    assert error(plain) > error(scaled)
+    recovered = bert_onnx.state_dict(tmp_path / "int8.onnx")[f"{LAYER}.weight"]
+    np.testing.assert_allclose(recovered, outlying[f"{LAYER}.weight"], atol=0.01)
