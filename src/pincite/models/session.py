@@ -15,8 +15,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pincite.errors import MissingModel
-from pincite.models import weights
+from pincite.errors import MissingExtra, MissingModel
+from pincite.models import vocabulary, weights
 from pincite.protocols import Floats
 
 # In no script are tokens longer on average: words are split into pieces, scripts without spaces
@@ -24,7 +24,12 @@ from pincite.protocols import Floats
 CHARS_PER_TOKEN = 64
 
 # The network's input → the attribute of an encoding that fills it.
-_FIELDS = {"input_ids": "ids", "attention_mask": "attention_mask", "token_type_ids": "type_ids"}
+_FIELDS = {
+    "input_ids": "ids",
+    "attention_mask": "attention_mask",
+    "token_type_ids": "type_ids",
+    "inputs_embeds": "vectors",  # of a vocabulary that networks share
+}
 
 # Runs layer norms and the preceding sums value by value: a fifth of a short row's time.
 _SLOW = ["SkipLayerNormFusion"]
@@ -45,16 +50,16 @@ class Session:
     """A loaded network with its tokenizer."""
 
     def __init__(self, folder: Path, *, max_tokens: int, threads: int = 0) -> None:
-        """Load `folder`'s model.onnx and tokenizer.json.
+        """Load `folder`'s model.onnx, and tokenizer.json or the vocabulary that it shares.
 
         Rows over `max_tokens` are truncated on the right, and of a pair only the second text.
         `threads`: 0 means all cores.
 
         Raises:
             MissingModel: a file is missing or invalid.
+            MissingExtra: the vocabulary needs sentencepiece, which is not installed.
         """
         from onnxruntime import InferenceSession, SessionOptions
-        from tokenizers import Tokenizer
 
         options = SessionOptions()
         options.intra_op_num_threads = 1
@@ -71,17 +76,17 @@ class Session:
                 providers=["CPUExecutionProvider"],
                 disabled_optimizers=_SLOW,
             )
-            self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+            self._inputs = [field.name for field in self._network.get_inputs()]
+            self._tokenizer = _tokenizer(folder, max_tokens, "inputs_embeds" in self._inputs)
+        except MissingExtra:
+            raise
         except Exception as error:  # both libraries raise bare Exception and RuntimeError
             raise MissingModel(
                 f"{folder} has no model that can be loaded ({error}); expected model.onnx and "
                 "tokenizer.json. If it came with Pincite, reinstall that: pip install "
                 "--force-reinstall pincite"
             ) from error
-        self._inputs = [field.name for field in self._network.get_inputs()]
-        self._tokenizer.no_padding()
         self._max_chars = CHARS_PER_TOKEN * max_tokens
-        self._tokenizer.enable_truncation(max_tokens, strategy="longest_first")
 
     @property
     def width(self) -> int:
@@ -115,18 +120,29 @@ class Session:
     def _bounded(self, row: str | tuple[str, str]) -> str | tuple[str, str]:
         """Truncate a row's texts to the characters that its tokens can need.
 
-        The tokenizer takes 300 bytes of memory per character, even for what it then truncates.
+        The tokenizer takes 300 bytes of memory per character, even for what it then truncates, and
+        no lone surrogates, which broken pages leave.
         """
-        if isinstance(row, str):
-            return row[: self._max_chars]
-        return row[0][: self._max_chars], row[1][: self._max_chars]
+
+        def bounded(text: str) -> str:
+            return text[: self._max_chars].encode("utf-8", "replace").decode("utf-8")
+
+        return bounded(row) if isinstance(row, str) else (bounded(row[0]), bounded(row[1]))
 
     def _output(self, row: int, encoding: Any) -> tuple[int, Floats]:
-        feed = {
-            name: np.array([getattr(encoding, _FIELDS[name])], dtype=np.int64)
-            for name in self._inputs
-        }
+        feed = {name: np.array([getattr(encoding, _FIELDS[name])]) for name in self._inputs}
         return row, np.asarray(self._network.run(None, feed)[0][0], dtype=np.float32)
+
+
+def _tokenizer(folder: Path, max_tokens: int, shared: bool) -> Any:
+    if shared:
+        return vocabulary.Tokenizer(folder, max_tokens)
+    from tokenizers import Tokenizer
+
+    own = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    own.no_padding()
+    own.enable_truncation(max_tokens, strategy="longest_first")
+    return own
 
 
 @cache

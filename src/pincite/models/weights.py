@@ -1,4 +1,6 @@
-"""Locates weights, in this order: package, folder, cache, hub id in the cache.
+"""Locates weights, in this order: package, folder, cache, other packages, hub id in the cache.
+
+Other packages name the folders of their models as entry points of the group `pincite.models`.
 
 A model is a folder with `model.onnx`, `tokenizer.json` and, for our own, `pincite.json` (its card).
 A public verifier (`models.public`) may have safetensors instead of ONNX. Only `fetch` downloads:
@@ -8,8 +10,10 @@ locating never leaves the machine.
 import hashlib
 import json
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cache
+from importlib.metadata import entry_points
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,8 +24,10 @@ from pincite.models import public
 
 ENCODER = "all-MiniLM-L6-v2"  # shipped unchanged in the package
 VERIFIER = "pincite-verifier"
+MULTILINGUAL = "multilingual"  # an encoder, in the package of the extra of that name
 RERANKER = "ms-marco-MiniLM-L-12-v2"  # our verifier was trained from it and is compared with it
 PACKAGE = Path(__file__).parent / "weights_data"
+GROUP = "pincite.models"
 # In order of preference; int8 for VNNI runs twice as fast.
 _ONNX = ("onnx/model_qint8_avx512_vnni.onnx", "onnx/model_quantized.onnx", "onnx/model.onnx")
 _INDEX = "model.safetensors.index.json"
@@ -51,7 +57,7 @@ def locate(model: str) -> Path:
         MissingModel: not found; the message lists the places and the command to run.
     """
     places = [PACKAGE / model, Path(model).expanduser(), cache_folder() / model]
-    for place in places:
+    for place in chain(places, _of_packages(model)):
         if (place / "model.onnx").is_file() or is_public(place):
             return place
     if (kept := public.in_hub_cache(model)) and is_public(kept):
@@ -59,6 +65,8 @@ def locate(model: str) -> Path:
     advice = "Give such a folder, or fetch one: pincite models fetch ORGANISATION/NAME"
     if model in (ENCODER, VERIFIER):
         advice = "It is part of Pincite: pip install --force-reinstall pincite"
+    elif model == MULTILINGUAL:
+        advice = "Install it with: pip install 'pincite[multilingual]'"
     elif model == RERANKER or public.is_hub_id(model):
         command = "make reranker" if model == RERANKER else f"pincite models fetch {model}"
         advice = f"Get it with: {command}"
@@ -68,6 +76,12 @@ def locate(model: str) -> Path:
         f"The model {model!r} is in none of {', '.join(map(str, places))}. Expected a folder with "
         f"model.onnx and tokenizer.json, or a verifier of those in docs/verifiers.md. {advice}"
     )
+
+
+def _of_packages(model: str) -> Iterator[Path]:
+    for point in entry_points(group=GROUP, name=model):
+        folder: Path = point.load()
+        yield folder
 
 
 class Served(NamedTuple):
