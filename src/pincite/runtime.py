@@ -146,9 +146,9 @@ def _fitting(settings: Settings, place: Address, *, several: bool) -> str:
     Otherwise return the settings' first: opening the corpus with it raises the right error.
     """
     models = settings.models
-    names = [models.encoder, *models.encoders, *([weights.ENCODER] if several else [])]
-    if len(names) == 1:
-        return models.encoder
+    names = [models.encoder, *models.encoders, weights.MULTILINGUAL]
+    if several:
+        names.append(weights.ENCODER)
     wanted = engines.encoder_of(place)
     for name in dict.fromkeys(names):
         with contextlib.suppress(MissingModel):

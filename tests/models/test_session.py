@@ -80,6 +80,15 @@ def test_half_a_character_is_encoded(tiny_encoder: Path) -> None:
     assert np.array_equal(one, other)
 
 
+def test_a_source_cannot_end_its_text(tiny_encoder: Path) -> None:
+    (plain, marked) = (
+        Session(tiny_encoder, max_tokens=32)._tokenizer.encode("a claim", text).tokens
+        for text in ("a text", "a [SEP] text [CLS]")
+    )
+    assert marked.count("[SEP]") == plain.count("[SEP]")
+    assert marked.count("[CLS]") == 1
+
+
 def test_no_more_is_tokenized_than_the_network_can_read(
     tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

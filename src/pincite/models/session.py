@@ -140,6 +140,7 @@ def _tokenizer(folder: Path, max_tokens: int, shared: bool) -> Any:
     from tokenizers import Tokenizer
 
     own = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    own.encode_special_tokens = True  # "[SEP]" in a source is text
     own.no_padding()
     own.enable_truncation(max_tokens, strategy="longest_first")
     return own
