@@ -21,6 +21,7 @@ from pincite.models.vocabulary import Tokenizer
 
 HERE = Path(__file__).parent
 REFERENCE = np.load(HERE / "reference.npz")
+DIRECTIONS = np.load(HERE.parent / "tools/languages.npy")
 with (HERE / "sentences.tsv").open(encoding="utf-8") as _rows:
     SCRIPTS, SENTENCES = zip(*csv.reader(_rows, "excel-tab"), strict=True)
 FOLDER = weights.locate(weights.MULTILINGUAL)
@@ -48,9 +49,11 @@ def test_pieces_are_those_of_its_own_tokenizer(tokenizer: Tokenizer) -> None:
 
 def test_vectors_are_near_those_in_float(encoder: OnnxEncoder) -> None:
     expected = REFERENCE["vectors"].astype(np.float32)
+    expected -= expected @ DIRECTIONS.T @ DIRECTIONS  # without what tells languages apart
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
     cosines = (encoder.encode(SENTENCES, "passage") * expected).sum(axis=1)
-    assert cosines.min() > 0.998  # 0.9988 with VNNI; the issue asks for 0.995
-    assert cosines.mean() > 0.999
+    assert cosines.min() > 0.995  # 0.9957 with VNNI
+    assert cosines.mean() > 0.996
 
 
 @pytest.mark.parametrize(

