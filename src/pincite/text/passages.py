@@ -143,4 +143,4 @@ def _counted(text: str) -> tuple[int, re.Pattern[str]]:
     n = len(text.split())  # white space is the same as for `_WORD`
     if text.isascii() or len(SPACELESS.findall(text)) <= n:
         return n, _WORD
-    return n_words(text), _WORD_WITHOUT_SPACES
+    return n_words(text) + 1, _WORD_WITHOUT_SPACES  # rounded up: a passage's sum is not too low

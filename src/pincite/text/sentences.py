@@ -4,7 +4,6 @@ sentencex (Wikimedia's splitter, with rules for some 300 languages) splits withi
 break always ends a sentence: extracted pages put headings, list items and table rows on lines.
 """
 
-import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -185,11 +184,8 @@ def n_words(text: str) -> int:
         return len(text.split())
     n_signs = len(_CJK.findall(text))
     n_letters = len(SPACELESS.findall(text)) - n_signs
-    return (
-        len(SPACELESS.sub(" ", text).split())
-        + math.ceil(n_signs / CHARS_A_CJK_WORD)
-        + math.ceil(n_letters / CHARS_A_SOUTHEAST_WORD)
-    )
+    n = n_signs // CHARS_A_CJK_WORD + n_letters // CHARS_A_SOUTHEAST_WORD
+    return len(SPACELESS.sub(" ", text).split()) + n
 
 
 def trimmed(text: str, span: Span) -> Span:

@@ -34,7 +34,7 @@ from pincite.corpus.store import content_hash, share_of_digest
 from pincite.errors import CorpusError, StaleCorpus
 from pincite.protocols import Encoder, Floats, Query
 from pincite.text.hosts import is_below
-from pincite.text.languages import is_english
+from pincite.text.languages import identify
 from pincite.text.passages import PASSAGE_RULE, passages
 from pincite.types import Document, Hit, Passage
 from pincite_milvus.client import INDEXES, LIMIT, WIDTH, Collections
@@ -418,7 +418,7 @@ def _quoted(keys: Sequence[str]) -> str:
 
 def _words(query: Query) -> Mapping[str, float]:
     """A query's words. Of an English one no other forms, which are rare but say nothing."""
-    found, english = weights(query), is_english(text_of(query))
+    found, english = weights(query), identify(text_of(query)) == "en"
     return {w: x for w, x in found.items() if not (english and w.endswith(CUT))}
 
 
