@@ -113,6 +113,7 @@ class Passage:
     about: Annotated[str, Doc("title, author, site and year of the document")] = ""
     # The whole text of the document, if known: it may state what the passage lacks.
     page: str = field(default="", repr=False, compare=False, metadata=UNWRITTEN)
+    language: Annotated[str | None, Doc("ISO 639-1; null: unknown")] = None
 
     @property
     def passage_id(self) -> str:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.text.words import looks_german
+from pincite.text.languages import identify
 from pincite.verbs.check.readings import (
     content_of,
     is_question,
@@ -124,9 +124,9 @@ def test_questions() -> None:
 
 
 def test_german_is_seen_by_its_small_words() -> None:
-    assert looks_german("Die Straßenbahn von Orrest fuhr 2022 für alle.")
-    assert not looks_german("The von Trapp family of Köln and Düren left.")
-    assert not looks_german("Le pont a été ouvert en 1911.")
+    assert identify("Die Straßenbahn von Orrest fuhr 2022 für alle.") == "de"
+    assert identify("The von Trapp family of Köln and Düren left.") != "de"
+    assert identify("Le pont a été ouvert en 1911.") != "de"
 
 
 @pytest.mark.parametrize(

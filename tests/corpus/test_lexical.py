@@ -219,3 +219,48 @@ def test_scores_do_not_depend_on_what_was_deleted(tmp_path: Path, texts: dict[st
     with EmbeddedCorpus.open(tmp_path / "worn", None) as corpus:
         assert found(corpus) == expected
     assert verify(tmp_path / "worn") == []
+
+
+LANGUAGES = {
+    "de": "Die alten Brücken der Stadt wurden im Jahr 1911 mit einem Fest eröffnet.",
+    "pl": "Stare mosty w Warszawie zostały otwarte w 1911 roku, jak się mówi.",
+    "ru": "Старые мосты города были открыты для движения и праздника в начале века.",
+    "ja": "東京大学の古い橋は1911年に開通し、今も使われている。",
+    "th": "สะพานเก่าของเมืองนี้เปิดใช้เมื่อนานมาแล้ว",
+    "ar": "افتتحت الجسور القديمة في المدينة قبل قرن من الزمان.",
+    "en": "The old bridges of Tokyo's university (東京大学) were opened by the mayor.",
+}
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("Eröffnung einer Brücke", "de"),
+        ("most, Warszawa", "pl"),
+        ("открытие моста", "ru"),
+        ("橋の開通", "ja"),
+        ("東京大学", "ja"),
+        ("สะพานเก่า", "th"),
+        ("مدينة قديمة", "ar"),
+        ("opening of a bridge", "en"),
+        ("bridge Brücke Eröffnung", "de"),
+    ],
+)
+def test_a_query_in_any_language_finds_its_passage(tmp_path: Path, query: str, first: str) -> None:
+    with EmbeddedCorpus.create(tmp_path / "c", None) as corpus:
+        add(corpus, LANGUAGES)
+        hits = corpus.lexical().retrieve([query], 9)[0]
+    assert hits[0].passage.title == first
+    assert hits[0].passage.language == first
+
+
+def test_common_words_of_another_language_are_not_rare(tmp_path: Path) -> None:
+    english = {f"e{n}": f"It is a table in the town of Varde{n}, on a road." for n in range(20)}
+    french = "La table est dans une ville et on a de la place, in situ, pour un port."
+    with EmbeddedCorpus.create(tmp_path / "c", None) as corpus:
+        add(corpus, english)
+        [alone] = corpus.lexical().retrieve(["It is a table in Varde3 on a road"], 1)
+        add(corpus, {"fr": french})
+        [mixed] = corpus.lexical().retrieve(["It is a table in Varde3 on a road"], 30)
+    assert mixed[0].passage == alone[0].passage
+    assert mixed[-1].passage.title == "fr"

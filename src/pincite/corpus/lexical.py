@@ -1,5 +1,10 @@
 """An inverted index of the passages (tantivy), ranked with Lucene's BM25.
 
+English passages are indexed by stems. Those in other languages are indexed by the first five
+letters of words, and scripts without spaces by n-grams, so a query needs no language: it has every
+form of its words. Of the ten languages of `multilingual`, truncation finds 94 in 100 passages first
+where Snowball's stemmers find 92; it needs no list of languages.
+
 Queries are built by hand, since tantivy's parser drops repeated words. Only the passages' keys are
 stored. The stamp records the last sequence number replayed from the store's log; replaying twice is
 harmless. Tantivy counts deleted passages until their segment is merged, and scores must not depend
@@ -15,7 +20,7 @@ import shutil
 import tempfile
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,16 +29,22 @@ import numpy as np
 
 from pincite.corpus.catalogue import Accepted
 from pincite.corpus.durable import Tell, checksum, read_stamp, silent, sync, write_stamp
+from pincite.corpus.ranking import idf
+from pincite.corpus.ranking import text_of as text_of_query
 from pincite.corpus.store import Store, folded, miscounted
 from pincite.errors import CorpusError
 from pincite.protocols import Query
+from pincite.text import languages
+from pincite.text.sentences import SPACELESS
 
 if TYPE_CHECKING:
     import tantivy
 
 # The tokenizer's version, recorded in the stamp: an index built with another one is rebuilt.
-LEXICAL_RULE = "simple-casefold-english-v2"
+LEXICAL_RULE = "simple-casefold-english-truncated-v3"
 TITLE_BOOST = 0.2  # weight of title words relative to the text's; best on both dev sets
+TRUNCATED = 5  # letters of a word in another language (McNamee & Mayfield 2004)
+CUT = "ǀ"  # behind it, so that it is no English stem: a letter, which every tokenizer keeps
 MAX_WORD_BYTES = 100  # anything longer is not a word: encoded data, a line without spaces
 WRITER_BYTES = 64 << 20  # memory for new passages; one thread keeps the segments in order
 # Scores are sums of float32 whose order differs between segments: beyond four decimals (of scores
@@ -160,15 +171,17 @@ class LexicalIndex:
 
     def counted(self, words: Sequence[str]) -> tuple[int, list[tuple[str, int]]]:
         """Return the number of passages, and each word's indexed form and document frequency."""
-        forms = [next(iter(words_of(word)), "") for word in words]
+        forms = [list(weights(word)) for word in words]
         if self._index is None:
-            return 0, [(form, 0) for form in forms]
+            return 0, [(next(iter(of), ""), 0) for of in forms]
         with _reported(self._folder):
             searcher = self._index.searcher()
             n_all = searcher.num_docs
             # In a large index doc_freq may count deleted passages too.
-            having = [min(n_all, searcher.doc_freq("text", form)) if form else 0 for form in forms]
-        return n_all, list(zip(forms, having, strict=True))
+            counts = [[searcher.doc_freq("text", form) for form in of] or [0] for of in forms]
+        return n_all, [
+            (next(iter(of), ""), min(n_all, max(n))) for of, n in zip(forms, counts, strict=True)
+        ]
 
     def _replay(self, index: "tantivy.Index", tell: Tell) -> int:
         """Bring the index to the store's state; returns the sequence number of that state."""
@@ -193,8 +206,8 @@ class LexicalIndex:
                 for place, passage in zip(places, self._store.passages(places), strict=True):
                     document = tantivy.Document()
                     document.add_integer("key", place.key)  # signed: unsigned keys crash the writer
-                    document.add_text("text", _clean(passage.text))
-                    document.add_text("title", _clean(place.title))
+                    _add_words(document, "text", passage.text, passage.language)
+                    _add_words(document, "title", place.title, passage.language)
                     writer.add_document(document)
         writer.commit()
         writer.wait_merging_threads()
@@ -276,12 +289,22 @@ class _Searcher:
 
     def best(self, query: Query, depth: int, accepted: Accepted | None) -> list[tuple[int, float]]:
         """Return the best accepted passages, scored with the statistics of all passages."""
-        words = weights(query)
+        twins = _twins(query)
+        words = {w: x * self._rarity(w, twins[w]) for w, x in weights(query).items()}
         rare = self._rarer(words)
         found = self._ranked(rare, depth, accepted)
         if len(found) < depth and len(rare) < len(words):
             found = self._ranked(words, depth, accepted)
         return found
+
+    def _rarity(self, word: str, twins: Collection[str]) -> float:
+        """Return the idf of a word's commonest form as a share of its own.
+
+        Among English passages, the "in" and "table" of a few French ones are rare.
+        """
+        n_all, own = self._searcher.num_docs, self._searcher.doc_freq("text", word)
+        others = max((self._searcher.doc_freq("text", twin) for twin in twins), default=0)
+        return idf(n_all, min(n_all, others)) / idf(n_all, own) if others > own else 1.0
 
     def _rarer(self, words: Mapping[str, float]) -> Mapping[str, float]:
         """In a large index, return only the rarer words, if there are any; otherwise all."""
@@ -374,17 +397,62 @@ def _analyzer() -> "tantivy.TextAnalyzer":
     )
 
 
-def words_of(text: str) -> list[str]:
-    return _analyzer().analyze(_clean(text))
+def words_of(text: str, language: str | None = "en") -> list[str]:
+    """Return the words by which a text in this language is found; if it is unknown, as in English.
+
+    >>> words_of("Opened bridges"), words_of("Eröffnete 東京都", "de")
+    (['open', 'bridg'], ['eroffǀ', '東京', '京都'])
+    """
+    clean = _clean(text)
+    if _is_english(clean, language):
+        return _analyzer().analyze(clean)
+    if language is None:
+        grams = filter(SPACELESS.match, languages.terms(clean))
+        return [*_analyzer().analyze(SPACELESS.sub(" ", clean)), *grams]
+    return [_truncated(term) for term in languages.terms(languages.without_accents(clean))]
+
+
+def _truncated(term: str) -> str:
+    if SPACELESS.match(term):
+        return term
+    return (term if term.isdigit() else term[:TRUNCATED]) + CUT
+
+
+def _is_english(text: str, language: str | None) -> bool:
+    return language == "en" or (language is None and text.isascii())
+
+
+def _add_words(document: "tantivy.Document", field: str, text: str, language: str | None) -> None:
+    import tantivy
+
+    if _is_english(text, language):  # tantivy itself is faster
+        document.add_text(field, _clean(text))
+        return
+    tokens = [tantivy.Token(word, n, 0, 0) for n, word in enumerate(words_of(text, language))]
+    document.add_pre_tokenized_text(field, tantivy.PreTokenizedString("", tokens))
 
 
 def weights(query: Query) -> dict[str, float]:
-    """Return the query's words with weights summed over occurrences; only positive ones."""
+    """Return the query's words, in every form, with weights summed over occurrences.
+
+    Only positive ones.
+    """
     found: dict[str, float] = defaultdict(float)
     for text, weight in ((query, 1.0),) if isinstance(query, str) else query:
-        for word, count in Counter(words_of(text)).items():
+        for word, count in (Counter(words_of(text)) | Counter(words_of(text, ""))).items():
             found[word] += weight * count
     return {word: weight for word, weight in found.items() if weight > 0}
+
+
+def _twins(query: Query) -> Mapping[str, set[str]]:
+    """Return each indexed word's forms in the other kind of language."""
+    found = defaultdict[str, set[str]](set)
+    text = _clean(text_of_query(query))
+    for term in languages.terms(languages.without_accents(text)):
+        for stem in _analyzer().analyze(term):
+            found[stem].add(_truncated(term))
+            found[_truncated(term)].add(stem)
+    return found
 
 
 def _query(schema: "tantivy.Schema", counts: Mapping[str, float]) -> "tantivy.Query":

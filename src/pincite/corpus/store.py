@@ -25,6 +25,7 @@ import numpy.typing as npt
 from pincite.corpus.durable import replacing
 from pincite.errors import CorpusError
 from pincite.protocols import Floats
+from pincite.text.languages import identify
 from pincite.types import Document, Passage, Span, about
 
 Keys = npt.NDArray[np.int64]
@@ -48,6 +49,7 @@ class Place(NamedTuple):
     title: str
     span: Span
     published: str | None
+    language: str | None  # of the document
     meta: str  # JSON, parsed only for shown passages
 
     @property
@@ -102,10 +104,10 @@ def listed(keys: Iterable[int]) -> str:
 
 
 def place(row: Sequence[Any]) -> Place:
-    key, document, doc_id, url, title, first, last, published, meta = row
+    key, document, doc_id, url, title, first, last, *stated = row
     if not 0 <= first < last:
         raise ValueError(f"passage {key} spans {first} to {last}")
-    return Place(key, document, doc_id, url, title, Span(first, last), published, meta)
+    return Place(key, document, doc_id, url, title, Span(first, last), *stated)
 
 
 def blocks_of(span: Span) -> range:
@@ -252,8 +254,8 @@ CREATE TABLE changes (
 CREATE INDEX changes_in_order ON changes (sequence);
 """
 _PLACES = (
-    "SELECT p.key, p.document, d.doc_id, d.url, d.title, p.first, p.last, d.published, d.meta"
-    " FROM passages p JOIN documents d ON d.key = p.document"
+    "SELECT p.key, p.document, d.doc_id, d.url, d.title, p.first, p.last, d.published,"
+    " d.language, d.meta FROM passages p JOIN documents d ON d.key = p.document"
 )
 
 
@@ -375,8 +377,12 @@ class Store:
         with self._readable("a passage"):
             blocks = self._blocks({(p.document, n) for p in places for n in blocks_of(p.span)})
             return [
-                Passage(p.doc_id, p.url, p.title, text_of(p, blocks), p.span, p.about)
+                Passage(
+                    *(p.doc_id, p.url, p.title, text, p.span, p.about),
+                    language=identify(text, p.language),
+                )
                 for p in places
+                for text in [text_of(p, blocks)]
             ]
 
     def changes(self, after: int) -> Changes:

@@ -15,8 +15,10 @@ from pincite.text import antonyms, names, quantities, syntax
 from pincite.text import words as wording
 from pincite.text.clauses import clauses
 from pincite.text.figures import MONTHS, ORDINALS, folded
+from pincite.text.languages import NEGATIONS, common
 from pincite.text.quantities import Value
 from pincite.text.quantities import values as values_of
+from pincite.text.sentences import n_words
 from pincite.types import Contradiction, Span
 
 # Shares of the clause's other content words that the sentence (with the page's title) must have.
@@ -62,6 +64,8 @@ def contradiction(
 ) -> Contradiction | None:
     """Return what in the passage contradicts the claim; None if nothing does.
 
+    In other languages than English only values are compared, and nothing across languages.
+
     Args:
         claim: the statement.
         passage: the text to check.
@@ -70,11 +74,15 @@ def contradiction(
         covered: the words of the claim that the passage is cited for; None: all.
     """
     words = covered.of(claim) if covered else claim
+    language = common(claim, passage)
+    if language != "en" and (language not in NEGATIONS or wording.is_negated(claim)):
+        return None
     sentences = [(span, span.of(passage)) for span in _assertions(passage)]
     read = _Read(passage, sentences, about, f"{about}\n{page or passage}", words)
     for part in _clauses(claim):
         # A negated claim is not contradicted by naming someone else.
-        for rule in (_of_negation, _of_contrary) if _denied(part) else _RULES:
+        rules = (_of_negation, _of_contrary) if _denied(part) else _RULES
+        for rule in rules if language == "en" else (_of_value,):
             found = rule(part, claim, read)
             if found and (covered is None or _words(found.claim) <= _words(words)):
                 return found
@@ -97,7 +105,7 @@ def _assertions(passage: str) -> tuple[Span, ...]:
         s
         for s in wording.sentences_of(passage)
         if not wording.is_heading(passage, s)
-        and len(s.of(passage).split()) <= _LONGEST
+        and n_words(s.of(passage)) <= _LONGEST
         and not _ASKS.search(s.of(passage))
     )
 

@@ -10,7 +10,6 @@ from pincite.judgement import aggregation
 from pincite.notes import Note, texts
 from pincite.text import words
 from pincite.text.antonyms import contrasts, other_figures
-from pincite.text.sentences import sentences
 from pincite.types import Doc, Document, Evidence, Unchecked
 from pincite.types import written as in_json
 
@@ -188,7 +187,7 @@ def other_figure_notes(text: str, passage: str) -> tuple[Note, ...]:
     >>> print(*other_figure_notes("It fell by 9%.", "Of 90 women, 9% left. It fell by 4%."))
     the sentence says “9%”, the reference “4%”
     """
-    figures = other_figures(text, [span.of(passage) for span in sentences(passage)])
+    figures = other_figures(text, [span.of(passage) for span in words.sentences_of(passage)])
     return tuple(
         Note("other_figure", {"sentence": mine, "reference": other}) for mine, other in figures
     )

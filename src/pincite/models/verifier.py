@@ -23,8 +23,8 @@ from pincite.notes import Note
 from pincite.protocols import Floats
 from pincite.text import names, paraphrase, quantities
 from pincite.text import words as wording
+from pincite.text.languages import common
 from pincite.text.quantities import values as values_of
-from pincite.text.sentences import sentences
 from pincite.types import Claim, Contradiction, Evidence, Passage, Span, sigmoid
 
 MAX_TOKENS = 448  # fits a claim of 60 words and a wide passage of 250; longer rows are truncated
@@ -34,6 +34,7 @@ MAX_NAMED = 4  # figures or names listed in a reason
 # log-odds for sharing the most with the claim, and for being the first to do so: words decide where
 # the network sees no difference (research/verifier.md).
 QUOTED_FROM, QUOTABLE = 0.3, 4
+QUOTABLE_ACROSS = 8  # in another language than the claim's, where words decide nothing
 SHARED, FIRST = 2.0, 0.5
 # Minimum probability of what a rule shows: its precision on rows not used for choosing it, rounded
 # down (research/refutation.md). The calibration may give more.
@@ -232,7 +233,7 @@ def _own(folder: Path, threads: int) -> Session:
 
 def _closer(text: str) -> list[Span]:
     """Return all windows of SENTENCES sentences; the whole text if it is shorter."""
-    spans = sentences(text) or [Span(0, len(text))]
+    spans = list(wording.sentences_of(text)) or [Span(0, len(text))]
     after = min(SENTENCES, len(spans)) - 1
     return [Span(first.start, last.end) for first, last in zip(spans, spans[after:], strict=False)]
 
@@ -243,14 +244,19 @@ def _to_choose_from(claim: str, evidence: Evidence) -> dict[Span, float]:
     Empty if the passage does not support the claim, or a sentence has all of its words.
     """
     text, supports = evidence.passage.text, evidence.prob_supported >= QUOTED_FROM
+    across = not common(claim, text)
+    most_options = QUOTABLE_ACROSS if across else QUOTABLE
     options = (
-        wording.quotable(claim, text)[:QUOTABLE] if supports and not evidence.prob_refuted else ()
+        wording.quotable(claim, text)[:most_options]
+        if supports and not evidence.prob_refuted
+        else ()
     )
     if not options or not wording.missing_words(claim, options[0][0].of(text)):
         return {}
     most = options[0][1] or 1.0
     return {
-        span: SHARED * shares / most + FIRST * (not n) for n, (span, shares) in enumerate(options)
+        span: SHARED * shares / most + FIRST * (not n and not across)
+        for n, (span, shares) in enumerate(options)
     }
 
 

@@ -11,6 +11,7 @@ from functools import lru_cache
 from pincite.text import LEXICON
 from pincite.text import words as wording
 from pincite.text.figures import Figure, folded, missing, rivals
+from pincite.text.languages import common
 
 _SIDE_OF = {
     word: (number, side)
@@ -27,11 +28,13 @@ _BEFORE, _AFTER = re.compile(r"(\w+)\W*\Z"), re.compile(r"\W*(\w+)")
 
 
 def contrasts(claim: str, quote: str) -> list[tuple[str, str]]:
-    """Pairs of a claim's word and its antonym in the quote, in claim order.
+    """Pairs of a claim's word and its antonym in the quote, in claim order; English only.
 
     >>> contrasts("Sales rose in May.", "In May sales fell.")
     [('rose', 'fell')]
     """
+    if common(claim, quote) != "en":
+        return []
     claimed, quoted = _sides(claim), _sides(quote)
     found = []
     for axis, sides in claimed.items():

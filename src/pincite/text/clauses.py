@@ -15,6 +15,7 @@ from itertools import dropwhile, pairwise
 
 from pincite.text import syntax
 from pincite.text.figures import MONTHS
+from pincite.text.languages import is_english
 from pincite.text.sentences import n_words, sentences
 from pincite.text.syntax import Clause, Segment, Sentence, Token, Verb
 from pincite.types import Span
@@ -33,7 +34,7 @@ def clauses(claim: str) -> list[Clause]:
     ['Holm was born in Varde', 'Holm studied in Oslo']
     """
     whole = Clause(Span(0, len(claim)), claim)
-    if len(claim) > MAX_CHARS:
+    if len(claim) > MAX_CHARS or not is_english(claim):
         return [whole]
     parsed = [Sentence.read(claim, span) for span in sentences(claim)]
     for sentence in parsed if len(parsed) > 1 else ():

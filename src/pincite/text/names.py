@@ -12,6 +12,7 @@ from itertools import groupby, pairwise
 
 from pincite.text import LEXICON, words_of
 from pincite.text import words as wording
+from pincite.text.languages import CAPITALISED_NAMES, common
 from pincite.text.quantities import values
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*\.?")
@@ -45,11 +46,16 @@ _LONG = 7  # letters from which the last vowel may differ too: Mohammed, Muhamma
 def missing(claim: str, source: str) -> list[str]:
     """Name words of `claim` that `source` has in no form, as written, in order.
 
+    Empty if they are in two languages, which may write a name differently, or in one whose names
+    are not marked by capitals.
+
     >>> missing("In Varde J. R. Carver met the WHO.", "The World Health Organization and Peter Carver")
     ['Varde', 'Carver']
     >>> missing("He met Zubaidi, a Peruvian.", "Zoubaidi of Peru")
     []
     """  # noqa: E501
+    if common(claim, source) not in CAPITALISED_NAMES:
+        return []
     measured = [value.span for value in values(claim)]  # "GW" is not a name
     wanted = [
         name

@@ -10,13 +10,24 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import accumulate
 
-from pincite.text.sentences import sentences
+from pincite.text.languages import CJK, SOUTHEAST, identify
+from pincite.text.sentences import (
+    CHARS_A_CJK_WORD,
+    CHARS_A_SOUTHEAST_WORD,
+    SPACELESS,
+    n_words,
+    source_sentences,
+)
 from pincite.types import Document, Passage, Span, about
 
 PASSAGE_WORDS = 100  # SIDE and Sphere: 100-word passages
 WIDE_WORDS = 250  # for cited sources: reads evidence from two places of a page together
-PASSAGE_RULE = "sentences-100-v1"  # stored in a corpus's manifest: change it with the rule
+PASSAGE_RULE = "sentences-100-v2"  # stored in a corpus's manifest: change it with the rule
 _WORD = re.compile(r"\S+")
+_WORD_WITHOUT_SPACES = re.compile(
+    rf"[{CJK}]{{1,{CHARS_A_CJK_WORD}}}|[{SOUTHEAST}]{{1,{CHARS_A_SOUTHEAST_WORD}}}"
+    rf"|[^\s{CJK}{SOUTHEAST}]+"
+)
 _CHARS_A_WORD = 20  # of running text, including the space: above any language's mean
 _LATELY_CUT = 16  # documents whose sentences are cached: an answer has several passages from each
 
@@ -57,7 +68,7 @@ def around(document: Document, span: Span, n_words: int = WIDE_WORDS) -> Span:
     start = document.text.rfind("\n", 0, max(0, span.start - n_chars)) + 1
     end = document.text.find("\n", span.end + n_chars)
     near = document.text[start : end if end >= 0 else len(document.text)]
-    units = [(unit.moved(start), n) for unit, n in _cut(near, document.language or "en")]
+    units = [(unit.moved(start), n) for unit, n in _cut(near, document.language)]
     within = [n for n, (unit, _) in enumerate(units) if unit.overlaps(span)]
     if not within:
         return span
@@ -79,19 +90,25 @@ def _as_passages(
     doc_id, url, title, text = document.doc_id, document.url, document.title, document.text
     known = about(title, document.published, document.meta)
     whole = text if page is None else page
-    return [Passage(doc_id, url, title, span.of(text), span, known, whole) for span in spans]
+    return [
+        Passage(
+            *(doc_id, url, title, span.of(text), span, known, whole),
+            language=identify(span.of(text), document.language),
+        )
+        for span in spans
+    ]
 
 
 @lru_cache(maxsize=_LATELY_CUT)
-def _cut(text: str, language: str) -> tuple[tuple[Span, int], ...]:
+def _cut(text: str, language: str | None) -> tuple[tuple[Span, int], ...]:
     return tuple(
-        piece for sentence in sentences(text, language) for piece in _pieces(text, sentence)
+        piece for sentence in source_sentences(text, language) for piece in _pieces(text, sentence)
     )
 
 
 def _windows(document: Document, size: int, *, overlap: bool = True) -> list[Span]:
     """Spans of whole sentences with up to `size` words; overlapping ones share about half."""
-    units = _cut(document.text, document.language or "en")
+    units = _cut(document.text, document.language)
     windows: list[Span] = []
     start = 0
     while start < len(units):
@@ -108,10 +125,10 @@ def _windows(document: Document, size: int, *, overlap: bool = True) -> list[Spa
 
 
 def _pieces(text: str, sentence: Span) -> list[tuple[Span, int]]:
-    n_words = len(sentence.of(text).split())  # white space is the same as for `_WORD`
-    if n_words <= PASSAGE_WORDS:  # true for nearly all
-        return [(sentence, n_words)]
-    words = [Span(m.start(), m.end()) for m in _WORD.finditer(text, sentence.start, sentence.end)]
+    n, word = _counted(sentence.of(text))
+    if n <= PASSAGE_WORDS:  # true for nearly all
+        return [(sentence, n)]
+    words = [Span(m.start(), m.end()) for m in word.finditer(text, sentence.start, sentence.end)]
     return [
         (
             Span(words[i].start, words[min(i + PASSAGE_WORDS, len(words)) - 1].end),
@@ -119,3 +136,11 @@ def _pieces(text: str, sentence: Span) -> list[tuple[Span, int]]:
         )
         for i in range(0, len(words), PASSAGE_WORDS)
     ]
+
+
+def _counted(text: str) -> tuple[int, re.Pattern[str]]:
+    """Return the number of words, and a pattern of them; a name in Chinese is one English word."""
+    n = len(text.split())  # white space is the same as for `_WORD`
+    if text.isascii() or len(SPACELESS.findall(text)) <= n:
+        return n, _WORD
+    return n_words(text) + 1, _WORD_WITHOUT_SPACES  # rounded up: a passage's sum is not too low

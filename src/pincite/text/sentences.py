@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from sentencex import get_sentence_boundaries
 
 from pincite.text import LEXICON
+from pincite.text.languages import CJK, SOUTHEAST, identify, is_english
 from pincite.types import Span
 
 # Characters that the splitter (Rust) rejects or panics on, each replaced by one equivalent
@@ -24,8 +25,11 @@ _ABBREVIATED = re.compile(
     r"(?:approx|vol|vols|ch|chap|sec|fig|figs|no|nos|est|vs|ca|spp|ssp|var|cf|op|vz|mil)|"
     r"(?:Approx|Vol|Vols|Ch|Fig|Figs|Est|Nos|Op))\.$"
 )
-# Thai, Lao, Khmer, Japanese syllables and Han
-_SPACELESS = re.compile("[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+# Scripts without spaces, and how many of their characters make a word.
+SPACELESS = re.compile(f"[{CJK}{SOUTHEAST}]")
+_CJK, CHARS_A_CJK_WORD, CHARS_A_SOUTHEAST_WORD = re.compile(f"[{CJK}]"), 2, 5
+# Thai and Lao end a sentence with a space, but have spaces around numbers and names too.
+_PHRASE = re.compile(rf".{{15,}}?[{SOUTHEAST}]\s(?=[{SOUTHEAST}]{{3}})")
 _NUMBER = re.compile(r"(?:^|[\s(])No\.$")  # "No. 5", but not "No. It was not."
 _DOTTED = re.compile(r"(?:^|[\s(\"“'])\w+(?:\.\w+)+\.$")  # "N.EX." before "T": a name with dots
 
@@ -85,8 +89,14 @@ def whole_sentences(text: str, language: str = "en") -> list[Span]:
         found,
         lambda left, right: _goes_on(text, left, right) or _goes_on_in(language, text, left, right),
     )
-    cut = _cut_at_stops if language in ("ja", "zh") else _cut_at_measures
+    cut = _CUTS.get(language, _cut_at_measures)
     return [piece for span in found for piece in cut(text, span)]
+
+
+def source_sentences(text: str, language: str | None = None) -> list[Span]:
+    """Split a source, in its own language if none is given."""
+    language = identify("", language) or identify(text) or "en"
+    return sentences(text) if language == "en" else whole_sentences(text, language)
 
 
 def joined(spans: Iterable[Span], goes_on: Callable[[Span, Span], bool]) -> list[Span]:
@@ -115,10 +125,10 @@ def _goes_on(text: str, left: Span, right: Span) -> bool:
 
 
 def _goes_on_in(language: str, text: str, left: Span, right: Span) -> bool:
-    """The same for other languages; in Japanese and Chinese, after a quotation."""
+    """The same for other languages; in Japanese and Chinese, after a quotation; in Thai, always."""
     gap, end = text[left.end : right.start], text[max(left.start, left.end - 20) : left.end]
-    if "\n" in gap:
-        return False
+    if "\n" in gap or language in ("th", "lo"):
+        return "\n" not in gap
     if language in ("ja", "zh"):
         return not gap and end[-1] in "」』”’" and text[right.start] not in "「『“‘（"
     if not end.endswith("."):
@@ -144,13 +154,23 @@ def _cut_at_measures(text: str, span: Span) -> list[Span]:
 
 
 def _cut_at_stops(text: str, span: Span) -> list[Span]:
-    """Split at each 。 outside brackets, even before digits."""
+    """Split at each 。 or ។ outside brackets, even before digits."""
     cuts, depth = [], 0
     for n in range(span.start, span.end - 1):
         depth = max(depth + (text[n] in "「『（“《") - (text[n] in "」』）”》"), 0)
-        if text[n] in "。！？" and not depth and text[n + 1] not in "。！？」』）”》":
+        if text[n] in "。！？។" and not depth and text[n + 1] not in "。！？」』）”》":
             cuts.append(n + 1)
     return _cut(text, span, cuts)
+
+
+def _cut_at_spaces(text: str, span: Span) -> list[Span]:
+    cuts = [found.end() for found in _PHRASE.finditer(text, span.start, span.end)]
+    return _cut(text, span, cuts)
+
+
+_CUTS = dict.fromkeys(("ja", "zh", "km"), _cut_at_stops) | dict.fromkeys(
+    ("th", "lo"), _cut_at_spaces
+)
 
 
 def _cut(text: str, span: Span, cuts: Sequence[int]) -> list[Span]:
@@ -159,11 +179,13 @@ def _cut(text: str, span: Span, cuts: Sequence[int]) -> list[Span]:
 
 
 def n_words(text: str) -> int:
-    """Count words; in scripts without spaces two characters count as a word."""
+    """Count words; in scripts without spaces two signs or five letters count as a word."""
     if text.isascii():
         return len(text.split())
-    spaceless = len(_SPACELESS.findall(text))
-    return len(_SPACELESS.sub(" ", text).split()) + spaceless // 2
+    n_signs = len(_CJK.findall(text))
+    n_letters = len(SPACELESS.findall(text)) - n_signs
+    n = n_signs // CHARS_A_CJK_WORD + n_letters // CHARS_A_SOUTHEAST_WORD
+    return len(SPACELESS.sub(" ", text).split()) + n
 
 
 def trimmed(text: str, span: Span) -> Span:
@@ -232,4 +254,5 @@ def is_question(sentence: str) -> bool:
     >>> is_question("It is unclear whether it rose."), is_question("They voted on whether to go.")
     (True, False)
     """
-    return _ASKS.match(sentence) is not None
+    asks = sentence[-3:].rstrip('"”’»)」』 ').endswith(("?", "？", "؟"))
+    return _ASKS.match(sentence) is not None or (asks and not is_english(sentence))

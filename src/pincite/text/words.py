@@ -7,16 +7,17 @@ A word is found if a word of the source shares its first six letters: truncation
 import re
 from functools import lru_cache
 
-from pincite.text import words_of
+from pincite.text import languages, words_of
 from pincite.text.figures import MONTHS, figures, missing, rivals
-from pincite.text.sentences import is_question, sentences
+from pincite.text.languages import FUNCTION_WORDS, NEGATIONS, identify, is_english
+from pincite.text.sentences import is_question, n_words, source_sentences
 from pincite.types import Span
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _STEM = 6
-_FUNCTION_WORDS, _NEGATIONS, _ENGLISH, _GERMAN = (
-    words_of("words", name) for name in ("function", "negations", "english", "german")
-)
+_FUNCTION_WORDS, _NEGATIONS = (words_of("words", name) for name in ("function", "negations"))
+_KANA = re.compile("[\u3040-\u309f]+")  # hiragana alone are endings and particles
+_SHORTEST_STEM, _LONGEST_ENDING = 3, 2  # of names in other languages: Warszawa, Warszawie
 # Weights for choosing a quote: figures and names make a sentence checkable.
 _FIGURE_WEIGHT, _NAME_WEIGHT, _WORD_WEIGHT = 2.0, 1.5, 1.0
 _WORTH_MORE = 1.5  # what a second sentence must add to the quote
@@ -25,9 +26,9 @@ _DATE_WEIGHT = 1.0  # bonus for a quote with the claim's year or share, or with 
 _LONGEST_HEADING = 15  # words; newspaper headlines have up to a dozen
 _CLOSED = tuple(".!?…:;,\"'”’»)]。！？")  # a line ending in these is running text
 DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
-_DATELINE = " ".join([*MONTHS, *DAYS, *(word[:3] for word in (*MONTHS, *DAYS))])
-_DATELINE += " last modified posted published reviewed revised updated Sept Tues Thurs"
-_DATELINE += " edt est cdt cst pdt pst gmt utc ist bst cet"
+_DATELINE = {word[:n].lower() for word in (*MONTHS, *DAYS) for n in (3, _STEM)}
+_DATELINE |= set("last modifi posted publis review revise update sept tues thurs".split())
+_DATELINE |= set("edt est cdt cst pdt pst gmt utc ist bst cet".split())
 _HOURS = re.compile(r"\d[:.]\d\d\s?(?:[ap]m)?\s?(?:[-–—]|to)\s?\d", re.IGNORECASE)  # "9:30 – 17"
 _MARGIN = 80  # characters beside a line that are searched for a blank line
 _LONGEST_QUOTE = 500  # maximum characters of a two-sentence quote
@@ -39,6 +40,8 @@ def content_words(text: str, *, whole: bool = False) -> list[str]:
     >>> content_words("The bridges were opening again.")
     ['bridge', 'openin']
     """
+    if not is_english(text):
+        return [term[: None if whole else _STEM] for term in _content_terms(text)]
     words = (match[0].lower().replace("’", "'") for match in _WORD.finditer(text))
     return [
         word.removesuffix("'s")[: None if whole else _STEM]
@@ -47,20 +50,42 @@ def content_words(text: str, *, whole: bool = False) -> list[str]:
     ]
 
 
+def _content_terms(text: str) -> list[str]:
+    """Content words of a language other than English; n-grams of scripts without spaces.
+
+    >>> _content_terms("東京にある塔は高い。"), _content_terms("塔在东京的北边")
+    (['東京', '京に', 'る塔', '塔は', 'は高', '高い'], ['东京', '北边'])
+    """
+    language = identify(text)
+    skipped = FUNCTION_WORDS.get(language or "", frozenset())
+    signs = skipped if language == "zh" else frozenset()
+    return [
+        term
+        for term in languages.terms(text.lower())
+        if len(term) > 1 and not term[0].isdigit() and term not in skipped
+        if not _KANA.fullmatch(term) and signs.isdisjoint(term)
+    ]
+
+
 @lru_cache(maxsize=4096)
 def names(text: str) -> tuple[str, ...]:
     """Capitalised words that do not start a sentence, as written, in order, without duplicates.
 
+    None in German, which capitalises every noun.
+
     >>> names("Later the engineer Ingrid Holm left Varde.")
     ('Ingrid', 'Holm', 'Varde')
     """
+    language = identify(text) or "en"
+    if language == "de":
+        return ()
     openers = {span.start for span in sentences_of(text)}
     found = (
         match[0].removesuffix("'s").removesuffix("’s")
         for match in _WORD.finditer(text)
         if match[0][0].isupper() and match.start() not in openers and len(match[0]) > 1
     )
-    left_out = _FUNCTION_WORDS.union(map(str.lower, MONTHS))
+    left_out = _FUNCTION_WORDS.union(map(str.lower, MONTHS), FUNCTION_WORDS.get(language, ()))
     shouted = text.isupper()  # a heading in capitals does not show which words are names
     return tuple(
         name
@@ -70,8 +95,12 @@ def names(text: str) -> tuple[str, ...]:
 
 
 def is_named(name: str, source: str) -> bool:
-    """Whether a word of `source` begins like `name`."""
-    return name.lower()[:_STEM] in _stems(source)
+    """Whether a word of `source` begins like `name`; elsewhere than in English, it may end so."""
+    stem = name.lower()[:_STEM]
+    if is_english(source) or stem in _stems(source):
+        return stem in _stems(source)
+    stem = stem[: max(_SHORTEST_STEM, len(name) - _LONGEST_ENDING)]
+    return any(word.startswith(stem) for word in _stems(source))
 
 
 def missing_words(claim: str, source: str) -> float:
@@ -81,11 +110,17 @@ def missing_words(claim: str, source: str) -> float:
 
 
 def is_negated(text: str) -> bool:
-    """Whether `text` has an odd number of negations.
+    """Whether `text` has an odd number of negations; in other languages, any that is listed.
 
     >>> is_negated("It was never rebuilt."), is_negated("It didn't fail: not one stone moved.")
     (True, False)
     """
+    if not is_english(text):
+        language = identify(text) or ""
+        denials = NEGATIONS.get(language, frozenset())
+        if language in ("ja", "zh"):
+            return any(denial in text for denial in denials)
+        return not denials.isdisjoint(languages.terms(text.lower()))
     words = (match[0].lower().replace("’", "'") for match in _WORD.finditer(text))
     return sum(word in _NEGATIONS or word.endswith("n't") for word in words) % 2 == 1
 
@@ -172,8 +207,9 @@ def quotable(claim: str, passage: str) -> tuple[tuple[Span, float], ...]:
 
 def _is_dateline(line: str) -> bool:
     """Whether a line only dates its page: "Posted Friday, 3 May 2014, 3:15 PM"."""
-    words = _stems(line) - _stems(_DATELINE)
-    return all(len(stem) <= 2 for stem in words) and not _HOURS.search(line)
+    words = _stems(line) - _DATELINE
+    is_short = all(len(stem) <= 2 for stem in words) and is_english(line)
+    return is_short and not _HOURS.search(line)
 
 
 def is_heading(passage: str, span: Span) -> bool:
@@ -182,7 +218,7 @@ def is_heading(passage: str, span: Span) -> bool:
     Table rows and list items have adjacent lines.
     """
     line = span.of(passage)
-    if line.endswith(_CLOSED) or len(line.split()) > _LONGEST_HEADING:
+    if line.endswith(_CLOSED) or n_words(line) > _LONGEST_HEADING:
         return line.startswith("# ")
     before = passage[max(0, span.start - _MARGIN) : span.start].replace(" ", "").replace("\t", "")
     after = passage[span.end : span.end + _MARGIN].replace(" ", "").replace("\t", "")
@@ -219,11 +255,4 @@ def _stems(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def sentences_of(text: str) -> tuple[Span, ...]:
-    return tuple(sentences(text))
-
-
-def looks_german(text: str) -> bool:
-    """Whether a text of any length is German rather than English, by its function words."""
-    words = {match[0].lower() for match in _WORD.finditer(text)}
-    n_german = len(words & _GERMAN) + any(mark in text.lower() for mark in "äöüß")
-    return n_german > 1 and not words & _ENGLISH
+    return tuple(source_sentences(text))

@@ -20,13 +20,21 @@ from pincite.corpus.generation import (
     encoding_with,
     reusing,
 )
-from pincite.corpus.lexical import LEXICAL_RULE, SCORE_DECIMALS, TITLE_BOOST, weights, words_of
+from pincite.corpus.lexical import (
+    CUT,
+    LEXICAL_RULE,
+    SCORE_DECIMALS,
+    TITLE_BOOST,
+    weights,
+    words_of,
+)
 from pincite.corpus.protocol import Comparison, Corpus, CorpusRetriever, CorpusStatus, Merge
 from pincite.corpus.ranking import best, merged, text_of
 from pincite.corpus.store import content_hash, share_of_digest
 from pincite.errors import CorpusError, StaleCorpus
 from pincite.protocols import Encoder, Floats, Query
 from pincite.text.hosts import is_below
+from pincite.text.languages import identify
 from pincite.text.passages import PASSAGE_RULE, passages
 from pincite.types import Document, Hit, Passage
 from pincite_milvus.client import INDEXES, LIMIT, WIDTH, Collections
@@ -348,7 +356,7 @@ class MilvusCorpus(Corpus):
         self, queries: Sequence[Query], depth: int, where: str
     ) -> list[list[tuple[str, float]]]:
         """By the words of the texts and, a fifth as much, of the titles, as `lexical` has it."""
-        asked = [_repeated(weights(query)) for query in queries]
+        asked = [_repeated(_words(query)) for query in queries]
         some = [i for i, (text, _) in enumerate(asked) if text]
         texts, how = [asked[i][0] for i in some], {"metric_type": "BM25"}
         runs = [
@@ -406,6 +414,12 @@ class MilvusCorpus(Corpus):
 def _quoted(keys: Sequence[str]) -> str:
     """Our own keys, which have digits only, as a list in an expression."""
     return "[" + ", ".join(f'"{key}"' for key in keys) + "]"
+
+
+def _words(query: Query) -> Mapping[str, float]:
+    """A query's words. Of an English one no other forms, which are rare but say nothing."""
+    found, english = weights(query), identify(text_of(query)) == "en"
+    return {w: x for w, x in found.items() if not (english and w.endswith(CUT))}
 
 
 def _repeated(asked: Mapping[str, float]) -> tuple[str, float]:

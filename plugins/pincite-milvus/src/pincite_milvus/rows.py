@@ -24,6 +24,7 @@ from pincite.errors import CorpusError
 from pincite.protocols import Floats
 from pincite.retrieval.filters import Condition, Facts, Filters, fields_of, forms_of, number_of
 from pincite.text.hosts import host_of
+from pincite.text.languages import identify
 from pincite.types import Document, Passage, Span, about
 from pincite_milvus.client import MAX_BYTES, MAX_FACETS
 
@@ -77,7 +78,8 @@ class Found(NamedTuple):
     def with_text(self, text: str) -> Passage:
         """The passage."""
         head = self.head
-        return Passage(head.doc_id, head.facts.url, head.facts.title, text, self.span, head.about)
+        known = head.doc_id, head.facts.url, head.facts.title, text, self.span, head.about
+        return Passage(*known, language=identify(text, head.facts.language))
 
 
 def key_of(url: str) -> str:
@@ -157,21 +159,21 @@ def passage_rows(
     first_day, last_day = days_of(document.published)
     shared = {
         "document": key,
-        "title": _words(document.title),
+        "title": _words(document.title, identify(document.title, document.language)),
         "facets": facets_of(facts),
         "first_day": first_day,
         "last_day": last_day,
         "numbers": _numbers(facts),
     }
     for n, passage in enumerate(cut):
-        own = {"text": _text(passage.text), "words": _words(passage.text)}
+        own = {"text": _text(passage.text), "words": _words(passage.text, passage.language)}
         vector = {"vector": vectors[n].tolist()} if vectors is not None else {}
         yield {"id": passage_key(key, version, passage.span), **own, **shared, **vector}
 
 
-def _words(text: str) -> str:
+def _words(text: str, language: str | None) -> str:
     """The words by which a text is found, as the embedded engine has them, with blanks between."""
-    joined = " ".join(words_of(text)).encode("utf-8")
+    joined = " ".join(words_of(text, language)).encode("utf-8")
     return joined[:MAX_BYTES].decode("utf-8", "ignore")
 
 

@@ -17,7 +17,7 @@ from pincite.notes import Note
 from pincite.protocols import Progress, Verifier
 from pincite.retrieval.retrievers import OF_ONE, Reranked
 from pincite.settings import Settings, public_settings
-from pincite.text.words import looks_german
+from pincite.text.languages import identify
 from pincite.verbs.ask.answer_check import AnswerChecker, Repairer
 from pincite.verbs.ask.extract import Extractor
 from pincite.verbs.ask.pipeline import AskPipeline, LiteratureFinder, OnDraft, OnSentence
@@ -57,7 +57,7 @@ class AskRun:
         except KeyboardInterrupt:
             pass  # report what was done so far
         usage = sum((calls.usage for calls in self.calls), Usage())
-        german = sum(looks_german(answer.question) for answer in answers)
+        german = sum(identify(answer.question) == "de" for answer in answers)
         notes = (Note("german_questions", {"n": german, "all": len(answers)}),) if german else ()
         return AnswerReport(
             answers=tuple(answers),

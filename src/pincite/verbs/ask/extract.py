@@ -12,7 +12,7 @@ from pincite.protocols import Encoder, Reader
 from pincite.settings import LEAST_ANSWER
 from pincite.text import words as wording
 from pincite.text.figures import figures
-from pincite.text.sentences import joined, sentences
+from pincite.text.sentences import joined, source_sentences
 from pincite.types import Claim, Failed, Passage, Span
 from pincite.verbs.ask.report import EXTRACT, WHOLE, Reference
 
@@ -407,7 +407,7 @@ def quotable(question: str, source: int, reference: Reference, n_passages: int) 
 
     candidates = []
     for piece in within or [Span(0, len(text))]:
-        spans = sentences(piece.of(text), document.language or "en")
+        spans = source_sentences(piece.of(text), document.language)
         spans = joined([span.moved(piece.start) for span in spans], cut)
         kinds = parts([span.of(text) for span in spans])
         for n, (span, part) in enumerate(zip(spans, kinds, strict=True)):

@@ -20,7 +20,7 @@ from pincite.llm.judge import WithSecondOpinion
 from pincite.notes import Note, as_written, texts
 from pincite.protocols import Progress, WebSearch
 from pincite.settings import Settings, public_settings
-from pincite.text.words import looks_german
+from pincite.text.languages import identify
 from pincite.types import Failed
 from pincite.verbs.check import readings
 from pincite.verbs.check.confirm import FEW_REPETITIONS, ModelJudge, VerifierJudge
@@ -84,7 +84,7 @@ class CheckRun:
     def _of_statements(self, checks: Sequence[Check]) -> Iterator[Note]:
         settings, n_checks = self.settings, len(checks)
         by_verifier = settings.check.confirmation == "verifier"
-        german = sum(looks_german(check.statement) for check in checks)
+        german = sum(identify(check.statement) == "de" for check in checks)
         if german and settings.language == "en" and by_verifier:
             yield Note("german_statements", {"n": german, "all": n_checks})
         items = [item for check in checks for result in check.results for item in result.items]

@@ -19,7 +19,7 @@ from pincite.protocols import DocumentsOf, Encoder, Retriever
 from pincite.retrieval.copies import grouped
 from pincite.settings import CheckSettings, Settings
 from pincite.text.passages import around
-from pincite.text.sentences import sentences
+from pincite.text.sentences import source_sentences
 from pincite.types import (
     Claim,
     CopyKind,
@@ -245,7 +245,7 @@ class WindowFinder:
         places = [
             (hit.passage, span, span.of(hit.passage.text))
             for hit in hits
-            for span in sentences(hit.passage.text)
+            for span in source_sentences(hit.passage.text, hit.passage.language)
         ]
         if not places:
             return []
@@ -265,7 +265,7 @@ class WindowFinder:
         if document is None:
             return passage
         place = span.moved(passage.span.start)
-        spans = sentences(document.text, document.language or "en")
+        spans = source_sentences(document.text, document.language)
         within = [n for n, each in enumerate(spans) if each.overlaps(place)]
         if not within:
             return passage

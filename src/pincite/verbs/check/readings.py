@@ -19,9 +19,9 @@ from pincite.llm.templates import Templates
 from pincite.settings import Settings
 from pincite.text import syntax
 from pincite.text.clauses import clauses
+from pincite.text.languages import identify
 from pincite.text.sentences import sentences
 from pincite.text.syntax import Sentence, Verb
-from pincite.text.words import looks_german
 from pincite.types import Failed, Span
 from pincite.verbs.check.report import STOPPED, Interpretation, Reading
 
@@ -171,7 +171,7 @@ _NOT_SO = {"en": "It is not the case that ", "de": "Es trifft nicht zu: "}
 
 
 def interpret_by_rules(statement: str, language: str = "en") -> Interpretation:
-    if language == "en" and looks_german(statement):
+    if language == "en" and identify(statement) == "de":
         language = "de"
     result = () if is_question(statement) else readings(statement, language)
     failures = () if result else (Failed("statement", _NO_READING),)
