@@ -11,37 +11,27 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from pincite.text.figures import MONTHS, folded, roman
 from pincite.types import Span
 
-T = TypeVar("T")
 _CJK = frozenset({"ja", "zh"})
 LANGUAGES = frozenset("de fr es it pt nl pl ru".split()) | _CJK
 
 
-class Segment(NamedTuple):
-    """Some words of a text in English, and their place in the original."""
-
-    start: int
-    end: int
-    english: str
-    unsure: bool
-
-
 class Rendering(NamedTuple):
-    """A text in English."""
+    """A text in English, and the place and the certainty of each of its pieces."""
 
     text: str
-    segments: Sequence[Segment]
-    starts: Sequence[int]  # of the segments, in `text`
+    starts: Sequence[int]  # of the pieces, in `text`
+    pieces: Sequence[tuple[Span, bool]]  # their place in the original; whether they are unsure
 
     def original(self, found: Span) -> tuple[Span, bool]:
-        """The place in the original of a span of `text`, and whether its meaning is unsure."""
+        """The place in the original of a span of `text`, and whether it is unsure."""
         first, last = (bisect_right(self.starts, at) - 1 for at in (found.start, found.end - 1))
-        parts = self.segments[first : last + 1]
-        return Span(parts[0].start, parts[-1].end), any(part.unsure for part in parts)
+        places, unsure = zip(*self.pieces[first : last + 1], strict=True)
+        return Span(places[0].start, places[-1].end), any(unsure)
 
 
 @lru_cache(maxsize=4096)  # a claim meets hundreds of passages, a passage many claims
@@ -54,20 +44,16 @@ def in_english(text: str, language: str) -> Rendering:
     if language not in LANGUAGES:
         return Rendering("", (), ())
     words, read = _words(language), _cjk if language in _CJK else _european
-    segments, starts, rendered = list[Segment](), list[int](), ""
+    rendered, starts, pieces = "", list[int](), list[tuple[Span, bool]]()
     for match in words.pattern.finditer(folded(text)):
         meaning = read(match, words)
-        english, unsure = meaning or (_blank(match[0]), False)
+        english, unsure = meaning or (_LETTER.sub("q", match[0]), False)
         if language in _CJK and meaning:  # no spaces separate words there
             english = f" {english} " if rendered[-1:] != " " else f"{english} "
         starts.append(len(rendered))
-        segments.append(Segment(match.start(), match.end(), english, unsure))
+        pieces.append((Span(*match.span()), unsure))
         rendered += english
-    return Rendering(rendered, segments, starts)
-
-
-def _blank(words: str) -> str:
-    return re.sub(r"[^\W\d_]", "q", words)
+    return Rendering(rendered, starts, pieces)
 
 
 # ── Words ──────────────────────
@@ -75,7 +61,9 @@ def _blank(words: str) -> str:
 _SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 _SIGNS = {"€": "euros", "$": "dollars", "£": "sterling", "％": "%"}
 _SYMBOLS = {s.lower(): s for s in "% km m cm mm km² m² ha t kg g mg l kW MW GW kWh km/h °C".split()}
-_NUMBERS = (("one", 1, 1), ("from_two", 2, 1), ("by_ten", 2, 10), ("by_hundred", 1, 100))
+_KINDS = ("units", "scales", "months", "words", "behind")
+_NUMBERS = ("one", "small", "tens", "hundreds")
+_LETTER = re.compile(r"[^\W\d_]")
 _PARTS = frozenset({"third", "quarter", "fifth", "tenth"})
 _VAGUE = frozenset("early mid late end hundred dozens hundreds thousands".split()) | {"end of"}
 _LONGEST = 30  # digits of a number: longer ones are codes
@@ -98,16 +86,12 @@ class _Words(NamedTuple):
 def _words(language: str) -> _Words:
     tables = tomllib.loads(Path(__file__).with_name("numerals.toml").read_text("utf-8"))
     table, patterns = tables[language], tables["patterns"]
-    kinds = {
-        kind: _translated(table.get(kind, "")) for kind in ("units", "scales", "words", "behind")
-    }
+    kinds = {key: _meanings(table.get(key, "")) for key in _KINDS}
     kinds["units"] |= _SIGNS
-    kinds["months"] = {
-        form: MONTHS[int(n) - 1] for form, n in _listed(table.get("months", "")).items()
-    }
-    numbers = [_listed(table.get(key, ""), first, step) for key, first, step in _NUMBERS]
+    numbers = [_numbers(table.get(key, "")) for key in _NUMBERS]
     numbers.append({form: 1e3 for form, name in kinds["scales"].items() if name == "thousand"})
-    ordinals, endings = _listed(table.get("from_third", ""), 3), table.get("endings", "")
+    known = {form: n for listed in numbers for form, n in listed.items()}
+    ordinals, endings = _numbers(table.get("ordinals", "")), table.get("endings", "")
     pattern = patterns["cjk" if language in _CJK else "european"].format_map(
         dict.fromkeys(("year", "tails", "bc", "counters"), "(?!)")
         | dict(table)
@@ -120,13 +104,13 @@ def _words(language: str) -> _Words:
             "to": rf"(?:\s{_any(_meant(kinds['words'], 'to', 'and'))}\s|\s?[–—-]\s?)",
             "ordinals": rf"{_any(ordinals)}(?:{endings})",
             "numbers": _number_words(numbers, table),
+            "no_number": rf"(?!{_any(kinds['months'].keys() & known)}(?!\w))",  # French: sept
             "decade": table.get("decade", "(?!)").replace(
-                "{n}", rf"(?P<tens>(?:1\d|20)?\d0|{_any(numbers[2])})"
+                "{tens}", rf"(?P<tens>(?:1\d|20)?\d0|{_any(numbers[2])})"
             ),
         }
     )
     english = _SYMBOLS | {form: name for forms in kinds.values() for form, name in forms.items()}
-    known = {form: n for listed in numbers for form, n in listed.items()}
     return _Words(
         known,
         ordinals,
@@ -146,20 +130,11 @@ def _number_words(numbers: Sequence[Iterable[str]], table: Mapping[str, str]) ->
     below_100 = rf"(?:{ten}(?:{joined}(?:{small}|{one}))?|{small}|{one})"
     if "tails" in table:  # German and Dutch: "zwei-und-zwanzig"
         below_100 = rf"(?:(?:(?:{small}|{one}){joined})?{ten}|{small}|{one})"
-    below_1000 = rf"(?:(?:{small}[\s-]?)?{hundred}(?:{joined}{below_100})?|{below_100})"
+    below_1000 = rf"(?:(?:(?:{small}|{one})[\s-]?)?{hundred}(?:{joined}{below_100})?|{below_100})"
     return rf"(?:(?:{below_1000}[\s-]?)?{thousand}(?:{joined}{below_1000})?|{below_1000})"
 
 
-def _listed(words: str, first: int = 1, step: int = 1) -> dict[str, float]:
-    """Forms of consecutive numbers: "zwei/zwo drei"."""
-    return {
-        form.replace("_", " "): float((first + n) * step)
-        for n, forms in enumerate(words.lower().split())
-        for form in forms.split("/")
-    }
-
-
-def _translated(words: str) -> dict[str, str]:
+def _meanings(words: str) -> dict[str, str]:
     """Words with their meaning: "about: rund etwa; over: mehr_als"."""
     lines = (line.split(":") for line in words.split(";") if line)
     return {
@@ -167,6 +142,10 @@ def _translated(words: str) -> dict[str, str]:
         for english, forms in lines
         for form in forms.lower().split()
     }
+
+
+def _numbers(words: str) -> dict[str, float]:
+    return {form: float(n) for form, n in _meanings(words).items()}
 
 
 def _meant(meanings: Mapping[str, str], *wanted: str) -> list[str]:
@@ -188,7 +167,8 @@ def _any(forms: Iterable[str]) -> str:
 
 
 def _branches(node: dict[str, Any]) -> str:
-    found = [(_ANY_OF.get(s) or re.escape(s)) + _branches(node[s]) for s in node if s]
+    signs = sorted(filter(None, node), key="*".__ne__)  # "metr*_cub*" before "metri"
+    found = [(_ANY_OF.get(sign) or re.escape(sign)) + _branches(node[sign]) for sign in signs]
     return f"(?:{'|'.join(found)})" + "?" * ("" in node) if found else ""
 
 
@@ -278,20 +258,17 @@ def _readings(digits: str, groups_by_point: bool, scaled: bool) -> list[str]:
     """A number as written in English; two if it may be read in two ways: "1,234"."""
     plain = re.sub(r"[\s’']", "", digits)
     head, *rest = re.split(r"[.,]", plain)
-    marks = re.findall(r"[.,]", plain)
-    if len(plain) > _LONGEST:
-        return [digits]
+    marks = set(re.findall(r"[.,]", plain))
+    grouped = all(len(part) == 3 for part in rest) and len(head) <= 3 and head != "0"
+    if len(plain) > _LONGEST or (len(rest) > 1 and len(marks) == 1 and not grouped):
+        return [digits]  # a code, a version or a date
     whole = re.sub(r"(?<=\d)(?=(?:\d{3})+\Z)", ",", "".join((head, *rest)))
-    if not marks:
+    if not rest:
         return [whole if scaled or plain != digits else digits]
     decimal = f"{''.join((head, *rest[:-1]))}.{rest[-1]}"
-    grouped = all(len(part) == 3 for part in rest) and len(head) <= 3 and head != "0"
-    if len(marks) > 1:
-        same = len(set(marks)) == 1
-        return [whole if same and grouped else digits if same else decimal]
-    if not grouped:
-        return [decimal]
-    return [whole] if groups_by_point and marks == ["."] else [whole, decimal]
+    if len(rest) > 1 or not grouped:
+        return [decimal if len(marks) == 2 or not grouped else whole]
+    return [whole] if groups_by_point and marks == {"."} else [whole, decimal]
 
 
 # ── Japanese and Chinese ──────────────────────
@@ -333,16 +310,16 @@ def _cjk(match: re.Match[str], words: _Words) -> tuple[str, bool] | None:
         return int(value) if value < 10_000 else 0
 
     if match["kept"]:
-        return _blank(match[0]), False
+        return _LETTER.sub("q", match[0]), False
     if match["year"] or match["era"]:
         year = n("year") or _ERAS.get(match["era"], 1911) + (n("nth") or 1)
         when = _WHEN[match["when"][0]] if match["when"] else ""
-        date = _day(n("day"), n("month")) if match["month"] else when
+        date = f"{n('day') or ''} {MONTHS[n('month') % 13 - 1]}" if match["month"] else when
         return f"{date} {year}{'s' * bool(match['decade'])}".strip(), when in _VAGUE
     if match["tens"]:
         return f"{1900 + n('tens')}s", not match["century20"]
     if match["month1"]:
-        return _day(n("day1"), n("month1")), not match["day1"]
+        return f"{n('day1') or ''} {MONTHS[n('month1') - 1]}".strip(), not match["day1"]
     if match["hour"]:
         late = 12 * (match["half"] in ("午後", "下午", "晚上") and n("hour") < 12)
         return f"{n('hour') + late}:{n('minute'):02}", False
@@ -358,10 +335,6 @@ def _cjk(match: re.Match[str], words: _Words) -> tuple[str, bool] | None:
     if match["many"]:
         return _MANY[match["many"]], True
     return _cjk_quantity(match, words)
-
-
-def _day(day: int, month: int) -> str:
-    return f"{day or ''} {MONTHS[min(month, 12) - 1]}".strip()
 
 
 def _cjk_quantity(match: re.Match[str], words: _Words) -> tuple[str, bool] | None:

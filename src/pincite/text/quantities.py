@@ -525,7 +525,7 @@ def values(text: str, language: str = "en") -> tuple[Value, ...]:
 
 def _foreign(text: str, language: str) -> tuple[Value, ...]:
     english, found = numerals.in_english(text, language), list[Value]()
-    for value in values(english.text):
+    for value in values(english.text, "en"):
         span, unsure = english.original(value.span)
         before = _BEFORE.search(text, max(0, span.start - 24), span.start)
         # After a capital it may be part of a name: "Apollo 11". German has more capitals.
