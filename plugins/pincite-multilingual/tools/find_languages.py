@@ -33,7 +33,7 @@ def main() -> None:
         passages[row.meta["lang_passage"]].add(row.evidence)
     means = [encoder.encode(sorted(texts), "passage").mean(0) for texts in passages.values()]
     claims = sorted({row.claim for row in rows if row.label == "support"})
-    random.Random(1).shuffle(claims)
+    random.Random(1).shuffle(claims)  # noqa: S311
     queries = encoder.encode(claims[:MOST_CLAIMS], "query").mean(0)
     of_languages = np.stack(means) - np.mean(means, axis=0)
     _, _, found = np.linalg.svd(of_languages, full_matrices=False)

@@ -60,7 +60,11 @@ _COMPARED = re.compile(
 
 
 def contradiction(
-    claim: str, passage: str, about: str = "", page: str = "", covered: Span | None = None
+    claim: str,
+    passage: str,
+    about: str = "",
+    page: str = "",
+    covered: Span | None = None,
 ) -> Contradiction | None:
     """Return what in the passage contradicts the claim; None if nothing does.
 
@@ -78,7 +82,7 @@ def contradiction(
     if language != "en" and (language not in NEGATIONS or wording.is_negated(claim)):
         return None
     sentences = [(span, span.of(passage)) for span in _assertions(passage)]
-    read = _Read(passage, sentences, about, f"{about}\n{page or passage}", words)
+    read = _Read(passage, sentences, about, f"{about}\n{page or passage}", words, language)
     for part in _clauses(claim):
         # A negated claim is not contradicted by naming someone else.
         rules = (_of_negation, _of_contrary) if _denied(part) else _RULES
@@ -96,6 +100,7 @@ class _Read:
     about: str
     page: str  # what is known of it, and its text
     covered: str  # the words of the claim that it is cited for
+    language: str
 
 
 @lru_cache(maxsize=2048)
@@ -120,13 +125,15 @@ def _clauses(claim: str) -> list[str]:
 
 
 def _of_value(part: str, claim: str, read: _Read) -> Contradiction | None:
-    absent = [v for v in quantities.unstated(part, read.page) if v.span.of(part) in read.covered]
-    claimed = values_of(claim) if absent else []
+    languages = (read.language, read.language)
+    absent = quantities.unstated(part, read.page, languages)
+    absent = tuple(value for value in absent if value.span.of(part) in read.covered)
+    claimed = values_of(claim, read.language) if absent else ()
     for value in absent:
         rest = f"{part[: value.span.start]} {part[value.span.end :]}"
         for span, sentence in read.sentences:
-            rival = _rival(value, part, sentence, claimed)
-            if rival is None or _differs_elsewhere(part, value, sentence, rival):
+            rival = _rival(value, part, sentence, claimed, read.language)
+            if rival is None or _differs_elsewhere(part, value, sentence, rival, read.language):
                 continue
             if _predicate(part, value.span) not in ("", _predicate(sentence, rival.span)):
                 continue  # "opened in 1871" beside "closed in 1966", or the year of a photograph
@@ -135,10 +142,10 @@ def _of_value(part: str, claim: str, read: _Read) -> Contradiction | None:
     return None
 
 
-def _differs_elsewhere(part: str, value: Value, sentence: str, rival: Value) -> bool:
+def _differs_elsewhere(part: str, value: Value, sentence: str, rival: Value, language: str) -> bool:
     """Whether another value of the clause differs too; then the topic is a different one."""
-    others = [v for v in values_of(part) if v != value and not v.weak]
-    theirs = [v for v in values_of(sentence) if v != rival]
+    others = [v for v in values_of(part, language) if v != value and not v.weak]
+    theirs = [v for v in values_of(sentence, language) if v != rival]
     return any(
         any(quantities.conflict(v, other) for v in theirs)
         and not any(quantities.states(v, other) for v in theirs)
@@ -146,9 +153,11 @@ def _differs_elsewhere(part: str, value: Value, sentence: str, rival: Value) -> 
     )
 
 
-def _rival(value: Value, part: str, sentence: str, claimed: Sequence[Value]) -> Value | None:
+def _rival(
+    value: Value, part: str, sentence: str, claimed: Sequence[Value], language: str
+) -> Value | None:
     """Return the single value of the sentence in the role that `value` has in the claim."""
-    same = [v for v in values_of(sentence) if v.measure == value.measure and not v.weak]
+    same = [v for v in values_of(sentence, language) if v.measure == value.measure and not v.weak]
     if any(not quantities.conflict(v, value) for v in same):
         return None
     rivals = [
@@ -157,8 +166,8 @@ def _rival(value: Value, part: str, sentence: str, claimed: Sequence[Value]) -> 
         if not any(quantities.states(v, c) or quantities.states(c, v) for c in claimed)
     ]
     rivals = [v for v in rivals if _direction(v, sentence) == _direction(value, part)]
-    mine = _beside(value, part)
-    rivals = [v for v in rivals if mine & _beside(v, sentence)]
+    mine = _beside(value, part, language)
+    rivals = [v for v in rivals if mine & _beside(v, sentence, language)]
     if not value.measure:  # a bare number counts something: "77 lifts" are not "8 escalators"
         noun = _stems(part[value.span.end :])[:1]
         rivals = [v for v in rivals if _stems(sentence[v.span.end :])[:1] == noun]
@@ -193,9 +202,9 @@ def _direction(value: Value, text: str) -> str:
     return found[1] if found else ""
 
 
-def _beside(value: Value, text: str) -> set[str]:
+def _beside(value: Value, text: str, language: str) -> set[str]:
     """Return the content words around a value, up to other values of its kind."""
-    others = [v.span for v in values_of(text) if v.measure == value.measure]
+    others = [v.span for v in values_of(text, language) if v.measure == value.measure]
     start = max((s.end for s in others if s.end <= value.span.start), default=0)
     end = min((s.start for s in others if s.start >= value.span.end), default=len(text))
     before, behind = text[start : value.span.start], text[value.span.end : end]

@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 from pincite.types import Span
 
@@ -62,6 +63,7 @@ _WORDS = re.compile(
     re.IGNORECASE,
 )
 _MONTH = re.compile(rf"\b(?P<month>{'|'.join(MONTHS)}|[A-Z][a-z][a-z])\b")
+_ROMANS = {"I": 1, "V": 5, "X": 10}
 # Uninformative: "one of", "first of all", "a second time".
 _VAGUE = frozenset({"one", "zero", "first", "second"})
 
@@ -103,6 +105,12 @@ def folded(text: str) -> str:
     if text.isascii():
         return text
     return _NOT_ASCII.sub(lambda m: _LETTERS.get(m[0]) or str(unicodedata.decimal(m[0])), text)
+
+
+def roman(letters: str) -> int:
+    """The number of a Roman numeral up to 39: other letters do not count."""
+    numerals = [_ROMANS[letter] for letter in letters.upper() if letter in _ROMANS]
+    return sum(a if a >= b else -a for a, b in pairwise([*numerals, 0]))
 
 
 def number_in_words(words: str) -> float | None:

@@ -11,6 +11,7 @@ from functools import lru_cache
 from itertools import product, zip_longest
 
 from pincite.text import names, quantities
+from pincite.text.languages import is_english
 from pincite.text.quantities import values as values_of
 from pincite.text.sentences import is_question
 from pincite.text.words import sentences_of
@@ -40,9 +41,13 @@ def in_source_words(source: str, claim: str) -> str:
 def verifier_input(claim: str, passage: str, title: str = "") -> tuple[str, str]:
     """The network's input: the claim in the passage's words, and what the passage asserts.
 
+    Other languages than English are not rewritten.
+
     >>> verifier_input("Tea helps.", "We asked whether tea helps. It did not.")
     ('Tea helps.', 'It did not.')
     """
+    if not (is_english(claim) and is_english(passage)):
+        return claim, passage
     text = with_derived_values(with_title(title, without_questions(passage, claim), claim), claim)
     return in_source_words(text, claim), text
 

@@ -15,7 +15,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise, product
 
-from pincite.text import LEXICON
+from pincite.text import LEXICON, numerals
+from pincite.text.languages import identify
 from pincite.text.figures import (
     MONTH_NUMBERS,
     ONES,
@@ -25,6 +26,7 @@ from pincite.text.figures import (
     TENTHS,
     folded,
     number_in_words,
+    roman,
 )
 from pincite.types import Span
 
@@ -300,7 +302,6 @@ _SHARE = re.compile(
     re.IGNORECASE,
 )
 _ROMAN = re.compile(r"(?<=[a-z] )(?P<roman>[IVX]{2,}|[VX])\b(?![-’'])")
-_ROMANS = {"I": 1, "V": 5, "X": 10}
 # A number within a name: "Apollo 11", "Boeing 747", "Route 66", "Article 5", "X-15".
 _NAMED = re.compile(r"(?:^|[\s(“\"])(?P<word>[A-Z][\w’']*|No\.|no\.|[A-Z]{1,4})(?:-|\s)\Z")
 _SMALL = re.compile(r"\d{1,3}")
@@ -492,8 +493,7 @@ def _is_named(text: str, start: int) -> bool:
 
 def _romans(text: str) -> Iterator[Value]:
     for match in _ROMAN.finditer(text):
-        numerals = [_ROMANS[letter] for letter in match["roman"]]
-        n = numerals[-1] + sum(a if a >= b else -a for a, b in pairwise(numerals))
+        n = roman(match["roman"])
         yield Value(Span(*match.span()), float(n), float(n), weak=n < 4)
 
 
@@ -501,12 +501,17 @@ _READERS = (_dates, _times, _clock, _feet, _halves, _many, _shares, _numbers, _r
 
 
 @lru_cache(maxsize=8192)  # a claim meets hundreds of passages, a passage many claims
-def values(text: str) -> tuple[Value, ...]:
-    """The values of `text`, in order, without overlaps.
+def values(text: str, language: str | None = None) -> tuple[Value, ...]:
+    """The values of `text`, in order, without overlaps; none in a language that is not read.
 
     >>> [(v.measure, v.low, v.high) for v in values("It is 5 km long, 12 % of it new.")]
     [('length', 5000.0, 5000.0), ('share', 11.5, 12.5)]
+    >>> [(v.measure, v.low, v.high) for v in values("Es ist 1,5 km lang.", "de")]
+    [('length', 1450.0, 1550.0)]
     """
+    language = language or identify(text) or "en"
+    if language != "en":
+        return _foreign(text, language)
     text = folded(text)
     found: list[Value] = []
     taken = bytearray(len(text))  # characters used by an earlier parser
@@ -520,6 +525,19 @@ def values(text: str) -> tuple[Value, ...]:
     return tuple(sorted([*ranged, *_parts_of_wholes(text)], key=lambda value: value.span))
 
 
+def _foreign(text: str, language: str) -> tuple[Value, ...]:
+    english, found = numerals.in_english(text, language), list[Value]()
+    for value in values(english.text, "en"):
+        span, unsure = english.original(value.span)
+        before = _BEFORE.search(text, max(0, span.start - 24), span.start)
+        # After a capital it may be part of a name: "Apollo 11". German has more capitals.
+        named = not value.measure and value.low < _FIRST_YEAR and before and before[1].isupper()
+        found.append(replace(value, span=span, weak=value.weak or unsure or bool(named)))
+    return tuple(found)
+
+
+_FIRST_YEAR = 1000  # numbers from here on are hardly ever parts of names
+_BEFORE = re.compile(r"(?<!\w)([^\W\d_])[\w.]*[\s-]\Z")
 _JOINS = re.compile(r"\s?[–-]\s?|\sto\s|\sand\s")
 _BEFORE_RANGE = re.compile(
     r"\b(?P<between>between)?(?P<change>from|by)?\s(?:the\s)?\Z", re.IGNORECASE
@@ -561,23 +579,29 @@ def _ends(one: Value, other: Value) -> tuple[Value, Value]:
 
 _OTHER_UNIT = 0.03  # converted values are rounded: 10 miles are "16 km"
 _EPSILON = 1e-6
+READ = numerals.LANGUAGES | {"en"}
 MOST = 100  # values per claim: a claim with more is a table
 _NOWHERE = Span(0, 0)
 
 
 @lru_cache(maxsize=4096)  # used as a feature, for evidence and for reasons
-def unstated(claim: str, source: str) -> tuple[Value, ...]:
-    """The values of `claim` that `source` does not state, in order.
+def unstated(
+    claim: str, source: str, languages: tuple[str | None, str | None] = (None, None)
+) -> tuple[Value, ...]:
+    """The values of `claim` that `source` does not state, in order; `languages` are theirs.
 
     >>> [v.span.of("In 1912 it cost $5 m.") for v in unstated("In 1912 it cost $5 m.", "4/7/1912")]
     ['$5 m']
     >>> unstated("Nearly half of 1.2 million came.", "Of 1,183,505 people 48.1 % came.")
     ()
     """
-    wanted = [value for value in values(claim) if not value.weak][:MOST]
-    if not wanted:
+    mine, theirs = languages[0] or identify(claim), languages[1] or identify(source)
+    mine, theirs = mine or theirs or "en", theirs or mine or "en"
+    wanted = [value for value in values(claim, mine) if not value.weak][:MOST]
+    if not wanted or not {mine, theirs} <= READ:
         return ()
-    known = list({replace(value, span=_NOWHERE): value for value in values(source)}.values())
+    found = values(source, theirs)
+    known = list({replace(value, span=_NOWHERE): value for value in found}.values())
     return tuple(
         value
         for value in wanted
@@ -585,7 +609,7 @@ def unstated(claim: str, source: str) -> tuple[Value, ...]:
         and not _put_together(value, known)
         # Among many years in a page, any one may lie between two others.
         and not (value.measure != "date" and any(holds(value, other) for other in known))
-        and not _is_last(value, claim, source)
+        and not (mine == theirs == "en" and _is_last(value, claim, source))
         and not _derived(value, [*known, *(v for v in wanted if v is not value)])
     )
 
