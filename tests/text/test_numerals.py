@@ -141,7 +141,7 @@ def test_spans_are_those_of_the_original() -> None:
 
 def test_another_value_in_the_same_language_contradicts() -> None:
     source = "El puente largo abrió al tráfico en 1913."
-    found = contradiction("El puente largo abrió al tráfico en 1911.", source, language="es")
+    found = contradiction("El puente largo abrió al tráfico en 1911.", source)
     assert found
     assert (found.kind, found.claim, found.source) == ("value", "1911", "1913")
 

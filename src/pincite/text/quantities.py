@@ -16,7 +16,6 @@ from functools import lru_cache
 from itertools import pairwise, product
 
 from pincite.text import LEXICON, numerals
-from pincite.text.languages import identify
 from pincite.text.figures import (
     MONTH_NUMBERS,
     ONES,
@@ -28,6 +27,7 @@ from pincite.text.figures import (
     number_in_words,
     roman,
 )
+from pincite.text.languages import identify
 from pincite.types import Span
 
 
