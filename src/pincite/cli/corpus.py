@@ -129,7 +129,7 @@ def _updated(
         corpus: Any = None
         before = 0
         if not how.dry:
-            model = None if no_vectors else _encoder(encoder, parallel)
+            model = None if no_vectors else _encoder(folder, encoder, parallel)
             corpus = stack.enter_context(engines.open_or_create(folder, model))
             if no_vectors and corpus.has_vectors:
                 raise ConfigError(f"{folder} already has vectors. Leave out --no-vectors.")
@@ -223,7 +223,9 @@ def search(folder: Address, query: str, k: int, by: str, as_json: bool, **given:
 
     settings = options.load_settings(given)
     chosen = settings.filters.exclude_hosts, settings.filters.chosen
-    encoder = None if by == "words" else runtime.encoder(settings)
+    encoder = None
+    if by != "words":
+        encoder = runtime.encoder(settings, runtime.fitting(settings, folder))
     with engines.open(folder, encoder) as corpus:
         found = corpus.by(WAYS[by], *chosen, settings.retrieval.fusion)
         (hits,) = found.retrieve([query], k)
@@ -281,7 +283,7 @@ def rebuild(folder: Address, encoder: str | None, index: Any, quiet: bool) -> No
 
     with options.progress(quiet) as display:
         engines.engine(folder).rebuild(
-            folder, _encoder(encoder), partial(display, "rebuilding"), index
+            folder, _encoder(folder, encoder), partial(display, "rebuilding"), index
         )
     options.say(f"{folder} is rebuilt.", quiet)
 
@@ -401,14 +403,17 @@ def unpack(file: Path, folder: Path, as_json: bool, quiet: bool) -> None:
     options.say(f"{folder}: {documents}, built with the encoder {about.encoder}.", quiet)
 
 
-def _encoder(name: str | None, parallel: Any = None) -> Any:
-    """Load the encoder; Ray's workers run it, unless it is on a server."""
+def _encoder(folder: Address, name: str | None, parallel: Any = None) -> Any:
+    """Load the encoder, by default the corpus's; Ray's workers run it, unless it is on a server."""
     from pincite import runtime
+    from pincite.corpus import engines
     from pincite.library.parallel import OnRay, SpreadEncoder
 
     settings = options.load_settings({"encoder": name})
-    encoder = runtime.encoder(settings)
+    is_new = name or not engines.exists(folder)
+    chosen = settings.models.encoder if is_new else runtime.fitting(settings, folder)
+    encoder = runtime.encoder(settings, chosen)
     if not isinstance(parallel, OnRay) or getattr(encoder, "is_served", False):
         return encoder
-    load = partial(runtime.encoder, settings.replace(threads=1))
+    load = partial(runtime.encoder, settings.replace(threads=1), chosen)
     return SpreadEncoder(encoder, load, parallel)
