@@ -3,8 +3,8 @@
 import contextlib
 import json
 from collections.abc import Callable
-from importlib.metadata import EntryPoint
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -55,6 +55,10 @@ class Tank:
         self._ask()
         return True
 
+    def encoder_of(self, address: object) -> str:
+        self._ask()
+        return engines.encoder_of(self.folder)
+
     def open(self, address: object, encoder: Any, *, write: bool = False) -> "Plain":
         self._ask()
         return Plain(EmbeddedCorpus.open(self.folder, encoder))
@@ -85,8 +89,7 @@ class Plain:
 @pytest.fixture
 def tank(kept: Path, monkeypatch: pytest.MonkeyPatch) -> Tank:
     found = Tank(kept)
-    monkeypatch.setattr(EntryPoint, "load", lambda self: found)
-    point = EntryPoint("tank", "somewhere:ENGINE", engines.GROUP)
+    point = SimpleNamespace(name="tank", load=lambda: found)
     monkeypatch.setattr(engines, "entry_points", lambda group: [point])
     return found
 
