@@ -7,6 +7,10 @@ CLAIMS holds train/ and dev/ with claim files (*.jsonl.gz: id, evidence, claim, 
     pincite-verifier/   the shipped network and its tokenizer
     train.py bert_onnx.py the run itself, which needs torch, transformers, tokenizers, numpy and onnx only
 
+`--multilingual` builds the kit for a multilingual body instead (build/gpu-multilingual): also INFERENCE, to warm a new
+head up, and TRANSLATED. Each translated row has its English original, and is held to what the shipped network says of that,
+as English rows are held to what it says of them.
+
 `--share 0.2` keeps a fifth of each public set (at least MIN_ROWS), for a run on a CPU; what was written for this task
 stays whole. `--held-back` and `--looks` make the evaluation cheaper.
 
@@ -76,10 +80,24 @@ SETS: dict[str, tuple[int, float, str]] = {
     "own_c": (0, 2.0, "new"),  # last, so that the samples above stay as they were
     "own_d": (0, 2.0, "new"),
 }
+# Plain sentence inference of the multilingual kit.
+INFERENCE: dict[str, tuple[int, float, str]] = {
+    "mnli_dev": (0, 0.7, "old"),
+    "conjnli_adv15k": (5000, 0.5, "old"),
+    "sick_train": (4000, 0.5, "old"),
+    "scitail_dev": (0, 0.5, "old"),
+    "snli_dev": (0, 0.5, "old"),
+}
+# Sets in other languages; `multilingual` has three rows for each English claim and passage of `written`.
+TRANSLATED: dict[str, tuple[int, float, str]] = {
+    "multilingual": (0, 1.5, "new"),
+    "danfever": (0, 1.0, "new"),
+}
 # Pairs of the public sets that two blind readers labelled otherwise than the set (research/data/README.md).
 CORRECTIONS = Path(__file__).parents[1] / "data" / "corrections.jsonl"
-WHOLE = ("written", "contrast", *OWN.values())  # whatever the --share
+WHOLE = ("written", "contrast", *OWN.values(), *TRANSLATED)  # whatever the --share
 DEV = ("wice_claim_dev", "scifact_dev", "citation_integrity_dev", "written_dev", "contrast_dev")
+TRANSLATED_DEV = ("multilingual_dev",)
 _WORD = re.compile(r"\w+")
 
 
@@ -115,9 +133,33 @@ def file_of(name: str, folder: Path) -> Path:
     return folder / f"{name}.jsonl.gz"
 
 
+def translated(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows with `languages` (of claim and passage) and, where another row has them, `english` (claim, passage)."""
+    claims, passages = {}, {}
+    for row in rows:
+        unit, meta = row["id"].rpartition(":")[0], row["meta"]
+        if meta.get("lang_claim") == "en":
+            claims[unit] = row["claim"]
+        if meta.get("lang_passage") == "en":
+            passages[unit] = " ".join(row["evidence"].split())
+    found = []
+    for row in rows:
+        unit, meta = row["id"].rpartition(":")[0], row["meta"]
+        of = [meta.get(key) or meta["lang"] for key in ("lang_claim", "lang_passage")]
+        more: dict[str, Any] = {"languages": of}
+        if unit in claims and unit in passages:
+            more["english"] = [claims[unit], passages[unit]]
+        found.append(row | more)
+    return found
+
+
 def is_kept_out(row: dict[str, Any], name: str) -> bool:
-    """Whether the row is held back for evaluation; our own rows by their passage, named in the id."""
-    unit = row["id"].rpartition(":")[0] if name in OWN.values() else row["claim"]
+    """Whether the row is held back for evaluation: by its English claim, so that a translation is where its original is.
+
+    Our own rows by their passage, named in the id.
+    """
+    claim = row.get("english", [row["claim"]])[0]
+    unit = row["id"].rpartition(":")[0] if name in OWN.values() else claim
     return is_held_back(unit, SEED)
 
 
@@ -128,8 +170,9 @@ def packed(row: dict[str, Any], name: str, looks: int, **more: object) -> dict[s
     claim = f"{title}: {row['claim']}" if title else row["claim"]
     found = closest(claim, windows(row["evidence"]), looks)
     kind = row["id"].rpartition(":")[2] if name.startswith(("written", "contrast")) else ""
-    if name in OWN.values():
+    if name in OWN.values() or "english" in row:
         kind = meta.get("kind", "")
+    more |= {key: row[key] for key in ("languages", "english") if key in row}
     return {
         "set": name,
         "claim": claim,
@@ -162,43 +205,62 @@ def corrected(row: dict[str, Any], correction: dict[str, Any] | None) -> dict[st
     return row | {"passages": passages, "label": correction["label"], "kind": "new"}
 
 
-def training_rows(folder: Path, share: float, n_held_back: int) -> Iterator[dict[str, object]]:
+def training_rows(
+    folder: Path, share: float, n_held_back: int, multilingual: bool
+) -> Iterator[dict[str, object]]:
     """All rows to train on, and of each set some that are held back."""
     chance = random.Random(SEED)
     corrections = {(each["set"], each["id"]): each for each in rows_of(CORRECTIONS)}
-    for name, (most, weight, kind) in SETS.items():
+    sets = SETS | INFERENCE | TRANSLATED if multilingual else SETS
+    for name, (most, weight, kind) in sets.items():
         rows = list(rows_of(file_of(name, folder)))
+        if name in TRANSLATED:
+            rows = translated(rows)
         held = [row for row in rows if is_kept_out(row, name)]
         kept = [row for row in rows if not is_kept_out(row, name)]
         chance.shuffle(kept)
         chance.shuffle(held)
         n = min(most or len(kept), len(kept))
-        for row in kept[: n if name in WHOLE else max(MIN_ROWS, round(n * share))]:
-            whole = packed(row, name, LOOKS, weight=weight, kind=kind)
+        uncut = name in WHOLE or (multilingual and name in INFERENCE)
+        for row in kept[: n if uncut else max(MIN_ROWS, round(n * share))]:
+            more: dict[str, Any] = {"weight": weight, "kind": kind}
+            if multilingual:  # a new network knows nothing: all that the shipped one can say helps
+                more["kind"] = "old" if name not in TRANSLATED or "english" in row else "new"
+                more["inference"] = name in INFERENCE
+            whole = packed(row, name, LOOKS, **more)
             if used := corrected(whole, corrections.get((name, row["id"]))):
                 yield used
         for row in held[:n_held_back]:
             yield packed(row, name, LOOKS, weight=0.0, kind="held back")
 
 
+def dev_rows(file: Path) -> list[dict[str, Any]]:
+    """The rows of a dev set; of TRANSLATED_DEV with their languages and English originals."""
+    rows = list(rows_of(file))
+    return translated(rows) if file.name.startswith(TRANSLATED_DEV) else rows
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("claims", type=Path)
-    parser.add_argument("--out", type=Path, default=Path("build/gpu-kit"))
+    parser.add_argument("--out", type=Path, help="build/gpu-kit, or build/gpu-multilingual")
+    parser.add_argument("--multilingual", action="store_true", help="the kit of a multilingual body")
     parser.add_argument("--share", type=float, default=1.0)
     parser.add_argument("--held-back", type=int, default=600, help="rows of each set to evaluate")
     parser.add_argument("--looks", type=int, default=4, help="passages of a row to evaluate")
     args = parser.parse_args()
+    args.out = args.out or Path("build/gpu-multilingual" if args.multilingual else "build/gpu-kit")
     args.out.mkdir(parents=True, exist_ok=True)
     n = write(
-        args.out / "rows.jsonl.xz", training_rows(args.claims / "train", args.share, args.held_back)
+        args.out / "rows.jsonl.xz",
+        training_rows(args.claims / "train", args.share, args.held_back, args.multilingual),
     )
     n_dev = write(
         args.out / "dev.jsonl.xz",
         (
             packed(row, name, args.looks)
-            for name in DEV
-            for row in rows_of(args.claims / "dev" / f"{name}.jsonl.gz")
+            for name in (*DEV, *(TRANSLATED_DEV if args.multilingual else ()))
+            for row in dev_rows(args.claims / "dev" / f"{name}.jsonl.gz")
         ),
     )
     student = args.out / WEIGHTS.name
