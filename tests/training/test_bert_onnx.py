@@ -1,6 +1,7 @@
-"""Scales of outlying channels change nothing in float, and int8 loses less."""
+"""Scales of outlying channels change nothing in float, and int8 loses less; heads on means."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -10,7 +11,7 @@ from onnxruntime import InferenceSession
 from conftest import HEADS, WORDS, tiny_weights
 from pincite.protocols import Floats
 from pincite.training import bert_onnx
-from pincite.training.bert_onnx import INPUT_SCALE
+from pincite.training.bert_onnx import INPUT_SCALE, STANDARD
 
 LAYER = "encoder.layer.0.intermediate.dense"
 NORM = "encoder.layer.0.attention.output.LayerNorm"
@@ -50,3 +51,30 @@ def test_scales_of_outlying_channels(outlying: dict[str, Floats], tmp_path: Path
     assert error(plain) > error(scaled)
     recovered = bert_onnx.state_dict(tmp_path / "int8.onnx")[f"{LAYER}.weight"]
     np.testing.assert_allclose(recovered, outlying[f"{LAYER}.weight"], atol=0.01)
+
+
+def test_head_on_means_of_both_texts() -> None:
+    state, types = tiny_weights(labels=3), np.array([[0, 0, 0, 1, 1]])
+    rng = np.random.default_rng(1)
+    width = len(state["embeddings.LayerNorm.weight"])
+    state["pooler.dense.weight"] = rng.normal(0, 0.1, (width, 4 * width)).astype(np.float32)
+    for end in ("weight", "bias"):
+        state[f"{STANDARD}.{end}"] = rng.normal(0, 1, 4 * width).astype(np.float32)
+    ids = np.array([[2, 5, 3, 7, 3]])
+
+    def run(weights: dict[str, Floats], head: bool, **inputs: Any) -> Floats:
+        graph = bert_onnx.build(weights, HEADS, head=head)
+        session = InferenceSession(graph.SerializeToString(), providers=["CPUExecutionProvider"])
+        found: Floats = session.run(None, inputs)[0][0]
+        return found
+
+    words = state.pop(bert_onnx.WORDS)
+    body = {**state, bert_onnx.WORDS: words}
+    hidden_states = run(body, head=False, input_ids=ids, token_type_ids=0 * types)
+    first, second = hidden_states[:3].mean(0), hidden_states[3:].mean(0)
+    read = np.concatenate([first, second, np.abs(first - second), first * second])
+    read = read * state[f"{STANDARD}.weight"] + state[f"{STANDARD}.bias"]
+    pooled = np.tanh(state["pooler.dense.weight"] @ read + state["pooler.dense.bias"])
+    expected = state["classifier.weight"] @ pooled + state["classifier.bias"]
+    found = run(state, head=True, inputs_embeds=words[ids], token_type_ids=types)
+    np.testing.assert_allclose(found, expected, atol=1e-4)

@@ -6,7 +6,8 @@ because Pincite runs rows without padding; for logits the last layer is computed
 only.
 
 A network that shares its word embeddings with others (`models.vocabulary`) has none in `weights`:
-it takes vectors, `inputs_embeds`.
+it takes vectors, `inputs_embeds`. A head with STANDARD reads the means of both texts instead of the
+first token: in a network made for cosines, the first token means little.
 """
 
 import re
@@ -24,6 +25,7 @@ OPSET = 17  # the first with LayerNormalization
 RUNTIME = helper.make_opsetid("com.microsoft", 1)  # ONNX Runtime's custom operators
 EPSILON = 1e-12  # BERT's layer_norm_eps
 WORDS = "embeddings.word_embeddings.weight"
+STANDARD = "pooler.standard"  # factors and offsets that standardise what the pooler reads
 
 
 class _Graph:
@@ -72,19 +74,24 @@ class _Graph:
 def build(weights: Weights, n_heads: int, head: bool) -> onnx.ModelProto:
     """Build the graph from input_ids and token_type_ids to `logits` or `last_hidden_state`.
 
-    Names in `weights` have no `bert.` prefix. Without WORDS the only input is inputs_embeds. With
-    `head` the graph ends in pooler and classifier (logits: batch, labels), otherwise in the hidden
-    states (batch, tokens, width).
+    Names in `weights` have no `bert.` prefix. Without WORDS the input is inputs_embeds, and a head
+    with STANDARD also takes token_type_ids, to tell the texts apart. With `head` the graph ends in
+    pooler and classifier (logits: batch, labels), otherwise in the hidden states (batch, tokens,
+    width).
     """
     graph = _Graph(weights)
     hidden = _embeddings(graph)
     n_layers = 1 + max(int(n.split(".")[2]) for n in weights if n.startswith("encoder.layer."))
+    means = head and f"{STANDARD}.weight" in weights
     for layer in range(n_layers):
-        alone = head and layer == n_layers - 1  # the head reads only the first token
+        alone = head and not means and layer == n_layers - 1  # the head reads only the first token
         hidden = _layer(graph, hidden, f"encoder.layer.{layer}", n_heads, first_only=alone)
     if head:
-        first = graph.op("Gather", hidden, graph.const("zero", np.array(0)), axis=1)
-        pooled = graph.op("Tanh", graph.linear(first, "pooler.dense"))
+        if means:
+            read = _means(graph, hidden)
+        else:
+            read = graph.op("Gather", hidden, graph.const("zero", np.array(0)), axis=1)
+        pooled = graph.op("Tanh", graph.linear(read, "pooler.dense"))
         return _model(graph, graph.linear(pooled, "classifier"), "logits", ["batch", "labels"])
     return _model(graph, hidden, "last_hidden_state", ["batch", "tokens", "width"])
 
@@ -120,6 +127,25 @@ def _layer(graph: _Graph, x: str, name: str, n_heads: int, *, first_only: bool) 
     return graph.layer_norm(out, f"{name}.output.LayerNorm")
 
 
+def _means(graph: _Graph, hidden: str) -> str:
+    """The means of the two texts' tokens, their absolute difference and product, standardised."""
+    second = graph.op("Cast", "token_type_ids", to=TensorProto.FLOAT)
+    second = graph.op("Unsqueeze", second, graph.ints(1))
+    first = graph.op("Sub", graph.const("one", np.array(1, dtype=np.float32)), second)
+    means = [
+        graph.op(
+            "Div", graph.op("MatMul", part, hidden), graph.op("ReduceSum", part, graph.ints(2))
+        )
+        for part in (first, second)
+    ]
+    apart = graph.op("Abs", graph.op("Sub", *means))
+    joined = graph.op("Concat", *means, apart, graph.op("Mul", *means), axis=-1)
+    scaled = graph.op(
+        "Mul", graph.op("Squeeze", joined, graph.ints(1)), graph.weight(f"{STANDARD}.weight")
+    )
+    return graph.op("Add", scaled, graph.weight(f"{STANDARD}.bias"))
+
+
 def _model(graph: _Graph, last: str, name: str, shape: list[str]) -> onnx.ModelProto:
     graph.nodes.append(helper.make_node("Identity", [last], [name], name=name))
     if WORDS in graph.weights:
@@ -130,6 +156,11 @@ def _model(graph: _Graph, last: str, name: str, shape: list[str]) -> onnx.ModelP
     else:
         vectors = "batch", "tokens", len(graph.weights["embeddings.LayerNorm.weight"])
         inputs = [helper.make_tensor_value_info("inputs_embeds", TensorProto.FLOAT, vectors)]
+        if any("token_type_ids" in node.input for node in graph.nodes):
+            types = helper.make_tensor_value_info(
+                "token_type_ids", TensorProto.INT64, ["batch", "tokens"]
+            )
+            inputs.append(types)
     output = helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
     body = helper.make_graph(
         graph.nodes, "bert", inputs, [output], list(graph.initializers.values())
