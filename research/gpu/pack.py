@@ -28,7 +28,7 @@ import lzma
 import random
 import re
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from pathlib import Path
 from typing import Any
 
@@ -101,11 +101,16 @@ TRANSLATED_DEV = ("multilingual_dev",)
 _WORD = re.compile(r"\w+")
 
 
+def plain(text: str) -> str:
+    """The text with single spaces."""
+    return " ".join(text.split())
+
+
 def windows(text: str, words: int = WINDOW_WORDS) -> list[str]:
     """The evidence in overlapping windows of `words` words."""
     split = text.split()
     if len(split) <= words + 40:
-        return [" ".join(split)]
+        return [plain(text)]
     step = words // 2
     return [" ".join(split[i : i + words]) for i in range(0, len(split) - step, step)]
 
@@ -141,7 +146,7 @@ def translated(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         if meta.get("lang_claim") == "en":
             claims[unit] = row["claim"]
         if meta.get("lang_passage") == "en":
-            passages[unit] = " ".join(row["evidence"].split())
+            passages[unit] = plain(row["evidence"])
     found = []
     for row in rows:
         unit, meta = row["id"].rpartition(":")[0], row["meta"]
@@ -206,9 +211,9 @@ def corrected(row: dict[str, Any], correction: dict[str, Any] | None) -> dict[st
 
 
 def training_rows(
-    folder: Path, share: float, n_held_back: int, multilingual: bool
+    folder: Path, share: float, n_held_back: int, multilingual: bool, apart: Set[str] = frozenset()
 ) -> Iterator[dict[str, object]]:
-    """All rows to train on, and of each set some that are held back."""
+    """All rows to train on, none of them on the passages `apart`, and of each set some that are held back."""
     chance = random.Random(SEED)
     corrections = {(each["set"], each["id"]): each for each in rows_of(CORRECTIONS)}
     sets = SETS | INFERENCE | TRANSLATED if multilingual else SETS
@@ -227,6 +232,8 @@ def training_rows(
             if multilingual:  # a new network knows nothing: all that the shipped one can say helps
                 more["kind"] = "old" if name not in TRANSLATED or "english" in row else "new"
                 more["inference"] = name in INFERENCE
+            if plain(row["evidence"]) in apart:
+                continue
             whole = packed(row, name, LOOKS, **more)
             if used := corrected(whole, corrections.get((name, row["id"]))):
                 yield used
@@ -251,16 +258,20 @@ def main() -> None:
     args = parser.parse_args()
     args.out = args.out or Path("build/gpu-multilingual" if args.multilingual else "build/gpu-kit")
     args.out.mkdir(parents=True, exist_ok=True)
+    dev = {
+        name: dev_rows(args.claims / "dev" / f"{name}.jsonl.gz")
+        for name in (*DEV, *(TRANSLATED_DEV if args.multilingual else ()))
+    }
+    # Some of `written` are on passages of the translated dev rows, which nothing may be trained on.
+    apart = {plain(row["evidence"]) for name in TRANSLATED_DEV for row in dev.get(name, ())}
     n = write(
         args.out / "rows.jsonl.xz",
-        training_rows(args.claims / "train", args.share, args.held_back, args.multilingual),
+        training_rows(args.claims / "train", args.share, args.held_back, args.multilingual, apart),
     )
     n_dev = write(
         args.out / "dev.jsonl.xz",
         (
-            packed(row, name, args.looks)
-            for name in (*DEV, *(TRANSLATED_DEV if args.multilingual else ()))
-            for row in dev_rows(args.claims / "dev" / f"{name}.jsonl.gz")
+            packed(row, name, args.looks) for name, its_rows in dev.items() for row in its_rows
         ),
     )
     student = args.out / WEIGHTS.name
