@@ -43,11 +43,18 @@ class Encoding:
     """A row's pieces; the attributes are those of `tokenizers.Encoding`, as far as needed."""
 
     ids: list[int]
+    end: int  # the piece that ends a text
     table: npt.NDArray[np.void]
 
     @property
     def vectors(self) -> Floats:
         return dequantised(self.table[self.ids])
+
+    @property
+    def type_ids(self) -> list[int]:
+        """Return 0 up to the end of the first text, 1 from there on."""
+        n_first = self.ids.index(self.end) + 1
+        return [0] * n_first + [1] * (len(self.ids) - n_first)
 
 
 class Tokenizer:
@@ -65,7 +72,8 @@ class Tokenizer:
         self._max_tokens = max_tokens
 
     def encode_batch(self, rows: Sequence[str] | Sequence[tuple[str, str]]) -> list[Encoding]:
-        return [Encoding(self._ids(row), self._table) for row in rows]
+        end = self._pieces.eos_id()
+        return [Encoding(self._ids(row), end, self._table) for row in rows]
 
     def _ids(self, row: str | tuple[str, str]) -> list[int]:
         start, end = self._pieces.bos_id(), self._pieces.eos_id()
