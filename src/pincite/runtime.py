@@ -82,7 +82,7 @@ def open_corpora(settings: Settings, corpora: Places) -> Iterator[Corpora]:
             if not isinstance(place, Path | str):
                 found[name] = place
                 continue
-            chosen = fitting(settings, place, several=len(places) > 1)
+            chosen = encoder_name(settings, place, several=len(places) > 1)
             if chosen not in encoders:
                 encoders[chosen] = encoder(settings, chosen)
             found[name] = stack.enter_context(engines.open(place, encoders[chosen]))
@@ -140,7 +140,7 @@ def _is_same(one: Place, other: Place) -> bool:
     return a.resolve() == b.resolve() if isinstance(a, Path) and isinstance(b, Path) else a == b
 
 
-def fitting(settings: Settings, place: Address, *, several: bool = False) -> str:
+def encoder_name(settings: Settings, place: Address, *, several: bool = False) -> str:
     """Name the encoder that built the corpus, if the settings or the package have it.
 
     Otherwise return the settings' first: opening the corpus with it raises the right error.
@@ -167,7 +167,7 @@ def encoder_for(settings: Settings, place: Address, chosen: bool) -> Encoder | N
     wanted = engines.encoder_of(place)
     if not chosen and wanted == NO_ENCODER:
         return None
-    name = settings.models.encoder if chosen else fitting(settings, place, several=True)
+    name = settings.models.encoder if chosen else encoder_name(settings, place, several=True)
     found = encoder(settings, name)
     if not chosen and found.fingerprint != wanted:
         raise ConfigError(

@@ -225,7 +225,7 @@ def search(folder: Address, query: str, k: int, by: str, as_json: bool, **given:
     chosen = settings.filters.exclude_hosts, settings.filters.chosen
     encoder = None
     if by != "words":
-        encoder = runtime.encoder(settings, runtime.fitting(settings, folder))
+        encoder = runtime.encoder(settings, runtime.encoder_name(settings, folder))
     with engines.open(folder, encoder) as corpus:
         found = corpus.by(WAYS[by], *chosen, settings.retrieval.fusion)
         (hits,) = found.retrieve([query], k)
@@ -411,7 +411,7 @@ def _encoder(folder: Address, name: str | None, parallel: Any = None) -> Any:
 
     settings = options.load_settings({"encoder": name})
     is_new = name or not engines.exists(folder)
-    chosen = settings.models.encoder if is_new else runtime.fitting(settings, folder)
+    chosen = settings.models.encoder if is_new else runtime.encoder_name(settings, folder)
     encoder = runtime.encoder(settings, chosen)
     if not isinstance(parallel, OnRay) or getattr(encoder, "is_served", False):
         return encoder

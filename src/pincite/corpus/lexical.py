@@ -398,7 +398,9 @@ def _analyzer() -> "tantivy.TextAnalyzer":
 
 
 def words_of(text: str, language: str | None = "en") -> list[str]:
-    """Return the words by which a text in this language is found; if it is unknown, as in English.
+    """Return a text's index terms: stems in English, cut words and n-grams in other languages.
+
+    Of a text in an unknown language, stems and n-grams.
 
     >>> words_of("Opened bridges"), words_of("Eröffnete 東京都", "de")
     (['open', 'bridg'], ['eroffǀ', '東京', '京都'])
@@ -433,10 +435,7 @@ def _add_words(document: "tantivy.Document", field: str, text: str, language: st
 
 
 def weights(query: Query) -> dict[str, float]:
-    """Return the query's words, in every form, with weights summed over occurrences.
-
-    Only positive ones.
-    """
+    """Return the query's words, in every form, with the positive sums of their weights."""
     found: dict[str, float] = defaultdict(float)
     for text, weight in ((query, 1.0),) if isinstance(query, str) else query:
         for word, count in (Counter(words_of(text)) | Counter(words_of(text, ""))).items():

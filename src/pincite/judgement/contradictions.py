@@ -60,11 +60,7 @@ _COMPARED = re.compile(
 
 
 def contradiction(
-    claim: str,
-    passage: str,
-    about: str = "",
-    page: str = "",
-    covered: Span | None = None,
+    claim: str, passage: str, about: str = "", page: str = "", covered: Span | None = None
 ) -> Contradiction | None:
     """Return what in the passage contradicts the claim; None if nothing does.
 

@@ -47,7 +47,7 @@ FILE = "calibration.json"  # next to model.onnx
 NEVER = 99.0
 # For uncalibrated networks: high, since nothing is known about them. They must give "refuted" a
 # probability of 0.9 and leave at most 0.08 to support.
-CONTRARY_FROM = DENIED_FROM = 4.7
+CONTRARY_FROM, DENIED_FROM = 4.7, 5.0
 # Lower log-odds of support are raised to this (a probability of 0.08): a network that is sure of no
 # support, and torn between refuted and neutral, must not refute by that alone.
 LEAST_SUPPORT = -2.5

@@ -243,14 +243,11 @@ def _to_choose_from(claim: str, evidence: Evidence) -> dict[Span, float]:
 
     Empty if the passage does not support the claim, or a sentence has all of its words.
     """
-    text, supports = evidence.passage.text, evidence.prob_supported >= QUOTED_FROM
+    text = evidence.passage.text
+    if evidence.prob_supported < QUOTED_FROM or evidence.prob_refuted:
+        return {}
     across = not common(claim, text)
-    most_options = QUOTABLE_ACROSS if across else QUOTABLE
-    options = (
-        wording.quotable(claim, text)[:most_options]
-        if supports and not evidence.prob_refuted
-        else ()
-    )
+    options = wording.quotable(claim, text)[: QUOTABLE_ACROSS if across else QUOTABLE]
     if not options or not wording.missing_words(claim, options[0][0].of(text)):
         return {}
     most = options[0][1] or 1.0

@@ -9,7 +9,7 @@ import re
 import tomllib
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -82,10 +82,14 @@ class _Words(NamedTuple):
     number: re.Pattern[str]  # a part of a cardinal
 
 
-@lru_cache
+@cache
+def _tables() -> dict[str, Any]:
+    return tomllib.loads(Path(__file__).with_name("numerals.toml").read_text("utf-8"))
+
+
+@cache
 def _words(language: str) -> _Words:
-    tables = tomllib.loads(Path(__file__).with_name("numerals.toml").read_text("utf-8"))
-    table, patterns = tables[language], tables["patterns"]
+    table, patterns = _tables()[language], _tables()["patterns"]
     kinds = {key: _meanings(table.get(key, "")) for key in _KINDS}
     kinds["units"] |= _SIGNS
     numbers = [_numbers(table.get(key, "")) for key in _NUMBERS]

@@ -95,10 +95,12 @@ def names(text: str) -> tuple[str, ...]:
 
 
 def is_named(name: str, source: str) -> bool:
-    """Whether a word of `source` begins like `name`; elsewhere than in English, it may end so."""
+    """Whether a word of `source` begins like `name`; outside English, whatever its ending."""
     stem = name.lower()[:_STEM]
-    if is_english(source) or stem in _stems(source):
-        return stem in _stems(source)
+    if stem in _stems(source):
+        return True
+    if is_english(source):
+        return False
     stem = stem[: max(_SHORTEST_STEM, len(name) - _LONGEST_ENDING)]
     return any(word.startswith(stem) for word in _stems(source))
 
@@ -110,7 +112,7 @@ def missing_words(claim: str, source: str) -> float:
 
 
 def is_negated(text: str) -> bool:
-    """Whether `text` has an odd number of negations; in other languages, any that is listed.
+    """Whether `text` has an odd number of negations; outside English, whether it has any.
 
     >>> is_negated("It was never rebuilt."), is_negated("It didn't fail: not one stone moved.")
     (True, False)
