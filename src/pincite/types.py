@@ -127,6 +127,7 @@ class Reason(StrEnum):
     DEAD = "dead"  # 404, 410: the page is gone
     SOFT_404 = "soft_404"  # status 200, but the page says it was not found
     FRONT_PAGE = "front_page"  # its address now leads to the site's front page
+    LISTING = "listing"  # a list of search results or stories instead of the page
     NO_HOST = "no_host"  # the site's name does not resolve
     UNREACHABLE = "unreachable"  # no connection, no trusted certificate, or no HTTP
     REDIRECTS = "redirects"  # a loop, or too many

@@ -71,6 +71,9 @@ _ARCHIVE_BARS = (
     " or @id='archive-banner'] | "
     "//body[.//*[@id='CONTENT'] and .//*[@id='DIVSHARE']]//*[@id='HEADER' or @id='DIVSHARE']"
 )
+TEASER_WORDS = 40  # of another story, below its headline
+MIN_STORIES = 2  # in a row of stories
+MIN_HEADLINE = 3  # words; menus have shorter links
 SEEN_CHARS = 50_000  # covers the teaser and its surroundings; 10 MB of text would take 9 s
 _META_CHARSET = re.compile(
     rb"<(?:meta[^>]{0,200}?charset|\?xml[^>]{0,200}?encoding)\s*=\s*[\"']?\s*([\w.:-]+)",
@@ -190,7 +193,7 @@ def blocks_of(pieces: Iterable[Piece]) -> list[Block]:
     return [block for block in blocks if block.text]
 
 
-def markup_of(page: Page, title: str, visible: str) -> Markup:
+def markup_of(page: Page, title: str, visible: str, blocks: Sequence[Block] = ()) -> Markup:
     scripts = page.tree.xpath("//script")
     described = (s.text or "" for s in scripts if "json" in (s.get("type") or ""))
     not_free = any(_NOT_FREE.search(text) for text in described) or bool(
@@ -199,7 +202,42 @@ def markup_of(page: Page, title: str, visible: str) -> Markup:
     names = page.tree.xpath("//body//*[not(self::script)]/@class | //body//*/@id")
     walls = (match[0] for name in names if (match := _PAYWALL_NAME.search(name)))
     password = bool(page.tree.xpath("//input[@type='password']"))
-    return Markup(title, visible[:SEEN_CHARS], len(scripts), not_free, next(walls, ""), password)
+    noscript = one_line(" ".join(page.tree.xpath("//noscript//text()")))
+    addresses = page.tree.xpath(
+        "//link[contains(concat(' ', @rel, ' '), ' canonical ')]/@href"
+        " | //meta[@property='og:url']/@content"
+    )
+    n_linked = sum(block.linked * len(block.text) for block in blocks)
+    return Markup(
+        title,
+        visible[:SEEN_CHARS],
+        len(scripts),
+        not_free,
+        next(walls, ""),
+        password,
+        headline=next((block.text for block in blocks if block.headline), ""),
+        own=own_text(blocks),
+        linked=n_linked / max(1, sum(len(block.text) for block in blocks)),
+        n_stories=sum(b.linked > MAX_LINKED and n_words(b.text) >= MIN_HEADLINE for b in blocks),
+        noscript=noscript[:SEEN_CHARS],
+        address=one_line(str(next(iter(addresses), ""))),
+    )
+
+
+def own_text(blocks: Sequence[Block]) -> str:
+    """The text without lists of links and of other stories: a linked headline and its teaser."""
+    pairs = list(zip([Block(""), *blocks], blocks, strict=False))
+    teasers = [
+        before.linked > MAX_LINKED >= block.linked and n_words(block.text) <= TEASER_WORDS
+        for before, block in pairs
+    ]
+    stories = teasers.count(True) >= MIN_STORIES
+    kept = (
+        block.text
+        for block, teaser in zip(blocks, teasers, strict=True)
+        if block.headline or (block.linked <= MAX_LINKED and not (teaser and stories))
+    )
+    return "\n".join(kept)
 
 
 def title_of(page: Page) -> str:
@@ -445,7 +483,8 @@ def read_html(body: Body) -> Document | Unchecked:
     drop_camouflaged(page)
     join_terms(page)
     seen, names, pieces = visible_text(page, MAX_ANCHORS)
-    signs = markup_of(page, title_of(page), seen)
+    blocks = blocks_of(pieces)
+    signs = markup_of(page, title_of(page), seen, blocks)
     declared = language_declared(page)
     stated = statements_of(page)
     article = _extracted(page, seen)  # last, because it modifies the tree
@@ -456,7 +495,7 @@ def read_html(body: Body) -> Document | Unchecked:
     n_article, n_visible = n_words(running), n_words(seen)
     text = seen
     if running and (n_article > FULL_TEXT_WORDS or n_article >= MIN_SHARE * n_visible):
-        text = cleaned(restore_blocks(running, blocks_of(pieces), signs.title))
+        text = cleaned(restore_blocks(running, blocks, signs.title))
     return outcome.of_page(body.url, text, running, signs) or Document(
         url=body.url,
         title=headline_of(stated) or signs.title or one_line(article.title if article else ""),

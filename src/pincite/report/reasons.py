@@ -9,6 +9,7 @@ REASONS = {
     Reason.DEAD: "dead link",
     Reason.SOFT_404: "the page says it was not found",
     Reason.FRONT_PAGE: "now leads to the site's front page",
+    Reason.LISTING: "a list of pages instead of the page",
     Reason.NO_HOST: "the site does not exist",
     Reason.UNREACHABLE: "the site cannot be reached",
     Reason.REDIRECTS: "its redirects lead nowhere",

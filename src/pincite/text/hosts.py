@@ -43,6 +43,24 @@ def is_below(url: str, hosts: Collection[str]) -> bool:
     return any(".".join(labels[i:]) in hosts for i in range(len(labels)))
 
 
+_FRONT = re.compile(
+    r"/?|/(index|default|home)(\.\w{2,5})?/?|/[a-z]{2}([-_][a-z]{2})?/?", re.IGNORECASE
+)
+
+
+def is_front(url: str) -> bool:
+    """Whether a URL is that of a site's front page.
+
+    >>> is_front("https://a.example/en/"), is_front("https://a.example/en/mill")
+    (True, False)
+    """
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    return bool(parts.netloc) and not parts.query and _FRONT.fullmatch(parts.path) is not None
+
+
 WAYBACK_HOSTS = ("archive.org",)  # includes subdomains
 NEWEST = "2"  # as a time: the Wayback Machine resolves it to the latest copy
 _WAYBACK = re.compile(

@@ -31,7 +31,7 @@ from pincite.errors import (
     RobotsForbid,
     UnsafeAddress,
 )
-from pincite.text.hosts import original_of
+from pincite.text.hosts import is_front, original_of
 from pincite.types import Document, Fetched, Reason, Unchecked
 from pincite.web.addresses import Response, Target, WebRules, parse_target
 from pincite.web.cache import DAY, CachedPage, FetchCache
@@ -57,7 +57,6 @@ REASONS: dict[type[FetchError], Reason] = {
 # Transient: cached for an hour at most.
 TRANSIENT = frozenset({Reason.REFUSED, Reason.UNREACHABLE, Reason.TIMED_OUT, Reason.TRUNCATED})
 
-_FRONT = re.compile(r"/?|/(index|default|home)(\.\w{2,5})?/?|/[a-z]{2}([-_][a-z]{2})?/?", re.I)
 _LOGIN_PLACE = re.compile(
     r"[/.](log-?in|log-?on|sign-?in|sso|saml2?|oauth2?|authorize|anmelden|connexion|idp)\b", re.I
 )
@@ -100,13 +99,9 @@ def _generic_redirect(url: str, final_url: str) -> Unchecked | None:
         return Unchecked(url, Reason.CONSENT, detail)
     if _LOGIN_PLACE.search(final_place) and not _LOGIN_PLACE.search(cited_place):
         return Unchecked(url, Reason.LOGIN, detail)
-    if _is_front(final.path, final.query) and not _is_front(cited.path, cited.query):
+    if is_front(original_of(final_url)) and not is_front(original_of(url)):
         return Unchecked(url, Reason.FRONT_PAGE, detail)
     return None
-
-
-def _is_front(path: str, query: str) -> bool:
-    return not query and _FRONT.fullmatch(path) is not None
 
 
 # ── Pages ─────────────────────────────────────────────────────────────────────────────────────────

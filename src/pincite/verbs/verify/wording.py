@@ -54,6 +54,7 @@ STEPS = {
     Reason.DEAD: "look for an archived copy; tag {{dead link}} if there is none",
     Reason.SOFT_404: "look for an archived copy; tag {{dead link}} if there is none",
     Reason.FRONT_PAGE: "look for the page's new address or an archived copy",
+    Reason.LISTING: "look for the page's own address or an archived copy",
     Reason.NO_HOST: "look for an archived copy; the site may have moved",
     Reason.UNREACHABLE: "try again later; if it still fails, look for an archived copy",
     Reason.REDIRECTS: "open it in a browser, or look for an archived copy",
