@@ -325,6 +325,16 @@ def test_archive_banners_are_removed(body: str) -> None:
     assert not [word for word in ("capture", "Saved", "share") if word in text]
 
 
+@pytest.mark.parametrize("body", [ARTICLE, f"<html><body><p>{PARAGRAPHS[0]}</p></body></html>"])
+def test_the_insert_of_the_wayback_machine_is_cut_by_its_comments(body: str) -> None:
+    begin = "<!-- BEGIN WAYBACK TOOLBAR INSERT -->"
+    end = "<!-- END WAYBACK TOOLBAR INSERT -->"
+    bar = f"{begin}<div class='new'><p>Saved 9 times by the Wayback Machine in 2014.</p></div>{end}"
+    plain = document(body).text
+    assert document(body.replace("<body>", f"<body>{bar}")).text == plain
+    assert PARAGRAPHS[0] in document(body.replace("<body>", f"<body>{begin}")).text
+
+
 def test_a_page_with_an_id_as_in_archives() -> None:
     page = f"<html><body><div id='HEADER'><p>{PARAGRAPHS[0]}</p></div></body></html>"
     assert PARAGRAPHS[0] in document(page).text

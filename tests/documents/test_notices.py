@@ -34,7 +34,7 @@ def read(page: Page) -> Document | Reason:
 
 @pytest.fixture(scope="module")
 def readings() -> list[tuple[Page, Document | Reason]]:
-    return [(page, read(page)) for page in pages()]
+    return [(p, read(p)) for p in pages() if p.held_out or p.kind == "document"]
 
 
 def test_every_real_page_is_read(readings: list[tuple[Page, Document | Reason]]) -> None:
@@ -63,6 +63,7 @@ def test_a_statement_outweighs_every_cue() -> None:
 def test_lists_are_expected_at_the_address_of_a_search() -> None:
     look = Look("Search results", "Search results", "38 items found", 0.8, 9)
     found = find_notice(look)
-    assert found and found.kind == "listing"
+    assert found
+    assert found.kind == "listing"
     expected = Look("Search results", "Search results", "38 items found", 0.8, 9, may_list=False)
     assert find_notice(expected) is None

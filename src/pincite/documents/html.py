@@ -60,15 +60,17 @@ _NOT_FREE = re.compile(r'"isAccessibleForFree"\s*:\s*"?false', re.IGNORECASE)
 _SAVED_FROM = re.compile(
     r"<!-- saved from url=\(\d+\)(\S+)|Page saved with SingleFile\s+url: (\S+)"
 )
+# Comments around what the Wayback Machine inserts, whatever its ids are.
+_WAYBACK_INSERT = ("<!-- BEGIN WAYBACK TOOLBAR INSERT -->", "<!-- END WAYBACK TOOLBAR INSERT -->")
 AFTER_NAME = 120  # characters: more than eight words
 # The banners of the Wayback Machine and Archive-It, pywb (Arquivo.pt, UK Web Archive, Conifer), the
-# UK Government Web Archive, the Library of Congress, and archive.today.
+# UK Government Web Archive, the Library of Congress, archive.today, and Google's cache.
 _ARCHIVE_BARS = (
     "//*[@id='wm-ipp-base' or @id='wm-ipp' or @id='wm-ipp-print' or @id='donato'"
     " or @id='_wb_plain_banner' or @id='_wb_frame_top_banner' or @id='wb-banner'"
     " or @id='webArchiveInfobox' or @id='ukgwa-banner' or @id='ait-client-banner'"
     " or @id='loc-banner' or @id='replay-banner' or @id='wayback-banner'"
-    " or @id='archive-banner'] | "
+    " or @id='archive-banner' or @id='bN__google-cache-hdr'] | "
     "//body[.//*[@id='CONTENT'] and .//*[@id='DIVSHARE']]//*[@id='HEADER' or @id='DIVSHARE']"
 )
 TEASER_WORDS = 40  # of another story, below its headline
@@ -133,6 +135,9 @@ def parse_page(source: str) -> Page | None:
     parser = lxml_html.HTMLParser(
         huge_tree=False, no_network=True, remove_comments=True, remove_pis=True, encoding="utf-8"
     )
+    begin = source.find(_WAYBACK_INSERT[0])
+    if 0 <= begin < (end := source.find(_WAYBACK_INSERT[1], begin)):
+        source = source[:begin] + source[end:]
     try:
         # The parser stops at NUL and rejects lone surrogates.
         data = source.replace("\0", "").encode("utf-8", "replace") or b" "

@@ -37,6 +37,8 @@ _CLOSING = "\"'”’»」)"
 
 @dataclass(frozen=True, slots=True)
 class Notice:
+    """A kind of notice that a page probably is, with the first of its cues."""
+
     kind: str
     probability: float
     cue: str  # as it stands on the page
@@ -68,8 +70,10 @@ def find_notice(look: Look) -> Notice | None:
         if (of := features(kind, look))
     ]
     probable = (notice for notice in found if notice.probability >= table["threshold"])
-    # A search without results lists nothing.
-    order = lambda notice: (notice.kind not in LISTS, notice.probability)  # noqa: E731
+
+    def order(notice: Notice) -> tuple[bool, float]:
+        return notice.kind not in LISTS, notice.probability  # a search may have no results
+
     return max(probable, key=order, default=None)
 
 

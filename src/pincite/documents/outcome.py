@@ -1,8 +1,8 @@
 """Detects pages that are not sources: gone, blocked, behind a paywall, or without text.
 
-Rejecting a real page is worse than accepting an error page. So patterns apply only to short texts,
-and all but the paywall patterns only if no sentence is about anything other than the
-page itself: a page on bus 404 with "Sign in" in its margin is a real page.
+Rejecting a real page is worse than accepting an error page, so all signs apply only to short texts.
+`documents.notices` weighs what a page says of itself; paywalls and scripts have rules of their own,
+since a teaser has statements and a shell has no text.
 """
 
 import re
