@@ -287,6 +287,11 @@ PAGES = [
     Page("404-endless", b"HTTP/1.1 404 No\r\n\r\n" + b"x" * 300_000, R.DEAD),
     Page("404-bad-gzip", status(404, body=b"rubbish", Content_Encoding="gzip"), R.DEAD),
     Page("soft-404-text", reply(page("<h1>404</h1><p>Nothing here.</p>", "Example")), R.SOFT_404),
+    Page(
+        "search-results",
+        reply(page("<h1>Search results</h1><p>38 items found</p>", "Search results")),
+        R.LISTING,
+    ),
     leading("front-page", "/", R.FRONT_PAGE),
     leading("front-page-en", "/en/", R.FRONT_PAGE),
     Page("nohost", reply(), R.NO_HOST),
