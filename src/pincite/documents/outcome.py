@@ -46,7 +46,7 @@ REASONS = {
 }
 # An address of search results or of a topic: its page is supposed to be a list.
 _LISTING_PLACE = re.compile(
-    r"[/?&](search|suche?|recherche|buscar?|tags?|topics?|categor\w+|archives?|author|q|query|s)\b",
+    r"(?<![:/])[/?&](search|suche?|recherche|buscar?|tags?|topics?|categor\w+|archives?|author|q|query|s)\b",
     re.IGNORECASE,
 )
 
