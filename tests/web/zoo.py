@@ -87,12 +87,6 @@ class Zoo:
             raise OSError("no such name")
         return ["10.0.0.7"] if host.startswith("inner") else ["127.0.0.1"]
 
-    def most_hosts_at_once(self) -> int:
-        return max(
-            len({host for host, begin, end in self.times if begin <= moment < end})
-            for _, moment, _ in self.times
-        )
-
     def most_at_once(self) -> dict[str, int]:
         found: dict[str, int] = {}
         for host, begin, _ in self.times:
