@@ -93,7 +93,7 @@ TRANSLATED: dict[str, tuple[int, float, str]] = {
     "multilingual": (0, 1.5, "new"),
     "danfever": (0, 1.0, "new"),
 }
-# Pairs of the public sets that two blind readers labelled otherwise than the set (research/data/README.md).
+# Pairs of the public sets that blind readings label otherwise than the set (research/data/README.md).
 CORRECTIONS = Path(__file__).parents[1] / "data" / "corrections.jsonl"
 WHOLE = ("written", "contrast", *OWN.values(), *TRANSLATED)  # whatever the --share
 DEV = ("wice_claim_dev", "scifact_dev", "citation_integrity_dev", "written_dev", "contrast_dev")
@@ -200,7 +200,7 @@ def write(file: Path, rows: Iterable[dict[str, object]]) -> int:
 def corrected(row: dict[str, Any], correction: dict[str, Any] | None) -> dict[str, Any] | None:
     """A packed row with the passage that was read and its label, not held to the shipped network's answer.
 
-    None if readers disagreed on it.
+    None if its label is disputed.
     """
     if correction is None:
         return row
