@@ -77,7 +77,8 @@ class Document:
     url: str
     title: str
     text: str
-    kind: str = "text"  # html, pdf, docx, text, markdown, csv, jsonl, pubmed, jats
+    # html, pdf, docx, pptx, epub, rtf, subtitles, text, markdown, csv, jsonl, pubmed, jats
+    kind: str = "text"
     published: str | None = None  # ISO date stated by the page
     fetched: str | None = None  # ISO date or timestamp of the copy
     language: str | None = None  # ISO 639-1
@@ -490,7 +491,7 @@ class Part:
 class Place:
     """Where a quote is in its source, and where the citation points."""
 
-    page: Annotated[str | None, Doc("null: the source has no pages, or they are unknown")] = None
+    page: Annotated[str | None, Doc("of subtitles a time; null: no pages, or unknown")] = None
     printed: Annotated[bool, Doc("the printed number; else counted in the file, from 1")] = False
     cited: str | None = None  # "p. 12", "section History", "highlighted text"
     elsewhere: bool = False  # the quote is not where the citation points

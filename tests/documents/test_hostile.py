@@ -5,7 +5,7 @@ import io
 import os
 import random
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -60,12 +60,48 @@ def nested_forms(depth: int, width: int, loop: bool = False) -> bytes:
     return assembled_pdf(objects)
 
 
+def packed(parts: Mapping[str, bytes]) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in parts.items():
+            archive.writestr(name, data)
+    return file.getvalue()
+
+
 def docx(document: bytes, name: str = "word/document.xml") -> bytes:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("[Content_Types].xml", b"<Types/>")
-        archive.writestr(name, document)
-    return packed.getvalue()
+    return packed({"[Content_Types].xml": b"<Types/>", name: document})
+
+
+def epub(chapter: bytes, package: bytes = b"", n_times: int = 1) -> bytes:
+    spine = b'<itemref idref="a"/>' * n_times
+    package = package or b'<p><item id="a" href="a.xhtml"/><spine>%s</spine></p>' % spine
+    container = b'<container><rootfile full-path="book.opf"/></container>'
+    parts = {"META-INF/container.xml": container, "book.opf": package, "a.xhtml": chapter}
+    return packed(parts)
+
+
+def pptx(
+    slide: bytes, main: bytes = b"<p>" + b'<sldId xmlns:r="r" r:id="a"/>' * 1_000 + b"</p>"
+) -> bytes:
+    rels = (
+        b'<r><r Id="a" Type="x/slide" Target="a.xml"/>'
+        b'<r Id="b" Type="x/notesSlide" Target="%s"/></r>'
+    )
+    parts = {
+        "ppt/presentation.xml": main,
+        "ppt/_rels/presentation.xml.rels": rels % b"../../../a.xml",
+        "ppt/a.xml": slide,
+        "ppt/_rels/a.xml.rels": rels % b"a.xml",
+    }
+    return packed(parts)
+
+
+def mhtml(after: bytes) -> bytes:
+    return b"MIME-Version: 1.0\r\nContent-Type: multipart/related; boundary=x\r\n" + after
+
+
+SLIDE = b"<sld><p><r><t>word</t></r></p></sld>"
+TIMING = "00:00:{:02}.000 --> 00:00:59.000\n"
 
 
 FILES: dict[str, Callable[[], bytes]] = {
@@ -117,6 +153,57 @@ FILES: dict[str, Callable[[], bytes]] = {
     "laughs.docx": lambda: docx(LAUGHS + b"]><w>&l;</w>"),
     "deep.docx": lambda: docx(b"<w:p>" * 100_000),
     "traversal.docx": lambda: docx(b"<w/>", "../word/document.xml"),
+    # EPUB and PowerPoint
+    "bomb.epub": lambda: epub(bytes(20_000_000)),
+    "cut.epub": lambda: epub(b"<p>word</p>")[:-30],
+    "deep.epub": lambda: epub(b"<div>" * 100_000 + WORDS),
+    "laughs.epub": lambda: epub(b"<p>word</p>", LAUGHS + b"]><p>&l;</p>"),
+    "laughs-inside.epub": lambda: epub(LAUGHS + b"]><html><p>&l;</p></html>"),
+    "closed.epub": lambda: epub(b"<a" * 100_000 + b"<b " + b"/" * 100_000),
+    "breaks.epub": lambda: epub(b"<p><i role='doc-pagebreak' title='1'/>word</p>" * 5_000),
+    "breaks-deep.epub": lambda: epub(b"<b role='doc-pagebreak'>word" * 200),
+    "private.epub": lambda: epub("<p>\ue000\ue001\ue000</p>".encode() * 5_000),
+    "spine.epub": lambda: epub(b"<p>" + WORDS * 1_000 + b"</p>", n_times=100_000),
+    "traversal.epub": lambda: epub(b"", b'<p><item id="a" href="../../../etc/passwd"/></p>'),
+    "cut.pptx": lambda: pptx(SLIDE)[:-30],
+    "bomb.pptx": lambda: pptx(bytes(20_000_000)),
+    "laughs.pptx": lambda: pptx(LAUGHS + b"]><sld><p><r><t>&l;</t></r></p></sld>"),
+    "deep.pptx": lambda: pptx(b"<p>" * 100_000),
+    "nested.pptx": lambda: pptx(b"<sld>" + b"<sp>" * 240 + SLIDE + b"</sp>" * 240 + b"</sld>"),
+    "titles.pptx": lambda: pptx(b"<s>" + b'<sp><ph type="title"/></sp>' * 3_000 + b"</s>"),
+    "repeated.pptx": lambda: pptx(SLIDE),
+    # RTF, MHTML, subtitles
+    "deep.rtf": lambda: b"{\\rtf1" + b"{" * 20_000,
+    "closed.rtf": lambda: b"{\\rtf1" + b"}" * 100_000,
+    "noise.rtf": lambda: b"{\\rtf1" + RANDOM.randbytes(100_000),
+    "unicode.rtf": lambda: b"{\\rtf1 \\u-99999999 \\u9999999999 word}",
+    "code-page.rtf": lambda: b"{\\rtf1\\ansicpg99999 \\'e9}",
+    "font.rtf": lambda: b"{\\rtf1{\\fonttbl{\\f1\\fcharset78 A;}}\\f1 \\'e9 word}",
+    "fonts.rtf": lambda: b"{\\rtf1{\\fonttbl" + b"\\f1\\fcharset" * 3_000,
+    "links.rtf": lambda: b"{\\rtf1 " + b"{\\field{\\*\\fldinst{ HYPERLINK " * 3_000,
+    "hidden.rtf": lambda: b"{\\rtf1 " + b"{\\b\\i" * 40_000 + b"{" + b"\\b" * 80_000,
+    "title.rtf": lambda: b"{\\rtf1 " + b"{\\title {" * 20_000,
+    "binary.rtf": lambda: b"{\\rtf1 {\\pict\\bin" + b"9" * 5_000 + b"}word}",
+    "deep.mhtml": lambda: mhtml(b"\r\n" + b"--x\r\n" + (mhtml(b"\r\n--x\r\n") * 3_000)),
+    "nested.mhtml": lambda: b"\r\n".join(
+        b"Content-Type: multipart/related; boundary=b%d\r\n\r\n--b%d" % (n, n) for n in range(1_500)
+    ),
+    "parts.mhtml": lambda: mhtml(b"\r\n" + b"--x\r\nA: b\r\n\r\nc\r\n" * 10_000),
+    "headers.mhtml": lambda: b"A: b\r\n" * 20_000 + mhtml(b"\r\n"),
+    "folded.mhtml": lambda: mhtml(b" a\r\n" * 40_000),
+    "encoded.mhtml": lambda: mhtml(
+        b"\r\n--x\r\nContent-Type: text/html; charset=zlib\r\n"
+        b"Content-Transfer-Encoding: base64\r\n\r\n" + b"=" * 100_000
+    ),
+    "repeated.vtt": lambda: ("WEBVTT\n\n" + TIMING.format(1) + "a " * 20_000 + "\n\n").encode() * 5,
+    "captions.srt": lambda: "".join(
+        f"1\n{TIMING.format(n % 60)}a\n\n" for n in range(10_000)
+    ).encode(),
+    "empty.srt": lambda: ("1\n" + TIMING.format(1)).encode() * 10_000,
+    "header.vtt": lambda: b"WEBVTT" + b"\nLanguage" * 40_000,
+    "tags.vtt": lambda: b"WEBVTT\n\n" + TIMING.format(1).encode() + b"<v " * 40_000,
+    "numbers.srt": lambda: b"1\n00:00:01,000 --> 00:00:02,000\n" + b"1\n" * 40_000 + b"\n1 -->\n",
+    "times.txt": lambda: b"0:00\n" + b"0:01 \n" * 20_000,
     "bomb.zip": lambda: docx(bytes(20_000_000), "a.txt"),
     # gzip
     "bomb.txt.gz": lambda: gzip.compress(bytes(20_000_000)),

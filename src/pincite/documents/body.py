@@ -101,6 +101,11 @@ class Format(StrEnum):
     TEXT = "text"
     MARKDOWN = "markdown"
     JATS = "jats"
+    EPUB = "epub"
+    PPTX = "pptx"
+    RTF = "rtf"
+    MHTML = "mhtml"
+    SUBTITLES = "subtitles"  # also transcripts with times
     UNSUPPORTED = "unsupported"
     MISLABELLED = "mislabelled"  # labelled as a PDF, but not one
 
@@ -111,9 +116,8 @@ _UNSUPPORTED = {
     b"\xff\xd8\xff": "a JPEG image",
     b"GIF8": "a GIF image",
     b"RIFF": "a WebP image, sound or film",
-    b"PK\3\4": "a ZIP file (also Excel, EPUB, OpenDocument)",
+    b"PK\3\4": "a ZIP file (also Excel and OpenDocument)",
     b"\xd0\xcf\x11\xe0": "an old Office file, or one with a password",
-    b"{\\rtf": "an RTF file",
     b"%!PS": "a PostScript file",
     b"AT&TFORM": "a DjVu file",
 }
@@ -125,6 +129,8 @@ _TYPES = {
     "text/plain": Format.TEXT,
     "text/markdown": Format.MARKDOWN,
     "text/x-markdown": Format.MARKDOWN,
+    "text/vtt": Format.SUBTITLES,
+    "application/x-subrip": Format.SUBTITLES,
     "text/csv": Format.UNSUPPORTED,
     "text/css": Format.UNSUPPORTED,
     "text/javascript": Format.UNSUPPORTED,
@@ -140,6 +146,8 @@ _ENDINGS = {
     ".md": Format.MARKDOWN,
     ".markdown": Format.MARKDOWN,
     ".txt": Format.TEXT,
+    ".srt": Format.SUBTITLES,
+    ".vtt": Format.SUBTITLES,
     **dict.fromkeys((".csv", ".tsv", ".json", ".xml", ".css", ".js", ".svg"), Format.UNSUPPORTED),
 }
 # A comment matches in one way only: otherwise 400 comments in a row take exponential time.
@@ -152,6 +160,25 @@ _ARTICLE_START = re.compile(
     rb"\s*(<\?xml[^>]{0,200}>\s*)?(<!doctype\s+article\b[^>\[]{0,500}>\s*)?<article[\s>]",
     re.IGNORECASE,
 )
+# Names of parts: the directory is at the end, but each part begins with its name.
+_PACKED = {
+    b"word/document": Format.DOCX,
+    b"ppt/presentation": Format.PPTX,
+    b"META-INF/container.xml": Format.EPUB,
+}
+# Headers of mail, of which one states that a page and its pictures follow.
+_MHTML_START = re.compile(
+    rb"\s*(?>(?!content-type:)[\w-]{2,40}:[^\r\n]*\r?\n(?>[ \t][^\r\n]*\r?\n)*+)*+"
+    rb"content-type:\s*multipart/related",
+    re.IGNORECASE,
+)
+_SUBTITLES_START = re.compile(
+    rb"WEBVTT(?=\s)|\s*\d+\s*\n\s*\d+:\d\d:\d\d[,.]\d{3}[ \t]*-->", re.IGNORECASE
+)
+# A transcript begins within the first minute; a schedule does not.
+_TRANSCRIPT_START = re.compile(rb"\s*[\[(]?(?:00?:)?00?:\d\d(?:[.,]\d+)?(?=[\])\s])")
+_TRANSCRIPT_TIME = re.compile(rb"^[ \t]*[\[(]?(?:\d{1,2}:)?\d{1,2}:\d\d(?=[\]).,\s])", re.MULTILINE)
+MIN_TIMES = 3  # lines with a time at the start of a transcript
 _ARTICLE_INSIDE = re.compile(rb"//NLM//DTD|<(journal-meta|article-meta)[\s>]")
 HEAD_BYTES = 4096
 
@@ -166,8 +193,12 @@ def format_of(data: bytes, url: str, content_type: str | None) -> tuple[Format, 
     <Format.PDF: 'pdf'>
     """
     start = data[:HEAD_BYTES]
-    if data[:4] == b"PK\3\4" and b"word/document" in data:  # the ZIP directory is at the end
-        return Format.DOCX, ""
+    if data[:4] == b"PK\3\4":
+        places = {at: kind for name, kind in _PACKED.items() if (at := data.find(name)) >= 0}
+        if places:
+            return places[min(places)], ""  # a presentation may contain a Word file
+    if start.startswith(b"{\\rtf"):
+        return Format.RTF, ""
     if b"%PDF-" in start[:1024]:  # the standard allows junk before the header
         return Format.PDF, ""
     for magic, name in _UNSUPPORTED.items():
@@ -180,6 +211,10 @@ def format_of(data: bytes, url: str, content_type: str | None) -> tuple[Format, 
         return Format.HTML, ""
     if _ARTICLE_START.match(head) and _ARTICLE_INSIDE.search(head):
         return Format.JATS, ""
+    if _SUBTITLES_START.match(head):
+        return Format.SUBTITLES, ""
+    if _MHTML_START.match(head):
+        return Format.MHTML, ""
     return _by_label(head, url, content_type)
 
 
@@ -194,6 +229,8 @@ def _by_label(head: bytes, url: str, content_type: str | None) -> tuple[Format, 
         found = _TYPES.get(label, other)
     if found is Format.TEXT and _ENDINGS.get(ending) is Format.MARKDOWN:
         found = Format.MARKDOWN
+    if found is Format.TEXT and _TRANSCRIPT_START.match(head):
+        found = Format.SUBTITLES if len(_TRANSCRIPT_TIME.findall(head)) >= MIN_TIMES else found
     if found is Format.PDF:  # real PDFs are recognised by their bytes
         found = Format.MISLABELLED
         label = f"labelled as a PDF ({label}), but it does not begin as one"

@@ -546,8 +546,9 @@ def files(
 # ── Stored copies of cited pages ─────────────────────────────────────────────────────────────────
 
 Loader = Callable[[], Found]
-_SAVED_PAGES = (".html", ".htm", ".xhtml", ".html.gz", ".htm.gz")
-_WITHOUT_ADDRESS = (".pdf", ".docx", ".txt")  # readable, but they state no address
+_SAVED_PAGES = (".html", ".htm", ".xhtml", ".html.gz", ".htm.gz", ".mhtml", ".mht")
+# Readable, but they state no address.
+_WITHOUT_ADDRESS = (".pdf", ".docx", ".txt", ".epub", ".pptx", ".rtf", ".srt", ".vtt")
 MAX_PROBLEMS = 100  # the rest are only counted
 MAX_REMEMBERED = 5_000  # pages: an article cites some hundreds, a dump millions
 _NEEDS_MANIFEST = "does not state its own address; name it in manifest.jsonl"

@@ -154,7 +154,12 @@ def read_file(path: Path, limits: Limits = DEFAULT_LIMITS) -> Found:
 def addresses_of(data: bytes, url: str) -> list[str]:
     """The addresses that a web page's head states; empty for other formats."""
     data = unpacked(data, HEAD_BYTES) if data.startswith(_GZIP) else data
-    if format_of(data, url, None)[0] is not Format.HTML:
+    found, _ = format_of(data, url, None)
+    if found is Format.MHTML:
+        from pincite.documents import mhtml
+
+        return list(filter(None, [mhtml.address_in(data[:HEAD_BYTES])]))
+    if found is not Format.HTML:
         return []
     from pincite.documents import html
 

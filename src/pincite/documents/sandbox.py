@@ -36,6 +36,11 @@ _READERS = {
     Format.TEXT: ("text", "read_text"),
     Format.MARKDOWN: ("text", "read_markdown"),
     Format.JATS: ("papers", "read_jats"),
+    Format.EPUB: ("epub", "read_epub"),
+    Format.PPTX: ("slides", "read_slides"),
+    Format.RTF: ("rtf", "read_rtf"),
+    Format.MHTML: ("mhtml", "read_mhtml"),
+    Format.SUBTITLES: ("subtitles", "read_subtitles"),
     "pubmed record": ("papers", "read_pubmed_record"),
 }
 UNCOUNTED = 4  # elapsed seconds per processor second, where the latter is not measured

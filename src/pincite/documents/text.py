@@ -10,7 +10,7 @@ import contextlib
 import logging
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
@@ -64,6 +64,21 @@ def _normalized(text: str) -> str:
     if _NO_WESTERN_LETTER.search(text):
         text = _stacked_marks().sub(lambda match: match[0][:MAX_MARKS], text)
     return _ODD_SPACE.sub(" ", unicodedata.normalize("NFC", text))
+
+
+def joined(pieces: Iterable[tuple[str, str]]) -> tuple[str, list[int]]:
+    r"""Join cleaned pieces, each with the separator before it; returns the start offsets too.
+
+    >>> joined([("\n", "One."), (" ", ""), (" ", "Two.")])
+    ('One. Two.', [0, 4, 5])
+    """
+    text, starts, length = list[str](), list[int](), 0
+    for separator, piece in pieces:
+        between = separator if length and piece else ""
+        starts.append(length + len(between))
+        text.append(between + piece)
+        length = starts[-1] + len(piece)
+    return "".join(text), starts
 
 
 def one_line(text: str | None) -> str:

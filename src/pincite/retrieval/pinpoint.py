@@ -13,6 +13,7 @@ from urllib.parse import unquote
 from pincite.text.page_numbers import (
     PageRange,
     cited_pages,
+    is_time,
     number_at,
     page_labels,
     page_span,
@@ -181,7 +182,7 @@ def _pages(text: str, document: Document) -> Aim | None:
     cited, n_pages = cited_pages(text), len(page_starts(document))
     labels = page_labels(document) or [str(number) for number in range(1, n_pages + 1)]
     pages = [page for page, label in enumerate(labels, 1) if _is_cited(label, cited)]
-    known = bool(pages) or (bool(page_labels(document)) and bool(cited))
+    known = bool(pages) or (bool(page_labels(document)) and bool(cited) and not is_time(labels[0]))
     if not known or (n_pages == 1 and pages) or 2 * len(pages) > max(n_pages, 2):
         return None
     spans = tuple(page_span(document, page) for page in pages)

@@ -50,7 +50,7 @@ from pincite.corpus.durable import WriterLock
 from pincite.documents import body, collection, jsonl, read
 from pincite.documents.body import Format
 from pincite.documents.collection import loose_key
-from pincite.documents.docx import MAX_RATIO, SMALL
+from pincite.documents.packed import MAX_RATIO, SMALL
 from pincite.server.requests import SentFile
 from pincite.server.tables import new_id
 from pincite.text.identifiers import doi_in, doi_of, doi_of_url
@@ -477,9 +477,7 @@ _NAMELESS = frozenset({"index", "default", "download", "article", "document", "h
 NAME_LETTERS = 6  # minimum length of a URL's last component: many files are called "vol2.pdf"
 TITLE_WORDS = 3  # minimum words in a title: many documents are called "Annual report"
 Key = tuple[str, str]  # kind and value
-_DOCUMENTS = frozenset(
-    {Format.HTML, Format.PDF, Format.DOCX, Format.TEXT, Format.MARKDOWN, Format.JATS}
-)
+_DOCUMENTS = frozenset(Format) - {Format.UNSUPPORTED, Format.MISLABELLED}
 
 # For files whose URL has another extension, such as a page saved for "/report.pdf".
 _TYPES = {Format.HTML: "text/html", Format.TEXT: "text/plain", Format.MARKDOWN: "text/markdown"}

@@ -1,6 +1,7 @@
 """Maps characters to pages, and parses the pages in a citation.
 
-A page has an index in its file and, if known, a printed number, which may differ.
+A page has an index in its file and, if known, a printed number, which may differ. In subtitles and
+transcripts each caption is a page, with its time as the number.
 """
 
 import json
@@ -12,6 +13,7 @@ from pincite.types import Document, Span
 
 PAGES = "pages"  # key in `Document.meta`: a JSON list with each page's start offset
 LABELS = "page_labels"  # likewise: a JSON list with each page's printed number, if known
+_TIME = re.compile(r"[0-9]{2,3}:[0-9]{2}:[0-9]{2}")
 _PREFIX = re.compile(r"(?:pp?|pages?|pgs?)\b\.?\s*", re.IGNORECASE)
 _RANGE = re.compile(r"([0-9]{1,6})(?:\s*[-\u2010-\u2015]+\s*([0-9]{1,6}))?\Z")
 _SINGLE = re.compile(r"[a-z]{0,3}[0-9]{1,6}[a-z]?\Z|[ivxlcdm]{1,9}\Z", re.IGNORECASE)
@@ -22,6 +24,10 @@ class PageNumber(NamedTuple):
 
     label: str
     printed: bool
+
+    @property
+    def is_time(self) -> bool:
+        return is_time(self.label)
 
 
 class PageRange(NamedTuple):
@@ -60,6 +66,15 @@ def page_labels(document: Document) -> list[str]:
     """The printed page numbers; empty unless all are known."""
     labels = [label for label in _list_in(document, LABELS) if isinstance(label, str) and label]
     return labels if len(labels) == len(page_starts(document)) else []
+
+
+def is_time(label: str) -> bool:
+    """Whether a page's number is a time.
+
+    >>> is_time("00:12:31"), is_time("A:12")
+    (True, False)
+    """
+    return bool(_TIME.fullmatch(label))
 
 
 def page_span(document: Document, page: int) -> Span:

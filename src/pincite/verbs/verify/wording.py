@@ -10,6 +10,7 @@ from pincite.judgement.reliability import LABELS as LISTED
 from pincite.notes import Note
 from pincite.report import cells
 from pincite.report.reasons import why_unchecked
+from pincite.text.page_numbers import is_time
 from pincite.types import (
     Citation,
     CitationResult,
@@ -110,15 +111,17 @@ CHANGED = {
         (Label.REFUTED, "today's page seems to contradict it"),
     )
 }
-# Where a quote is: the page, keyed by whether its number is printed or counted in the file, and
-# whether it was cited there.
-ON_PAGE = {True: "p. %(page)s", False: "p. %(page)s of the file"}
+# Where a quote is: the page, keyed by whether its number is printed or counted in the file, or the
+# time in a recording; and whether it was cited there.
+TIME = "time"
+ON_PAGE = {True: "p. %(page)s", False: "p. %(page)s of the file", TIME: "at %(page)s"}
 ELSEWHERE = {
     (found, printed): f"cited %(cited)s, {words} {place}"
     for found, words in ((True, "found"), (False, "closest words"))
     for printed, place in (
         (True, f"on {ON_PAGE[True]}"),
         (False, f"on {ON_PAGE[False]}"),
+        (TIME, ON_PAGE[TIME]),
         (None, "elsewhere"),
     )
 }
@@ -169,10 +172,11 @@ def where(place: Place | None, label: Label, say: Callable[[str], str] = str) ->
     if place is None:
         return ""
     page = cells.one_line(place.page or "")
+    kind = TIME if is_time(page) else place.printed
     if not place.elsewhere:
-        return say(ON_PAGE[place.printed]) % {"page": page} if page else ""
+        return say(ON_PAGE[kind]) % {"page": page} if page else ""
     found = label in (Label.SUPPORTED, Label.PARTLY_SUPPORTED)
-    template = ELSEWHERE[found, place.printed if page else None]
+    template = ELSEWHERE[found, kind if page else None]
     return say(template) % {"cited": cells.one_line(place.cited or ""), "page": page}
 
 

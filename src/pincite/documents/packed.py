@@ -1,0 +1,113 @@
+"""Reads the parts of documents that are ZIP files: Word, PowerPoint, EPUB.
+
+The ZIP is untrusted, so the number, size and compression of its parts are bounded.
+"""
+
+import io
+import posixpath
+import zipfile
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+from pincite.documents.body import Body, too_large
+from pincite.documents.xml_records import parsed_xml
+from pincite.types import Document, Reason, Unchecked
+
+MAX_ENTRIES = 10_000  # a report with a picture on each of 1,000 pages has some 1,100
+# The XML of real files compresses at most 30 times; deflate can reach 1,032.
+MAX_RATIO = 200
+SMALL = 1_000_000  # bytes: parts up to this size are exempt from MAX_RATIO
+Found = Document | Unchecked
+
+
+class Refused(Exception):
+    """The file is invalid; converted to an `Unchecked` in this module."""
+
+    def __init__(self, reason: Reason, detail: str) -> None:
+        super().__init__(detail)
+        self.reason = reason
+
+
+class Parts:
+    """The parts of a ZIP; `kind` names the file in messages: "Word file"."""
+
+    def __init__(self, packed: zipfile.ZipFile, limit: int, kind: str) -> None:
+        entries = packed.infolist()
+        if len(entries) > MAX_ENTRIES:
+            detail = f"{len(entries)} files in the {kind}; the limit is {MAX_ENTRIES}"
+            raise Refused(Reason.TOO_LARGE, detail)
+        self._packed, self._limit, self._left, self._kind = packed, limit, limit, kind
+        self._entries = {entry.filename: entry for entry in entries}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._entries
+
+    def tree(self, name: str) -> Any:
+        """Parse a part, without namespaces of its tags; None if there is none of this name."""
+        if name not in self._entries:
+            return None
+        root = parsed_xml(self.read(name))
+        if root is None:
+            raise Refused(Reason.UNDECODABLE, f"{name} is not XML as in a {self._kind}")
+        for element in root.iter():  # Office uses two namespaces, transitional and strict
+            element.tag = str(element.tag).rpartition("}")[2]
+        return root
+
+    def children(self, name: str) -> list[Any]:
+        root = self.tree(name)
+        return [] if root is None else list(root)
+
+    def related(self, name: str) -> dict[str, tuple[str, str]]:
+        """The relationships of an Office part, by id: type and name of the other part.
+
+        An empty `name` stands for the file itself.
+        """
+        folder, file = posixpath.split(name)
+        return {
+            each.get("Id", ""): (
+                each.get("Type", "").rpartition("/")[2],
+                resolved(folder, each.get("Target", "")),
+            )
+            for each in self.children(posixpath.join(folder, "_rels", f"{file}.rels"))
+            if each.get("TargetMode") != "External"
+        }
+
+    def read(self, name: str) -> bytes:
+        entry = self._entries[name]
+        if entry.flag_bits & 1:
+            raise Refused(Reason.ENCRYPTED, f"{entry.filename} is locked with a password")
+        if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            # Python decompresses other methods in whole chunks, whatever size is requested.
+            detail = f"{entry.filename} is compressed by a method that a {self._kind} does not use"
+            raise Refused(Reason.UNDECODABLE, detail)
+        with self._packed.open(entry) as part:
+            data = part.read(self._left + 1)  # the file's stated size is not trusted
+        self._left -= len(data)
+        if self._left < 0:
+            size = self._limit - self._left
+            unpacked = too_large("", size, self._limit, f"what is packed in the {self._kind}")
+            raise Refused(Reason.TOO_LARGE, unpacked.detail)
+        if len(data) > max(SMALL, MAX_RATIO * entry.compress_size):
+            detail = f"{entry.filename} compresses {len(data)} bytes into {entry.compress_size}"
+            raise Refused(Reason.TOO_LARGE, f"{detail}, as no {self._kind} does")
+        return data
+
+
+def resolved(folder: str, target: str) -> str:
+    """The name of a part from a path relative to a folder; never outside the ZIP.
+
+    >>> resolved("ppt/slides", "../media/a.png"), resolved("ppt", "/word/x.xml")
+    ('ppt/media/a.png', 'word/x.xml')
+    """
+    return posixpath.normpath(posixpath.join("/", folder, target)).lstrip("/")
+
+
+def read_packed(body: Body, kind: str, read: Callable[[Body, Parts], Found]) -> Found:
+    try:
+        with zipfile.ZipFile(io.BytesIO(body.data)) as packed:
+            return read(body, Parts(packed, body.limits.max_bytes, kind))
+    except Refused as refused:
+        return Unchecked(body.url, refused.reason, str(refused))
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, KeyError) as error:
+        return Unchecked(body.url, Reason.UNDECODABLE, f"not a readable {kind}: {error}")
