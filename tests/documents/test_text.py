@@ -93,6 +93,48 @@ def test_labels_mean_what_they_mean_to_browsers(text: str, encoding: str, label:
     assert decoded(text.encode(encoding), label) == text
 
 
+# Old pages state no encoding, or the one of another language.
+OLD = [
+    ("cp1250", "Stary tramwaj w Łęgowie jeździł od 1911 roku. Dziś jego zajezdnię zajmuje muzeum."),
+    (
+        "iso8859-2",
+        "Stará tramvaj v Lhotě jezdila od roku 1911. Většina vozů byla zničena za války.",
+    ),
+    ("koi8-r", "Старый трамвай ходил по городу с 1911 года. Сегодня в его депо работает музей."),
+    ("cp1251", "Старый трамвай ходил по городу с 1911 года. Сегодня в его депо работает музей."),
+    ("cp932", "古い路面電車は一九一一年から町を走っていた。今、その車庫は博物館である。"),
+    ("euc_jp", "古い路面電車は一九一一年から町を走っていた。今、その車庫は博物館である。"),
+    ("gb18030", "旧电车从一九一一年起在城里行驶。如今它的车库是一座博物馆。"),
+    ("cp1253", "Το παλιό τραμ κυκλοφορούσε στην Άνδρο από το 1911. Σήμερα είναι μουσείο."),
+    ("cp1254", "Eski tramvay 1911'den beri şehirde çalışıyordu. Bugün deposunda bir müze var."),
+    (
+        "mac-roman",
+        "Le vieux tramway roulait à travers la ville dès 1911, et le dépôt fut fermé en été.",
+    ),
+    (
+        "cp1252",
+        "“It was never late,” said Zoë Holm, who runs the museum – “the town’s people know.”",
+    ),
+]
+
+
+@pytest.mark.parametrize(("encoding", "text"), OLD)
+@pytest.mark.parametrize("label", [None, "windows-1251", "iso-8859-1"])
+def test_old_pages_are_read_whatever_they_state(
+    encoding: str, text: str, label: str | None
+) -> None:
+    page = f"<html><meta charset='us-ascii'><p>{text}</p><script>if (a < b) c();</script></html>"
+    assert decoded(page.encode(encoding), label) == page
+
+
+@pytest.mark.parametrize(("encoding", "text"), OLD)
+def test_a_likely_label_is_kept(encoding: str, text: str) -> None:
+    label = {"mac-roman": "macintosh", "cp932": "shift_jis"}.get(encoding, encoding)
+    for start in range(0, 40, 7):
+        part = text[start : start + 30]
+        assert decoded(part.encode(encoding), "no-such", label) == part
+
+
 def test_a_stray_byte_does_not_turn_utf8_into_something_else() -> None:
     assert decoded(SENTENCE.encode()[:-1] + b"\xc3") == SENTENCE[:-1] + "\ufffd"
 

@@ -7,10 +7,9 @@ so stored text can be cleaned again without moving a span.
 
 import codecs
 import contextlib
-import logging
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
@@ -108,7 +107,17 @@ _MARKS = (
 )
 _SEVEN_BIT = ("iso2022", "hz")  # their bytes are pure ASCII, so they would pass as UTF-8
 DETECTION_BYTES = 100_000  # enough for every language; the whole of a long file takes seconds
-MIN_SIGNS = 12  # bytes beyond ASCII; with fewer, detection guesses among code pages at random
+MIN_SIGNS = 3  # bytes beyond ASCII; with fewer, detection guesses among code pages at random
+# Encodings as in the Encoding Standard, by the names of chardet.
+_ENCODINGS = (
+    "cp866 cp874 cp932 cp949 cp1250 cp1251 cp1252 cp1253 cp1254 cp1255 cp1256 cp1257 cp1258 koi8-r "
+    "koi8-u iso8859-2 iso8859-3 iso8859-4 iso8859-5 iso8859-6 iso8859-7 iso8859-8 iso8859-10 "
+    "iso8859-13 iso8859-14 iso8859-15 iso8859-16 mac-roman mac-cyrillic gb18030 big5hkscs "
+    "euc_jis_2004"
+).split()
+# Share of the best guess's confidence from which the declared encoding is kept. Where chardet 7.7
+# errs on 474 pieces of text in 21 languages, the right encoding has 0.979 or more.
+TRUSTED = 0.95
 # A page cut within a character, or with a stray byte from an old comment, is still UTF-8.
 MAX_STRAY = 0.001
 # With a larger share of control and replacement characters it is not text. Of 256 equally frequent
@@ -137,7 +146,8 @@ def _decode(data: bytes, declared: list[str]) -> str | None:
         if data.startswith(mark):
             return data.decode(name, "replace")
     seven_bit = [name for name in declared if name.startswith(_SEVEN_BIT)]
-    for name in (*seven_bit, "utf-8", *declared):
+    wide = [name for name in declared if name.startswith("utf-16")]
+    for name in (*seven_bit, "utf-8", *wide):
         with contextlib.suppress(UnicodeError):
             return data.decode(name)
     text = data.decode("utf-8", "replace")
@@ -147,8 +157,7 @@ def _decode(data: bytes, declared: list[str]) -> str | None:
         and not text.replace("\ufffd", "").isascii()
     ):
         return text
-    others = [name for name in declared if not name.startswith("utf")]
-    return data.decode(others[0] if others else _detected(data), "replace")
+    return data.decode(_legacy(data, [n for n in declared if not n.startswith("utf")]), "replace")
 
 
 def codec_of(label: str | None) -> str | None:
@@ -161,14 +170,38 @@ def codec_of(label: str | None) -> str | None:
     return {"gbk": "gb18030", "replacement": None, "": None}.get(name, name)
 
 
-def _detected(data: bytes) -> str:
-    logging.getLogger("charset_normalizer").addHandler(logging.NullHandler())
-    from charset_normalizer import from_bytes
+def _legacy(data: bytes, declared: Sequence[str]) -> str:
+    """The declared encoding, unless a detector and the language agree on another one."""
+    stated = [name for name in declared if _is_valid(data, name)] or [*declared[:1]]
+    # Without tags and scripts, which are English and may declare an encoding too.
+    pieces = re.split(rb"[<>]", data[:DETECTION_BYTES])
+    sample = b" ".join(piece for piece in pieces if not piece.isascii())
+    if sum(byte > 127 for byte in sample) < MIN_SIGNS:
+        return (*stated, "cp1252")[0]
+    import chardet
 
-    if sum(byte > 127 for byte in data[:DETECTION_BYTES]) < MIN_SIGNS:
-        return "cp1252"
-    best = from_bytes(data[:DETECTION_BYTES]).best()
-    return best.encoding if best else "cp1252"
+    found = chardet.detect_all(
+        sample, include_encodings=_ENCODINGS, ignore_threshold=True, compat_names=False
+    )
+    verdicts = [
+        (str(one["encoding"]), sample.decode(str(one["encoding"]), "replace"), one["language"])
+        for one in found
+        if one["encoding"] and one["confidence"] >= TRUSTED * found[0]["confidence"]
+    ]
+    texts = {text for _, text, _ in verdicts}
+    agreed = [
+        name
+        for name, text, language in verdicts
+        if detect(text) == language or n_words(text[:DETECTION_CHARS]) < MIN_WORDS
+    ]
+    confirmed = [name for name in stated if sample.decode(name, "replace") in texts]
+    return (*confirmed, *agreed, *stated, *(name for name, _, _ in verdicts), "cp1252")[0]
+
+
+def _is_valid(data: bytes, encoding: str) -> bool:
+    with contextlib.suppress(UnicodeError):
+        return bool(data.decode(encoding))
+    return False
 
 
 # markdown-it is quadratic in some nestings; longer files are dumps, and are read as plain text.
