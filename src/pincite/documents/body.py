@@ -129,8 +129,6 @@ _TYPES = {
     "text/plain": Format.TEXT,
     "text/markdown": Format.MARKDOWN,
     "text/x-markdown": Format.MARKDOWN,
-    "text/vtt": Format.SUBTITLES,
-    "application/x-subrip": Format.SUBTITLES,
     "text/csv": Format.UNSUPPORTED,
     "text/css": Format.UNSUPPORTED,
     "text/javascript": Format.UNSUPPORTED,
@@ -146,8 +144,6 @@ _ENDINGS = {
     ".md": Format.MARKDOWN,
     ".markdown": Format.MARKDOWN,
     ".txt": Format.TEXT,
-    ".srt": Format.SUBTITLES,
-    ".vtt": Format.SUBTITLES,
     **dict.fromkeys((".csv", ".tsv", ".json", ".xml", ".css", ".js", ".svg"), Format.UNSUPPORTED),
 }
 # A comment matches in one way only: otherwise 400 comments in a row take exponential time.

@@ -28,8 +28,7 @@ def read_docx(body: Body) -> Document | Unchecked:
 
 
 def _document(body: Body, parts: Parts) -> Document | Unchecked:
-    mains = (name for kind, name in parts.related("").values() if kind == "officeDocument")
-    main = next(mains, _MAIN)  # Word 365 may name it document2.xml
+    main = parts.main(_MAIN)  # Word 365 may name it document2.xml
     tree = parts.tree(main)
     if tree is None:
         return Unchecked(body.url, Reason.UNDECODABLE, f"{main} is missing in the Word file")
@@ -39,17 +38,23 @@ def _document(body: Body, parts: Parts) -> Document | Unchecked:
     text = cleaned("\n\n".join(block for block in blocks if block.strip()))
     if not text:
         return Unchecked(body.url, Reason.EMPTY, "the Word file contains no words")
-    stated = {child.tag: one_line(child.text) for child in parts.children("docProps/core.xml")}
-    # The creation date is not the publication date.
-    meta = {"author": stated.get("creator", ""), "created": stated.get("created", "")[:10]}
+    title, meta = properties(parts)
     return Document(
         url=body.url,
-        title=_styled(tree, _TITLE) or stated.get("title", "") or _styled(tree, _HEADING),
+        title=_styled(tree, _TITLE) or title or _styled(tree, _HEADING),
         text=text,
         kind="docx",
         fetched=body.fetched,
-        meta={name: value for name, value in meta.items() if value},
+        meta=meta,
     )
+
+
+def properties(parts: Parts) -> tuple[str, dict[str, str]]:
+    """The title that an Office file states, and its metadata."""
+    stated = {child.tag: one_line(child.text) for child in parts.elements("docProps/core.xml")}
+    # The creation date is not the publication date.
+    meta = {"author": stated.get("creator", ""), "created": stated.get("created", "")[:10]}
+    return stated.get("title", ""), {name: value for name, value in meta.items() if value}
 
 
 def blocks_of(element: Any) -> Iterator[str]:

@@ -32,34 +32,28 @@ def read_epub(body: Body) -> Document | Unchecked:
 
 
 def _document(body: Body, parts: Parts) -> Document | Unchecked:
-    container = parts.tree("META-INF/container.xml")
-    roots = [] if container is None else list(container.iter("rootfile"))
+    roots = parts.elements("META-INF/container.xml", "rootfile")
     path = roots[0].get("full-path", "") if roots else ""
     package = parts.tree(path)
     if package is None:
         raise Refused(Reason.UNDECODABLE, "the EPUB file does not name its package document")
-    text, starts, labels = _paged(_chapters(parts, package, posixpath.dirname(path)))
+    text, pages = _paged(_chapters(parts, package, posixpath.dirname(path)))
     if not text:
         return Unchecked(body.url, Reason.EMPTY, "the EPUB file contains no words")
-    stated: dict[str, list[str]] = {}
-    for element in package.iter("title", "creator", "language", "date"):
-        if "modification" not in element.attrib.values() and (value := one_line(element.text)):
-            stated.setdefault(element.tag, []).append(value)
-    date = _DATE.match(stated.get("date", [""])[0])
-    meta = {
-        PAGES: json.dumps(starts) if starts else "",
-        LABELS: json.dumps(labels) if labels else "",
-        "author": ", ".join(stated.get("creator", ())),
-    }
+    stated: dict[str, list[str]] = {"title": [""], "date": [""], "language": [""]}
+    for element in reversed(list(package.iter("title", "creator", "language", "date"))):
+        if "modification" not in element.attrib.values():
+            stated.setdefault(element.tag, []).insert(0, one_line(element.text))
+    date = _DATE.match(stated["date"][0])
     return Document(
         url=body.url,
-        title=stated.get("title", [""])[0],
+        title=stated["title"][0],
         text=text,
         kind="epub",
         published=date[0] if date else None,
         fetched=body.fetched,
-        language=code_of(stated.get("language", [""])[0]),
-        meta={name: value for name, value in meta.items() if value},
+        language=code_of(stated["language"][0]),
+        meta={"author": ", ".join(stated["creator"])} | pages if "creator" in stated else pages,
     )
 
 
@@ -69,12 +63,10 @@ def _chapters(parts: Parts, package: Any, folder: str) -> list[str]:
     spine = [items[ref] for r in package.iter("itemref") if (ref := r.get("idref")) in items]
     hrefs = [i.get("href", "") for i in spine if "nav" not in i.get("properties", "").split()]
     names = dict.fromkeys(resolved(folder, unquote(href.partition("#")[0])) for href in hrefs)
-    encryption = parts.tree("META-INF/encryption.xml")  # fonts are often encrypted, and only they
-    if encryption is not None:
-        uris = (unquote(e.get("URI", "")) for e in encryption.iter("CipherReference"))
-        if not names.keys().isdisjoint(uris):
-            raise Refused(Reason.ENCRYPTED, "the EPUB file is protected against copying")
-    return [_chapter(parts.read(name)) for name in names if name in parts]
+    encrypted = parts.elements("META-INF/encryption.xml", "CipherReference")
+    if not names.keys().isdisjoint(unquote(e.get("URI", "")) for e in encrypted):  # or only fonts
+        raise Refused(Reason.ENCRYPTED, "the EPUB file is protected against copying")
+    return [_chapter(data) for name in names if (data := parts.read(name))]
 
 
 def _chapter(data: bytes) -> str:
@@ -92,11 +84,14 @@ def _chapter(data: bytes) -> str:
     return visible_text(page, 0)[0]
 
 
-def _paged(chapters: list[str]) -> tuple[str, list[int], list[str]]:
-    """Take the page breaks out of the text; returns the start offsets and labels of the pages."""
+def _paged(chapters: list[str]) -> tuple[str, dict[str, str]]:
+    """Take the page breaks out of the text; returns the pages as metadata."""
     first, *rest = _BREAK.split(cleaned("\n\n".join(filter(None, chapters))))
     breaks = list(zip(*(rest[n::4] for n in range(4)), strict=True))
     between = [(max(before, after, key=len), piece) for before, _, after, piece in breaks]
     text, starts = joined([("", first), *between])
-    pages = [(start, each[1]) for start, each in zip(starts[1:], breaks, strict=True) if each[1]]
-    return text, [start for start, _ in pages], [label for _, label in pages]
+    pages = {start: each[1] for start, each in zip(starts[1:], breaks, strict=True) if each[1]}
+    return text, {
+        PAGES: json.dumps([*pages]),
+        LABELS: json.dumps([*pages.values()]),
+    } if pages else {}

@@ -40,41 +40,41 @@ class Parts:
         self._packed, self._limit, self._left, self._kind = packed, limit, limit, kind
         self._entries = {entry.filename: entry for entry in entries}
 
-    def __contains__(self, name: str) -> bool:
-        return name in self._entries
-
     def tree(self, name: str) -> Any:
-        """Parse a part, without namespaces of its tags; None if there is none of this name."""
-        if name not in self._entries:
+        """Parse a part, without namespaces of its tags; None if it is missing."""
+        if not (data := self.read(name)):
             return None
-        root = parsed_xml(self.read(name))
+        root = parsed_xml(data)
         if root is None:
             raise Refused(Reason.UNDECODABLE, f"{name} is not XML as in a {self._kind}")
         for element in root.iter():  # Office uses two namespaces, transitional and strict
             element.tag = str(element.tag).rpartition("}")[2]
         return root
 
-    def children(self, name: str) -> list[Any]:
+    def elements(self, name: str, tag: str = "*") -> list[Any]:
         root = self.tree(name)
-        return [] if root is None else list(root)
+        return [] if root is None else list(root.iter(tag))
 
-    def related(self, name: str) -> dict[str, tuple[str, str]]:
-        """The relationships of an Office part, by id: type and name of the other part.
-
-        An empty `name` stands for the file itself.
-        """
+    def related(self, name: str = "") -> dict[str, tuple[str, str]]:
+        """The relationships of an Office part, or of the file, by id: type and the other's name."""
         folder, file = posixpath.split(name)
         return {
             each.get("Id", ""): (
                 each.get("Type", "").rpartition("/")[2],
                 resolved(folder, each.get("Target", "")),
             )
-            for each in self.children(posixpath.join(folder, "_rels", f"{file}.rels"))
-            if each.get("TargetMode") != "External"
+            for each in self.elements(f"{folder}/_rels/{file}.rels".lstrip("/"), "Relationship")
         }
 
+    def main(self, default: str) -> str:
+        """The name of the Office part that the file is about."""
+        related = self.related().values()
+        return next((name for kind, name in related if kind == "officeDocument"), default)
+
     def read(self, name: str) -> bytes:
-        entry = self._entries[name]
+        """Unpack a part; empty if it is missing."""
+        if (entry := self._entries.get(name)) is None:
+            return b""
         if entry.flag_bits & 1:
             raise Refused(Reason.ENCRYPTED, f"{entry.filename} is locked with a password")
         if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
@@ -95,11 +95,7 @@ class Parts:
 
 
 def resolved(folder: str, target: str) -> str:
-    """The name of a part from a path relative to a folder; never outside the ZIP.
-
-    >>> resolved("ppt/slides", "../media/a.png"), resolved("ppt", "/word/x.xml")
-    ('ppt/media/a.png', 'word/x.xml')
-    """
+    """The name of a part from a path relative to a folder."""
     return posixpath.normpath(posixpath.join("/", folder, target)).lstrip("/")
 
 

@@ -21,30 +21,21 @@ def read_rtf(body: Body) -> Document | Unchecked:
     data = _PICTURE.sub(b"\n", body.data)
     if b"\\bin" not in data:  # such data is counted in bytes
         data = re.sub(rb"[\x80-\xff]", lambda match: b"\\'%02x" % match[0][0], data)
-    source = data.decode("latin-1")
-    source = _NOT_SHOWN.sub(r"\1\\*\\v", source)  # \* begins what striprtf skips
+    source = _NOT_SHOWN.sub(r"\1\\*\\v", data.decode("latin-1"))  # \* begins what is skipped
     # The space ends the word as the brace does; with it, striprtf adds no addresses to links.
-    source = source.replace("\\field{", "\\field {")
-    lines = _plain(source, source).split("\n")
-    # striprtf ends each cell by a bar.
-    rows = (" | ".join(filter(None, map(str.strip, line.split("|")))) for line in lines)
-    shown = (row if line.endswith("|") else line for line, row in zip(lines, rows, strict=True))
-    text = cleaned("\n".join(shown))
+    text = _plain(source, source.replace("\\field{", "\\field {"))
+    text = cleaned(re.sub(r" *\| *", " | ", re.sub(r"\|+$", "", text, flags=re.MULTILINE)))
     if not text:
         return Unchecked(body.url, Reason.EMPTY, "the RTF file contains no words")
     found = (re.search(_FIELD.format(name), source) for name in ("title", "author"))
     title, author = (one_line(_plain(source, f"{{\\rtf1 {m[1]}}}")) if m else "" for m in found)
     meta = {"author": author} if author else {}
-    return Document(
-        url=body.url, title=title, text=text, kind="rtf", fetched=body.fetched, meta=meta
-    )
+    return Document(body.url, title, text, "rtf", fetched=body.fetched, meta=meta)
 
 
 def _plain(source: str, group: str) -> str:
     """Return the text of a group in the encoding of the file."""
-    head = source[:1000]
-    page = re.search(r"\\ansicpg(\d{3,5})", head)
-    word = re.search(r"\\(mac|pca|pc)(?![a-z])", head)
-    encoding = f"cp{page[1]}" if page else _CODE_PAGES[word[1]] if word else "cp1252"
-    text = rtf_to_text(group, encoding=encoding, errors="replace")
+    word = re.search(r"\\(?:ansicpg(\d{3,5})|(mac|pca|pc)(?![a-z]))", source[:1000])
+    encoding = "cp1252" if word is None else _CODE_PAGES.get(word[2], f"cp{word[1]}")
+    text: str = rtf_to_text(group, encoding=encoding, errors="replace")
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

@@ -66,11 +66,7 @@ def _normalized(text: str) -> str:
 
 
 def joined(pieces: Iterable[tuple[str, str]]) -> tuple[str, list[int]]:
-    r"""Join cleaned pieces, each with the separator before it; returns the start offsets too.
-
-    >>> joined([("\n", "One."), (" ", ""), (" ", "Two.")])
-    ('One. Two.', [0, 4, 5])
-    """
+    """Join cleaned pieces, each with the separator before it; returns the start offsets too."""
     text, starts, length = list[str](), list[int](), 0
     for separator, piece in pieces:
         between = separator if length and piece else ""

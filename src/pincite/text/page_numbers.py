@@ -13,7 +13,6 @@ from pincite.types import Document, Span
 
 PAGES = "pages"  # key in `Document.meta`: a JSON list with each page's start offset
 LABELS = "page_labels"  # likewise: a JSON list with each page's printed number, if known
-_TIME = re.compile(r"[0-9]{2,3}:[0-9]{2}:[0-9]{2}")
 _PREFIX = re.compile(r"(?:pp?|pages?|pgs?)\b\.?\s*", re.IGNORECASE)
 _RANGE = re.compile(r"([0-9]{1,6})(?:\s*[-\u2010-\u2015]+\s*([0-9]{1,6}))?\Z")
 _SINGLE = re.compile(r"[a-z]{0,3}[0-9]{1,6}[a-z]?\Z|[ivxlcdm]{1,9}\Z", re.IGNORECASE)
@@ -24,10 +23,6 @@ class PageNumber(NamedTuple):
 
     label: str
     printed: bool
-
-    @property
-    def is_time(self) -> bool:
-        return is_time(self.label)
 
 
 class PageRange(NamedTuple):
@@ -69,12 +64,7 @@ def page_labels(document: Document) -> list[str]:
 
 
 def is_time(label: str) -> bool:
-    """Whether a page's number is a time.
-
-    >>> is_time("00:12:31"), is_time("A:12")
-    (True, False)
-    """
-    return bool(_TIME.fullmatch(label))
+    return ":" in label
 
 
 def page_span(document: Document, page: int) -> Span:
