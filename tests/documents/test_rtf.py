@@ -33,6 +33,7 @@ def test_characters_title_and_author() -> None:
     [
         (r"\ansi\ansicpg1250", r"\'a3\'f3d\'9f", "Łódź"),
         (r"\mac", r"caf\'8e", "café"),
+        (r"\mac\ansicpg10000", r"caf\'8e", "café"),
         (
             r"\ansi\ansicpg1252{\fonttbl{\f1\fnil\fcharset204 Arial;}}",
             r"\f1\'cc\'ee\'f1\'f2",

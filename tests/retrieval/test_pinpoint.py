@@ -6,7 +6,8 @@ import pytest
 
 from pincite.retrieval.pinpoint import Aim, aim_of, place_of, preferred, text_directives
 from pincite.text.page_numbers import LABELS, PAGES, PageRange, cited_pages, number_at
-from pincite.types import Citation, Document, Evidence, Passage, Place, Span
+from pincite.types import Citation, Document, Evidence, Label, Passage, Place, Span
+from pincite.verbs.verify import wording
 
 PAGE_TEXTS = [f"Words of sheet {n}. The ferry sank." for n in range(1, 11)]
 TEXT = "\n\n".join(PAGE_TEXTS)
@@ -136,6 +137,16 @@ def test_pages_that_a_stranger_made_up(pages: str) -> None:
     odd = Document("u", "", TEXT, meta={PAGES: pages, LABELS: '["a"]'})
     assert number_at(odd, 0) is None
     assert aim_of(citation("1"), odd) is None
+
+
+def test_a_page_is_no_time() -> None:
+    timed = document(*(f"00:12:{n:02}" for n in range(10)))
+    assert aim_of(citation("12"), timed) is None
+    found = place_of(evidence(timed, "Words of sheet 4", 1.0), timed, None)
+    assert found == Place("00:12:03", printed=True)
+    assert wording.where(found, Label.SUPPORTED) == wording.ON_PAGE[wording.TIME] % {
+        "page": "00:12:03"
+    }
 
 
 def test_a_tie_goes_to_what_is_pointed_at() -> None:

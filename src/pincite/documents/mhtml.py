@@ -25,7 +25,7 @@ def read_mhtml(body: Body) -> Document | Unchecked:
         return Unchecked(body.url, Reason.UNDECODABLE, "no web page in the MHTML file")
     fetched = body.fetched
     with contextlib.suppress(ValueError):
-        fetched = fetched or parsedate_to_datetime(message.get("Date", "")).date().isoformat()
+        fetched = fetched or parsedate_to_datetime(str(message["Date"])).date().isoformat()
     content_type = f"text/html; charset={page.get_content_charset('')}"
     return read_html(replace(body, data=data, content_type=content_type, fetched=fetched))
 

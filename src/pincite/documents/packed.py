@@ -105,5 +105,5 @@ def read_packed(body: Body, kind: str, read: Callable[[Body, Parts], Found]) -> 
             return read(body, Parts(packed, body.limits.max_bytes, kind))
     except Refused as refused:
         return Unchecked(body.url, refused.reason, str(refused))
-    except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, KeyError) as error:
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, ValueError) as error:
         return Unchecked(body.url, Reason.UNDECODABLE, f"not a readable {kind}: {error}")

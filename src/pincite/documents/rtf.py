@@ -13,29 +13,29 @@ _NOT_SHOWN = re.compile(  # a group whose control words include \v (hidden) or \
     r"(\{(?:\\(?!(?:v|deleted)(?![a-z\d]))[a-z]{1,32}-?\d{0,10} ?)*)\\(?:v|deleted)(?![a-z\d])"
 )
 _FIELD = r"\{{\\{} ((?:[^{{}}]|\{{[^{{}}]*\}})*)\}}"
-# A file of these header words states no code page.
-_CODE_PAGES = {"mac": "mac_roman", "pca": "cp850", "pc": "cp437"}
+_HEAD = re.compile(r"\\(?:ansicpg\d{3,5}|(?:mac|pca|pc)(?![a-z]))")
+_CODE_PAGES = {r"\mac": "mac_roman", r"\pca": "cp850", r"\pc": "cp437"}
 
 
 def read_rtf(body: Body) -> Document | Unchecked:
     data = _PICTURE.sub(b"\n", body.data)
     if b"\\bin" not in data:  # such data is counted in bytes
         data = re.sub(rb"[\x80-\xff]", lambda match: b"\\'%02x" % match[0][0], data)
-    source = _NOT_SHOWN.sub(r"\1\\*\\v", data.decode("latin-1"))  # \* begins what is skipped
+    source = data.decode("latin-1").replace("\\ansicpg10000", "\\mac")  # Python has no such page
+    source = _NOT_SHOWN.sub(r"\1\\*\\v", source)  # \* begins what is skipped
+    head = match[0] if (match := _HEAD.search(source[:1000])) else ""
     # The space ends the word as the brace does; with it, striprtf adds no addresses to links.
-    text = _plain(source, source.replace("\\field{", "\\field {"))
+    text = _plain(source.replace("\\field{", "\\field {"), head)
     text = cleaned(re.sub(r" *\| *", " | ", re.sub(r"\|+$", "", text, flags=re.MULTILINE)))
     if not text:
         return Unchecked(body.url, Reason.EMPTY, "the RTF file contains no words")
     found = (re.search(_FIELD.format(name), source) for name in ("title", "author"))
-    title, author = (one_line(_plain(source, f"{{\\rtf1 {m[1]}}}")) if m else "" for m in found)
+    title, author = (one_line(_plain(f"{{{head} {m[1]}}}", head)) if m else "" for m in found)
     meta = {"author": author} if author else {}
     return Document(body.url, title, text, "rtf", fetched=body.fetched, meta=meta)
 
 
-def _plain(source: str, group: str) -> str:
-    """Return the text of a group in the encoding of the file."""
-    word = re.search(r"\\(?:ansicpg(\d{3,5})|(mac|pca|pc)(?![a-z]))", source[:1000])
-    encoding = "cp1252" if word is None else _CODE_PAGES.get(word[2], f"cp{word[1]}")
+def _plain(group: str, head: str) -> str:
+    encoding = _CODE_PAGES.get(head, "cp1252")  # striprtf knows \ansicpg itself
     text: str = rtf_to_text(group, encoding=encoding, errors="replace")
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
