@@ -413,6 +413,7 @@ def _holds_mark(node: Node, notes: bool) -> bool:
 
 _WITH_COLON = ("formatnum:", "lc:", "uc:", "ucfirst:", "lcfirst:")
 _PIECE = re.compile(r"\{([\w*]+(?:/\w+)*)\}|\[([^\]]*)\]|([^{\[]+|.)", re.DOTALL)
+_LOCAL = re.compile(r"(month|decimal)(\d)")
 _BREAKS = frozenset({"br", "li", "p", "tr", "td", "th", "div", "dd", "dt", "ul", "ol"})
 _BREAKS |= {f"/{name}" for name in _BREAKS if name != "br"}
 _LIST_MARKER = re.compile(r"[*#:;]+\s*")
@@ -561,6 +562,10 @@ class _Renderer:
         return used
 
     def _numbered(self, number: str, node: Node, given: dict[str, Parameter]) -> set[str]:
+        if (local := _LOCAL.fullmatch(number)) and (parameter := given.get(local[2])):
+            written = node.edition.written(local[1], plain(parameter.nodes, self.source))
+            self.out.rendered(written, node.span)
+            return {parameter.name}
         if number != "*":
             names = _FIRST if number == "1" else number.split("/")
             name = next((n for n in names if n in given and given[n].nodes), None)
