@@ -175,7 +175,7 @@ class _Page:
         self.source = source
         self.edition = edition
         self.tokens = tokens(source)
-        self.flat = Flat()
+        self.flat = Flat(spaced=edition.spaced)
         self.references = _References(source, self.tokens, edition)
         self.references.collect(self.flat.definitions)
         self.writer = Writer(self.flat)

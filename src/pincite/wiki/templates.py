@@ -35,6 +35,7 @@ class Edition:
     parameters: Mapping[str, str] = field(default_factory=dict)  # local → English, without number
     shown: Mapping[str, str] = field(default_factory=dict)  # local template → visible text
     months: tuple[str, ...] = ()  # by number, as in a date
+    spaced: bool = False  # whether a space is written before ; and :
     variants: bool = False  # whether -{zh-hans:…; zh-hant:…}- is one word in two scripts
 
     def parameter(self, template: str, name: str) -> str:
@@ -77,7 +78,8 @@ def edition(language: str) -> Edition:
         for key in ("names", "parameters", "shown")
     )
     months = tuple(given.get("months", "").split())
-    return Edition(names, parameters, shown, months, given.get("variants", False))
+    flags = {flag: given.get(flag, False) for flag in ("spaced", "variants")}
+    return Edition(names, parameters, shown, months, **flags)
 
 
 def template_name(raw: str) -> str:

@@ -53,7 +53,7 @@ _ONE_LINE = frozenset({BlockKind.ITEM, BlockKind.CAPTION})  # blocks that end wi
 def read_wikitext(source: str, edition: Edition = ENGLISH) -> Flat:
     """Convert an article to the flat form. Never raises on malformed markup."""
     nodes, warnings = parse(source, edition)
-    marks = _Marks(source, Flat(warnings=warnings))
+    marks = _Marks(source, Flat(warnings=warnings, spaced=edition.spaced))
     marks.collect(nodes)
     _Walker(source, marks).walk(nodes)
     return marks.flat
@@ -300,7 +300,10 @@ class _Marks:
                 _Renderer(self.source, content, self).render(parameter.nodes)
                 label = " ".join(parameter.name.replace("_", " ").split())
                 kind = BlockKind.PARAMETER
-                self.aside.append(content.block(kind, section=self.section, label=label))
+                block = content.block(
+                    kind, spaced=self.flat.spaced, section=self.section, label=label
+                )
+                self.aside.append(block)
             else:
                 _Renderer(self.source, out, self).render(parameter.nodes)
 
@@ -375,7 +378,7 @@ class _Marks:
         if kind is BlockKind.PARAGRAPH or _holds_marks(nodes):
             out = TextBuilder()
             _Renderer(self.source, out, self).render(nodes)
-            self.aside.append(out.block(kind, section=self.section))
+            self.aside.append(out.block(kind, spaced=self.flat.spaced, section=self.section))
 
     def _gallery(self, node: Node) -> None:
         """Note one caption per line: `File:x.jpg|caption`."""
