@@ -86,9 +86,12 @@ def is_english(text: str) -> bool:
     return identify(text) in ("en", None)
 
 
-def common(one: str, other: str) -> str:
-    """Return the language of two texts, "en" if nothing speaks against it; "" if they differ."""
-    first, second = identify(one), identify(other)
+def common(one: str, other: str, declared: str = "") -> str:
+    """Return the language of two texts, "en" if nothing speaks against it; "" if they differ.
+
+    `declared`: of the first, in doubt.
+    """
+    first, second = identify(one, declared), identify(other)
     return (first or second or "en") if not (first and second) or first == second else ""
 
 
