@@ -21,7 +21,6 @@ from pincite.text.languages import common
 from pincite.text.quantities import values as values_of
 from pincite.types import (
     CitationResult,
-    Claim,
     Evidence,
     Finding,
     Label,
@@ -80,12 +79,10 @@ def names_contradiction(evidence: Evidence) -> bool:
     return evidence.contradiction is not None or _is_by_network(evidence)
 
 
-def discard_rebutted(claim: Claim, evidence: Evidence, page: str) -> Evidence:
+def discard_rebutted(claim: str, evidence: Evidence, page: str, language: str = "") -> Evidence:
     """Drop a contradiction found by a rule if another passage has the claim's value or name."""
-    text, about, language = evidence.passage.text, evidence.passage.about, claim.language
-    if not evidence.contradiction or contradiction(
-        claim.text, text, about, page, language=language
-    ):
+    text, about = evidence.passage.text, evidence.passage.about
+    if not evidence.contradiction or contradiction(claim, text, about, page, language=language):
         return evidence
     return replace(
         evidence,
