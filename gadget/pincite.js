@@ -326,7 +326,7 @@
 			found.append( el( 'p', say( 'step' ) + ': ' + cited.step ) );
 		}
 		if ( cited.quote || cited.near ) {
-			found.append( el( 'p', say( cited.quote ? 'quote' : 'near' ) + ':' ), el( 'blockquote', cited.quote || cited.near, { dir: 'auto' } ) );
+			found.append( el( 'p', say( cited.quote ? 'quote' : 'near' ) + ':' ), el( 'blockquote', cited.quote || cited.near, { dir: 'auto', lang: cited.language } ) );
 		}
 		cited.reasons.forEach( ( reason ) => found.append( el( 'p', reason ) ) );
 		return found;

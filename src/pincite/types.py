@@ -338,6 +338,8 @@ class Claim:
     earlier: tuple[Citation, ...] = field(default=(), metadata=UNWRITTEN)
     about: Annotated[str, Doc("the article's subject, if the claim has a pronoun for it")] = ""
     unread: Annotated[tuple[str, ...], Doc("templates shown as […] in the claim")] = ()
+    # Of its article, if that is not English: the words of a short claim may not show it.
+    language: str = field(default="", metadata=UNWRITTEN)
 
     @classmethod
     def alone(cls, text: str) -> "Claim":

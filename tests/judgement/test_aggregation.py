@@ -376,6 +376,24 @@ def test_a_name_within_a_missing_quotation_is_not_told_again() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("claim", "language", "missing"),
+    [
+        ("„Das war alles für heute“, sagte Otto Kern.", "de", []),  # a translated quotation
+        ("„Das war alles für heute“, sagte Otto Kern im Rathaus.", "", []),
+        ("Die Bahn fuhr 1.230 m bergauf.", "de", []),  # 1,230 metres
+        ("Die Bahn fuhr 1.230 m bergauf.", "", ["1.230 m", "Bahn"]),
+        ("Die Bahn fuhr 1.240 m bergauf.", "de", ["1.240 m"]),
+    ],
+)
+def test_names_and_quotations_are_not_sought_across_languages(
+    claim: str, language: str, missing: list[str]
+) -> None:
+    text = "“That was all for today,” said the mayor of the town. The line was 1,230 m long."
+    found = aggregation.missing_atoms(claim, [passage(text)], language)
+    assert sorted(part.words for part in found) == missing
+
+
 @given(st.text(max_size=120), st.text(max_size=120))
 def test_missing_atoms_are_spans_of_the_claim_in_order(claim: str, source: str) -> None:
     found = aggregation.missing_atoms(claim, [passage(source)])

@@ -177,6 +177,21 @@ def on_terminal(found: Report) -> str:
     return out.getvalue()
 
 
+def test_a_claim_and_a_quote_are_marked_with_their_languages() -> None:
+    finding = partly()
+    (result,) = finding.citations
+    assert isinstance(result.outcome, Evidence)
+    foreign = replace(result.outcome, passage=replace(result.outcome.passage, language="ja"))
+    shown = only(replace(finding, citations=(replace(result, outcome=foreign),)))
+    as_german = page(replace(shown, language="de"))
+    assert '<html lang="en">' in as_german
+    assert '<p class="claim" lang="de">' in as_german
+    assert '<blockquote class="few" lang="ja">' in as_german
+    assert "日本語 (ja)" in as_german
+    assert "日本語" not in page(replace(shown, language="ja"))
+    assert "lang=" not in page(only(finding)).replace('<html lang="en">', "")
+
+
 def test_a_run_that_goes_on_tells_the_claims_that_need_an_editor() -> None:
     finding = report(BRIDGE).findings[0]
     labelled = (dataclasses.replace(finding, label=label) for label in Label)

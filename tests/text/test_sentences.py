@@ -43,6 +43,14 @@ from pincite.types import Span
             ],
         ),
         ("zh", ["全長12.5公里。", "2001年重開！", "“這是真的嗎？”他問道。"]),
+        ("de", ["Er liegt 300 m ü. M. und hat 12 Tsd. Einwohner.", "Es ist röm. Ursprungs."]),
+        ("fr", ["Le bd. Holm a été refait par la dir. Roux.", "Il ferme à 20 h 30."]),
+        ("es", ["Tiene 1234 hab. (2019) y mide 5 km.", "La presa es de 1953."]),
+        ("it", ["Vive in v. Roma, n. 12, a Corno.", "Ha 1200 ab. (2011)."]),
+        ("nl", ["Er wonen 40 inw. (2019), d.w.z. 3% van o.a. Varen.", "Mevr. Bos en de rest e.a."]),
+        ("pl", ["Wspominał p. Wrona, tzw. Wilk, z m. st. Tormo.", "Młyn spłonął w 1944 r."]),
+        ("ru", ["В 3 км к ю.-в. от села жил инж. Иванов.", "Было 3 млн чел. (2010)."]),
+        ("ja", ["翌年、Mr. Holm が来た。", "No. 5は残った。"]),
     ],
 )
 def test_sentences_of_languages(language: str, parts: list[str]) -> None:

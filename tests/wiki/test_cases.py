@@ -12,13 +12,14 @@ from typing import Any, Literal
 import pytest
 
 from pincite.types import Article, Citation, Claim
-from pincite.wiki.article import parse_article
+from pincite.wiki.article import article_in, parse_article
 from pincite.wiki.templates import TABLE
 
 CASES = Path(__file__).parents[1] / "cases"
 WIKITEXT = sorted((CASES / "wikitext").glob("*.txt"))
 HTML = sorted((CASES / "html_article").glob("*.txt"))
 EDITIONS = sorted((CASES / "editions").glob("*.txt"))  # by language: de.txt, de_hard.txt
+EDITIONS_HTML = sorted((CASES / "editions_html").glob("*.txt"))
 
 
 def read(path: Path) -> tuple[str, list[dict[str, Any]], dict[str, Any]]:
@@ -76,6 +77,14 @@ def test_an_article_of_another_wikipedia(path: Path) -> None:
     assert article.language == page["language"] == path.stem[:2]
     check(article, claims, page)
     assert parse_article(source, "Example", language=article.language) == article
+
+
+@pytest.mark.parametrize("path", EDITIONS_HTML, ids=lambda path: path.stem)
+def test_a_page_of_another_wikipedia(path: Path) -> None:
+    source, claims, page = read(path)
+    article = article_in(source)
+    assert (article.language, article.title) == (path.stem, page["title"])
+    check(article, claims, page)
 
 
 def test_the_sentence_shows_what_is_judged_of_it() -> None:

@@ -105,6 +105,12 @@ def test_the_copy_of_another_page_is_a_source_of_its_own() -> None:
     assert (citation.title, citation.archive_date) == ("A", "2013-05-01")
 
 
+def test_citation_templates_without_a_named_address() -> None:
+    assert cited("{{Link|en|2=http://a.example|3=A}}", "pt").title == "A"
+    assert cited("{{BibISBN|3123456789|Seite=8}}", "de").isbn == "3123456789"
+    assert cited("{{БРЭ|статья=A|ссылка=http://a.example}}", "ru").url == "http://a.example"
+
+
 def test_dead_addresses_and_broken_links() -> None:
     for dead in ("brisé le=3 mai 2019", "dead-url=yes"):
         source = f"{{{{Lien web|titre=A|url=http://a.example|{dead}}}}}"
@@ -122,6 +128,12 @@ ru|Он жил в {{нп5|Вена|Вене|de|Wien}} и {{нп5|Рим||it|Roma
 zh|他用-{zh-hans:软件;zh-hant:軟體}-和-{H|zh:甲}--{乙}-工作|他用软件和乙工作
 de|__KEIN_INHALTSVERZEICHNIS__Er sagte „ja“ dazu|Er sagte „ja“ dazu
 ja|[[ファイル:A.jpg|thumb|図]]彼は{{仮リンク|甲|en|A}}と[[乙]]を見た|彼は甲と乙を見た
+de|Nach {{§|8|BGB}} liegt es {{Höhe|47.3|DE-NHN}} hoch|Nach § 8 BGB liegt es 47,3 m hoch
+fr|Il a {{unité|4.5|km}} ; le {{date|3|5|1911}} il ferme|Il a 4,5 km ; le 3 mai 1911 il ferme
+pt|Foi em {{dtlink|3|5|1911}} que ele abriu|Foi em 3 de maio de 1911 que ele abriu
+nl|Zij werd {{wanneer?|onlangs|2019|5|3}} hier gezien|Zij werd onlangs hier gezien
+ru|Площадь — 12,5 {{км²}} с {{дата|3|5|1911}} года|Площадь — 12,5 км² с 3 мая 1911 года
+ja|橋は{{start date|1911|5|3}}に開通した|橋は1911年5月3日に開通した
 pl|To jest [[Plik:A.jpg|thumb|x]] dwór [[Kategoria:Dwory]]stary|To jest dwór stary
 """.strip().splitlines()
 
@@ -132,6 +144,12 @@ def test_what_a_reader_sees(row: str) -> None:
     source, text = rest.rsplit("|", 1)
     (claim,) = parse_article(f"{source}<ref>x</ref>", "T", language=language).claims
     assert claim.text == text
+
+
+def test_a_claim_has_its_articles_language_unless_that_is_english() -> None:
+    for language, stated in (("de", "de"), ("en", ""), ("simple", "")):
+        (claim,) = parse_article("Bau der Bahn, 1911<ref>x</ref>", "T", language=language).claims
+        assert claim.language == stated
 
 
 @pytest.mark.parametrize("stop", ["。<ref>b</ref>", "<ref>b</ref>。"])

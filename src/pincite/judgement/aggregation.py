@@ -17,6 +17,7 @@ from types import MappingProxyType
 from pincite.judgement.contradictions import contradiction
 from pincite.retrieval.fusion import with_prior
 from pincite.text import names, quantities, words
+from pincite.text.languages import common
 from pincite.text.quantities import values as values_of
 from pincite.types import (
     CitationResult,
@@ -78,10 +79,10 @@ def names_contradiction(evidence: Evidence) -> bool:
     return evidence.contradiction is not None or _is_by_network(evidence)
 
 
-def discard_rebutted(claim: str, evidence: Evidence, page: str) -> Evidence:
+def discard_rebutted(claim: str, evidence: Evidence, page: str, language: str = "") -> Evidence:
     """Drop a contradiction found by a rule if another passage has the claim's value or name."""
-    passage = evidence.passage
-    if not evidence.contradiction or contradiction(claim, passage.text, passage.about, page):
+    text, about = evidence.passage.text, evidence.passage.about
+    if not evidence.contradiction or contradiction(claim, text, about, page, language=language):
         return evidence
     return replace(
         evidence,
@@ -343,22 +344,23 @@ def atoms(claim: str) -> list[Part]:
     return sorted(found, key=lambda atom: (atom.span, atom.kind))
 
 
-def missing_atoms(claim: str, passages: Sequence[Passage]) -> list[Part]:
+def missing_atoms(claim: str, passages: Sequence[Passage], language: str = "") -> list[Part]:
     """Return the atoms that no passage states, in order, with like neighbours merged.
 
     Names and figures match in any of their forms, quotations word for word except for case, white
-    space and punctuation. A name within a missing quotation is not repeated. Without passages,
-    nothing is called missing.
+    space and punctuation, in one language only. A name within a missing quotation is not repeated.
+    Without passages, nothing is called missing. `language`: of the claim, in doubt.
     """
     if not passages:
         return []
     source = "\n".join(dict.fromkeys(f"{each.about}\n{each.text}" for each in passages))
-    absent = {value.span for value in quantities.unstated(claim, source)}
-    unnamed = set(names.missing(claim, source)) if len(claim) <= _MAX_CHARS_FOR_NAMES else set()
+    absent = {value.span for value in quantities.unstated(claim, source, (language, None))}
+    short, across = len(claim) <= _MAX_CHARS_FOR_NAMES, not common(claim, source, language)
+    unnamed = set(names.missing(claim, source, language)) if short else set()
 
     def lacks(atom: Part) -> bool:
         if atom.kind == "quotation":
-            return not any(_stands_in(atom.words, passage.text) for passage in passages)
+            return not across and not any(_stands_in(atom.words, p.text) for p in passages)
         return atom.span in absent if atom.kind == "figure" else atom.words in unnamed
 
     lacking = [atom for atom in atoms(claim) if lacks(atom)]

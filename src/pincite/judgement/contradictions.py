@@ -60,7 +60,12 @@ _COMPARED = re.compile(
 
 
 def contradiction(
-    claim: str, passage: str, about: str = "", page: str = "", covered: Span | None = None
+    claim: str,
+    passage: str,
+    about: str = "",
+    page: str = "",
+    covered: Span | None = None,
+    language: str = "",
 ) -> Contradiction | None:
     """Return what in the passage contradicts the claim; None if nothing does.
 
@@ -72,9 +77,10 @@ def contradiction(
         about: title and date of the page.
         page: the whole page, which may state the claim elsewhere; "": not known.
         covered: the words of the claim that the passage is cited for; None: all.
+        language: of the claim, in doubt.
     """
     words = covered.of(claim) if covered else claim
-    language = common(claim, passage)
+    language = common(claim, passage, language)
     if language != "en" and (language not in NEGATIONS or wording.is_negated(claim)):
         return None
     sentences = [(span, span.of(passage)) for span in _assertions(passage)]

@@ -154,20 +154,21 @@ def features(
     `log_odds` is (n_pairs, 2), the first two features. `seen` are contradictions found by rules.
     """
     rows = [
-        (float(row[0]), float(row[1]), *_by_rule(claim.text, passage), float(found is not None))
+        (float(row[0]), float(row[1]), *_by_rule(claim, passage), float(found is not None))
         for (claim, passage), row, found in zip(pairs, log_odds, seen, strict=True)
     ]
     return np.array(rows, dtype=np.float32).reshape(len(rows), len(FEATURES))
 
 
-def _by_rule(claim: str, passage: Passage) -> tuple[float, ...]:
+def _by_rule(of: Claim, passage: Passage) -> tuple[float, ...]:
+    claim, language = of.text, of.language
     sentence = words.best_sentence(claim, passage.text)
     quoted = sentence.of(passage.text) if sentence else ""
-    absent = quantities.unstated(claim, f"{passage.about}\n{passage.text}")
+    absent = quantities.unstated(claim, f"{passage.about}\n{passage.text}", (language, None))
     quoted_values = values_of(quoted) if absent else []
     beside = _beside(sentence, passage.text)  # "It rose until May. Then it fell."
     return (
-        *_missing(claim, passage.about, passage.page or passage.text),
+        *_missing(claim, passage.about, passage.page or passage.text, language),
         float(bool(quoted) and words.is_negated(claim) != words.is_negated(quoted)),
         float(
             any(quantities.conflict(other, value) for value in absent for other in quoted_values)
@@ -184,7 +185,8 @@ def _beside(sentence: Span | None, text: str) -> list[str]:
 
 
 @lru_cache(maxsize=64)  # shared by a page's passages
-def _missing(claim: str, about: str, page: str) -> tuple[float, float]:
+def _missing(claim: str, about: str, page: str, language: str) -> tuple[float, float]:
     source = f"{about}\n{page}"
-    figures, unnamed = quantities.unstated(claim, source), names.missing(claim, source)
+    figures = quantities.unstated(claim, source, (language, None))
+    unnamed = names.missing(claim, source, language)
     return float(min(MOST_MISSING, len(figures))), float(min(MOST_MISSING, len(unnamed)))

@@ -93,7 +93,13 @@ class CrossEncoderVerifier:
         logits = self._logits(pairs)
         log_odds = self._odds(logits)
         seen = [
-            contradiction(claim.text, passage.text, passage.about, covered=claim.own)
+            contradiction(
+                claim.text,
+                passage.text,
+                passage.about,
+                covered=claim.own,
+                language=claim.language,
+            )
             for claim, passage in pairs
         ]
         features = calibration.features(pairs, log_odds, seen)
@@ -291,6 +297,7 @@ def _evidence(
     if against and isinstance(contrary, Span):
         quote = contrary
         notes = [Note(BY_NETWORK, {"share": f"{against:.2f}"})]
+    own_reasons = reasons(claim.text, passage, seen, claim.own, claim.language)
     return Evidence(
         passage=passage,
         prob_supported=supported,
@@ -298,7 +305,7 @@ def _evidence(
         prob_neutral=max(0.0, 1.0 - supported - against),
         score=score,
         quote=quote,
-        reasons_coded=(*notes, *reasons(claim.text, passage, seen, claim.own), *unsupported),
+        reasons_coded=(*notes, *own_reasons, *unsupported),
         read=read,
         contradiction=seen,
     )
@@ -322,19 +329,24 @@ def _note(seen: Contradiction) -> Note:
 
 
 def reasons(
-    claim: str, passage: Passage, seen: Contradiction | None = None, covered: Span | None = None
+    claim: str,
+    passage: Passage,
+    seen: Contradiction | None = None,
+    covered: Span | None = None,
+    language: str = "",
 ) -> tuple[Note, ...]:
     """Return the claim's values and names that the passage lacks, except those in `seen`.
 
-    Words outside `covered` are for another reference to support.
+    Words outside `covered` are for another reference to support. `language`: the claim's, in doubt.
     """
     own = covered.of(claim) if covered else claim
     source = f"{passage.about}\n{passage.text}"
     shown = seen.claim if seen else ""
-    absent = [value.span.of(claim) for value in quantities.unstated(claim, source)]
+    unstated = quantities.unstated(claim, source, (language, None))
+    absent = [value.span.of(claim) for value in unstated]
     listed = tuple(words for words in absent if words not in shown and words in own)[:MAX_NAMED]
     found = [Note("not_stated", {"words": listed})] if listed else []
-    unnamed = [n for n in names.missing(claim, source) if n not in shown and n in own]
+    unnamed = [n for n in names.missing(claim, source, language) if n not in shown and n in own]
     if unnamed:
         whole = names.whole(claim, unnamed)[:MAX_NAMED]
         found.append(Note("not_named", {"words": tuple(whole)}))

@@ -28,6 +28,7 @@ _LATIN, _OTHER = re.compile("[A-Za-zÀ-ÖØ-öø-ʯḀ-ỿ]+"), re.compile(f"[{'
 _MARKING = defaultdict[str, frozenset[str]](
     frozenset, {code: frozenset(letters) for code, letters in _KNOWN["letters"].items()}
 )
+_AUTONYMS = dict(name.split(" ", 1) for name in _KNOWN["autonyms"]["names"].split("; "))
 _SAMPLE = 1_000  # characters of a text by which its language is identified
 _LEAST_SHARE = 0.3  # of a text's letters, for a script other than Latin: Japanese names companies
 _LEAST_KANA = 0.05  # share of kana in Japanese: Chinese quotes a の at most
@@ -85,10 +86,22 @@ def is_english(text: str) -> bool:
     return identify(text) in ("en", None)
 
 
-def common(one: str, other: str) -> str:
-    """Return the language of two texts, "en" if nothing speaks against it; "" if they differ."""
-    first, second = identify(one), identify(other)
+def common(one: str, other: str, declared: str = "") -> str:
+    """Return the language of two texts, "en" if nothing speaks against it; "" if they differ.
+
+    `declared`: of the first, in doubt.
+    """
+    first, second = identify(one, declared), identify(other)
     return (first or second or "en") if not (first and second) or first == second else ""
+
+
+def named(code: str) -> str:
+    """Return a language by its own name, with its code.
+
+    >>> named("ja"), named("tlh")
+    ('日本語 (ja)', 'tlh')
+    """
+    return f"{_AUTONYMS[code]} ({code})" if code in _AUTONYMS else code
 
 
 def terms(text: str) -> list[str]:

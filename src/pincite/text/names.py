@@ -43,18 +43,18 @@ _BREAK = re.compile(r"[^\w\s’'&-]")  # names do not extend past a comma or a f
 _LONG = 7  # letters from which the last vowel may differ too: Mohammed, Muhammad
 
 
-def missing(claim: str, source: str) -> list[str]:
+def missing(claim: str, source: str, language: str = "") -> list[str]:
     """Name words of `claim` that `source` has in no form, as written, in order.
 
     Empty if they are in two languages, which may write a name differently, or in one whose names
-    are not marked by capitals.
+    are not marked by capitals. `language`: of the claim, in doubt.
 
     >>> missing("In Varde J. R. Carver met the WHO.", "The World Health Organization and Peter Carver")
     ['Varde', 'Carver']
     >>> missing("He met Zubaidi, a Peruvian.", "Zoubaidi of Peru")
     []
     """  # noqa: E501
-    if common(claim, source) not in CAPITALISED_NAMES:
+    if common(claim, source, language) not in CAPITALISED_NAMES:
         return []
     measured = [value.span for value in values(claim)]  # "GW" is not a name
     wanted = [

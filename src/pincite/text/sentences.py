@@ -39,6 +39,7 @@ _ABBREVIATED_IN = {
     for language, words in LEXICON["abbreviations"].items()
 }
 _INITIAL = re.compile(r"(?:^|[\s(.-])[A-ZÀ-ÖØ-ÞŁŚŻŹČŠŽА-ЯЁ]\.$")  # "J. Roux"
+_REMAINDER = re.compile(r"\(\d|[-–]\w")  # "1234 hab. (2019)", "к ю.-в."
 # "W maju 1920 r.", "В 1920 г.": a leading date, after which the sentence continues.
 _OPENING = re.compile(
     r"(?:w|we|od|do|po|przed|około|na|z|в|во|с|со|к|до|по|после|около|от)(?:\s\S+){1,3}\Z",
@@ -130,10 +131,13 @@ def _goes_on_in(language: str, text: str, left: Span, right: Span) -> bool:
     if "\n" in gap or language in ("th", "lo"):
         return "\n" not in gap
     if language in ("ja", "zh"):
-        return not gap and end[-1] in "」』”’" and text[right.start] not in "「『“‘（"
+        quoted = not gap and end[-1] in "」』”’" and text[right.start] not in "「『“‘（"
+        return quoted or end[-1] == "."
     if not end.endswith("."):
         return False
-    if text[right.start].islower() or _INITIAL.search(end):
+    if text[right.start].islower() or _INITIAL.search(end) or _REMAINDER.match(text, right.start):
+        return True
+    if text[right.start].isdigit() and _DOTTED.search(end):
         return True
     if language == "de" and _ORDINAL.search(end):
         return True

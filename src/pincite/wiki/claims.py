@@ -150,6 +150,7 @@ def _block_claims(block: Block, previous: Block | None, page: _Page) -> Iterator
             tuple(c for use in before for c in page.cited[use]) if wording.own else (),
             about=title if general and title.lower() not in wording.text.lower() else "",
             unread=_unread(block, wording, page.source),
+            language="" if page.language in ("en", "simple") else page.language,
         )
 
 
@@ -302,7 +303,8 @@ class _Wordings:
             if remaining < 0:
                 del sentences[0]
                 break
-        return last_words(" ".join(filter(None, (*pieces, *sentences))), MAX_BEFORE)
+        gap = "" if self.page.language in ("ja", "zh") else " "
+        return last_words(gap.join(filter(None, (*pieces, *sentences))), MAX_BEFORE)
 
     def _nothing_before(self, group: _Group) -> _Wording | None:
         """Word a mark that opens its block: from what follows, or what introduces the block."""

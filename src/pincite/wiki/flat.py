@@ -20,6 +20,7 @@ DEBRIS = re.compile(
     r"[ ]?\((?=(?:[\s;,]|\[…\])*\))(?:[\s;,]|\[…\])*\)"
     r"|(?<=[(\[])[\s;,]+(?=\w)|[ ]+(?=\)|[,.;:](?:\s|$))|(?<=\()[ ]+"
 )
+_SPACED_DEBRIS = re.compile(DEBRIS.pattern.replace("[,.;:]", "[,.]"))  # French: "en 1940 ; il"
 
 MAX_TABLES = 20  # nesting depth; more indicates broken markup rather than tables
 MAX_LEAD = 1500  # characters of a list's lead-in, which is copied to each item
@@ -191,14 +192,15 @@ class TextBuilder:
         self.starts.append(start)
         self.ends.append(end)
 
-    def block(self, kind: BlockKind, **details: object) -> Block:
+    def block(self, kind: BlockKind, *, spaced: bool = False, **details: object) -> Block:
         """Return the finished block, cleaned and trimmed; `details` are other fields of `Block`."""
         text = "".join(self.chars)
         blank = not any(char.isalnum() for char in text)  # only placeholders of unknown templates
         kept = [not blank] * len(text)
         lead = len(text) - len(text.lstrip())
         gone = [(0, lead), (max(lead, len(text.rstrip())), len(text))]
-        for start, end in (*gone, *(found.span() for found in DEBRIS.finditer(text))):
+        debris = _SPACED_DEBRIS if spaced else DEBRIS
+        for start, end in (*gone, *(found.span() for found in debris.finditer(text))):
             kept[start:end] = [False] * (end - start)
         before = list(accumulate(kept, initial=0))  # before[i]: kept characters among the first i
         marks = tuple(replace(m, position=before[m.position]) for m in self.marks)
@@ -222,6 +224,7 @@ class Flat:
     uses: list[Use] = field(default_factory=list)  # of references, in source order
     definitions: Definitions = field(default_factory=Definitions)
     warnings: list[str] = field(default_factory=list)
+    spaced: bool = False  # a space is written before ; and :
 
 
 @dataclass(slots=True)
@@ -257,21 +260,24 @@ class Writer:
             if parent and parent.text:
                 start = max(0, len(parent.text) - MAX_LEAD)
                 lead, span = parent.text[start:], parent.span(start, len(parent.text))
-            block = self.out.block(BlockKind.ITEM, section=self.section, lead=lead, lead_span=span)
+            block = self._block(BlockKind.ITEM, lead=lead, lead_span=span)
             if block.text:
                 self.items.append((self.depth, block))
             return block
         if self.kind is BlockKind.CELL and self.tables:
             cells = self.tables[-1]  # each has at least one character
             row = last_words("; ".join(cells[-MAX_ROW:]), MAX_ROW)
-            block = self.out.block(BlockKind.CELL, section=self.section, row=row)
+            block = self._block(BlockKind.CELL, row=row)
             cells.extend([block.text.replace("\n", " ")] if block.text else [])
             return block
-        block = self.out.block(self.kind, section=self.section)
+        block = self._block(self.kind)
         self.items.clear()
         if block.text and self.kind is BlockKind.PARAGRAPH:
             self.lead = block
         return block
+
+    def _block(self, kind: BlockKind, **details: object) -> Block:
+        return self.out.block(kind, spaced=self.flat.spaced, section=self.section, **details)
 
     def end_heading(self, level: int) -> None:
         title = "".join(self.out.chars).strip()

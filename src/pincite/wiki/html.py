@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, unquote
 
 from pincite.types import Span
 from pincite.wiki.flat import BlockKind, Flat, Writer
-from pincite.wiki.references import Definitions, Source, Use, short_key
+from pincite.wiki.references import Definitions, Source, Use, short_key, translated
 from pincite.wiki.templates import ENGLISH, TAGS, Edition, is_citation
 from pincite.wiki.wikitext import STYLES
 
@@ -139,6 +139,7 @@ _BLOCKS = frozenset(
 _ITEMS = frozenset({"li", "dd", "dt"})
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _CAPTIONS = frozenset({"figcaption", "caption"})
+_WIKI = "Wiki|Википедия|[维維]基百科"
 _NOTE_ID = re.compile(r"#(cite_note-.+)")
 _REVISION = re.compile(r"(?:Special:Redirect/revision/|wgRevisionId[\"']?\s*:\s*)(\d+)")
 
@@ -154,7 +155,7 @@ def page_title(source: str) -> str | None:
     if found is None:
         return None
     text = re.sub(r"<[^>]*>", "", html.unescape(found[1]))
-    return re.sub(r"\s+[-–—]\s+[^-–—]*(?:Wikipedia|Wiki\w*)[^-–—]*$", "", text).strip() or None
+    return re.sub(rf"\s+[-–—]\s+[^-–—]*(?:{_WIKI})[^-–—]*$", "", text).strip() or None
 
 
 def page_language(source: str) -> str | None:
@@ -172,8 +173,9 @@ class _Page:
 
     def __init__(self, source: str, edition: Edition) -> None:
         self.source = source
+        self.edition = edition
         self.tokens = tokens(source)
-        self.flat = Flat()
+        self.flat = Flat(spaced=edition.spaced)
         self.references = _References(source, self.tokens, edition)
         self.references.collect(self.flat.definitions)
         self.writer = Writer(self.flat)
@@ -264,20 +266,21 @@ class _Page:
         if "reference" in classes.split() or "mw:Extension/ref" in given.get("typeof", ""):
             self._reference(index, partner, span)
             return True
-        if "Inline-Template" in classes:
+        shown = self.references.text(index, partner)
+        inline = "Inline-Template" in classes or (self.edition != ENGLISH and shown[:1] == "[")
+        if inline:
             tag_of, inside = self.references.tag_of, self.tokens[index:partner]
             opened = (attributes_of(t, self.source) for t in inside if t.kind is TokenKind.OPEN)
             titles = (given.get("title", "").rpartition(":")[2] for given in opened)
-            shown = self.references.text(index, partner)
             if tag := next(filter(None, map(tag_of, (shown, *titles))), None):
                 self.writer.out.mark(span, tag=tag)
-        return "Inline-Template" in classes or "noprint" in classes
+        return inline or "noprint" in classes
 
     def _reference(self, first: int, last: int, span: Span) -> None:
         note = next(filter(None, map(self._note_id, self.tokens[first:last])), None)
         if note is None:  # {{rp}} renders as `<sup class="reference">: 12 </sup>`
             pages = self.references.text(first, last).strip(": \u200a")
-            if self.flat.uses and pages:
+            if self.flat.uses and pages.strip(","):  # in French, a comma parts references
                 self.flat.uses[-1] = replace(self.flat.uses[-1], pages=pages)
             return
         self.writer.out.mark(span, use=len(self.flat.uses))
@@ -303,10 +306,17 @@ _COINS = {
     "last": ("rft.aulast",),
     "first": ("rft.aufirst",),
 }
+_DUBLIN_CORE = {  # German and Polish addresses
+    "title": ("rft.title",),
+    "publisher": ("rft.publisher",),
+    "date": ("rft.date",),
+    "url": ("rft.identifier",),
+}
 _IDENTIFIERS = {"info:doi/": "doi", "info:pmid/": "pmid"}
 _ARCHIVE = re.compile(r"https?://(?:web\.archive\.org|archive\.(?:is|today|ph)|webcitation\.org)/")
 _IGNORED = ("mw-cite-backlink", "cite-accessibility-label", "Z3988", "mw-linkback-text", "noprint")
 MAX_TOKENS = 2000  # of a reference or label, read as text
+_WORKS = frozenset({"citation", "cite", "ouvrage"})  # classes of a whole citation
 _QUOTE = re.compile(r"[“\"]([^”\"]{15,})[”\"]\s*\Z")
 
 
@@ -317,22 +327,38 @@ class _References:
         self.source = source
         self.tokens = tokens
         self.edition = edition
+        self.local = edition != ENGLISH
+        self.works: set[str] = set()  # ids of full citations
 
     def collect(self, definitions: Definitions) -> None:
         """Define every `<li id="cite_note-…">` and every `<cite id="CITEREF…">` of the page."""
         done = {"li": -1, "cite": -1}  # nested ones are read once: hostile pages nest
+        done |= {"span": -1} if self.local else {}
+        notes: list[tuple[str, int, int]] = []
         for index, token in enumerate(self.tokens):
             if token.kind is not TokenKind.OPEN or index <= done.get(token.name, index):
                 continue
             given = attributes_of(token, self.source)
             identity = unquote(given.get("id", ""))
+            if token.name == "span" and not self._is_work(token, given):
+                continue
             end = done[token.name] = token.partner or index
             if identity.startswith("cite_note-"):
-                definitions.define(None, identity, self._sources(index, end))
-            elif identity.startswith("CITEREF"):
+                notes.append((identity, index, end))
+            elif identity.startswith("CITEREF") or (identity and self._is_work(token, given)):
+                self.works.add(identity)
                 span = Span(token.start, self.tokens[end].end)
                 work = self._work(index, self._with_coins(end), span)
-                definitions.works.setdefault(_key(identity.removeprefix("CITEREF")), work)
+                definitions.works.setdefault(_key(identity), work)
+        for identity, index, end in notes:  # these may link to works
+            definitions.define(None, identity, self._sources(index, end))
+
+    def _is_work(self, token: Token, given: Mapping[str, str]) -> bool:
+        """Whether it is a whole citation; in other editions, a mere `<cite>` is a title."""
+        if not self.local:
+            return token.name == "cite"
+        classes = given.get("class", "").split()
+        return token.name in ("cite", "span") and not _WORKS.isdisjoint(classes)
 
     def _with_coins(self, end: int) -> int:
         """Include the COinS span that directly follows a `<cite>`."""
@@ -346,7 +372,9 @@ class _References:
         works, done = [], first
         for index in range(first + 1, last):
             token = self.tokens[index]
-            if token.kind is TokenKind.OPEN and token.name == "cite" and index > done:
+            if token.kind is not TokenKind.OPEN or index <= done:
+                continue
+            if self._is_work(token, attributes_of(token, self.source) if self.local else {}):
                 done = token.partner or index
                 works.append(self._work(index, self._with_coins(done), span))
         return tuple(works) or (self._work(first, last, span),)
@@ -368,7 +396,8 @@ class _References:
             elif token.name == "a":
                 key = key or self._link(index, given, fields)
             elif "Z3988" in classes:
-                fields.update({k: v for k, v in _coins(given.get("title", "")).items() if v})
+                coins = _coins(given.get("title", ""), people=self.local)
+                fields.update({k: v for k, v in coins.items() if v})
             elif "Inline-Template" in classes:
                 tags.append(self.tag_of(self.text(index, token.partner)) or "")
         text = self.text(first, last)
@@ -378,12 +407,15 @@ class _References:
 
     def _link(self, index: int, given: Mapping[str, str], fields: dict[str, str]) -> str | None:
         href = given.get("href", "")
-        if "#CITEREF" in href:
-            return _key(unquote(href.split("#CITEREF", 1)[1]))
+        fragment = unquote(href.partition("#")[2])
+        if fragment.startswith("CITEREF") or fragment in self.works:
+            return _key(fragment)
         href = f"https:{href}" if href.startswith("//") else href
         if "external" in given.get("class", "").split() or "mw:ExtLink" in given.get("rel", ""):
             if _ARCHIVE.match(href):
                 fields.setdefault("archive-url", href)
+                if self.local:  # of a dead link, the title may link to the copy
+                    fields.setdefault("title", self.text(index, self.tokens[index].partner))
             elif "doi.org/" in href:
                 fields.setdefault("doi", unquote(href.split("doi.org/", 1)[1]))
             elif "url" not in fields:
@@ -392,7 +424,7 @@ class _References:
         return None
 
     def tag_of(self, text: str) -> str | None:
-        shown = text.strip("[] \u200b").lower()
+        shown = re.split(r"\s\d", text.strip("[] \u200b").lower())[0]  # "unsourced for 12 days"
         return TAGS.get(self.edition.names.get(shown, shown))
 
     def text(self, first: int, last: int | None) -> str:
@@ -412,14 +444,22 @@ class _References:
 
 
 def _key(name: str) -> str:
+    name = name.removeprefix("CITEREF").removeprefix("CITAREF")  # the latter in Spanish
     return short_key([name], "").replace(" ", "")
 
 
-def _coins(title: str) -> dict[str, str]:
+def _coins(title: str, *, people: bool) -> dict[str, str]:
+    """`people`: also those in one parameter."""
     given = parse_qs(title)
+    known = _DUBLIN_CORE if "info:ofi/fmt:kev:mtx:dc" in given.get("rft_val_fmt", ()) else _COINS
     fields = {
-        ours: next((given[k][0] for k in keys if k in given), "") for ours, keys in _COINS.items()
+        ours: next((given[k][0] for k in keys if k in given), "") for ours, keys in known.items()
     }
+    if _ARCHIVE.match(fields.get("url", "")):
+        fields["archive-url"] = fields.pop("url")
+    if people and not fields.get("last"):
+        names = given.get("rft.au") or given.get("rft.creator") or []
+        fields |= translated({"people": "; ".join(names)})
     for value in given.get("rft_id", []):
         name = next((n for prefix, n in _IDENTIFIERS.items() if value.startswith(prefix)), None)
         if name:

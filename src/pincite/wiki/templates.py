@@ -34,6 +34,8 @@ class Edition:
     names: Mapping[str, str] = field(default_factory=dict)  # of templates: local → English
     parameters: Mapping[str, str] = field(default_factory=dict)  # local → English, without number
     shown: Mapping[str, str] = field(default_factory=dict)  # local template → visible text
+    months: tuple[str, ...] = ()  # by number, as in a date
+    spaced: bool = False  # whether a space is written before ; and :
     variants: bool = False  # whether -{zh-hans:…; zh-hant:…}- is one word in two scripts
 
     def parameter(self, template: str, name: str) -> str:
@@ -52,6 +54,17 @@ class Edition:
                     return self.parameters[known] + number
         return lower
 
+    def written(self, kind: str, value: str) -> str:
+        """A number as the edition shows it: the name of a "month", or with a "decimal" comma.
+
+        >>> edition("fr").written("month", "5"), edition("fr").written("decimal", "4.5")
+        ('mai', '4,5')
+        """
+        if kind == "decimal":
+            return value.replace(".", ",") if _DECIMAL.fullmatch(value) else value
+        months = dict(enumerate(self.months, 1))
+        return months.get(int(value), value) if value.isdecimal() else value
+
 
 ENGLISH = Edition()
 
@@ -64,7 +77,9 @@ def edition(language: str) -> Edition:
         {local: ours for ours, locals_ in given.get(key, {}).items() for local in locals_}
         for key in ("names", "parameters", "shown")
     )
-    return Edition(names, parameters, shown, given.get("variants", False))
+    months = tuple(given.get("months", "").split())
+    flags = {flag: given.get(flag, False) for flag in ("spaced", "variants")}
+    return Edition(names, parameters, shown, months, **flags)
 
 
 def template_name(raw: str) -> str:

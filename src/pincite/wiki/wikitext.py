@@ -53,7 +53,7 @@ _ONE_LINE = frozenset({BlockKind.ITEM, BlockKind.CAPTION})  # blocks that end wi
 def read_wikitext(source: str, edition: Edition = ENGLISH) -> Flat:
     """Convert an article to the flat form. Never raises on malformed markup."""
     nodes, warnings = parse(source, edition)
-    marks = _Marks(source, Flat(warnings=warnings))
+    marks = _Marks(source, Flat(warnings=warnings, spaced=edition.spaced))
     marks.collect(nodes)
     _Walker(source, marks).walk(nodes)
     return marks.flat
@@ -300,7 +300,10 @@ class _Marks:
                 _Renderer(self.source, content, self).render(parameter.nodes)
                 label = " ".join(parameter.name.replace("_", " ").split())
                 kind = BlockKind.PARAMETER
-                self.aside.append(content.block(kind, section=self.section, label=label))
+                block = content.block(
+                    kind, spaced=self.flat.spaced, section=self.section, label=label
+                )
+                self.aside.append(block)
             else:
                 _Renderer(self.source, out, self).render(parameter.nodes)
 
@@ -375,7 +378,7 @@ class _Marks:
         if kind is BlockKind.PARAGRAPH or _holds_marks(nodes):
             out = TextBuilder()
             _Renderer(self.source, out, self).render(nodes)
-            self.aside.append(out.block(kind, section=self.section))
+            self.aside.append(out.block(kind, spaced=self.flat.spaced, section=self.section))
 
     def _gallery(self, node: Node) -> None:
         """Note one caption per line: `File:x.jpg|caption`."""
@@ -413,6 +416,7 @@ def _holds_mark(node: Node, notes: bool) -> bool:
 
 _WITH_COLON = ("formatnum:", "lc:", "uc:", "ucfirst:", "lcfirst:")
 _PIECE = re.compile(r"\{([\w*]+(?:/\w+)*)\}|\[([^\]]*)\]|([^{\[]+|.)", re.DOTALL)
+_LOCAL = re.compile(r"(month|decimal)(\d)")
 _BREAKS = frozenset({"br", "li", "p", "tr", "td", "th", "div", "dd", "dt", "ul", "ol"})
 _BREAKS |= {f"/{name}" for name in _BREAKS if name != "br"}
 _LIST_MARKER = re.compile(r"[*#:;]+\s*")
@@ -561,6 +565,10 @@ class _Renderer:
         return used
 
     def _numbered(self, number: str, node: Node, given: dict[str, Parameter]) -> set[str]:
+        if (local := _LOCAL.fullmatch(number)) and (parameter := given.get(local[2])):
+            written = node.edition.written(local[1], plain(parameter.nodes, self.source))
+            self.out.rendered(written, node.span)
+            return {parameter.name}
         if number != "*":
             names = _FIRST if number == "1" else number.split("/")
             name = next((n for n in names if n in given and given[n].nodes), None)

@@ -368,7 +368,7 @@ def around(stored: Callable[[str], Mapping[str, Any] | None], evidence: Evidence
         "tail": text[stop:last],
         "cut": (first, last) != (0, len(text)),
         "whole": document is not None,
-        "language": (document or {}).get("language") or "",
+        "language": (document or {}).get("language") or passage.language or "",
     }
 
 
@@ -385,6 +385,7 @@ class CitedBody(BaseModel):
     copy_url: str | None  # of the copy that was read, if it differs
     quote: str  # verbatim from the source; empty if none supports the claim
     near: str  # the closest passage, verbatim, if there is no quote
+    language: str  # of the quote or passage; empty: unknown
     reasons: list[str]
     unchecked: str | None  # why it could not be checked
     step: str  # what the user can do about it
@@ -487,6 +488,7 @@ def _cited(result: CitationResult, words: Language) -> CitedBody:
         copy_url=cells.safe_link(copy.url) if copy and copy.url != cited.url else None,
         quote=text if quoted else "",
         near="" if quoted else text,
+        language=(evidence.passage.language or "") if evidence else "",
         reasons=[said(note, words.say) for note in evidence.reasons_coded] if evidence else [],
         unchecked=words.say(REASONS[why.reason]) if why else None,
         step=words.say(STEPS[why.reason]) if why else "",

@@ -95,7 +95,10 @@ class ReadSource(NamedTuple):
             return self.as_failed(failures[0])
         text = self.source.text if isinstance(self.source, Document) else ""
         return self._replace(
-            evidence=[aggregation.discard_rebutted(claim.text, each, text) for each in judged],
+            evidence=[
+                aggregation.discard_rebutted(claim.text, each, text, claim.language)
+                for each in judged
+            ],
             unjudged=failures[0] if failures else None,
         )
 
@@ -457,7 +460,8 @@ class VerifyPipeline:
         if not evidence.quoted:
             return False
         alone = replace(evidence.passage, text=evidence.quoted, page="")
-        if not aggregation.missing_atoms(claim.text, [alone]) and aggregation.atoms(claim.text):
+        lacking = aggregation.missing_atoms(claim.text, [alone], claim.language)
+        if not lacking and aggregation.atoms(claim.text):
             return True
         (read,) = self._verify([(claim, alone)])
         return read.prob_supported >= aggregation.SUGGESTED_FROM
@@ -571,7 +575,7 @@ def _missing_atoms(claim: Claim, sources: Sequence[ReadSource]) -> list[Part]:
     """Return the missing parts of the words that the claim's own citations cover."""
     documents = [each.source for each in sources if isinstance(each.source, Document)]
     passages = [passage for document in documents for passage in whole(document)]
-    atoms = aggregation.missing_atoms(claim.text, passages)
+    atoms = aggregation.missing_atoms(claim.text, passages, claim.language)
     return [atom for atom in atoms if claim.own is None or atom.span.overlaps(claim.own)]
 
 

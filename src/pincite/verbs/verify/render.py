@@ -15,6 +15,7 @@ from pincite.judgement import aggregation, fusion
 from pincite.notes import IN_ENGLISH, Language, Note
 from pincite.report import cells, templates
 from pincite.report.reasons import REASONS, why_excluded
+from pincite.text import languages
 from pincite.text.sentences import sentences
 from pincite.types import (
     CitationResult,
@@ -274,6 +275,7 @@ def to_html(report: Report, today: date | None = None) -> str:
     """Render the report as one self-contained page: no script, no request, everything escaped."""
     today = today or datetime.now(UTC).date()
     shared = {**names(), "to_paste": partial(to_paste, today=today)}
+    shared |= {"language": "en", "report": report}
     macros: Any = templates.page("finding.html.j2").make_module(shared)
     entries = [
         containment.shown(partial(macros.entry, rank=rank), each)
@@ -282,7 +284,6 @@ def to_html(report: Report, today: date | None = None) -> str:
     found = list(zip(report.findings, entries, strict=True))
     return templates.page("report.html.j2").render(
         shared,
-        report=report,
         counts=report.counts,
         cited=report.coverage.stages[Stage.CITED],
         n_judged=report.coverage.stages[Stage.JUDGED].uses,
@@ -323,6 +324,7 @@ def names(language: Language = IN_ENGLISH) -> dict[str, Any]:
         "name_of": name_of,
         "detail_of": _detail,
         "end_of": _end,
+        "language_named": languages.named,
         "pieces": pieces,
         "unchecked": _unchecked,
         "shared_reasons": _shared_reasons,
