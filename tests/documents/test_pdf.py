@@ -221,10 +221,30 @@ def test_three_columns_with_a_picture_over_two() -> None:
     assert f"{' '.join(RIGHT)} {' '.join(LEFT)}" in text
 
 
-def test_text_written_upwards_is_read_as_on_an_upright_page() -> None:
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        "0 1 -1 0 800 0",
+        "-1 0 0 -1 612 792",
+        "0 -1 1 0 0 612",
+        "-1 0 0 1 612 0",  # mirrored, as those below
+        "1 0 0 -1 0 792",
+        "0 1 1 0 0 0",
+        "0 -1 -1 0 800 612",
+    ],
+)
+def test_a_turned_or_mirrored_page_is_read_as_an_upright_one(matrix: str) -> None:
     shown = [show(left, height, text) for left, height, text in rows(LEFT, RIGHT)]
-    turned = [f"q 0 1 -1 0 800 0 cm {each} Q" for each in shown]
-    assert document(read(pdf([turned]))).text == f"{' '.join(LEFT)} {' '.join(RIGHT)}"
+    text = document(read(pdf([[f"q {matrix} cm {each} Q" for each in shown]]))).text
+    assert text.replace(" ", "") == "".join(LEFT + RIGHT).replace(" ", "")  # pdfium adds spaces
+
+
+def test_negative_font_sizes_turn_the_text() -> None:
+    shown = [
+        f"BT /F1 -10 Tf -1 0 0 -1 {left} {height} Tm ({text}) Tj ET"
+        for left, height, text in rows(LEFT, RIGHT)
+    ]
+    assert document(read(pdf([shown]))).text == f"{' '.join(LEFT)} {' '.join(RIGHT)}"
 
 
 def test_a_stamp_in_the_margin_stands_below_the_text() -> None:

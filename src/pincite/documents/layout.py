@@ -40,7 +40,7 @@ FULL_LINE, LINE_WORDS = 0.7, 3.5
 STACKED = 2.0  # the most between baselines of a cell's lines, in font sizes
 SAME_ROW = 0.4  # share of the font size: less than any line spacing
 # Newspaper pages have 2,000 lines. A hostile page may have 100,000, and an edge at every point.
-MAX_LINES, MAX_EDGES, MAX_DEPTH = 5_000, 12, 20
+MAX_LINES, MAX_EDGES, MAX_DEPTH = 5_000, 8, 20
 
 
 def in_reading_order(lines: Lines, _depth: int = 0) -> list[Line]:
@@ -107,15 +107,15 @@ def _joined(row: Lines) -> Line:
 
 def _longest_gutter(lines: Lines) -> tuple[float, float, float] | None:
     """The left edge, top and bottom of the column that has the most lines beside it."""
-    edges = Counter(round(line.left) for line in lines)
+    edges = Counter(round(line.left) for line in lines).most_common(MAX_EDGES)
     down = _down(lines)
-    best, found = 0, None
-    for edge, n_lines in edges.most_common(MAX_EDGES):
-        x = edge - SAME_EDGE
-        for band in _bands(down, x) if n_lines > 1 else ():
-            if len(band) > best and _are_columns(band, x):
-                best, found = len(band), (x, band[0].baseline, band[-1].baseline)
-    return found
+    places = [edge - SAME_EDGE for edge, n_lines in edges if n_lines > 1]
+    bands = ((band, x) for x in places for band in _bands(down, x))
+    long = [each for each in bands if len(each[0]) >= 2 * COLUMN_LINES]
+    for band, x in sorted(long, key=lambda each: -len(each[0])):
+        if _are_columns(band, x):
+            return x, band[0].baseline, band[-1].baseline
+    return None
 
 
 def _bands(down: Lines, x: float) -> Iterator[Lines]:
@@ -145,9 +145,9 @@ def _is_prose(side: Lines) -> bool:
     """Whether lines fill one or more columns as running text does, unlike cells."""
     grouped, lines = _rows(_down(side)), list[Line]()
     edges = Counter(round(line.left / SAME_EDGE) for line in side)
-    for row in grouped:  # cut where half of all rows are cut
-        places = [sum(edges[round(each.left / SAME_EDGE) + n] for n in (-1, 0, 1)) for each in row]
-        cuts = [n for n, count in enumerate(places) if n and 2 * count > len(grouped)]
+    usual_cuts = {n for n in edges if 2 * sum(edges[n + i] for i in (-1, 0, 1)) > len(grouped)}
+    for row in grouped:
+        cuts = [n for n, each in enumerate(row) if n and round(each.left / SAME_EDGE) in usual_cuts]
         lines += [_joined(row[a:b]) for a, b in pairwise([0, *cuts, len(row)])]
     widths = sorted(line.right - line.left for line in lines)
     usual = widths[len(widths) * 3 // 4]  # a heading may be wider

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from itertools import chain, groupby
-from math import hypot, pi
+from math import atan2, hypot, pi
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -83,7 +83,7 @@ def read_pdf(body: Body) -> Document | Unchecked:
 
 # ── Characters to lines ───────────────────────────────────────────────────────────────────────────
 
-JOINED = 2  # pdfium's code for a hyphen at a line end, when it continues with the next line
+JOINED = "\x02"  # pdfium's hyphen at a line end, when the word goes on in the next line
 # In multiples of the font size. Word spaces are 0.25, up to 1 in justified lines; column gaps are 1
 # or more. `layout` rejoins false cuts.
 GAP = 0.7
@@ -130,28 +130,27 @@ class _Word(NamedTuple):
 
 
 class _Characters:
-    """The characters of a page, as if the page were turned so that most text is upright."""
+    """The characters of a page, turned and mirrored so that most of its text can be read."""
 
     def __init__(self, text_page: Any) -> None:
         self._page = text_page.raw
-        codes = _codes(text_page)
-        self.text = "".join(chr(code) if 0 < code < 0x110000 else "\0" for code in codes)
+        self.text = _text_of(text_page)
         self._x, self._y = ctypes.c_double(), ctypes.c_double()
         self._box = tuple(ctypes.c_double() for _ in range(4))
         self._matrix = raw.FS_MATRIX()
-        sample = range(0, len(codes), max(1, len(codes) // SAMPLED))
-        turns = Counter(self._turn_of(i) for i in sample if codes[i] > 32)
-        self._turn = turns.most_common(1)[0][0] if turns else 0
+        sample = range(0, len(self.text), max(1, len(self.text) // SAMPLED))
+        turns = Counter(self._turn_of(i) for i in sample if self.text[i] > " ")
+        self._turn = turns.most_common(1)[0][0] if turns else (0, 1)
 
     def origin(self, index: int) -> tuple[float, float]:
         raw.FPDFText_GetCharOrigin(self._page, index, self._x, self._y)
-        x, y = self._x.value, self._y.value
-        return ((x, y), (-y, x), (-x, -y), (y, -x))[self._turn] if self._turn else (x, y)
+        x, y, (turn, up) = self._x.value, self._y.value, self._turn
+        return ((x, up * y), (y, -up * x), (-x, -up * y), (-y, up * x))[turn]
 
     def right(self, index: int) -> float:
         left, right, bottom, top = self._box
         raw.FPDFText_GetCharBox(self._page, index, left, right, bottom, top)
-        return (right.value, -bottom.value, -left.value, top.value)[self._turn]
+        return (right.value, top.value, -left.value, -bottom.value)[self._turn[0]]
 
     def size(self, index: int) -> float:
         raw.FPDFText_GetMatrix(self._page, index, self._matrix)
@@ -159,7 +158,9 @@ class _Characters:
         return abs(scale * raw.FPDFText_GetFontSize(self._page, index)) or 1.0
 
     def word(self, start: int, end: int) -> str:
-        text = self.text[start:end].replace("\x02", "-").replace("\0", "")
+        text = self.text[start:end].replace(JOINED, "-").replace("\0", "")
+        if text.isascii():
+            return text
         # pdfium counts a surrogate pair as two characters; join them.
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
@@ -184,9 +185,12 @@ class _Characters:
             lines.append(Line("".join(turned).strip(), below, 0, 0, 1))
         return [each for each in lines if each.text]
 
-    def _turn_of(self, index: int) -> int:
-        """The direction in which a character is written, in quarter turns to the right."""
-        return round(float(raw.FPDFText_GetCharAngle(self._page, index)) / (pi / 2)) % 4
+    def _turn_of(self, index: int) -> tuple[int, int]:
+        """The direction of writing in quarter turns to the left, and -1 if it is mirrored, or 1."""
+        raw.FPDFText_GetMatrix(self._page, index, self._matrix)
+        a, b, c, d = (getattr(self._matrix, name) for name in "abcd")
+        half_turn = 2 * (raw.FPDFText_GetFontSize(self._page, index) < 0)
+        return (round(atan2(b, a) / (pi / 2)) + half_turn) % 4, -1 if a * d < b * c else 1
 
     def _words(self) -> Iterator[_Word]:
         """The words, cut where digits and marks in them are raised or lowered."""
@@ -314,12 +318,13 @@ def power(base: str, raised: str) -> str:
     return "" if _NOTE_MARK.fullmatch(raised) else raised
 
 
-def _codes(text_page: Any) -> list[int]:
-    """The character codes of a page; fetched one by one only if the counts disagree."""
+def _text_of(text_page: Any) -> str:
+    """All characters of a page; fetched one by one only if their count disagrees with pdfium's."""
     n_chars = text_page.count_chars()
     buffer = (ctypes.c_ushort * (2 * n_chars + 2))()
     n_written = raw.FPDFText_GetText(text_page, 0, n_chars, buffer)
-    codes = buffer[: max(n_written - 1, 0)]
-    if len(codes) != n_chars or any(0xD800 <= code < 0xE000 for code in codes):
-        return [raw.FPDFText_GetUnicode(text_page, i) for i in range(n_chars)]
-    return [JOINED if code == 0xFFFE else code for code in codes]
+    text = bytes(buffer)[: 2 * max(n_written - 1, 0)].decode("utf-16-le", "surrogatepass")
+    if len(text) != n_chars:  # after a surrogate pair or a character without a code
+        codes = (raw.FPDFText_GetUnicode(text_page, i) for i in range(n_chars))
+        return "".join(chr(code) if 0 < code < 0x110000 else "\0" for code in codes)
+    return text.replace("\ufffe", JOINED)
