@@ -37,6 +37,7 @@ Lines = Sequence[Line]
 # newspaper columns 4; table cells have 1 or 2, or vary in length.
 SAME_EDGE, COLUMN_LINES = 3.0, 3
 FULL_LINE, LINE_WORDS = 0.7, 3.5
+_WORD = re.compile(r"[^\W\d_]\S*")
 STACKED = 2.0  # the most between baselines of a cell's lines, in font sizes
 SAME_ROW = 0.4  # share of the font size: less than any line spacing
 # Newspaper pages have 2,000 lines. A hostile page may have 100,000, and an edge at every point.
@@ -121,15 +122,16 @@ def _longest_gutter(lines: Lines) -> tuple[float, float, float] | None:
 def _bands(down: Lines, x: float) -> Iterator[Lines]:
     """Runs of lines, from top to bottom, between those that cross `x`."""
     band = list[Line]()
-    crossing = float("inf")
+    below = float("inf")
     for line in down:
         if line.left < x < line.right:
             # What shares a row with a crossing line belongs to neither band.
-            while band and band[-1].baseline - line.baseline < SAME_ROW * line.size:
+            row = SAME_ROW * line.size
+            while band and band[-1].baseline < line.baseline + row:
                 band.pop()
             yield band
-            band, crossing = [], line.baseline
-        elif crossing - line.baseline >= SAME_ROW * line.size:
+            band, below = [], line.baseline - row
+        elif line.baseline <= below:
             band.append(line)
     yield band
 
@@ -143,22 +145,22 @@ def _are_columns(band: Lines, x: float) -> bool:
 
 def _is_prose(side: Lines) -> bool:
     """Whether lines fill one or more columns as running text does, unlike cells."""
-    grouped, lines = _rows(_down(side)), list[Line]()
+    grouped, widths = _rows(_down(side)), list[float]()
     edges = Counter(round(line.left / SAME_EDGE) for line in side)
     usual_cuts = {n for n in edges if 2 * sum(edges[n + i] for i in (-1, 0, 1)) > len(grouped)}
     for row in grouped:
         cuts = [n for n, each in enumerate(row) if n and round(each.left / SAME_EDGE) in usual_cuts]
-        lines += [_joined(row[a:b]) for a, b in pairwise([0, *cuts, len(row)])]
-    widths = sorted(line.right - line.left for line in lines)
+        parts = (row[a:b] for a, b in pairwise([0, *cuts, len(row)]))
+        widths += [max(each.right for each in part) - part[0].left for part in parts]
+    widths.sort()
     usual = widths[len(widths) * 3 // 4]  # a heading may be wider
     full = len(widths) - bisect_left(widths, FULL_LINE * usual)
-    has_words = _words_a_line(lines) >= LINE_WORDS
-    return has_words and 2 * full > len(lines) >= COLUMN_LINES
+    has_words = _n_words(side) >= LINE_WORDS * len(widths)
+    return has_words and 2 * full > len(widths) >= COLUMN_LINES
 
 
-def _words_a_line(column: Lines) -> float:
-    words = sum(any(map(str.isalpha, word)) for line in column for word in line.text.split())
-    return words / len(column)
+def _n_words(lines: Lines) -> int:
+    return sum(len(_WORD.findall(line.text)) for line in lines)
 
 
 # ── Running heads and page numbers ────────────────────────────────────────────────────────────────
@@ -288,7 +290,7 @@ class Paragraph(NamedTuple):
             return False
         width = max(line.right for line in self.lines[-3:]) - last.left
         full = last.right - last.left >= LAST_LINE_WIDTH * width
-        return full and _words_a_line([last]) >= LINE_WORDS - 1
+        return full and _n_words([last]) >= LINE_WORDS - 1
 
 
 def _rest(cut: Paragraph, after: Sequence[Paragraph]) -> int | None:
@@ -297,7 +299,8 @@ def _rest(cut: Paragraph, after: Sequence[Paragraph]) -> int | None:
     if n is None or not cut.is_cut():
         return None
     first = after[n].lines[0].text[0]
-    is_prose = len(cut.lines) > 1 and _words_a_line(cut.lines[-3:]) >= PROSE_WORDS
+    last = cut.lines[-3:]
+    is_prose = len(last) > 1 and _n_words(last) >= PROSE_WORDS * len(last)
     return n if first.islower() or (is_prose and first.isalnum()) else None
 
 

@@ -93,10 +93,12 @@ NARROWEST = 0.2  # the width of an i
 SHIFT, RAISED, OTHER_ROW = 0.1, 0.9, 0.7  # baselines of raised text, its size, and another line's
 SPACED, WORD_GAP = 4, 1.7  # letters set apart for emphasis; between words, in gaps of letters
 SAMPLED = 9  # characters that tell how the page is turned
+UPRIGHT = (0, 1)  # quarter turns, and -1 for a mirrored page
 DROP_CAP = 1.7  # the size of a letter that begins a text, in sizes of the text
-_WORD = re.compile("[^\\s\x02]+\x02?")
 _MARK = re.compile(r"[\d*†‡§¶]+")
+_WORD = re.compile("(?=[^\\s\x02])[^\\s\x02\\d*†‡§¶]*(?P<mark>[\\d*†‡§¶][^\\s\x02]*)?\x02?")
 _LABEL = re.compile(r"[•▪●◦‣–—·*-]|\(?\w{1,3}[.)]|\[\d{1,3}\]")
+_SPACED = re.compile(rf"(?<!\S)[^\W\d_](?: [^\W\d_]){{{SPACED - 1}}}(?!\S)")
 _RTL = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _NOTE_MARK = re.compile(r"[\d,;*†‡§¶()\[\]\u2013-]{1,12}")
 _POWER = re.compile(r"[-\u2212\u2013+]?\d{1,3}|\d?[+\u2212-]")
@@ -140,11 +142,13 @@ class _Characters:
         self._matrix = raw.FS_MATRIX()
         sample = range(0, len(self.text), max(1, len(self.text) // SAMPLED))
         turns = Counter(self._turn_of(i) for i in sample if self.text[i] > " ")
-        self._turn = turns.most_common(1)[0][0] if turns else (0, 1)
+        self._turn = turns.most_common(1)[0][0] if turns else UPRIGHT
 
     def origin(self, index: int) -> tuple[float, float]:
         raw.FPDFText_GetCharOrigin(self._page, index, self._x, self._y)
         x, y, (turn, up) = self._x.value, self._y.value, self._turn
+        if self._turn == UPRIGHT:
+            return x, y
         return ((x, up * y), (y, -up * x), (-x, -up * y), (-y, up * x))[turn]
 
     def right(self, index: int) -> float:
@@ -197,8 +201,8 @@ class _Characters:
         for match in _WORD.finditer(self.text):
             start, end = match.span()
             x, y = self.origin(start)
-            marks = list(_MARK.finditer(self.text, start, end)) if end > start + 1 else []
-            if marks:
+            if match["mark"] and end > start + 1:
+                marks = list(_MARK.finditer(self.text, start, end))
                 shift = SHIFT * self.size(start)
                 seen = {mark.end() - 1 for mark in marks}
                 if marks[0].start() == start:
@@ -282,7 +286,9 @@ class _Line:
 
     def whole(self) -> Line:
         right = self._page.right(self.last.end - 1)
-        text = " ".join(self._unspaced())
+        text = " ".join(self._texts)
+        if _SPACED.search(text):
+            text = " ".join(self._unspaced())
         if len(self._texts) > 1 and not self._shifted:  # often begins in bold or small capitals
             self._size = max(self._size, self._page.size(self.last.start))
         return Line(text.strip(), self._baseline, self._left, max(right, self._left), self._size)
