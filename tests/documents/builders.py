@@ -3,12 +3,13 @@
 import gzip
 from collections.abc import Sequence
 
-Line = tuple[float, float, str]  # left, baseline, text
+# Left, baseline, text and, unless it is 10, the font size; or operators of a page's content.
+Line = tuple[float, float, str] | tuple[float, float, str, float] | str
 
 
 def paragraph_lines(paragraphs: Sequence[Sequence[str]], top: float = 760) -> list[Line]:
     """Paragraphs of lines, 12 points apart, with 24 points between paragraphs."""
-    lines, height = [], top
+    lines, height = list[Line](), top
     for paragraph in paragraphs:
         for text in paragraph:
             lines.append((72.0, height, text))
@@ -36,7 +37,7 @@ def pdf(
             "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Resources "
             f"<< /Font << /F1 3 0 R >> >> /Contents {6 + 2 * i} 0 R >>"
         )
-        stream = "\n".join(_show(*line) for line in lines)
+        stream = "\n".join(line if isinstance(line, str) else show(*line) for line in lines)
         objects.append(f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream")
     return assembled_pdf(objects, encrypt)
 
@@ -55,9 +56,17 @@ def locked_pdf() -> bytes:
     )
 
 
-def _show(left: float, baseline: float, text: str) -> str:
+def show(left: float, baseline: float, text: str, size: float = 10) -> str:
     escaped = text.replace("\\", r"\\").replace("(", r"\(").replace(")", r"\)")
-    return f"BT /F1 10 Tf {left} {baseline} Td ({escaped}) Tj ET"
+    return f"BT /F1 {size} Tf {left} {baseline} Td ({escaped}) Tj ET"
+
+
+def show_raised(left: float, baseline: float, *texts: str) -> str:
+    """Texts on a line, every second of which is raised and small."""
+    shown = "".join(
+        f"/F1 {6 if n % 2 else 10} Tf {4 * (n % 2)} Ts ({text}) Tj " for n, text in enumerate(texts)
+    )
+    return f"BT {left} {baseline} Td {shown}ET"
 
 
 def assembled_pdf(objects: list[str], encrypt: str = "") -> bytes:

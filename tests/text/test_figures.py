@@ -23,6 +23,7 @@ from pincite.text.figures import MONTHS, figures, missing, rivals
         ("£5 m a year", [5e6]),
         ("$ 5 m a year", [5e6]),
         ("300 k", [300]),
+        ("4.2 × 10^6 or 10⁶ or 10**6 or 10⁻⁶ W", [4.2]),
     ],
 )
 def test_values(text: str, values: list[float]) -> None:

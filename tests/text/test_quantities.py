@@ -89,6 +89,13 @@ def test_any_text_has_values_in_order_that_do_not_overlap(text: str) -> None:
         ("The two terms ended.", "Two five-year terms ended."),
         ("The book has 150 pages.", "It is a one hundred fifty-page book."),
         ("A hymn was sung by the army on the march.", "The army sang a hymn."),
+        ("It sent 4.2 × 10^6 watts.", "It sent 4.2 × 10⁶ W."),
+        ("It sent 4.2 × 10⁶ watts.", "It sent 4.2*10**6 watts."),
+        ("It sent 4.2 million watts.", "It sent 4.2 · 10^{6} watts."),
+        ("It got 10^6 letters.", "It got 10⁶ letters."),
+        ("It got 10⁶ letters.", "It got 1,000,000 letters."),
+        ("It weighs 3 × 10^-4 grams.", "It weighs 3 × 10⁻⁴ grams, or 0.3 mg."),
+        ("Es waren 4,2 · 10^6 Watt im Jahr 1987.", "In 1987 it sent 4.2 × 10⁶ watts."),
     ],
 )
 def test_values_in_other_forms(claim: str, source: str) -> None:
@@ -114,6 +121,9 @@ def test_values_in_other_forms(claim: str, source: str) -> None:
         ("It rose from 40 to 80 tonnes.", "It rose from 40 to 60 tonnes."),
         ("It is 70–90 m high.", "It is 70–85 m high."),
         ("It was built between 1870 and 1880.", "It was built between 1872 and 1880."),
+        ("It sent 4.2 × 10^6 watts.", "It sent 4.2 × 10⁷ watts."),
+        ("It got 10^6 letters.", "It got 106 letters."),
+        ("It got 10⁶ letters.", "It got 10⁻⁶ letters."),
     ],
 )
 def test_other_values_are_not_stated(claim: str, source: str) -> None:

@@ -1,24 +1,32 @@
 """Extracts the text of a PDF, with the page of every character.
 
-pdfium measures the lines. This module rejoins hyphenated words, the lines of a paragraph, columns,
-and paragraphs separated by space, and drops repeated headers and footers. Distances are in points.
+pdfium measures the characters. This module joins them to lines and parts of lines, writes exponents
+as such and drops footnote marks; `layout` orders the lines. Distances are in points.
 Run it only in `sandbox`: pdfium is C++ code, and crafted files have crashed it.
 """
 
 import ctypes
 import json
 import re
-from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Sequence
-from itertools import chain, pairwise
+from collections.abc import Iterator
+from itertools import chain, groupby
+from math import atan2, hypot, pi
+from statistics import median
 from typing import Any, NamedTuple
 
 import pypdfium2
 from pypdfium2 import raw
 
 from pincite.documents.body import Body
-from pincite.documents.text import cleaned, one_line
+from pincite.documents.layout import (
+    Line,
+    Lines,
+    in_reading_order,
+    running_text,
+    without_running_heads,
+)
+from pincite.documents.text import one_line
 from pincite.text.page_numbers import LABELS, PAGES
 from pincite.types import Document, Reason, Unchecked
 
@@ -29,17 +37,6 @@ _NO_TITLE = re.compile(
 )
 
 
-class Line(NamedTuple):
-    """A line or part of a line as measured by pdfium; heights are from the lower edge."""
-
-    text: str
-    first_baseline: float
-    last_baseline: float
-    left: float
-    right: float
-    size: float
-
-
 def read_pdf(body: Body) -> Document | Unchecked:
     url, limits = body.url, body.limits
     try:
@@ -48,15 +45,16 @@ def read_pdf(body: Body) -> Document | Unchecked:
         if error.err_code == raw.FPDF_ERR_PASSWORD:
             return Unchecked(url, Reason.ENCRYPTED, "the PDF is password-protected")
         return Unchecked(url, Reason.UNDECODABLE, f"not a readable PDF: {error}")
-    pages, n_chars = list[Sequence[Line]](), 0
+    pages, n_chars = list[Lines](), 0
     for number in range(len(pdf)):
         lines = _lines_of_page(pdf, number)
-        n_chars += sum(len(piece.text) for line in lines for piece in line)
+        n_chars += sum(len(line.text) for line in lines)
         if n_chars > limits.max_chars:
             detail = f"the PDF has more than {limits.max_chars} characters of text"
             return Unchecked(url, Reason.TOO_LARGE, detail)
-        pages.append(in_columns(lines))
-    text, starts = running_text(pages)
+        pages.append(lines)
+    ordered = [in_reading_order(page) for page in without_running_heads(pages)]
+    text, starts = running_text(ordered)
     if not text:
         return Unchecked(url, Reason.EMPTY, f"no text layer in {len(starts)} pages: a scan?")
     # Use the printed labels, unless two pages share one or the labels just count the pages.
@@ -83,317 +81,256 @@ def read_pdf(body: Body) -> Document | Unchecked:
     )
 
 
-# ── Lines as pdfium measures them ─────────────────────────────────────────────────────────────────
+# ── Characters to lines ───────────────────────────────────────────────────────────────────────────
 
-JOINED = 2  # pdfium's code for a hyphen at a line end, when it continues with the next line
+JOINED = "\x02"  # pdfium's hyphen at a line end, when the word goes on in the next line
 # In multiples of the font size. Word spaces are 0.25, up to 1 in justified lines; column gaps are 1
-# or more. `in_columns` rejoins false cuts.
-GAP = 0.9
-FEW_LINES, SAMPLED = 12, 4  # on pages with more lines, every fourth is sampled first
-_POWER = re.compile(
-    r"(?<![\d.,])(10|(?<![A-Za-z])(?:[cdkm]?m|km|s|kg)) ?([-\u2212\u2013]?\d{1,3})(?!\d)"
-)
-_SUPERSCRIPT = str.maketrans("0123456789-\u2212\u2013", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁻⁻")
+# or more. `layout` rejoins false cuts.
+GAP = 0.7
+LABEL_GAP = 3.0  # after a bullet or a list's number
+THIN = 0.15  # less than any word space
+NARROWEST = 0.2  # the width of an i
+SHIFT, RAISED, OTHER_ROW = 0.1, 0.9, 0.7  # baselines of raised text, its size, and another line's
+SPACED, WORD_GAP = 4, 1.7  # letters set apart for emphasis; between words, in gaps of letters
+SAMPLED = 9  # characters that tell how the page is turned
+UPRIGHT = (0, 1)  # quarter turns, and -1 for a mirrored page
+DROP_CAP = 1.7  # the size of a letter that begins a text, in sizes of the text
+_MARK = re.compile(r"[\d*†‡§¶]+")
+_WORD = re.compile("(?=[^\\s\x02])[^\\s\x02\\d*†‡§¶]*(?P<mark>[\\d*†‡§¶][^\\s\x02]*)?\x02?")
+_LABEL = re.compile(r"[•▪●◦‣–—·*-]|\(?\w{1,3}[.)]|\[\d{1,3}\]")
+_SPACED = re.compile(rf"(?<!\S)[^\W\d_](?: [^\W\d_]){{{SPACED - 1}}}(?!\S)")
+_RTL = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+_NOTE_MARK = re.compile(r"[\d,;*†‡§¶()\[\]\u2013-]{1,12}")
+_POWER = re.compile(r"[-\u2212\u2013+]?\d{1,3}|\d?[+\u2212-]")
+# What a power stands on: a ten, another one-digit number, a unit, a variable; or any word, if the
+# power has a sign, as in "mol⁻¹" and "Ca²⁺". A raised number after other words is a footnote mark.
+_TEN = re.compile(r"(?<![\d.,])(?:10|\d)\Z")
+_UNIT = re.compile(r"(?<![^\W\d_])(?:[cdkmµn]?m|mi|ft|yd|s|kg|[^\W\d_])\Z")
+_SUPERSCRIPT = str.maketrans("0123456789+-\u2212\u2013", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻")
 
 
-def _lines_of_page(document: Any, number: int) -> list[list[Line]]:
-    """The lines of a page in file order; empty if the page cannot be read.
-
-    Each line is a list of pieces, cut at possible column gaps.
-    """
+def _lines_of_page(document: Any, number: int) -> Lines:
+    """The lines of a page and their parts, in file order; empty if the page cannot be read."""
     try:
         page = document[number]
         text_page = page.get_textpage()
     except pypdfium2.PdfiumError:
         return []
-    codes = _codes(text_page)
-    ends = [i for i, code in enumerate(codes) if code == 10]
-    bounds = list(zip([0, *(end + 1 for end in ends)], [*ends, len(codes)], strict=True))
-    seen = [[i for i in range(*line) if codes[i] > 32] for line in bounds]
-    # Checking every gap doubles the run time, so a sample decides whether the page has wide gaps.
-    sample = seen if len(seen) <= FEW_LINES else seen[1::SAMPLED]
-    cut = any(_cuts(text_page, codes, each) for each in sample)
-    lines = [
-        _pieces(text_page, codes, line, each, _cuts(text_page, codes, each) if cut else [])
-        for line, each in zip(bounds, seen, strict=True)
-        if each
-    ]
+    lines = _Characters(text_page).lines()
     text_page.close()
     page.close()
     return lines
 
 
-def _codes(text_page: Any) -> list[int]:
-    """The character codes of a page; fetched one by one only if the counts disagree."""
+class _Word(NamedTuple):
+    """A word, or the part of one on the same baseline."""
+
+    start: int
+    end: int
+    x: float
+    y: float
+
+
+class _Characters:
+    """The characters of a page, turned and mirrored so that most of its text can be read."""
+
+    def __init__(self, text_page: Any) -> None:
+        self._page = text_page.raw
+        self.text = _text_of(text_page)
+        self._x, self._y = ctypes.c_double(), ctypes.c_double()
+        self._box = tuple(ctypes.c_double() for _ in range(4))
+        self._matrix = raw.FS_MATRIX()
+        sample = range(0, len(self.text), max(1, len(self.text) // SAMPLED))
+        turns = Counter(self._turn_of(i) for i in sample if self.text[i] > " ")
+        self._turn = turns.most_common(1)[0][0] if turns else UPRIGHT
+
+    def origin(self, index: int) -> tuple[float, float]:
+        raw.FPDFText_GetCharOrigin(self._page, index, self._x, self._y)
+        x, y, (turn, up) = self._x.value, self._y.value, self._turn
+        if self._turn == UPRIGHT:
+            return x, y
+        return ((x, up * y), (y, -up * x), (-x, -up * y), (-y, up * x))[turn]
+
+    def right(self, index: int) -> float:
+        left, right, bottom, top = self._box
+        raw.FPDFText_GetCharBox(self._page, index, left, right, bottom, top)
+        return (right.value, top.value, -left.value, -bottom.value)[self._turn[0]]
+
+    def size(self, index: int) -> float:
+        raw.FPDFText_GetMatrix(self._page, index, self._matrix)
+        scale = hypot(self._matrix.c, self._matrix.d)
+        return abs(scale * raw.FPDFText_GetFontSize(self._page, index)) or 1.0
+
+    def word(self, start: int, end: int) -> str:
+        text = self.text[start:end].replace(JOINED, "-").replace("\0", "")
+        if text.isascii():
+            return text
+        # pdfium counts a surrogate pair as two characters; join them.
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+    def lines(self) -> Lines:
+        right_to_left = len(_RTL.findall(self.text)) > len(self.text) // 4
+        found, turned, turned_end = list[_Line](), list[str](), 0
+        line: _Line | None = None
+        for word in self._words():
+            if line and right_to_left and "\n" not in self.text[line.last.end : word.start]:
+                line.append(word, " ")
+            elif line and line.takes(word):
+                continue
+            elif self._turn_of(word.start) == self._turn:
+                line = _Line(self, word)
+                found.append(line)
+            else:
+                turned += ["" if word.start == turned_end else " ", self.word(*word[:2])]
+                turned_end, line = word.end, None
+        lines = [each.whole() for each in found]
+        if turned:  # a stamp in the margin, or a watermark
+            below = min((each.baseline for each in lines), default=0.0) - 100
+            lines.append(Line("".join(turned).strip(), below, 0, 0, 1))
+        return [each for each in lines if each.text]
+
+    def _turn_of(self, index: int) -> tuple[int, int]:
+        """The direction of writing in quarter turns to the left, and -1 if it is mirrored, or 1."""
+        raw.FPDFText_GetMatrix(self._page, index, self._matrix)
+        a, b, c, d = (getattr(self._matrix, name) for name in "abcd")
+        half_turn = 2 * (raw.FPDFText_GetFontSize(self._page, index) < 0)
+        return (round(atan2(b, a) / (pi / 2)) + half_turn) % 4, -1 if a * d < b * c else 1
+
+    def _words(self) -> Iterator[_Word]:
+        """The words, cut where digits and marks in them are raised or lowered."""
+        for match in _WORD.finditer(self.text):
+            start, end = match.span()
+            x, y = self.origin(start)
+            if match["mark"] and end > start + 1:
+                marks = list(_MARK.finditer(self.text, start, end))
+                shift = SHIFT * self.size(start)
+                seen = {mark.end() - 1 for mark in marks}
+                if marks[0].start() == start:
+                    seen.add(marks[0].end())
+                if any(start < i < end and abs(self.origin(i)[1] - y) > shift for i in seen):
+                    for i in range(start + 1, end):
+                        at = self.origin(i)
+                        if abs(at[1] - y) > shift:
+                            yield _Word(start, i, x, y)
+                            start, x, y = i, *at
+            yield _Word(start, end, x, y)
+
+
+class _Line:
+    """A line that is being put together from words."""
+
+    def __init__(self, page: _Characters, word: _Word) -> None:
+        self._page, self.last = page, word
+        self._texts = [page.word(word.start, word.end)]
+        self._gaps = [0.0]  # before each text; measured between single letters only
+        self._left, self._baseline = word.x, word.y
+        self._size = page.size(word.start)
+        self._shifted = False  # whether the last word is raised or lowered
+
+    def takes(self, word: _Word) -> bool:
+        """Append a word if it belongs to this line."""
+        before, size = self.last, self._size
+        is_label = len(self._texts) == 1 and _LABEL.fullmatch(self._texts[0])
+        reach = (LABEL_GAP if is_label else GAP) * size
+        rise = word.y - (self._baseline if self._shifted else before.y)
+        if abs(rise) > SHIFT * size:
+            return self._takes_shifted(word, rise, reach)
+        if word.x <= before.x:
+            return False
+        # Measuring the right edge is costly, and seldom needed.
+        certain = word.x - before.x - reach <= NARROWEST * size * (before.end - before.start)
+        measured = not certain or self._shifted or self._is_letter()
+        gap = word.x - self._page.right(before.end - 1) if measured else 0.0
+        if gap > reach:
+            return False
+        is_glued = word.start == before.end or (self._shifted and gap < THIN * size)
+        self._shifted = False
+        self.append(word, "" if is_glued else " ", gap)
+        return True
+
+    def _takes_shifted(self, word: _Word, rise: float, reach: float) -> bool:
+        gap = word.x - self._page.right(self.last.end - 1)
+        if abs(rise) > 2 * self._size or not -2 * THIN * self._size < gap < reach:
+            return False
+        size, text = self._page.size(word.start), self._page.word(word.start, word.end)
+        joint = "" if gap < THIN * self._size else " "
+        first = self._texts[0] if len(self._texts) == 1 else ""
+        if self._is_letter() and first and rise > 0 and self._size > DROP_CAP * size:
+            self._baseline, self._size, joint = word.y, size, ""
+        elif abs(rise) >= OTHER_ROW * self._size:
+            return False
+        elif first and rise < 0 and self._size < RAISED * size:
+            if _NOTE_MARK.fullmatch(first):  # at the beginning of a footnote
+                self._texts[0] = joint = ""
+            self._baseline, self._size = word.y, size
+        else:
+            if rise > 0 and size < RAISED * self._size and not joint:
+                text = power(self._texts[-1], text)
+            self._shifted = True
+        self.append(word, joint, gap, text)
+        return True
+
+    def append(self, word: _Word, joint: str, gap: float = 0.0, text: str | None = None) -> None:
+        text = self._page.word(word.start, word.end) if text is None else text
+        if joint:
+            self._texts.append(text)
+            self._gaps.append(gap)
+        else:
+            self._texts[-1] += text
+        if not self._shifted:
+            self._baseline = word.y  # which changes on a page that was scanned askew
+        self.last = word
+
+    def _is_letter(self) -> bool:
+        return len(self._texts[-1]) == 1 and self._texts[-1].isalpha()
+
+    def whole(self) -> Line:
+        right = self._page.right(self.last.end - 1)
+        text = " ".join(self._texts)
+        if _SPACED.search(text):
+            text = " ".join(self._unspaced())
+        if len(self._texts) > 1 and not self._shifted:  # often begins in bold or small capitals
+            self._size = max(self._size, self._page.size(self.last.start))
+        return Line(text.strip(), self._baseline, self._left, max(right, self._left), self._size)
+
+    def _unspaced(self) -> Iterator[str]:
+        """The words, with letters that were set apart for emphasis put together."""
+        each = zip(self._texts, self._gaps, strict=True)
+        for is_letter, group in groupby(each, lambda each: len(each[0]) == 1 and each[0].isalpha()):
+            run = list(group)
+            texts = [text for text, _ in run]
+            if is_letter and len(run) >= SPACED and texts != sorted(texts):  # not "A B C D"
+                wide = WORD_GAP * median(gap for _, gap in run[1:])
+                joints = ["", *(" " if gap > wide else "" for _, gap in run[1:])]
+                yield "".join(chain(*zip(joints, texts, strict=True)))
+            else:
+                yield from texts
+
+
+def power(base: str, raised: str) -> str:
+    """What a raised text reads as: an exponent, nothing for a footnote mark, or itself.
+
+    >>> power("10", "6"), power("km", "2"), power("Ca", "2+"), power("harbour.", "12")
+    ('⁶', '²', '²⁺', '')
+    """
+    if _POWER.fullmatch(raised):
+        signed = not raised.isdigit()
+        if (
+            _TEN.search(base)
+            or (_UNIT.search(base) and raised in "234")
+            or (signed and base[-1:].isalpha())
+        ):
+            return raised.translate(_SUPERSCRIPT)
+    return "" if _NOTE_MARK.fullmatch(raised) else raised
+
+
+def _text_of(text_page: Any) -> str:
+    """All characters of a page; fetched one by one only if their count disagrees with pdfium's."""
     n_chars = text_page.count_chars()
     buffer = (ctypes.c_ushort * (2 * n_chars + 2))()
     n_written = raw.FPDFText_GetText(text_page, 0, n_chars, buffer)
-    codes = buffer[: max(n_written - 1, 0)]
-    if len(codes) != n_chars or any(0xD800 <= code < 0xE000 for code in codes):
-        return [raw.FPDFText_GetUnicode(text_page, i) for i in range(n_chars)]
-    return [JOINED if code == 0xFFFE else code for code in codes]
-
-
-def _cuts(text_page: Any, codes: list[int], seen: list[int]) -> list[int]:
-    """Indices at which to cut a line: after a wide gap, or where the height changes."""
-    if not seen:
-        return []
-    cuts, size = list[int](), raw.FPDFText_GetFontSize(text_page, seen[0])
-    x, y = ctypes.c_double(), ctypes.c_double()
-    for before, after in pairwise(seen):
-        if after == before + 1 and codes[before] != JOINED:
-            continue
-        raw.FPDFText_GetCharOrigin(text_page, before, x, y)
-        left, baseline = x.value, y.value
-        raw.FPDFText_GetCharOrigin(text_page, after, x, y)
-        if abs(y.value - baseline) > 0.7 * size or (
-            x.value - left > GAP * size
-            and x.value - _right(text_page, before) > GAP * size  # costly, and seldom needed
-        ):
-            cuts.append(after)
-    return cuts
-
-
-def _pieces(
-    text_page: Any, codes: list[int], line: tuple[int, int], seen: list[int], cuts: list[int]
-) -> list[Line]:
-    """Split a line at `cuts`; the pieces' texts concatenate to the line."""
-    found = list[Line]()
-    for first, last in pairwise((line[0], *cuts, line[1])):
-        inside = seen[bisect_left(seen, first) : bisect_left(seen, last)]
-        left, first_baseline = _origin(text_page, inside[0])
-        right, last_baseline = _origin(text_page, inside[-1])
-        size = raw.FPDFText_GetFontSize(text_page, inside[0])
-        text = "".join(chr(c) for c in codes[first:last] if 0 < c < 0x110000 and c != 13)
-        if _POWER.search(text) and (raised := _exponents(text_page, codes, first, last)):
-            text = "".join(
-                raised.get(i, chr(codes[i]))
-                for i in range(first, last)
-                if 0 < codes[i] < 0x110000 and codes[i] != 13
-            )
-        # pdfium counts a surrogate pair as two characters; join them.
-        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-        found.append(Line(text, first_baseline, last_baseline, left, right, size))
-    return found
-
-
-def _right(text_page: Any, index: int) -> float:
-    left, right, bottom, top = (ctypes.c_double() for _ in range(4))
-    raw.FPDFText_GetCharBox(text_page, index, left, right, bottom, top)
-    return right.value
-
-
-def _exponents(text_page: Any, codes: list[int], start: int, end: int) -> dict[int, str]:
-    """Map positions of raised digits after a ten or a unit to exponents.
-
-    A raised number after any other word is a footnote mark.
-    """
-    text = "".join(chr(code) if code < 0xFFFF else "\ufffd" for code in codes[start:end])
-    found = dict[int, str]()
-    for match in _POWER.finditer(text):
-        base, digits = start + match.end(1) - 1, range(start + match.start(2), start + match.end(2))
-        height = _origin(text_page, digits[-1])[1] - _origin(text_page, base)[1]
-        if 0.1 * raw.FPDFText_GetFontSize(text_page, base) < height:
-            found |= dict.fromkeys(range(base + 1, digits[0]), "")
-            found |= {i: chr(codes[i]).translate(_SUPERSCRIPT) for i in digits}
-    return found
-
-
-def _origin(text_page: Any, index: int) -> tuple[float, float]:
-    x, y = ctypes.c_double(), ctypes.c_double()
-    raw.FPDFText_GetCharOrigin(text_page, index, x, y)
-    return x.value, y.value
-
-
-# ── Lines to running text ─────────────────────────────────────────────────────────────────────────
-
-# Ordinary leading varies by rounding and superscripts; a blank line doubles it.
-PARAGRAPH_GAP = 1.35  # multiple of the page's usual line distance
-HEADING_SIZE = 1.15  # multiple of the neighbouring line's font size
-LAST_LINE_WIDTH = 0.8  # share of its neighbour's width: the last line of a paragraph is shorter
-SAME_ROW = 0.6  # share of the larger font size: less than any line spacing
-INDENT = 8.0  # points; one em at the usual sizes
-SAME_COLUMN = 40.0  # points between the left edges of lines in one column
-RUNNING_PAGES = 3  # a header repeats at the edge of at least this many pages, and of half of all
-HEADER_WORDS = 15
-# Columns, in points: edges vary by the letters' side bearings. Columns in papers have 8 to 12 words
-# a line, narrow newspaper columns 4; table cells have 1 or 2, or vary in length.
-SAME_EDGE, MIN_COLUMN = 3.0, 60.0
-COLUMN_ROWS, COLUMN_SHARE = 3, 0.5  # rows cut at the same place, and their share of all cut rows
-FULL_LINE, LINE_WORDS = 0.7, 3.5
-# Match from word starts only, without backtracking: a word of 100,000 letters took 8 s otherwise.
-_HYPHEN = re.compile("(?<!\\w)(\\w++)(?:[\x02\ufffe\xad]\n?|-\n)(?=(\\w+))")
-_ENDS_SENTENCE = re.compile(r"[.!?:;。！？…][\"'”’»)\]]*\d{0,3}$")
-
-
-def in_columns(lines: Sequence[Sequence[Line]]) -> list[Line]:
-    """Put a page's lines in reading order, column by column if the file has them row by row.
-
-    Columns are where many lines are cut at the same place and the pieces fill their width as
-    running text does, unlike table cells. A line across all columns, such as a heading, ends the
-    columns above it.
-
-    Args:
-        lines: in file order, each as pieces that may belong to different columns.
-    """
-    lefts = _lefts_of_columns(lines)
-    if not lefts:
-        return [_whole(line) for line in lines]
-    ordered = list[Line]()
-    columns: list[list[Line]] = [[] for _ in (0.0, *lefts)]
-    for line in lines:
-        for row in _rows(line):
-            places = [bisect_right(lefts, piece.left) for piece in row]
-            across = any(piece.left < left < piece.right for piece in row for left in lefts)
-            edges = [abs(piece.left - lefts[n - 1]) for piece, n in zip(row, places, strict=True)]
-            if across or len(set(places)) < len(row) or max(edges[1:], default=0) > INDENT:
-                ordered += [*chain(*columns), _whole(row)]
-                columns = [[] for _ in columns]
-            else:
-                for place, piece in zip(places, row, strict=True):
-                    columns[place].append(piece)
-    return [*ordered, *chain(*columns)]
-
-
-def _rows(line: Sequence[Line]) -> list[list[Line]]:
-    """Group the pieces of a line by height; restores a hyphen at the end of a row."""
-    rows = [[line[0]]]
-    for piece in line[1:]:
-        before = rows[-1][-1]
-        if abs(piece.first_baseline - before.last_baseline) > 0.5 * before.size:
-            rows[-1][-1] = before._replace(text=before.text.replace("\x02", "-"))
-            rows.append([])
-        rows[-1].append(piece)
-    return rows
-
-
-def _whole(pieces: Sequence[Line]) -> Line:
-    first, last = pieces[0], pieces[-1]
-    text = "".join(piece.text for piece in pieces)
-    return first._replace(text=text, last_baseline=last.last_baseline, right=last.right)
-
-
-def _lefts_of_columns(lines: Sequence[Sequence[Line]]) -> list[float]:
-    """The left edges of all columns but the first; empty for a single column."""
-    rows = [row for line in lines for row in _rows(line)]
-    cut = [row for row in rows if len(row) > 1]
-    counts = Counter(round(piece.left) for row in cut for piece in row[1:])
-    lefts = list[float]()
-    for edge, _ in counts.most_common():
-        near = sum(n for other, n in counts.items() if abs(other - edge) <= SAME_EDGE)
-        if near < COLUMN_ROWS or near < COLUMN_SHARE * len(cut):
-            break
-        if all(abs(edge - left) > MIN_COLUMN for left in lefts):
-            lefts.append(edge - SAME_EDGE)
-    lefts.sort()
-    pieces: list[list[Line]] = [[] for _ in (0.0, *lefts)]
-    for row in cut:
-        for piece in row:
-            pieces[bisect_right(lefts, piece.left)].append(piece)
-    return lefts if all(map(_is_prose, pieces)) else []
-
-
-def _is_prose(column: Sequence[Line]) -> bool:
-    widths = [line.right - line.left for line in column]
-    full = sum(width > FULL_LINE * max(widths) for width in widths)
-    n_words = sum(len(line.text.split()) for line in column)
-    return 2 * full > len(column) and n_words >= LINE_WORDS * len(column)
-
-
-def running_text(pages: Sequence[Sequence[Line]]) -> tuple[str, list[int]]:
-    """Join all pages with blank lines; returns the text and each page's start offset."""
-    furniture = _running_lines(pages)
-    raw_pages = [_page_text(_without_furniture(page, furniture)) for page in pages]
-    words = Counter(re.findall(r"\w+(?:-\w+)*", "\n".join(raw_pages).lower()))
-    starts: list[int] = []
-    pieces: list[str] = []
-    length = 0
-    for raw_page in raw_pages:
-        page = cleaned(_dehyphenated(raw_page, words))
-        separator = "\n\n" if length and page else ""
-        starts.append(length + len(separator))
-        pieces.append(separator + page)
-        length += len(separator) + len(page)
-    return "".join(pieces), starts
-
-
-def _page_text(lines: Sequence[Line]) -> str:
-    if not lines:
-        return ""
-    pitch = _pitch(lines)
-    text = [lines[0].text.strip()]
-    before = lines[0]
-    for previous, line in pairwise(lines):
-        text.append("\n\n" if _starts_paragraph(before, previous, line, pitch) else "\n")
-        text.append(line.text.strip())
-        before = previous
-    return "".join(text)
-
-
-def _pitch(lines: Sequence[Line]) -> float:
-    """The line distance within paragraphs; 0 if there are no two consecutive lines.
-
-    Uses the lower quartile, since a page of short paragraphs has as many gaps between them as
-    within them. Steps below the line height are notes and superscripts.
-    """
-    pairs = ((a.last_baseline - b.first_baseline, b.size) for a, b in pairwise(lines))
-    steps = sorted(step for step, size in pairs if step > 0.8 * size)
-    return steps[len(steps) // 4] if steps else 0.0
-
-
-def _starts_paragraph(before: Line, previous: Line, line: Line, pitch: float) -> bool:
-    """Whether `line` begins a paragraph; `before` is the line before `previous`."""
-    step = previous.last_baseline - line.first_baseline
-    small, large = sorted((previous.size, line.size))
-    if abs(step) < SAME_ROW * large and line.left >= previous.right:
-        return False  # the line continues after a superscript
-    if step > PARAGRAPH_GAP * pitch or (step > 1 and large > HEADING_SIZE * small):
-        return True
-    if not _ENDS_SENTENCE.search(previous.text.rstrip()):
-        return False
-    if abs(line.left - previous.left) > SAME_COLUMN:
-        return False
-    if line.left - previous.left > INDENT:
-        return True
-    width = max(before.right, line.right) - previous.left
-    return previous.right - previous.left < LAST_LINE_WIDTH * width
-
-
-def _dehyphenated(text: str, words: Counter[str]) -> str:
-    """Join hyphenated words, and the lines of a paragraph.
-
-    Keeps the hyphen if the document elsewhere has the word with a hyphen and never without.
-    """
-
-    def joined(match: re.Match[str]) -> str:
-        first, second = match[1], match[2]
-        if match[0].endswith("-\n") and not (second[0].islower() and first[-1].islower()):
-            return f"{first}-"
-        whole, hyphenated = f"{first}{second}".lower(), f"{first}-{second}".lower()
-        return f"{first}-" if words[hyphenated] and not words[whole] else first
-
-    return re.sub(r"(?<!\n)\n(?!\n)", " ", _HYPHEN.sub(joined, text))
-
-
-def _running_lines(pages: Sequence[Sequence[Line]]) -> set[str]:
-    """Detect headers and footers: page-edge lines that repeat, apart from numbers."""
-    edges = Counter(
-        shape for page in pages for shape in {_shape(line) for line in [*page[:1], *page[-1:]]}
-    )
-    return {
-        shape for shape, n_pages in edges.items() if n_pages >= max(RUNNING_PAGES, len(pages) / 2)
-    }
-
-
-def _shape(line: Line) -> str:
-    """Mask the page number in a short line; rows of figures stay distinct."""
-    text = line.text.strip()
-    if len(text.split()) > HEADER_WORDS:
-        return f"{text} {line}"
-    return re.sub(r"\d+", "0", text) if len(re.findall(r"\d+", text)) == 1 else text
-
-
-def _without_furniture(page: Sequence[Line], furniture: set[str]) -> Sequence[Line]:
-    start = 1 if page and _shape(page[0]) in furniture else 0
-    end = -1 if len(page) > start and _shape(page[-1]) in furniture else None
-    return page[start:end]
+    text = bytes(buffer)[: 2 * max(n_written - 1, 0)].decode("utf-16-le", "surrogatepass")
+    if len(text) != n_chars:  # after a surrogate pair or a character without a code
+        codes = (raw.FPDFText_GetUnicode(text_page, i) for i in range(n_chars))
+        return "".join(chr(code) if 0 < code < 0x110000 else "\0" for code in codes)
+    return text.replace("\ufffe", JOINED)

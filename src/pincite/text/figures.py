@@ -46,10 +46,10 @@ _NOT_ASCII = re.compile(r"[ſıİ\u212a]|(?![0-9])\d")
 _LETTERS = {"ſ": "s", "ı": "i", "İ": "I", "\u212a": "K"}
 
 _NUMBER = re.compile(
-    r"(?<![\w.])(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)"
+    r"(?<![\w.^])(?<!\*\*|\^[{(−+-])(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)"
     r"(?P<suffix>st|nd|rd|th|s)?"
     r"(?:[ -]?(?P<scale>hundred|thousand|million|billion|trillion|bn|m|k)\b)?"
-    r"(?P<percent>\s?(?:%|per ?cent\b))?(?!\w)",
+    r"(?P<percent>\s?(?:%|per ?cent\b))?(?![\w^⁺⁻]|\*\*)",  # not 10^6
     re.IGNORECASE,
 )
 # "5m people" and "£5 m" are millions, "1,500 m" are metres.

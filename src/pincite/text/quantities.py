@@ -278,6 +278,8 @@ _NUMBER = re.compile(
     rf"|(?<!\d )–(?=\d[\d.,]*\s?(?:°|deg)))?"
     rf"(?:(?P<digits>\d{{1,3}}(?:[,\u00a0\u202f ]\d{{3}})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)?)"
     rf"(?P<fraction>[¼-¾⅐-⅞])?(?P<nth>st|nd|rd|th)?"
+    rf"(?:(?:(?P<times>\s?[×x·⋅*]\s?10)|(?<=\b10))"
+    rf"(?:(?:\^|\*\*)[{{(]?(?P<power>[−+-]?\d\d?)[)}}]?|(?P<raised>[⁺⁻]?[⁰¹²³⁴-⁹]{{1,2}})))?"
     rf"|\b(?P<place>(?:(?:{'|'.join(TENS)})-)?(?:{_PLACES}))\b(?!\s+of\b)"
     rf"|\b(?P<words>{_WORDED})\b)"
     rf"(?P<gap>[ -]?)(?P<scale>(?:{'|'.join(SCALES)}|(?-i:bn|mn|tn|k|m|b))(?![a-z²³]|\d\b|/s\b))?"
@@ -289,7 +291,8 @@ _NUMBER = re.compile(
     rf"|[ ](?P<letter>(?-i:m|l|g|W|min)|°)(?![\w/²³]))?",
     re.IGNORECASE,
 )
-_PARTS = ("digits", "fraction", "nth", "words", "place", "scale", "percent", "unit", "letter")
+_PARTS = ("digits", "fraction", "nth", "power", "raised", "words", "place", "scale", "percent",
+          "unit", "letter")  # fmt: skip
 _FEET = re.compile(
     r"(?<![\w.])(\d+)\s?(?:ft|feet|foot|′|')\s?(\d{1,2})\s?(?:in\b|inch(?:es)?|″|\")"
 )
@@ -445,6 +448,9 @@ def _numbers(text: str) -> Iterator[Value]:
 
 def _scale(match: re.Match[str]) -> float:
     scale = match["scale"] or ""
+    if power := match["power"] or match["raised"]:  # "10^6" is 10 with the scale 10^5
+        exponent = int(unicodedata.normalize("NFKC", power).replace("−", "-"))
+        return 10.0 ** (exponent if match["times"] else exponent - 1)
     return SCALES.get(scale.lower(), 1.0 if _is_metres(match) else _SHORT.get(scale, 1.0))
 
 
@@ -473,7 +479,7 @@ def _width(match: re.Match[str], value: float) -> float:
     scale = 1.0 if match["percent"] else _scale(match)
     if match["percent"] or "." in digits:
         return 0.5 * 10.0 ** -len(digits.partition(".")[2]) * scale
-    if match["scale"] and scale > 1:
+    if scale > 1:
         return min(0.5 * scale, _SCALED * abs(value))
     plain = _GROUPING.sub("", digits)
     zeros = len(plain) - len(plain.rstrip("0"))

@@ -1,0 +1,215 @@
+"""Reading order: columns, running heads, paragraphs, notes and captions."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pincite.documents.layout import Line, in_reading_order, running_text, without_running_heads
+
+
+def line(text: str, height: float, left: float = 72, right: float = 400, size: float = 10) -> Line:
+    return Line(text, height, left, right, size)
+
+
+def test_page_starts_point_at_the_first_character_of_the_page() -> None:
+    text, starts = running_text([[line("One.", 700)], [], [line("Three.", 700)]])
+    assert text == "One.\n\nThree."
+    assert starts == [0, 4, 6]
+
+
+def test_hyphens_at_line_ends() -> None:
+    page = [
+        line("A well-", 700),
+        line("known bridge, a well-known one, of inter-", 688),
+        line("national fame in the Anglo-", 676),
+        line("American world, infor-", 664),
+        line("mation from 1913-", 652),
+        line("1914 on the CUR-", 640),
+        line("RENT.", 628),
+    ]
+    assert running_text([page])[0] == (
+        "A well-known bridge, a well-known one, of international fame in the Anglo-American world, "
+        "information from 1913-1914 on the CURRENT."
+    )
+
+
+def test_a_long_word_takes_linear_time() -> None:
+    word = "a" * 100_000
+    begin = time.process_time()
+    assert running_text([[line(word, 700)]])[0] == word
+    assert time.process_time() - begin < 2  # 0.01 s; with the square of its letters 8 s
+
+
+def test_paragraphs_by_gap_heading_indent_and_short_last_line() -> None:
+    page = [
+        line("A heading", 700, size=14),
+        line("The first line of a paragraph that fills", 688),
+        line("its column, and a last one.", 676, right=200),
+        line("Another paragraph without a gap, which", 664),
+        line("ends at the margin after all of its words.", 652),
+        line("Indented, the third.", 640, left=90),
+        line("After a gap, the fourth.", 610),
+    ]
+    assert running_text([page])[0].split("\n\n") == [
+        "A heading",
+        "The first line of a paragraph that fills its column, and a last one.",
+        "Another paragraph without a gap, which ends at the margin after all of its words.",
+        "Indented, the third.",
+        "After a gap, the fourth.",
+    ]
+
+
+def test_a_sentence_that_goes_on_in_the_next_column_is_not_cut() -> None:
+    page = [line("The bridge was", 100, 72, 280), line("opened in 1931.", 700, 320, 520)]
+    assert running_text([page])[0] == "The bridge was opened in 1931."
+
+
+def test_running_heads_are_dropped_and_figures_kept() -> None:
+    pages = [
+        [line("Annual report 1931", 780), line(f"Text of page {n} is this.", 700), line(f"{n}", 40)]
+        for n in range(1, 5)
+    ]
+    assert running_text(without_running_heads(pages))[0].split("\n\n") == [
+        f"Text of page {n} is this." for n in range(1, 5)
+    ]
+    figures = [[line(f"{n} 12 {n * 7}", 700), line(f"{n} 9 {n * 5}", 688)] for n in range(1, 5)]
+    assert without_running_heads(figures) == figures
+
+
+@pytest.mark.parametrize(
+    ("heads", "kept"),
+    [
+        (["Salt 101", "", "Salt 103"], []),  # counts the pages
+        (["12 men", "", "19 men"], ["12 men", "19 men"]),
+        (["Town of Varde", "Town of Varde", ""], ["Town of Varde"]),
+        (["xii", "xiii", "xiv"], []),
+        (["Men in 1931: 12", "Men in 1931: 40", "Men in 1931: 31"], None),
+        (["Report of 1931", "Report of 1931", "Report of 1931"], []),
+        (["Chapter 1", "", "", "Chapter 2", "", "Chapter 3"], None),
+        (["Salt", "A History", "Salt", "A History", "Rail", "A History"], ["Salt", "Rail"]),
+    ],
+)
+def test_which_lines_are_running_heads(heads: list[str], kept: list[str] | None) -> None:
+    pages = [
+        [*([line(head, 780)] if head else []), line("One of the lines", 700), line("Two", 690)]
+        for head in heads
+    ]
+    for n, page in enumerate(pages):
+        page[-2:] = [line(f"Line {word} of a page", 700 - n) for word in ("one", "two")]
+    found = [each.text for page in without_running_heads(pages) for each in page]
+    assert [text for text in found if text in heads] == (
+        list(filter(None, heads)) if kept is None else kept
+    )
+
+
+def test_the_heads_of_a_table_over_several_pages_are_kept_once() -> None:
+    row = [line("Parish", 780, 72, 120), line("Men", 780, 200, 240), line("Women", 780, 300, 350)]
+    pages = [[*row, line(f"The text {word}.", 700)] for word in ("one", "two", "three", "four")]
+    found = without_running_heads(pages)
+    assert [len(page) for page in found] == [4, 1, 1, 1]
+
+
+BODY = [
+    "The council of Varde met in the spring of the year",
+    "and read the report of the harbour board on the",
+]
+TEXT = [line(f"{BODY[0]} and not of the last.", 700 - 12 * n) for n in range(9)]
+
+
+def test_a_sentence_goes_on_over_a_page_and_its_notes() -> None:
+    first = [
+        *TEXT,
+        line(BODY[0], 100),
+        line(BODY[1], 88),
+        line("See the minutes of 1931.", 60, size=8),
+    ]
+    second = [line("cranes at the northern quay.", 720), *TEXT, line("It was cold.", 560)]
+    text, starts = running_text([first, second])
+    assert text.split("\n\n")[1:] == [
+        "See the minutes of 1931.",
+        f"{BODY[0]} {BODY[1]} cranes at the northern quay.",
+        " ".join(each.text for each in TEXT),
+        "It was cold.",
+    ]
+    assert text[starts[1] :].startswith("cranes")
+
+
+def test_a_hyphenated_word_goes_on_over_a_page() -> None:
+    pages = [[line(BODY[0], 100), line("and read the report of the harbour adminis-", 88)]]
+    text, starts = running_text([*pages, [line("tration.", 700)]])
+    assert text == f"{BODY[0]} and read the report of the harbour administration."
+    assert text[starts[1] :] == "tration."
+
+
+def test_a_caption_within_a_sentence_follows_its_paragraph() -> None:
+    page = [
+        *TEXT,
+        line(BODY[0], 200),
+        line(BODY[1], 188),
+        line("Figure 2. The northern quay with a crane in 1931.", 150),
+        line("cranes at the northern quay.", 120),
+        line("It was cold.", 90),
+    ]
+    assert running_text([page])[0].split("\n\n")[1:] == [
+        f"{BODY[0]} {BODY[1]} cranes at the northern quay.",
+        "Figure 2. The northern quay with a crane in 1931.",
+        "It was cold.",
+    ]
+
+
+def test_notes_of_the_first_column_stand_after_the_second() -> None:
+    page = [
+        line(BODY[0], 200, 60, 300),
+        line(BODY[1], 188, 60, 300),
+        line("See the minutes of 1931.", 60, 60, 200, 8),
+        line("cranes at the northern quay, which had been", 700, 320, 560),
+        line("without one since the storm.", 688, 320, 480),
+    ]
+    assert running_text([page])[0].split("\n\n") == [
+        " ".join(
+            [*BODY, "cranes at the northern quay, which had been without one since the storm."]
+        ),
+        "See the minutes of 1931.",
+    ]
+
+
+def test_items_of_a_list_are_paragraphs() -> None:
+    page = [
+        line("Output rose by 12 % in the two mills of", 200, right=350),
+        line("Aldmere", 188, right=120),
+        line("Costs fell to 90 crowns a unit", 176, right=300),
+    ]
+    assert running_text([page])[0].split("\n\n") == [
+        "Output rose by 12 % in the two mills of Aldmere",
+        "Costs fell to 90 crowns a unit",
+    ]
+
+
+def test_small_capitals_do_not_begin_a_paragraph() -> None:
+    page = [line(BODY[0], 200), line("AND THE HARBOUR BOARD", 188, size=8), line("of Varde.", 176)]
+    assert running_text([page])[0] == f"{BODY[0]} AND THE HARBOUR BOARD of Varde."
+
+
+def test_cells_of_several_lines_stay_in_the_order_of_the_file() -> None:
+    cells = [("The crane", "of the quay"), ("was sold", "in spring"), ("to Ribe", "for nine")]
+    page = [
+        line(text, 700 - 12 * row, 72 + 100 * n, 130 + 100 * n)
+        for n, cell in enumerate(cells)
+        for row, text in enumerate(cell)
+    ]
+    assert [each.text for each in in_reading_order(page)] == [text for c in cells for text in c]
+
+
+words = st.sampled_from(["the old harbour of Varde", "a crane", "12 9", "were sold to the cooper"])
+places = st.integers(0, 60).map(lambda n: n * 10.0)
+
+
+@given(st.lists(st.builds(line, words, places, places, places, st.sampled_from([0.01, 8, 10, 30]))))
+def test_every_line_is_in_the_order_once(page: list[Line]) -> None:
+    ordered = " ".join(each.text for each in in_reading_order(page)).split()
+    assert sorted(ordered) == sorted(" ".join(each.text for each in page).split())
+    text, starts = running_text([page, page])
+    assert len(starts) == 2
+    assert 0 == starts[0] <= starts[1] <= len(text)
