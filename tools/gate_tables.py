@@ -29,8 +29,14 @@ def main() -> None:
     """Print the counts, by format and by kind of claim."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--show", action="store_true", help="the claims judged wrong, with quotes")
+    parser.add_argument("--texts", action="store_true", help="only what is read of the files")
     parser.add_argument("--format", choices=FILES)
     given = parser.parse_args()
+    if given.texts:
+        for case in read_cases():
+            found = document_of(case)
+            print(f"== {case.id} {case.format}", getattr(found, "text", found), sep="\n")
+        return
     verifier = CrossEncoderVerifier(weights.locate(weights.VERIFIER))
     right, n = Counter[str](), Counter[str]()
     accused = refuted = 0
@@ -57,7 +63,7 @@ def main() -> None:
 def document_of(case: TableCase) -> Document | Unchecked:
     """The file of a table as the product reads it."""
     ending, content_type = FILES[case.format]
-    url = f"https://example.org/{case.id}{ending}"
+    url = f"https://example.org/{case.title.replace(' ', '_')}{ending}"
     return read_bytes(written(case), url=url, content_type=content_type)
 
 

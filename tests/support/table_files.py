@@ -96,7 +96,7 @@ def _html(case: TableCase) -> str:
     paragraphs = (f"<p>{escape(text)}</p>" if text else "" for text in (case.text, case.note))
     table = f"<table>{caption}{rows}</table>".join(paragraphs)
     title = escape(case.title)
-    return f"<!doctype html><title>{title}</title><main><h1>{title}</h1>{table}</main>"
+    return f"<!doctype html><title>{title}</title><body><main><h1>{title}</h1>{table}</main>"
 
 
 def _wikitext(case: TableCase) -> str:

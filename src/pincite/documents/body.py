@@ -101,6 +101,9 @@ class Format(StrEnum):
     TEXT = "text"
     MARKDOWN = "markdown"
     JATS = "jats"
+    CSV = "csv"
+    SHEETS = "sheets"  # of Excel or OpenDocument
+    WIKITEXT = "wikitext"
     UNSUPPORTED = "unsupported"
     MISLABELLED = "mislabelled"  # labelled as a PDF, but not one
 
@@ -111,7 +114,7 @@ _UNSUPPORTED = {
     b"\xff\xd8\xff": "a JPEG image",
     b"GIF8": "a GIF image",
     b"RIFF": "a WebP image, sound or film",
-    b"PK\3\4": "a ZIP file (also Excel, EPUB, OpenDocument)",
+    b"PK\3\4": "a ZIP file (also EPUB and PowerPoint)",
     b"\xd0\xcf\x11\xe0": "an old Office file, or one with a password",
     b"{\\rtf": "an RTF file",
     b"%!PS": "a PostScript file",
@@ -125,7 +128,9 @@ _TYPES = {
     "text/plain": Format.TEXT,
     "text/markdown": Format.MARKDOWN,
     "text/x-markdown": Format.MARKDOWN,
-    "text/csv": Format.UNSUPPORTED,
+    "text/csv": Format.CSV,
+    "text/tab-separated-values": Format.CSV,
+    "text/x-wiki": Format.WIKITEXT,
     "text/css": Format.UNSUPPORTED,
     "text/javascript": Format.UNSUPPORTED,
     "text/calendar": Format.UNSUPPORTED,
@@ -140,8 +145,13 @@ _ENDINGS = {
     ".md": Format.MARKDOWN,
     ".markdown": Format.MARKDOWN,
     ".txt": Format.TEXT,
-    **dict.fromkeys((".csv", ".tsv", ".json", ".xml", ".css", ".js", ".svg"), Format.UNSUPPORTED),
+    ".csv": Format.CSV,
+    ".tsv": Format.CSV,
+    ".wiki": Format.WIKITEXT,
+    ".wikitext": Format.WIKITEXT,
+    **dict.fromkeys((".json", ".xml", ".css", ".js", ".svg"), Format.UNSUPPORTED),
 }
+_PLAIN = (Format.MARKDOWN, Format.CSV, Format.WIKITEXT)
 # A comment matches in one way only: otherwise 400 comments in a row take exponential time.
 _HTML_START = re.compile(
     rb"\s*(<\?xml[^>]{0,200}>\s*)?(?>(?><!--.{0,2000}?-->)\s*)*+<(!doctype\s+html|html|head|body)\b",
@@ -154,6 +164,7 @@ _ARTICLE_START = re.compile(
 )
 _ARTICLE_INSIDE = re.compile(rb"//NLM//DTD|<(journal-meta|article-meta)[\s>]")
 HEAD_BYTES = 4096
+_ODS = b"application/vnd.oasis.opendocument.spreadsheet"  # the first entry, uncompressed
 
 
 def format_of(data: bytes, url: str, content_type: str | None) -> tuple[Format, str]:
@@ -168,6 +179,8 @@ def format_of(data: bytes, url: str, content_type: str | None) -> tuple[Format, 
     start = data[:HEAD_BYTES]
     if data[:4] == b"PK\3\4" and b"word/document" in data:  # the ZIP directory is at the end
         return Format.DOCX, ""
+    if data[:4] == b"PK\3\4" and (b"xl/workbook" in data or _ODS in start):
+        return Format.SHEETS, ""
     if b"%PDF-" in start[:1024]:  # the standard allows junk before the header
         return Format.PDF, ""
     for magic, name in _UNSUPPORTED.items():
@@ -192,8 +205,8 @@ def _by_label(head: bytes, url: str, content_type: str | None) -> tuple[Format, 
     else:
         other = Format.TEXT if label.startswith("text/") else Format.UNSUPPORTED
         found = _TYPES.get(label, other)
-    if found is Format.TEXT and _ENDINGS.get(ending) is Format.MARKDOWN:
-        found = Format.MARKDOWN
+    if found is Format.TEXT and _ENDINGS.get(ending) in _PLAIN:  # servers often say text/plain
+        found = _ENDINGS[ending]
     if found is Format.PDF:  # real PDFs are recognised by their bytes
         found = Format.MISLABELLED
         label = f"labelled as a PDF ({label}), but it does not begin as one"

@@ -10,16 +10,21 @@ import re
 import zipfile
 import zlib
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
+from pincite.documents import tables
 from pincite.documents.body import Body, too_large
+from pincite.documents.tables import Cell
 from pincite.documents.text import cleaned, one_line
 from pincite.documents.xml_records import parsed_xml
+from pincite.text.sentences import n_words
 from pincite.types import Document, Reason, Unchecked
 
 MAX_ENTRIES = 10_000  # a report with a picture on each of 1,000 pages has some 1,100
 # The XML of real files compresses at most 30 times; deflate can reach 1,032.
 MAX_RATIO = 200
+MAX_CAPTION_WORDS = 25  # of the paragraph above a table; a longer one is running text
 SMALL = 1_000_000  # bytes: parts up to this size are exempt from MAX_RATIO
 _MAIN = "word/document.xml"
 _SKIPPED = frozenset(
@@ -122,24 +127,47 @@ def _document(body: Body, parts: _Parts) -> Document | Unchecked:
 
 
 def _blocks(element: Any) -> Iterator[str]:
-    """Yield paragraphs, each before its text boxes; a table as lines of cells."""
+    """Yield paragraphs, each before its text boxes; a table as its rows in words."""
+    before = ""
     for child in element:
         name = child.tag
         if name in _SKIPPED:
             continue
         if name == "p":
             boxes: list[Any] = []
-            yield "".join(_inline(child, boxes))
+            before = "".join(_inline(child, boxes))
+            yield before
             for box in boxes:
                 yield from _blocks(box)
         elif name == "tbl":
-            rows = list[str]()
-            for row in _inside(child, "tr"):
-                cells = (one_line(" ".join(_blocks(cell))) for cell in _inside(row, "tc"))
-                rows.append(" | ".join(filter(None, cells)))
-            yield "\n".join(rows)
+            caption = one_line(before) if n_words(before) <= MAX_CAPTION_WORDS else ""
+            text = tables.text_of(tables.grid_of(_rows(child)), caption)
+            yield text.removeprefix(f"{caption}\n")
         else:
             yield from _blocks(child)
+
+
+def _rows(table: Any) -> list[list[Cell]]:
+    """Return the rows; a cell merged downwards gets its height from the empty ones below it."""
+    rows, tall = list[list[Cell]](), dict[int, tuple[int, int]]()  # by column: row and index
+    for row in _inside(table, "tr"):
+        header = any(mark.tag == "tblHeader" for part in row if part.tag == "trPr" for mark in part)
+        rows.append([])
+        column = 0
+        for cell in _inside(row, "tc"):
+            marks = {m.tag: m for part in cell if part.tag == "tcPr" for m in part}
+            wide = _value(marks["gridSpan"]) if "gridSpan" in marks else "1"
+            columns = int(wide) if wide.isdecimal() else 1
+            merge = marks.get("vMerge")
+            if merge is not None and _value(merge) != "restart" and column in tall:
+                n, at = tall[column]
+                rows[n][at] = replace(rows[n][at], rows=len(rows) - n)
+            else:
+                tall[column] = len(rows) - 1, len(rows[-1])
+                text = one_line(" ".join(_blocks(cell)))
+                rows[-1].append(Cell(text, columns, header=header))
+            column += columns
+    return rows
 
 
 def _inside(element: Any, wanted: str) -> Iterator[Any]:

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 from lxml import etree
 from lxml import html as lxml_html
 
-from pincite.documents import outcome
+from pincite.documents import outcome, tables
 from pincite.documents.body import Body
 from pincite.documents.dates import iso_date
 from pincite.documents.outcome import Markup
@@ -93,6 +93,8 @@ _COMMENTS = re.compile(
     r"([-_]?(area|body|content|list|section|thread|text|wrapper|\d+))?(?!\S)",
     re.IGNORECASE,
 )
+MAX_CELL_CHARS = 400  # tables with longer cells lay out a page
+_MARK = re.compile(r"\[?[\da-z*†‡§]{1,3}\]?|\[(?:note|nb|n) ?\d*\]")  # of a footnote
 MAX_TERM_CHARS = 100  # longer terms of a definition list are sentences
 _VALUE_BLOCKS = frozenset("div p ul ol li".split())  # that may contain the value of a term
 Piece = tuple[str, str]  # text, which may begin with a line break, and its container
@@ -313,6 +315,48 @@ def join_terms(page: Page) -> None:
         element.drop_tree()
 
 
+def write_tables(page: Page) -> None:
+    """Write the rows of tables of data in words; layout tables and infoboxes are left alone."""
+    for table in page.tree.xpath("//table[not(@role='presentation')]"):
+        if table.xpath("boolean(.//table | .//form | .//h1 | .//h2 | .//h3 | .//article)"):
+            continue
+        for mark in table.xpath(".//sup"):
+            if _MARK.fullmatch(mark.text_content().strip()) and not _is_exponent(mark):
+                mark.drop_tree()
+        rows = [
+            [tables.cell_of(cell, _text_in(cell)) for cell in row if cell.tag in _CELL_TAGS]
+            for row in table.iter("tr")
+            if not _is_hidden(row, "tr")
+        ]
+        grid = tables.grid_of(rows)
+        texts = [cell.text for row in grid for cell in row]
+        if len(set(map(len, grid))) > 2 or max(map(len, texts), default=0) > MAX_CELL_CHARS:
+            continue
+        caption = " ".join(map(_text_in, table.iterchildren("caption")))
+        lines = tables.lines_of(grid, caption)
+        if not any("; " in line for line in lines):
+            continue
+        names = [element.get("id") for element in table.iter() if element.get("id")][:1]
+        tail = table.tail
+        table.clear()
+        table.tail = tail
+        for name in names:
+            table.set("id", name)
+        for line in lines:
+            etree.SubElement(etree.SubElement(table, "tr"), "td").text = line
+
+
+def _text_in(element: Any) -> str:
+    return "".join(text for _, (text, _) in _visible_pieces(element)).strip("| ")
+
+
+def _is_exponent(mark: Any) -> bool:
+    """Whether a raised number is a power or of a unit: "10<sup>6</sup>", "km<sup>2</sup>"."""
+    before = mark.getprevious().tail if mark.getprevious() is not None else mark.getparent().text
+    raised = mark.text_content().strip().isdigit()
+    return raised and bool(re.search(r"(?:[^\W\d]|\b10)\s?\Z", before or ""))
+
+
 def _label(terms: Sequence[Any]) -> str:
     """Join terms; empty if they are long, hidden, structured, or link targets."""
     for element in (inner for term in terms for inner in term.iter()):
@@ -486,6 +530,7 @@ def read_html(body: Body) -> Document | Unchecked:
     if page is None:
         return Unchecked(body.url, Reason.EMPTY, "the page has no text")
     drop_camouflaged(page)
+    write_tables(page)
     join_terms(page)
     seen, names, pieces = visible_text(page, MAX_ANCHORS)
     blocks = blocks_of(pieces)

@@ -36,6 +36,9 @@ _READERS = {
     Format.TEXT: ("text", "read_text"),
     Format.MARKDOWN: ("text", "read_markdown"),
     Format.JATS: ("papers", "read_jats"),
+    Format.CSV: ("tables", "read_csv"),
+    Format.SHEETS: ("tables", "read_sheets"),
+    Format.WIKITEXT: ("tables", "read_wikitext"),
     "pubmed record": ("papers", "read_pubmed_record"),
 }
 UNCOUNTED = 4  # elapsed seconds per processor second, where the latter is not measured
