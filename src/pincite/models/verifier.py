@@ -191,7 +191,7 @@ class CrossEncoderVerifier:
 
     def _logits(self, pairs: Sequence[tuple[Claim, Passage]]) -> Floats:
         rows = [
-            paraphrase.verifier_input(claim.text, passage.text, passage.title)
+            paraphrase.verifier_input(claim.text, passage.text, passage.title, passage.page)
             for claim, passage in pairs
         ]
         logits = self._judged.logits(rows, self._run) if self._judged else self._run(rows)
@@ -262,7 +262,7 @@ def _unsupported(pair: tuple[Claim, Passage], odds: Floats) -> tuple[Note, ...]:
     if not len(odds):
         return ()
     claim, passage = pair[0].text, pair[1]
-    read, _ = paraphrase.verifier_input(claim, passage.text, passage.title)
+    read, _ = paraphrase.verifier_input(claim, passage.text, passage.title, passage.page)
     words = re.findall(r"\S+", read)[: len(odds)]
     marked = [(word, odds[i] > 0) for i, word in enumerate(words)]
     runs = [" ".join(w for w, _ in run) for bad, run in groupby(marked, lambda m: m[1]) if bad]

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise, product
 
-from pincite.text import LEXICON, numerals
+from pincite.text import LEXICON, numerals, tables
 from pincite.text.figures import (
     MONTH_NUMBERS,
     ONES,
@@ -611,6 +611,7 @@ def unstated(
         and not (value.measure != "date" and any(holds(value, other) for other in known))
         and not (mine == theirs == "en" and _is_last(value, claim, source))
         and not _derived(value, [*known, *(v for v in wanted if v is not value)])
+        and not any(value.span.of(claim) in words for words in of_tables(claim, source).values())
     )
 
 
@@ -756,3 +757,99 @@ def _derived(value: Value, known: Sequence[Value]) -> bool:
     }
     low, high = value.low / _DAY_S - _LATER, value.high / _DAY_S + _LATER
     return value.low >= _DAY_S and any(low <= b - a <= high for a in days for b in days if a < b)
+
+
+# ── What follows from a table ──────────────────────
+
+_TOGETHER = re.compile(
+    r"\b(?:together|combined|both|altogether|in all|in total|sum|total\w*)\b", re.IGNORECASE
+)
+_RANK = re.compile(
+    rf"\b(?:(?P<nth>{'|'.join(ORDINALS[:10])})[ -])?(?P<most>(?P<low>smallest|lowest|fewest|least"
+    r"|shortest|driest)|largest|biggest|highest|most|greatest|longest|tallest|widest|busiest"
+    rf"|wettest|heaviest)\b|\b(?:came|finished|ranked|was|is) (?P<place>{'|'.join(ORDINALS[:10])})\b",
+    re.IGNORECASE,
+)
+_OF_SIZE = {"tallest": "height", "longest": "length", "wettest": "rain", "heaviest": "weight"}
+
+
+@lru_cache(maxsize=1024)
+def of_tables(claim: str, source: str) -> dict[str, str]:
+    """Return what the claim states and a table implies, by the line of the row that it is about.
+
+    Sums of two or three named cells of a column or row, the share of a cell in a total, and ranks.
+
+    >>> of_tables("A and B together have 7 cars.", "Town: A b; Cars: 3\\nTown: B c; Cars: 4")
+    {}
+    """
+    found = dict[str, str]()
+    for each in tables.named(claim, source):
+        rows = [row for row in each.rows if not row.is_total]
+        for row in rows:
+            matched = each.matched(row, claim)
+            columns = [row.cells.index(cell) for cell in matched]
+            words = ""
+            if len(rows) == 1:
+                words = _share_of_total(claim, row, each, columns) or _rank(
+                    claim, row, each, columns
+                )
+                cells = [matched] if 2 <= len(matched) <= 3 else []
+            else:
+                cells = [[r.cells[n] for r in rows] for n in columns] if len(rows) <= 3 else []
+            if _TOGETHER.search(claim):
+                words = words or next(filter(None, (_sum(claim, some) for some in cells)), "")
+            if words:
+                found[row.line] = words
+                break
+    return found
+
+
+def _first(text: str) -> Value | None:
+    found = [value for value in values(text) if not value.weak and not value.dates]
+    return found[0] if found else None
+
+
+def _sum(claim: str, cells: Sequence[tables.Cell]) -> str:
+    parts = [_first(cell.text) for cell in cells]
+    if not all(parts):
+        return ""
+    known = [part for part in parts if part]
+    total = replace(known[0], low=sum(p.low for p in known), high=sum(p.high for p in known))
+    stated = (v for v in values(claim) if not v.weak and states(total, v))
+    return next((f"together {value.span.of(claim)}" for value in stated), "")
+
+
+def _share_of_total(claim: str, row: tables.Row, each: tables.Named, columns: list[int]) -> str:
+    totals = [other for other in each.table if other.is_total]
+    shares = [v for v in values(claim) if v.measure == "share" and not v.weak]
+    for column in columns if len(totals) == 1 else ():
+        part, whole = (_first(r.cells[column].text) for r in (row, totals[0]))
+        if part and whole and whole.low:
+            percent = 100 * part.low / whole.low
+            share = Value(_NOWHERE, percent, percent, "share", "%")
+            for value in shares:
+                if states(share, value) or abs(percent - (value.low + value.high) / 2) <= 0.5:
+                    return f"{value.span.of(claim)} of the total"
+    return ""
+
+
+def _rank(claim: str, row: tables.Row, each: tables.Named, columns: list[int]) -> str:
+    match = _RANK.search(claim)
+    if match is None:
+        return ""
+    word = (match["most"] or "").lower()
+    wanted = _OF_SIZE.get(word, " ")
+    columns = columns or [n for n, cell in enumerate(row.cells) if wanted in cell.header.lower()]
+    place = ORDINALS.index((match["nth"] or match["place"] or "first").lower()) + 1
+    for column in columns:
+        numbers = [
+            value.low
+            for r in each.table
+            if not r.is_total and (value := _first(r.cells[column].text))
+        ]
+        mine = _first(row.cells[column].text)
+        if mine and len(numbers) > 2:
+            order = sorted(numbers, reverse=not match["low"])
+            if numbers.count(mine.low) == 1 and order.index(mine.low) + 1 == place:
+                return match[0]
+    return ""
