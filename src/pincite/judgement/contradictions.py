@@ -210,44 +210,20 @@ def _beside(value: Value, text: str, language: str) -> set[str]:
 
 # ── A cell of a table ────────────────────────────────────────────────────────────────────────────
 
-# Then the claim's number is none of a single cell.
-_OF_CELLS = re.compile(
-    r"\b(?:together|total\w*|combined|both|altogether|sum|averag\w*|overall|in all|between them"
-    r"|differ\w*|additional|another|further|than|half|twice|double\w*|triple\w*|per|each|every"
-    r"|(?:increase|rise|drop|fall|decrease|loss|gain|growth|decline|surplus|lead|majority) of"
-    r"|by (?=\d))\b",
-    re.IGNORECASE,
-)
 _QUALIFIES = re.compile(r"\b(?:of|for|in|at|from|with|without|among|under|to|on) (?:the |an? )?\Z")
 
 
 def _of_cell(part: str, claim: str, read: _Read) -> Contradiction | None:
     """Find the cell in the row and column that the clause names, with another value."""
-    if _OF_CELLS.search(part) or names.missing(part, read.page):
-        return None
     for each in tables.named(part, read.page):
         row = each.rows[0]
         start = read.passage.find(row.line)
-        if len(each.rows) > 1 or row.is_total or start < 0 or not _is_all_known(part, row, read):
-            continue
-        naming = " ".join(row.cells[n].text for n in each.columns)
-        values = [v for v in values_of(part) if not v.weak]
-        cells = [(cell, v) for cell in each.matched(row, part) for v in values_of(cell.text)[:1]]
-        cells = [(c, v) for c, v in cells if not any(_is_alike(v, mine) for mine in values)]
-        for mine in values:
-            others = [(c, v) for c, v in cells if v.measure == mine.measure]
-            used = f"{naming}\n" + "\n".join(cell.header for cell, _ in others)
-            if not others or not quantities.unstated(mine.span.of(part), used):
-                continue
-            if all(quantities.conflict(v, mine) for _, v in others):
-                span = Span(start, start + len(row.line))
-                return Contradiction("value", mine.span.of(part), others[0][0].text, span)
+        found = quantities.misplaced(part, each) if start >= 0 else None
+        if found and _is_all_known(part, row, read) and not names.missing(part, read.page):
+            value, cell = found
+            span = Span(start, start + len(row.line))
+            return Contradiction("value", value.span.of(part), cell.text, span)
     return None
-
-
-def _is_alike(one: Value, other: Value) -> bool:
-    same = one.measure == other.measure and not one.dates and abs(one.low) == abs(other.low)
-    return same or quantities.states(one, other)
 
 
 def _is_all_known(part: str, row: tables.Row, read: _Read) -> bool:
@@ -256,7 +232,7 @@ def _is_all_known(part: str, row: tables.Row, read: _Read) -> bool:
     A word that narrows what is counted must not be new: "3 primary schools for girls".
     """
     known = set(wording.roots(f"{read.about}\n{row.caption}\n{row.line}"))
-    headers = {root for header in row.headers for root in wording.roots(header)}
+    headers = {root for cell in row.cells for root in wording.roots(cell.header)}
     new = [m for m in _WORD.finditer(part) if set(wording.roots(m[0])) - known]
     if len(new) > 1:
         return False

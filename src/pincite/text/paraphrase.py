@@ -49,7 +49,9 @@ def verifier_input(claim: str, passage: str, title: str = "", page: str = "") ->
     """
     if not (is_english(claim) and is_english(passage)):
         return claim, passage
-    passage = tables.narrowed(claim, _with_table_values(passage, claim, page), page)
+    passage = tables.narrowed(claim, passage, page)
+    for line, read in quantities.table_lines(claim, page or passage).items():
+        passage = passage.replace(line, read)
     text = with_derived_values(with_title(title, without_questions(passage, claim), claim), claim)
     return in_source_words(text, claim), text
 
@@ -85,13 +87,6 @@ def _shares(passage: str, claim: str) -> Iterator[tuple[int, str]]:
         words = value.span.of(claim).lower()
         if words not in passage.lower() and quantities.states(other, value):
             yield other.span.end, f" ({words})"
-
-
-def _with_table_values(passage: str, claim: str, page: str) -> str:
-    """Add sums, shares of totals, and ranks of named cells that the claim states, to their rows."""
-    for line, words in quantities.of_tables(claim, page or passage).items():
-        passage = passage.replace(line, f"{line} ({words})")
-    return passage
 
 
 _MULTIPLES = {"halved": 0.5, "doubled": 2.0, "tripled": 3.0, "trebled": 3.0, "quadrupled": 4.0}

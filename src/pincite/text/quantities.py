@@ -611,7 +611,7 @@ def unstated(
         and not (value.measure != "date" and any(holds(value, other) for other in known))
         and not (mine == theirs == "en" and _is_last(value, claim, source))
         and not _derived(value, [*known, *(v for v in wanted if v is not value)])
-        and not any(value.span.of(claim) in words for words in of_tables(claim, source).values())
+        and not any(value.span.of(claim) in line for line in table_lines(claim, source).values())
     )
 
 
@@ -759,97 +759,131 @@ def _derived(value: Value, known: Sequence[Value]) -> bool:
     return value.low >= _DAY_S and any(low <= b - a <= high for a in days for b in days if a < b)
 
 
-# ── What follows from a table ──────────────────────
+# ── Tables ──────────────────────
 
-_TOGETHER = re.compile(
-    r"\b(?:together|combined|both|altogether|in all|in total|sum|total\w*)\b", re.IGNORECASE
+# With these, a claim's number need not be the one in the cell that it names.
+_NOT_OF_ONE = re.compile(
+    r"\b(?P<sum>together|combined|both|altogether|in all|in total|sum|total\w*)\b"
+    r"|\b(?:averag\w*|overall|between them|differ\w*|additional|another|further|than|half|twice"
+    r"|double\w*|triple\w*|per|each|every|by (?=\d)|(?:increase|rise|drop|fall|decrease|loss|gain"
+    r"|growth|decline|surplus|lead|majority) of)\b",
+    re.IGNORECASE,
 )
+_PLACED = "|".join(ORDINALS[:10])
 _RANK = re.compile(
-    rf"\b(?:(?P<nth>{'|'.join(ORDINALS[:10])})[ -])?(?P<most>(?P<low>smallest|lowest|fewest|least"
-    r"|shortest|driest)|largest|biggest|highest|most|greatest|longest|tallest|widest|busiest"
-    rf"|wettest|heaviest)\b|\b(?:came|finished|ranked|was|is) (?P<place>{'|'.join(ORDINALS[:10])})\b",
+    rf"\b(?:(?P<nth>{_PLACED})[ -])?(?:(?P<low>smallest|lowest|fewest|least|shortest|driest)"
+    r"|(?P<high>largest|biggest|highest|most|greatest|longest|tallest|widest|wettest|heaviest))\b"
+    rf"|\b(?:came|finished|ranked|was|is) (?P<place>{_PLACED})\b",
     re.IGNORECASE,
 )
 _OF_SIZE = {"tallest": "height", "longest": "length", "wettest": "rain", "heaviest": "weight"}
 
 
+def misplaced(claim: str, named: tables.Named) -> tuple[Value, tables.Cell] | None:
+    """Return a value of the claim that the one row and the columns that it names state otherwise.
+
+    >>> text = "Town: Ask; 1990: 412; 2000: 431\\nTown: Vik; 1990: 248; 2000: 239"
+    >>> found = [misplaced("Ask had 431 in 1990.", each) for each in tables.named("Ask", text)]
+    """
+    row = named.rows[0]
+    if len(named.rows) > 1 or row.is_total or _NOT_OF_ONE.search(claim):
+        return None
+    mine = [value for value in values(claim) if not value.weak]
+    cells = [(c, v) for c in named.matched(row, claim) for v in values(c.text)[:1]]
+    stated = [v for v in mine if any(_is_alike(of_cell, v) for _, of_cell in cells)]
+    cells = [(c, v) for c, v in cells if not any(_is_alike(v, one) for one in stated)]
+    known = "\n".join([*map(row.text, named.columns), *(cell.header for cell, _ in cells)])
+    for value in mine:
+        others = [(c, v) for c, v in cells if v.measure == value.measure]
+        if others and value not in stated and unstated(value.span.of(claim), known):
+            if all(conflict(v, value) for _, v in others):
+                return value, others[0][0]
+    return None
+
+
+def _is_alike(one: Value, other: Value) -> bool:
+    """Whether a cell states a value, or its opposite: "lost 11 seats" for "−11"."""
+    same = one.measure == other.measure and not one.dates and abs(one.low) == abs(other.low)
+    return same or states(one, other)
+
+
 @lru_cache(maxsize=1024)
-def of_tables(claim: str, source: str) -> dict[str, str]:
-    """Return what the claim states and a table implies, by the line of the row that it is about.
+def table_lines(claim: str, source: str) -> dict[str, str]:
+    """Return the lines that a claim names in the tables of a source, as they are to be read.
 
-    Sums of two or three named cells of a column or row, the share of a cell in a total, and ranks.
-
-    >>> of_tables("A and B together have 7 cars.", "Town: A b; Cars: 3\\nTown: B c; Cars: 4")
-    {}
+    They get sums of two or three cells of a column or row, the share of a cell in a total, and
+    ranks, if the claim states them. Columns that the claim does not name are left out if they
+    alone have a value that it puts into another.
     """
     found = dict[str, str]()
     for each in tables.named(claim, source):
         rows = [row for row in each.rows if not row.is_total]
-        for row in rows:
+        if len(rows) == 1:
+            (row,) = rows
             matched = each.matched(row, claim)
-            columns = [row.cells.index(cell) for cell in matched]
-            words = ""
-            if len(rows) == 1:
-                words = _share_of_total(claim, row, each, columns) or _rank(
-                    claim, row, each, columns
-                )
-                cells = [matched] if 2 <= len(matched) <= 3 else []
-            else:
-                cells = [[r.cells[n] for r in rows] for n in columns] if len(rows) <= 3 else []
-            if _TOGETHER.search(claim):
-                words = words or next(filter(None, (_sum(claim, some) for some in cells)), "")
-            if words:
-                found[row.line] = words
-                break
+            line = _without_others(claim, row, each, matched)
+            for cell in matched or row.cells:
+                words = _share_of_total(claim, row, each, cell) or _rank(claim, row, each, cell)
+                if words:
+                    line = line.replace(cell.text, f"{cell.text} ({words})", 1)
+                    break
+            headers = " and ".join(cell.header for cell in matched)
+            total = _sum(claim, [cell.text for cell in matched])
+            found[row.line] = f"{line}; {headers} together: {total}" if total else line
+        elif 2 <= len(rows) <= 3:
+            names = " and ".join(row.text(each.columns[0]) for row in rows)
+            for cell in each.matched(rows[0], claim):
+                if total := _sum(claim, [row.text(cell.header) for row in rows]):
+                    new = f"{each.columns[0]}: {names} together; {cell.header}: {total}"
+                    found[rows[-1].line] = f"{rows[-1].line}\n{new}"
     return found
 
 
+def _without_others(
+    claim: str, row: tables.Row, each: tables.Named, matched: Sequence[tables.Cell]
+) -> str:
+    kept = {*each.columns, *(cell.header for cell in matched), row.cells[0].header}
+    left = "; ".join(
+        f"{c.header}: {c.text}" if c.header else c.text for c in row.cells if c.header in kept
+    )
+    return left if misplaced(claim, each) or (matched and not unstated(claim, left)) else row.line
+
+
 def _first(text: str) -> Value | None:
-    found = [value for value in values(text) if not value.weak and not value.dates]
-    return found[0] if found else None
+    return next((value for value in values(text) if not value.weak and not value.dates), None)
 
 
-def _sum(claim: str, cells: Sequence[tables.Cell]) -> str:
-    parts = [_first(cell.text) for cell in cells]
-    if not all(parts):
+def _sum(claim: str, texts: Sequence[str]) -> str:
+    found = _NOT_OF_ONE.search(claim)
+    parts = [part for text in texts if (part := _first(text))]
+    if not found or not found["sum"] or not 2 <= len(parts) == len(texts) <= 3:
         return ""
-    known = [part for part in parts if part]
-    total = replace(known[0], low=sum(p.low for p in known), high=sum(p.high for p in known))
-    stated = (v for v in values(claim) if not v.weak and states(total, v))
-    return next((f"together {value.span.of(claim)}" for value in stated), "")
+    total = replace(parts[0], low=sum(p.low for p in parts), high=sum(p.high for p in parts))
+    stated = (v.span.of(claim) for v in values(claim) if not v.weak and states(total, v))
+    return next(stated, "")
 
 
-def _share_of_total(claim: str, row: tables.Row, each: tables.Named, columns: list[int]) -> str:
+def _share_of_total(claim: str, row: tables.Row, each: tables.Named, cell: tables.Cell) -> str:
     totals = [other for other in each.table if other.is_total]
-    shares = [v for v in values(claim) if v.measure == "share" and not v.weak]
-    for column in columns if len(totals) == 1 else ():
-        part, whole = (_first(r.cells[column].text) for r in (row, totals[0]))
-        if part and whole and whole.low:
-            percent = 100 * part.low / whole.low
-            share = Value(_NOWHERE, percent, percent, "share", "%")
-            for value in shares:
-                if states(share, value) or abs(percent - (value.low + value.high) / 2) <= 0.5:
-                    return f"{value.span.of(claim)} of the total"
-    return ""
-
-
-def _rank(claim: str, row: tables.Row, each: tables.Named, columns: list[int]) -> str:
-    match = _RANK.search(claim)
-    if match is None:
+    parts = [_first(one.text(cell.header)) for one in (row, *totals)]
+    if len(parts) != 2 or not (parts[0] and parts[1] and parts[1].low):
         return ""
-    word = (match["most"] or "").lower()
-    wanted = _OF_SIZE.get(word, " ")
-    columns = columns or [n for n, cell in enumerate(row.cells) if wanted in cell.header.lower()]
-    place = ORDINALS.index((match["nth"] or match["place"] or "first").lower()) + 1
-    for column in columns:
-        numbers = [
-            value.low
-            for r in each.table
-            if not r.is_total and (value := _first(r.cells[column].text))
-        ]
-        mine = _first(row.cells[column].text)
-        if mine and len(numbers) > 2:
-            order = sorted(numbers, reverse=not match["low"])
-            if numbers.count(mine.low) == 1 and order.index(mine.low) + 1 == place:
-                return match[0]
+    percent = 100 * parts[0].low / parts[1].low
+    for value in values(claim):
+        if value.measure == "share" and value.low - 0.5 <= percent <= value.high + 0.5:
+            return f"{value.span.of(claim)} of the total"
     return ""
+
+
+def _rank(claim: str, row: tables.Row, each: tables.Named, cell: tables.Cell) -> str:
+    match = _RANK.search(claim)
+    named = each.matched(row, claim)
+    wanted = _OF_SIZE.get((match["high"] or "").lower(), "\n") if match else "\n"
+    if match is None or not (cell in named or wanted in cell.header.lower()):
+        return ""
+    place = ORDINALS.index((match["nth"] or match["place"] or "first").lower())
+    others = [r.text(cell.header) for r in each.table if not r.is_total]
+    numbers = sorted((v.low for text in others if (v := _first(text))), reverse=not match["low"])
+    mine = _first(cell.text)
+    right = mine and len(numbers) > 2 and numbers[place : place + 1] == [mine.low]
+    return match[0] if right and numbers.count(numbers[place]) == 1 else ""

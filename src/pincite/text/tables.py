@@ -43,12 +43,12 @@ class Row:
     caption: str = ""
 
     @property
-    def headers(self) -> tuple[str, ...]:
-        return tuple(cell.header for cell in self.cells)
-
-    @property
     def is_total(self) -> bool:
         return any(_TOTAL.match(cell.text) for cell in self.cells[:2])
+
+    def text(self, header: str) -> str:
+        """Return the value in a column; empty if the row has none."""
+        return next((cell.text for cell in self.cells if cell.header == header), "")
 
 
 def is_row(line: str) -> bool:
@@ -96,15 +96,17 @@ class Named:
 
     rows: tuple[Row, ...]
     table: tuple[Row, ...]
-    columns: frozenset[int]  # those whose values name the rows
+    columns: tuple[str, ...]  # headers of those whose values name the rows
 
     def matched(self, row: Row, claim: str) -> list[Cell]:
         """Return the cells of a row whose column the claim names."""
         words, figures = set(roots(claim)), _figures(claim)
         return [
             cell
-            for n, cell in enumerate(row.cells)
-            if n not in self.columns and cell.header and _is_named(cell.header, words, figures)
+            for cell in row.cells
+            if cell.header
+            and cell.header not in self.columns
+            and _is_named(cell.header, words, figures)
         ]
 
 
@@ -117,27 +119,25 @@ def named(claim: str, text: str) -> tuple[Named, ...]:
     """
     words, figures = set(roots(claim)), _figures(claim)
     found = list[Named]()
-    for _, group in groupby(rows_of(text), key=lambda row: (row.headers, row.caption)):
+    for _, group in groupby(rows_of(text), key=lambda row: (row.cells[0].header, row.caption)):
         table = tuple(group)
-        chosen, columns = set[int](), list[int]()
-        for column in _naming(table, words, figures):
-            rows = {
-                n for n, row in enumerate(table) if _is_in(row.cells[column].text, words, figures)
-            }
-            if rows and (not chosen or chosen & rows):
+        chosen, columns = set[int](), list[str]()
+        for header in _naming(table, words, figures):
+            rows = {n for n, row in enumerate(table) if _is_in(row.text(header), words, figures)}
+            if rows and not chosen or chosen & rows != chosen and chosen & rows:
                 chosen = chosen & rows or rows
-                columns.append(column)
+                columns.append(header)
         if chosen and len(chosen) < len(table):
             rows_named = tuple(table[n] for n in sorted(chosen))
-            found.append(Named(rows_named, table, frozenset(columns)))
+            found.append(Named(rows_named, table, tuple(columns)))
     return tuple(found)
 
 
 def narrowed(claim: str, passage: str, page: str = "") -> str:
-    """Drop the rows of a passage that the claim does not name, if it names some of their table.
+    r"""Drop the rows of a passage that the claim does not name, if it names some of their table.
 
-    >>> narrowed("Gull Head is 31 m high.", "Tower: Gull Head; Height: 31 m\\nTower: Ebba; Height: 9 m")
-    'Tower: Gull Head; Height: 31 m'
+    >>> narrowed("Gull Head is high.", "Tower: Gull Head; Metres: 31\nTower: Ebba; Metres: 9")
+    'Tower: Gull Head; Metres: 31'
     """
     tables = named(claim, page or passage)
     if not tables:
@@ -148,17 +148,18 @@ def narrowed(claim: str, passage: str, page: str = "") -> str:
     return "\n".join(left).strip() or (tables[0].rows[0].caption or passage)
 
 
-def _naming(table: Sequence[Row], words: set[str], figures: set[str]) -> list[int]:
+def _naming(table: Sequence[Row], words: set[str], figures: set[str]) -> list[str]:
     """Return the columns that may name rows: those of words first, the most various first."""
-    order = list[tuple[bool, int, int]]()
-    for n, cell in enumerate(table[0].cells):
-        texts = [row.cells[n].text for row in table]
+    order = list[tuple[bool, int, int, str]]()
+    headers = dict.fromkeys(cell.header for row in table for cell in row.cells)
+    for n, header in enumerate(headers):
+        texts = [text for row in table if (text := row.text(header))]
         years = all(_YEAR.fullmatch(_dashed(text)) for text in texts)
-        if years and _is_named(cell.header, words, figures):
+        if years and _is_named(header, words, figures):
             continue
         if years or sum(map(bool, map(_NUMERIC.fullmatch, texts))) * 2 < len(texts):
-            order.append((years, -len(set(texts)), n))
-    return [n for _, _, n in sorted(order)]
+            order.append((years, -len(set(texts)), n, header))
+    return [header for *_, header in sorted(order)]
 
 
 def _is_in(value: str, words: set[str], figures: set[str]) -> bool:
