@@ -11,7 +11,7 @@ import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Any
 from urllib.parse import unquote
 
@@ -35,10 +35,11 @@ _DIGIT = re.compile(r"\d")
 _CURRENCY = r"US\$|[$€£¥]"
 _SCALE = r"thousands?|millions?|billions?|[’']?000s?|1[,.]?000|m|mn|bn|k"
 _SCALES = {"m": "million", "mn": "million", "bn": "billion", "k": "thousand"}
-# "€ m", "in millions of euros", "thousand m³", "% of residents", "km²"
+# As in "€ m", "in millions of euros", "thousand m³", "% of residents", "km²".
 _UNIT = re.compile(
     rf"(?:in |of )?(?:(?P<share>%|per ?cent\b)(?: of .*)?"
-    rf"|(?P<sign>{_CURRENCY})? ?(?:(?P<scale>{_SCALE})\b)?(?: ?(?:of )?(?P<unit>°?[^\W\d][^(),;]*?))?)\Z",
+    rf"|(?P<sign>{_CURRENCY})? ?(?:(?P<scale>{_SCALE})\b)?"
+    r"(?: ?(?:of )?(?P<unit>°?[^\W\d][^(),;]*?))?)\Z",
     re.IGNORECASE,
 )
 _IN_BRACKETS = re.compile(r"\s*[(\[]([^()\[\]]{1,40})[)\]]\Z")
@@ -116,10 +117,11 @@ def lines_of(grid: Grid, caption: str = "", *, headed: bool = False) -> list[str
     caption = _MARKS.sub("", one_line(caption))
     units = [_split(header) for header in headers]
     shared = _of_caption(caption) if not any(unit for _, unit in units) else ""
+    shown = [[row[j] for row in body if j < len(row)] for j in range(width)]
     columns = [
-        (name, unit or (shared if j and _is_counted(name, [row[j] for row in body if j < len(row)]) else ""))
+        (name, unit or (shared if j and _is_counted(name, shown[j]) else ""))
         for j, (name, unit) in enumerate(units)
-    ]  # fmt: skip
+    ]
     found, section = list[str](), ""
     for n, row in enumerate(body):
         if width > 2 and len(set(map(id, row))) == 1:  # merged across the table
@@ -159,7 +161,7 @@ def _n_headers(grid: Grid, *, headed: bool) -> int:
     ]
     if not counted and not (headed or len(first) > 2):
         return 0
-    merged = any(one is other and one.text for one, other in zip(first, first[1:], strict=False))
+    merged = any(one is other and one.text for one, other in pairwise(first))
     tall = max(cell.rows for cell in first)
     return min(max(tall, 2 if merged else 1), len(grid) - 1)
 
@@ -280,7 +282,7 @@ def read_sheets(body: Body) -> Document | Unchecked:
                 opened = book.get_sheet_by_name(sheet.name)
                 rows = [[_shown(value) for value in row] for row in opened.to_python()]
                 plain = re.fullmatch(r"\w+ ?\d+", sheet.name)
-                spans = {start: end for start, end in opened.merged_cell_ranges or ()}
+                spans = dict(opened.merged_cell_ranges or ())
                 blocks += [] if plain else [sheet.name]
                 blocks.append(_of_sheet(rows, spans, opened.start or (0, 0)))
     except CalamineError as error:

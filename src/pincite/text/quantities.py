@@ -28,6 +28,7 @@ from pincite.text.figures import (
     roman,
 )
 from pincite.text.languages import identify
+from pincite.text.words import roots
 from pincite.types import Span
 
 
@@ -780,10 +781,11 @@ _OF_SIZE = {"tallest": "height", "longest": "length", "wettest": "rain", "heavie
 
 
 def misplaced(claim: str, named: tables.Named) -> tuple[Value, tables.Cell] | None:
-    """Return a value of the claim that the one row and the columns that it names state otherwise.
+    r"""Return a value of the claim that the one row and the columns that it names state otherwise.
 
-    >>> text = "Town: Ask; 1990: 412; 2000: 431\\nTown: Vik; 1990: 248; 2000: 239"
-    >>> found = [misplaced("Ask had 431 in 1990.", each) for each in tables.named("Ask", text)]
+    >>> claim, text = "Ask had 43 in 1990.", "Town: Ask; 1990: 41; 2000: 43\nTown: Vik; 1990: 24"
+    >>> [misplaced(claim, each)[1].text for each in tables.named(claim, text)]
+    ['412']
     """
     row = named.rows[0]
     if len(named.rows) > 1 or row.is_total or _NOT_OF_ONE.search(claim):
@@ -795,10 +797,19 @@ def misplaced(claim: str, named: tables.Named) -> tuple[Value, tables.Cell] | No
     known = "\n".join([*map(row.text, named.columns), *(cell.header for cell, _ in cells)])
     for value in mine:
         others = [(c, v) for c, v in cells if v.measure == value.measure]
-        if others and value not in stated and unstated(value.span.of(claim), known):
-            if all(conflict(v, value) for _, v in others):
-                return value, others[0][0]
+        if value in stated or not unstated(value.span.of(claim), known):
+            continue
+        others = [(c, v) for c, v in others if _is_beside(value, claim, c.header)]
+        if others and all(conflict(v, value) for _, v in others):
+            return value, others[0][0]
     return None
+
+
+def _is_beside(value: Value, claim: str, header: str) -> bool:
+    """Whether a column's name is next to a value: "97 died in accidents" does not count those."""
+    before, behind = claim[: value.span.start], claim[value.span.end :]
+    near = {*roots(before)[-3:], *roots(behind)[: 3 if value.measure else 2]}
+    return not roots(header) or bool(near & set(roots(header)))
 
 
 def _is_alike(one: Value, other: Value) -> bool:
@@ -843,6 +854,10 @@ def _without_others(
     claim: str, row: tables.Row, each: tables.Named, matched: Sequence[tables.Cell]
 ) -> str:
     kept = {*each.columns, *(cell.header for cell in matched), row.cells[0].header}
+    words = set(roots(claim))
+    kept |= {
+        c.header for c in row.cells if not tables.is_number(c.text) and words & {*roots(c.text)}
+    }
     left = "; ".join(
         f"{c.header}: {c.text}" if c.header else c.text for c in row.cells if c.header in kept
     )

@@ -99,14 +99,18 @@ class Named:
     columns: tuple[str, ...]  # headers of those whose values name the rows
 
     def matched(self, row: Row, claim: str) -> list[Cell]:
-        """Return the cells of a row whose column the claim names."""
+        """Return the cells of a row whose column the claim names, wholly rather than in part."""
         words, figures = set(roots(claim)), _figures(claim)
+        found = [
+            (cell, set(roots(cell.header)))
+            for cell in row.cells
+            if cell.header not in ("", *self.columns) and _is_named(cell.header, words, figures)
+        ]
+        whole = [mine for _, mine in found if mine <= words]
         return [
             cell
-            for cell in row.cells
-            if cell.header
-            and cell.header not in self.columns
-            and _is_named(cell.header, words, figures)
+            for cell, mine in found
+            if mine <= words or not any(mine & words <= other for other in whole)
         ]
 
 
@@ -124,8 +128,8 @@ def named(claim: str, text: str) -> tuple[Named, ...]:
         chosen, columns = set[int](), list[str]()
         for header in _naming(table, words, figures):
             rows = {n for n, row in enumerate(table) if _is_in(row.text(header), words, figures)}
-            if rows and not chosen or chosen & rows != chosen and chosen & rows:
-                chosen = chosen & rows or rows
+            if (rows & chosen or rows) != chosen and (rows & chosen or not chosen):
+                chosen = rows & chosen or rows
                 columns.append(header)
         if chosen and len(chosen) < len(table):
             rows_named = tuple(table[n] for n in sorted(chosen))
@@ -157,9 +161,13 @@ def _naming(table: Sequence[Row], words: set[str], figures: set[str]) -> list[st
         years = all(_YEAR.fullmatch(_dashed(text)) for text in texts)
         if years and _is_named(header, words, figures):
             continue
-        if years or sum(map(bool, map(_NUMERIC.fullmatch, texts))) * 2 < len(texts):
+        if years or 2 * sum(map(is_number, texts)) < len(texts):
             order.append((years, -len(set(texts)), n, header))
     return [header for *_, header in sorted(order)]
+
+
+def is_number(text: str) -> bool:
+    return _NUMERIC.fullmatch(text) is not None
 
 
 def _is_in(value: str, words: set[str], figures: set[str]) -> bool:
@@ -169,7 +177,7 @@ def _is_in(value: str, words: set[str], figures: set[str]) -> bool:
 
 def _is_named(header: str, words: set[str], figures: set[str]) -> bool:
     mine, numbers = set(roots(header)), _figures(header)
-    return numbers <= figures and bool(mine & words if mine else numbers)
+    return numbers <= figures and bool(mine & words or numbers)
 
 
 def _figures(text: str) -> set[str]:
