@@ -21,7 +21,7 @@ from pincite.models.public import ChatNetwork
 from pincite.models.session import Session
 from pincite.notes import Note
 from pincite.protocols import Floats
-from pincite.text import names, paraphrase, quantities
+from pincite.text import names, paraphrase, quantities, tables
 from pincite.text import words as wording
 from pincite.text.languages import common
 from pincite.text.quantities import values as values_of
@@ -307,9 +307,12 @@ def _evidence(
 def _counts(claim: str, passage: Passage, contrary: Span) -> bool:
     """Whether a contradiction read by the network alone counts.
 
-    Not if the sentence states two or more figures of the claim and lacks none: networks take "1.9
-    with and 2.8 without it" for a different finding than "lowered from 2.8 to 1.9".
+    Not in a table, where a rule looks up row and column. Not if the sentence states two or more
+    figures of the claim and lacks none: networks take "1.9 with and 2.8 without it" for a different
+    finding than "lowered from 2.8 to 1.9".
     """
+    if any(map(tables.is_row, contrary.of(passage.text).split("\n"))):
+        return False
     figures = [value for value in values_of(claim) if not value.weak]
     same = len(figures) > 1 and not quantities.unstated(claim, contrary.of(passage.text))
     words = wording.missing_words(claim, f"{passage.about}\n{passage.text}")

@@ -128,9 +128,13 @@ def named(claim: str, text: str) -> tuple[Named, ...]:
         chosen, columns = set[int](), list[str]()
         for header in _naming(table, words, figures):
             rows = {n for n, row in enumerate(table) if _is_in(row.text(header), words, figures)}
-            if (rows & chosen or rows) != chosen and (rows & chosen or not chosen):
-                chosen = rows & chosen or rows
-                columns.append(header)
+            if chosen and not chosen & rows:
+                texts = {table[n].text(header) for n in rows}
+                if any(table[n].text(columns[0]) in texts for n in chosen):
+                    chosen |= rows  # a team may be host or guest
+            elif not chosen or chosen - rows:
+                chosen = chosen & rows or rows
+                columns += [header] if rows else []
         if chosen and len(chosen) < len(table):
             rows_named = tuple(table[n] for n in sorted(chosen))
             found.append(Named(rows_named, table, tuple(columns)))
