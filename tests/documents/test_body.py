@@ -28,7 +28,7 @@ HTML = b"\n <!-- note --><!DOCTYPE html><html><body>x</body></html>"
         (b"PK\3\4...word/document.xml", "https://e.org/a", "text/html", Format.DOCX),
         (b"<svg xmlns='x'>", "https://e.org/a", "image/svg+xml", Format.UNSUPPORTED),
         (b"{}", "https://e.org/a", "application/json", Format.UNSUPPORTED),
-        (b"a,b", "https://e.org/a.csv", None, Format.UNSUPPORTED),
+        (b"a,b", "https://e.org/a.csv", None, Format.CSV),
         (b"x", "http://[bad", None, Format.TEXT),
     ],
 )

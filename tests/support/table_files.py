@@ -3,6 +3,7 @@
 import io
 import re
 import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -160,6 +161,11 @@ def _xlsx(case: TableCase) -> bytes:
                 cells += f'<c r="{place}" t="s"><v>{len(strings)}</v></c>'
                 strings.append(text)
         rows += f'<row r="{n}">{cells}</row>'
+    return workbook(rows, strings=strings)
+
+
+def workbook(rows: str, behind: str = "", strings: Sequence[str] = ()) -> bytes:
+    """An Excel file of one sheet with these rows in XML."""
     shared = "".join(f"<si><t>{escape(text)}</t></si>" for text in strings)
     relation = f'<Relationship Id="rId1" Type="{_R}/{{}}" Target="{{}}"/>'
     relations = f'<Relationships xmlns="{_P}/relationships">{{}}</Relationships>'
@@ -175,7 +181,7 @@ def _xlsx(case: TableCase) -> bytes:
             "xl/_rels/workbook.xml.rels": relations.format(sheet_relations),
             "xl/sharedStrings.xml": f'<sst xmlns="{_S}">{shared}</sst>',
             "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{_S}"><sheetData>{rows}</sheetData>'
-            "</worksheet>",
+            f"{behind}</worksheet>",
         }
     )
 
@@ -193,6 +199,11 @@ def _ods(case: TableCase) -> bytes:
             )
             cells += f"<table:table-cell {kind}><text:p>{escape(text)}</text:p></table:table-cell>"
         rows += f"<table:table-row>{cells}</table:table-row>"
+    return sheet(rows)
+
+
+def sheet(rows: str) -> bytes:
+    """An OpenDocument file of one sheet with these rows in XML."""
     names = "".join(f' xmlns:{name}="{_O}:{name}:1.0"' for name in ("office", "table", "text"))
     mime = "application/vnd.oasis.opendocument.spreadsheet"
     manifest = f'xmlns:manifest="{_O}:manifest:1.0"'

@@ -24,7 +24,7 @@ MAX_COLUMNS, MAX_ROWSPAN = 200, 1_000  # wider tables are matrices of data, not 
 LINE_WORDS = 40  # rows with more are cut, repeating the row's header (the rules read 45 words)
 GROUP_WORDS = 80  # of rows below a caption: together they fill a passage
 HEADER_CHARS = 80
-MAX_CELLS = 2_000_000
+MAX_CELLS = 500_000
 _MARKS = re.compile(
     r"\s*(?:\[[\da-z]{1,3}\]|\[(?:note|nb|n) ?\d*\]|[*†‡§¶])+\s*\Z|(?<=\d)[¹²³ᵃᵇᶜ]\Z"
 )
@@ -108,7 +108,7 @@ def lines_of(grid: Grid, caption: str = "", *, headed: bool = False) -> list[str
     while len(grid) > 2 and len(grid[0]) == width and len(set(map(id, grid[0]))) == 1:
         caption, grid = caption or grid[0][0].text, grid[1:]  # a title across the table
     n_headers = _n_headers(grid, headed=headed)
-    if not n_headers and width == 2:
+    if not n_headers and width == 2 and len(grid) > 1 and all(len(row) == 2 for row in grid):
         return [": ".join(filter(None, (cell.text for cell in row))) for row in grid]
     if not 0 < n_headers < len(grid):
         return []
@@ -202,7 +202,7 @@ def _unit(text: str) -> str:
     scale = "thousand" if "000" in scale else _SCALES.get(scale, scale)
     last = unit.lower().split()[-1:] or [""]
     known = not unit or scale or last[0] in UNITS or unit in UNITS or last[0] in _OTHER_UNITS
-    return f"{sign}… {scale} {unit}".rstrip() if known and (sign or scale or unit) else ""
+    return " ".join(filter(None, (f"{sign}…", scale, unit))) if known and match[0] else ""
 
 
 def _is_counted(header: str, cells: Sequence[Cell]) -> bool:
