@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from support.table_files import FILES, TableCase, read_cases, written
+from support.table_files import CASES, FILES, TableCase, read_cases, written
 
 from pincite.documents.read import read_bytes
 from pincite.judgement import aggregation
@@ -30,17 +30,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--show", action="store_true", help="the claims judged wrong, with quotes")
     parser.add_argument("--texts", action="store_true", help="only what is read of the files")
+    parser.add_argument("--fresh", action="store_true", help="those of fresh.txt")
     parser.add_argument("--format", choices=FILES)
     given = parser.parse_args()
+    cases = read_cases(CASES.with_name("fresh.txt") if given.fresh else CASES)
     if given.texts:
-        for case in read_cases():
-            found = document_of(case)
-            print(f"== {case.id} {case.format}", getattr(found, "text", found), sep="\n")
+        for case in cases:
+            text = document_of(case)
+            print(f"== {case.id} {case.format}", getattr(text, "text", text), sep="\n")
         return
     verifier = CrossEncoderVerifier(weights.locate(weights.VERIFIER))
     right, n = Counter[str](), Counter[str]()
     accused = refuted = 0
-    for case in read_cases():
+    for case in cases:
         if given.format not in (None, case.format):
             continue
         document = document_of(case)

@@ -69,7 +69,8 @@ def read_cases(path: Path = CASES) -> list[TableCase]:
     for line in path.read_text(encoding="utf-8").splitlines():
         mark, _, rest = line.partition(" ")
         if mark == "==":
-            cases.append(TableCase(*rest.split(" ", 2)))
+            name, file_format, title = rest.split(" ", 2)
+            cases.append(TableCase(name, file_format, title))
         elif mark in ("!", "|"):
             cases[-1].rows.append([cell.strip() for cell in rest.split(" | ")])
             cases[-1].n_headers += mark == "!"

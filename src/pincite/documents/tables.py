@@ -18,6 +18,7 @@ from urllib.parse import unquote
 from pincite.documents.body import Body
 from pincite.documents.text import cleaned, decoded, one_line
 from pincite.text.quantities import UNITS
+from pincite.text.sentences import n_words
 from pincite.types import Document, Reason, Unchecked
 
 MAX_COLUMNS, MAX_ROWSPAN = 200, 1_000  # wider tables are matrices of data, not evidence
@@ -223,7 +224,7 @@ def _with_unit(text: str, unit: str) -> str:
 
 def _row(row: Sequence[Cell], columns: Sequence[tuple[str, str]], section: str) -> list[str]:
     """Write a row; a wide one as several lines, which all begin with its first cell."""
-    cells, last = [section] if section else [], None
+    cells, last = [section] if section else [], Cell("")
     for j, cell in enumerate(row):
         name, unit = columns[j]
         if cell.text and cell is not last:
@@ -231,10 +232,10 @@ def _row(row: Sequence[Cell], columns: Sequence[tuple[str, str]], section: str) 
             cells.append(f"{name}: {text}" if name else text)
         last = cell
     lines, lead = [cells[:1]], cells[:1]
-    for cell in cells[1:]:
-        if len(lines[-1]) > 1 and sum(len(c.split()) for c in [*lines[-1], cell]) > LINE_WORDS:
+    for written in cells[1:]:
+        if len(lines[-1]) > 1 and n_words(" ".join([*lines[-1], written])) > LINE_WORDS:
             lines.append(list(lead))
-        lines[-1].append(cell)
+        lines[-1].append(written)
     return ["; ".join(line) for line in lines if line]
 
 
