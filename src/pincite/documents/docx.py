@@ -10,7 +10,6 @@ import re
 import zipfile
 import zlib
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 from pincite.documents import tables
@@ -147,27 +146,16 @@ def _blocks(element: Any) -> Iterator[str]:
             yield from _blocks(child)
 
 
-def _rows(table: Any) -> list[list[Cell]]:
-    """Return the rows; a cell merged downwards gets its height from the empty ones below it."""
-    rows, tall = list[list[Cell]](), dict[int, tuple[int, int]]()  # by column: row and index
+def _rows(table: Any) -> Iterator[list[Cell]]:
     for row in _inside(table, "tr"):
-        header = any(mark.tag == "tblHeader" for part in row if part.tag == "trPr" for mark in part)
-        rows.append([])
-        column = 0
+        cells, header = list[Cell](), row.find("trPr/tblHeader") is not None
         for cell in _inside(row, "tc"):
-            marks = {m.tag: m for part in cell if part.tag == "tcPr" for m in part}
-            wide = _value(marks["gridSpan"]) if "gridSpan" in marks else "1"
-            columns = int(wide) if wide.isdecimal() else 1
-            merge = marks.get("vMerge")
-            if merge is not None and _value(merge) != "restart" and column in tall:
-                n, at = tall[column]
-                rows[n][at] = replace(rows[n][at], rows=len(rows) - n)
-            else:
-                tall[column] = len(rows) - 1, len(rows[-1])
-                text = one_line(" ".join(_blocks(cell)))
-                rows[-1].append(Cell(text, columns, header=header))
-            column += columns
-    return rows
+            marks = {mark.tag: _value(mark) for mark in cell.iterfind("tcPr/*")}
+            wide, merge = marks.get("gridSpan", ""), marks.get("vMerge", "restart")
+            columns = int(wide) if wide.isdecimal() and len(wide) < 6 else 1
+            text = one_line(" ".join(_blocks(cell)))
+            cells.append(Cell(text, columns, header=header, above=merge != "restart"))
+        yield cells
 
 
 def _inside(element: Any, wanted: str) -> Iterator[Any]:

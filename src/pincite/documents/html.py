@@ -95,6 +95,7 @@ _COMMENTS = re.compile(
 )
 MAX_CELL_CHARS = 400  # tables with longer cells lay out a page
 _MARK = re.compile(r"\[?[\da-z*†‡§]{1,3}\]?|\[(?:note|nb|n) ?\d*\]")  # of a footnote
+_RAISED = re.compile(r"\b(?:[kcmd]?m|ft|mi|in|s|10)\s?\Z")  # before an exponent
 MAX_TERM_CHARS = 100  # longer terms of a definition list are sentences
 _VALUE_BLOCKS = frozenset("div p ul ol li".split())  # that may contain the value of a term
 Piece = tuple[str, str]  # text, which may begin with a line break, and its container
@@ -317,11 +318,11 @@ def join_terms(page: Page) -> None:
 
 def write_tables(page: Page) -> None:
     """Write the rows of tables of data in words; layout tables and infoboxes are left alone."""
-    for table in page.tree.xpath("//table[not(@role='presentation')]"):
-        if table.xpath("boolean(.//table | .//form | .//h1 | .//h2 | .//h3 | .//article)"):
-            continue
+    laid_out = "@role='presentation' or .//table or .//form or .//h1 or .//h2 or .//h3"
+    for table in page.tree.xpath(f"//table[not({laid_out})]"):
         for mark in table.xpath(".//sup"):
-            if _MARK.fullmatch(mark.text_content().strip()) and not _is_exponent(mark):
+            before = table.xpath("string(($mark/preceding-sibling::text())[last()])", mark=mark)
+            if _MARK.fullmatch(mark.text_content().strip()) and not _RAISED.search(before):
                 mark.drop_tree()
         rows = [
             [tables.cell_of(cell, _text_in(cell)) for cell in row if cell.tag in _CELL_TAGS]
@@ -329,32 +330,21 @@ def write_tables(page: Page) -> None:
             if not _is_hidden(row, "tr")
         ]
         grid = tables.grid_of(rows)
-        texts = [cell.text for row in grid for cell in row]
-        if len(set(map(len, grid))) > 2 or max(map(len, texts), default=0) > MAX_CELL_CHARS:
-            continue
+        longest = max((len(cell.text) for row in grid for cell in row), default=0)
         caption = " ".join(map(_text_in, table.iterchildren("caption")))
-        lines = tables.lines_of(grid, caption)
-        if not any("; " in line for line in lines):
+        lines = tables.lines_of(grid, caption) if longest <= MAX_CELL_CHARS else []
+        if len(set(map(len, grid))) > 2 or not any("; " in line for line in lines):
             continue
-        names = [element.get("id") for element in table.iter() if element.get("id")][:1]
-        tail = table.tail
+        tail, name = table.tail, table.xpath("string(descendant-or-self::*/@id)")
         table.clear()
         table.tail = tail
-        for name in names:
-            table.set("id", name)
+        table.set("id", name)
         for line in lines:
             etree.SubElement(etree.SubElement(table, "tr"), "td").text = line
 
 
 def _text_in(element: Any) -> str:
     return "".join(text for _, (text, _) in _visible_pieces(element)).strip("| ")
-
-
-def _is_exponent(mark: Any) -> bool:
-    """Whether a raised number is a power or of a unit: "10<sup>6</sup>", "km<sup>2</sup>"."""
-    before = mark.getprevious().tail if mark.getprevious() is not None else mark.getparent().text
-    raised = mark.text_content().strip().isdigit()
-    return raised and bool(re.search(r"(?:[^\W\d]|\b10)\s?\Z", before or ""))
 
 
 def _label(terms: Sequence[Any]) -> str:

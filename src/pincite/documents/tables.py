@@ -2,86 +2,91 @@
 
 This is the form of the verifier's training rows, and `pincite.text.tables` reads it. Each line has
 its own column headers, and a long table repeats its caption, so that no passage needs another.
-Readers of formats give rows of cells; spans are resolved here, units and scales move from headers
-and captions to the numbers, and footnote marks are dropped.
+Readers of formats give rows of cells; units and scales move from headers to the numbers here.
 """
 
 import csv
 import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import groupby, pairwise
+from dataclasses import dataclass
+from itertools import groupby, pairwise, zip_longest
 from typing import Any
 from urllib.parse import unquote
 
+from lxml import html
+
 from pincite.documents.body import Body
-from pincite.documents.text import cleaned, decoded, one_line
+from pincite.documents.text import decoded, document_of, one_line
 from pincite.text.quantities import UNITS
 from pincite.text.sentences import n_words
 from pincite.types import Document, Reason, Unchecked
 
 MAX_COLUMNS, MAX_ROWSPAN = 200, 1_000  # wider tables are matrices of data, not evidence
-LINE_WORDS = 40  # rows with more are cut, repeating the row's header (the rules read 45 words)
+MAX_CELLS = 500_000
+LINE_WORDS = 40  # rows with more are cut, repeating the row's header
 GROUP_WORDS = 80  # of rows below a caption: together they fill a passage
 HEADER_CHARS = 80
-MAX_CELLS = 500_000
-_MARKS = re.compile(
+_MARKS = re.compile(  # of footnotes
     r"\s*(?:\[[\da-z]{1,3}\]|\[(?:note|nb|n) ?\d*\]|[*†‡§¶])+\s*\Z|(?<=\d)[¹²³ᵃᵇᶜ]\Z"
 )
+_BLANK = re.compile(r"[-–—.…?]*|n/?a|N/?A")
 _NUMBER = re.compile(r"[+−–-]?(?:\d{1,3}(?:[,. \u202f]\d{3})+(?:[.,]\d+)?|\d+(?:[.,]\d+)?)")
 _YEAR = re.compile(r"(?:1[0-9]|20)\d\d(?:[-–/]\d{2,4})?")
-_BLANK = re.compile(r"[-–—.…?]*|n/?a|N/?A")
 _DIGIT = re.compile(r"\d")
-_CURRENCY = r"US\$|[$€£¥]"
-_SCALE = r"thousands?|millions?|billions?|[’']?000s?|1[,.]?000|m|mn|bn|k"
-_SCALES = {"m": "million", "mn": "million", "bn": "billion", "k": "thousand"}
-# As in "€ m", "in millions of euros", "thousand m³", "% of residents", "km²".
+_NOT_COUNTED = re.compile(r"year|date|rank|no\.?|#|month|season|pos\.?|position", re.IGNORECASE)
+# As in "Sales (€ m)", "Sales, in millions of euros", "Turnout (% of residents)", "Area (km²)".
+_AT_END = re.compile(r"(.*?)\s*[(\[]([^()\[\]]{1,40})[)\]]|(.*\w),? (in (?:[^,]|,\d){1,40}|%)")
 _UNIT = re.compile(
-    rf"(?:in |of )?(?:(?P<share>%|per ?cent\b)(?: of .*)?"
-    rf"|(?P<sign>{_CURRENCY})? ?(?:(?P<scale>{_SCALE})\b)?"
-    r"(?: ?(?:of )?(?P<unit>°?[^\W\d][^(),;]*?))?)\Z",
+    r"(?:in |of )?(?P<sign>US\$|[$€£¥])? ?(?:(?P<scale>thousand|million|billion|[’']?000|1[,.]?000"
+    r"|mn?|bn|k)s?\b)?(?: ?(?:of )?(?P<unit>°?[^\W\d].*))?",
     re.IGNORECASE,
 )
-_IN_BRACKETS = re.compile(r"\s*[(\[]([^()\[\]]{1,40})[)\]]\Z")
-_BEHIND = re.compile(r"(?:,|(?<=\w)) (in [^,]{1,40}|%)\Z")
-_OTHER_UNITS = frozenset("hl gwh mwh kwh nmi km² m² m³ euro euros dollars pounds crowns".split())
-_NOT_COUNTED = re.compile(r"year|date|rank|no\.?|#|month|season|pos\.?|position", re.IGNORECASE)
+_SCALES = {"m": "million", "mn": "million", "bn": "billion", "k": "thousand"}
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell with the columns and rows that it spans."""
+    """A cell with the columns and rows that it spans; `above`: it continues the one above it."""
 
     text: str
     columns: int = 1
     rows: int = 1
     header: bool = False
+    above: bool = False
+
+    def __post_init__(self) -> None:
+        text = _MARKS.sub("", one_line(self.text))
+        object.__setattr__(self, "text", "" if _BLANK.fullmatch(text) else text)
 
 
 Grid = list[list[Cell]]
 
 
+def cell_of(element: Any, text: str) -> Cell:
+    """Return a cell of HTML or JATS with its spans."""
+    sizes = (element.get(name) or "1" for name in ("colspan", "rowspan"))
+    columns, rows = (int(size) if size.isdecimal() and len(size) < 6 else 1 for size in sizes)
+    header = element.tag.lower() == "th" or element.getparent().getparent().tag.lower() == "thead"
+    return Cell(text, columns, rows, header)
+
+
 def grid_of(rows: Iterable[Sequence[Cell]]) -> Grid:
     """Resolve spans: a cell stands, as the same object, in every place that it covers."""
-    grid, below = Grid(), dict[int, tuple[Cell, int]]()  # by column: a cell, and rows to come
-    n_cells = 0
+    grid, below, n_cells = Grid(), dict[int, list[Cell]](), 0
     for row in rows:
-        line, cells = list[Cell](), list(reversed(row))
-        while (cells or len(line) in below) and len(line) < MAX_COLUMNS:
-            if (above := below.pop(len(line), None)) is not None:
-                cell, left = above
-                if left > 1:
-                    below[len(line)] = cell, left - 1
-                line.append(cell)
-                continue
-            given = cells.pop()
-            text = _MARKS.sub("", one_line(given.text))
-            cell = replace(given, text="" if _BLANK.fullmatch(text) else text)
-            for _ in range(max(1, min(cell.columns, MAX_COLUMNS - len(line)))):
-                if cell.rows > 1:
-                    below[len(line)] = cell, min(cell.rows, MAX_ROWSPAN) - 1
-                line.append(cell)
+        line, cells = list[Cell](), iter(row)
+        while (at := len(line)) < MAX_COLUMNS:
+            if below.get(at):
+                line.append(below[at].pop())
+            elif cell := next(cells, None):
+                if cell.above and grid and at < len(grid[-1]):
+                    cell = grid[-1][at]
+                for place in range(at, min(at + max(1, cell.columns), MAX_COLUMNS)):
+                    below[place] = [cell] * (min(cell.rows, MAX_ROWSPAN) - 1)
+                    line.append(cell)
+            else:
+                break
         n_cells += len(line)
         if n_cells > MAX_CELLS:
             break
@@ -90,81 +95,74 @@ def grid_of(rows: Iterable[Sequence[Cell]]) -> Grid:
     return grid
 
 
-def cell_of(element: Any, text: str) -> Cell:
-    """Return a cell of HTML or JATS with its spans."""
-    sizes = (element.get(name) or "1" for name in ("colspan", "rowspan"))
-    columns, rows = (int(size) if size.isdecimal() and len(size) < 6 else 1 for size in sizes)
-    header = element.tag.lower() == "th" or element.getparent().getparent().tag.lower() == "thead"
-    return Cell(text, columns, rows or 1, header)
-
-
 def lines_of(grid: Grid, caption: str = "", *, headed: bool = False) -> list[str]:
     """Return the table in words; empty if it is no table of data.
 
     `headed`: the first row has the headers, as in CSV files.
     """
     width = max(map(len, grid), default=0)
-    if width < 2:
+    titles = [caption] if (caption := _MARKS.sub("", one_line(caption))) else []
+    while len(grid) > 2 and len(grid[0]) == width and _is_merged(grid[0]):
+        titles.append(grid[0][0].text)
+        grid = grid[1:]
+    n = _n_headers(grid, headed=headed) if width > 1 else 0
+    if not n and {len(row) for row in grid} == {2} and len(grid) > 1:
+        return titles + [": ".join(cell.text for cell in row if cell.text) for row in grid]
+    if not 0 < n < len(grid):
         return []
-    while len(grid) > 2 and len(grid[0]) == width and len(set(map(id, grid[0]))) == 1:
-        caption, grid = caption or grid[0][0].text, grid[1:]  # a title across the table
-    n_headers = _n_headers(grid, headed=headed)
-    if not n_headers and width == 2 and len(grid) > 1 and all(len(row) == 2 for row in grid):
-        return [": ".join(filter(None, (cell.text for cell in row))) for row in grid]
-    if not 0 < n_headers < len(grid):
-        return []
-    headers = [_header(grid[:n_headers], j) for j in range(width)]
-    body = grid[n_headers:]
-    caption = _MARKS.sub("", one_line(caption))
-    units = [_split(header) for header in headers]
-    shared = _of_caption(caption) if not any(unit for _, unit in units) else ""
-    shown = [[row[j] for row in body if j < len(row)] for j in range(width)]
-    columns = [
-        (name, unit or (shared if j and _is_counted(name, shown[j]) else ""))
-        for j, (name, unit) in enumerate(units)
-    ]
+    columns = [_split(_header(grid[:n], j)) for j in range(width)]
+    if titles and not any(unit for _, unit in columns):
+        unit = _split(titles[-1])[1]
+        years = [
+            all(_YEAR.fullmatch(row[j].text) for row in grid[n:] if j < len(row))
+            for j in range(width)
+        ]
+        columns = [
+            (name, "" if not j or years[j] or _NOT_COUNTED.fullmatch(name) else unit)
+            for j, (name, _) in enumerate(columns)
+        ]
     found, section = list[str](), ""
-    for n, row in enumerate(body):
-        if width > 2 and len(set(map(id, row))) == 1:  # merged across the table
-            section = row[0].text if n + 1 < len(body) else ""
+    headers = [cell.text for cell in grid[n - 1]]
+    for row, after in zip_longest(grid[n:], grid[n + 1 :]):
+        if _is_merged(row) and (width > 2 or after is None):
+            section = row[0].text if after and not _is_merged(after) else ""
             found += [] if section else [row[0].text]
-            continue
-        if [cell.text for cell in row] != [cell.text for cell in grid[n_headers - 1]]:
-            found += _row(row, columns, section)  # not the headers again
-    return list(_with_caption(found, caption))
+        elif [cell.text for cell in row] != headers:  # repeated in long tables
+            found += _row(row, columns, section)
+    return [*titles[:-1], *_with_caption(found, titles[-1] if titles else "")]
 
 
 def text_of(grid: Grid, caption: str = "", *, headed: bool = False) -> str:
     """Return the table in words, or its cells as they stand if it is no table of data."""
     lines = lines_of(grid, caption, headed=headed)
     if not lines:
-        rows = ([cell for cell, _ in groupby(row)] for row in grid)
-        lines = [" | ".join(cell.text for cell in row if cell.text) for row in rows]
-    return "\n".join(filter(None, lines))
+        rows = ([cell.text for cell, _ in groupby(row)] for row in grid)
+        lines = [" | ".join(filter(None, texts)) for texts in rows]
+    return "\n".join(lines)
+
+
+def _is_merged(row: Sequence[Cell]) -> bool:
+    return len(set(map(id, row))) == 1
 
 
 def _n_headers(grid: Grid, *, headed: bool) -> int:
     """Return how many rows at the top have the headers of columns."""
-    n = 0
-    while n < len(grid) and all(cell.header or not cell.text for cell in grid[n]):
-        n += 1
-    if n or len(grid) < 2:
-        return n if n < len(grid) else min(n, 1)
-    first, rest = grid[0], grid[1:]
-    texts = [cell.text for cell in first]
+    marked = [all(cell.header or not cell.text for cell in row) for row in grid]
+    if any(marked[:1]) or len(grid) < 2:
+        return marked.index(False) if False in marked else 0
+    texts = [cell.text for cell in grid[0]]
     if any(_NUMBER.fullmatch(text) and not _YEAR.fullmatch(text) for text in texts):
         return 0
-    counted = [
-        j
-        for j in range(1, len(first))
-        if 2 * sum(j < len(row) and bool(_DIGIT.search(row[j].text)) for row in rest) > len(rest)
-        and (not _DIGIT.search(texts[j]) or len(first) > 2)
-    ]
-    if not counted and not (headed or len(first) > 2):
-        return 0
-    merged = any(one is other and one.text for one, other in pairwise(first))
-    tall = max(cell.rows for cell in first)
-    return min(max(tall, 2 if merged else 1), len(grid) - 1)
+    if not headed and len(texts) < 3:  # names and values, or a header above numbers
+        numbers = sum(bool(_DIGIT.search(row[-1].text)) for row in grid[1:])
+        if _DIGIT.search(texts[-1]) or 2 * numbers < len(grid):
+            return 0
+    n = 1 + any(one is other and one.text for one, other in pairwise(grid[0]))
+    while n < len(grid) and any(
+        one is other for one, other in zip(*grid[n - 1 : n + 1], strict=False)
+    ):
+        n += 1
+    return min(n, len(grid) - 1)
 
 
 def _header(rows: Grid, column: int) -> str:
@@ -174,69 +172,49 @@ def _header(rows: Grid, column: int) -> str:
 
 
 def _split(header: str) -> tuple[str, str]:
-    """Split a header into its words and its unit: "Length (m)" is "Length" and "m"."""
-    found = _IN_BRACKETS.search(header) or _BEHIND.search(header)
-    unit = _unit(found[1]) if found else ""
-    if not unit and header.strip() == "%":
-        return "Share", "%"
-    return (header[: found.start()].rstrip(" ,"), unit) if found and unit else (header, "")
-
-
-def _of_caption(caption: str) -> str:
-    """Return the unit that a caption gives to all numbers: "… (in thousands)"."""
-    found = _IN_BRACKETS.search(caption) or _BEHIND.search(f"{caption}")
-    found = found or re.search(r"\b(in (?:\S+ )?\S+)\Z", caption)
-    return _unit(found[1]) if found else ""
+    """Split "Length (m)" into "Length" and "… m", as a number is written; "": no known unit."""
+    if header == "%":
+        return "Share", "… %"
+    found = _AT_END.fullmatch(header)
+    unit = _unit(found[2] or found[4]) if found else ""
+    return ((found[1] or found[3]).rstrip(","), unit) if found and unit else (header, "")
 
 
 def _unit(text: str) -> str:
-    """Return how a unit is written behind a number; "€…" begins with the sign; empty if unknown."""
-    match = _UNIT.match(text.strip())
-    if match is None:
-        return ""
-    if match["share"]:
-        return "%"
-    sign, unit = match["sign"] or "", (match["unit"] or "").strip()
-    scale = (match["scale"] or "").lower().rstrip("s")
+    if re.match(r"%|per ?cent\b", text):
+        return "… %"
+    match = _UNIT.fullmatch(text.strip())
+    sign, scale, unit = (
+        (match[name] or "" for name in ("sign", "scale", "unit")) if match else ("",) * 3
+    )
     if scale == "m" and not sign:
         scale, unit = "", unit or "m"
-    scale = "thousand" if "000" in scale else _SCALES.get(scale, scale)
-    last = unit.lower().split()[-1:] or [""]
-    known = not unit or scale or last[0] in UNITS or unit in UNITS or last[0] in _OTHER_UNITS
-    return " ".join(filter(None, (f"{sign}…", scale, unit))) if known and match[0] else ""
+    scale = "thousand" if "000" in scale else _SCALES.get(scale, scale).lower()
+    known = not unit or scale or {unit, unit.lower().rpartition(" ")[2]} & UNITS.keys()
+    return (
+        f"{sign}… {scale} {unit}".replace("  ", " ").strip()
+        if known and (sign + scale + unit)
+        else ""
+    )
 
 
-def _is_counted(header: str, cells: Sequence[Cell]) -> bool:
-    numbers = [cell.text for cell in cells if cell.text]
-    counts = all(_NUMBER.fullmatch(text) for text in numbers)
-    years = all(_YEAR.fullmatch(text) for text in numbers)
-    return counts and not years and not _NOT_COUNTED.fullmatch(header)
-
-
-def _with_unit(text: str, unit: str) -> str:
-    if not unit or not _NUMBER.fullmatch(text):
-        return text
-    if unit == "%":
-        return f"{text} %"
-    sign, _, rest = unit.partition("…")
-    return f"{sign}{text}{rest}"
-
-
-def _row(row: Sequence[Cell], columns: Sequence[tuple[str, str]], section: str) -> list[str]:
+def _row(row: Sequence[Cell], columns: Sequence[tuple[str, str]], section: str) -> Iterator[str]:
     """Write a row; a wide one as several lines, which all begin with its first cell."""
-    cells, last = [section] if section else [], Cell("")
-    for j, cell in enumerate(row):
-        name, unit = columns[j]
+    cells, last = [section] if section else [], None
+    for cell, (name, unit) in zip(row, columns, strict=False):
         if cell.text and cell is not last:
-            text = _with_unit(cell.text, unit).replace("; ", ", ")
-            cells.append(f"{name}: {text}" if name else text)
+            shown = (
+                unit.replace("…", cell.text) if unit and _NUMBER.fullmatch(cell.text) else cell.text
+            )
+            cells.append(": ".join(filter(None, (name, shown.replace("; ", ", ")))))
         last = cell
-    lines, lead = [cells[:1]], cells[:1]
+    line = cells[:1]
     for written in cells[1:]:
-        if len(lines[-1]) > 1 and n_words(" ".join([*lines[-1], written])) > LINE_WORDS:
-            lines.append(list(lead))
-        lines[-1].append(written)
-    return ["; ".join(line) for line in lines if line]
+        if len(line) > 1 and n_words(" ".join([*line, written])) > LINE_WORDS:
+            yield "; ".join(line)
+            line = cells[:1]
+        line.append(written)
+    yield "; ".join(line)
 
 
 def _with_caption(lines: Iterable[str], caption: str) -> Iterator[str]:
@@ -258,132 +236,97 @@ _SPLIT_AT = 50  # lines that show the delimiter
 def read_csv(body: Body) -> Document | Unchecked:
     """Read a file of comma-, semicolon- or tab-separated values."""
     text = decoded(body.data, body.charset)
-    if text is None:
-        return Unchecked(body.url, Reason.UNDECODABLE, "the bytes are not text in any encoding")
-    lines = text.replace("\0", "").splitlines()
-    counts = {sign: [line.count(sign) for line in lines[:_SPLIT_AT]] for sign in _DELIMITERS}
-    delimiter = max(_DELIMITERS, key=lambda sign: sum(n > 0 for n in counts[sign]))
+    lines = (text or "").replace("\0", "").splitlines(keepends=True)
+    head = lines[:_SPLIT_AT]
+    delimiter = max(_DELIMITERS, key=lambda sign: sum(sign in line for line in head))
     try:
-        rows = list(csv.reader(lines, delimiter=delimiter, strict=False))
+        rows = [list(map(Cell, row)) for row in csv.reader(lines, delimiter=delimiter)]
     except csv.Error as error:
         return Unchecked(body.url, Reason.UNDECODABLE, f"not readable as CSV: {error}")
-    return _document(body, "csv", [_of_sheet(rows)])
+    # Nothing but the file's name says what it is about.
+    name = unquote(body.url.rpartition("/")[2].partition("?")[0]).partition(".")[0]
+    title = re.sub(r"[-_+]", " ", name)
+    return document_of(body, "csv", text and _of_sheet(rows), {"title": title})
 
 
 def read_sheets(body: Body) -> Document | Unchecked:
     """Read a spreadsheet of Excel (.xlsx) or OpenDocument (.ods): what its cells show last."""
-    from python_calamine import CalamineError, CalamineWorkbook
+    from python_calamine import CalamineError, CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum
 
+    blocks = list[str]()
     try:
         with CalamineWorkbook.from_filelike(io.BytesIO(body.data)) as book:
-            blocks = list[str]()
-            for sheet in book.sheets_metadata:
-                if "Visible" not in repr(sheet.visible) or "WorkSheet" not in repr(sheet.typ):
+            for each in book.sheets_metadata:
+                if (each.typ, each.visible) != (SheetTypeEnum.WorkSheet, SheetVisibleEnum.Visible):
                     continue
-                opened = book.get_sheet_by_name(sheet.name)
-                rows = [[_shown(value) for value in row] for row in opened.to_python()]
-                plain = re.fullmatch(r"\w+ ?\d+", sheet.name)
-                spans = dict(opened.merged_cell_ranges or ())
-                blocks += [] if plain else [sheet.name]
-                blocks.append(_of_sheet(rows, spans, opened.start or (0, 0)))
+                sheet = book.get_sheet_by_name(each.name)
+                rows = [[Cell(_shown(value)) for value in row] for row in sheet.to_python()]
+                top, left = sheet.start or (0, 0)
+                for (a, b), (c, d) in sheet.merged_cell_ranges or ():
+                    for row in rows[max(0, a - top) : max(0, c - top + 1)]:
+                        place = slice(max(0, b - left), max(0, d - left + 1))
+                        row[place] = rows[max(0, a - top)][place][:1] * len(row[place])
+                blocks += [] if re.fullmatch(r"\w+ ?\d+", each.name) else [each.name]
+                blocks.append(_of_sheet(rows))
     except CalamineError as error:
         return Unchecked(body.url, Reason.UNDECODABLE, f"not a readable spreadsheet: {error}")
-    return _document(body, "spreadsheet", blocks)
+    text = "\n\n".join(filter(None, blocks))
+    first = text.partition("\n")[0]
+    return document_of(body, "spreadsheet", text, {} if ": " in first else {"title": first})
 
 
 def _shown(value: object) -> str:
     """Write a cell's value; numbers as readers write them, years without a comma."""
-    if isinstance(value, float):
-        value = int(value) if value.is_integer() else round(value, 6)
-    if isinstance(value, int) and not isinstance(value, bool):
-        return f"{value:,}" if abs(value) >= 10_000 else str(value)
-    return f"{value:,}" if isinstance(value, float) and abs(value) >= 10_000 else str(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    value = round(value, 6)
+    return (f"{value:,}" if abs(value) >= 10_000 else str(value)).removesuffix(".0")
 
 
-def _of_sheet(
-    rows: Sequence[Sequence[str]],
-    spans: dict[tuple[int, int], tuple[int, int]] | None = None,
-    start: tuple[int, int] = (0, 0),
-) -> str:
-    """Write the tables of a sheet, which blank rows separate, with the lines above and below."""
+def _of_sheet(rows: Grid) -> str:
+    """Write the tables of a sheet, which blank rows separate; lone cells are titles and notes."""
+    blocks = groupby(rows, key=lambda row: any(cell.text for cell in row))
     found = list[str]()
-    numbered = enumerate(rows)
-    for filled, group in groupby(numbered, key=lambda each: any(map(str.strip, each[1]))):
-        block = [(n, [c.strip() for c in row]) for n, row in group] if filled else []
-        above = list[str]()
-        while block and sum(map(bool, block[0][1])) == 1:
-            above.append("".join(block.pop(0)[1]))
-        below = list[str]()
-        while block and sum(map(bool, block[-1][1])) == 1 and len(block[-1][1]) > 1:
-            below.insert(0, "".join(block.pop()[1]))
-        caption = above.pop() if above and block else ""
-        grid = grid_of(_merged(block, spans or {}, start))
-        found += [*above, text_of(grid, caption, headed=True) or caption, *below, ""]
-    return "\n".join(found)
+    for grid in (list(block) for filled, block in blocks if filled):
+        width = max(map(len, grid))
+        stated = [[cell for cell in row if cell.text] for row in grid]
+        grid = [
+            lone * width if len(lone) == 1 else row for lone, row in zip(stated, grid, strict=True)
+        ]
+        found.append(text_of(grid, headed=True))
+    return "\n\n".join(found)
 
-
-def _merged(
-    block: Iterable[tuple[int, Sequence[str]]],
-    spans: dict[tuple[int, int], tuple[int, int]],
-    start: tuple[int, int],
-) -> Iterator[list[Cell]]:
-    covered = set[tuple[int, int]]()
-    for n, row in block:
-        cells = list[Cell]()
-        for j, text in enumerate(row):
-            place = (n + start[0], j + start[1])
-            if place in covered:
-                continue
-            last = spans.get(place, place)
-            high, wide = last[0] - place[0] + 1, last[1] - place[1] + 1
-            if (high, wide) != (1, 1) and high * wide <= MAX_COLUMNS * MAX_ROWSPAN:
-                covered |= {(place[0] + a, place[1] + b) for a in range(high) for b in range(wide)}
-            cells.append(Cell(text, wide, high))
-        yield cells
-
-
-def _document(body: Body, kind: str, blocks: Sequence[str]) -> Document | Unchecked:
-    text = cleaned("\n\n".join(block for block in blocks if block.strip()))
-    if not text:
-        return Unchecked(body.url, Reason.EMPTY, "the file contains no words")
-    first = text.split("\n", 1)[0]
-    title = first if kind == "spreadsheet" and ": " not in first else ""
-    if kind == "csv":  # nothing but the file's name says what it is about
-        name = unquote(body.url.rsplit("/", 1)[-1].partition("?")[0]).partition(".")[0]
-        title = one_line(re.sub(r"[-_+]", " ", name))
-    return Document(url=body.url, title=title, text=text, kind=kind, fetched=body.fetched)
-
-
-# ── Tables in wikitext ───────────────────────────────────────────────────────────────────────────
 
 _WIKI_TABLE = re.compile(r"^[ :]*\{\|[^\n]*\n(.*?)^\s*\|\}", re.DOTALL | re.MULTILINE)
-_ATTRIBUTE = re.compile(r"""(\w+)\s*=\s*["']?([\w%.# -]*)["']?""")
-_WIKI_MARKS = re.compile(r"<ref[^>/]*/>|<ref.*?</ref>|<[^<>]*>|'{2,}|\[\[(?:[^|\]]*\|)?|\]\]", re.S)
+_TO_HTML = [
+    (re.compile(pattern, re.MULTILINE | re.DOTALL), tag)
+    for pattern, tag in (
+        (r"<ref[^>/]*/>|<ref.*?</ref>|<[^<>]*>|'{2,}|\[\[(?:[^|\]]*\|)?|\]\]", ""),
+        ("<", "&lt;"),
+        (r"^\|\+(?:[^|\n]*\|)?", "<caption>"),
+        (r"^\|-.*?$", "<tr>"),
+        ("^!|!!", "<th>"),
+        (r"^\||\|\|", "<td>"),
+        (r"<(t[hd])>([^|<\n]*=[^|<\n]*)\|", r"<\1 \2>"),
+    )
+]
 
 
 def read_wikitext(body: Body) -> Document | Unchecked:
     """Read wikitext as it stands, with the rows of its tables in words."""
     source = decoded(body.data, body.charset)
-    if source is None:
-        return Unchecked(body.url, Reason.UNDECODABLE, "the bytes are not text in any encoding")
-    text = _WIKI_TABLE.sub(lambda table: f"\n{_wikitext(table[1])}\n", source)
-    return _document(body, "text", [text])
+    return document_of(body, "text", source and _WIKI_TABLE.sub(_from_wikitext, source), {})
 
 
-def _wikitext(inner: str) -> str:
-    caption, rows = "", [list[Cell]()]
-    for line in _WIKI_MARKS.sub("", inner).split("\n"):
-        if line.startswith("|+"):
-            caption = line[2:].rpartition("|")[2]
-        elif line.startswith("|-"):
-            rows.append([])
-        elif line[:1] in ("|", "!"):
-            for cell in re.split(r"\|\||!!" if line[0] == "!" else r"\|\|", line[1:]):
-                attributes, bar, text = cell.partition("|")
-                stated = dict(_ATTRIBUTE.findall(attributes)) if bar else {}
-                sizes = (stated.get(name, "1") for name in ("colspan", "rowspan"))
-                wide, high = (int(n) if n.isdecimal() else 1 for n in sizes)
-                rows[-1].append(Cell(text if bar else cell, wide, high, line[0] == "!"))
-        elif rows[-1] and line.strip():
-            rows[-1][-1] = replace(rows[-1][-1], text=f"{rows[-1][-1].text} {line}")
-    return text_of(grid_of(row for row in rows if row), caption)
+def _from_wikitext(match: re.Match[str]) -> str:
+    source = match[1]
+    for pattern, tag in _TO_HTML:
+        source = pattern.sub(tag, source)
+    table = html.fragment_fromstring(f"<table><tr>{source}</table>")
+    rows = [
+        [cell_of(cell, cell.text_content()) for cell in row.iterchildren("td", "th")]
+        for row in table.iter("tr")
+    ]
+    return (
+        f"\n{text_of(grid_of(rows), ' '.join(e.text_content() for e in table.iter('caption')))}\n"
+    )
