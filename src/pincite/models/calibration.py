@@ -23,7 +23,7 @@ import numpy as np
 
 from pincite.errors import MissingModel
 from pincite.protocols import Floats
-from pincite.text import names, quantities, words
+from pincite.text import names, quantities, tables, words
 from pincite.text.antonyms import contrasts
 from pincite.text.quantities import values as values_of
 from pincite.types import Claim, Contradiction, Passage, Span
@@ -163,7 +163,7 @@ def features(
 def _by_rule(claim: str, passage: Passage) -> tuple[float, ...]:
     sentence = words.best_sentence(claim, passage.text)
     quoted = sentence.of(passage.text) if sentence else ""
-    absent = quantities.unstated(claim, f"{passage.about}\n{passage.text}")
+    absent = tables.unstated(claim, f"{passage.about}\n{passage.text}")
     quoted_values = values_of(quoted) if absent else []
     beside = _beside(sentence, passage.text)  # "It rose until May. Then it fell."
     return (
@@ -186,5 +186,5 @@ def _beside(sentence: Span | None, text: str) -> list[str]:
 @lru_cache(maxsize=64)  # shared by a page's passages
 def _missing(claim: str, about: str, page: str) -> tuple[float, float]:
     source = f"{about}\n{page}"
-    figures, unnamed = quantities.unstated(claim, source), names.missing(claim, source)
+    figures, unnamed = tables.unstated(claim, source), names.missing(claim, source)
     return float(min(MOST_MISSING, len(figures))), float(min(MOST_MISSING, len(unnamed)))

@@ -311,7 +311,7 @@ def _counts(claim: str, passage: Passage, contrary: Span) -> bool:
     figures of the claim and lacks none: networks take "1.9 with and 2.8 without it" for a different
     finding than "lowered from 2.8 to 1.9".
     """
-    if any(map(tables.is_row, contrary.of(passage.text).split("\n"))):
+    if tables.rows_of(contrary.of(passage.text)):
         return False
     figures = [value for value in values_of(claim) if not value.weak]
     same = len(figures) > 1 and not quantities.unstated(claim, contrary.of(passage.text))
@@ -334,7 +334,7 @@ def reasons(
     own = covered.of(claim) if covered else claim
     source = f"{passage.about}\n{passage.text}"
     shown = seen.claim if seen else ""
-    absent = [value.span.of(claim) for value in quantities.unstated(claim, source)]
+    absent = [value.span.of(claim) for value in tables.unstated(claim, source)]
     listed = tuple(words for words in absent if words not in shown and words in own)[:MAX_NAMED]
     found = [Note("not_stated", {"words": listed})] if listed else []
     unnamed = [n for n in names.missing(claim, source) if n not in shown and n in own]

@@ -49,9 +49,7 @@ def verifier_input(claim: str, passage: str, title: str = "", page: str = "") ->
     """
     if not (is_english(claim) and is_english(passage)):
         return claim, passage
-    passage = tables.narrowed(claim, passage, page)
-    for line, read in quantities.table_lines(claim, page or passage).items():
-        passage = passage.replace(line, read)
+    passage = tables.as_read(claim, passage, page)
     text = with_derived_values(with_title(title, without_questions(passage, claim), claim), claim)
     return in_source_words(text, claim), text
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise, product
 
-from pincite.text import LEXICON, numerals, tables
+from pincite.text import LEXICON, numerals
 from pincite.text.figures import (
     MONTH_NUMBERS,
     ONES,
@@ -28,7 +28,6 @@ from pincite.text.figures import (
     roman,
 )
 from pincite.text.languages import identify
-from pincite.text.words import roots
 from pincite.types import Span
 
 
@@ -612,7 +611,6 @@ def unstated(
         and not (value.measure != "date" and any(holds(value, other) for other in known))
         and not (mine == theirs == "en" and _is_last(value, claim, source))
         and not _derived(value, [*known, *(v for v in wanted if v is not value)])
-        and not any(value.span.of(claim) in line for line in table_lines(claim, source).values())
     )
 
 
@@ -758,147 +756,3 @@ def _derived(value: Value, known: Sequence[Value]) -> bool:
     }
     low, high = value.low / _DAY_S - _LATER, value.high / _DAY_S + _LATER
     return value.low >= _DAY_S and any(low <= b - a <= high for a in days for b in days if a < b)
-
-
-# ── Tables ──────────────────────
-
-# With these, a claim's number need not be the one in the cell that it names.
-_NOT_OF_ONE = re.compile(
-    r"\b(?P<sum>together|combined|both|altogether|in all|in total|sum|total\w*)\b"
-    r"|\b(?:averag\w*|overall|between them|differ\w*|additional|another|further|than|half|twice"
-    r"|double\w*|triple\w*|per|each|every|by (?=\d)|(?:increase|rise|drop|fall|decrease|loss|gain"
-    r"|growth|decline|surplus|lead|majority) of)\b",
-    re.IGNORECASE,
-)
-_PLACED = "|".join(ORDINALS[:10])
-_RANK = re.compile(
-    rf"\b(?:(?P<nth>{_PLACED})[ -])?(?:(?P<low>smallest|lowest|fewest|least|shortest|driest)"
-    r"|(?P<high>largest|biggest|highest|most|greatest|longest|tallest|widest|wettest|heaviest))\b"
-    rf"|\b(?:came|finished|ranked|was|is) (?P<place>{_PLACED})\b",
-    re.IGNORECASE,
-)
-_OF_SIZE = {"tallest": "height", "longest": "length", "wettest": "rain", "heaviest": "weight"}
-
-
-def misplaced(claim: str, named: tables.Named) -> tuple[Value, tables.Cell] | None:
-    r"""Return a value of the claim that the one row and the columns that it names state otherwise.
-
-    >>> claim, text = "Ask had 43 in 1990.", "Town: Ask; 1990: 41; 2000: 43\nTown: Vik; 1990: 24"
-    >>> [misplaced(claim, each)[1].text for each in tables.named(claim, text)]
-    ['412']
-    """
-    row = named.rows[0]
-    if len(named.rows) > 1 or row.is_total or _NOT_OF_ONE.search(claim):
-        return None
-    mine = [value for value in values(claim) if not value.weak]
-    cells = [(c, v) for c in named.matched(row, claim) for v in values(c.text)[:1]]
-    stated = [v for v in mine if any(_is_alike(of_cell, v) for _, of_cell in cells)]
-    cells = [(c, v) for c, v in cells if not any(_is_alike(v, one) for one in stated)]
-    known = "\n".join([*map(row.text, named.columns), *(cell.header for cell, _ in cells)])
-    for value in mine:
-        others = [(c, v) for c, v in cells if v.measure == value.measure]
-        if value in stated or not unstated(value.span.of(claim), known):
-            continue
-        others = [(c, v) for c, v in others if _is_beside(value, claim, c.header)]
-        if others and all(conflict(v, value) for _, v in others):
-            return value, others[0][0]
-    return None
-
-
-def _is_beside(value: Value, claim: str, header: str) -> bool:
-    """Whether a column's name is next to a value: "97 died in accidents" does not count those."""
-    before, behind = claim[: value.span.start], claim[value.span.end :]
-    near = {*roots(before)[-3:], *roots(behind)[: 3 if value.measure else 2]}
-    return not roots(header) or bool(near & set(roots(header)))
-
-
-def _is_alike(one: Value, other: Value) -> bool:
-    """Whether a cell states a value, or its opposite: "lost 11 seats" for "−11"."""
-    same = one.measure == other.measure and not one.dates and abs(one.low) == abs(other.low)
-    return same or states(one, other)
-
-
-@lru_cache(maxsize=1024)
-def table_lines(claim: str, source: str) -> dict[str, str]:
-    """Return the lines that a claim names in the tables of a source, as they are to be read.
-
-    They get sums of two or three cells of a column or row, the share of a cell in a total, and
-    ranks, if the claim states them. Columns that the claim does not name are left out if they
-    alone have a value that it puts into another.
-    """
-    found = dict[str, str]()
-    for each in tables.named(claim, source):
-        rows = [row for row in each.rows if not row.is_total]
-        if len(rows) == 1:
-            (row,) = rows
-            matched = each.matched(row, claim)
-            line = _without_others(claim, row, each, matched)
-            for cell in matched or row.cells:
-                words = _share_of_total(claim, row, each, cell) or _rank(claim, row, each, cell)
-                if words:
-                    line = line.replace(cell.text, f"{cell.text} ({words})", 1)
-                    break
-            headers = " and ".join(cell.header for cell in matched)
-            total = _sum(claim, [cell.text for cell in matched])
-            found[row.line] = f"{line}; {headers} together: {total}" if total else line
-        elif 2 <= len(rows) <= 3:
-            names = " and ".join(row.text(each.columns[0]) for row in rows)
-            for cell in each.matched(rows[0], claim):
-                if total := _sum(claim, [row.text(cell.header) for row in rows]):
-                    new = f"{each.columns[0]}: {names} together; {cell.header}: {total}"
-                    found[rows[-1].line] = f"{rows[-1].line}\n{new}"
-    return found
-
-
-def _without_others(
-    claim: str, row: tables.Row, each: tables.Named, matched: Sequence[tables.Cell]
-) -> str:
-    kept = {*each.columns, *(cell.header for cell in matched), row.cells[0].header}
-    words = set(roots(claim))
-    kept |= {
-        c.header for c in row.cells if not tables.is_number(c.text) and words & {*roots(c.text)}
-    }
-    left = "; ".join(
-        f"{c.header}: {c.text}" if c.header else c.text for c in row.cells if c.header in kept
-    )
-    return left if misplaced(claim, each) or (matched and not unstated(claim, left)) else row.line
-
-
-def _first(text: str) -> Value | None:
-    return next((value for value in values(text) if not value.weak and not value.dates), None)
-
-
-def _sum(claim: str, texts: Sequence[str]) -> str:
-    found = _NOT_OF_ONE.search(claim)
-    parts = [part for text in texts if (part := _first(text))]
-    if not found or not found["sum"] or not 2 <= len(parts) == len(texts) <= 3:
-        return ""
-    total = replace(parts[0], low=sum(p.low for p in parts), high=sum(p.high for p in parts))
-    stated = (v.span.of(claim) for v in values(claim) if not v.weak and states(total, v))
-    return next(stated, "")
-
-
-def _share_of_total(claim: str, row: tables.Row, each: tables.Named, cell: tables.Cell) -> str:
-    totals = [other for other in each.table if other.is_total]
-    parts = [_first(one.text(cell.header)) for one in (row, *totals)]
-    if len(parts) != 2 or not (parts[0] and parts[1] and parts[1].low):
-        return ""
-    percent = 100 * parts[0].low / parts[1].low
-    for value in values(claim):
-        if value.measure == "share" and value.low - 0.5 <= percent <= value.high + 0.5:
-            return f"{value.span.of(claim)} of the total"
-    return ""
-
-
-def _rank(claim: str, row: tables.Row, each: tables.Named, cell: tables.Cell) -> str:
-    match = _RANK.search(claim)
-    named = each.matched(row, claim)
-    wanted = _OF_SIZE.get((match["high"] or "").lower(), "\n") if match else "\n"
-    if match is None or not (cell in named or wanted in cell.header.lower()):
-        return ""
-    place = ORDINALS.index((match["nth"] or match["place"] or "first").lower())
-    others = [r.text(cell.header) for r in each.table if not r.is_total]
-    numbers = sorted((v.low for text in others if (v := _first(text))), reverse=not match["low"])
-    mine = _first(cell.text)
-    right = mine and len(numbers) > 2 and numbers[place : place + 1] == [mine.low]
-    return match[0] if right and numbers.count(numbers[place]) == 1 else ""
