@@ -7,14 +7,14 @@ column, add two cells, or look for the largest; so does this module.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple
 
 from pincite.text import quantities
 from pincite.text.figures import ORDINALS
-from pincite.text.quantities import Value, values
+from pincite.text.quantities import Value, states, values
 from pincite.text.words import roots
 
 MAX_ROWS = 5_000  # of a text
@@ -50,13 +50,12 @@ class Cell(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """A line of a table, and the line above the table."""
 
     line: str
     cells: tuple[Cell, ...]
-    caption: str = ""
+    caption: str
 
     @property
     def is_total(self) -> bool:
@@ -65,6 +64,30 @@ class Row:
     def text(self, header: str) -> str:
         """Return the value in a column; empty if the row has none."""
         return next((cell.text for cell in self.cells if cell.header == header), "")
+
+
+class Named(NamedTuple):
+    """The rows of a table that a claim names, all of its rows, and the columns that name them."""
+
+    claim: str
+    rows: tuple[Row, ...]
+    table: tuple[Row, ...]
+    columns: tuple[str, ...]  # headers
+
+    def matched(self, row: Row) -> list[Cell]:
+        """Return the cells of a row whose column the claim names, wholly rather than in part."""
+        known = _keys(self.claim)
+        found = [
+            (cell, _keys(cell.header))
+            for cell in row.cells
+            if cell.header not in self.columns and _is_named(cell.header, known)
+        ]
+        whole = [keys for _, keys in found if keys <= known]
+        return [
+            cell
+            for cell, keys in found
+            if keys <= known or not any(keys & known <= other for other in whole)
+        ]
 
 
 def cells_of(line: str) -> tuple[Cell, ...]:
@@ -93,87 +116,51 @@ def rows_of(text: str) -> tuple[Row, ...]:
             found.append(Row(line, cells, caption))
         else:
             caption = line or caption
-        if len(found) > MAX_ROWS:
-            return ()
-    return tuple(found)
-
-
-@dataclass(frozen=True, slots=True)
-class Named:
-    """The rows of a table that a claim names, and all of its rows."""
-
-    claim: str
-    rows: tuple[Row, ...]
-    table: tuple[Row, ...]
-    columns: tuple[str, ...]  # headers of those whose values name the rows
-
-    def matched(self, row: Row) -> list[Cell]:
-        """Return the cells of a row whose column the claim names, wholly rather than in part."""
-        words, figures = set(roots(self.claim)), _figures(self.claim)
-        found = [
-            (cell, set(roots(cell.header)))
-            for cell in row.cells
-            if cell.header not in ("", *self.columns) and _is_named(cell.header, words, figures)
-        ]
-        whole = [mine for _, mine in found if mine <= words]
-        return [
-            cell
-            for cell, mine in found
-            if mine <= words or not any(mine & words <= other for other in whole)
-        ]
+    return tuple(found) if len(found) <= MAX_ROWS else ()
 
 
 @lru_cache(maxsize=256)
 def named(claim: str, text: str) -> tuple[Named, ...]:
     """Return the tables of a text of which a claim names some but not all rows.
 
-    The column with the most different values names the rows, others narrow them down. A year names
-    a row only if the claim does not name its column: "opened in 1931" is a value.
+    Columns of words name rows, that with the most different values first; others narrow them down.
+    A year names a row only if the claim does not name its column: "opened in 1931" is a value.
     """
-    words, figures = set(roots(claim)), _figures(claim)
-    found = list[Named]()
+    known, found = _keys(claim), list[Named]()
     for _, group in groupby(rows_of(text), key=lambda row: (row.cells[0].header, row.caption)):
         table = tuple(group)
-        chosen, columns = set[int](), list[str]()
-        for header in _naming(table, words, figures):
-            rows = {n for n, row in enumerate(table) if _is_in(row.text(header), words, figures)}
+        order = list[tuple[bool, int, str]]()
+        for header in dict.fromkeys(cell.header for row in table for cell in row.cells):
+            texts = [text for row in table if (text := row.text(header))]
+            years = all(_YEAR.fullmatch(text.translate(_DASHED)) for text in texts)
+            numbers = sum(bool(_NUMERIC.fullmatch(text)) for text in texts)
+            if not _is_named(header, known) if years else 2 * numbers < len(texts):
+                order.append((years, -len(set(texts)), header))
+        chosen, columns = set[Row](), list[str]()
+        for _, _, header in sorted(order, key=lambda each: each[:2]):
+            rows = {row for row in table if set() < _keys(row.text(header)) <= known}
             if chosen and not chosen & rows:
-                texts = {table[n].text(header) for n in rows}
-                if any(table[n].text(columns[0]) in texts for n in chosen):
+                texts = [row.text(header) for row in rows]
+                if any(row.text(columns[0]) in texts for row in chosen):
                     chosen |= rows  # a team may be host or guest
             elif rows and (not chosen or chosen - rows):
                 chosen = chosen & rows or rows
                 columns.append(header)
-        if chosen and len(chosen) < len(table):
-            rows_named = tuple(table[n] for n in sorted(chosen))
+        if 0 < len(chosen) < len(table):
+            rows_named = tuple(row for row in table if row in chosen)
             found.append(Named(claim, rows_named, table, tuple(columns)))
     return tuple(found)
 
 
-def _naming(table: Sequence[Row], words: set[str], figures: set[str]) -> list[str]:
-    """Return the columns that may name rows: those of words first, the most various first."""
-    order = list[tuple[bool, int, int, str]]()
-    for n, header in enumerate(dict.fromkeys(cell.header for row in table for cell in row.cells)):
-        texts = [text for row in table if (text := row.text(header))]
-        years = all(_YEAR.fullmatch(text.translate(_DASHED)) for text in texts)
-        numbers = sum(bool(_NUMERIC.fullmatch(text)) for text in texts)
-        if not _is_named(header, words, figures) if years else 2 * numbers < len(texts):
-            order.append((years, -len(set(texts)), n, header))
-    return [header for *_, header in sorted(order)]
+@lru_cache(maxsize=4096)
+def _keys(text: str) -> frozenset[str]:
+    """Return roots of words, and figures: years, and others without commas."""
+    return frozenset([*roots(text), *_FIGURE.findall(text.translate(_DASHED).replace(",", ""))])
 
 
-def _is_in(value: str, words: set[str], figures: set[str]) -> bool:
-    mine, numbers = set(roots(value)), _figures(value)
-    return bool(mine or numbers) and mine <= words and numbers <= figures
-
-
-def _is_named(header: str, words: set[str], figures: set[str]) -> bool:
-    numbers = _figures(header)
-    return numbers <= figures and bool(words.intersection(roots(header)) or numbers)
-
-
-def _figures(text: str) -> set[str]:
-    return set(_FIGURE.findall(text.translate(_DASHED).replace(",", "")))
+def _is_named(header: str, known: frozenset[str]) -> bool:
+    keys = _keys(header)
+    return bool(keys & known) and not any(key[0].isdigit() for key in keys - known)
 
 
 def as_read(claim: str, passage: str, page: str = "") -> str:
@@ -194,7 +181,7 @@ def as_read(claim: str, passage: str, page: str = "") -> str:
         for row, words in _derived(each):
             read[row.line] += words
     lines = [read.get(line, line) for line in passage.split("\n") if read.get(line, True)]
-    return "\n".join(lines).strip() or (rows_of(passage)[0].caption or passage)
+    return "\n".join(lines).strip() or rows_of(passage)[0].caption or passage
 
 
 def unstated(
@@ -221,100 +208,78 @@ def misplaced(each: Named) -> tuple[Value, Cell] | None:
         return None
     mine = [value for value in values(claim) if not value.weak]
     cells = [(c, v) for c in each.matched(row) for v in values(c.text)[:1]]
-    stated = [v for v in mine if any(_is_alike(of_cell, v) for _, of_cell in cells)]
-    cells = [(c, v) for c, v in cells if not any(_is_alike(v, one) for one in stated)]
+    stated = [v for v in mine if any(states(of_cell, v) for _, of_cell in cells)]
+    cells = [(c, v) for c, v in cells if not any(states(v, one) for one in stated)]
     known = "\n".join([*map(row.text, each.columns), *(cell.header for cell, _ in cells)])
-    for value in mine:
-        if value in stated or not quantities.unstated(value.span.of(claim), known):
-            continue
+    for value in (v for v in mine if v not in stated):
+        # "97 died in accidents" does not count these: a column's name is next to its value.
+        before, behind = roots(claim[: value.span.start]), roots(claim[value.span.end :])
+        beside = {*before[-3:], *behind[: 3 if value.measure else 2]}
         others = [
             (c, v)
             for c, v in cells
-            if v.measure == value.measure and _is_beside(value, claim, c.header)
+            if v.measure == value.measure and beside.intersection(roots(c.header) or beside)
         ]
-        if others and all(quantities.conflict(v, value) for _, v in others):
+        differs = others and all(quantities.conflict(v, value) for _, v in others)
+        if differs and quantities.unstated(value.span.of(claim), known):
             return value, others[0][0]
     return None
-
-
-def _is_beside(value: Value, claim: str, header: str) -> bool:
-    """Whether a column's name is next to a value: "97 died in accidents" does not count those."""
-    before, behind = claim[: value.span.start], claim[value.span.end :]
-    near = {*roots(before)[-3:], *roots(behind)[: 3 if value.measure else 2]}
-    return not roots(header) or not near.isdisjoint(roots(header))
-
-
-def _is_alike(one: Value, other: Value) -> bool:
-    """Whether a cell states a value, or its opposite: "lost 11 seats" for "−11"."""
-    same = one.measure == other.measure and not one.dates and abs(one.low) == abs(other.low)
-    return same or quantities.states(one, other)
 
 
 def _without_others(each: Named) -> str:
     """Return the row without columns that alone have a value that the claim puts into another."""
     claim, row, matched = each.claim, each.rows[0], each.matched(each.rows[0])
-    kept, words = {*each.columns, *(c.header for c in matched), row.cells[0].header}, roots(claim)
-    cells = [
-        f"{cell.header}: {cell.text}" if cell.header else cell.text
+    kept = [*each.columns, *(cell.header for cell in matched), row.cells[0].header]
+    left = "; ".join(
+        f"{cell.header}: {cell.text}".removeprefix(": ")
         for cell in row.cells
         if cell.header in kept
-        or not (_NUMERIC.fullmatch(cell.text) or set(words).isdisjoint(roots(cell.text)))
-    ]
-    left = "; ".join(cells)
-    lacks = bool(quantities.unstated(claim, left))
-    return left if misplaced(each) or (matched and not lacks) else row.line
-
-
-# ── What follows from two cells ──────────────────────────────────────────────────────────────────
+        or not (_NUMERIC.fullmatch(cell.text) or _keys(claim).isdisjoint(roots(cell.text)))
+    )
+    lacks = not matched or quantities.unstated(claim, left)
+    return row.line if lacks and not misplaced(each) else left
 
 
 def _derived(each: Named) -> Iterator[tuple[Row, str]]:
     """Yield what the claim says and a row adds: a sum, a share of the total, a rank."""
-    rows = [row for row in each.rows if not row.is_total]
-    matched = each.matched(rows[0]) if rows else []
-    if len(rows) == 1:
-        for cell in matched or rows[0].cells:
-            if words := _share(each, rows[0], cell.header) or _rank(each, rows[0], cell.header):
-                yield rows[0], f"; {cell.header}: {words}"
-                break
-        if total := _sum(each.claim, [cell.text for cell in matched]):
-            yield rows[0], f"; {' and '.join(cell.header for cell in matched)} together: {total}"
-    names = " and ".join(row.text(each.columns[0]) for row in rows)
-    for cell in matched if len(rows) in (2, 3) else ():
-        if total := _sum(each.claim, [row.text(cell.header) for row in rows]):
-            yield rows[-1], f"\n{each.columns[0]}: {names} together; {cell.header}: {total}"
+    claim, rows = each.claim, [row for row in each.rows if not row.is_total]
+    matched, rank = each.matched(rows[0]) if rows else [], _RANK.search(claim)
+    for header, text in (matched or rows[0].cells) if rows else ():
+        column = {row: v for row in each.table if (v := _number(row.text(header)))}
+        parts = [column[row] for row in rows if row in column]
+        totals = [v.low for row, v in column.items() if row.is_total]
+        if len(rows) == len(parts) == len(totals) == 1 and totals[0]:
+            percent = 100 * parts[0].low / totals[0]
+            share = replace(parts[0], low=percent, high=percent, measure="share", unit="%")
+            if words := _wording(claim, share):
+                yield rows[0], f"; {header}: {words} of the total"
+        if rank and len(rows) == len(parts) == 1 and Cell(header, text) in matched:
+            order = [v.low for row, v in column.items() if not row.is_total]
+            order.sort(reverse=not rank["low"])
+            place = ORDINALS.index((rank["nth"] or rank["place"] or "first").lower())
+            if order.count(parts[0].low) == 1 and order.index(parts[0].low) == place and order[2:]:
+                yield rows[0], f"; {header}: {rank[0]}"
+        if len(rows) == len(parts) and (total := _sum(claim, parts)):
+            names = " and ".join(row.text(each.columns[0]) for row in rows)
+            yield rows[-1], f"\n{each.columns[0]}: {names} together; {header}: {total}"
+    parts = [v for cell in matched if (v := _number(cell.text))]
+    if len(rows) == 1 and len(parts) == len(matched) and (total := _sum(claim, parts)):
+        yield rows[0], f"; {' and '.join(cell.header for cell in matched)} together: {total}"
 
 
-def _first(text: str) -> Value | None:
+def _number(text: str) -> Value | None:
     return next((value for value in values(text) if not value.weak and not value.dates), None)
 
 
-def _sum(claim: str, texts: Sequence[str]) -> str:
-    found, parts = _NOT_OF_ONE.search(claim), [part for text in texts if (part := _first(text))]
-    if not found or not found["sum"] or not 2 <= len(parts) == len(texts) <= 3:
+def _sum(claim: str, parts: Sequence[Value]) -> str:
+    found = _NOT_OF_ONE.search(claim)
+    if not found or not found["sum"] or not 2 <= len(parts) <= 3:
         return ""
-    total = replace(parts[0], low=sum(p.low for p in parts), high=sum(p.high for p in parts))
-    stated = (v for v in values(claim) if not v.weak and quantities.states(total, v))
-    return next((v.span.of(claim) for v in stated), "")
+    low, high = sum(part.low for part in parts), sum(part.high for part in parts)
+    return _wording(claim, replace(parts[0], low=low, high=high))
 
 
-def _share(each: Named, row: Row, header: str) -> str:
-    totals = [_first(other.text(header)) for other in each.table if other.is_total]
-    part, total = _first(row.text(header)), totals[0] if len(totals) == 1 else None
-    if not (part and total and total.low):
-        return ""
-    percent, shares = 100 * part.low / total.low, values(each.claim)
-    stated = (v for v in shares if v.measure == "share" and v.low <= percent + 0.5 <= v.high + 1)
-    return next((f"{v.span.of(each.claim)} of the total" for v in stated), "")
-
-
-def _rank(each: Named, row: Row, header: str) -> str:
-    match = _RANK.search(each.claim)
-    if match is None or header not in (cell.header for cell in each.matched(row)):
-        return ""
-    place = ORDINALS.index((match["nth"] or match["place"] or "first").lower())
-    others = [_first(other.text(header)) for other in each.table if not other.is_total]
-    numbers = sorted((v.low for v in others if v), reverse=not match["low"])
-    mine = _first(row.text(header))
-    is_it = mine and len(numbers) > 2 and numbers[place : place + 1] == [mine.low]
-    return match[0] if is_it and numbers.count(numbers[place]) == 1 else ""
+def _wording(claim: str, number: Value) -> str:
+    """Return how the claim states a number; empty if it does not."""
+    stated = (v for v in values(claim) if not v.weak and states(number, v))
+    return next((value.span.of(claim) for value in stated), "")
