@@ -140,8 +140,8 @@ def _blocks(element: Any) -> Iterator[str]:
                 yield from _blocks(box)
         elif name == "tbl":
             caption = one_line(before) if n_words(before) <= MAX_CAPTION_WORDS else ""
-            text = tables.text_of(tables.grid_of(_rows(child)), caption)
-            yield text.removeprefix(f"{caption}\n")
+            lines = tables.lines_of(tables.grid_of(_rows(child)), caption)
+            yield "\n".join(lines[1:] if caption else lines)
         else:
             yield from _blocks(child)
 

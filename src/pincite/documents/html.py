@@ -29,6 +29,7 @@ from pincite.documents.text import cleaned, code_of, decoded, one_line
 from pincite.documents.xml_records import no_fault_of_memory
 from pincite.text.identifiers import doi_in
 from pincite.text.sentences import n_words
+from pincite.text.tables import cells_of
 from pincite.types import Document, Reason, Unchecked
 
 _INVISIBLE_TAGS = frozenset(
@@ -333,7 +334,7 @@ def write_tables(page: Page) -> None:
         longest = max((len(cell.text) for row in grid for cell in row), default=0)
         caption = " ".join(map(_text_in, table.iterchildren("caption")))
         lines = tables.lines_of(grid, caption) if longest <= MAX_CELL_CHARS else []
-        if len(set(map(len, grid))) > 2 or not any("; " in line for line in lines):
+        if len(set(map(len, grid))) > 2 or not any(map(cells_of, lines)):
             continue
         tail, name = table.tail, table.xpath("string(descendant-or-self::*/@id)")
         table.clear()

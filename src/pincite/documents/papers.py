@@ -564,7 +564,7 @@ def _block(element: Any, label: str = "", done: Iterable[Any] = ()) -> Iterator[
     elif name in ("list", "def-list"):
         yield from _list(element)
     elif name in ("table", "array"):
-        yield tables.text_of(tables.grid_of(_rows(element)))
+        yield "\n".join(tables.lines_of(tables.grid_of(_rows(element))))
     elif name in _LABELLED:
         yield from _labelled(element)
     else:

@@ -10,7 +10,7 @@ import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby, pairwise, zip_longest
+from itertools import groupby, islice, pairwise, zip_longest
 from typing import Any
 from urllib.parse import unquote
 
@@ -23,7 +23,7 @@ from pincite.text.sentences import n_words
 from pincite.types import Document, Reason, Unchecked
 
 MAX_COLUMNS, MAX_ROWSPAN = 200, 1_000  # wider tables are matrices of data, not evidence
-MAX_CELLS = 500_000
+MAX_ROWS = 10_000  # of a table with merged cells
 LINE_WORDS = 40  # rows with more are cut, repeating the row's header
 GROUP_WORDS = 80  # of rows below a caption: together they fill a passage
 HEADER_CHARS = 80
@@ -34,12 +34,12 @@ _BLANK = re.compile(r"[-–—.…?]*|n/?a|N/?A")
 _NUMBER = re.compile(r"[+−–-]?(?:\d{1,3}(?:[,. \u202f]\d{3})+(?:[.,]\d+)?|\d+(?:[.,]\d+)?)")
 _YEAR = re.compile(r"(?:1[0-9]|20)\d\d(?:[-–/]\d{2,4})?")
 _DIGIT = re.compile(r"\d")
-_NOT_COUNTED = re.compile(r"year|date|rank|no\.?|#|month|season|pos\.?|position", re.IGNORECASE)
+_UNCOUNTED = re.compile(r"year|date|rank|no\.?|#|month|season|pos\.?|position", re.IGNORECASE)
 # As in "Sales (€ m)", "Sales, in millions of euros", "Turnout (% of residents)", "Area (km²)".
-_AT_END = re.compile(r"(.*?)\s*[(\[]([^()\[\]]{1,40})[)\]]|(.*\w),? (in (?:[^,]|,\d){1,40}|%)")
+_AT_END = re.compile(r"(.*?)\s*[(\[]([^()\[\]]{1,40})[)\]]|(.*\w)?,? ?(\bin (?:[^,]|,\d){1,40}|%)")
 _UNIT = re.compile(
-    r"(?:in |of )?(?P<sign>US\$|[$€£¥])? ?(?:(?P<scale>thousand|million|billion|[’']?000|1[,.]?000"
-    r"|mn?|bn|k)s?\b)?(?: ?(?:of )?(?P<unit>°?[^\W\d].*))?",
+    r"(?:in |of )?(US\$|[$€£¥])? ?(?:(thousand|million|billion|[’']?000|1[,.]?000|mn|bn|k"
+    r"|(?<=[$€£¥ ])m)s?\b)?(?: ?(?:of )?(°?[^\W\d].*))?|(%|per ?cent\b).*",
     re.IGNORECASE,
 )
 _SCALES = {"m": "million", "mn": "million", "bn": "billion", "k": "thousand"}
@@ -73,8 +73,8 @@ def cell_of(element: Any, text: str) -> Cell:
 
 def grid_of(rows: Iterable[Sequence[Cell]]) -> Grid:
     """Resolve spans: a cell stands, as the same object, in every place that it covers."""
-    grid, below, n_cells = Grid(), dict[int, list[Cell]](), 0
-    for row in rows:
+    grid, below = Grid(), dict[int, list[Cell]]()
+    for row in islice(rows, MAX_ROWS):
         line, cells = list[Cell](), iter(row)
         while (at := len(line)) < MAX_COLUMNS:
             if below.get(at):
@@ -87,58 +87,50 @@ def grid_of(rows: Iterable[Sequence[Cell]]) -> Grid:
                     line.append(cell)
             else:
                 break
-        n_cells += len(line)
-        if n_cells > MAX_CELLS:
-            break
-        if any(cell.text for cell in line):
-            grid.append(line)
+        grid += [line] if any(cell.text for cell in line) else []
     return grid
 
 
 def lines_of(grid: Grid, caption: str = "", *, headed: bool = False) -> list[str]:
-    """Return the table in words; empty if it is no table of data.
+    """Return the table in words, or its cells as they stand if it is no table of data.
 
     `headed`: the first row has the headers, as in CSV files.
     """
     width = max(map(len, grid), default=0)
-    titles = [caption] if (caption := _MARKS.sub("", one_line(caption))) else []
+    titles = list(filter(None, [_MARKS.sub("", one_line(caption))]))
     while len(grid) > 2 and len(grid[0]) == width and _is_merged(grid[0]):
         titles.append(grid[0][0].text)
         grid = grid[1:]
     n = _n_headers(grid, headed=headed) if width > 1 else 0
-    if not n and {len(row) for row in grid} == {2} and len(grid) > 1:
-        return titles + [": ".join(cell.text for cell in row if cell.text) for row in grid]
     if not 0 < n < len(grid):
-        return []
-    columns = [_split(_header(grid[:n], j)) for j in range(width)]
+        joint = ": " if {len(row) for row in grid} == {2} and len(grid) > 1 and not n else " | "
+        rows = ([cell.text for cell, _ in groupby(row) if cell.text] for row in grid)
+        return [*titles, *filter(None, map(joint.join, rows))]
+    headers = [
+        ", ".join(dict.fromkeys(row[j].text for row in grid[:n] if j < len(row) and row[j].text))
+        for j in range(width)
+    ]
+    columns = [_split(re.sub(":|;", "", header)[:HEADER_CHARS]) for header in headers]
     if titles and not any(unit for _, unit in columns):
-        unit = _split(titles[-1])[1]
-        years = [
-            all(_YEAR.fullmatch(row[j].text) for row in grid[n:] if j < len(row))
-            for j in range(width)
-        ]
+        unit, below = _split(titles[-1])[1], zip_longest(*grid[n:], fillvalue=Cell(""))
+        years = [all(_YEAR.fullmatch(cell.text) for cell in column) for column in below]
         columns = [
-            (name, "" if not j or years[j] or _NOT_COUNTED.fullmatch(name) else unit)
-            for j, (name, _) in enumerate(columns)
+            (name, "" if not j or is_year or _UNCOUNTED.fullmatch(name) else unit)
+            for j, ((name, _), is_year) in enumerate(zip(columns, years, strict=False))
         ]
-    found, section = list[str](), ""
-    headers = [cell.text for cell in grid[n - 1]]
+    found, section, n_below = titles[:-1], "", GROUP_WORDS
     for row, after in zip_longest(grid[n:], grid[n + 1 :]):
+        if titles and n_below >= GROUP_WORDS:
+            found.append(titles[-1])
+            n_below = 0
         if _is_merged(row) and (width > 2 or after is None):
             section = row[0].text if after and not _is_merged(after) else ""
             found += [] if section else [row[0].text]
-        elif [cell.text for cell in row] != headers:  # repeated in long tables
-            found += _row(row, columns, section)
-    return [*titles[:-1], *_with_caption(found, titles[-1] if titles else "")]
-
-
-def text_of(grid: Grid, caption: str = "", *, headed: bool = False) -> str:
-    """Return the table in words, or its cells as they stand if it is no table of data."""
-    lines = lines_of(grid, caption, headed=headed)
-    if not lines:
-        rows = ([cell.text for cell, _ in groupby(row)] for row in grid)
-        lines = [" | ".join(filter(None, texts)) for texts in rows]
-    return "\n".join(lines)
+        else:
+            lines = list(_row(row, columns, section))
+            found += lines
+            n_below += n_words(" ".join(lines))
+    return found
 
 
 def _is_merged(row: Sequence[Cell]) -> bool:
@@ -158,44 +150,23 @@ def _n_headers(grid: Grid, *, headed: bool) -> int:
         if _DIGIT.search(texts[-1]) or 2 * numbers < len(grid):
             return 0
     n = 1 + any(one is other and one.text for one, other in pairwise(grid[0]))
-    while n < len(grid) and any(
-        one is other for one, other in zip(*grid[n - 1 : n + 1], strict=False)
-    ):
+    while n < len(grid) and not {*map(id, grid[n - 1])}.isdisjoint(map(id, grid[n])):
         n += 1
     return min(n, len(grid) - 1)
 
 
-def _header(rows: Grid, column: int) -> str:
-    texts = dict.fromkeys(row[column].text for row in rows if column < len(row))
-    header = ", ".join(filter(None, texts)).replace(":", "").replace(";", ",")
-    return header if len(header) <= HEADER_CHARS else f"{header[: HEADER_CHARS - 1]}…"
-
-
 def _split(header: str) -> tuple[str, str]:
     """Split "Length (m)" into "Length" and "… m", as a number is written; "": no known unit."""
-    if header == "%":
-        return "Share", "… %"
     found = _AT_END.fullmatch(header)
-    unit = _unit(found[2] or found[4]) if found else ""
-    return ((found[1] or found[3]).rstrip(","), unit) if found and unit else (header, "")
-
-
-def _unit(text: str) -> str:
-    if re.match(r"%|per ?cent\b", text):
-        return "… %"
-    match = _UNIT.fullmatch(text.strip())
-    sign, scale, unit = (
-        (match[name] or "" for name in ("sign", "scale", "unit")) if match else ("",) * 3
-    )
-    if scale == "m" and not sign:
-        scale, unit = "", unit or "m"
+    match = _UNIT.fullmatch(found[2] or found[4]) if found else None
+    if not found or not match:
+        return header, ""
+    sign, scale, unit, share = (part or "" for part in match.groups())
     scale = "thousand" if "000" in scale else _SCALES.get(scale, scale).lower()
-    known = not unit or scale or {unit, unit.lower().rpartition(" ")[2]} & UNITS.keys()
-    return (
-        f"{sign}… {scale} {unit}".replace("  ", " ").strip()
-        if known and (sign + scale + unit)
-        else ""
-    )
+    if not (sign or scale or share or {unit, unit.lower().rpartition(" ")[2]} & UNITS.keys()):
+        return header, ""
+    shown = " ".join(filter(None, (f"{sign}…", scale, unit, share and "%")))
+    return (found[1] or found[3] or "Share").rstrip(","), shown
 
 
 def _row(row: Sequence[Cell], columns: Sequence[tuple[str, str]], section: str) -> Iterator[str]:
@@ -203,10 +174,8 @@ def _row(row: Sequence[Cell], columns: Sequence[tuple[str, str]], section: str) 
     cells, last = [section] if section else [], None
     for cell, (name, unit) in zip(row, columns, strict=False):
         if cell.text and cell is not last:
-            shown = (
-                unit.replace("…", cell.text) if unit and _NUMBER.fullmatch(cell.text) else cell.text
-            )
-            cells.append(": ".join(filter(None, (name, shown.replace("; ", ", ")))))
+            text = unit.replace("…", cell.text) if _NUMBER.fullmatch(cell.text) else ""
+            cells.append(f"{name}: {text or cell.text.replace('; ', ', ')}".removeprefix(": "))
         last = cell
     line = cells[:1]
     for written in cells[1:]:
@@ -215,16 +184,6 @@ def _row(row: Sequence[Cell], columns: Sequence[tuple[str, str]], section: str) 
             line = cells[:1]
         line.append(written)
     yield "; ".join(line)
-
-
-def _with_caption(lines: Iterable[str], caption: str) -> Iterator[str]:
-    n = GROUP_WORDS
-    for line in lines:
-        if caption and n >= GROUP_WORDS:
-            yield caption
-            n = 0
-        n += len(line.split())
-        yield line
 
 
 # ── Files that are tables ────────────────────────────────────────────────────────────────────────
@@ -293,23 +252,20 @@ def _of_sheet(rows: Grid) -> str:
         grid = [
             lone * width if len(lone) == 1 else row for lone, row in zip(stated, grid, strict=True)
         ]
-        found.append(text_of(grid, headed=True))
-    return "\n\n".join(found)
+        found += [*lines_of(grid, headed=True), ""]
+    return "\n".join(found)
 
 
 _WIKI_TABLE = re.compile(r"^[ :]*\{\|[^\n]*\n(.*?)^\s*\|\}", re.DOTALL | re.MULTILINE)
-_TO_HTML = [
-    (re.compile(pattern, re.MULTILINE | re.DOTALL), tag)
-    for pattern, tag in (
-        (r"<ref[^>/]*/>|<ref.*?</ref>|<[^<>]*>|'{2,}|\[\[(?:[^|\]]*\|)?|\]\]", ""),
-        ("<", "&lt;"),
-        (r"^\|\+(?:[^|\n]*\|)?", "<caption>"),
-        (r"^\|-.*?$", "<tr>"),
-        ("^!|!!", "<th>"),
-        (r"^\||\|\|", "<td>"),
-        (r"<(t[hd])>([^|<\n]*=[^|<\n]*)\|", r"<\1 \2>"),
-    )
-]
+_TO_HTML = (
+    (r"(?s)<ref[^>/]*/>|<ref.*?</ref>|<[^<>]*>|'{2,}|\[\[(?:[^|\]]*\|)?|\]\]", ""),
+    ("<", "&lt;"),
+    (r"(?m)^\|\+(?:[^|\n]*\|)?", "<caption>"),
+    (r"(?m)^\|-.*", "<tr>"),
+    ("(?m)^!|!!", "<th>"),
+    (r"(?m)^\||\|\|", "<td>"),
+    (r"<(t[hd])>([^|<\n]*=[^|<\n]*)\|", r"<\1 \2>"),
+)
 
 
 def read_wikitext(body: Body) -> Document | Unchecked:
@@ -321,12 +277,11 @@ def read_wikitext(body: Body) -> Document | Unchecked:
 def _from_wikitext(match: re.Match[str]) -> str:
     source = match[1]
     for pattern, tag in _TO_HTML:
-        source = pattern.sub(tag, source)
+        source = re.sub(pattern, tag, source)
     table = html.fragment_fromstring(f"<table><tr>{source}</table>")
-    rows = [
+    rows = (
         [cell_of(cell, cell.text_content()) for cell in row.iterchildren("td", "th")]
         for row in table.iter("tr")
-    ]
-    return (
-        f"\n{text_of(grid_of(rows), ' '.join(e.text_content() for e in table.iter('caption')))}\n"
     )
+    lines = lines_of(grid_of(rows), table.xpath("string(.//caption)"))
+    return "\n".join(["", *lines, ""])
