@@ -221,9 +221,8 @@ def _of_cell(part: str, claim: str, read: _Read) -> Contradiction | None:
         start = read.passage.find(row.line)
         found = tables.misplaced(each) if start >= 0 else None
         if found and _is_all_known(part, row, read) and not names.missing(part, read.page):
-            value, cell = found
             span = Span(start, start + len(row.line))
-            return Contradiction("value", value.span.of(part), cell.text, span)
+            return Contradiction("value", found[0].span.of(part), found[1], span)
     return None
 
 
@@ -237,7 +236,7 @@ def _is_all_known(part: str, row: tables.Row, read: _Read) -> bool:
     if len(new) != 1:
         return not new
     before, after = part[: new[0].start()], _WORD.search(part, new[0].end())
-    headers = {root for cell in row.cells for root in roots(cell.header)}
+    headers = {root for header in row.cells for root in roots(header)}
     counted = re.search(r"\d\S* \Z", before) and after and not headers.isdisjoint(roots(after[0]))
     return not _QUALIFIES.search(before) and not counted
 

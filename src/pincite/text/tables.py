@@ -43,72 +43,45 @@ _RANK = re.compile(
 )
 
 
-class Cell(NamedTuple):
-    """A cell: its column header, empty for what opens a row, and its value."""
-
-    header: str
-    text: str
-
-
 class Row(NamedTuple):
-    """A line of a table, and the line above the table."""
+    """A line of a table, its values by column header ("" for a section), and the caption above."""
 
     line: str
-    cells: tuple[Cell, ...]
+    cells: dict[str, str]
     caption: str
 
     @property
     def is_total(self) -> bool:
-        return any(_TOTAL.match(cell.text) for cell in self.cells[:2])
-
-    def text(self, header: str) -> str:
-        """Return the value in a column; empty if the row has none."""
-        return next((cell.text for cell in self.cells if cell.header == header), "")
+        return any(map(_TOTAL.match, list(self.cells.values())[:2]))
 
 
 class Named(NamedTuple):
-    """The rows of a table that a claim names, all of its rows, and the columns that name them."""
+    """The rows and columns of a table that a claim names."""
 
     claim: str
-    rows: tuple[Row, ...]
-    table: tuple[Row, ...]
-    columns: tuple[str, ...]  # headers
-
-    def matched(self, row: Row) -> list[Cell]:
-        """Return the cells of a row whose column the claim names, wholly rather than in part."""
-        known = _keys(self.claim)
-        found = [
-            (cell, _keys(cell.header))
-            for cell in row.cells
-            if cell.header not in self.columns and _is_named(cell.header, known)
-        ]
-        whole = [keys for _, keys in found if keys <= known]
-        return [
-            cell
-            for cell, keys in found
-            if keys <= known or not any(keys & known <= other for other in whole)
-        ]
+    rows: list[Row]
+    table: list[Row]
+    by: list[str]  # headers of the columns whose values name the rows
+    columns: list[str]  # headers of other columns
 
 
-def cells_of(line: str) -> tuple[Cell, ...]:
-    """Return the cells of a row; empty if the line is no row of a table.
+def cells_of(line: str) -> dict[str, str]:
+    """Return the values of a row by column; empty if the line is no row of a table.
 
-    >>> [cell.text for cell in cells_of("Parish: Holmby; 1990: 4,120")]
-    ['Holmby', '4,120']
-    >>> cells_of("Its aim: peace; nothing else.")
-    ()
+    >>> cells_of("Parish: Holmby; 1990: 4,120"), cells_of("Its aim: peace; nothing else.")
+    ({'Parish': 'Holmby', '1990': '4,120'}, {})
     """
-    cells = list[Cell]()
+    cells = dict[str, str]()
     for part in line.split("; "):
         header, colon, text = part.partition(": ")
-        if not part or len(header) > _HEADER_CHARS or (not colon and cells and cells[-1].header):
-            return ()
-        cells.append(Cell(header, text) if colon else Cell("", part))
-    return tuple(cells) if len(cells) > 1 and cells[-1].header else ()
+        if not part or len(header) > _HEADER_CHARS or not (colon or {""}.issuperset(cells)):
+            return {}
+        cells[header if colon else ""] = text if colon else part
+    return cells if len(cells) > 1 else {}
 
 
 @lru_cache(maxsize=64)
-def rows_of(text: str) -> tuple[Row, ...]:
+def rows_of(text: str) -> list[Row]:
     """Return the rows of all tables of a text, in order; none if they are more than MAX_ROWS."""
     found, caption = list[Row](), ""
     for line in text.split("\n") if "; " in text else ():
@@ -116,45 +89,54 @@ def rows_of(text: str) -> tuple[Row, ...]:
             found.append(Row(line, cells, caption))
         else:
             caption = line or caption
-    return tuple(found) if len(found) <= MAX_ROWS else ()
+    return found if len(found) <= MAX_ROWS else []
 
 
 @lru_cache(maxsize=256)
-def named(claim: str, text: str) -> tuple[Named, ...]:
+def named(claim: str, text: str) -> list[Named]:
     """Return the tables of a text of which a claim names some but not all rows.
 
     Columns of words name rows, that with the most different values first; others narrow them down.
     A year names a row only if the claim does not name its column: "opened in 1931" is a value.
     """
     known, found = _keys(claim), list[Named]()
-    for _, group in groupby(rows_of(text), key=lambda row: (row.cells[0].header, row.caption)):
-        table = tuple(group)
-        order = list[tuple[bool, int, str]]()
-        for header in dict.fromkeys(cell.header for row in table for cell in row.cells):
-            texts = [text for row in table if (text := row.text(header))]
+    for _, group in groupby(rows_of(text), key=lambda row: (next(iter(row.cells)), row.caption)):
+        table, order = list(group), list[tuple[bool, int, str]]()
+        headers = dict.fromkeys(header for row in table for header in row.cells)
+        for header in headers:
+            texts = [row.cells[header] for row in table if header in row.cells]
             years = all(_YEAR.fullmatch(text.translate(_DASHED)) for text in texts)
             numbers = sum(bool(_NUMERIC.fullmatch(text)) for text in texts)
             if not _is_named(header, known) if years else 2 * numbers < len(texts):
                 order.append((years, -len(set(texts)), header))
-        chosen, columns = set[Row](), list[str]()
+        chosen, by = set[int](), list[str]()
         for _, _, header in sorted(order, key=lambda each: each[:2]):
-            rows = {row for row in table if set() < _keys(row.text(header)) <= known}
+            texts = [row.cells.get(header, "") for row in table]
+            rows = {n for n, text in enumerate(texts) if set() < _keys(text) <= known}
             if chosen and not chosen & rows:
-                texts = [row.text(header) for row in rows]
-                if any(row.text(columns[0]) in texts for row in chosen):
+                if not {table[n].cells.get(by[0]) for n in chosen}.isdisjoint(
+                    texts[n] for n in rows
+                ):
                     chosen |= rows  # a team may be host or guest
             elif rows and (not chosen or chosen - rows):
                 chosen = chosen & rows or rows
-                columns.append(header)
+                by.append(header)
+        # Columns that the claim names wholly count more than those that it names in part.
+        others = [header for header in headers if header not in by and _is_named(header, known)]
+        whole = [_keys(header) for header in others if _keys(header) <= known]
+        columns = [
+            header
+            for header in others
+            if _keys(header) <= known or not any(_keys(header) & known <= keys for keys in whole)
+        ]
         if 0 < len(chosen) < len(table):
-            rows_named = tuple(row for row in table if row in chosen)
-            found.append(Named(claim, rows_named, table, tuple(columns)))
-    return tuple(found)
+            found.append(Named(claim, [table[n] for n in sorted(chosen)], table, by, columns))
+    return found
 
 
 @lru_cache(maxsize=4096)
 def _keys(text: str) -> frozenset[str]:
-    """Return roots of words, and figures: years, and others without commas."""
+    """Return roots of words, and figures without commas."""
     return frozenset([*roots(text), *_FIGURE.findall(text.translate(_DASHED).replace(",", ""))])
 
 
@@ -174,10 +156,11 @@ def as_read(claim: str, passage: str, page: str = "") -> str:
     found = named(claim, page or passage)
     read = {row.line: "" for each in found for row in each.table}
     if not page and _RANK.search(claim):
-        read, found = {row.line: "" for row in rows_of(passage)}, ()
+        read, found = {row.line: "" for row in rows_of(passage)}, []
     for each in found:
-        for row in each.rows:
-            read[row.line] = _without_others(each) if len(each.rows) == 1 else row.line
+        read |= {row.line: row.line for row in each.rows}
+        if len(each.rows) == 1:
+            read[each.rows[0].line] = _without_others(each)
         for row, words in _derived(each):
             read[row.line] += words
     lines = [read.get(line, line) for line in passage.split("\n") if read.get(line, True)]
@@ -190,81 +173,76 @@ def unstated(
     """`quantities.unstated`, without the values that follow from two cells of a table."""
     absent = quantities.unstated(claim, source, languages)
     found = named(claim, source) if absent else ()
-    derived = [f"{words} " for each in found for _, words in _derived(each)]
-    return tuple(
-        v for v in absent if not any(f" {v.span.of(claim)} " in words for words in derived)
-    )
+    derived = " ".join(f"{words} " for each in found for _, words in _derived(each))
+    return tuple(value for value in absent if f" {value.span.of(claim)} " not in derived)
 
 
-def misplaced(each: Named) -> tuple[Value, Cell] | None:
-    r"""Return a value of the claim that the one row and the columns that it names state otherwise.
+def misplaced(each: Named) -> tuple[Value, str] | None:
+    r"""Return a value of the claim, and the other one that its row has in the column that it names.
 
     >>> claim, text = "Ask had 43 in 1990.", "Town: Ask; 1990: 41; 2000: 43\nTown: Vik; 1990: 24"
-    >>> [misplaced(each)[1].text for each in named(claim, text)]
+    >>> [misplaced(each)[1] for each in named(claim, text)]
     ['41']
     """
     claim, row = each.claim, each.rows[0]
     if len(each.rows) > 1 or row.is_total or _NOT_OF_ONE.search(claim):
         return None
     mine = [value for value in values(claim) if not value.weak]
-    cells = [(c, v) for c in each.matched(row) for v in values(c.text)[:1]]
+    cells = [(h, v) for h in each.columns for v in values(row.cells.get(h, ""))[:1]]
     stated = [v for v in mine if any(states(of_cell, v) for _, of_cell in cells)]
-    cells = [(c, v) for c, v in cells if not any(states(v, one) for one in stated)]
-    known = "\n".join([*map(row.text, each.columns), *(cell.header for cell, _ in cells)])
+    cells = [(h, v) for h, v in cells if not any(states(v, one) for one in stated)]
+    known = "\n".join([*(row.cells.get(h, "") for h in each.by), *(h for h, _ in cells)])
     for value in (v for v in mine if v not in stated):
         # "97 died in accidents" does not count these: a column's name is next to its value.
         before, behind = roots(claim[: value.span.start]), roots(claim[value.span.end :])
         beside = {*before[-3:], *behind[: 3 if value.measure else 2]}
-        others = [
-            (c, v)
-            for c, v in cells
-            if v.measure == value.measure and beside.intersection(roots(c.header) or beside)
-        ]
+        near = [(h, v) for h, v in cells if beside.intersection(roots(h) or beside)]
+        others = [(h, v) for h, v in near if v.measure == value.measure]
         differs = others and all(quantities.conflict(v, value) for _, v in others)
         if differs and quantities.unstated(value.span.of(claim), known):
-            return value, others[0][0]
+            return value, row.cells[others[0][0]]
     return None
 
 
 def _without_others(each: Named) -> str:
     """Return the row without columns that alone have a value that the claim puts into another."""
-    claim, row, matched = each.claim, each.rows[0], each.matched(each.rows[0])
-    kept = [*each.columns, *(cell.header for cell in matched), row.cells[0].header]
+    claim, row = each.claim, each.rows[0]
+    kept = [*each.by, *each.columns, next(iter(row.cells))]
     left = "; ".join(
-        f"{cell.header}: {cell.text}".removeprefix(": ")
-        for cell in row.cells
-        if cell.header in kept
-        or not (_NUMERIC.fullmatch(cell.text) or _keys(claim).isdisjoint(roots(cell.text)))
+        f"{header}: {text}".removeprefix(": ")
+        for header, text in row.cells.items()
+        if header in kept or not (_NUMERIC.fullmatch(text) or _keys(claim).isdisjoint(roots(text)))
     )
-    lacks = not matched or quantities.unstated(claim, left)
+    lacks = not each.columns or quantities.unstated(claim, left)
     return row.line if lacks and not misplaced(each) else left
 
 
 def _derived(each: Named) -> Iterator[tuple[Row, str]]:
     """Yield what the claim says and a row adds: a sum, a share of the total, a rank."""
     claim, rows = each.claim, [row for row in each.rows if not row.is_total]
-    matched, rank = each.matched(rows[0]) if rows else [], _RANK.search(claim)
-    for header, text in (matched or rows[0].cells) if rows else ():
-        column = {row: v for row in each.table if (v := _number(row.text(header)))}
-        parts = [column[row] for row in rows if row in column]
-        totals = [v.low for row, v in column.items() if row.is_total]
+    rank = _RANK.search(claim)
+    columns = [header for header in each.columns if rows and header in rows[0].cells]
+    for header in columns or (rows[0].cells if rows else ()):
+        column = [(row, v) for row in each.table if (v := _number(row.cells.get(header, "")))]
+        parts = [v for row, v in column if row in rows]
+        totals = [v.low for row, v in column if row.is_total]
         if len(rows) == len(parts) == len(totals) == 1 and totals[0]:
             percent = 100 * parts[0].low / totals[0]
             share = replace(parts[0], low=percent, high=percent, measure="share", unit="%")
             if words := _wording(claim, share):
                 yield rows[0], f"; {header}: {words} of the total"
-        if rank and len(rows) == len(parts) == 1 and Cell(header, text) in matched:
-            order = [v.low for row, v in column.items() if not row.is_total]
+        if rank and len(rows) == len(parts) == 1 and header in columns:
+            order = [v.low for row, v in column if not row.is_total]
             order.sort(reverse=not rank["low"])
             place = ORDINALS.index((rank["nth"] or rank["place"] or "first").lower())
             if order.count(parts[0].low) == 1 and order.index(parts[0].low) == place and order[2:]:
                 yield rows[0], f"; {header}: {rank[0]}"
         if len(rows) == len(parts) and (total := _sum(claim, parts)):
-            names = " and ".join(row.text(each.columns[0]) for row in rows)
-            yield rows[-1], f"\n{each.columns[0]}: {names} together; {header}: {total}"
-    parts = [v for cell in matched if (v := _number(cell.text))]
-    if len(rows) == 1 and len(parts) == len(matched) and (total := _sum(claim, parts)):
-        yield rows[0], f"; {' and '.join(cell.header for cell in matched)} together: {total}"
+            names = " and ".join(row.cells.get(each.by[0], "") for row in rows)
+            yield rows[-1], f"\n{each.by[0]}: {names} together; {header}: {total}"
+    parts = [v for header in columns if (v := _number(rows[0].cells[header]))]
+    if len(rows) == 1 and len(parts) == len(columns) and (total := _sum(claim, parts)):
+        yield rows[0], f"; {' and '.join(columns)} together: {total}"
 
 
 def _number(text: str) -> Value | None:
