@@ -95,7 +95,6 @@ _COMMENTS = re.compile(
     re.IGNORECASE,
 )
 MAX_CELL_CHARS = 400  # tables with longer cells lay out a page
-_MARK = re.compile(r"\[?[\da-z*†‡§]{1,3}\]?|\[(?:note|nb|n) ?\d*\]")  # of a footnote
 _RAISED = re.compile(r"\b(?:[kcmd]?m|ft|mi|in|s|10)\s?\Z")  # before an exponent
 MAX_TERM_CHARS = 100  # longer terms of a definition list are sentences
 _VALUE_BLOCKS = frozenset("div p ul ol li".split())  # that may contain the value of a term
@@ -321,24 +320,22 @@ def write_tables(page: Page) -> None:
     """Write the rows of tables of data in words; layout tables and infoboxes are left alone."""
     laid_out = "@role='presentation' or .//table or .//form or .//h1 or .//h2 or .//h3"
     for table in page.tree.xpath(f"//table[not({laid_out})]"):
-        for mark in table.xpath(".//sup"):
-            before = table.xpath("string(($mark/preceding-sibling::text())[last()])", mark=mark)
-            if _MARK.fullmatch(mark.text_content().strip()) and not _RAISED.search(before):
+        for mark in table.xpath(".//sup[string-length(normalize-space()) < 4]"):  # of a footnote
+            before = mark.xpath("string(preceding-sibling::text()[1])")
+            if not _RAISED.search(before):
                 mark.drop_tree()
-        rows = [
+        grid = tables.grid_of(
             [tables.cell_of(cell, _text_in(cell)) for cell in row if cell.tag in _CELL_TAGS]
             for row in table.iter("tr")
             if not _is_hidden(row, "tr")
-        ]
-        grid = tables.grid_of(rows)
+        )
+        lines = tables.lines_of(grid, " ".join(map(_text_in, table.iterchildren("caption"))))
         longest = max((len(cell.text) for row in grid for cell in row), default=0)
-        caption = " ".join(map(_text_in, table.iterchildren("caption")))
-        lines = tables.lines_of(grid, caption) if longest <= MAX_CELL_CHARS else []
-        if len(set(map(len, grid))) > 2 or not any(map(cells_of, lines)):
+        ragged = len(set(map(len, grid))) > 2
+        if ragged or longest > MAX_CELL_CHARS or not any(map(cells_of, lines)):
             continue
-        tail, name = table.tail, table.xpath("string(descendant-or-self::*/@id)")
-        table.clear()
-        table.tail = tail
+        name = table.xpath("string(descendant-or-self::*/@id)")
+        table.clear(keep_tail=True)
         table.set("id", name)
         for line in lines:
             etree.SubElement(etree.SubElement(table, "tr"), "td").text = line

@@ -145,6 +145,24 @@ def _is_named(header: str, known: frozenset[str]) -> bool:
     return bool(keys & known) and not any(key[0].isdigit() for key in keys - known)
 
 
+def marked(claim: str, quote: str) -> list[tuple[str, list[tuple[str, bool]]]]:
+    """Return a quote of rows as a table: "th" or "td", and cells, marked if the claim names them.
+
+    Empty if it has other lines than rows. The first cell, which names the row, is never marked.
+    """
+    known, lines = _keys(claim), [cells_of(line) for line in quote.split("\n")]
+    found, headers = list[tuple[str, list[tuple[str, bool]]]](), list[str]()
+    for cells in lines if all(lines) else ():
+        if headers != list(cells):
+            headers = list(cells)
+            found.append(("th", [(header, False) for header in headers]))
+        others = list(cells.items())[1:]
+        wholly = [h for h, text in others if any(set() < _keys(x) <= known for x in (h, text))]
+        kept = wholly or [header for header, _ in others if _is_named(header, known)]
+        found.append(("td", [(text, header in kept) for header, text in cells.items()]))
+    return found
+
+
 def as_read(claim: str, passage: str, page: str = "") -> str:
     r"""Leave of the tables in a passage the rows that a claim names, with what follows from them.
 
@@ -155,7 +173,7 @@ def as_read(claim: str, passage: str, page: str = "") -> str:
     """
     found = named(claim, page or passage)
     read = {row.line: "" for each in found for row in each.table}
-    if not page and _RANK.search(claim):
+    if not rows_of(page) and _RANK.search(claim):
         read, found = {row.line: "" for row in rows_of(passage)}, []
     for each in found:
         read |= {row.line: row.line for row in each.rows}
