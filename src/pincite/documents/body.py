@@ -145,13 +145,10 @@ _ENDINGS = {
     ".md": Format.MARKDOWN,
     ".markdown": Format.MARKDOWN,
     ".txt": Format.TEXT,
-    ".csv": Format.CSV,
-    ".tsv": Format.CSV,
-    ".wiki": Format.WIKITEXT,
-    ".wikitext": Format.WIKITEXT,
+    **dict.fromkeys((".csv", ".tsv"), Format.CSV),
+    **dict.fromkeys((".wiki", ".wikitext"), Format.WIKITEXT),
     **dict.fromkeys((".json", ".xml", ".css", ".js", ".svg"), Format.UNSUPPORTED),
 }
-_PLAIN = (Format.MARKDOWN, Format.CSV, Format.WIKITEXT)
 # A comment matches in one way only: otherwise 400 comments in a row take exponential time.
 _HTML_START = re.compile(
     rb"\s*(<\?xml[^>]{0,200}>\s*)?(?>(?><!--.{0,2000}?-->)\s*)*+<(!doctype\s+html|html|head|body)\b",
@@ -205,8 +202,9 @@ def _by_label(head: bytes, url: str, content_type: str | None) -> tuple[Format, 
     else:
         other = Format.TEXT if label.startswith("text/") else Format.UNSUPPORTED
         found = _TYPES.get(label, other)
-    if found is Format.TEXT and _ENDINGS.get(ending) in _PLAIN:  # servers often say text/plain
-        found = _ENDINGS[ending]
+    written = _ENDINGS.get(ending)
+    if found is Format.TEXT and written in (Format.MARKDOWN, Format.CSV, Format.WIKITEXT):
+        found = written  # servers often say text/plain
     if found is Format.PDF:  # real PDFs are recognised by their bytes
         found = Format.MISLABELLED
         label = f"labelled as a PDF ({label}), but it does not begin as one"

@@ -188,16 +188,12 @@ def _row(row: Sequence[Cell], columns: Sequence[tuple[str, str]], section: str) 
 
 # ── Files that are tables ────────────────────────────────────────────────────────────────────────
 
-_DELIMITERS = ",;\t|"
-_SPLIT_AT = 50  # lines that show the delimiter
-
 
 def read_csv(body: Body) -> Document | Unchecked:
     """Read a file of comma-, semicolon- or tab-separated values."""
     text = decoded(body.data, body.charset)
     lines = (text or "").replace("\0", "").splitlines(keepends=True)
-    head = lines[:_SPLIT_AT]
-    delimiter = max(_DELIMITERS, key=lambda sign: sum(sign in line for line in head))
+    delimiter = max(",;\t|", key=lambda sign: sum(sign in line for line in lines[:50]))
     try:
         rows = [list(map(Cell, row)) for row in csv.reader(lines, delimiter=delimiter)]
     except csv.Error as error:

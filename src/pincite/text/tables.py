@@ -179,10 +179,11 @@ def as_read(claim: str, passage: str, page: str = "") -> str:
         read |= {row.line: row.line for row in each.rows}
         if len(each.rows) == 1:
             read[each.rows[0].line] = _without_others(each)
-        for row, words in _derived(each):
-            read[row.line] += words
+    for row, words in _derived(claim, page or passage) if found else ():
+        read[row.line] += words
     lines = [read.get(line, line) for line in passage.split("\n") if read.get(line, True)]
-    return "\n".join(lines).strip() or rows_of(passage)[0].caption or passage
+    captions = (row.caption for row in rows_of(passage))
+    return "\n".join(lines).strip() or next(captions, "") or passage
 
 
 def unstated(
@@ -190,8 +191,7 @@ def unstated(
 ) -> tuple[Value, ...]:
     """`quantities.unstated`, without the values that follow from two cells of a table."""
     absent = quantities.unstated(claim, source, languages)
-    found = named(claim, source) if absent else ()
-    derived = " ".join(f"{words} " for each in found for _, words in _derived(each))
+    derived = " ".join(f"{words} " for _, words in _derived(claim, source)) if absent else ""
     return tuple(value for value in absent if f" {value.span.of(claim)} " not in derived)
 
 
@@ -235,8 +235,13 @@ def _without_others(each: Named) -> str:
     return row.line if lacks and not misplaced(each) else left
 
 
-def _derived(each: Named) -> Iterator[tuple[Row, str]]:
-    """Yield what the claim says and a row adds: a sum, a share of the total, a rank."""
+@lru_cache(maxsize=256)
+def _derived(claim: str, text: str) -> list[tuple[Row, str]]:
+    """Return what the claim says and a row adds: a sum, a share of the total, a rank."""
+    return [found for each in named(claim, text) for found in _of_table(each)]
+
+
+def _of_table(each: Named) -> Iterator[tuple[Row, str]]:
     claim, rows = each.claim, [row for row in each.rows if not row.is_total]
     rank = _RANK.search(claim)
     columns = [header for header in each.columns if rows and header in rows[0].cells]
