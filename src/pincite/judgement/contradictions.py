@@ -82,8 +82,8 @@ def contradiction(
     read = _Read(passage, sentences, about, f"{about}\n{page or passage}", words, language)
     for part in _clauses(claim):
         # A negated claim is not contradicted by naming someone else.
-        rules = (_of_negation, _of_contrary) if _denied(part) else _RULES
-        for rule in rules if language == "en" else (_of_value,):
+        rules = [_of_negation, _of_contrary] if _denied(part) else _RULES
+        for rule in rules if language == "en" else [_of_value]:
             found = rule(part, claim, read)
             if found and (covered is None or _words(found.claim) <= _words(words)):
                 return found
@@ -590,5 +590,5 @@ def _says(rest: str, sentence: str, read: _Read, share: float) -> bool:
     return not names.missing(rest, read.page)
 
 
-_RULES = (_of_value, _of_cell, _of_negation, _of_contrary, _of_name, _of_degree, _of_roles)
-_RULES += (_of_vote,)
+_RULES = [_of_value, _of_cell, _of_negation, _of_contrary, _of_name, _of_degree, _of_roles]
+_RULES += [_of_vote]
