@@ -67,7 +67,7 @@ def test_a_number_within_a_sum_does_not_follow_from_it() -> None:
     ],
 )
 def test_the_cells_that_a_claim_names_are_marked(claim: str, cells: list[str]) -> None:
-    quote = SHIPS.split("\n")[-1]
+    quote = SHIPS.rsplit("\n", maxsplit=1)[-1]
     (head, headers), (body, row) = marked(claim, quote)
     assert (head, [text for text, _ in headers]) == ("th", ["Ship", "Built", "Passengers", "Cars"])
     assert (body, [text for text, is_marked in row if is_marked]) == ("td", cells)
