@@ -37,7 +37,7 @@ HTML = b"\n <!-- note --><!DOCTYPE html><html><body>x</body></html>"
         (b"From: A\r\nContent-Type: text/plain", "u", "text/plain", Format.TEXT),
         (b"<svg xmlns='x'>", "https://e.org/a", "image/svg+xml", Format.UNSUPPORTED),
         (b"{}", "https://e.org/a", "application/json", Format.UNSUPPORTED),
-        (b"a,b", "https://e.org/a.csv", None, Format.UNSUPPORTED),
+        (b"a,b", "https://e.org/a.csv", None, Format.CSV),
         (b"x", "http://[bad", None, Format.TEXT),
     ],
 )

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from documents.builders import assembled_pdf, warc_record
+from support.table_files import sheet, workbook
 
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.corpus.origins import Origins
@@ -205,6 +206,35 @@ FILES: dict[str, Callable[[], bytes]] = {
     "numbers.srt": lambda: b"1\n00:00:01,000 --> 00:00:02,000\n" + b"1\n" * 40_000 + b"\n1 -->\n",
     "times.txt": lambda: b"0:00\n" + b"0:01 \n" * 20_000,
     "bomb.zip": lambda: docx(bytes(20_000_000), "a.txt"),
+    # tables
+    "columns.tsv": lambda: b"a\t" * 1_000_000,
+    "rows.tsv": lambda: b"a\tb\n" * 700_000,
+    "quote.tsv": lambda: b'a\t"' + b"b\t" * 500_000,
+    "far.xlsx": lambda: workbook('<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>'),
+    "corners.xlsx": lambda: workbook(
+        '<row r="1"><c r="A1"><v>1</v></c></row>'
+        '<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>'
+    ),
+    "merged.xlsx": lambda: workbook(
+        '<row r="1"><c r="A1"><v>1</v></c><c r="B1"><v>2</v></c></row>',
+        '<mergeCells><mergeCell ref="A1:XFD1048576"/></mergeCells>',
+    ),
+    "bomb.xlsx": lambda: workbook("<row/>" * 4_000_000),
+    "laughs.xlsx": lambda: workbook(LAUGHS.decode() + "<row><c><v>&l;</v></c></row>"),
+    "noise.xlsx": lambda: b"PK\3\4xl/workbook" + RANDOM.randbytes(5_000),
+    "noise.ods": lambda: (
+        b"PK\3\4..mimetypeapplication/vnd.oasis.opendocument.spreadsheet" + RANDOM.randbytes(5_000)
+    ),
+    "repeated.ods": lambda: sheet(
+        '<table:table-row table:number-rows-repeated="1048576"><table:table-cell '
+        'table:number-columns-repeated="16384"><text:p>a</text:p></table:table-cell></table:table-row>'
+    ),
+    "spans.html": lambda: b"<table>" + b"<tr><td colspan=9999 rowspan=99999>a<td>1" * 20_000,
+    "nested.html": lambda: b"<table><tr><td>a<td>" * 5_000,
+    "wide.html": lambda: b"<table><tr>" + b"<td>a" * 100_000 + b"<tr><td>1",
+    "open.wiki": lambda: b"{|\n" * 200_000,
+    "bars.wiki": lambda: b"{|\n" + b"|a=b" * 300_000 + b"\n|}",
+    "refs.wiki": lambda: b"{|\n|" + b"<ref " * 300_000 + b"\n|}",
     # gzip
     "bomb.txt.gz": lambda: gzip.compress(bytes(20_000_000)),
     "cut.html.gz": lambda: gzip.compress(b"<p>" + RANDOM.randbytes(10_000))[:-200],

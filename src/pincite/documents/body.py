@@ -106,6 +106,9 @@ class Format(StrEnum):
     RTF = "rtf"
     MHTML = "mhtml"
     SUBTITLES = "subtitles"  # also transcripts with times
+    CSV = "csv"
+    SHEETS = "sheets"  # of Excel or OpenDocument
+    WIKITEXT = "wikitext"
     UNSUPPORTED = "unsupported"
     MISLABELLED = "mislabelled"  # labelled as a PDF, but not one
 
@@ -116,7 +119,7 @@ _UNSUPPORTED = {
     b"\xff\xd8\xff": "a JPEG image",
     b"GIF8": "a GIF image",
     b"RIFF": "a WebP image, sound or film",
-    b"PK\3\4": "a ZIP file (also Excel and OpenDocument)",
+    b"PK\3\4": "a ZIP file",
     b"\xd0\xcf\x11\xe0": "an old Office file, or one with a password",
     b"%!PS": "a PostScript file",
     b"AT&TFORM": "a DjVu file",
@@ -129,7 +132,9 @@ _TYPES = {
     "text/plain": Format.TEXT,
     "text/markdown": Format.MARKDOWN,
     "text/x-markdown": Format.MARKDOWN,
-    "text/csv": Format.UNSUPPORTED,
+    "text/csv": Format.CSV,
+    "text/tab-separated-values": Format.CSV,
+    "text/x-wiki": Format.WIKITEXT,
     "text/css": Format.UNSUPPORTED,
     "text/javascript": Format.UNSUPPORTED,
     "text/calendar": Format.UNSUPPORTED,
@@ -144,7 +149,9 @@ _ENDINGS = {
     ".md": Format.MARKDOWN,
     ".markdown": Format.MARKDOWN,
     ".txt": Format.TEXT,
-    **dict.fromkeys((".csv", ".tsv", ".json", ".xml", ".css", ".js", ".svg"), Format.UNSUPPORTED),
+    **dict.fromkeys((".csv", ".tsv"), Format.CSV),
+    **dict.fromkeys((".wiki", ".wikitext"), Format.WIKITEXT),
+    **dict.fromkeys((".json", ".xml", ".css", ".js", ".svg"), Format.UNSUPPORTED),
 }
 # A comment matches in one way only: otherwise 400 comments in a row take exponential time.
 _HTML_START = re.compile(
@@ -161,6 +168,8 @@ _PACKED = {
     b"word/document": Format.DOCX,
     b"ppt/presentation": Format.PPTX,
     b"META-INF/container.xml": Format.EPUB,
+    b"xl/workbook": Format.SHEETS,
+    b"application/vnd.oasis.opendocument.spreadsheet": Format.SHEETS,
 }
 # Headers of mail, of which one states that a page and its pictures follow.
 _MHTML_START = re.compile(
@@ -223,8 +232,9 @@ def _by_label(head: bytes, url: str, content_type: str | None) -> tuple[Format, 
     else:
         other = Format.TEXT if label.startswith("text/") else Format.UNSUPPORTED
         found = _TYPES.get(label, other)
-    if found is Format.TEXT and _ENDINGS.get(ending) is Format.MARKDOWN:
-        found = Format.MARKDOWN
+    written = _ENDINGS.get(ending)
+    if found is Format.TEXT and written in (Format.MARKDOWN, Format.CSV, Format.WIKITEXT):
+        found = written  # servers often say text/plain
     if found is Format.TEXT and _TRANSCRIPT_START.match(head):
         found = Format.SUBTITLES if len(_TRANSCRIPT_TIME.findall(head)) >= MIN_TIMES else found
     if found is Format.PDF:  # real PDFs are recognised by their bytes

@@ -108,6 +108,8 @@ _OWN = frozenset(
 MAX_ROWS = 500_000  # all are held in memory, 500 bytes or more each
 _SEPARATORS = ",;\t"  # spreadsheets use semicolons where the decimal separator is a comma
 _DATE = re.compile(r"\d{4}(-\d\d(-\d\d)?)?(?=$|T| )")
+_CSV_FIELDS = frozenset({"url", "file", "text"})  # one of them makes a table a manifest
+HEAD = 10_000  # bytes of a header
 _BY_NAME = {".md": "text/markdown", ".txt": "text/plain"}
 
 
@@ -184,9 +186,13 @@ class Entry:
 
 
 def is_manifest(path: Path) -> bool:
-    """Whether a file is a manifest, by its name (every CSV is) or by its fields."""
-    if path.name in NAMES or path.name.lower().endswith(".csv") or _by_file_name(path):
+    """Whether a file is a manifest, by its name or its fields; other CSV files are tables."""
+    if path.name in NAMES or _by_file_name(path):
         return True
+    if path.name.lower().endswith(".csv"):
+        with path.open("rb") as file:
+            header = (decoded(file.readline(HEAD)) or "").lower()
+        return not _CSV_FIELDS.isdisjoint(re.findall(r"[a-z]+", header))
     first = jsonl.first_records(path) if path.name.lower().endswith(".jsonl") else []
     return bool(first) and all("file" in record and "text" not in record for record in first)
 
@@ -279,7 +285,7 @@ def _csv_records(path: Path, limits: Limits) -> Iterator[Row]:
     rows = csv.DictReader(io.StringIO(text, newline=""), restval="", delimiter=separator)
     try:
         rows.fieldnames = names = [name.strip().lower() for name in rows.fieldnames or ()]
-        if not {"url", "file", "text"} & set(names):
+        if not _CSV_FIELDS & set(names):
             yield 0, "expected a column named url, file or text"
             return
         for cells in rows:
@@ -548,7 +554,9 @@ def files(
 Loader = Callable[[], Found]
 _SAVED_PAGES = (".html", ".htm", ".xhtml", ".html.gz", ".htm.gz", ".mhtml", ".mht")
 # Readable, but they state no address.
-_WITHOUT_ADDRESS = (".pdf", ".docx", ".txt", ".epub", ".pptx", ".rtf", ".srt", ".vtt")
+_WITHOUT_ADDRESS = tuple(
+    ".pdf .docx .txt .csv .tsv .xlsx .ods .wiki .epub .pptx .rtf .srt .vtt".split()
+)
 MAX_PROBLEMS = 100  # the rest are only counted
 MAX_REMEMBERED = 5_000  # pages: an article cites some hundreds, a dump millions
 _NEEDS_MANIFEST = "does not state its own address; name it in manifest.jsonl"

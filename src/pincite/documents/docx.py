@@ -9,11 +9,15 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from pincite.documents import tables
 from pincite.documents.body import Body
 from pincite.documents.packed import Parts, read_packed
+from pincite.documents.tables import Cell
 from pincite.documents.text import cleaned, one_line
+from pincite.text.sentences import n_words
 from pincite.types import Document, Reason, Unchecked
 
+MAX_CAPTION_WORDS = 25  # of the paragraph above a table; a longer one is running text
 _MAIN = "word/document.xml"
 _SKIPPED = frozenset(
     "del moveFrom instrText delText Fallback pPr sectPr tblPr tblGrid trPr tcPr sdtPr".split()
@@ -58,24 +62,36 @@ def properties(parts: Parts) -> tuple[str, dict[str, str]]:
 
 
 def blocks_of(element: Any) -> Iterator[str]:
-    """Yield paragraphs, each before its text boxes; a table as lines of cells."""
+    """Yield paragraphs, each before its text boxes; a table as its rows in words."""
+    before = ""
     for child in element:
         name = child.tag
         if name in _SKIPPED:
             continue
         if name == "p":
             boxes: list[Any] = []
-            yield "".join(_inline(child, boxes))
+            before = "".join(_inline(child, boxes))
+            yield before
             for box in boxes:
                 yield from blocks_of(box)
         elif name == "tbl":
-            rows = list[str]()
-            for row in _inside(child, "tr"):
-                cells = (one_line(" ".join(blocks_of(cell))) for cell in _inside(row, "tc"))
-                rows.append(" | ".join(filter(None, cells)))
-            yield "\n".join(rows)
+            caption = one_line(before) if n_words(before) <= MAX_CAPTION_WORDS else ""
+            lines = tables.lines_of(tables.grid_of(_rows(child)), caption)
+            yield "\n".join(lines[1:] if caption else lines)
         else:
             yield from blocks_of(child)
+
+
+def _rows(table: Any) -> Iterator[list[Cell]]:
+    for row in _inside(table, "tr"):
+        cells, header = list[Cell](), row.find("trPr/tblHeader") is not None
+        for cell in _inside(row, "tc"):
+            marks = {mark.tag: _value(mark) for mark in cell.iterfind("tcPr/*")}
+            wide, merge = marks.get("gridSpan", ""), marks.get("vMerge", "restart")
+            columns = int(wide) if wide.isdecimal() and len(wide) < 6 else 1
+            text = one_line(" ".join(blocks_of(cell)))
+            cells.append(Cell(text, columns, header=header, above=merge != "restart"))
+        yield cells
 
 
 def _inside(element: Any, wanted: str) -> Iterator[Any]:

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 from lxml import etree
 from lxml import html as lxml_html
 
-from pincite.documents import outcome
+from pincite.documents import outcome, tables
 from pincite.documents.body import Body
 from pincite.documents.dates import iso_date
 from pincite.documents.outcome import Markup
@@ -29,6 +29,7 @@ from pincite.documents.text import cleaned, code_of, decoded, one_line
 from pincite.documents.xml_records import no_fault_of_memory
 from pincite.text.identifiers import doi_in
 from pincite.text.sentences import n_words
+from pincite.text.tables import cells_of
 from pincite.types import Document, Reason, Unchecked
 
 _INVISIBLE_TAGS = frozenset(
@@ -93,6 +94,8 @@ _COMMENTS = re.compile(
     r"([-_]?(area|body|content|list|section|thread|text|wrapper|\d+))?(?!\S)",
     re.IGNORECASE,
 )
+MAX_CELL_CHARS = 400  # tables with longer cells lay out a page
+_RAISED = re.compile(r"\b(?:[kcmd]?m|ft|mi|in|s|10)\s?\Z")  # before an exponent
 MAX_TERM_CHARS = 100  # longer terms of a definition list are sentences
 _VALUE_BLOCKS = frozenset("div p ul ol li".split())  # that may contain the value of a term
 Piece = tuple[str, str]  # text, which may begin with a line break, and its container
@@ -313,6 +316,35 @@ def join_terms(page: Page) -> None:
         element.drop_tree()
 
 
+def write_tables(page: Page) -> None:
+    """Write the rows of tables of data in words; layout tables and infoboxes are left alone."""
+    laid_out = "@role='presentation' or .//table or .//form or .//h1 or .//h2 or .//h3"
+    for table in page.tree.xpath(f"//table[not({laid_out})]"):
+        for mark in table.xpath(".//sup[string-length(normalize-space()) < 4]"):  # of a footnote
+            before = mark.xpath("string(preceding-sibling::text()[1])")
+            if not _RAISED.search(before):
+                mark.drop_tree()
+        grid = tables.grid_of(
+            [tables.cell_of(cell, _text_in(cell)) for cell in row if cell.tag in _CELL_TAGS]
+            for row in table.iter("tr")
+            if not _is_hidden(row, "tr")
+        )
+        lines = tables.lines_of(grid, " ".join(map(_text_in, table.iterchildren("caption"))))
+        longest = max((len(cell.text) for row in grid for cell in row), default=0)
+        ragged = len(set(map(len, grid))) > 2
+        if ragged or longest > MAX_CELL_CHARS or not any(map(cells_of, lines)):
+            continue
+        name = table.xpath("string(descendant-or-self::*/@id)")
+        table.clear(keep_tail=True)
+        table.set("id", name)
+        for line in lines:
+            etree.SubElement(etree.SubElement(table, "tr"), "td").text = line
+
+
+def _text_in(element: Any) -> str:
+    return "".join(text for _, (text, _) in _visible_pieces(element)).strip("| ")
+
+
 def _label(terms: Sequence[Any]) -> str:
     """Join terms; empty if they are long, hidden, structured, or link targets."""
     for element in (inner for term in terms for inner in term.iter()):
@@ -486,6 +518,7 @@ def read_html(body: Body) -> Document | Unchecked:
     if page is None:
         return Unchecked(body.url, Reason.EMPTY, "the page has no text")
     drop_camouflaged(page)
+    write_tables(page)
     join_terms(page)
     seen, names, pieces = visible_text(page, MAX_ANCHORS)
     blocks = blocks_of(pieces)

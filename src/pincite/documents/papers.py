@@ -15,8 +15,10 @@ from typing import Any, NamedTuple
 
 from lxml import etree
 
+from pincite.documents import tables
 from pincite.documents.body import Body, Format, Limits, unusable
 from pincite.documents.dates import first_date, iso_date, stated_date
+from pincite.documents.tables import Cell
 from pincite.documents.text import cleaned, code_of, one_line
 from pincite.documents.xml_records import Broken, flat, head_of, line_of, parsed, records, root_of
 from pincite.judgement.references import is_retracted_title
@@ -562,7 +564,7 @@ def _block(element: Any, label: str = "", done: Iterable[Any] = ()) -> Iterator[
     elif name in ("list", "def-list"):
         yield from _list(element)
     elif name in ("table", "array"):
-        yield "\n".join(_rows(element))
+        yield "\n".join(tables.lines_of(tables.grid_of(_rows(element))))
     elif name in _LABELLED:
         yield from _labelled(element)
     else:
@@ -622,12 +624,11 @@ def _list(element: Any) -> Iterator[str]:
     yield "\n".join(filter(None, lines))
 
 
-def _rows(table: Any) -> Iterator[str]:
+def _rows(table: Any) -> Iterator[list[Cell]]:
     """Yield a table's rows; a nested table is flattened into its cell."""
     for row in table.iter():
-        tables = row.iterancestors("table", "array")
-        if row.tag.lower() == "tr" and next(tables, None) is table:
+        around = row.iterancestors("table", "array")
+        if row.tag.lower() == "tr" and next(around, None) is table:
             cells = (cell for cell in row if cell.tag.lower() in ("td", "th"))
-            texts = (one_line(" ".join([_line(cell), *_asides(cell)])) for cell in cells)
-            if line := " | ".join(filter(None, texts)):
-                yield line
+            texts = ((cell, " ".join([_line(cell), *_asides(cell)])) for cell in cells)
+            yield [tables.cell_of(cell, text) for cell, text in texts]

@@ -41,6 +41,9 @@ _READERS = {
     Format.RTF: ("rtf", "read_rtf"),
     Format.MHTML: ("mhtml", "read_mhtml"),
     Format.SUBTITLES: ("subtitles", "read_subtitles"),
+    Format.CSV: ("tables", "read_csv"),
+    Format.SHEETS: ("tables", "read_sheets"),
+    Format.WIKITEXT: ("tables", "read_wikitext"),
     "pubmed record": ("papers", "read_pubmed_record"),
 }
 UNCOUNTED = 4  # elapsed seconds per processor second, where the latter is not measured

@@ -214,7 +214,7 @@ def read_text(body: Body) -> Document | Unchecked:
     text = decoded(body.data, body.charset)
     if text is not None:
         text = unwrapped(cleaned(text))
-    return _document(body, "text", text, {})
+    return document_of(body, "text", text, {})
 
 
 def unwrapped(text: str) -> str:
@@ -251,7 +251,7 @@ def read_markdown(body: Body) -> Document | Unchecked:
     """Read Markdown as plain text, with title, date and language from front matter."""
     source = decoded(body.data, body.charset)
     if source is None:
-        return _document(body, "markdown", None, {})
+        return document_of(body, "markdown", None, {})
     source = source.replace("\r\n", "\n").replace("\0", "")  # the parser would render NUL
     front = dict[str, str]()
     if match := _FRONT_MATTER.match(
@@ -262,15 +262,15 @@ def read_markdown(body: Body) -> Document | Unchecked:
         stated = ((key.strip().lower(), value.strip(" \t\"'")) for key, _, value in pairs)
         front = {key: value for key, value in stated if value}
     if len(source) > MAX_MARKDOWN_CHARS:
-        return _document(body, "text", source, front)
+        return document_of(body, "text", source, front)
     tokens = _parser().parse(source)
     headings = (tokens[i + 1] for i, token in enumerate(tokens) if token.type == "heading_open")
     if heading := next(headings, None):
         front.setdefault("title", "".join(_inline(heading.children or ())))
-    return _document(body, "markdown", "".join(_pieces(tokens)), front)
+    return document_of(body, "markdown", "".join(_pieces(tokens)), front)
 
 
-def _document(
+def document_of(
     body: Body, kind: str, raw: str | None, front: dict[str, str]
 ) -> Document | Unchecked:
     if raw is None:

@@ -16,7 +16,7 @@ from types import MappingProxyType
 
 from pincite.judgement.contradictions import contradiction
 from pincite.retrieval.fusion import with_prior
-from pincite.text import names, quantities, words
+from pincite.text import names, tables, words
 from pincite.text.languages import common
 from pincite.text.quantities import values as values_of
 from pincite.types import (
@@ -206,7 +206,7 @@ def complementary(claim: str, evidence: Sequence[Sequence[Evidence]]) -> list[Pa
 
     def order(evidence: Evidence) -> tuple[int, float]:
         source = "\n".join(f"{p.about}\n{p.text}" for p in (*passages, evidence.passage))
-        n_missing = len(quantities.unstated(claim, source)) + len(names.missing(claim, source))
+        n_missing = len(tables.unstated(claim, source)) + len(names.missing(claim, source))
         return n_missing, -evidence.score
 
     for of_source in sorted(evidence, key=lambda found: -max(e.score for e in found)):
@@ -354,7 +354,7 @@ def missing_atoms(claim: str, passages: Sequence[Passage], language: str = "") -
     if not passages:
         return []
     source = "\n".join(dict.fromkeys(f"{each.about}\n{each.text}" for each in passages))
-    absent = {value.span for value in quantities.unstated(claim, source, (language, None))}
+    absent = {value.span for value in tables.unstated(claim, source, (language, None))}
     short, across = len(claim) <= _MAX_CHARS_FOR_NAMES, not common(claim, source, language)
     unnamed = set(names.missing(claim, source, language)) if short else set()
 

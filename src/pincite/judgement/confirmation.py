@@ -19,7 +19,7 @@ from itertools import combinations
 from typing import Annotated, Literal, NamedTuple, TypeAlias
 
 from pincite.judgement import aggregation
-from pincite.text import quantities, words
+from pincite.text import tables, words
 from pincite.text.sentences import is_question
 from pincite.types import INLINE, CopyKind, Doc, Evidence, Failed, Passage, Span, written
 
@@ -288,7 +288,7 @@ def neutralise(
     counts = not elsewhere and aggregation.counts_as_refutation(evidence, of_document)
     against = evidence.prob_refuted if counts and aggregation.refutes(evidence) else 0.0
     confirms = not against and evidence.prob_supported >= CONFIRMED_FROM
-    if confirms and quantities.unstated(reading, document):
+    if confirms and tables.unstated(reading, document):
         confirms = False
     supported = evidence.prob_supported if confirms else 0.0
     notes = [n for n in evidence.reasons_coded if against or n.code != aggregation.BY_NETWORK]
@@ -375,7 +375,7 @@ def _is_verbatim(reading: str, item: Weighed, threshold: float) -> bool:
     quote = outcome.quote.of(item.passage.text)
     same = words.missing_words(reading, quote) <= NEAR_VERBATIM
     sound = words.is_negated(reading) == words.is_negated(quote)
-    return bool(reading) and same and sound and not quantities.unstated(reading, quote)
+    return bool(reading) and same and sound and not tables.unstated(reading, quote)
 
 
 def _vote(docs: Sequence[float], threshold: float) -> float:

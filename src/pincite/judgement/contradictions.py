@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from pincite.text import antonyms, names, quantities, syntax
+from pincite.text import antonyms, names, quantities, syntax, tables
 from pincite.text import words as wording
 from pincite.text.clauses import clauses
 from pincite.text.figures import MONTHS, ORDINALS, folded
@@ -19,6 +19,7 @@ from pincite.text.languages import NEGATIONS, common
 from pincite.text.quantities import Value
 from pincite.text.quantities import values as values_of
 from pincite.text.sentences import n_words
+from pincite.text.words import roots
 from pincite.types import Contradiction, Span
 
 # Shares of the clause's other content words that the sentence (with the page's title) must have.
@@ -87,8 +88,8 @@ def contradiction(
     read = _Read(passage, sentences, about, f"{about}\n{page or passage}", words, language)
     for part in _clauses(claim):
         # A negated claim is not contradicted by naming someone else.
-        rules = (_of_negation, _of_contrary) if _denied(part) else _RULES
-        for rule in rules if language == "en" else (_of_value,):
+        rules = [_of_negation, _of_contrary] if _denied(part) else _RULES
+        for rule in rules if language == "en" else [_of_value]:
             found = rule(part, claim, read)
             if found and (covered is None or _words(found.claim) <= _words(words)):
                 return found
@@ -112,6 +113,7 @@ def _assertions(passage: str) -> tuple[Span, ...]:
         s
         for s in wording.sentences_of(passage)
         if not wording.is_heading(passage, s)
+        and not tables.cells_of(s.of(passage))
         and n_words(s.of(passage)) <= _LONGEST
         and not _ASKS.search(s.of(passage))
     )
@@ -128,7 +130,7 @@ def _clauses(claim: str) -> list[str]:
 
 def _of_value(part: str, claim: str, read: _Read) -> Contradiction | None:
     languages = (read.language, read.language)
-    absent = quantities.unstated(part, read.page, languages)
+    absent = tables.unstated(part, read.page, languages)
     absent = tuple(value for value in absent if value.span.of(part) in read.covered)
     claimed = values_of(claim, read.language) if absent else ()
     for value in absent:
@@ -171,8 +173,8 @@ def _rival(
     mine = _beside(value, part, language)
     rivals = [v for v in rivals if mine & _beside(v, sentence, language)]
     if not value.measure:  # a bare number counts something: "77 lifts" are not "8 escalators"
-        noun = _stems(part[value.span.end :])[:1]
-        rivals = [v for v in rivals if _stems(sentence[v.span.end :])[:1] == noun]
+        noun = roots(part[value.span.end :])[:1]
+        rivals = [v for v in rivals if roots(sentence[v.span.end :])[:1] == noun]
     return rivals[0] if len(rivals) == 1 else None
 
 
@@ -189,7 +191,7 @@ def _predicate(text: str, span: Span) -> str:
             continue
         if found and word.start() > span.start:
             break
-        found = (_stems(word[0]) or [""])[0]
+        found = (roots(word[0]) or [""])[0]
         if word.start() > span.start:
             break
     return _SAME_VERB.get(found, found)
@@ -210,7 +212,39 @@ def _beside(value: Value, text: str, language: str) -> set[str]:
     start = max((s.end for s in others if s.end <= value.span.start), default=0)
     end = min((s.start for s in others if s.start >= value.span.end), default=len(text))
     before, behind = text[start : value.span.start], text[value.span.end : end]
-    return {*_stems(before)[-3:], *_stems(behind)[:2]}
+    return {*roots(before)[-3:], *roots(behind)[:2]}
+
+
+# ── A cell of a table ────────────────────────────────────────────────────────────────────────────
+
+_QUALIFIES = re.compile(r"\b(?:of|for|in|at|from|with|without|among|under|to|on) (?:the |an? )?\Z")
+
+
+def _of_cell(part: str, claim: str, read: _Read) -> Contradiction | None:
+    """Find the cell in the row and column that the clause names, with another value."""
+    for each in tables.named(part, read.page):
+        row = each.rows[0]
+        start = read.passage.find(row.line)
+        found = tables.misplaced(each) if start >= 0 else None
+        if found and _is_all_known(part, row, read) and not names.missing(part, read.page):
+            span = Span(start, start + len(row.line))
+            return Contradiction("value", found[0].span.of(part), found[1], span)
+    return None
+
+
+def _is_all_known(part: str, row: tables.Row, read: _Read) -> bool:
+    """Whether a table has the clause's words but for one, such as "inhabitants" or a verb.
+
+    A word that narrows what is counted must not be new: "3 primary schools for girls".
+    """
+    known = set(roots(f"{read.about}\n{row.caption}\n{row.line}"))
+    new = [m for m in _WORD.finditer(part) if set(roots(m[0])) - known]
+    if len(new) != 1:
+        return not new
+    before, after = part[: new[0].start()], _WORD.search(part, new[0].end())
+    headers = {root for header in row.cells for root in roots(header)}
+    counted = re.search(r"\d\S* \Z", before) and after and not headers.isdisjoint(roots(after[0]))
+    return not _QUALIFIES.search(before) and not counted
 
 
 # ── A negation ───────────────────────────────────────────────────────────────────────────────────
@@ -229,7 +263,7 @@ def _of_negation(part: str, claim: str, read: _Read) -> Contradiction | None:
             continue
         if quantities.unstated(part, f"{read.about}\n{sentence}"):  # "not in 1886" allows "in 1889"
             continue
-        stated = set(_stems(other))  # the first denied word, and most of the rest
+        stated = set(roots(other))  # the first denied word, and most of the rest
         shared = [
             (words, stems)
             for words, stems in denial
@@ -239,7 +273,7 @@ def _of_negation(part: str, claim: str, read: _Read) -> Contradiction | None:
             continue
         if _says(_NEGATION.sub(" ", part), sentence, read, _REST_OF_TURN):
             denied, stems = shared[0]
-            same = " ".join([m[0] for m in _WORD.finditer(other) if {*stems} & {*_stems(m[0])}][:3])
+            same = " ".join([m[0] for m in _WORD.finditer(other) if {*stems} & {*roots(m[0])}][:3])
             return Contradiction("negation", *((same, denied) if theirs else (denied, same)), span)
     return None
 
@@ -251,8 +285,8 @@ def _is_of_another(denial: str, sentence: str, part: str) -> bool:
     """
     if not _DENIED_VERB.match(denial):
         return False  # "no association between …": the subject follows
-    subject = set(_stems(sentence[: sentence.find(denial)]))
-    return bool(subject) and not subject & set(_stems(part))
+    subject = set(roots(sentence[: sentence.find(denial)]))
+    return bool(subject) and not subject & set(roots(part))
 
 
 _IN_PART = re.compile(r"\b(?:\d+ (?:out )?of|until|till)\b")
@@ -264,8 +298,8 @@ def _denied(text: str) -> list[tuple[str, list[str]]]:
         if _NO_DENIAL.match(text, match.start()):
             continue
         words = list(_WORD.finditer(text, match.end(), match.end() + 60))[:_REACH]
-        words = words[: max((i for i, word in enumerate(words, 1) if _stems(word[0])), default=0)]
-        stems = [stem for word in words for stem in _stems(word[0])]
+        words = words[: max((i for i, word in enumerate(words, 1) if roots(word[0])), default=0)]
+        stems = [stem for word in words for stem in roots(word[0])]
         # "No association with 8 of the 10" denies a part, "not built until 1991" an earlier time.
         if stems and not _IN_PART.search(text, match.end(), match.end() + 60):
             start = text.rfind(" ", 0, match.start()) + 1 if match[0][0] in "nN'" else match.start()
@@ -273,12 +307,6 @@ def _denied(text: str) -> list[tuple[str, list[str]]]:
     return found
 
 
-def _stems(text: str) -> list[str]:
-    """Return content words without their endings, so that "opened" matches "open"."""
-    return [_ENDING.sub("", word) or word for word in wording.content_words(text, whole=True)]
-
-
-_ENDING = re.compile(r"(?<=...)(?:(?:ing|ed|es|s|e|ly|d)|(?<=[a-z]{5}).*)\Z")
 _SAME_VERB = {
     stem: group.split()[0]
     for group in (
@@ -296,7 +324,7 @@ _SAME_VERB = {
         "moved relocated transferred",
     )
     for word in group.split()
-    for stem in _stems(word)
+    for stem in roots(word)
 }
 
 
@@ -348,7 +376,7 @@ def _is_about(mine: str, theirs: str, part: str, sentence: str) -> bool:
 
     def neighbours(word: str, text: str) -> set[tuple[str, str]]:
         before, _, behind = folded(text).lower().partition(word)
-        sides = ("before", _stems(before)[-2:]), ("behind", _stems(behind)[:2])
+        sides = ("before", roots(before)[-2:]), ("behind", roots(behind)[:2])
         return {(side, stem) for side, stems in sides for stem in stems}
 
     if antonyms.reverses_sentence(mine):
@@ -464,7 +492,7 @@ def _of_vote(part: str, claim: str, read: _Read) -> Contradiction | None:
     mine = _VOTE.match(part)
     if mine is None or _HALF_DENIED.search(part) or _REFUSALS.match(mine["what"]):
         return None
-    topic = set(_stems(mine["what"]))
+    topic = set(roots(mine["what"]))
     if not topic or any(bool(v["no"]) == bool(mine["no"]) for v in _votes(mine, read.page)):
         return None
     earlier, asserted = "", dict(read.sentences)
@@ -487,8 +515,8 @@ def _is_same_ballot(topic: set[str], vote: re.Match[str], earlier: str) -> bool:
     opening = re.split(r"[;:]", before)[-1]
     if _ON_ANOTHER.search(opening) or _HALF_DENIED.search(opening.removesuffix("but ") + vote[0]):
         return False
-    what, told = set(_stems(vote["what"])) - set(_stems(_BALLOT)), _stems(_TALLY.sub(" ", before))
-    known = {*what, *_stems(before), *_stems(earlier)} if what else set(told or _stems(earlier))
+    what, told = set(roots(vote["what"])) - set(roots(_BALLOT)), roots(_TALLY.sub(" ", before))
+    known = {*what, *roots(before), *roots(earlier)} if what else set(told or roots(earlier))
     return what <= topic and len(topic & known) >= _REST_OF_TURN * len(topic)
 
 
@@ -557,15 +585,16 @@ def _words(text: str) -> set[str]:
 
 def _says(rest: str, sentence: str, read: _Read, share: float) -> bool:
     """Whether the sentence has enough of the clause's other words, and the page all its names."""
-    wanted = _stems(rest)
-    shared = set(wanted) & set(_stems(sentence))
+    wanted = roots(rest)
+    shared = set(wanted) & set(roots(sentence))
     if len(shared) < min(_LEAST_WORDS, len(set(wanted))) or not shared:
         return False
-    known = set(_stems(f"{read.about}\n{sentence}"))
-    known |= {s for name in wording.names(rest) for s in _stems(name)}
+    known = set(roots(f"{read.about}\n{sentence}"))
+    known |= {s for name in wording.names(rest) for s in roots(name)}
     if sum(word in known for word in wanted) < share * len(wanted):
         return False
     return not names.missing(rest, read.page)
 
 
-_RULES = (_of_value, _of_negation, _of_contrary, _of_name, _of_degree, _of_roles, _of_vote)
+_RULES = [_of_value, _of_cell, _of_negation, _of_contrary, _of_name, _of_degree, _of_roles]
+_RULES += [_of_vote]

@@ -23,7 +23,7 @@ import numpy as np
 
 from pincite.errors import MissingModel
 from pincite.protocols import Floats
-from pincite.text import names, quantities, words
+from pincite.text import names, quantities, tables, words
 from pincite.text.antonyms import contrasts
 from pincite.text.quantities import values as values_of
 from pincite.types import Claim, Contradiction, Passage, Span
@@ -164,7 +164,7 @@ def _by_rule(of: Claim, passage: Passage) -> tuple[float, ...]:
     claim, language = of.text, of.language
     sentence = words.best_sentence(claim, passage.text)
     quoted = sentence.of(passage.text) if sentence else ""
-    absent = quantities.unstated(claim, f"{passage.about}\n{passage.text}", (language, None))
+    absent = tables.unstated(claim, f"{passage.about}\n{passage.text}", (language, None))
     quoted_values = values_of(quoted) if absent else []
     beside = _beside(sentence, passage.text)  # "It rose until May. Then it fell."
     return (
@@ -187,6 +187,6 @@ def _beside(sentence: Span | None, text: str) -> list[str]:
 @lru_cache(maxsize=64)  # shared by a page's passages
 def _missing(claim: str, about: str, page: str, language: str) -> tuple[float, float]:
     source = f"{about}\n{page}"
-    figures = quantities.unstated(claim, source, (language, None))
+    figures = tables.unstated(claim, source, (language, None))
     unnamed = names.missing(claim, source, language)
     return float(min(MOST_MISSING, len(figures))), float(min(MOST_MISSING, len(unnamed)))

@@ -21,7 +21,7 @@ from pincite.models.public import ChatNetwork
 from pincite.models.session import Session
 from pincite.notes import Note
 from pincite.protocols import Floats
-from pincite.text import names, paraphrase, quantities
+from pincite.text import names, paraphrase, quantities, tables
 from pincite.text import words as wording
 from pincite.text.languages import common
 from pincite.text.quantities import values as values_of
@@ -197,7 +197,7 @@ class CrossEncoderVerifier:
 
     def _logits(self, pairs: Sequence[tuple[Claim, Passage]]) -> Floats:
         rows = [
-            paraphrase.verifier_input(claim.text, passage.text, passage.title)
+            paraphrase.verifier_input(claim.text, passage.text, passage.title, passage.page)
             for claim, passage in pairs
         ]
         logits = self._judged.logits(rows, self._run) if self._judged else self._run(rows)
@@ -268,7 +268,7 @@ def _unsupported(pair: tuple[Claim, Passage], odds: Floats) -> tuple[Note, ...]:
     if not len(odds):
         return ()
     claim, passage = pair[0].text, pair[1]
-    read, _ = paraphrase.verifier_input(claim, passage.text, passage.title)
+    read, _ = paraphrase.verifier_input(claim, passage.text, passage.title, passage.page)
     words = re.findall(r"\S+", read)[: len(odds)]
     marked = [(word, odds[i] > 0) for i, word in enumerate(words)]
     runs = [" ".join(w for w, _ in run) for bad, run in groupby(marked, lambda m: m[1]) if bad]
@@ -314,9 +314,12 @@ def _evidence(
 def _counts(claim: str, passage: Passage, contrary: Span) -> bool:
     """Whether a contradiction read by the network alone counts.
 
-    Not if the sentence states two or more figures of the claim and lacks none: networks take "1.9
-    with and 2.8 without it" for a different finding than "lowered from 2.8 to 1.9".
+    Not in a table, where a rule looks up row and column. Not if the sentence states two or more
+    figures of the claim and lacks none: networks take "1.9 with and 2.8 without it" for a different
+    finding than "lowered from 2.8 to 1.9".
     """
+    if tables.rows_of(contrary.of(passage.text)):
+        return False
     figures = [value for value in values_of(claim) if not value.weak]
     same = len(figures) > 1 and not quantities.unstated(claim, contrary.of(passage.text))
     words = wording.missing_words(claim, f"{passage.about}\n{passage.text}")
@@ -342,7 +345,7 @@ def reasons(
     own = covered.of(claim) if covered else claim
     source = f"{passage.about}\n{passage.text}"
     shown = seen.claim if seen else ""
-    unstated = quantities.unstated(claim, source, (language, None))
+    unstated = tables.unstated(claim, source, (language, None))
     absent = [value.span.of(claim) for value in unstated]
     listed = tuple(words for words in absent if words not in shown and words in own)[:MAX_NAMED]
     found = [Note("not_stated", {"words": listed})] if listed else []

@@ -26,6 +26,7 @@ from pincite.errors import ConfigError
 from pincite.notes import Note
 from pincite.report import cells
 from pincite.report.cells import one_line
+from pincite.text import tables
 
 FOLDER = Path(__file__).parent
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~!$])")
@@ -64,7 +65,7 @@ def environment(
         extensions=["jinja2.ext.i18n"],
     )
     found.install_gettext_translations(words, newstyle=True)  # type: ignore[attr-defined]
-    found.globals |= {"link": cells.safe_link, "n_of": cells.n_of}
+    found.globals |= {"link": cells.safe_link, "n_of": cells.n_of, "marked_cells": tables.marked}
     found.filters |= {"said": said, "one_line": one_line, "percent": cells.percent}
     return found
 

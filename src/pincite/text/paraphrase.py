@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import product, zip_longest
 
-from pincite.text import names, quantities
+from pincite.text import names, quantities, tables
 from pincite.text.languages import is_english
 from pincite.text.quantities import values as values_of
 from pincite.text.sentences import is_question
@@ -38,16 +38,18 @@ def in_source_words(source: str, claim: str) -> str:
     return rewritten
 
 
-def verifier_input(claim: str, passage: str, title: str = "") -> tuple[str, str]:
+def verifier_input(claim: str, passage: str, title: str = "", page: str = "") -> tuple[str, str]:
     """The network's input: the claim in the passage's words, and what the passage asserts.
 
-    Other languages than English are not rewritten.
+    Of tables, the rows that the claim names; `page` has all of them. Other languages than English
+    are not rewritten.
 
     >>> verifier_input("Tea helps.", "We asked whether tea helps. It did not.")
     ('Tea helps.', 'It did not.')
     """
     if not (is_english(claim) and is_english(passage)):
         return claim, passage
+    passage = tables.as_read(claim, passage, page)
     text = with_derived_values(with_title(title, without_questions(passage, claim), claim), claim)
     return in_source_words(text, claim), text
 

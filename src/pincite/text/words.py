@@ -50,6 +50,14 @@ def content_words(text: str, *, whole: bool = False) -> list[str]:
     ]
 
 
+_ENDING = re.compile(r"(?<=...)(?:(?:ing|ed|es|s|e|ly|d)|(?<=[a-z]{5}).*)\Z")
+
+
+def roots(text: str) -> list[str]:
+    """Return content words without their endings, so that "opened" matches "open"."""
+    return [_ENDING.sub("", word) or word for word in content_words(text, whole=True)]
+
+
 def _content_terms(text: str) -> list[str]:
     """Content words of a language other than English; n-grams of scripts without spaces.
 

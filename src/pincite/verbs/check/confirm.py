@@ -107,7 +107,7 @@ def _decided(pairs: Sequence[tuple[Reading, Passage]], found: Sequence[Evidence]
     texts: dict[tuple[str, str], list[str]] = {}
     of_document: dict[tuple[str, str], list[Evidence]] = {}
     for key, (_, passage), evidence in zip(keys, pairs, found, strict=True):
-        texts.setdefault(key, [passage.about]).append(passage.text)
+        texts.setdefault(key, [passage.about]).append(passage.page or passage.text)
         of_document.setdefault(key, []).append(evidence)
     return [
         confirmation.neutralise(key[0], evidence, "\n".join(texts[key]), of_document[key])

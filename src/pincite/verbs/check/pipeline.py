@@ -20,6 +20,7 @@ from pincite.retrieval.copies import grouped
 from pincite.settings import CheckSettings, Settings
 from pincite.text.passages import around
 from pincite.text.sentences import source_sentences
+from pincite.text.tables import rows_of
 from pincite.types import (
     Claim,
     CopyKind,
@@ -272,7 +273,7 @@ class WindowFinder:
         first = max(0, within[0] - self.check.window_size)
         last = within[-1] + self.check.window_size
         wide = Span(spans[first].start, spans[min(last, len(spans) - 1)].end)
-        return replace(passage, text=wide.of(document.text), span=wide)
+        return widened(passage, document, wide)
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,12 +314,17 @@ def distinct_texts(
                 continue
             if document and not text.lost:
                 span = around(document, text.passage.span, check.passage_words)
-                wide = replace(text.passage, text=span.of(document.text), span=span)
-                text = replace(text, passage=wide)
+                text = replace(text, passage=widened(text.passage, document, span))
             chosen.append(text)
             if len(chosen) == check.top_k:
                 return chosen
     return chosen
+
+
+def widened(passage: Passage, document: Document, span: Span) -> Passage:
+    """Return a passage of `span`; with its page if it has rows of a table: others may be larger."""
+    text = span.of(document.text)
+    return replace(passage, text=text, span=span, page=document.text if rows_of(text) else "")
 
 
 def candidate(document: Document | None, passage: Passage, copies: Sequence[str] = ()) -> Candidate:

@@ -145,6 +145,7 @@ def _passage(result: ReadingResult, place: int) -> dict[str, Any]:
         "page": page_of(item),
         "head": text[:start],
         "quote": text[start:end],
+        "claim": result.reading.text,
         "tail": text[end:],
         "reasons": outcome.reasons_coded,
         "analysis": outcome.analysis,

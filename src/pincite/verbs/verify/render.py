@@ -15,7 +15,7 @@ from pincite.judgement import aggregation, fusion
 from pincite.notes import IN_ENGLISH, Language, Note
 from pincite.report import cells, templates
 from pincite.report.reasons import REASONS, why_excluded
-from pincite.text import languages
+from pincite.text import languages, tables
 from pincite.text.sentences import sentences
 from pincite.types import (
     CitationResult,
@@ -458,5 +458,6 @@ def in_menu(text: str, quote: Span) -> bool:
 
 def _is_item(line: str) -> bool:
     line = line.strip()
-    is_short = len(line.split()) < _FEW_WORDS and "|" not in line and not _PROSE.search(line)
+    is_row = "|" in line or bool(tables.cells_of(line))
+    is_short = len(line.split()) < _FEW_WORDS and not is_row and not _PROSE.search(line)
     return is_short or line.startswith("#")  # a Markdown heading

@@ -1,0 +1,283 @@
+"""Turns tables into lines of words, one row a line: "Parish: Holmby; 1990: 4,120; 2000: 4,310".
+
+This is the form of the verifier's training rows, and `pincite.text.tables` reads it. Each line has
+its own column headers, and a long table repeats its caption, so that no passage needs another.
+Readers of formats give rows of cells; units and scales move from headers to the numbers here.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby, islice, pairwise, zip_longest
+from typing import Any
+from urllib.parse import unquote
+
+from lxml import html
+
+from pincite.documents.body import Body
+from pincite.documents.text import decoded, document_of, one_line
+from pincite.text.quantities import UNITS
+from pincite.text.sentences import n_words
+from pincite.types import Document, Reason, Unchecked
+
+MAX_COLUMNS, MAX_ROWSPAN = 200, 1_000  # wider tables are matrices of data, not evidence
+MAX_ROWS = 10_000  # of a table with merged cells
+LINE_WORDS = 40  # rows with more are cut, repeating the row's header
+GROUP_WORDS = 80  # of rows below a caption: together they fill a passage
+HEADER_CHARS = 80
+_MARKS = re.compile(  # of footnotes
+    r"\s*(?:\[[\da-z]{1,3}\]|\[(?:note|nb|n) ?\d*\]|[*†‡§¶])+\s*\Z|(?<=\d)[¹²³ᵃᵇᶜ]\Z"
+)
+_BLANK = re.compile(r"[-–—.…?]*|n/?a|N/?A")
+_NUMBER = re.compile(r"[+−–-]?(?:\d{1,3}(?:[,. \u202f]\d{3})+(?:[.,]\d+)?|\d+(?:[.,]\d+)?)")
+_YEAR = re.compile(r"(?:1[0-9]|20)\d\d(?:[-–/]\d{2,4})?")
+_DIGIT = re.compile(r"\d")
+_UNCOUNTED = re.compile(r"year|date|rank|no\.?|#|month|season|pos\.?|position", re.IGNORECASE)
+# As in "Sales (€ m)", "Sales, in millions of euros", "Turnout (% of residents)", "Area (km²)".
+_AT_END = re.compile(r"(.*?)\s*[(\[]([^()\[\]]{1,40})[)\]]|(.*\w)?,? ?(\bin (?:[^,]|,\d){1,40}|%)")
+_UNIT = re.compile(
+    r"(?:in |of )?(US\$|[$€£¥])? ?(?:(thousand|million|billion|[’']?000|1[,.]?000|mn|bn|k"
+    r"|(?<=[$€£¥ ])m)s?\b)?(?: ?(?:of )?(°?[^\W\d].*))?|(%|per ?cent\b).*",
+    re.IGNORECASE,
+)
+_SCALES = {"m": "million", "mn": "million", "bn": "billion", "k": "thousand"}
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell with the columns and rows that it spans; `above`: it continues the one above it."""
+
+    text: str
+    columns: int = 1
+    rows: int = 1
+    header: bool = False
+    above: bool = False
+
+    def __post_init__(self) -> None:
+        text = _MARKS.sub("", one_line(self.text))
+        object.__setattr__(self, "text", "" if _BLANK.fullmatch(text) else text)
+
+
+Grid = list[list[Cell]]
+
+
+def cell_of(element: Any, text: str) -> Cell:
+    """Return a cell of HTML or JATS with its spans."""
+    sizes = (element.get(name) or "1" for name in ("colspan", "rowspan"))
+    columns, rows = (int(size) if size.isdecimal() and len(size) < 6 else 1 for size in sizes)
+    header = element.tag.lower() == "th" or element.getparent().getparent().tag.lower() == "thead"
+    return Cell(text, columns, rows, header)
+
+
+def grid_of(rows: Iterable[Sequence[Cell]]) -> Grid:
+    """Resolve spans: a cell stands, as the same object, in every place that it covers."""
+    grid, below = Grid(), dict[int, list[Cell]]()
+    for row in islice(rows, MAX_ROWS):
+        line, cells = list[Cell](), iter(row)
+        while (at := len(line)) < MAX_COLUMNS:
+            if below.get(at):
+                line.append(below[at].pop())
+            elif cell := next(cells, None):
+                if cell.above and grid and at < len(grid[-1]):
+                    cell = grid[-1][at]
+                for place in range(at, min(at + max(1, cell.columns), MAX_COLUMNS)):
+                    below[place] = [cell] * (min(cell.rows, MAX_ROWSPAN) - 1)
+                    line.append(cell)
+            else:
+                break
+        grid += [line] if any(cell.text for cell in line) else []
+    return grid
+
+
+def lines_of(grid: Grid, caption: str = "", *, headed: bool = False) -> list[str]:
+    """Return the table in words, or its cells as they stand if it is no table of data.
+
+    `headed`: the first row has the headers, as in CSV files.
+    """
+    width = max(map(len, grid), default=0)
+    titles = list(filter(None, [_MARKS.sub("", one_line(caption))]))
+    while len(grid) > 2 and len(grid[0]) == width and _is_merged(grid[0]):
+        titles.append(grid[0][0].text)
+        grid = grid[1:]
+    n = _n_headers(grid, headed=headed) if width > 1 else 0
+    if not 0 < n < len(grid):
+        joint = ": " if {len(row) for row in grid} == {2} and len(grid) > 1 and not n else " | "
+        rows = ([cell.text for cell, _ in groupby(row) if cell.text] for row in grid)
+        return [*titles, *filter(None, map(joint.join, rows))]
+    headers = [
+        ", ".join(dict.fromkeys(row[j].text for row in grid[:n] if j < len(row) and row[j].text))
+        for j in range(width)
+    ]
+    columns = [_split(re.sub(":|;", "", header)[:HEADER_CHARS]) for header in headers]
+    if titles and not any(unit for _, unit in columns):
+        unit, below = _split(titles[-1])[1], zip_longest(*grid[n:], fillvalue=Cell(""))
+        years = [all(_YEAR.fullmatch(cell.text) for cell in column) for column in below]
+        columns = [
+            (name, "" if not j or is_year or _UNCOUNTED.fullmatch(name) else unit)
+            for j, ((name, _), is_year) in enumerate(zip(columns, years, strict=False))
+        ]
+    found, section, n_below = titles[:-1], "", GROUP_WORDS
+    for row, after in zip_longest(grid[n:], grid[n + 1 :]):
+        if titles and n_below >= GROUP_WORDS:
+            found.append(titles[-1])
+            n_below = 0
+        if _is_merged(row) and (width > 2 or after is None):
+            section = row[0].text if after and not _is_merged(after) else ""
+            found += [] if section else [row[0].text]
+        else:
+            lines = list(_row(row, columns, section))
+            found += lines
+            n_below += n_words(" ".join(lines))
+    return found
+
+
+def _is_merged(row: Sequence[Cell]) -> bool:
+    return len(set(map(id, row))) == 1
+
+
+def _n_headers(grid: Grid, *, headed: bool) -> int:
+    """Return how many rows at the top have the headers of columns."""
+    marked = [all(cell.header or not cell.text for cell in row) for row in grid]
+    if any(marked[:1]) or len(grid) < 2:
+        return marked.index(False) if False in marked else 0
+    texts = [cell.text for cell in grid[0]]
+    if any(_NUMBER.fullmatch(text) and not _YEAR.fullmatch(text) for text in texts):
+        return 0
+    if not headed and len(texts) < 3:  # names and values, or a header above numbers
+        numbers = sum(bool(_DIGIT.search(row[-1].text)) for row in grid[1:])
+        if _DIGIT.search(texts[-1]) or 2 * numbers < len(grid):
+            return 0
+    n = 1 + any(one is other and one.text for one, other in pairwise(grid[0]))
+    while n < len(grid) and not {*map(id, grid[n - 1])}.isdisjoint(map(id, grid[n])):
+        n += 1
+    return min(n, len(grid) - 1)
+
+
+def _split(header: str) -> tuple[str, str]:
+    """Split "Length (m)" into "Length" and "… m", as a number is written; "": no known unit."""
+    found = _AT_END.fullmatch(header)
+    match = _UNIT.fullmatch(found[2] or found[4]) if found else None
+    if not found or not match:
+        return header, ""
+    sign, scale, unit, share = (part or "" for part in match.groups())
+    scale = "thousand" if "000" in scale else _SCALES.get(scale, scale).lower()
+    if not (sign or scale or share or {unit, unit.lower().rpartition(" ")[2]} & UNITS.keys()):
+        return header, ""
+    shown = " ".join(filter(None, (f"{sign}…", scale, unit, share and "%")))
+    return (found[1] or found[3] or "Share").rstrip(","), shown
+
+
+def _row(row: Sequence[Cell], columns: Sequence[tuple[str, str]], section: str) -> Iterator[str]:
+    """Write a row; a wide one as several lines, which all begin with its first cell."""
+    cells, last = [section] if section else [], None
+    for cell, (name, unit) in zip(row, columns, strict=False):
+        if cell.text and cell is not last:
+            text = unit.replace("…", cell.text) if _NUMBER.fullmatch(cell.text) else ""
+            cells.append(f"{name}: {text or cell.text.replace('; ', ', ')}".removeprefix(": "))
+        last = cell
+    line = cells[:1]
+    for written in cells[1:]:
+        if len(line) > 1 and n_words(" ".join([*line, written])) > LINE_WORDS:
+            yield "; ".join(line)
+            line = cells[:1]
+        line.append(written)
+    yield "; ".join(line)
+
+
+# ── Files that are tables ────────────────────────────────────────────────────────────────────────
+
+
+def read_csv(body: Body) -> Document | Unchecked:
+    """Read a file of comma-, semicolon- or tab-separated values."""
+    text = decoded(body.data, body.charset)
+    lines = (text or "").replace("\0", "").splitlines(keepends=True)
+    delimiter = max(",;\t|", key=lambda sign: sum(sign in line for line in lines[:50]))
+    try:
+        rows = [list(map(Cell, row)) for row in csv.reader(lines, delimiter=delimiter)]
+    except csv.Error as error:
+        return Unchecked(body.url, Reason.UNDECODABLE, f"not readable as CSV: {error}")
+    # Nothing but the file's name says what it is about.
+    name = unquote(body.url.rpartition("/")[2].partition("?")[0]).partition(".")[0]
+    title = re.sub(r"[-_+]", " ", name)
+    return document_of(body, "csv", text and _of_sheet(rows), {"title": title})
+
+
+def read_sheets(body: Body) -> Document | Unchecked:
+    """Read a spreadsheet of Excel (.xlsx) or OpenDocument (.ods): what its cells show last."""
+    from python_calamine import CalamineError, CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum
+
+    blocks = list[str]()
+    try:
+        with CalamineWorkbook.from_filelike(io.BytesIO(body.data)) as book:
+            for each in book.sheets_metadata:
+                if (each.typ, each.visible) != (SheetTypeEnum.WorkSheet, SheetVisibleEnum.Visible):
+                    continue
+                sheet = book.get_sheet_by_name(each.name)
+                rows = [[Cell(_shown(value)) for value in row] for row in sheet.to_python()]
+                top, left = sheet.start or (0, 0)
+                for (a, b), (c, d) in sheet.merged_cell_ranges or ():
+                    for row in rows[max(0, a - top) : max(0, c - top + 1)]:
+                        place = slice(max(0, b - left), max(0, d - left + 1))
+                        row[place] = rows[max(0, a - top)][place][:1] * len(row[place])
+                blocks += [] if re.fullmatch(r"\w+ ?\d+", each.name) else [each.name]
+                blocks.append(_of_sheet(rows))
+    except CalamineError as error:
+        return Unchecked(body.url, Reason.UNDECODABLE, f"not a readable spreadsheet: {error}")
+    text = "\n\n".join(filter(None, blocks))
+    first = text.partition("\n")[0]
+    return document_of(body, "spreadsheet", text, {} if ": " in first else {"title": first})
+
+
+def _shown(value: object) -> str:
+    """Write a cell's value; numbers as readers write them, years without a comma."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    value = round(value, 6)
+    return (f"{value:,}" if abs(value) >= 10_000 else str(value)).removesuffix(".0")
+
+
+def _of_sheet(rows: Grid) -> str:
+    """Write the tables of a sheet, which blank rows separate; lone cells are titles and notes."""
+    blocks = groupby(rows, key=lambda row: any(cell.text for cell in row))
+    found = list[str]()
+    for grid in (list(block) for filled, block in blocks if filled):
+        width = max(map(len, grid))
+        stated = [[cell for cell in row if cell.text] for row in grid]
+        grid = [
+            lone * width if len(lone) == 1 else row for lone, row in zip(stated, grid, strict=True)
+        ]
+        found += [*lines_of(grid, headed=True), ""]
+    return "\n".join(found)
+
+
+_WIKI_TABLE = re.compile(r"^[ :]*\{\|[^\n]*\n(.*?)^\s*\|\}", re.DOTALL | re.MULTILINE)
+_TO_HTML = (
+    (r"(?s)<ref[^>/]*/>|<ref.*?</ref>|<[^<>]*>|'{2,}|\[\[(?:[^|\]]*\|)?|\]\]", ""),
+    ("<", "&lt;"),
+    (r"(?m)^\|\+(?:[^|\n]*\|)?", "<caption>"),
+    (r"(?m)^\|-.*", "<tr>"),
+    ("(?m)^!|!!", "<th>"),
+    (r"(?m)^\||\|\|", "<td>"),
+    (r"<(t[hd])>([^|<\n]*=[^|<\n]*)\|", r"<\1 \2>"),
+)
+
+
+def read_wikitext(body: Body) -> Document | Unchecked:
+    """Read wikitext as it stands, with the rows of its tables in words."""
+    source = decoded(body.data, body.charset)
+    return document_of(body, "text", source and _WIKI_TABLE.sub(_from_wikitext, source), {})
+
+
+def _from_wikitext(match: re.Match[str]) -> str:
+    source = match[1]
+    for pattern, tag in _TO_HTML:
+        source = re.sub(pattern, tag, source)
+    table = html.fragment_fromstring(f"<table><tr>{source}</table>")
+    rows = (
+        [cell_of(cell, cell.text_content()) for cell in row.iterchildren("td", "th")]
+        for row in table.iter("tr")
+    )
+    lines = lines_of(grid_of(rows), table.xpath("string(.//caption)"))
+    return "\n".join(["", *lines, ""])

@@ -1,0 +1,142 @@
+"""Tables as rows in words, from every format that has them."""
+
+import pytest
+from support.table_files import FILES, TableCase, TableClaim, read_cases, written
+
+from pincite.documents.read import read_bytes
+from pincite.documents.tables import GROUP_WORDS, LINE_WORDS, Cell, grid_of, lines_of
+from pincite.judgement import aggregation
+from pincite.models import weights
+from pincite.models.verifier import CrossEncoderVerifier
+from pincite.text.passages import cited_passages
+from pincite.types import Claim, Document, Label
+
+ROWS = "Crop,Area,2001\nWheat,3,4.5\nRye,1,2"
+
+
+def lines(*rows: str, caption: str = "", headed: bool = True) -> list[str]:
+    cells = [[Cell(text) for text in row.split("|")] for row in rows]
+    return lines_of(grid_of(cells), caption, headed=headed)
+
+
+def read(data: str, ending: str, content_type: str | None = None) -> Document:
+    found = read_bytes(data.encode(), url=f"https://e.org/a{ending}", content_type=content_type)
+    assert isinstance(found, Document)
+    return found
+
+
+def test_each_value_stands_behind_its_header() -> None:
+    assert lines("Crop|2001|2002", "Wheat|3|4", "Rye|–|2") == [
+        "Crop: Wheat; 2001: 3; 2002: 4",
+        "Crop: Rye; 2002: 2",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("header", "caption", "cell", "expected"),
+    [
+        ("Length (m)", "", "12.5", "Length: 12.5 m"),
+        ("Sales (€ m)", "", "3", "Sales: €3 million"),
+        ("Sales, in millions of euros", "", "3", "Sales: 3 million euros"),
+        ("Turnout (%)", "", "61", "Turnout: 61 %"),
+        ("%", "", "61", "Share: 61 %"),
+        ("Persons ('000)", "", "3", "Persons: 3 thousand"),
+        ("Persons", "Persons by town (in thousands)", "3", "Persons: 3 thousand"),
+        ("Persons", "Persons by town (revised)", "3", "Persons: 3"),
+        ("Year", "Persons by town (in thousands)", "1911", "Year: 1911"),
+        ("Length (m)", "", "unknown", "Length: unknown"),
+        ("Workers (peak)", "", "820", "Workers (peak): 820"),
+        ("Persons", "", "820[a]", "Persons: 820"),
+        ("Persons", "", "820†", "Persons: 820"),
+    ],
+)
+def test_units_and_marks(header: str, caption: str, cell: str, expected: str) -> None:
+    found = lines(f"Town|{header}", f"Ask|{cell}", caption=caption)
+    assert found[-1] == f"Town: Ask; {expected}"
+
+
+def test_spans_are_resolved() -> None:
+    grid = grid_of(
+        [
+            [Cell("Town", 1, 2, header=True), Cell("Seats", 2, 1, header=True)],
+            [Cell("Won", header=True), Cell("Lost", header=True)],
+            [Cell("Ask", 1, 2), Cell("1"), Cell("2")],
+            [Cell("3", 2, 1)],
+            [Cell("South", 3, 1)],
+            [Cell("Vik"), Cell("5"), Cell("6")],
+        ]
+    )
+    assert lines_of(grid) == [
+        "Town: Ask; Seats, Won: 1; Seats, Lost: 2",
+        "Town: Ask; Seats, Won: 3",
+        "South; Town: Vik; Seats, Won: 5; Seats, Lost: 6",
+    ]
+
+
+def test_a_long_table_repeats_its_caption_and_a_wide_row_its_first_cell() -> None:
+    rows = [f"Town {n}|{'one two ' * 9}|{n}|{'three ' * 20}" for n in range(20)]
+    found = lines("Town|Words|Number|More", *rows, caption="Towns")
+    assert found.count("Towns") > 2
+    between = "\n".join(found).split("Towns\n")[1:]
+    assert all(len(part.split()) <= GROUP_WORDS + 2 * LINE_WORDS for part in between)
+    assert sum(line.startswith("Town: Town 7; ") for line in found) == 2
+
+
+def test_a_table_without_headers_keeps_its_cells() -> None:
+    assert lines("Name|Ask", "River|Vell", headed=False) == ["Name: Ask", "River: Vell"]
+    assert lines("1|2|3", "4|5|6") == ["1 | 2 | 3", "4 | 5 | 6"]
+
+
+def test_layout_tables_and_hidden_cells_are_left_alone() -> None:
+    words = (
+        "The bridge was opened in 1911 by the mayor of the town, and it stands to this day. " * 6
+    )
+    page = f"<body><table><tr><td>Menu<td>{words}<tr><td>More<td>{words}</table>"
+    assert "; " not in read(page, ".html").text
+    page = (
+        "<body><table><tr><th>Town<th>Size<tr><td>Ask<td><span style='display:none'>9</span>"
+        "12<sup>1</sup><tr><td>Vik<td>4 km<sup>2</sup></table>"
+    )
+    assert read(page, ".html").text == "Town: Ask; Size: 12\nTown: Vik; Size: 4 km2"
+
+
+@pytest.mark.parametrize("sign", [",", ";", "\t"])
+def test_separated_values(sign: str) -> None:
+    found = read(ROWS.replace(",", sign), ".csv", "text/plain")
+    assert (found.kind, found.text.split("\n")[0]) == ("csv", "Crop: Wheat; Area: 3; 2001: 4.5")
+
+
+@pytest.mark.parametrize("case", read_cases(), ids=lambda case: case.id)
+def test_every_format_gives_each_row(case: TableCase) -> None:
+    ending, content_type = FILES[case.format]
+    found = read_bytes(written(case), url=f"https://e.org/a{ending}", content_type=content_type)
+    assert isinstance(found, Document)
+    rows = [line for line in found.text.split("\n") if "; " in line]
+    assert len(rows) == len(case.rows) - case.n_headers
+    for value in (cell for row in case.rows[case.n_headers :] for cell in row):
+        shown = value.removesuffix("[a]").replace(",", "").replace("−", "-")
+        plain = found.text.replace(",", "").replace("−", "-")
+        assert value in ("^", "<", "—") or shown.removesuffix(".0") in plain
+
+
+@pytest.mark.models
+def test_most_claims_about_tables_are_judged_right() -> None:
+    verifier = CrossEncoderVerifier(weights.locate(weights.VERIFIER))
+    right, claims = 0, list[TableClaim]()
+    for case in read_cases():
+        ending, content_type = FILES[case.format]
+        url = f"https://e.org/{case.title.replace(' ', '_')}{ending}"
+        document = read_bytes(written(case), url=url, content_type=content_type)
+        assert isinstance(document, Document)
+        passages = cited_passages(document)
+        for claim in case.claims:
+            evidence = verifier.verify([(Claim("", claim.text), each) for each in passages])
+            best = aggregation.deciding_evidence(evidence)
+            assert best is not None
+            label = aggregation.label_of(
+                best, atoms=aggregation.missing_atoms(claim.text, passages)
+            )
+            assert not (claim.true and label is Label.REFUTED)
+            right += (label in (Label.SUPPORTED, Label.PARTLY_SUPPORTED)) is claim.true
+            claims.append(claim)
+    assert right >= 0.85 * len(claims)

@@ -1,0 +1,135 @@
+"""What a claim names in tables that are written in words."""
+
+import pytest
+
+from pincite.judgement.contradictions import contradiction
+from pincite.text.paraphrase import verifier_input
+from pincite.text.tables import as_read, cells_of, marked, named, rows_of, unstated
+
+SHIPS = """Ships of the line
+Ship: Aldra; Built: 1987; Passengers: 1,150; Cars: 260
+Ship: Corvina; Built: 2003; Passengers: 1,900; Cars: 480
+Ship: Dagny; Built: 2011; Passengers: 1,620; Cars: 390"""
+LOANS = """Branch: Ask; Year: 2015; Loans: 412; Visitors: 890
+Branch: Ask; Year: 2016; Loans: 398; Visitors: 905
+Branch: Vik; Year: 2015; Loans: 87; Visitors: 140
+Branch: Vik; Year: 2016; Loans: 91; Visitors: 151
+Branch: Total; Year: 2016; Loans: 489; Visitors: 1,056"""
+
+
+def test_cells_have_their_places() -> None:
+    row = rows_of(SHIPS)[1]
+    assert row.caption == "Ships of the line"
+    assert list(row.cells.values()) == ["Corvina", "2003", "1,900", "480"]
+    assert not cells_of("He said this: go; and they went.")
+
+
+@pytest.mark.parametrize(
+    ("claim", "text", "n_rows"),
+    [
+        ("Dagny was built in 2003.", SHIPS, 1),  # a year of the column that the claim names
+        ("Vik made 91 loans in 2016.", LOANS, 1),
+        ("Vik made 91 loans.", LOANS, 2),
+        ("Ships were built.", SHIPS, 0),
+    ],
+)
+def test_the_rows_that_a_claim_names(claim: str, text: str, n_rows: int) -> None:
+    assert sum(len(each.rows) for each in named(claim, text)) == n_rows
+
+
+def test_only_named_rows_are_read_and_no_column_lends_its_value() -> None:
+    claim = "Dagny can take 390 passengers."
+    assert "Corvina" not in as_read(claim, SHIPS)
+    assert "390" not in verifier_input(claim, SHIPS, page=SHIPS)[1]
+    first = "\n".join(SHIPS.split("\n")[:2])
+    assert as_read(claim, first, SHIPS) == "Ships of the line"
+    assert as_read("Nothing is named.", "") == ""
+
+
+def test_no_row_ranks_without_its_whole_table() -> None:
+    claim, rows = "Aldra is the ship with the most passengers.", "\n".join(SHIPS.split("\n")[:2])
+    assert as_read(claim, rows) == "Ships of the line"
+    assert "most" not in as_read(claim, rows, SHIPS)
+    assert "Passengers: most" in as_read(claim.replace("Aldra", "Corvina"), SHIPS, SHIPS)
+
+
+def test_a_number_within_a_sum_does_not_follow_from_it() -> None:
+    claim = "Aldra and Dagny together take 650 cars and 65 lorries."
+    assert [value.span.of(claim) for value in unstated(claim, SHIPS)] == ["65"]
+
+
+@pytest.mark.parametrize(
+    ("claim", "cells"),
+    [
+        ("The ship Dagny was built in 2003.", ["2011"]),
+        ("Dagny takes 1,620 passengers.", ["1,620"]),
+        ("Dagny and others take many.", []),
+    ],
+)
+def test_the_cells_that_a_claim_names_are_marked(claim: str, cells: list[str]) -> None:
+    quote = SHIPS.rsplit("\n", maxsplit=1)[-1]
+    (head, headers), (body, row) = marked(claim, quote)
+    assert (head, [text for text, _ in headers]) == ("th", ["Ship", "Built", "Passengers", "Cars"])
+    assert (body, [text for text, is_marked in row if is_marked]) == ("td", cells)
+    assert not marked(claim, SHIPS)
+
+
+@pytest.mark.parametrize(
+    ("claim", "words"),
+    [
+        ("Aldra and Dagny together take 650 cars.", "Aldra and Dagny together; Cars: 650"),
+        ("Vik had 19 % of the loans of 2016.", "Loans: 19 % of the total"),
+        ("The ship with the second most passengers is Dagny.", "Passengers: second most"),
+    ],
+)
+def test_what_follows_from_a_table_is_written_beside_the_cell(claim: str, words: str) -> None:
+    text = LOANS if "Vik" in claim else SHIPS
+    assert words in verifier_input(claim, text, page=text)[1]
+    assert not unstated(claim, text)
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "Aldra and Dagny together take 655 cars.",
+        "Vik had 29 % of the loans of 2016.",
+        "The ship with the most passengers is Dagny.",
+    ],
+)
+def test_what_does_not_follow_is_not_written(claim: str) -> None:
+    text = LOANS if "Vik" in claim else SHIPS
+    read = verifier_input(claim, text, page=text)[1]
+    assert not any(word in read for word in ("together", "of the total", "most"))
+
+
+@pytest.mark.parametrize(
+    ("claim", "source"),
+    [
+        ("The ship Dagny was built in 2003.", "2011"),
+        ("The ship Dagny takes 390 passengers.", "1,620"),
+        ("In 2016, the branch Vik made 87 loans.", "91"),
+    ],
+)
+def test_a_cell_contradicts_in_its_row_and_column(claim: str, source: str) -> None:
+    text = LOANS if "Vik" in claim else SHIPS
+    found = contradiction(claim, text, page=text)
+    assert found is not None
+    assert found.source == source
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "The ship Dagny was built in 2011.",
+        "The ship Dagny takes 3 passengers with dogs.",  # counts fewer
+        "Aldra and Dagny together take 650 cars.",
+        "The ships take 4,670 passengers.",
+        "The branch Vik made 87 loans.",  # of two years
+        "The ship Dagny takes 130 more cars than Aldra.",
+        "In all 12 people fell from the ship Dagny with cars.",
+        "The ship Corvina, of 98 crew, was built in 2003.",
+    ],
+)
+def test_other_claims_are_not_contradicted(claim: str) -> None:
+    text = LOANS if "Vik" in claim else SHIPS
+    assert contradiction(claim, text, page=text) is None
