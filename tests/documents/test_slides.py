@@ -103,7 +103,7 @@ def test_slides_come_in_the_order_of_the_talk() -> None:
         "Survey, then build",
         "Mention the mayor.",
         "It closed in 1960.",
-        "Year | Riders\n1911 | 1,200",
+        "Year: 1911; Riders: 1,200",
     ]
     assert (found.title, found.kind) == ("The Norlund tram", "pptx")
     assert found.meta["author"] == "Ines Holm"

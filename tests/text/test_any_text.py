@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import pincite.text
 from pincite.judgement import aggregation, contradictions
-from pincite.text import figures, quantities
+from pincite.text import figures, quantities, tables
 from pincite.text.citation_marks import Mark, Sentence, cited_sentences, marks
 from pincite.text.words import sentences_of
 from pincite.types import Document, Passage, Span
@@ -83,6 +83,7 @@ def argument(hint: Any, name: str, one: str, other: str) -> Any:
     """A value for a parameter, made of two texts."""
     spans = sentences_of(one) or (Span(0, len(one)),)
     document = Document("u", "https://a.example/", one, meta={"pages": "[0]"})
+    row = tables.Row(other, {"": other, one: "43"}, one)
     numbers = quantities.values(one) or quantities.values("66")
     made: dict[Any, Any] = {
         str: other if name in ("source", "passage", "quote", "evidence", "text") else one,
@@ -92,6 +93,7 @@ def argument(hint: Any, name: str, one: str, other: str) -> Any:
         random.Random: random.Random(1),
         figures.Figure: next(iter(figures.figures(one)), figures.figures("66")[0]),
         quantities.Value: numbers[0],
+        tables.Named: tables.Named(one, [row], [row], [""], [one]),
         Sequence[str]: [one, other],
         Collection[str]: [one, other],
         Iterable[str]: [one, other],
