@@ -7,8 +7,6 @@ it, the claim is not hedged itself, and no other sentence of the page states it 
 
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -21,17 +19,18 @@ from pincite.text.sentences import n_words
 from pincite.types import Span
 
 _KNOWN = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_WORDS = _KNOWN.pop("words")
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _ENDING = re.compile(r"(?<=...)(?:ing|ed|es|s|e|ly|d)\Z")
 _STEM = 6  # letters compared, as in `text.words`
 _LONGEST = 60  # words of a sentence; longer ones are lists
 _SHOWN = 60  # characters of the source in a reason
 # Share of a clause's content words that its sentence (with the page's names) must have, and of the
-# shared ones that the qualifier must govern.
-import os
-_SHARE, _GOVERNED = float(os.environ.get('SH','0.7')), 0.6
-
-
+# shared ones that the qualifier must govern if the clause's predicate is unknown.
+_SHARE, _GOVERNED = 0.5, 0.6
+# How many words of the statement another sentence may lack to count as stating it, if it has the
+# predicate: "She confessed that she stole it".
+_FEWER = 2
 LIMITS = frozenset({"role", "past", "party"})  # kinds that leave the statement true of another
 
 
@@ -43,112 +42,120 @@ class Qualification(NamedTuple):
     sentence: Span  # in the passage's text
 
 
+class _Pattern(NamedTuple):
+    kind: str
+    how: str  # a key of its table
+    words: re.Pattern[str]
+
+
+class _Part(NamedTuple):
+    """A clause of a claim."""
+
+    text: str
+    stems: frozenset[str]
+    names: frozenset[str]
+    predicate: str  # the stem of its verb, or of the noun behind "is"; "": unknown
+    subject: str
+    replaced: frozenset[str]  # words for which a source may have another: "won", "causes"
+    patterns: list[_Pattern]  # that would qualify it
+
+
 def qualification(
     claim: str, passage: str, about: str = "", page: str = "", covered: Span | None = None
 ) -> Qualification | None:
     """Return how a passage only qualifies a claim; None if it states it, or not even that.
 
     Args:
-        claim: the statement, in English.
-        passage: the text to check, in English; otherwise nothing is found.
+        claim: the statement; anything but English is never qualified.
+        passage: the text to check.
         about: title and date of the page.
         page: the whole page, which may state the claim elsewhere; "": not known.
         covered: the words of the claim that the passage is cited for; None: all.
     """
     if common(claim, passage) != "en":
         return None
+    hedged = bool(_HEDGED.search(claim))
     for clause in clauses(claim):
-        if covered and not clause.span.overlaps(covered):
-            continue
-        part = _Part.read(clause.text, bool(_HEDGED.search(claim)))
-        if found := _best(part, passage, about, page or passage):
-            return found
+        if covered is None or clause.span.overlaps(covered):
+            found = _best(_part(clause.text, hedged), passage, about, page or passage)
+            if found:
+                return found
     return None
 
 
-def _best(part: "_Part", passage: str, about: str, page: str) -> Qualification | None:
+def _best(part: _Part, passage: str, about: str, page: str) -> Qualification | None:
     found: list[tuple[int, Qualification]] = []
-    spans = wording.sentences_of(passage)
-    known = (_stems(about) | (part.names & _stems(page))) & part.stems
-    for n, span in enumerate(spans):
+    known = part.stems & (_stems(about) | (part.names & _stems(page)))
+    for span, after in _with_next(passage):
         shared = part.stems & _stems(span.of(passage))
-        own = shared - part.names
-        enough = _SHARE * len(part.stems - part.replaced)
-        if len(shared) < min(2, len(part.stems)) or len(shared | known) < enough:
-            continue
-        after = spans[n + 1].of(passage) if n + 1 < len(spans) else ""
-        qualified = _in_sentence(part, span.of(passage), after)
-        if qualified:
-            found.append((len(own), Qualification(*qualified, span)))
+        enough = len(shared | known) >= _SHARE * len(part.stems - part.replaced)
+        if len(shared) >= min(2, len(part.stems)) and enough:
+            if qualified := _in_sentence(part, span.of(passage), after):
+                found.append((len(shared - part.names), Qualification(*qualified, span)))
     if not found:
         return None
     most, best = max(found, key=lambda each: each[0])
-    stated = (span.of(page) for span in wording.sentences_of(page))
-    sentences = list(stated)
-    settled = _SETTLED.get(best.kind)
-    for sentence, after in zip(sentences, [*sentences[1:], ""], strict=True):
+    for span, after in _with_next(page):
+        sentence = span.of(page)
         own = (part.stems - part.names) & _stems(sentence)
-        if settled and settled.search(sentence) and (own or best.kind != "plan"):
-            return None
-        near = 2 if part.predicate in own else 0
-        if len(own) >= max(1, most - near) and not _in_sentence(part, sentence, after):
+        settled = best.kind in _SETTLED and _SETTLED[best.kind].search(sentence)
+        enough = len(own) >= max(1, most - (_FEWER if part.predicate in own else 0))
+        if (settled and (own or best.kind != "plan")) or (
+            enough and not _in_sentence(part, sentence, after)
+        ):
             return None
     return best
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    text: str
-    stems: frozenset[str]
-    names: frozenset[str]
-    predicate: str  # "": unknown
-    role: bool  # whether the predicate is a noun: "is the mayor"
-    present: bool
-    hedged: bool
-    subject: str
-    replaced: frozenset[str]  # words for which a source may have another: "won", "causes"
+def _with_next(text: str) -> list[tuple[Span, str]]:
+    """Return the sentences of a text, each with the words of the next."""
+    spans = wording.sentences_of(text)
+    return list(zip(spans, [*(span.of(text) for span in spans[1:]), ""], strict=True))
 
-    @classmethod
-    def read(cls, text: str, hedged: bool) -> "_Part":
-        names = frozenset(stem for name in wording.names(text) for stem in _stems(name))
-        word, is_noun = _predicate(text)
-        predicate = _stem(word[0]) if word else ""
-        replaced = (m[0] for each in _BESIDE.values() for m in each.finditer(text))
-        return cls(
-            text=text,
-            stems=_stems(text),
-            names=names,
-            predicate=predicate,
-            role=is_noun and predicate not in names,
-            present=bool(re.search(r"\b(?:is|are)\b", text)),
-            hedged=hedged,
-            subject=text[: word.start()].strip() if word else "",
-            replaced=_stems(" ".join(replaced)),
-        )
+
+def _part(text: str, hedged: bool) -> _Part:
+    names = frozenset(stem for name in wording.names(text) for stem in _stems(name))
+    word, is_noun = _predicate(text)
+    predicate = _stem(word[0]) if word else ""
+    is_role = is_noun and predicate not in names
+    is_now = re.search(r"\b(?:is|are)\b", text)
+
+    def applies(pattern: _Pattern) -> bool:
+        kind = pattern.kind
+        allowed = is_role and (kind == "role" or is_now) if kind in LIMITS else not hedged
+        replaces = kind not in _BESIDE or _BESIDE[kind].search(text)
+        return bool(allowed and replaces and not pattern.words.search(text))
+
+    return _Part(
+        text,
+        _stems(text),
+        names,
+        predicate,
+        text[: word.start()].strip() if word else "",
+        _stems(" ".join(m[0] for each in _BESIDE.values() for m in each.finditer(text))),
+        list(filter(applies, _PATTERNS)),
+    )
 
 
 def _predicate(text: str) -> tuple[re.Match[str] | None, bool]:
     """Return a clause's verb, or the noun behind its "is", and whether it is the noun."""
     words = list(_WORD.finditer(text))
-    forms = [word[0].lower() for word in words]
-    for n, form in enumerate(forms):
-        before, after = forms[n - 1] if n else "", words[n + 1][0] if n + 1 < len(forms) else ""
-        if form in syntax.AUXILIARIES or form == "became":
-            rest = [w for w in words[n + 1 :] if not syntax.is_adverb(w[0]) and w[0] != "been"]
-            if not rest:
-                return None, False
-            if form not in syntax.BE | {"became"} or syntax.is_participle(rest[0][0]):
-                return rest[0], False
-            noun = None
-            for word in rest:
-                if text[words[n].end() : word.start()].count(","):
-                    break
-                if word[0].lower() in syntax.PREPOSITIONS | {"of", "that", "who", "and", "than"}:
-                    break
-                noun = word
-            return noun, True
-        if n and syntax.may_be_finite(words[n][0], before, after):
-            return words[n], False
+    for n, word in enumerate(words):
+        form, after = word[0].lower(), words[n + 1 :]
+        if form not in syntax.AUXILIARIES and form != "became":
+            before, behind = (words[n - 1][0] if n else ""), (after[0][0] if after else "")
+            if n and syntax.may_be_finite(word[0], before, behind):
+                return word, False
+            continue
+        rest = [w for w in after if not syntax.is_adverb(w[0]) and w[0] != "been"]
+        if not rest or form not in syntax.BE | {"became"} or syntax.is_participle(rest[0][0]):
+            return (rest[0] if rest else None), False
+        noun = None
+        for each in rest:
+            if "," in text[word.end() : each.start()] or each[0].lower() in _AFTER_NOUN:
+                break
+            noun = each
+        return noun, True
     return None, False
 
 
@@ -156,99 +163,69 @@ def _in_sentence(part: _Part, sentence: str, after: str) -> tuple[str, str] | No
     """Return the words that qualify the clause in a sentence, and their kind."""
     if n_words(sentence) > _LONGEST or sentence.endswith("?"):
         return None
-    if not part.hedged and after and (denial := _DENIES.match(after)):
-        return denial[0].strip()[:_SHOWN], "denial"
-    for kind, how, opens, (start, end) in _scopes(part, sentence):
-        words = [w for w in _WORD.finditer(sentence, start, end) if _stem(w[0]) in part.stems]
-        governed = {_stem(word[0]) for word in words}
-        if kind in _BESIDE:
-            said = _BESIDE[kind].search(part.text)
-            if said and _stems(part.text[said.end() :]) & governed:
-                return opens[0], kind
+    for kind, how, pattern in part.patterns:
+        if how == "follows" and (found := pattern.match(after)):
+            return found[0][:_SHOWN], kind
+        is_partly = kind == "negation" and _PARTLY.search(sentence)
+        if how == "follows" or is_partly or (kind in _BESIDE and _BESIDE[kind].search(sentence)):
             continue
-        outside = _stems(f"{sentence[:start]} {sentence[end:]}")
-        own = (part.stems & _stems(sentence)) - part.names
-        if part.predicate:
-            if part.predicate not in governed or part.predicate in outside:
-                continue
-        elif len(governed - part.names - outside) < (
-            1 if how == "precedes" else max(1, _GOVERNED * len(own))
-        ):
-            continue
-        target = next((w for w in words if _stem(w[0]) == part.predicate), None) or words[0]
-        near = target.end() - opens.start() <= _SHOWN and target.end() > opens.end()
-        return sentence[opens.start() : target.end() if near else opens.end()].strip(), kind
+        for match in pattern.finditer(sentence):
+            start, end = _scope(how, match)
+            words = [w for w in _WORD.finditer(sentence, start, end) if _stem(w[0]) in part.stems]
+            undone = kind != "negation" and _UNDONE.search(sentence[: match.start()])
+            if words and not undone and _governs(part, kind, how, words):
+                of_verb = (w for w in words if _stem(w[0]) == part.predicate)
+                stop = max(match.end(), next(of_verb, words[0]).end())
+                near = stop - match.start() <= _SHOWN
+                return sentence[match.start() : stop if near else match.end()].strip(), kind
     return _by_members(part, sentence)
+
+
+def _governs(part: _Part, kind: str, how: str, words: list[re.Match[str]]) -> bool:
+    """Whether a qualifier over `words` of a sentence qualifies the clause."""
+    governed, sentence = {_stem(word[0]) for word in words}, words[0].string
+    if kind in _BESIDE:
+        said = _BESIDE[kind].search(part.text)
+        return bool(said and _stems(part.text[said.end() :]) & governed)
+    outside = _stems(f"{sentence[: words[0].start()]} {sentence[words[-1].end() :]}")
+    if part.predicate:
+        return part.predicate in governed - outside
+    own = (part.stems & _stems(sentence)) - part.names
+    least = 1.0 if how == "precedes" else max(1.0, _GOVERNED * len(own))
+    return len(governed - part.names - outside) >= least
 
 
 def _by_members(part: _Part, sentence: str) -> tuple[str, str] | None:
     """Find that only people of the clause's subject do it: "two former clerks of Norrgas sued"."""
-    if not part.subject[:1].isupper() or part.predicate not in _stems(sentence):
-        return None
-    pattern = rf"\b{_PARTY} (?:of|at|with) (?:the )?{re.escape(part.subject)}\b"
-    found = re.search(pattern, sentence)
-    alone = sentence.count(part.subject) == 1 and not re.search(_PARTY, part.text)
-    return (found[0], "party") if found and alone else None
+    of_it = rf"\b{_WORDS['party']} (?:of|at|with) (?:the )?{re.escape(part.subject)}\b"
+    found = re.search(of_it, sentence) if part.subject[:1].isupper() else None
+    once = sentence.count(part.subject) == 1 and part.predicate in _stems(sentence)
+    return (found[0], "party") if found and once and found[0] not in part.text else None
 
 
-def _scopes(part: _Part, sentence: str) -> Iterator[tuple[str, str, re.Match[str], tuple[int, int]]]:
-    for kind, how, pattern in _PATTERNS:
-        if part.hedged and kind not in ("role", "past"):
-            continue
-        if kind in ("role", "past") and not (part.role and (kind == "role" or part.present)):
-            continue
-        if pattern.search(part.text) or (kind == "negation" and _PARTLY.search(sentence)):
-            continue
-        if kind in _BESIDE and (
-            not _BESIDE[kind].search(part.text) or _BESIDE[kind].search(sentence)
-        ):
-            continue
-        for match in pattern.finditer(sentence):
-            if kind != "negation" and _UNDENIED.search(sentence[: match.start()]):
-                continue
-            if how == "precedes":
-                word = _governed(sentence, match.end())
-                if word:
-                    yield kind, how, match, word.span()
-            elif how == "closes":
-                start = max(
-                    (e.end() for e in _ENDS.finditer(sentence, 0, match.start())), default=0
-                )
-                start = max(start, sentence.rfind(",", 0, match.start()))
-                yield kind, how, match, (start, match.start())
-            else:
-                start = match.start() if how == "within" else match.end()
-                yield (
-                    kind,
-                    match,
-                    (start, match.end() if how == "within" else _end(sentence, match)),
-                )
-
-
-def _governed(sentence: str, start: int) -> re.Match[str] | None:
-    for word in _WORD.finditer(sentence, start):
-        if sentence[start : word.start()].strip():
-            return None
-        if word[0].lower() not in _SKIPPED and not syntax.is_adverb(word[0]):
-            return word
-        start = word.end()
-    return None
-
-
-def _end(sentence: str, match: re.Match[str]) -> int:
-    """Return where the clause that a qualifier opens ends."""
-    end = _ENDS.search(sentence, match.end())
-    stop = end.start() if end else len(sentence)
-    if match[0].lower() in ("if", "unless", "should"):
-        comma = sentence.find(",", match.end())
-        return comma if comma >= 0 else stop
-    if not match[0].endswith(("that", "whether")):
-        for joint in re.finditer(r",? and (\w+)|, ", sentence[:stop]):
-            if joint.start() >= match.end() and (
-                not joint[1] or syntax.may_be_past(joint[1]) or joint[1] in syntax.AUXILIARIES
-            ):
-                return joint.start()
-    return stop
+def _scope(how: str, match: re.Match[str]) -> tuple[int, int]:
+    """Return the part of a sentence that a qualifier qualifies."""
+    sentence, start, end = match.string, *match.span()
+    if how == "within":
+        return start, end
+    if how == "closes":
+        ends = (e.end() for e in _ENDS.finditer(sentence, 0, start))
+        return max(0, sentence.rfind(",", 0, start), *ends), start
+    if how == "precedes":
+        for word in _WORD.finditer(sentence, end):
+            if sentence[end : word.start()].strip():
+                break
+            if word[0].lower() not in _SKIPPED and not syntax.is_adverb(word[0]):
+                return word.span()
+            end = word.end()
+        return end, end
+    ended = _ENDS.search(sentence, end)
+    stop = ended.start() if ended else len(sentence)
+    for joint in re.finditer(r",? and (\w+)|, ", sentence[:stop]):
+        verb = not joint[1] or syntax.may_be_past(joint[1]) or joint[1] in syntax.AUXILIARIES
+        if joint.start() >= end and verb and not match[0].endswith(("that", "whether")):
+            return end, joint.start()
+    return end, stop
 
 
 @lru_cache(maxsize=4096)
@@ -256,7 +233,7 @@ def _stem(word: str) -> str:
     word = word.lower().replace("’", "'").removesuffix("'s")
     word = _FORMS.get(word, word)
     plain = _ENDING.sub("", word)
-    if len(plain) > 3 and plain[-1] == plain[-2] and word != plain:  # planned, plan
+    if plain != word and len(plain) > 3 and plain[-1] == plain[-2]:  # planned, plan
         plain = plain[:-1]
     return plain[:_STEM]
 
@@ -270,34 +247,19 @@ def _compiled(lines: str) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(lines.strip().splitlines())})(?!\w)", re.IGNORECASE)
 
 
-_FORMS = {
-    form: group.split()[0]
-    for group in _KNOWN["verbs"]["forms"].split(",")
-    for form in group.split()
-}
-_PATTERNS: Sequence[tuple[str, str, re.Pattern[str]]] = [
-    (kind, how, _compiled(table[how]))
+_FORMS = {form: group.split()[0] for group in _WORDS["verbs"].split(",") for form in group.split()}
+_PATTERNS = [
+    _Pattern(kind, how, _compiled(lines))
     for kind, table in _KNOWN.items()
-    for how in ("opens", "precedes", "closes", "within")
-    if how in table
+    for how, lines in table.items()
+    if how not in ("beside", "settled")
 ]
 _BESIDE, _SETTLED = (
     {kind: _compiled(table[key]) for kind, table in _KNOWN.items() if key in table}
     for key in ("beside", "settled")
 )
-_DENIES, _ENDS, _HEDGED = (
-    re.compile(_KNOWN["words"]["denies"], re.IGNORECASE),
-    re.compile(_KNOWN["words"]["ends"]),
-    _compiled(_KNOWN["words"]["hedged"].replace("\n", "|")),
-)
-# "Not until 1966", "never outside Holm", "the rumour that it was not ready": these deny no more than
-# a part, or another's words.
-_PARTLY = re.compile(
-    r"\b(?:until|till|before|but|only|except|outside|without|unless|just|both|merely|all|every|that)\b",
-    re.I,
-)
-_PARTY = _KNOWN["words"]["party"]
-_UNDENIED = re.compile(r"(?:\bnot|n['’]t|\bnever|\bwithout|\bno longer)(?: \w+ly)?\s+\Z", re.I)
-_SKIPPED = frozenset(
-    "have has had be been being also even still soon not to very much it one well have to".split()
-)
+_HEDGED, _PARTLY = _compiled(_WORDS["hedged"]), _compiled(_WORDS["partly"])
+_ENDS = re.compile(rf"[;:–—]|{_compiled(_WORDS['ends']).pattern}")
+_UNDONE = re.compile(rf"{_WORDS['undone']}\s+\Z", re.IGNORECASE)
+_SKIPPED = frozenset(_WORDS["skipped"].split())
+_AFTER_NOUN = syntax.PREPOSITIONS | {"of", "that", "who", "and", "than"}
