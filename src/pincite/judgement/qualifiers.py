@@ -27,7 +27,7 @@ _LONGEST = 60  # words of a sentence; longer ones are lists
 _SHOWN = 60  # characters of the source in a reason
 # Share of a clause's content words that its sentence (with the page's names) must have, and of the
 # shared ones that the qualifier must govern if the clause's predicate is unknown.
-_SHARE, _GOVERNED = 0.5, 0.6
+_SHARE, _GOVERNED = 0.5, 0.75
 # How many words of the statement another sentence may lack to count as stating it, if it has the
 # predicate: "She confessed that she stole it".
 _FEWER = 2
@@ -54,6 +54,7 @@ class _Part(NamedTuple):
     text: str
     stems: frozenset[str]
     names: frozenset[str]
+    own: frozenset[str]  # stems but for names and adverbs
     predicate: str  # the stem of its verb, or of the noun behind "is"; "": unknown
     subject: str
     replaced: frozenset[str]  # words for which a source may have another: "won", "causes"
@@ -89,20 +90,23 @@ def _best(part: _Part, passage: str, about: str, page: str) -> Qualification | N
     for span, after in _with_next(passage):
         shared = part.stems & _stems(span.of(passage))
         enough = len(shared | known) >= _SHARE * len(part.stems - part.replaced)
-        if len(shared) >= min(2, len(part.stems)) and enough:
-            if qualified := _in_sentence(part, span.of(passage), after):
-                found.append((len(shared - part.names), Qualification(*qualified, span)))
+        if len(shared) < min(2, len(part.stems)) or not enough:
+            continue
+        if qualified := _in_sentence(part, span.of(passage), after):
+            found.append((len(shared), Qualification(*qualified, span)))
     if not found:
         return None
     most, best = max(found, key=lambda each: each[0])
+    least = len(part.own & _stems(best.sentence.of(passage))) - _FEWER
+    settled = _SETTLED.get(best.kind)
     for span, after in _with_next(page):
         sentence = span.of(page)
-        own = (part.stems - part.names) & _stems(sentence)
-        settled = best.kind in _SETTLED and _SETTLED[best.kind].search(sentence)
-        enough = len(own) >= max(1, most - (_FEWER if part.predicate in own else 0))
-        if (settled and (own or best.kind != "plan")) or (
-            enough and not _in_sentence(part, sentence, after)
-        ):
+        shared = part.stems & _stems(sentence)
+        own = shared & part.own
+        if settled and settled.search(sentence) and (own or best.kind != "plan"):
+            return None
+        states = len(own) >= least if part.predicate in own else len(shared) >= most
+        if states and not _in_sentence(part, sentence, after):
             return None
     return best
 
@@ -126,10 +130,12 @@ def _part(text: str, hedged: bool) -> _Part:
         replaces = kind not in _BESIDE or _BESIDE[kind].search(text)
         return bool(allowed and replaces and not pattern.words.search(text))
 
+    adverbs = (w[0] for w in _WORD.finditer(text) if syntax.is_adverb(w[0]))
     return _Part(
         text,
         _stems(text),
         names,
+        _stems(text) - names - _stems(" ".join(adverbs)),
         predicate,
         text[: word.start()].strip() if word else "",
         _stems(" ".join(m[0] for each in _BESIDE.values() for m in each.finditer(text))),
@@ -139,7 +145,7 @@ def _part(text: str, hedged: bool) -> _Part:
 
 def _predicate(text: str) -> tuple[re.Match[str] | None, bool]:
     """Return a clause's verb, or the noun behind its "is", and whether it is the noun."""
-    words = list(_WORD.finditer(text))
+    words = [word for word in _WORD.finditer(text) if text[word.start() - 1 : word.start()] != "-"]
     for n, word in enumerate(words):
         form, after = word[0].lower(), words[n + 1 :]
         if form not in syntax.AUXILIARIES and form != "became":
@@ -148,11 +154,13 @@ def _predicate(text: str) -> tuple[re.Match[str] | None, bool]:
                 return word, False
             continue
         rest = [w for w in after if not syntax.is_adverb(w[0]) and w[0] != "been"]
-        if not rest or form not in syntax.BE | {"became"} or syntax.is_participle(rest[0][0]):
-            return (rest[0] if rest else None), False
+        if rest and (form in _HELPERS or syntax.is_participle(rest[0][0])):
+            return rest[0], False
+        if form not in syntax.BE | {"became"}:
+            return None, False
         noun = None
         for each in rest:
-            if "," in text[word.end() : each.start()] or each[0].lower() in _AFTER_NOUN:
+            if _AFTER_NOUN.fullmatch(each[0]) or "," in text[word.end() : each.start()]:
                 break
             noun = each
         return noun, True
@@ -173,7 +181,7 @@ def _in_sentence(part: _Part, sentence: str, after: str) -> tuple[str, str] | No
             start, end = _scope(how, match)
             words = [w for w in _WORD.finditer(sentence, start, end) if _stem(w[0]) in part.stems]
             undone = kind != "negation" and _UNDONE.search(sentence[: match.start()])
-            if words and not undone and _governs(part, kind, how, words):
+            if words and not undone and _governs(part, kind, how, match, words):
                 of_verb = (w for w in words if _stem(w[0]) == part.predicate)
                 stop = max(match.end(), next(of_verb, words[0]).end())
                 near = stop - match.start() <= _SHOWN
@@ -181,18 +189,23 @@ def _in_sentence(part: _Part, sentence: str, after: str) -> tuple[str, str] | No
     return _by_members(part, sentence)
 
 
-def _governs(part: _Part, kind: str, how: str, words: list[re.Match[str]]) -> bool:
+def _governs(
+    part: _Part, kind: str, how: str, match: re.Match[str], words: list[re.Match[str]]
+) -> bool:
     """Whether a qualifier over `words` of a sentence qualifies the clause."""
-    governed, sentence = {_stem(word[0]) for word in words}, words[0].string
+    governed, sentence = {_stem(word[0]) for word in words}, match.string
     if kind in _BESIDE:
         said = _BESIDE[kind].search(part.text)
-        return bool(said and _stems(part.text[said.end() :]) & governed)
+        objects = _stems(part.text[said.end() :]) if said else frozenset()
+        return len(objects & governed) > len(objects) / 2
     outside = _stems(f"{sentence[: words[0].start()]} {sentence[words[-1].end() :]}")
-    if part.predicate:
-        return part.predicate in governed - outside
-    own = (part.stems & _stems(sentence)) - part.names
-    least = 1.0 if how == "precedes" else max(1.0, _GOVERNED * len(own))
-    return len(governed - part.names - outside) >= least
+    free = (part.own & governed) - outside
+    if match[0].endswith("to"):  # "sought to lift a ban" does not qualify the ban
+        free &= {_stem(sentence[slice(*_next_word(sentence, match.end()))])}
+    if part.predicate and part.predicate not in part.names:
+        return part.predicate in free
+    n_own = len(part.own & _stems(sentence))
+    return len(free) >= (1.0 if how == "precedes" else max(1.0, _GOVERNED * n_own))
 
 
 def _by_members(part: _Part, sentence: str) -> tuple[str, str] | None:
@@ -212,13 +225,7 @@ def _scope(how: str, match: re.Match[str]) -> tuple[int, int]:
         ends = (e.end() for e in _ENDS.finditer(sentence, 0, start))
         return max(0, sentence.rfind(",", 0, start), *ends), start
     if how == "precedes":
-        for word in _WORD.finditer(sentence, end):
-            if sentence[end : word.start()].strip():
-                break
-            if word[0].lower() not in _SKIPPED and not syntax.is_adverb(word[0]):
-                return word.span()
-            end = word.end()
-        return end, end
+        return _next_word(sentence, end)
     ended = _ENDS.search(sentence, end)
     stop = ended.start() if ended else len(sentence)
     for joint in re.finditer(r",? and (\w+)|, ", sentence[:stop]):
@@ -226,6 +233,17 @@ def _scope(how: str, match: re.Match[str]) -> tuple[int, int]:
         if joint.start() >= end and verb and not match[0].endswith(("that", "whether")):
             return end, joint.start()
     return end, stop
+
+
+def _next_word(sentence: str, end: int) -> tuple[int, int]:
+    """Return where the next word is that is no auxiliary or adverb; an empty span if none."""
+    for word in _WORD.finditer(sentence, end):
+        if sentence[end : word.start()].strip():
+            break
+        if word[0].lower() not in _SKIPPED and not syntax.is_adverb(word[0]):
+            return word.span()
+        end = word.end()
+    return end, end
 
 
 @lru_cache(maxsize=4096)
@@ -262,4 +280,5 @@ _HEDGED, _PARTLY = _compiled(_WORDS["hedged"]), _compiled(_WORDS["partly"])
 _ENDS = re.compile(rf"[;:–—]|{_compiled(_WORDS['ends']).pattern}")
 _UNDONE = re.compile(rf"{_WORDS['undone']}\s+\Z", re.IGNORECASE)
 _SKIPPED = frozenset(_WORDS["skipped"].split())
-_AFTER_NOUN = syntax.PREPOSITIONS | {"of", "that", "who", "and", "than"}
+_HELPERS = frozenset("will would did does do can could".split())
+_AFTER_NOUN = re.compile(rf"{'|'.join(syntax.PREPOSITIONS)}|of|that|who|and|than|\w+ing")

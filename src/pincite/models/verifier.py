@@ -318,14 +318,14 @@ def _limited(claim: Claim, evidence: Evidence) -> Evidence:
     if limit is None:
         return evidence
     score = min(evidence.score, QUALIFIED_SCORE)
-    note = Note("limited_to" if limit.kind in LIMITS else "stated_only_as", {"source": limit.source})
+    code = "limited_to" if limit.kind in LIMITS else "stated_only_as"
     return replace(
         evidence,
         prob_supported=sigmoid(score),
         prob_neutral=max(0.0, 1.0 - sigmoid(score) - evidence.prob_refuted),
         score=score,
         quote=evidence.quote if evidence.prob_refuted else limit.sentence,
-        reasons_coded=(note, *evidence.reasons_coded),
+        reasons_coded=(Note(code, {"source": limit.source}), *evidence.reasons_coded),
     )
 
 
