@@ -95,7 +95,7 @@ ONLY_AS = [
      "Tom Veld, assistant director of the Gelm Observatory, spoke first.", "assistant director"),
     ("Tom Veld is the treasurer of Skarn.",
      "Tom Veld, who was treasurer of Skarn until 1998, keeps bees.",
-     "was treasurer of Skarn until"),
+     "was treasurer"),
     ("Norrgas sued the harbour board.", "Two former clerks of Norrgas sued the harbour board.",
      "clerks of Norrgas"),
 ]  # fmt: skip

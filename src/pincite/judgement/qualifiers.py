@@ -20,17 +20,13 @@ from pincite.types import Span
 
 _KNOWN = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 _WORDS = _KNOWN.pop("words")
-_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
-_ENDING = re.compile(r"(?<=...)(?:ing|ed|es|s|e|ly|d)\Z")
 _STEM = 6  # letters compared, as in `text.words`
 _LONGEST = 60  # words of a sentence; longer ones are lists
 _SHOWN = 60  # characters of the source in a reason
 # Share of a clause's content words that its sentence (with the page's names) must have, and of the
 # shared ones that the qualifier must govern if the clause's predicate is unknown.
 _SHARE, _GOVERNED = 0.5, 0.75
-# How many words of the statement another sentence may lack to count as stating it, if it has the
-# predicate: "She confessed that she stole it".
-_FEWER = 2
+_FEWER = 2  # words that another statement may lack: "She confessed that she stole it"
 LIMITS = frozenset({"role", "past", "party"})  # kinds that leave the statement true of another
 
 
@@ -42,23 +38,12 @@ class Qualification(NamedTuple):
     sentence: Span  # in the passage's text
 
 
-class _Pattern(NamedTuple):
-    kind: str
-    how: str  # a key of its table
-    words: re.Pattern[str]
-
-
 class _Part(NamedTuple):
-    """A clause of a claim."""
-
     text: str
     stems: frozenset[str]
-    names: frozenset[str]
-    own: frozenset[str]  # stems but for names and adverbs
+    own: frozenset[str]  # stems that are no names
     predicate: str  # the stem of its verb, or of the noun behind "is"; "": unknown
-    subject: str
-    replaced: frozenset[str]  # words for which a source may have another: "won", "causes"
-    patterns: list[_Pattern]  # that would qualify it
+    patterns: list[tuple[str, str, re.Pattern[str]]]  # that would qualify it: kind, how, words
 
 
 def qualification(
@@ -67,7 +52,7 @@ def qualification(
     """Return how a passage only qualifies a claim; None if it states it, or not even that.
 
     Args:
-        claim: the statement; anything but English is never qualified.
+        claim: the statement; only English ones are ever qualified.
         passage: the text to check.
         about: title and date of the page.
         page: the whole page, which may state the claim elsewhere; "": not known.
@@ -76,32 +61,27 @@ def qualification(
     if common(claim, passage) != "en":
         return None
     hedged = bool(_HEDGED.search(claim))
-    for clause in clauses(claim):
-        if covered is None or clause.span.overlaps(covered):
-            found = _best(_part(clause.text, hedged), passage, about, page or passage)
-            if found:
-                return found
-    return None
+    parts = [c.text for c in clauses(claim) if covered is None or c.span.overlaps(covered)]
+    found = (_in_page(_part(text, hedged), passage, about, page or passage) for text in parts)
+    return next(filter(None, found), None)
 
 
-def _best(part: _Part, passage: str, about: str, page: str) -> Qualification | None:
+def _in_page(part: _Part, passage: str, about: str, page: str) -> Qualification | None:
     found: list[tuple[int, Qualification]] = []
-    known = part.stems & (_stems(about) | (part.names & _stems(page)))
+    known = part.stems & (_stems(about) | (_stems(page) - part.own))
     for span, after in _with_next(passage):
         shared = part.stems & _stems(span.of(passage))
-        enough = len(shared | known) >= _SHARE * len(part.stems - part.replaced)
-        if len(shared) < min(2, len(part.stems)) or not enough:
-            continue
-        if qualified := _in_sentence(part, span.of(passage), after):
-            found.append((len(shared), Qualification(*qualified, span)))
+        enough = len(shared | known) >= _SHARE * len(part.stems)
+        if enough and len(shared) >= min(2, len(part.stems)):
+            qualified = _in_sentence(part, span.of(passage), after)
+            found += [(len(shared), Qualification(*qualified, span))] if qualified else []
     if not found:
         return None
     most, best = max(found, key=lambda each: each[0])
     least = len(part.own & _stems(best.sentence.of(passage))) - _FEWER
     settled = _SETTLED.get(best.kind)
     for span, after in _with_next(page):
-        sentence = span.of(page)
-        shared = part.stems & _stems(sentence)
+        sentence, shared = span.of(page), part.stems & _stems(span.of(page))
         own = shared & part.own
         if settled and settled.search(sentence) and (own or best.kind != "plan"):
             return None
@@ -118,52 +98,30 @@ def _with_next(text: str) -> list[tuple[Span, str]]:
 
 
 def _part(text: str, hedged: bool) -> _Part:
-    names = frozenset(stem for name in wording.names(text) for stem in _stems(name))
+    names = {stem for name in wording.names(text) for stem in _stems(name)}
     word, is_noun = _predicate(text)
     predicate = _stem(word[0]) if word else ""
-    is_role = is_noun and predicate not in names
-    is_now = re.search(r"\b(?:is|are)\b", text)
-
-    def applies(pattern: _Pattern) -> bool:
-        kind = pattern.kind
-        allowed = is_role and (kind == "role" or is_now) if kind in LIMITS else not hedged
-        replaces = kind not in _BESIDE or _BESIDE[kind].search(text)
-        return bool(allowed and replaces and not pattern.words.search(text))
-
-    adverbs = (w[0] for w in _WORD.finditer(text) if syntax.is_adverb(w[0]))
-    return _Part(
-        text,
-        _stems(text),
-        names,
-        _stems(text) - names - _stems(" ".join(adverbs)),
-        predicate,
-        text[: word.start()].strip() if word else "",
-        _stems(" ".join(m[0] for each in _BESIDE.values() for m in each.finditer(text))),
-        list(filter(applies, _PATTERNS)),
-    )
+    kinds = {kind for kind, _, _ in _PATTERNS if kind not in LIMITS and not hedged}
+    if is_noun and predicate not in names:
+        kinds |= {"role", "past"} if re.search(r"\b(?:is|are)\b", text) else {"role"}
+    kinds -= {kind for kind, words in _BESIDE.items() if not words.search(text)}
+    patterns = [each for each in _PATTERNS if each[0] in kinds and not each[2].search(text)]
+    if word and text[0].isupper():  # "two former clerks of Norrgas sued" is not "Norrgas sued"
+        of_it = rf"{_WORDS['party']} (?:of|at|with) {re.escape(text[: word.end()])}"
+        patterns.append(("party", "whole", re.compile(of_it)))
+    return _Part(text, _stems(text), _stems(text) - names, predicate, patterns)
 
 
 def _predicate(text: str) -> tuple[re.Match[str] | None, bool]:
     """Return a clause's verb, or the noun behind its "is", and whether it is the noun."""
-    words = [word for word in _WORD.finditer(text) if text[word.start() - 1 : word.start()] != "-"]
-    for n, word in enumerate(words):
-        form, after = word[0].lower(), words[n + 1 :]
-        if form not in syntax.AUXILIARIES and form != "became":
-            before, behind = (words[n - 1][0] if n else ""), (after[0][0] if after else "")
-            if n and syntax.may_be_finite(word[0], before, behind):
-                return word, False
-            continue
-        rest = [w for w in after if not syntax.is_adverb(w[0]) and w[0] != "been"]
-        if rest and (form in _HELPERS or syntax.is_participle(rest[0][0])):
-            return rest[0], False
-        if form not in syntax.BE | {"became"}:
-            return None, False
-        noun = None
-        for each in rest:
-            if _AFTER_NOUN.fullmatch(each[0]) or "," in text[word.end() : each.start()]:
-                break
-            noun = each
-        return noun, True
+    if found := _COMPLEMENT.search(text):
+        word = _WORD.match(text, found.start("head"))
+        return word, not syntax.is_participle(found["head"])
+    words = list(_WORD.finditer(text))
+    for before, word, after in zip(words, words[1:], [*words[2:], None], strict=False):
+        behind = after[0] if after else ""
+        if syntax.may_be_finite(word[0], before[0], behind) and word[0] not in syntax.AUXILIARIES:
+            return word, False
     return None, False
 
 
@@ -172,88 +130,63 @@ def _in_sentence(part: _Part, sentence: str, after: str) -> tuple[str, str] | No
     if n_words(sentence) > _LONGEST or sentence.endswith("?"):
         return None
     for kind, how, pattern in part.patterns:
-        if how == "follows" and (found := pattern.match(after)):
-            return found[0][:_SHOWN], kind
-        is_partly = kind == "negation" and _PARTLY.search(sentence)
-        if how == "follows" or is_partly or (kind in _BESIDE and _BESIDE[kind].search(sentence)):
+        if how in ("follows", "whole"):
+            if found := pattern.match(after) if how == "follows" else pattern.search(sentence):
+                return found[0][:_SHOWN], kind
+            continue
+        other = _PARTLY if kind == "negation" else _BESIDE.get(kind)
+        if other and other.search(sentence):
             continue
         for match in pattern.finditer(sentence):
-            start, end = _scope(how, match)
+            start, end = _scope(kind, how, match)
             words = [w for w in _WORD.finditer(sentence, start, end) if _stem(w[0]) in part.stems]
             undone = kind != "negation" and _UNDONE.search(sentence[: match.start()])
-            if words and not undone and _governs(part, kind, how, match, words):
-                of_verb = (w for w in words if _stem(w[0]) == part.predicate)
-                stop = max(match.end(), next(of_verb, words[0]).end())
-                near = stop - match.start() <= _SHOWN
-                return sentence[match.start() : stop if near else match.end()].strip(), kind
-    return _by_members(part, sentence)
+            if undone or not _governs(part, kind, sentence, words, how == "precedes"):
+                continue
+            of_verb = (w for w in words if _stem(w[0]) == part.predicate)
+            stop = max(match.end(), next(of_verb, words[0]).end())
+            stop = stop if stop - match.start() <= _SHOWN else match.end()
+            return sentence[match.start() : stop].strip(), kind
+    return None
 
 
 def _governs(
-    part: _Part, kind: str, how: str, match: re.Match[str], words: list[re.Match[str]]
+    part: _Part, kind: str, sentence: str, words: list[re.Match[str]], next_only: bool
 ) -> bool:
-    """Whether a qualifier over `words` of a sentence qualifies the clause."""
-    governed, sentence = {_stem(word[0]) for word in words}, match.string
+    """Whether a qualifier over `words`, shared with the clause, qualifies it."""
+    governed = {_stem(word[0]) for word in words}
     if kind in _BESIDE:
         said = _BESIDE[kind].search(part.text)
         objects = _stems(part.text[said.end() :]) if said else frozenset()
         return len(objects & governed) > len(objects) / 2
-    outside = _stems(f"{sentence[: words[0].start()]} {sentence[words[-1].end() :]}")
-    free = (part.own & governed) - outside
-    if match[0].endswith("to"):  # "sought to lift a ban" does not qualify the ban
-        free &= {_stem(sentence[slice(*_next_word(sentence, match.end()))])}
-    if part.predicate and part.predicate not in part.names:
+    if not words:
+        return False
+    free = part.own & governed
+    free -= _stems(f"{sentence[: words[0].start()]} {sentence[words[-1].end() :]}")
+    if part.predicate in part.own:
         return part.predicate in free
-    n_own = len(part.own & _stems(sentence))
-    return len(free) >= (1.0 if how == "precedes" else max(1.0, _GOVERNED * n_own))
+    n_shared = len(part.own & _stems(sentence))
+    return len(free) >= (1.0 if next_only else max(1.0, _GOVERNED * n_shared))
 
 
-def _by_members(part: _Part, sentence: str) -> tuple[str, str] | None:
-    """Find that only people of the clause's subject do it: "two former clerks of Norrgas sued"."""
-    of_it = rf"\b{_WORDS['party']} (?:of|at|with) (?:the )?{re.escape(part.subject)}\b"
-    found = re.search(of_it, sentence) if part.subject[:1].isupper() else None
-    once = sentence.count(part.subject) == 1 and part.predicate in _stems(sentence)
-    return (found[0], "party") if found and once and found[0] not in part.text else None
-
-
-def _scope(how: str, match: re.Match[str]) -> tuple[int, int]:
-    """Return the part of a sentence that a qualifier qualifies."""
-    sentence, start, end = match.string, *match.span()
-    if how == "within":
-        return start, end
-    if how == "closes":
-        ends = (e.end() for e in _ENDS.finditer(sentence, 0, start))
-        return max(0, sentence.rfind(",", 0, start), *ends), start
-    if how == "precedes":
-        return _next_word(sentence, end)
-    ended = _ENDS.search(sentence, end)
-    stop = ended.start() if ended else len(sentence)
-    for joint in re.finditer(r",? and (\w+)|, ", sentence[:stop]):
-        verb = not joint[1] or syntax.may_be_past(joint[1]) or joint[1] in syntax.AUXILIARIES
-        if joint.start() >= end and verb and not match[0].endswith(("that", "whether")):
-            return end, joint.start()
-    return end, stop
-
-
-def _next_word(sentence: str, end: int) -> tuple[int, int]:
-    """Return where the next word is that is no auxiliary or adverb; an empty span if none."""
-    for word in _WORD.finditer(sentence, end):
-        if sentence[end : word.start()].strip():
-            break
-        if word[0].lower() not in _SKIPPED and not syntax.is_adverb(word[0]):
-            return word.span()
-        end = word.end()
-    return end, end
+def _scope(kind: str, how: str, match: re.Match[str]) -> tuple[int, int]:
+    """Return what part of a sentence a qualifier qualifies: a word, or the rest of the clause."""
+    sentence, end = match.string, match.end()
+    if how == "precedes" or (match[0].endswith("to") and kind not in _BESIDE):
+        found = _NEXT.match(sentence, end)
+        return found.span(1) if found else (end, end)
+    is_long = match[0].endswith(("that", "whether"))
+    ended = (_ENDS if is_long else _JOINTS).search(sentence, end)
+    return end, ended.start() if ended else len(sentence)
 
 
 @lru_cache(maxsize=4096)
 def _stem(word: str) -> str:
     word = word.lower().replace("’", "'").removesuffix("'s")
     word = _FORMS.get(word, word)
-    plain = _ENDING.sub("", word)
-    if plain != word and len(plain) > 3 and plain[-1] == plain[-2]:  # planned, plan
-        plain = plain[:-1]
-    return plain[:_STEM]
+    plain = re.sub(r"(?<=...)(?:ing|ed|es|s|e|ly|d)\Z", "", word)
+    doubled = plain != word and len(plain) > 3 and plain[-1] == plain[-2]  # planned, plan
+    return plain[: min(_STEM, len(plain) - doubled)]
 
 
 @lru_cache(maxsize=4096)
@@ -265,20 +198,20 @@ def _compiled(lines: str) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(lines.strip().splitlines())})(?!\w)", re.IGNORECASE)
 
 
-_FORMS = {form: group.split()[0] for group in _WORDS["verbs"].split(",") for form in group.split()}
-_PATTERNS = [
-    _Pattern(kind, how, _compiled(lines))
-    for kind, table in _KNOWN.items()
-    for how, lines in table.items()
-    if how not in ("beside", "settled")
-]
+_HOW = ("opens", "precedes", "follows")
+_PATTERNS = [(k, how, _compiled(t[how])) for k, t in _KNOWN.items() for how in _HOW if how in t]
 _BESIDE, _SETTLED = (
     {kind: _compiled(table[key]) for kind, table in _KNOWN.items() if key in table}
     for key in ("beside", "settled")
 )
 _HEDGED, _PARTLY = _compiled(_WORDS["hedged"]), _compiled(_WORDS["partly"])
-_ENDS = re.compile(rf"[;:–—]|{_compiled(_WORDS['ends']).pattern}")
+_ENDS = re.compile(_WORDS["ends"])
+_JOINTS = re.compile(f"{_WORDS['ends']}|{_WORDS['joints']}")
 _UNDONE = re.compile(rf"{_WORDS['undone']}\s+\Z", re.IGNORECASE)
-_SKIPPED = frozenset(_WORDS["skipped"].split())
-_HELPERS = frozenset("will would did does do can could".split())
-_AFTER_NOUN = re.compile(rf"{'|'.join(syntax.PREPOSITIONS)}|of|that|who|and|than|\w+ing")
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_NEXT = re.compile(rf"(?:\s(?:\w+ly|{'|'.join(_WORDS['skipped'].split())})\b)*\s([^\W\d_]+)")
+_COMPLEMENT = re.compile(
+    r"\b(?:is|are|was|were|became|been)\s(?:[\w-]+\s){0,4}?(?P<head>[^\W\d_]+)"
+    rf"(?=\s(?:of|and|who|that|than|\w+ing|{'|'.join(syntax.PREPOSITIONS)})\b|[.,;]|\Z)"
+)
+_FORMS = {form: group.split()[0] for group in _WORDS["verbs"].split(",") for form in group.split()}
