@@ -43,6 +43,7 @@ class _Part(NamedTuple):
     stems: frozenset[str]
     own: frozenset[str]  # stems that are no names
     predicate: str  # the stem of its verb, or of the noun behind "is"; "": unknown
+    opening: str  # up to the predicate
     patterns: list[tuple[str, str, re.Pattern[str]]]  # that would qualify it: kind, how, words
 
 
@@ -106,10 +107,8 @@ def _part(text: str, hedged: bool) -> _Part:
         kinds |= {"role", "past"} if re.search(r"\b(?:is|are)\b", text) else {"role"}
     kinds -= {kind for kind, words in _BESIDE.items() if not words.search(text)}
     patterns = [each for each in _PATTERNS if each[0] in kinds and not each[2].search(text)]
-    if word and text[0].isupper():  # "two former clerks of Norrgas sued" is not "Norrgas sued"
-        of_it = rf"{_WORDS['party']} (?:of|at|with) {re.escape(text[: word.end()])}"
-        patterns.append(("party", "whole", re.compile(of_it)))
-    return _Part(text, _stems(text), _stems(text) - names, predicate, patterns)
+    opening = text[: word.end()].removeprefix("The ") if word else ""
+    return _Part(text, _stems(text), _stems(text) - names, predicate, opening, patterns)
 
 
 def _predicate(text: str) -> tuple[re.Match[str] | None, bool]:
@@ -130,12 +129,10 @@ def _in_sentence(part: _Part, sentence: str, after: str) -> tuple[str, str] | No
     if n_words(sentence) > _LONGEST or sentence.endswith("?"):
         return None
     for kind, how, pattern in part.patterns:
-        if how in ("follows", "whole"):
-            if found := pattern.match(after) if how == "follows" else pattern.search(sentence):
-                return found[0][:_SHOWN], kind
-            continue
+        if how == "follows" and (found := pattern.match(after)):
+            return found[0][:_SHOWN], kind
         other = _PARTLY if kind == "negation" else _BESIDE.get(kind)
-        if other and other.search(sentence):
+        if how == "follows" or (other and other.search(sentence)):
             continue
         for match in pattern.finditer(sentence):
             start, end = _scope(kind, how, match)
@@ -147,6 +144,9 @@ def _in_sentence(part: _Part, sentence: str, after: str) -> tuple[str, str] | No
             stop = max(match.end(), next(of_verb, words[0]).end())
             stop = stop if stop - match.start() <= _SHOWN else match.end()
             return sentence[match.start() : stop].strip(), kind
+    for of_it in _PARTY.finditer(sentence):  # "two former clerks of Norrgas sued"
+        if part.opening and sentence.startswith(part.opening, of_it.end()):
+            return f"{of_it[0]}{part.opening}"[:_SHOWN], "party"
     return None
 
 
@@ -177,7 +177,7 @@ def _scope(kind: str, how: str, match: re.Match[str]) -> tuple[int, int]:
         return found.span(1) if found else (end, end)
     is_long = match[0].endswith(("that", "whether"))
     ended = (_ENDS if is_long else _JOINTS).search(sentence, end)
-    return end, ended.start() if ended else len(sentence)
+    return end, ended.start() if ended and match[0][-1] != ":" else len(sentence)
 
 
 @lru_cache(maxsize=4096)
@@ -204,6 +204,7 @@ _BESIDE, _SETTLED = (
     {kind: _compiled(table[key]) for kind, table in _KNOWN.items() if key in table}
     for key in ("beside", "settled")
 )
+_PARTY = re.compile(rf"\b{_WORDS['party']} (?:of|at|with) (?:the )?")
 _HEDGED, _PARTLY = _compiled(_WORDS["hedged"]), _compiled(_WORDS["partly"])
 _ENDS = re.compile(_WORDS["ends"])
 _JOINTS = re.compile(f"{_WORDS['ends']}|{_WORDS['joints']}")
