@@ -138,7 +138,7 @@ def _in_sentence(part: _Part, sentence: str, after: str) -> tuple[str, str] | No
             start, end = _scope(kind, how, match)
             words = [w for w in _WORD.finditer(sentence, start, end) if _stem(w[0]) in part.stems]
             undone = kind != "negation" and _UNDONE.search(sentence[: match.start()])
-            if undone or not _governs(part, kind, sentence, words, how == "precedes"):
+            if undone or not _governs(part, kind, sentence, words, (start, end)):
                 continue
             of_verb = (w for w in words if _stem(w[0]) == part.predicate)
             stop = max(match.end(), next(of_verb, words[0]).end())
@@ -151,9 +151,9 @@ def _in_sentence(part: _Part, sentence: str, after: str) -> tuple[str, str] | No
 
 
 def _governs(
-    part: _Part, kind: str, sentence: str, words: list[re.Match[str]], next_only: bool
+    part: _Part, kind: str, sentence: str, words: list[re.Match[str]], scope: tuple[int, int]
 ) -> bool:
-    """Whether a qualifier over `words`, shared with the clause, qualifies it."""
+    """Whether a qualifier over a scope, with its `words` of the clause, qualifies the clause."""
     governed = {_stem(word[0]) for word in words}
     if kind in _BESIDE:
         said = _BESIDE[kind].search(part.text)
@@ -165,8 +165,8 @@ def _governs(
     free -= _stems(f"{sentence[: words[0].start()]} {sentence[words[-1].end() :]}")
     if part.predicate in part.own:
         return part.predicate in free
-    n_shared = len(part.own & _stems(sentence))
-    return len(free) >= (1.0 if next_only else max(1.0, _GOVERNED * n_shared))
+    is_one = words[0].span() == scope
+    return len(free) >= (1 if is_one else max(1, _GOVERNED * len(part.own & _stems(sentence))))
 
 
 def _scope(kind: str, how: str, match: re.Match[str]) -> tuple[int, int]:
