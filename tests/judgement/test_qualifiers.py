@@ -4,7 +4,10 @@ import time
 
 import pytest
 
+from pincite.judgement.aggregation import label_of, log_odds
 from pincite.judgement.qualifiers import qualification
+from pincite.models.verifier import _limited
+from pincite.types import Claim, Evidence, Label, Passage, Span
 
 # claim, passage, words of the source that the reason shows
 ONLY_AS = [
@@ -210,6 +213,27 @@ def test_page_that_states_it_elsewhere() -> None:
     page = f"{passage}\n\nIn a later trial, willow bark clearly relieved headaches."
     assert qualification(claim, passage, page=passage) is not None
     assert qualification(claim, passage, page=page) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "probability", "label", "codes"),
+    [
+        ("Willow bark may relieve headaches.", 0.9, Label.PARTLY_SUPPORTED, ["stated_only_as"]),
+        ("Willow bark may relieve headaches.", 0.1, Label.NOT_SUPPORTED, []),
+        ("Willow bark does relieve headaches.", 0.9, Label.SUPPORTED, []),
+    ],
+)
+def test_label_of_qualified_evidence(
+    text: str, probability: float, label: Label, codes: list[str]
+) -> None:
+    passage = Passage("d", "", "", text, Span(0, len(text)))
+    rest = 1 - probability
+    evidence = Evidence(passage, probability, 0.0, rest, log_odds(probability))
+    found = _limited(Claim.alone("Willow bark relieves headaches."), evidence)
+    assert label_of(found) is label
+    assert [note.code for note in found.reasons_coded] == codes
+    total = found.prob_supported + found.prob_refuted + found.prob_neutral
+    assert total == pytest.approx(1.0)
 
 
 def test_hostile_text_takes_no_time() -> None:
