@@ -16,6 +16,8 @@ ENGLISH: Mapping[str, str] = {
     # Reasons for and against a verdict.
     "other_value": "source: %(source)s · claim: %(claim)s",
     "denied": "source: “%(source)s” · claim: “%(claim)s”",
+    "stated_only_as": "source: “%(source)s” · claim states it as fact",
+    "limited_to": "source: “%(source)s” · claim leaves this out",
     "read_as_contrary": "the verifier reads the quote as a contradiction (probability %(share)s)",
     "not_named": "the passage does not name %(words)s",
     "not_stated": "the passage does not state %(words)s",

@@ -59,6 +59,8 @@ SUGGESTED_FROM, PROPOSED_FROM = 0.4, 0.5
 
 # Code of the note on a passage that only the network reads as a contradiction.
 BY_NETWORK = "read_as_contrary"
+# Codes of the notes on a passage that only reports, hedges or limits what the claim states.
+QUALIFIED = frozenset({"stated_only_as", "limited_to"})
 # The network's own log-odds of support of a page's best passage from which such a passage does not
 # count. It approximates the bound found by `tools/calibrate.py`, which includes the page's support.
 # Rules are left out here: a name that seems missing lowers the support of true claims too.
@@ -77,6 +79,11 @@ def refutes(evidence: Evidence) -> bool:
 
 def names_contradiction(evidence: Evidence) -> bool:
     return evidence.contradiction is not None or _is_by_network(evidence)
+
+
+def is_qualified(evidence: Evidence) -> bool:
+    """Whether a rule found that a passage states the claim only with a qualifier."""
+    return any(note.code in QUALIFIED for note in evidence.reasons_coded)
 
 
 def discard_rebutted(claim: str, evidence: Evidence, page: str, language: str = "") -> Evidence:
@@ -155,16 +162,21 @@ def label_of(
     """Return the verdict on one source.
 
     The whole claim decides first. If refutation is likelier than support, it is not supported; if a
-    contradiction is named, it is at most partly supported. A failing claim is partly supported if
-    some of its clauses are supported. A supported one is only partly supported if no passage states
-    some figure, name or quotation (`atoms`), unless the verifier is sure (SURE, SURE_OF_FIGURES).
+    contradiction is named, or a rule found that the claim is stated only with a qualifier, it is at
+    most partly supported. A failing claim is partly supported if some of its clauses are supported.
+    A supported one is only partly supported if no passage states some figure, name or quotation
+    (`atoms`), unless the verifier is sure (SURE, SURE_OF_FIGURES).
     """
     if isinstance(outcome, Unchecked):
         return Label.UNCHECKED
     refuted = refutes(outcome)
     if outcome.prob_supported >= threshold and not refuted:
         sure = SURE_OF_FIGURES if any(atom.kind == "figure" for atom in atoms) else SURE
-        unsure = names_contradiction(outcome) or (atoms and outcome.prob_supported < sure)
+        unsure = (
+            names_contradiction(outcome)
+            or is_qualified(outcome)
+            or (atoms and outcome.prob_supported < sure)
+        )
         return Label.PARTLY_SUPPORTED if unsure else Label.SUPPORTED
     if {clause.supported for clause in clauses} == {True, False}:
         return Label.PARTLY_SUPPORTED

@@ -14,8 +14,9 @@ import numpy as np
 from pincite import containment
 from pincite.cache_file import CacheFile
 from pincite.errors import MissingModel
-from pincite.judgement.aggregation import BY_NETWORK
+from pincite.judgement.aggregation import BY_NETWORK, is_qualified
 from pincite.judgement.contradictions import contradiction
+from pincite.judgement.qualifiers import LIMITS, qualification
 from pincite.models import calibration, public, weights
 from pincite.models.public import ChatNetwork
 from pincite.models.session import Session
@@ -39,6 +40,9 @@ SHARED, FIRST = 2.0, 0.5
 # Minimum probability of what a rule shows: its precision on rows not used for choosing it, rounded
 # down (research/refutation.md). The calibration may give more.
 OF_A_RULE = 0.6
+# A claim that its passage states only with a qualifier has at most these log-odds of support, a
+# probability of 0.45: `check` and `ask` require more, and `verify` calls it partly supported.
+QUALIFIED_SCORE = -0.2
 ON_TOPIC = 0.5  # a passage that lacks more of the claim's content words is about something else
 COMMIT_EVERY = 64  # rows per commit of the cache: about a second of work on two cores
 _STORED = "<f4"  # fixed byte order, so that the file is portable
@@ -117,6 +121,7 @@ class CrossEncoderVerifier:
             )
             for i, pair in enumerate(pairs)
         ]
+        found = [_limited(claim, each) for (claim, _), each in zip(pairs, found, strict=True)]
         return self._quoted([claim.text for claim, _ in pairs], found)
 
     def _quoted(self, claims: Sequence[str], found: Sequence[Evidence]) -> list[Evidence]:
@@ -250,7 +255,7 @@ def _to_choose_from(claim: str, evidence: Evidence) -> dict[Span, float]:
     Empty if the passage does not support the claim, or a sentence has all of its words.
     """
     text = evidence.passage.text
-    if evidence.prob_supported < QUOTED_FROM or evidence.prob_refuted:
+    if evidence.prob_supported < QUOTED_FROM or evidence.prob_refuted or is_qualified(evidence):
         return {}
     across = not common(claim, text)
     options = wording.quotable(claim, text)[: QUOTABLE_ACROSS if across else QUOTABLE]
@@ -308,6 +313,26 @@ def _evidence(
         reasons_coded=(*notes, *own_reasons, *unsupported),
         read=read,
         contradiction=seen,
+    )
+
+
+def _limited(claim: Claim, evidence: Evidence) -> Evidence:
+    """Lower the support of evidence that states the claim only with a qualifier."""
+    passage = evidence.passage
+    if evidence.prob_supported < QUOTED_FROM or evidence.contradiction:
+        return evidence
+    limit = qualification(claim.text, passage.text, passage.about, passage.page, claim.own)
+    if limit is None:
+        return evidence
+    score = min(evidence.score, QUALIFIED_SCORE)
+    code = "limited_to" if limit.kind in LIMITS else "stated_only_as"
+    return replace(
+        evidence,
+        prob_supported=sigmoid(score),
+        prob_neutral=max(0.0, 1.0 - sigmoid(score) - evidence.prob_refuted),
+        score=score,
+        quote=evidence.quote if evidence.prob_refuted else limit.sentence,
+        reasons_coded=(Note(code, {"source": limit.source}), *evidence.reasons_coded),
     )
 
 

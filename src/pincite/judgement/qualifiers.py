@@ -1,0 +1,218 @@
+"""Finds where a source only reports, plans, hedges or limits what a claim states as fact.
+
+"She was accused of forging the deed" does not support "she forged the deed". A word of
+`qualifiers.toml` counts only if it governs the claim's own predicate in the sentence that states
+it, the claim is not hedged itself, and no other sentence of the page states it without such a word.
+"""
+
+import re
+import tomllib
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from pincite.text import syntax
+from pincite.text import words as wording
+from pincite.text.clauses import clauses
+from pincite.text.languages import common
+from pincite.text.sentences import n_words
+from pincite.types import Span
+
+_KNOWN = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_WORDS = _KNOWN.pop("words")
+_STEM = 6  # letters compared, as in `text.words`
+_LONGEST = 60  # words of a sentence; longer ones are lists
+_SHOWN = 60  # characters of the source in a reason
+# Share of a clause's content words that its sentence (with the page's names) must have, and of the
+# shared ones that the qualifier must govern if the clause's predicate is unknown.
+_SHARE, _GOVERNED = 0.5, 0.75
+_FEWER = 2  # words that another statement may lack: "She confessed that she stole it"
+LIMITS = frozenset({"role", "past", "party"})  # kinds that leave the statement true of another
+
+
+class Qualification(NamedTuple):
+    """Words by which a source qualifies a claim."""
+
+    source: str  # the qualifier, up to the claim's predicate if that is near
+    kind: str  # a table of qualifiers.toml
+    sentence: Span  # in the passage's text
+
+
+class _Part(NamedTuple):
+    text: str
+    stems: frozenset[str]
+    own: frozenset[str]  # stems that are no names
+    predicate: str  # the stem of its verb, or of the noun behind "is"; "": unknown
+    opening: str  # up to the predicate
+    patterns: list[tuple[str, str, re.Pattern[str]]]  # that would qualify it: kind, how, words
+
+
+def qualification(
+    claim: str, passage: str, about: str = "", page: str = "", covered: Span | None = None
+) -> Qualification | None:
+    """Return how a passage only qualifies a claim; None if it states it, or not even that.
+
+    Args:
+        claim: the statement; only English ones are ever qualified.
+        passage: the text to check.
+        about: title and date of the page.
+        page: the whole page, which may state the claim elsewhere; "": not known.
+        covered: the words of the claim that the passage is cited for; None: all.
+    """
+    if common(claim, passage) != "en":
+        return None
+    hedged = bool(_HEDGED.search(claim))
+    parts = [c.text for c in clauses(claim) if covered is None or c.span.overlaps(covered)]
+    found = (_in_page(_part(text, hedged), passage, about, page or passage) for text in parts)
+    return next(filter(None, found), None)
+
+
+def _in_page(part: _Part, passage: str, about: str, page: str) -> Qualification | None:
+    found: list[tuple[int, Qualification]] = []
+    known = part.stems & (_stems(about) | (_stems(page) - part.own))
+    for span, after in _with_next(passage):
+        shared = part.stems & _stems(span.of(passage))
+        enough = len(shared | known) >= _SHARE * len(part.stems)
+        if enough and len(shared) >= min(2, len(part.stems)):
+            qualified = _in_sentence(part, span.of(passage), after)
+            found += [(len(shared), Qualification(*qualified, span))] if qualified else []
+    if not found:
+        return None
+    most, best = max(found, key=lambda each: each[0])
+    least = len(part.own & _stems(best.sentence.of(passage))) - _FEWER
+    settled = _SETTLED.get(best.kind)
+    for span, after in _with_next(page):
+        sentence, shared = span.of(page), part.stems & _stems(span.of(page))
+        own = shared & part.own
+        if settled and settled.search(sentence) and (own or best.kind != "plan"):
+            return None
+        states = len(own) >= least if part.predicate in own else len(shared) >= most
+        if states and not _in_sentence(part, sentence, after):
+            return None
+    return best
+
+
+def _with_next(text: str) -> list[tuple[Span, str]]:
+    """Return the sentences of a text, each with the words of the next."""
+    spans = wording.sentences_of(text)
+    return list(zip(spans, [*(span.of(text) for span in spans[1:]), ""], strict=True))
+
+
+def _part(text: str, hedged: bool) -> _Part:
+    names = {stem for name in wording.names(text) for stem in _stems(name)}
+    word, is_noun = _predicate(text)
+    predicate = _stem(word[0]) if word else ""
+    kinds = {kind for kind, _, _ in _PATTERNS if kind not in LIMITS and not hedged}
+    if is_noun and predicate not in names:
+        kinds |= {"role", "past"} if re.search(r"\b(?:is|are)\b", text) else {"role"}
+    kinds -= {kind for kind, words in _BESIDE.items() if not words.search(text)}
+    patterns = [each for each in _PATTERNS if each[0] in kinds and not each[2].search(text)]
+    opening = text[: word.end()].removeprefix("The ") if word else ""
+    return _Part(text, _stems(text), _stems(text) - names, predicate, opening, patterns)
+
+
+def _predicate(text: str) -> tuple[re.Match[str] | None, bool]:
+    """Return a clause's verb, or the noun behind its "is", and whether it is the noun."""
+    if found := _COMPLEMENT.search(text):
+        word = _WORD.match(text, found.start("head"))
+        return word, not syntax.is_participle(found["head"])
+    words = list(_WORD.finditer(text))
+    for before, word, after in zip(words, words[1:], [*words[2:], None], strict=False):
+        behind = after[0] if after else ""
+        if syntax.may_be_finite(word[0], before[0], behind) and word[0] not in syntax.AUXILIARIES:
+            return word, False
+    return None, False
+
+
+def _in_sentence(part: _Part, sentence: str, after: str) -> tuple[str, str] | None:
+    """Return the words that qualify the clause in a sentence, and their kind."""
+    if n_words(sentence) > _LONGEST or sentence.endswith("?"):
+        return None
+    for kind, how, pattern in part.patterns:
+        if how == "follows" and (found := pattern.match(after)):
+            return found[0][:_SHOWN], kind
+        other = _PARTLY if kind == "negation" else _BESIDE.get(kind)
+        if how == "follows" or (other and other.search(sentence)):
+            continue
+        for match in pattern.finditer(sentence):
+            start, end = _scope(kind, how, match)
+            words = [w for w in _WORD.finditer(sentence, start, end) if _stem(w[0]) in part.stems]
+            undone = kind != "negation" and _UNDONE.search(sentence[: match.start()])
+            if undone or not _governs(part, kind, sentence, words, (start, end)):
+                continue
+            of_verb = (w for w in words if _stem(w[0]) == part.predicate)
+            stop = max(match.end(), next(of_verb, words[0]).end())
+            stop = stop if stop - match.start() <= _SHOWN else match.end()
+            return sentence[match.start() : stop].strip(), kind
+    for of_it in _PARTY.finditer(sentence):  # "two former clerks of Norrgas sued"
+        if part.opening and sentence.startswith(part.opening, of_it.end()):
+            return f"{of_it[0]}{part.opening}"[:_SHOWN], "party"
+    return None
+
+
+def _governs(
+    part: _Part, kind: str, sentence: str, words: list[re.Match[str]], scope: tuple[int, int]
+) -> bool:
+    """Whether a qualifier over a scope, with its `words` of the clause, qualifies the clause."""
+    governed = {_stem(word[0]) for word in words}
+    if kind in _BESIDE:
+        said = _BESIDE[kind].search(part.text)
+        objects = _stems(part.text[said.end() :]) if said else frozenset()
+        return len(objects & governed) > len(objects) / 2
+    if not words:
+        return False
+    free = part.own & governed
+    free -= _stems(f"{sentence[: words[0].start()]} {sentence[words[-1].end() :]}")
+    if part.predicate in part.own:
+        return part.predicate in free
+    is_one = words[0].span() == scope
+    return len(free) >= (1 if is_one else max(1, _GOVERNED * len(part.own & _stems(sentence))))
+
+
+def _scope(kind: str, how: str, match: re.Match[str]) -> tuple[int, int]:
+    """Return what part of a sentence a qualifier qualifies: a word, or the rest of the clause."""
+    sentence, end = match.string, match.end()
+    if how == "precedes" or (match[0].endswith("to") and kind not in _BESIDE):
+        found = _NEXT.match(sentence, end)
+        return found.span(1) if found else (end, end)
+    is_long = match[0].endswith(("that", "whether"))
+    ended = (_ENDS if is_long else _JOINTS).search(sentence, end)
+    return end, ended.start() if ended and match[0][-1] != ":" else len(sentence)
+
+
+@lru_cache(maxsize=4096)
+def _stem(word: str) -> str:
+    word = word.lower().replace("’", "'").removesuffix("'s")
+    word = _FORMS.get(word, word)
+    plain = re.sub(r"(?<=...)(?:ing|ed|es|s|e|ly|d)\Z", "", word)
+    doubled = plain != word and len(plain) > 3 and plain[-1] == plain[-2]  # planned, plan
+    return plain[: min(_STEM, len(plain) - doubled)]
+
+
+@lru_cache(maxsize=4096)
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(map(_stem, wording.content_words(text, whole=True)))
+
+
+def _compiled(lines: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(lines.strip().splitlines())})(?!\w)", re.IGNORECASE)
+
+
+_HOW = ("opens", "precedes", "follows")
+_PATTERNS = [(k, how, _compiled(t[how])) for k, t in _KNOWN.items() for how in _HOW if how in t]
+_BESIDE, _SETTLED = (
+    {kind: _compiled(table[key]) for kind, table in _KNOWN.items() if key in table}
+    for key in ("beside", "settled")
+)
+_PARTY = re.compile(rf"\b{_WORDS['party']} (?:of|at|with) (?:the )?")
+_HEDGED, _PARTLY = _compiled(_WORDS["hedged"]), _compiled(_WORDS["partly"])
+_ENDS = re.compile(_WORDS["ends"])
+_JOINTS = re.compile(f"{_WORDS['ends']}|{_WORDS['joints']}")
+_UNDONE = re.compile(rf"{_WORDS['undone']}\s+\Z", re.IGNORECASE)
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_NEXT = re.compile(rf"(?:\s(?:\w+ly|{'|'.join(_WORDS['skipped'].split())})\b)*\s([^\W\d_]+)")
+_COMPLEMENT = re.compile(
+    r"\b(?:is|are|was|were|became|been)\s(?:[\w-]+\s){0,4}?(?P<head>[^\W\d_]+)"
+    rf"(?=\s(?:of|and|who|that|than|\w+ing|{'|'.join(syntax.PREPOSITIONS)})\b|[.,;]|\Z)"
+)
+_FORMS = {form: group.split()[0] for group in _WORDS["verbs"].split(",") for form in group.split()}
