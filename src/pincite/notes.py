@@ -16,6 +16,9 @@ ENGLISH: Mapping[str, str] = {
     # Reasons for and against a verdict.
     "other_value": "source: %(source)s · claim: %(claim)s",
     "denied": "source: “%(source)s” · claim: “%(claim)s”",
+    "given_to_another": "the source gives “%(words)s” to %(other)s, not to %(claim)s",
+    "roles_swapped": "the source has %(claim)s and %(other)s the other way round: “%(source)s”",
+    "about_another": "the source speaks of %(other)s, not of %(claim)s",
     "read_as_contrary": "the verifier reads the quote as a contradiction (probability %(share)s)",
     "not_named": "the passage does not name %(words)s",
     "not_stated": "the passage does not state %(words)s",
