@@ -63,7 +63,7 @@ def of_another(text: str, sentence: str, page: str = "") -> Note | None:
         is_patient = (part.kind == "patient") == (other.kind == "patient")
         if not one or not two or (other.verbs and not is_patient):
             continue
-        if _is_swapped(part, other, rest):
+        if _is_swapped(part, other, f"{sentence}\n{rest}"):
             return Note("roles_swapped", {"source": other.text, "claim": one, "other": two})
         mine = next((piece for piece in theirs if _is_named(one, piece.owner)), None)
         is_agent = other.kind in ("by", "cleft", "speaker")
@@ -180,7 +180,7 @@ def _piece(text: str) -> _Piece:
     return _Piece(text, owner, kind, stems, behind or before[name.end() :] if name else "")
 
 
-def _is_swapped(part: _Piece, other: _Piece, rest: str) -> bool:
+def _is_swapped(part: _Piece, other: _Piece, page: str) -> bool:
     """Whether both have one main verb, and each owner's name is in the other's object."""
     mine, theirs = (
         {*piece.verbs[:1], *(word[:6] for word in _COMPARES.findall(piece.text))} - _MUTUAL
@@ -190,9 +190,9 @@ def _is_swapped(part: _Piece, other: _Piece, rest: str) -> bool:
     if not (part.kind and other.kind and mine & theirs) or one == two or _UNSURE.search(other.text):
         return False
     verb, gap = (mine & theirs).pop(), "[^.]{0,200}"
-    said = rf"{one}\b{gap}\b{verb}{gap}\b{two}|{two}\b{gap}\b{verb}\w* by {gap}\b{one}"
+    said = rf"{one}\b{gap}\b{verb}(?!\w* by ){gap}\b{two}|{two}\b{gap}\b{verb}\w* by {gap}\b{one}"
     both = part.kind == other.kind == "by"  # then the other name precedes the verb
-    return not re.search(rf"\b(?:{said})\b", rest) and all(
+    return not re.search(rf"\b(?:{said})\b", page) and all(
         re.search(rf"\b{name}\b(?!['’]s)", each.others(both))
         for name, each in ((one, other), (two, part))
     )
