@@ -112,7 +112,8 @@ OF_THE_SAME = [
     ("There were 9 relapses in the drug group.",
      "There were 22 relapses in the placebo group and 9 in the drug group.", ""),
     ("There were 22 relapses in the drug group.",
-     "There were 22 relapses in the placebo group and 9 in the drug group. Later the drug group had 22 relapses.",
+     "There were 22 relapses in the placebo group and 9 in the drug group. "
+     "The drug group had 22 later.",
      ""),
     ("Jonas Kvist was born in 1920.", "Marit Solheim was born in 1911, Jonas Kvist in 1920.", ""),
     ("Marit Solheim was born in 1911 and Jonas Kvist in 1920.",

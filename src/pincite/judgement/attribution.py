@@ -117,7 +117,7 @@ _AGENT = re.compile(
 )
 _INSIDE = re.compile(r"\b(?:of|than|by|to|from|with|against|for|in|on|at)(?: the)?\s*\Z", re.I)
 _UP_TO_VERB = re.compile(r",?(?:[^,;]{1,60},)? ?(?:[a-z]+ ){0,2}")
-_COMPARES = re.compile(r"\w+er(?= than\b)|\b(?:(?:north|south|east|west)\w*|above|below)\b")
+_COMPARES = re.compile(r"\w+er(?= than\b)|\b(?:north|south|east|west)\w*(?= of\b)")
 _REFERS = re.compile(r"\b(?:it|he|she|they|him|her|them|his|its|their|both|together|each)\b")
 _NESTED = re.compile(r"\b(?:who|which|whose|whom|where|because|after|before|when)\b")
 _UNSURE = re.compile(r"\b(?:not|never|would|could|might|may|if|\w+ed to|said to|thought to)\b")
