@@ -15,10 +15,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from itertools import combinations
 from typing import Annotated, Literal, NamedTuple, TypeAlias
 
 from pincite.judgement import aggregation
+from pincite.judgement.attribution import of_another
 from pincite.text import tables, words
 from pincite.text.sentences import is_question
 from pincite.types import INLINE, CopyKind, Doc, Evidence, Failed, Passage, Span, written
@@ -211,7 +211,7 @@ def _may_confirm(reading: str, text: str, span: Span, all_spans: Sequence[Span])
     known = {match[0].lower() for match in _NOT_SO.finditer(reading)}
     if {match[0].lower() for match in _NOT_SO.finditer(sentence)} - known:
         return False
-    if _swaps_roles(reading, sentence) or _is_of_another(reading, sentence):
+    if of_another(reading, sentence, text):
         return False
     before = max((each for each in all_spans if each.end <= span.start), default=None)
     behind = min((each for each in all_spans if each.start >= span.end), default=None)
@@ -219,41 +219,6 @@ def _may_confirm(reading: str, text: str, span: Span, all_spans: Sequence[Span])
         behind and _DENIES.match(behind.of(text))
     )
     return not is_denied or bool(_ANNOUNCES.search(reading))
-
-
-_NAME = r"[A-Z][\w’'-]+(?: [A-Z][\w’'-]+)*"
-# “A won gold and B the silver medal”: what follows B's name is about B.
-_GAP = re.compile(rf"\b(?:and|but|while) ({_NAME}) (?:the|an?|only) ")
-_MUTUAL = frozenset("marrie married met meet fought play played border and with".split())
-
-
-def _is_of_another(reading: str, sentence: str) -> bool:
-    """Whether words of a reading occur only where a sentence is about another name."""
-    gap = _GAP.search(sentence)
-    if gap is None or any(word in reading for word in gap[1].split()):
-        return False
-    own, others = (set(words.content_words(each)) for each in (sentence[: gap.start()], sentence))
-    return bool(set(words.content_words(reading)) & (others - own))
-
-
-def _swaps_roles(reading: str, sentence: str) -> bool:
-    """Whether a sentence swaps two names of a reading around the same verb.
-
-    "Berg sued Holm" swaps "Holm sued Berg"; "Holm was sued by Berg" does not.
-    """
-
-    def between(first: str, second: str, text: str) -> str:
-        start, end = text.find(first), text.find(second)
-        return text[start + len(first) : end] if 0 <= start < end else ""
-
-    names = [name for name in re.findall(r"[A-Z][\w’'-]+", reading) if name in sentence]
-    for first, second in combinations(dict.fromkeys(names), 2):
-        gaps = between(first, second, reading), between(second, first, sentence)
-        one, other = (set(words.content_words(gap)) for gap in gaps)
-        passive = {bool(re.search(r"\bby\W+(?:\w+\W+){0,2}\Z", gap)) for gap in gaps}
-        if (one & other) - _MUTUAL and len(passive) == 1:
-            return True
-    return False
 
 
 def confirm_by_sentence(evidence: Evidence, alone: Sequence[SentenceScore]) -> Evidence:

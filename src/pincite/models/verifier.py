@@ -14,7 +14,8 @@ import numpy as np
 from pincite import containment
 from pincite.cache_file import CacheFile
 from pincite.errors import MissingModel
-from pincite.judgement.aggregation import BY_NETWORK, is_qualified
+from pincite.judgement.aggregation import BY_NETWORK, THRESHOLD, is_qualified, log_odds
+from pincite.judgement.attribution import misattributed
 from pincite.judgement.contradictions import contradiction
 from pincite.judgement.qualifiers import LIMITS, qualification
 from pincite.models import calibration, public, weights
@@ -43,6 +44,9 @@ OF_A_RULE = 0.6
 # A claim that its passage states only with a qualifier has at most these log-odds of support, a
 # probability of 0.45: `check` and `ask` require more, and `verify` calls it partly supported.
 QUALIFIED_SCORE = -0.2
+# Probability of support of a passage that says the claim's words of another: below THRESHOLD, but
+# near it, so that the rest of the page is read.
+OF_ANOTHER = 0.2
 ON_TOPIC = 0.5  # a passage that lacks more of the claim's content words is about something else
 COMMIT_EVERY = 64  # rows per commit of the cache: about a second of work on two cores
 _STORED = "<f4"  # fixed byte order, so that the file is portable
@@ -121,8 +125,10 @@ class CrossEncoderVerifier:
             )
             for i, pair in enumerate(pairs)
         ]
-        found = [_limited(claim, each) for (claim, _), each in zip(pairs, found, strict=True)]
-        return self._quoted([claim.text for claim, _ in pairs], found)
+        claims = [claim for claim, _ in pairs]
+        found = [_limited(claim, one) for claim, one in zip(claims, found, strict=True)]
+        found = [_without_another(claim, one) for claim, one in zip(claims, found, strict=True)]
+        return self._quoted([claim.text for claim in claims], found)
 
     def _quoted(self, claims: Sequence[str], found: Sequence[Evidence]) -> list[Evidence]:
         """Replace the quotes of supporting evidence by those that the network prefers.
@@ -333,6 +339,23 @@ def _limited(claim: Claim, evidence: Evidence) -> Evidence:
         score=score,
         quote=evidence.quote if evidence.prob_refuted else limit.sentence,
         reasons_coded=(Note(code, {"source": limit.source}), *evidence.reasons_coded),
+    )
+
+
+def _without_another(claim: Claim, evidence: Evidence) -> Evidence:
+    """Lower the support of a passage that says the claim's words of someone or something else."""
+    if evidence.prob_supported < THRESHOLD or evidence.contradiction:
+        return evidence
+    found = misattributed(claim, evidence.passage)
+    if found is None:
+        return evidence
+    return replace(
+        evidence,
+        prob_supported=OF_ANOTHER,
+        prob_neutral=max(0.0, 1.0 - OF_ANOTHER - evidence.prob_refuted),
+        score=log_odds(OF_ANOTHER),
+        quote=found[1],
+        reasons_coded=(found[0], *evidence.reasons_coded),
     )
 
 
