@@ -39,7 +39,7 @@ CAUTIOUS: Mapping[Verdict, float] = MappingProxyType(
         Verdict.UNUSABLE: 0.0,
     }
 )
-MOST = 3.0  # maximum that a verdict adds or subtracts: a table of few rows gives no certainty
+MOST = 6.0  # maximum that a verdict adds or subtracts
 UNREAD = 0.0  # our log-odds for a source that our network cannot read
 # Rows that must be right in addition for a verdict to add 1 more or less than the cautious value.
 # Of 0.5, 1 and 2, it keeps both together least behind the better one alone, with 50 to 150 rows.
