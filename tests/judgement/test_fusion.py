@@ -164,7 +164,7 @@ def test_a_measured_model_and_we_are_as_often_right_as_the_better_one(
     ours: float, model: float
 ) -> None:
     alone, by_model, both = fusion.shares_right(judged(ours, model), THRESHOLD)
-    assert (alone, by_model) == (pytest.approx(ours, abs=0.05), pytest.approx(model, abs=0.05))
+    assert [alone, by_model] == pytest.approx([ours, model], abs=0.05)
     assert both >= max(alone, by_model) - 0.01
 
 
