@@ -13,7 +13,7 @@ Rows are weighted so that a third to two thirds of them are supported: dev sets,
 The table compares the accuracy of Pincite alone, the judge alone, and both: with the default for unmeasured models
 (and, for comparison, with 0.8 and 1.0), and measured on 100 rows by `measure_verdicts`, on the other rows. Next to
 each stands its distance from the better one alone: the mean over sets and shares, and the worst of them.
-`--fit` prints the defaults that fall least behind the better one. Any rule without labels that looks at one claim
+`--fit` prints the defaults that fall least behind the better one, by the root mean square. Any rule without labels that looks at one claim
 at a time is two cuts on our own score, one for each verdict, so no other form has to be tried.
 """
 
@@ -31,6 +31,7 @@ from pincite.judgement import aggregation
 from pincite.judgement.fusion import CAUTIOUS, JudgedRow, measure_verdicts
 from pincite.types import Verdict
 
+# Published for language models: 0.70 to 0.77 on real citations, 0.79 to 0.84 on WiCE.
 RIGHT = (0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
 FOLLOWING = {"own errors": 0.0, "follows": 3.0, "closely": 8.0}
 LEANING = {"even": 0.0, "strict": 2.0, "lenient": -2.0}  # log of how much likelier an error on a supported row is
@@ -141,7 +142,7 @@ def line(found: Any) -> str:
 
 
 def fit(judges: list[Judged]) -> None:
-    """Print the defaults with the least mean shortfall, that is, how far both are behind the better one."""
+    """Print the defaults that fall least behind the better one, by the root mean square."""
     drawn: dict[Any, list[Any]] = defaultdict(list)
     for judge in judges:
         right = {}  # of the rows with one verdict, by what it adds
@@ -152,8 +153,8 @@ def fit(judges: list[Judged]) -> None:
         drawn[judge.kind, judge.case].append(np.vstack([right[True][:, None] + right[False], plain]))
     found = np.array([np.mean(draws, 0) for draws in drawn.values()])
     behind = found[:, :-2] - found[:, -2:].max(1)[:, None]
-    shortfall = -np.minimum(behind, 0).mean(0)
-    print("added taken: mean shortfall; mean difference to the better one, worst")
+    shortfall = np.sqrt((np.minimum(behind, 0) ** 2).mean(0))
+    print("added taken: shortfall (root mean square); difference to the better one: mean, worst")
     for n in np.argsort(shortfall, axis=None)[:12]:
         added, taken = np.unravel_index(n, shortfall.shape)
         one = behind[:, added, taken]

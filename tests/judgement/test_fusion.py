@@ -177,8 +177,9 @@ def test_a_verdict_that_is_wrong_less_than_half_the_time_is_followed() -> None:
 
 def test_without_rows_a_verdict_adds_the_cautious_value() -> None:
     assert fusion.measure_verdicts([]) == CAUTIOUS
-    few = [JudgedRow(-2.0, Verdict.SUPPORTED, False)]
-    assert fusion.measure_verdicts(few)[Verdict.SUPPORTED] == pytest.approx(1.1)
+    nearly = aggregation.log_odds(THRESHOLD) - CAUTIOUS[Verdict.SUPPORTED] + 0.05
+    few = [JudgedRow(nearly, Verdict.SUPPORTED, False)]
+    assert fusion.measure_verdicts(few)[Verdict.SUPPORTED] == CAUTIOUS[Verdict.SUPPORTED] - 0.1
 
 
 @given(st.lists(st.tuples(st.floats(-9, 9), st.sampled_from(list(Verdict)), st.booleans())))

@@ -27,22 +27,22 @@ from pincite.types import (
     sigmoid,
 )
 
-# What each verdict of an unmeasured model adds. Of all pairs, those for supported and not supported
-# keep both together least behind the better one alone, over simulated models that are right in 65
-# to 90 % (research/scripts/simulate_judges.py --fit, research/second-opinion.md).
+# What each verdict of an unmeasured model adds. Of all pairs for supported and not supported, this
+# one keeps both together least behind the better one alone, by the root mean square over simulated
+# models that are right in 65 to 90 % (research/scripts/simulate_judges.py --fit).
 CAUTIOUS: Mapping[Verdict, float] = MappingProxyType(
     {
-        Verdict.SUPPORTED: 1.2,
+        Verdict.SUPPORTED: 0.7,
         Verdict.PARTLY_SUPPORTED: -0.4,
-        Verdict.NOT_SUPPORTED: -1.6,
-        Verdict.CONTRADICTED: -1.6,
+        Verdict.NOT_SUPPORTED: -0.8,
+        Verdict.CONTRADICTED: -0.8,
         Verdict.UNUSABLE: 0.0,
     }
 )
 MOST = 6.0  # maximum that a verdict adds or subtracts
 UNREAD = 0.0  # our log-odds for a source that our network cannot read
 # Rows that must be right in addition for a verdict to add 1 more or less than the cautious value.
-# Of 0.5, 1 and 2, it keeps both together least behind the better one alone, with 50 to 150 rows.
+# Of 0.5, 1 and 1.5, it keeps both together least behind the better one alone, with 50 to 150 rows.
 _ROWS_PER_STEP = 1.0
 _VALUES = tuple(n / 10 for n in range(round(-10 * MOST), round(10 * MOST) + 1))
 
