@@ -1,6 +1,7 @@
 """A second opinion beside ours: what it adds, where it is asked, what it may never do."""
 
 import math
+import random
 from dataclasses import replace
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from pincite.judgement import aggregation, fusion
 from pincite.judgement.fusion import CAUTIOUS, MOST, JudgedRow
+from pincite.settings import JudgeSettings
 from pincite.types import (
     Citation,
     CitationResult,
@@ -122,21 +124,65 @@ def test_the_model_is_asked_in_the_band_worst_first() -> None:
     assert set(fusion.worth_asking(findings, (0.05, 0.9), every=True)) == {0, 2, 3, 4, 5}
 
 
-def test_measured_verdicts_of_an_honest_model_and_of_one_that_follows_us() -> None:
-    ours = [-2.0, -1.0, 0.0, 1.0, 2.0] * 40
-    truth = [n % 2 == 0 for n in range(200)]
-    right = [JudgedRow(s, Verdict.SUPPORTED if t else Verdict.NOT_SUPPORTED, t)
-             for s, t in zip(ours, truth, strict=True)]  # fmt: skip
-    good = fusion.measure_verdicts(right)
-    assert good.log_ratios[Verdict.SUPPORTED] > 2
-    assert good.log_ratios[Verdict.NOT_SUPPORTED] < -2
-    assert all(abs(each) <= MOST for each in good.log_ratios.values())
-    assert good.counts[Verdict.SUPPORTED] == (100, 0)
-    # What repeats our own score, which is right already, adds next to nothing.
-    truth = [n % 1000 / 1000 < 1 / (1 + math.exp(-s)) for s in (-2.0, 2.0) for n in range(1000)]
-    repeats = [
-        JudgedRow(s, Verdict.SUPPORTED if s > 0 else Verdict.NOT_SUPPORTED, t)
-        for s, t in zip([-2.0] * 1000 + [2.0] * 1000, truth, strict=True)
-    ]
-    for verdict in (Verdict.SUPPORTED, Verdict.NOT_SUPPORTED):
-        assert abs(fusion.measure_verdicts(repeats).log_ratios[verdict]) < 0.1
+@given(st.sampled_from([each for each in Verdict if each != "partly_supported"]), st.booleans())
+def test_outside_the_band_an_unmeasured_verdict_changes_no_label(
+    verdict: Verdict, low: bool
+) -> None:
+    judge = JudgeSettings()
+    before = found(judge.low - 0.01 if low else judge.high + 0.01)
+    assert fusion.fuse(before, says(verdict), THRESHOLD).label is before.label
+
+
+@pytest.mark.parametrize("log_ratio", [-2.0, -0.1, 0.1, 2.0])
+def test_a_model_that_reads_alone_decides_whatever_it_was_measured_to_add(
+    log_ratio: float,
+) -> None:
+    foreign = found(None, why=Reason.LANGUAGE)
+    for verdict, label in (
+        (Verdict.SUPPORTED, Label.SUPPORTED),
+        (Verdict.PARTLY_SUPPORTED, Label.PARTLY_SUPPORTED),
+        (Verdict.NOT_SUPPORTED, Label.NOT_SUPPORTED),
+    ):
+        assert fusion.fuse(foreign, says(verdict, log_ratio), THRESHOLD).label is label
+
+
+def judged(ours: float, model: float, n: int = 400) -> list[JudgedRow]:
+    """Rows of which each is right for a share, independently, with our scores at -2 or 1."""
+    chance = random.Random(7)
+    rows = []
+    for number in range(n):
+        truth = number % 2 == 0
+        own = 1.0 if (chance.random() < ours) is truth else -2.0
+        says_so = (chance.random() < model) is truth
+        verdict = Verdict.SUPPORTED if says_so else Verdict.NOT_SUPPORTED
+        rows.append(JudgedRow(own, verdict, truth))
+    return rows
+
+
+@pytest.mark.parametrize(("ours", "model"), [(0.7, 0.9), (0.9, 0.7), (0.8, 0.8), (0.8, 0.5)])
+def test_a_measured_model_and_we_are_as_often_right_as_the_better_one(
+    ours: float, model: float
+) -> None:
+    alone, by_model, both = fusion.shares_right(judged(ours, model), THRESHOLD)
+    assert [alone, by_model] == pytest.approx([ours, model], abs=0.05)
+    assert both >= max(alone, by_model) - 0.01
+
+
+def test_a_verdict_that_is_wrong_less_than_half_the_time_is_followed() -> None:
+    # The likelihood would leave a probability of 0.4, which is above the threshold.
+    rows = [JudgedRow(0.0, Verdict.NOT_SUPPORTED, n % 5 < 2) for n in range(50)]
+    added = fusion.measure_verdicts(rows)[Verdict.NOT_SUPPORTED]
+    assert added < aggregation.log_odds(THRESHOLD)
+
+
+def test_without_rows_a_verdict_adds_the_cautious_value() -> None:
+    assert fusion.measure_verdicts([]) == CAUTIOUS
+    nearly = aggregation.log_odds(THRESHOLD) - CAUTIOUS[Verdict.SUPPORTED] + 0.05
+    few = [JudgedRow(nearly, Verdict.SUPPORTED, False)]
+    assert fusion.measure_verdicts(few)[Verdict.SUPPORTED] == CAUTIOUS[Verdict.SUPPORTED] - 0.1
+
+
+@given(st.lists(st.tuples(st.floats(-9, 9), st.sampled_from(list(Verdict)), st.booleans())))
+def test_what_a_verdict_adds_is_bounded(rows: list[tuple[float, Verdict, bool]]) -> None:
+    added = fusion.measure_verdicts([JudgedRow(*row) for row in rows])
+    assert all(abs(each) <= MOST for each in added.values())

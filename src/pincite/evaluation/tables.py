@@ -23,7 +23,6 @@ _LEVELS = {
 _TABLE_4 = ("P@1", "SR@100", "SR@200", "R-Prec")
 _BEIR = ("nDCG@10", "MAP@10", "R@100", "RR@10")
 _QA = ("MAP@10", "P@10", "R@10", "RR@10")
-_Z = 1.96  # of a 95 % interval, in standard errors
 _NOTE = "95 % bootstrap intervals; ECE over 15 bins; w/o partial: AUROC without partial rows."
 
 
@@ -64,13 +63,13 @@ def claims_table(results: Sequence[Mapping[str, Any]]) -> str:
 
 
 def judge_table(judge: MeasuredJudge) -> str:
-    """How often a model gave each verdict, and what that adds to our log-odds, with intervals."""
-    rows = [["verdict", "supported", "others", "adds", "95 % interval"]]
+    """How often a model gave each verdict, what that adds to our log-odds, and what it gains."""
+    rows = [["verdict", "supported", "others", "adds"]]
     for verdict, (supported, others) in judge.counts.items():
-        adds, error = judge.log_ratios[verdict], judge.errors[verdict]
-        interval = f"{adds - _Z * error:+.2f} to {adds + _Z * error:+.2f}"
-        rows.append([verdict, str(supported), str(others), f"{adds:+.2f}", interval])
+        rows.append([verdict, str(supported), str(others), f"{judge.log_ratios[verdict]:+.1f}"])
+    ours, model, both = (f"{100 * share:.0f} %" for share in judge.right)
     lines = [f"{judge.model}: {judge.rows} rows", *_grid(rows)]
+    lines.append(f"Right: Pincite alone {ours}, the model alone {model}, both together {both}.")
     if judge.rates:
         caught, false_alarms = (f"{100 * rate:.0f} %" for rate in judge.rates)
         lines.append(

@@ -1,13 +1,14 @@
 """Combines a second opinion with ours: what a model's verdict adds to our log-odds.
 
-By Bayes' rule the posterior log-odds are ours plus log P(verdict | supported) − log P(verdict | not
-supported), if the model's errors are independent of ours. With labelled rows, the value of a
-verdict is fitted together with our scores instead: a model that errs where we err counts for less.
+By Bayes' rule that is log P(verdict | supported) − log P(verdict | not supported), if the model's
+errors are independent of ours and both are calibrated. They are not, so the values are those with
+which most labels are right at the threshold: of simulated models for one that is not measured, of
+labelled rows for one that is. A model that errs where we err then counts for less.
 """
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -26,22 +27,24 @@ from pincite.types import (
     sigmoid,
 )
 
-# What each verdict of an unmeasured model adds: about half of what a model with 75 % accuracy would
-# earn, so that the two together are hardly ever worse than the better one alone
-# (research/scripts/simulate_judges.py, docs/benchmarks.md).
+# What each verdict of an unmeasured model adds. Of all pairs for supported and not supported, this
+# one keeps both together least behind the better one alone, by the root mean square over simulated
+# models that are right in 65 to 90 % (research/scripts/simulate_judges.py --fit).
 CAUTIOUS: Mapping[Verdict, float] = MappingProxyType(
     {
-        Verdict.SUPPORTED: 0.8,
+        Verdict.SUPPORTED: 0.7,
         Verdict.PARTLY_SUPPORTED: -0.4,
-        Verdict.NOT_SUPPORTED: -1.0,
-        Verdict.CONTRADICTED: -1.0,
+        Verdict.NOT_SUPPORTED: -0.8,
+        Verdict.CONTRADICTED: -0.8,
         Verdict.UNUSABLE: 0.0,
     }
 )
-MOST = 3.0  # maximum that a verdict adds or subtracts: a table of few rows gives no certainty
+MOST = 6.0  # maximum that a verdict adds or subtracts
 UNREAD = 0.0  # our log-odds for a source that our network cannot read
-_PRIOR = 1.0  # weight of the cautious value among the rows of a verdict
-_STEPS = 25  # of Newton's method; a handful is enough
+# Rows that must be right in addition for a verdict to add 1 more or less than the cautious value.
+# Of 0.5, 1 and 1.5, it keeps both together least behind the better one alone, with 50 to 150 rows.
+_ROWS_PER_STEP = 1.0
+_VALUES = tuple(n / 10 for n in range(round(-10 * MOST), round(10 * MOST) + 1))
 
 
 class JudgedRow(NamedTuple):
@@ -52,41 +55,44 @@ class JudgedRow(NamedTuple):
     supported: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Confusion:
-    """How a model judged labelled rows, and what each of its verdicts adds."""
+def measure_verdicts(rows: Sequence[JudgedRow]) -> dict[Verdict, float]:
+    """Return what each verdict adds: the value with which most of its rows are labelled right.
 
-    counts: Mapping[Verdict, tuple[int, int]]  # of supported rows, of the others
-    log_ratios: Mapping[Verdict, float]
-    errors: Mapping[Verdict, float]  # standard error of each
-
-
-def measure_verdicts(rows: Sequence[JudgedRow]) -> Confusion:
-    """Fit what each verdict adds to our log-odds, by the likelihood of the labels.
-
-    For each verdict, the c that maximises Σ log P(label | our log-odds + c) over its rows (logistic
-    regression with offsets), shrunk towards the cautious value as by `_PRIOR` rows.
+    Right means: supported if, and only if, the sum reaches the default threshold. Values far from
+    the cautious one need more rows (`_ROWS_PER_STEP`). The values of greatest likelihood would give
+    probabilities at the rows' own share of supported claims, for which that threshold is too low.
     """
-    counts, ratios, errors = {}, {}, {}
-    for verdict in Verdict:
-        own = [row for row in rows if row.verdict is verdict]
-        n_supported = sum(row.supported for row in own)
-        counts[verdict] = (n_supported, len(own) - n_supported)
-        added, curvature = CAUTIOUS[verdict], _PRIOR
-        for _ in range(_STEPS):
-            probabilities = [sigmoid(row.log_odds + added) for row in own]
-            slope = n_supported - sum(probabilities) - _PRIOR * (added - CAUTIOUS[verdict])
-            curvature = _PRIOR + sum(p * (1 - p) for p in probabilities)
-            added += slope / curvature
-        ratios[verdict] = max(-MOST, min(MOST, added))
-        errors[verdict] = 1 / math.sqrt(curvature)
-    return Confusion(counts, ratios, errors)
+    cut = aggregation.log_odds(aggregation.THRESHOLD)
+
+    def n_right(verdict: Verdict, added: float) -> float:
+        of_verdict = [row for row in rows if row.verdict is verdict]
+        right = sum((row.log_odds + added >= cut) == row.supported for row in of_verdict)
+        return right - _ROWS_PER_STEP * abs(added - CAUTIOUS[verdict])
+
+    return {verdict: max(_VALUES, key=partial(n_right, verdict)) for verdict in Verdict}
 
 
 def cross_fitted(rows: Sequence[JudgedRow]) -> list[float]:
-    """Return the combined log-odds, cross-fitted: each half uses the other half's table."""
-    halves = [measure_verdicts(rows[1 - n :: 2]).log_ratios for n in (0, 1)]
-    return [row.log_odds + halves[n % 2][row.verdict] for n, row in enumerate(rows)]
+    """Return the combined log-odds, cross-fitted: each half uses the other half's table.
+
+    Both halves have as many rows of each label and verdict, whatever the order of the rows.
+    """
+    order = sorted(range(len(rows)), key=lambda n: (rows[n].supported, rows[n].verdict))
+    tables = [measure_verdicts([rows[n] for n in order[1 - half :: 2]]) for half in (0, 1)]
+    half_of = {n: place % 2 for place, n in enumerate(order)}
+    return [row.log_odds + tables[half_of[n]][row.verdict] for n, row in enumerate(rows)]
+
+
+def shares_right(rows: Sequence[JudgedRow], threshold: float) -> tuple[float, float, float]:
+    """Return the shares of rows labelled right: by us, by the model, by both (cross-fitted)."""
+    cut = aggregation.log_odds(threshold)
+    labels = [
+        (row.log_odds >= cut, row.verdict is Verdict.SUPPORTED, both >= cut)
+        for row, both in zip(rows, cross_fitted(rows), strict=True)
+    ]
+    right = [[own == row.supported for own in of] for row, of in zip(rows, labels, strict=True)]
+    ours, model, both = (sum(column) / len(rows) for column in zip(*right, strict=True))
+    return ours, model, both
 
 
 def rates(rows: Sequence[JudgedRow], threshold: float) -> tuple[float, float] | None:
@@ -131,7 +137,10 @@ def apply_opinion(finding: Finding, threshold: float) -> Finding:
 def _label(finding: Finding, opinion: Opinion, threshold: float) -> Label:
     own = finding.label
     partly = opinion.verdict is Verdict.PARTLY_SUPPORTED
-    if sigmoid(finding.score or UNREAD) >= threshold:
+    supported = sigmoid(finding.score or UNREAD) >= threshold
+    if own_support(finding) is None:  # the model alone read it
+        supported = opinion.verdict is Verdict.SUPPORTED
+    if supported:
         if own in (Label.SUPPORTED, Label.PARTLY_SUPPORTED):
             return own
         return Label.PARTLY_SUPPORTED if partly else Label.SUPPORTED

@@ -1,5 +1,6 @@
 """Measurements of `pincite calibrate judge`: how far each model's verdicts can be trusted."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -10,7 +11,7 @@ import platformdirs
 from pincite import codec
 from pincite.corpus import durable
 from pincite.errors import InputError
-from pincite.judgement.fusion import CAUTIOUS, JudgedRow, measure_verdicts, rates
+from pincite.judgement.fusion import CAUTIOUS, JudgedRow, measure_verdicts, rates, shares_right
 from pincite.types import Verdict
 
 
@@ -24,8 +25,8 @@ class MeasuredJudge:
     files: tuple[str, ...]  # names of the files of rows
     counts: Mapping[Verdict, tuple[int, int]]  # of supported rows, of others
     log_ratios: Mapping[Verdict, float]
-    errors: Mapping[Verdict, float]  # standard errors
-    threshold: float = 0.0  # at which `rates` were measured
+    right: tuple[float, float, float]  # shares of rows: by us, by the model, by both together
+    threshold: float = 0.0  # at which `right` and `rates` were measured
     # Shares of unsupported and of supported rows that both together flag, cross-validated.
     rates: tuple[float, float] | None = None
 
@@ -68,15 +69,15 @@ def keep(
     Raises:
         InputError: The file is of another kind, or cannot be written.
     """
-    found = measure_verdicts(rows)
+    counted = Counter((row.verdict, row.supported) for row in rows)
     judge = MeasuredJudge(
         model=model,
         rows=len(rows),
         measured=datetime.now(UTC).date().isoformat(),
         files=files,
-        counts=found.counts,
-        log_ratios={verdict: round(ratio, 3) for verdict, ratio in found.log_ratios.items()},
-        errors={verdict: round(error, 3) for verdict, error in found.errors.items()},
+        counts={each: (counted[each, True], counted[each, False]) for each in Verdict},
+        log_ratios=measure_verdicts(rows),
+        right=shares_right(rows, threshold),
         threshold=threshold,
         rates=rates(rows, threshold),
     )

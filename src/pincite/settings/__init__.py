@@ -312,8 +312,8 @@ class JudgeSettings:
     model: Annotated[str, "Name of the model on that server."] = ""
     dialect: Annotated[Dialect, "Kind of server."] = "openai"
     every: Annotated[bool, "Ask about every claim, not only the uncertain ones."] = False
-    # Outside this band, even a good model's verdict (`judgement.fusion`) would not change ours at
-    # the threshold 0.3.
+    # Outside this band, the verdict of an unmeasured model (`judgement.fusion.CAUTIOUS`) would not
+    # change ours at the threshold 0.3.
     low: Annotated[float, Range(0, 1), "Uncertain from this probability of support …"] = 0.1
     high: Annotated[float, Range(0, 1), "… up to this one."] = 0.7
     source_tokens: Annotated[int, Range(200, 1_000_000), "Tokens of sources in a prompt."] = 6000
