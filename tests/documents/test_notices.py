@@ -67,3 +67,10 @@ def test_lists_are_expected_at_the_address_of_a_search() -> None:
     assert found.kind == "listing"
     expected = Look("Search results", "Search results", "38 items found", 0.8, 9, may_list=False)
     assert find_notice(expected) is None
+
+
+def test_what_a_parked_page_advertises_is_no_statement() -> None:
+    text = "This domain is for sale!\nRelated searches: Varde 1911 harbour fair, used cars."
+    assert has_statement(text)
+    assert find_notice(Look("varde-herald.example", "varde-herald.example", text))
+    assert find_notice(Look("The Varde Herald", "The Varde Herald", text)) is None

@@ -26,7 +26,7 @@ NOTICE_CHARS = 5_000  # a single "word" can have megabytes, and searching it tak
 MIN_STATEMENT_WORDS = 6  # "Page not found." has three
 EARLY_LINES = 3
 HEADED = 0.2  # share of a title or headline that is a cue
-UNHEADED_WORDS = 15
+UNHEADED_WORDS, EXPLAINED_WORDS = 15, 40  # the second if all that is said is blocked, or parked
 _TITLE_PARTS = re.compile(r"\s+[|–—:·»«-]+\s*|\s*[|:»:|]\s+|[|:]")
 _YEAR = re.compile(r"(?<!\d)(1\d\d\d|20\d\d)(?!\d)")
 _NAME = re.compile(r"(?<=[a-zà-ÿа-я,] )[A-ZÀ-ÝА-Я][a-zà-ÿа-я]{2,}")
@@ -60,16 +60,18 @@ class Look:
 
 def find_notice(look: Look) -> Notice | None:
     """The most probable kind of notice; None if the page is more probably a source."""
-    if has_statement(look.text, look.title):
+    found = candidates(look)
+    # What a parked page advertises is no statement.
+    if has_statement(look.text, look.title) and not ("parked" in dict(found) and _is_domain(look)):
         return None
     table = _table()
     weights, least = table["weights"], table["intercept"]
-    found = [
+    notices = [
         Notice(kind, sigmoid(least + sum(weights.get(n, 0.0) * v for n, v in of.items())), cue)
-        for kind, cue in candidates(look)
+        for kind, cue in found
         if (of := features(kind, look))
     ]
-    probable = (notice for notice in found if notice.probability >= table["threshold"])
+    probable = (notice for notice in notices if notice.probability >= table["threshold"])
 
     def order(notice: Notice) -> tuple[bool, float]:
         return notice.kind not in LISTS, notice.probability  # a search may have no results
@@ -101,10 +103,10 @@ def features(kind: str, look: Look) -> dict[str, float]:
     cued = [each for each in own if next(_found(kind, [each]), "")]
     in_title = max(_covered(kind, part) for part in (look.title, *parts))
     in_headline = _covered(kind, look.headline)
-    # What a parked page advertises explains nothing; it is named after its domain.
-    named = kind == "parked" and any(map(_DOMAIN.fullmatch, (look.headline, *parts)))
-    odd = [] if named else [each for each in own if not _is_of_notice(each)]
-    if max(in_title, in_headline) < HEADED and words > UNHEADED_WORDS and not look.at_front:
+    advertises = kind == "parked" and _is_domain(look)
+    odd = [] if advertises else [each for each in own if not _is_of_notice(each)]
+    most = EXPLAINED_WORDS if kind in ("blocked", "parked") and not odd else UNHEADED_WORDS
+    if max(in_title, in_headline) < HEADED and words > most and not look.at_front:
         return {}
     found = {
         f"is_{kind}": 1.0,
@@ -148,6 +150,11 @@ def cues(kind: str) -> re.Pattern[str]:
     """The cues of a kind in all languages."""
     found = (f"(?:{cue})" for of_language in _known()[kind].values() for cue in of_language)
     return re.compile("|".join(found), re.IGNORECASE | re.MULTILINE)
+
+
+def _is_domain(look: Look) -> bool:
+    """Whether a page is named after its domain."""
+    return any(map(_DOMAIN.fullmatch, (look.headline, *title_parts(look.title))))
 
 
 def _is_statement(sentence: str) -> bool:
