@@ -15,6 +15,7 @@ from server.corpora_of_tests import finished, run_next, uploads
 from server.people_of_tests import SERVER, somebody
 
 from pincite.judgement import confirmation
+from pincite.judgement.confirmation import StatementType
 from pincite.server.identity import Role
 from pincite.server.jobs import Status
 from pincite.server.routes.verify import Verified, coverage_at, edit_link, report_at
@@ -24,7 +25,7 @@ from pincite.server.uploads import Why
 from pincite.server.work import blocks_of, sections_of
 from pincite.types import Failed, Label, Opinion, Span, Verdict
 from pincite.verbs.check import render
-from pincite.verbs.check.report import ReadingResult
+from pincite.verbs.check.report import Reading, ReadingResult
 from pincite.verbs.verify.report import Report
 from pincite.verbs.verify.wording import LABELS
 from pincite.wiki.article import parse_article
@@ -301,7 +302,8 @@ def test_documents_are_counted_as_they_are_listed() -> None:
     outcome = dataclasses.replace(items[3].outcome, passage=same)
     items[3] = dataclasses.replace(items[3], outcome=outcome)
     pages = dataclasses.replace(items[0], meta={"pages": "[0, 10]", "page_labels": '["vii", "8"]'})
-    result = ReadingResult(None, (pages, *items[1:]), confirmation.combine(items))  # type: ignore[arg-type]
+    reading = Reading("r1", "Varde lies by the sea.", StatementType.DESCRIPTIVE)
+    result = ReadingResult(reading, (pages, *items[1:]), confirmation.combine(items))
     sides = render.sides(result)
     listed = {side["word"]: [len(d["passages"]) for d in side["documents"]] for side in sides}
     assert listed == {"for": [2], "against": [1], "neutral": [1]}
