@@ -38,7 +38,7 @@ CAUTIOUS: Mapping[Verdict, float] = MappingProxyType(
         Verdict.UNUSABLE: 0.0,
     }
 )
-MOST = 6.0  # maximum that a verdict adds or subtracts
+MOST = 3.0  # maximum that a verdict adds or subtracts: a table of few rows gives no certainty
 UNREAD = 0.0  # our log-odds for a source that our network cannot read
 # Rows that must be right in addition: for a verdict to add 1 more or less than the cautious value,
 # and for fitted values instead of simpler ones. With 20 to 120 rows, these keep both together least
