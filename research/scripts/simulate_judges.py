@@ -37,6 +37,7 @@ FOLLOWING = {"own errors": 0.0, "follows": 3.0, "closely": 8.0}
 LEANING = {"even": 0.0, "strict": 2.0, "lenient": -2.0}  # log of how much likelier an error on a supported row is
 SUPPORTED = (0.35, 0.5, 0.7)
 DRAWS = 6
+SAMPLES = 4  # of labelled rows for each draw of a judge
 MEASURED = 100  # labelled rows
 OURS, THEIRS = (0.0, 0.0), (np.inf, np.inf)  # what the verdicts add and take if one alone decides
 BEFORE = (0.8, 1.0)  # default until November 2026
@@ -53,7 +54,6 @@ class Judged(NamedTuple):
     truth: Any
     says: Any
     weight: Any
-    seed: int
 
 
 def main() -> None:
@@ -82,7 +82,7 @@ def simulated(path: Path) -> Iterator[Judged]:
         errs = np.zeros(len(rows), bool)
         errs[order[np.cumsum(weight[order]) <= (1 - right) * weight.sum()]] = True
         kind, case = (right, leaning, following), (path.name, share)
-        yield Judged(kind, case, own, truth, truth ^ errs, weight / weight.sum(), seed)
+        yield Judged(kind, case, own, truth, truth ^ errs, weight / weight.sum())
 
 
 def accuracy(judge: Judged, added: float, taken: float) -> float:
@@ -91,9 +91,8 @@ def accuracy(judge: Judged, added: float, taken: float) -> float:
     return float(((both == judge.truth) * judge.weight).sum())
 
 
-def measured(judge: Judged, n_rows: int) -> tuple[float, float, float]:
+def measured(judge: Judged, n_rows: int, chance: Any) -> tuple[float, float, float]:
     """Measure the judge on rows; return the accuracy of both, of ours and of the judge on the others."""
-    chance = np.random.default_rng(judge.seed + 100)
     drawn = chance.choice(len(judge.own), n_rows, replace=False, p=judge.weight)
     verdicts = (Verdict.NOT_SUPPORTED, Verdict.SUPPORTED)
     rows = [JudgedRow(float(judge.own[n]), verdicts[int(judge.says[n])], bool(judge.truth[n])) for n in drawn]
@@ -109,10 +108,12 @@ def measured(judge: Judged, n_rows: int) -> tuple[float, float, float]:
 def compare(judges: list[Judged], n_rows: int) -> None:
     """Print the table."""
     default = CAUTIOUS[Verdict.SUPPORTED], -CAUTIOUS[Verdict.NOT_SUPPORTED]
+    chance = np.random.default_rng(0)
     drawn: dict[Any, dict[Any, list[list[float]]]] = defaultdict(lambda: defaultdict(list))
     for judge in judges:
         plain = [accuracy(judge, *way) for way in (OURS, THEIRS, BEFORE, default)]
-        drawn[judge.kind][judge.case].append([*plain, *measured(judge, n_rows)])
+        for _ in range(SAMPLES):
+            drawn[judge.kind][judge.case].append([*plain, *measured(judge, n_rows, chance)])
     print(f"right leaning  errors      |  ours judge |{'before':>9}  diff. worst |"
           f"{'default':>9}  diff. worst |{n_rows:>4} rows  diff. worst |")  # fmt: skip
     everything = []

@@ -177,9 +177,21 @@ def test_a_verdict_that_is_wrong_less_than_half_the_time_is_followed() -> None:
 
 def test_without_rows_a_verdict_adds_the_cautious_value() -> None:
     assert fusion.measure_verdicts([]) == CAUTIOUS
-    nearly = aggregation.log_odds(THRESHOLD) - CAUTIOUS[Verdict.SUPPORTED] + 0.05
-    few = [JudgedRow(nearly, Verdict.SUPPORTED, False)]
-    assert fusion.measure_verdicts(few)[Verdict.SUPPORTED] == CAUTIOUS[Verdict.SUPPORTED] - 0.1
+
+
+def test_a_model_that_only_misleads_adds_nothing() -> None:
+    rows = [JudgedRow(-1.0 if n % 3 else 2.0, Verdict.SUPPORTED, n % 3 == 0) for n in range(30)]
+    assert set(fusion.measure_verdicts(rows).values()) == {0.0}
+
+
+@given(st.lists(st.tuples(st.floats(-9, 9), st.sampled_from(list(Verdict)), st.booleans())))
+def test_both_label_as_many_rows_right_as_we_alone(
+    rows: list[tuple[float, Verdict, bool]],
+) -> None:
+    judged_rows = [JudgedRow(*row) for row in rows]
+    added, cut = fusion.measure_verdicts(judged_rows), aggregation.log_odds(THRESHOLD)
+    both = sum((s + added[verdict] >= cut) == truth for s, verdict, truth in judged_rows)
+    assert both >= sum((s >= cut) == truth for s, _, truth in judged_rows)
 
 
 @given(st.lists(st.tuples(st.floats(-9, 9), st.sampled_from(list(Verdict)), st.booleans())))

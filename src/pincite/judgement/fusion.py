@@ -8,7 +8,6 @@ labelled rows for one that is. A model that errs where we err then counts for le
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -39,11 +38,12 @@ CAUTIOUS: Mapping[Verdict, float] = MappingProxyType(
         Verdict.UNUSABLE: 0.0,
     }
 )
-MOST = 6.0  # maximum that a verdict adds or subtracts
+MOST = 3.0  # maximum that a verdict adds or subtracts: a table of few rows gives no certainty
 UNREAD = 0.0  # our log-odds for a source that our network cannot read
-# Rows that must be right in addition for a verdict to add 1 more or less than the cautious value.
-# Of 0.5, 1 and 1.5, it keeps both together least behind the better one alone, with 50 to 150 rows.
-_ROWS_PER_STEP = 1.0
+# Rows that must be right in addition: for a verdict to add 1 more or less than the cautious value,
+# and for fitted values instead of simpler ones. With 20 to 120 rows, these keep both together least
+# behind the better one alone (research/second-opinion.md).
+_ROWS_PER_STEP, _MORE_RIGHT = 1.0, 3
 _VALUES = tuple(n / 10 for n in range(round(-10 * MOST), round(10 * MOST) + 1))
 
 
@@ -55,21 +55,33 @@ class JudgedRow(NamedTuple):
     supported: bool
 
 
-def measure_verdicts(rows: Sequence[JudgedRow]) -> dict[Verdict, float]:
-    """Return what each verdict adds: the value with which most of its rows are labelled right.
+def measure_verdicts(rows: Sequence[JudgedRow]) -> Mapping[Verdict, float]:
+    """Return what each verdict adds: the values with which most rows are labelled right.
 
-    Right means: supported if, and only if, the sum reaches the default threshold. Values far from
-    the cautious one need more rows (`_ROWS_PER_STEP`). The values of greatest likelihood would give
-    probabilities at the rows' own share of supported claims, for which that threshold is too low.
+    Right means: supported if, and only if, the sum reaches the default threshold. Fitted values
+    must be right on `_MORE_RIGHT` rows more than the cautious ones, than ours alone (each adds 0)
+    and than the model alone; otherwise the best of these is returned. The values of greatest
+    likelihood would give probabilities at the rows' own share of supported claims, for which that
+    threshold is too low.
     """
     cut = aggregation.log_odds(aggregation.THRESHOLD)
 
-    def n_right(verdict: Verdict, added: float) -> float:
-        of_verdict = [row for row in rows if row.verdict is verdict]
-        right = sum((row.log_odds + added >= cut) == row.supported for row in of_verdict)
-        return right - _ROWS_PER_STEP * abs(added - CAUTIOUS[verdict])
+    def n_right(added: Mapping[Verdict, float], of: Sequence[JudgedRow] = rows) -> int:
+        return sum((row.log_odds + added[row.verdict] >= cut) == row.supported for row in of)
 
-    return {verdict: max(_VALUES, key=partial(n_right, verdict)) for verdict in Verdict}
+    def fitted(verdict: Verdict) -> float:
+        own = [row for row in rows if row.verdict is verdict]
+
+        def worth(value: float) -> float:
+            return n_right({verdict: value}, own) - _ROWS_PER_STEP * abs(value - CAUTIOUS[verdict])
+
+        return max(_VALUES, key=worth)
+
+    ours = dict.fromkeys(Verdict, 0.0)
+    model = {**dict.fromkeys(Verdict, -MOST), Verdict.SUPPORTED: MOST, Verdict.UNUSABLE: 0.0}
+    simple = max((CAUTIOUS, ours, model), key=n_right)
+    both = {verdict: fitted(verdict) for verdict in Verdict}
+    return both if n_right(both) >= n_right(simple) + _MORE_RIGHT else simple
 
 
 def cross_fitted(rows: Sequence[JudgedRow]) -> list[float]:
