@@ -233,3 +233,8 @@ def test_a_pronoun_may_stand_for_a_name_in_the_sentence_before() -> None:
 
 def test_another_language_is_not_read() -> None:
     assert not judged("Berg verklagte Holm im Jahr 1990.", "Holm verklagte Berg im Jahr 1990.", "")
+
+
+def test_a_subject_is_no_pattern() -> None:
+    passage = Passage("s", "", "", "Mira Lund wrote it.", Span(0, 19))
+    assert misattributed(Claim("", "He wrote it.", r"A\1", about=r"A\1"), passage) is None

@@ -34,7 +34,7 @@ def misattributed(claim: Claim, passage: Passage) -> tuple[Note, Span] | None:
 
     English only. "He" and "she" at a claim's start stand for the article's subject.
     """
-    text = _PERSON.sub(claim.about, claim.text, count=1) if claim.about else claim.text
+    text = _PERSON.sub(lambda _: claim.about, claim.text, count=1) if claim.about else claim.text
     if not (is_english(text) and is_english(passage.text)) or is_question(text):
         return None
     page = passage.page or passage.text
