@@ -237,4 +237,6 @@ def test_another_language_is_not_read() -> None:
 
 def test_a_subject_is_no_pattern() -> None:
     passage = Passage("s", "", "", "Mira Lund wrote it.", Span(0, 19))
-    assert misattributed(Claim("", "He wrote it.", r"A\1", about=r"A\1"), passage) is None
+    found = misattributed(Claim("", "He wrote it.", r"A\1", about=r"A\1"), passage)
+    assert found
+    assert found[0].values["claim"] == r"A\1"
