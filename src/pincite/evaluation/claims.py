@@ -337,7 +337,7 @@ def _three_way(labels: Sequence[str], scores: Scores, threshold: float) -> dict[
         if "nei" in labels:  # decide like `verify`
             deciding = aggregation.deciding_evidence(found, threshold)
             label = aggregation.label_of(deciding, threshold) if deciding else Label.NOT_SUPPORTED
-            predicted.append(THREE_WAY[label])
+            predicted.append(THREE_WAY.get(label, "nei"))  # the sets have no "partly"
         else:  # only supported and refuted rows (NLI4CT): the likelier one
             supported = max((one.prob_supported for one in found), default=0.0)
             refuted = max((one.prob_refuted for one in found), default=0.0)
