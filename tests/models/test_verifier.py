@@ -205,7 +205,7 @@ def test_the_quote_of_what_supports_is_the_sentence_that_says_it() -> None:
     shipped = CrossEncoderVerifier(weights.locate(weights.VERIFIER), threads=1)
     claim = Claim("c", "Low blood sugar raises the risk of dementia.")
     shares = "Dementia was sought in patients with low blood sugar."
-    says = "A history of severe hypoglycaemia was associated with a greater risk of dementia."
+    says = "Patients with severe hypoglycaemia had a greater risk of dementia later."
     text = f"{shares} They were seen each year. {says}"
     supports, repeats, silent = shipped.verify(
         [
