@@ -57,13 +57,12 @@ def of_another(text: str, sentence: str, page: str = "") -> Note | None:
     'the source has Berg and Holm the other way round: “Holm sued Berg.”'
     """
     theirs, parts = _pieces(sentence), _pieces(text)
-    rest = page.replace(sentence, "\n")
     for part, other in product(parts, theirs):
         one, two = part.owner, other.owner
         is_patient = (part.kind == "patient") == (other.kind == "patient")
         if not one or not two or (other.verbs and not is_patient):
             continue
-        if _is_swapped(part, other, f"{sentence}\n{rest}"):
+        if _is_swapped(part, other, sentence, page):
             return Note("roles_swapped", {"source": other.text, "claim": one, "other": two})
         mine = next((piece for piece in theirs if _is_named(one, piece.owner)), None)
         is_agent = other.kind in ("by", "cleft", "speaker")
@@ -75,8 +74,14 @@ def of_another(text: str, sentence: str, page: str = "") -> Note | None:
             continue
         if words := _words_of_other(part, mine, other, theirs[0], parts[0]):
             values = {"words": words, "other": two, "claim": one}
-            return None if _may_be_stated(text, values, rest) else Note("given_to_another", values)
-    return _of_group(text, sentence, rest)
+            said = _may_be_stated(text, values, _without(sentence, page))
+            return None if said else Note("given_to_another", values)
+    return _of_group(text, sentence, page)
+
+
+def _without(sentence: str, page: str) -> str:
+    """Return the rest of a page; only called where it decides, since pages are long."""
+    return page.replace(sentence, "\n")
 
 
 def _may_be_stated(text: str, values: dict[str, str], rest: str) -> bool:
@@ -180,7 +185,7 @@ def _piece(text: str) -> _Piece:
     return _Piece(text, owner, kind, stems, behind or before[name.end() :] if name else "")
 
 
-def _is_swapped(part: _Piece, other: _Piece, page: str) -> bool:
+def _is_swapped(part: _Piece, other: _Piece, sentence: str, page: str) -> bool:
     """Whether both have one main verb, and each owner's name is in the other's object."""
     mine, theirs = (
         {*piece.verbs[:1], *(word[:6] for word in _COMPARES.findall(piece.text))} - _MUTUAL
@@ -189,13 +194,13 @@ def _is_swapped(part: _Piece, other: _Piece, page: str) -> bool:
     one, two = _last(part.owner), _last(other.owner)
     if not (part.kind and other.kind and mine & theirs) or one == two or _UNSURE.search(other.text):
         return False
-    verb, gap = (mine & theirs).pop(), "[^.]{0,200}"
+    verb, gap = min(mine & theirs), "[^.]{0,200}"
     said = rf"{one}\b{gap}\b{verb}(?!\w* by ){gap}\b{two}|{two}\b{gap}\b{verb}\w* by {gap}\b{one}"
     both = part.kind == other.kind == "by"  # then the other name precedes the verb
-    return not re.search(rf"\b(?:{said})\b", page) and all(
+    return all(
         re.search(rf"\b{name}\b(?!['’]s)", each.others(both))
         for name, each in ((one, other), (two, part))
-    )
+    ) and not re.search(rf"\b(?:{said})\b", f"{sentence}\n{_without(sentence, page)}")
 
 
 def _words_of_other(
@@ -236,7 +241,7 @@ _NEXT = re.compile(rf"{_GROUP}(?:,| and|;| but| versus| vs\.?)+ (?:in |of |only 
 _END = re.compile(rf"{_GROUP}(?:[,.;()]|\Z| (?:in|at|after|were|was|who|and)\b)")
 
 
-def _of_group(text: str, sentence: str, rest: str) -> Note | None:
+def _of_group(text: str, sentence: str, page: str) -> Note | None:
     """Find a value of another group: "12 deaths in the placebo group and 7 in the drug group"."""
     known = _stems(text)
     for one, two in pairwise(value for value in quantities.values(sentence) if not value.weak):
@@ -252,7 +257,7 @@ def _of_group(text: str, sentence: str, rest: str) -> Note | None:
                 continue
             if quantities.states(stated, value) and quantities.conflict(own, value):
                 values = {"words": value.span.of(text), "other": other, "claim": mine}
-                said = _may_be_stated(text, values, rest)
+                said = _may_be_stated(text, values, _without(sentence, page))
                 return None if said else Note("given_to_another", values)
     return None
 

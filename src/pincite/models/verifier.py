@@ -125,10 +125,11 @@ class CrossEncoderVerifier:
             )
             for i, pair in enumerate(pairs)
         ]
-        claims = [claim for claim, _ in pairs]
-        found = [_limited(claim, one) for claim, one in zip(claims, found, strict=True)]
-        found = [_without_another(claim, one) for claim, one in zip(claims, found, strict=True)]
-        return self._quoted([claim.text for claim in claims], found)
+        found = [
+            _without_another(claim, _limited(claim, one))
+            for (claim, _), one in zip(pairs, found, strict=True)
+        ]
+        return self._quoted([claim.text for claim, _ in pairs], found)
 
     def _quoted(self, claims: Sequence[str], found: Sequence[Evidence]) -> list[Evidence]:
         """Replace the quotes of supporting evidence by those that the network prefers.
@@ -332,14 +333,8 @@ def _limited(claim: Claim, evidence: Evidence) -> Evidence:
         return evidence
     score = min(evidence.score, QUALIFIED_SCORE)
     code = "limited_to" if limit.kind in LIMITS else "stated_only_as"
-    return replace(
-        evidence,
-        prob_supported=sigmoid(score),
-        prob_neutral=max(0.0, 1.0 - sigmoid(score) - evidence.prob_refuted),
-        score=score,
-        quote=evidence.quote if evidence.prob_refuted else limit.sentence,
-        reasons_coded=(Note(code, {"source": limit.source}), *evidence.reasons_coded),
-    )
+    quote = evidence.quote if evidence.prob_refuted else limit.sentence
+    return _lowered(evidence, sigmoid(score), score, Note(code, {"source": limit.source}), quote)
 
 
 def _without_another(claim: Claim, evidence: Evidence) -> Evidence:
@@ -347,15 +342,20 @@ def _without_another(claim: Claim, evidence: Evidence) -> Evidence:
     if evidence.prob_supported < THRESHOLD or evidence.contradiction:
         return evidence
     found = misattributed(claim, evidence.passage)
-    if found is None:
-        return evidence
+    return _lowered(evidence, OF_ANOTHER, log_odds(OF_ANOTHER), *found) if found else evidence
+
+
+def _lowered(
+    evidence: Evidence, supported: float, score: float, note: Note, quote: Span | None
+) -> Evidence:
+    """Return evidence with less support, for the reason in `note`."""
     return replace(
         evidence,
-        prob_supported=OF_ANOTHER,
-        prob_neutral=max(0.0, 1.0 - OF_ANOTHER - evidence.prob_refuted),
-        score=log_odds(OF_ANOTHER),
-        quote=found[1],
-        reasons_coded=(found[0], *evidence.reasons_coded),
+        prob_supported=supported,
+        prob_neutral=max(0.0, 1.0 - supported - evidence.prob_refuted),
+        score=score,
+        quote=quote,
+        reasons_coded=(note, *evidence.reasons_coded),
     )
 
 
