@@ -3,7 +3,7 @@
     python tools/gate_tables.py [--show] [--format html]
 
 The tables and claims are invented: tests/cases/tables/tables.txt. A true claim is right if its
-label is "supported", a false one if it is anything else but that or "partly supported".
+label is "supported", a false one if it is neither that nor "partly supported".
 """
 
 import argparse
@@ -29,11 +29,12 @@ def main() -> None:
     """Print the counts, by format and by kind of claim."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--show", action="store_true", help="the claims judged wrong, with quotes")
-    parser.add_argument("--texts", action="store_true", help="only what is read of the files")
-    parser.add_argument("--fresh", action="store_true", help="those of fresh.txt")
+    parser.add_argument("--texts", action="store_true", help="print only the text of each file")
+    parser.add_argument("--fresh", action="store_true", help="use the cases of fresh.txt")
     parser.add_argument("--format", choices=FILES)
     given = parser.parse_args()
     cases = read_cases(CASES.with_name("fresh.txt") if given.fresh else CASES)
+    cases = [case for case in cases if given.format in (None, case.format)]
     if given.texts:
         for case in cases:
             text = document_of(case)
@@ -43,8 +44,6 @@ def main() -> None:
     right, n = Counter[str](), Counter[str]()
     accused = refuted = 0
     for case in cases:
-        if given.format not in (None, case.format):
-            continue
         document = document_of(case)
         for claim in case.claims:
             found, label = judged(claim.text, document, verifier)

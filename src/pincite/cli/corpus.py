@@ -53,9 +53,10 @@ def add(
 ) -> None:
     """Add PATHS (files, folders) to the corpus FOLDER, creating it if needed.
 
-    Formats: HTML, PDF, Word (.docx), PowerPoint (.pptx), EPUB, RTF, text, Markdown, MHTML,
-    subtitles (SRT, WebVTT), WARC, JSON lines (url, title, text), JATS, PubMed and BEIR; all of
-    them gzipped too. A CSV file or manifest.jsonl describes other files:
+    Formats: HTML, PDF, Word (.docx), PowerPoint (.pptx), EPUB, RTF, text, Markdown, wikitext,
+    MHTML, subtitles (SRT, WebVTT), spreadsheets (.xlsx, .ods, CSV), WARC, JSON lines (url, title,
+    text), JATS, PubMed and BEIR; all of them gzipped too. A CSV file with a column file, url or
+    text, or a manifest.jsonl, describes other files:
     columns file, url, title, date, language; other columns become metadata. A JSON file
     with one object per file name, as in EvidenceSeeker, works too.
 

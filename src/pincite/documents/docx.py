@@ -87,8 +87,7 @@ def _rows(table: Any) -> Iterator[list[Cell]]:
         cells, header = list[Cell](), row.find("trPr/tblHeader") is not None
         for cell in _inside(row, "tc"):
             marks = {mark.tag: _value(mark) for mark in cell.iterfind("tcPr/*")}
-            wide, merge = marks.get("gridSpan", ""), marks.get("vMerge", "restart")
-            columns = int(wide) if wide.isdecimal() and len(wide) < 6 else 1
+            columns, merge = tables.span_of(marks.get("gridSpan")), marks.get("vMerge", "restart")
             text = one_line(" ".join(blocks_of(cell)))
             cells.append(Cell(text, columns, header=header, above=merge != "restart"))
         yield cells

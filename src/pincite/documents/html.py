@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from html import unescape
-from itertools import accumulate, chain
+from itertools import accumulate, chain, pairwise
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -234,10 +234,9 @@ def markup_of(page: Page, title: str, visible: str, blocks: Sequence[Block] = ()
 
 def own_text(blocks: Sequence[Block]) -> str:
     """The text without lists of links and of other stories: a linked headline and its teaser."""
-    pairs = list(zip([Block(""), *blocks], blocks, strict=False))
     teasers = [
         before.linked > MAX_LINKED >= block.linked and n_words(block.text) <= TEASER_WORDS
-        for before, block in pairs
+        for before, block in pairwise([Block(""), *blocks])
     ]
     stories = teasers.count(True) >= MIN_STORIES
     kept = (

@@ -238,7 +238,8 @@ def _shapes(row: Lines) -> dict[tuple[str, int], int | None]:
     height = row[0].baseline / HEIGHTS
     grids = (2 * floor(height), 2 * floor(height + 0.5) + 1)
     masked: dict[str, int | None] = {_ROMAN.sub("x", text): None}
-    for found in list(_NUMBER.finditer(text))[:: max(1, len(_NUMBER.findall(text)) - 1)]:
+    numbers = list(_NUMBER.finditer(text))
+    for found in numbers[:: max(1, len(numbers) - 1)]:  # the first and the last
         masked[f"{text[: found.start()]}0{text[found.end() :]}"] = int(found[0][:9])
     return {(shape, grid): number for shape, number in masked.items() for grid in grids}
 

@@ -61,6 +61,8 @@ class Look:
 def find_notice(look: Look) -> Notice | None:
     """The most probable kind of notice; None if the page is more probably a source."""
     found = candidates(look)
+    if not found:
+        return None
     # What a parked page advertises is no statement.
     if has_statement(look.text, look.title) and not ("parked" in dict(found) and _is_domain(look)):
         return None

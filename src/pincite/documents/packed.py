@@ -46,7 +46,7 @@ class Parts:
             return None
         root = parsed_xml(data)
         if root is None:
-            raise Refused(Reason.UNDECODABLE, f"{name} is not XML as in a {self._kind}")
+            raise Refused(Reason.UNDECODABLE, f"{name} in the {self._kind} is not XML")
         for element in root.iter():  # Office uses two namespaces, transitional and strict
             element.tag = str(element.tag).rpartition("}")[2]
         return root
@@ -79,7 +79,7 @@ class Parts:
             raise Refused(Reason.ENCRYPTED, f"{entry.filename} is locked with a password")
         if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             # Python decompresses other methods in whole chunks, whatever size is requested.
-            detail = f"{entry.filename} is compressed by a method that a {self._kind} does not use"
+            detail = f"{entry.filename} is compressed by a method that the format does not use"
             raise Refused(Reason.UNDECODABLE, detail)
         with self._packed.open(entry) as part:
             data = part.read(self._left + 1)  # the file's stated size is not trusted

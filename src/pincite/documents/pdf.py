@@ -161,8 +161,8 @@ class _Characters:
         scale = hypot(self._matrix.c, self._matrix.d)
         return abs(scale * raw.FPDFText_GetFontSize(self._page, index)) or 1.0
 
-    def word(self, start: int, end: int) -> str:
-        text = self.text[start:end].replace(JOINED, "-").replace("\0", "")
+    def word(self, word: _Word) -> str:
+        text = self.text[word.start : word.end].replace(JOINED, "-").replace("\0", "")
         if text.isascii():
             return text
         # pdfium counts a surrogate pair as two characters; join them.
@@ -181,7 +181,7 @@ class _Characters:
                 line = _Line(self, word)
                 found.append(line)
             else:
-                turned += ["" if word.start == turned_end else " ", self.word(*word[:2])]
+                turned += ["" if word.start == turned_end else " ", self.word(word)]
                 turned_end, line = word.end, None
         lines = [each.whole() for each in found]
         if turned:  # a stamp in the margin, or a watermark
@@ -221,7 +221,7 @@ class _Line:
 
     def __init__(self, page: _Characters, word: _Word) -> None:
         self._page, self.last = page, word
-        self._texts = [page.word(word.start, word.end)]
+        self._texts = [page.word(word)]
         self._gaps = [0.0]  # before each text; measured between single letters only
         self._left, self._baseline = word.x, word.y
         self._size = page.size(word.start)
@@ -252,7 +252,7 @@ class _Line:
         gap = word.x - self._page.right(self.last.end - 1)
         if abs(rise) > 2 * self._size or not -2 * THIN * self._size < gap < reach:
             return False
-        size, text = self._page.size(word.start), self._page.word(word.start, word.end)
+        size, text = self._page.size(word.start), self._page.word(word)
         joint = "" if gap < THIN * self._size else " "
         first = self._texts[0] if len(self._texts) == 1 else ""
         if self._is_letter() and first and rise > 0 and self._size > DROP_CAP * size:
@@ -271,7 +271,7 @@ class _Line:
         return True
 
     def append(self, word: _Word, joint: str, gap: float = 0.0, text: str | None = None) -> None:
-        text = self._page.word(word.start, word.end) if text is None else text
+        text = self._page.word(word) if text is None else text
         if joint:
             self._texts.append(text)
             self._gaps.append(gap)

@@ -158,7 +158,8 @@ def addresses_of(data: bytes, url: str) -> list[str]:
     if found is Format.MHTML:
         from pincite.documents import mhtml
 
-        return list(filter(None, [mhtml.address_in(data[:HEAD_BYTES])]))
+        address = mhtml.address_in(data[:HEAD_BYTES])
+        return [address] if address else []
     if found is not Format.HTML:
         return []
     from pincite.documents import html

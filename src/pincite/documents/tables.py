@@ -20,13 +20,13 @@ from pincite.documents.body import Body
 from pincite.documents.text import decoded, document_of, one_line
 from pincite.text.quantities import UNITS
 from pincite.text.sentences import n_words
+from pincite.text.tables import HEADER_CHARS
 from pincite.types import Document, Reason, Unchecked
 
 MAX_COLUMNS, MAX_ROWSPAN = 200, 1_000  # wider tables are matrices of data, not evidence
 MAX_ROWS = 10_000  # of a table with merged cells
 LINE_WORDS = 40  # rows with more are cut, repeating the row's header
 GROUP_WORDS = 80  # of rows below a caption: together they fill a passage
-HEADER_CHARS = 80
 _MARKS = re.compile(  # of footnotes
     r"\s*(?:\[[\da-z]{1,3}\]|\[(?:note|nb|n) ?\d*\]|[*†‡§¶])+\s*\Z|(?<=\d)[¹²³ᵃᵇᶜ]\Z"
 )
@@ -63,10 +63,14 @@ class Cell:
 Grid = list[list[Cell]]
 
 
+def span_of(stated: str | None) -> int:
+    """Return the number of columns or rows that a cell states; 1 if it states none."""
+    return int(stated) if stated and stated.isdecimal() and len(stated) < 6 else 1
+
+
 def cell_of(element: Any, text: str) -> Cell:
     """Return a cell of HTML or JATS with its spans."""
-    sizes = (element.get(name) or "1" for name in ("colspan", "rowspan"))
-    columns, rows = (int(size) if size.isdecimal() and len(size) < 6 else 1 for size in sizes)
+    columns, rows = (span_of(element.get(name)) for name in ("colspan", "rowspan"))
     header = element.tag.lower() == "th" or element.getparent().getparent().tag.lower() == "thead"
     return Cell(text, columns, rows, header)
 

@@ -361,7 +361,7 @@ def missing_atoms(claim: str, passages: Sequence[Passage], language: str = "") -
 
     Names and figures match in any of their forms, quotations word for word except for case, white
     space and punctuation, in one language only. A name within a missing quotation is not repeated.
-    Without passages, nothing is called missing. `language`: of the claim, in doubt.
+    Without passages, nothing is called missing. `language`: the claim's, if its words do not tell.
     """
     if not passages:
         return []

@@ -74,14 +74,9 @@ def of_another(text: str, sentence: str, page: str = "") -> Note | None:
             continue
         if words := _words_of_other(part, mine, other, theirs[0], parts[0]):
             values = {"words": words, "other": two, "claim": one}
-            said = _may_be_stated(text, values, _without(sentence, page))
+            said = _may_be_stated(text, values, page.replace(sentence, "\n"))
             return None if said else Note("given_to_another", values)
     return _of_group(text, sentence, page)
-
-
-def _without(sentence: str, page: str) -> str:
-    """Return the rest of a page; only called where it decides, since pages are long."""
-    return page.replace(sentence, "\n")
 
 
 def _may_be_stated(text: str, values: dict[str, str], rest: str) -> bool:
@@ -95,6 +90,7 @@ def _may_be_stated(text: str, values: dict[str, str], rest: str) -> bool:
     )
 
 
+@lru_cache(maxsize=4096)
 def _stems(text: str) -> frozenset[str]:
     return frozenset(wording.content_words(text))
 
@@ -200,7 +196,7 @@ def _is_swapped(part: _Piece, other: _Piece, sentence: str, page: str) -> bool:
     return all(
         re.search(rf"\b{name}\b(?!['’]s)", each.others(both))
         for name, each in ((one, other), (two, part))
-    ) and not re.search(rf"\b(?:{said})\b", f"{sentence}\n{_without(sentence, page)}")
+    ) and not re.search(rf"\b(?:{said})\b", sentence + "\n" + page.replace(sentence, "\n"))
 
 
 def _words_of_other(
@@ -257,7 +253,7 @@ def _of_group(text: str, sentence: str, page: str) -> Note | None:
                 continue
             if quantities.states(stated, value) and quantities.conflict(own, value):
                 values = {"words": value.span.of(text), "other": other, "claim": mine}
-                said = _may_be_stated(text, values, _without(sentence, page))
+                said = _may_be_stated(text, values, page.replace(sentence, "\n"))
                 return None if said else Note("given_to_another", values)
     return None
 

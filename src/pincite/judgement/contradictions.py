@@ -78,7 +78,7 @@ def contradiction(
         about: title and date of the page.
         page: the whole page, which may state the claim elsewhere; "": not known.
         covered: the words of the claim that the passage is cited for; None: all.
-        language: of the claim, in doubt.
+        language: of the claim, used if its words do not tell.
     """
     words = covered.of(claim) if covered else claim
     language = common(claim, passage, language)

@@ -46,7 +46,7 @@ FILE = "calibration.json"  # next to model.onnx
 
 NEVER = 99.0
 # For uncalibrated networks: high, since nothing is known about them. They must give "refuted" a
-# probability of 0.9 and leave at most 0.08 to support.
+# probability of 0.9 (0.92 where a claim denies) and leave at most 0.08 to support.
 CONTRARY_FROM, DENIED_FROM = 4.7, 5.0
 # Lower log-odds of support are raised to this (a probability of 0.08): a network that is sure of no
 # support, and torn between refuted and neutral, must not refute by that alone.
@@ -160,8 +160,8 @@ def features(
     return np.array(rows, dtype=np.float32).reshape(len(rows), len(FEATURES))
 
 
-def _by_rule(of: Claim, passage: Passage) -> tuple[float, ...]:
-    claim, language = of.text, of.language
+def _by_rule(stated: Claim, passage: Passage) -> tuple[float, ...]:
+    claim, language = stated.text, stated.language
     sentence = words.best_sentence(claim, passage.text)
     quoted = sentence.of(passage.text) if sentence else ""
     absent = tables.unstated(claim, f"{passage.about}\n{passage.text}", (language, None))

@@ -388,7 +388,7 @@ def reasons(
 ) -> tuple[Note, ...]:
     """Return the claim's values and names that the passage lacks, except those in `seen`.
 
-    Words outside `covered` are for another reference to support. `language`: the claim's, in doubt.
+    Words outside `covered` are for another reference to support. `language`: the claim's.
     """
     own = covered.of(claim) if covered else claim
     source = f"{passage.about}\n{passage.text}"

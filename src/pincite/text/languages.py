@@ -89,14 +89,14 @@ def is_english(text: str) -> bool:
 def common(one: str, other: str, declared: str = "") -> str:
     """Return the language of two texts, "en" if nothing speaks against it; "" if they differ.
 
-    `declared`: of the first, in doubt.
+    `declared`: of the first, used if its words do not tell.
     """
     first, second = identify(one, declared), identify(other)
     return (first or second or "en") if not (first and second) or first == second else ""
 
 
 def named(code: str) -> str:
-    """Return a language by its own name, with its code.
+    """Return a language's own name, with its code.
 
     >>> named("ja"), named("tlh")
     ('日本語 (ja)', 'tlh')

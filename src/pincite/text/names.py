@@ -47,7 +47,7 @@ def missing(claim: str, source: str, language: str = "") -> list[str]:
     """Name words of `claim` that `source` has in no form, as written, in order.
 
     Empty if they are in two languages, which may write a name differently, or in one whose names
-    are not marked by capitals. `language`: of the claim, in doubt.
+    are not marked by capitals. `language`: of the claim, used if its words do not tell.
 
     >>> missing("In Varde J. R. Carver met the WHO.", "The World Health Organization and Peter Carver")
     ['Varde', 'Carver']

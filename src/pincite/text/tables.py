@@ -18,7 +18,7 @@ from pincite.text.quantities import Value, states, values
 from pincite.text.words import roots
 
 MAX_ROWS = 5_000  # of a text
-_HEADER_CHARS = 80
+HEADER_CHARS = 80  # `pincite.documents.tables` cuts longer headers
 _YEAR = re.compile(r"(?:1\d|20)\d\d(?:-\d{2,4})?")
 _NUMERIC = re.compile(
     r"[^\w]*\d[\d.,\s]*\W*(?:(?:thousand|million|billion)\b)?\s?\S{0,12}(?:\s\S{1,12})?"
@@ -74,7 +74,7 @@ def cells_of(line: str) -> dict[str, str]:
     cells = dict[str, str]()
     for part in line.split("; "):
         header, colon, text = part.partition(": ")
-        if not part or len(header) > _HEADER_CHARS or not (colon or {""}.issuperset(cells)):
+        if not part or len(header) > HEADER_CHARS or not (colon or {""}.issuperset(cells)):
             return {}
         cells[header if colon else ""] = text if colon else part
     return cells if len(cells) > 1 else {}
@@ -82,7 +82,7 @@ def cells_of(line: str) -> dict[str, str]:
 
 @lru_cache(maxsize=64)
 def rows_of(text: str) -> list[Row]:
-    """Return the rows of all tables of a text, in order; none if they are more than MAX_ROWS."""
+    """Return the rows of all tables of a text, in order; none if there are more than MAX_ROWS."""
     found, caption = list[Row](), ""
     for line in text.split("\n") if "; " in text else ():
         if cells := cells_of(line):
@@ -96,7 +96,8 @@ def rows_of(text: str) -> list[Row]:
 def named(claim: str, text: str) -> list[Named]:
     """Return the tables of a text of which a claim names some but not all rows.
 
-    Columns of words name rows, that with the most different values first; others narrow them down.
+    Columns of words name rows, the one with the most distinct values first; others narrow these
+    down.
     A year names a row only if the claim does not name its column: "opened in 1931" is a value.
     """
     known, found = _keys(claim), list[Named]()

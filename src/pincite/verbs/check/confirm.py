@@ -104,10 +104,10 @@ class VerifierJudge:
 def _decided(pairs: Sequence[tuple[Reading, Passage]], found: Sequence[Evidence]) -> list[Evidence]:
     """Decide each pair with the texts and evidence of all passages of its document."""
     keys = [(reading.text, passage.doc_id) for reading, passage in pairs]
-    texts: dict[tuple[str, str], list[str]] = {}
+    texts: dict[tuple[str, str], dict[str, None]] = {}  # each once: passages may share a page
     of_document: dict[tuple[str, str], list[Evidence]] = {}
     for key, (_, passage), evidence in zip(keys, pairs, found, strict=True):
-        texts.setdefault(key, [passage.about]).append(passage.page or passage.text)
+        texts.setdefault(key, {passage.about: None})[passage.page or passage.text] = None
         of_document.setdefault(key, []).append(evidence)
     return [
         confirmation.neutralise(key[0], evidence, "\n".join(texts[key]), of_document[key])

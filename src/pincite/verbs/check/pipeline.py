@@ -322,7 +322,7 @@ def distinct_texts(
 
 
 def widened(passage: Passage, document: Document, span: Span) -> Passage:
-    """Return a passage of `span`; with its page if it has rows of a table: others may be larger."""
+    """Widen a passage to `span`; one with table rows keeps its page, to rank and sum the others."""
     text = span.of(document.text)
     return replace(passage, text=text, span=span, page=document.text if rows_of(text) else "")
 
