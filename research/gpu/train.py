@@ -1,23 +1,24 @@
-"""One verifier run inside a time limit: python train.py KIT OUT --seconds 480 [--teacher FOLDER] [--body FOLDER]
+"""One verifier run inside a time limit: python train.py run KIT OUT --seconds 480 [--teacher FOLDER] [--body FOLDER]
 
 KIT is the folder that pack.py built. The run
 
-1. chooses for each row the passage that decides it (hard EM as in SIDE, Petroni et al. 2023, by the shipped network);
-2. trains the teacher, a larger body (--teacher), for --teacher-epochs;
-3. asks the teacher, and the shipped network, about every row that the student will see;
-4. trains the student (the shipped network, or --body) for --epochs with its labels and both answers;
-5. evaluates the shipped network, the student, the mean of both, and the teacher on the dev and held-back rows;
-6. writes figures.json and the changed weights in pieces of at most 15 MiB.
+1. chooses for each row the passage that decides it (hard EM as in SIDE, Petroni et al. 2023, by the shipped network), and asks
+   the shipped network about it (prepared.npz);
+2. trains the teacher, a larger body (--teacher), for --teacher-epochs, and asks it too (answers.npz);
+3. trains the student (the shipped network, or --body) for --epochs with its labels and both answers;
+4. evaluates the shipped network, the student, the mean of both, and the teacher on the dev and held-back rows;
+5. writes figures.json and the changed weights in pieces of at most 15 MiB.
 
 A new body (--body, made by pack_body.py) is first warmed up: its head is new, and all sets at once leave it at chance.
 
-4a. its head's features are standardised, then --warm-up steps on sentence inference alone, the head faster than the body;
-4b. all rows, held to what the shipped network says of the English ones and of the English originals of the others.
+3a. its head's features are standardised, then --warm-up steps on sentence inference alone, the head faster than the body;
+3b. all rows, held to what the shipped network, and a teacher, say of the English ones and of the English originals of the others.
 
-`--prepare` stops after step 1 and the shipped network's answers, so that its weights and the body's need not travel together.
+`--prepare` stops after step 1, so that the shipped network's weights and the body's need not travel together. Runs of their own
+share its file (--prepared), and a body waits for the answers of a teacher that another run trains (--answers).
 
-How many epochs fit is computed from the speed of the first steps; weights are written after each stage, so a run
-that is cut off leaves what it had. It needs torch, transformers, tokenizers, numpy and onnx, not Pincite.
+The rate of learning falls with the steps or the time that is left, whichever is less; weights are written after each stage, so a
+run that is cut off leaves what it had. It needs torch, transformers, tokenizers, numpy and onnx, not Pincite.
 
     python train.py join FOLDER PIECES... --to FOLDER   # here: the shipped network or the body with a run's weights
 """
@@ -43,6 +44,7 @@ import torch
 from tokenizers import Tokenizer
 from torch.nn import functional
 from transformers import (
+    AutoConfig,
     AutoModelForSequenceClassification,
     BertConfig,
     BertForSequenceClassification,
@@ -62,7 +64,7 @@ PIECE = 15 << 20  # bytes
 FROZEN_LAYERS = 3
 SMOOTHING = 0.05
 CLASS_WEIGHTS = (1.0, 1.3, 1.0)
-SAVE_SECONDS = 20 if CUDA else 300
+SAVE_SECONDS = 60 if CUDA else 300
 WARMUP = 0.06  # of the steps
 # Of a new body: its head must have found its way before the layers move.
 WARM_UP_RISE, WARM_UP_TOKENS, WARM_UP_SHARE = 0.2, 4096, 0.3  # of the steps; a step's; of the seconds
@@ -262,13 +264,19 @@ def shipped(folder: Path) -> Network:
 
 def loaded(folder: Path) -> Network:
     """A Hugging Face folder, or one that pack_body.py made; a new head where it has none of three."""
-    model = AutoModelForSequenceClassification.from_pretrained(
-        folder,
-        num_labels=3,
-        id2label=dict(enumerate(LABELS)),
-        label2id={name: i for i, name in enumerate(LABELS)},
-        state_dict=packed_weights(folder) if (folder / "weights.0.npz").exists() else None,
-    )
+    labels = {
+        "id2label": dict(enumerate(LABELS)),
+        "label2id": {name: i for i, name in enumerate(LABELS)},
+    }
+    if (folder / "weights.0.npz").exists():
+        config = AutoConfig.from_pretrained(folder, num_labels=len(LABELS), **labels)
+        model = AutoModelForSequenceClassification.from_config(config)
+        found = model.load_state_dict(packed_weights(folder), strict=False)
+        lacking = [name for name in found.missing_keys if not name.startswith(("classifier.", "pooler."))]
+        if any("position_ids" not in name for name in lacking):
+            raise SystemExit(f"{folder} lacks weights of its body: {lacking}")
+    else:
+        model = AutoModelForSequenceClassification.from_pretrained(folder, num_labels=len(LABELS), **labels)
     for module in model.modules():
         if isinstance(module, torch.nn.Dropout):
             module.p = 0.0
@@ -345,6 +353,27 @@ def in_english(row: dict[str, Any]) -> dict[str, Any] | None:
         claim, passage = row["english"]
         return row | {"claim": claim, "passages": [passage]}
     return None if "languages" in row else row
+
+
+def is_alone(row: dict[str, Any]) -> bool:
+    """Whether an English network learns the row: not those that only a new body needs."""
+    return "languages" not in row and not row.get("extra")
+
+
+def english_pairs(
+    rows: Sequence[dict[str, Any]], chosen: npt.NDArray[np.int64], of: Sequence[int]
+) -> list[tuple[str, str]]:
+    """Claim and chosen passage of rows `of`, those of translated rows in English."""
+    shown = ((in_english(rows[i]) or rows[i], chosen[i]) for i in of)
+    return [(row["claim"], row["passages"][i]) for row, i in shown]
+
+
+def waited(file: Path, until: float) -> bool:
+    """Whether the run that writes a file has written it before `until` (seconds)."""
+    while not file.exists() and time.monotonic() - STARTED < until:
+        time.sleep(0.5)
+    log(f"{file.name} {'is' if file.exists() else 'is not'} there")
+    return file.exists()
 
 
 def decide(rows: Sequence[dict[str, Any]], network: Network) -> npt.NDArray[np.int64]:
@@ -444,14 +473,13 @@ def train(
     begun, seen, recent = time.monotonic() - STARTED, 0, 0.0
     saved = begun
     network.model.train()
-    n_steps = wanted
     for step, batch in enumerate(plan[:wanted]):
         now = time.monotonic() - STARTED
-        passed = max(step / n_steps, (now - begun) / max(until - begun, 1.0))
+        passed = max((step + 0.5) / wanted, (now - begun) / max(until - begun, 1.0))
         if passed >= 1:
             break
         for group in optimizer.param_groups:
-            group["lr"] = group["peak"] * min(1.0, (step + 1) / (rise * n_steps)) * (1 - passed)
+            group["lr"] = group["peak"] * min(1.0, passed / rise) * (1 - passed)
         weights = torch.from_numpy(rows.weights[batch]).to(DEVICE)
         if CUDA:
             parts = [batch]
@@ -483,14 +511,10 @@ def train(
             save()
             network.model.train()
             saved = now
-        if step == 20:  # fewer steps if so many do not fit: then the rate falls as if planned
-            fit = int((until - begun) / ((time.monotonic() - STARTED - begun) / 21))
-            n_steps = min(wanted, max(fit, 21))
-            log(f"{network.name}: {n_steps} of {wanted} steps fit")
         if step % 50 == 0:
             spent = time.monotonic() - STARTED - begun
             log(
-                f"{network.name} step {step} loss {recent / (1 if CUDA or not step else 50):.3f} {seen / spent:.0f} tokens/s"
+                f"{network.name} step {step} of {wanted} loss {recent / (1 if CUDA or not step else 50):.3f} {seen / spent:.0f} tokens/s"
             )
             recent = 0.0
     network.model.eval()
@@ -580,6 +604,14 @@ def figures(rows: Sequence[dict[str, Any]], network: Network) -> dict[str, dict[
     return found
 
 
+def write_arrays(file: Path, **arrays: npt.NDArray[Any]) -> None:
+    """Write a .npz that is there only when it is whole: other runs wait for it."""
+    part = file.with_suffix(".part")
+    with part.open("wb") as out:
+        np.savez(out, **arrays)
+    part.rename(file)
+
+
 def write_pieces(
     state: dict[str, torch.Tensor], folder: Path, name: str, *, int8: bool = False
 ) -> None:
@@ -633,34 +665,37 @@ def run(args: argparse.Namespace) -> None:
         random.Random(3).shuffle(held)
         random.Random(3).shuffle(dev)
         held, dev = held[: args.rows], dev[: args.rows]
-    prepared = args.out / "prepared.npz"  # the first stage: a run that begins again skips it
+    prepared = args.prepared or args.out / "prepared.npz"
+    if args.prepared and not waited(prepared, args.seconds * args.wait_share):
+        raise SystemExit(f"{prepared} did not come.")
     past = None
     if not (args.body and prepared.exists()):
         past = shipped(args.kit / "pincite-verifier")
+    english = [i for i, row in enumerate(rows) if in_english(row)]
     if prepared.exists():
         arrays = np.load(prepared)
         chosen, said = arrays["chosen"], arrays["said"]
     else:
-        chosen, said = decide(rows, past), np.zeros((len(rows), 3), np.float32)
-    pairs = [(row["claim"], row["passages"][i]) for row, i in zip(rows, chosen, strict=True)]
+        assert past is not None
+        chosen, said = decide(rows, past), np.zeros((len(rows), len(LABELS)), np.float32)
+        said[english] = past.predict(past.encode(english_pairs(rows, chosen, english)))
+        write_arrays(prepared, chosen=chosen, said=said)
+        log("passages are chosen, and the shipped network has answered")
+    mine = [i for i, row in enumerate(rows) if row["set"] not in args.without and (args.body or is_alone(row))]
+    if not (args.body or args.prepare):
+        held, dev = [row for row in held if is_alone(row)], [row for row in dev if is_alone(row)]
+    pairs = [(rows[i]["claim"], rows[i]["passages"][chosen[i]]) for i in mine]
+    answered = set(english)
     learnt = Rows(
         pairs,
-        [row["label"] for row in rows],
-        np.array([row["weight"] for row in rows], np.float32),
-        np.array([row["kind"] == "old" for row in rows]),
-        [row["evidence"] for row in rows],
+        [rows[i]["label"] for i in mine],
+        np.array([rows[i]["weight"] for i in mine], np.float32),
+        # A new network knows nothing: all that the others can say helps.
+        np.array([i in answered if args.body else rows[i]["kind"] == "old" for i in mine]),
+        [rows[i]["evidence"] for i in mine],
     )
     log(f"{len(learnt)} rows, {len(held)} held back, {len(dev)} dev rows")
     before = past.state() if past else {}
-    if past and not prepared.exists():  # of old rows only: nothing else is held to it
-        old = [
-            tuple(row["english"]) if "english" in row else pair
-            for row, pair, is_old in zip(rows, pairs, learnt.old, strict=True)
-            if is_old
-        ]
-        said[learnt.old] = past.predict(past.encode(old))
-        np.savez(prepared, chosen=chosen, said=said)
-        log("passages are chosen, and the shipped network has answered the old rows")
     written = args.out / "figures.json"
     report: dict[str, Any] = json.loads(written.read_text()) if written.exists() else {}
     report["arguments"] = {k: str(v) for k, v in vars(args).items()}
@@ -672,9 +707,9 @@ def run(args: argparse.Namespace) -> None:
         for of_set, figure in found["dev"].items():
             log(f"{name} {of_set} {figure}")
 
-    if past:
+    if past and not args.prepared:
         dev_english, held_english = (
-            [english for row in some if (english := in_english(row))] for some in (dev, held)
+            [shown for row in some if (shown := in_english(row))] for some in (dev, held)
         )
         evaluate("shipped", past, dev_english, held_english)
     if args.prepare:
@@ -682,26 +717,30 @@ def run(args: argparse.Namespace) -> None:
     answers = None
     if args.teacher:
         teacher = loaded(args.teacher)
-        share = args.seconds * args.teacher_share
-        limits = {"until": share, "epochs": args.teacher_epochs, "most_steps": args.steps}
         train(
             teacher,
             learnt,
             rate=args.teacher_rate,
             seed=args.seed,
             frozen_layers=0,
-            past=said,
+            past=said[mine],
+            past_share=args.teacher_past,
             order_share=args.order,
-            **limits,
+            epochs=args.teacher_epochs,
+            most_steps=args.steps,
+            until=args.seconds * args.teacher_share,
         )
+        answers = np.zeros_like(said)
+        answers[english] = teacher.predict(teacher.encode(english_pairs(rows, chosen, english)))
+        write_arrays(args.out / "answers.npz", answers=answers)
+        log("the teacher has answered")
         write_pieces(teacher.state(), args.out, "teacher", int8=True)
-        answers = teacher.predict(teacher.encode(pairs))
         evaluate("teacher", teacher)
         del teacher
     student = new_body(args.body) if args.body else past
     assert student is not None
-    inference = [i for i, row in enumerate(rows) if row.get("inference")]
-    sets = {rows[i]["set"] for i in inference}
+    inference = [n for n, i in enumerate(mine) if rows[i].get("inference")]
+    sets = {rows[mine[n]]["set"] for n in inference}
     watched = [row for row in held if row["set"] in sets and row["label"] in GOLD]
     random.Random(3).shuffle(watched)
     watched = watched[:WATCHED]
@@ -728,7 +767,7 @@ def run(args: argparse.Namespace) -> None:
             frozen_layers=0,
             rise=WARM_UP_RISE,
             step_tokens=WARM_UP_TOKENS,
-            past=said[inference],
+            past=said[mine][inference],
             epochs=0,
             most_steps=min(args.warm_up, args.steps or args.warm_up),
             until=args.seconds * WARM_UP_SHARE,
@@ -736,13 +775,17 @@ def run(args: argparse.Namespace) -> None:
         )
         save()
         evaluate("warm-up", student)
+    if args.answers and waited(args.answers, args.seconds * args.wait_share):
+        answers = np.load(args.answers)["answers"]
+    if args.body and answers is not None:  # one answer to be held to: the mean of both
+        said, answers = np.logaddexp(said, answers) - math.log(2), None
     train(
         student,
         learnt,
         rate=args.rate,
         frozen_layers=0 if args.body else FROZEN_LAYERS,
-        answers=answers,
-        past=said,
+        answers=None if answers is None else answers[mine],
+        past=said[mine],
         epochs=args.epochs,
         most_steps=args.steps,
         until=args.seconds - args.reserve,
@@ -808,6 +851,11 @@ def main(arguments: Iterable[str] | None = None) -> None:
     of.add_argument("--teacher-share", type=float, default=0.5, help="of the seconds")
     of.add_argument("--teacher-epochs", type=float, default=3)
     of.add_argument("--teacher-rate", type=float, default=5e-5)
+    of.add_argument("--teacher-past", type=float, default=0.1, help="share of the shipped answers in its loss")
+    of.add_argument("--prepared", type=Path, help="prepared.npz of a run with --prepare, waited for")
+    of.add_argument("--answers", type=Path, help="answers.npz of a run with --teacher, waited for after the warm-up")
+    of.add_argument("--wait-share", type=float, default=0.5, help="of the seconds, for --prepared or --answers")
+    of.add_argument("--without", nargs="*", default=[], help="sets that are left out (ablation)")
     of.add_argument("--body", type=Path, help="another student than the shipped network, with a new head")
     of.add_argument("--prepare", action="store_true", help="stop when the shipped network has answered")
     of.add_argument("--warm-up", type=int, default=3000, help="steps of a new body on sentence inference")
