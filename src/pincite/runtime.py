@@ -27,8 +27,9 @@ from pincite.llm.client import Limits
 from pincite.llm.embeddings import ServedEncoder
 from pincite.llm.judge import Judge, WithSecondOpinion
 from pincite.llm.templates import Templates
-from pincite.models import public, weights
+from pincite.models import weights
 from pincite.models.public import ChatNetwork
+from pincite.models.routing import RoutedVerifier
 from pincite.models.session import OnnxEncoder
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.protocols import Encoder, Verifier
@@ -177,23 +178,21 @@ def encoder_for(settings: Settings, place: Address, chosen: bool) -> Encoder | N
     return found
 
 
-def verifier(models: ModelSettings, *, keep: bool = True) -> CrossEncoderVerifier:
-    """Load the verifier of the settings. `keep`: cache judged pairs in `judgements_file()`."""
+def verifier(models: ModelSettings, *, keep: bool = True) -> RoutedVerifier:
+    """Load the verifier of the settings, and find the multilingual one for other languages.
+
+    `keep`: cache judged pairs in `judgements_file()`.
+    """
     judged = judgements_file() if keep else None
+    model: Path | ChatNetwork
     if served := weights.served(models.verifier):
         client = ChatClient(served.url, served.model, _key(KEY_VARIABLE))
-        return CrossEncoderVerifier(ChatNetwork(client, served.model), judged=judged)
-    folder = weights.locate(models.verifier)
-    return CrossEncoderVerifier(folder, threads=models.threads, judged=judged)
-
-
-def languages(models: ModelSettings) -> frozenset[str]:
-    if weights.served(models.verifier):
-        return frozenset({"en"})
-    folder = weights.locate(models.verifier)
-    if layout := public.of_folder(folder):
-        return frozenset(layout.languages)
-    return frozenset(weights.read_card(folder).get("languages", ["en"]))
+        model = ChatNetwork(client, served.model)
+    else:
+        model = weights.locate(models.verifier)
+    first = CrossEncoderVerifier(model, threads=models.threads, judged=judged)
+    other = weights.multilingual_verifier()
+    return RoutedVerifier(first, other, threads=models.threads, judged=judged)
 
 
 def judgements_file() -> Path:

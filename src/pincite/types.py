@@ -422,6 +422,7 @@ class Evidence:
     analysis: str = ""  # what a language model wrote before it chose; empty for a verifier
     read: Annotated[float | None, Doc("log-odds of support without any rule")] = None
     contradiction: Annotated[Contradiction | None, Doc("found by a rule")] = None
+    verifier: Annotated[str, Doc("the network for other languages, if that judged")] = ""
 
     @property
     @written

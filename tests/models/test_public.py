@@ -145,9 +145,9 @@ def test_what_was_kept_of_the_same_file_read_otherwise_is_not_taken_over(tmp_pat
 
 def test_a_verifier_reads_the_languages_of_its_row(tmp_path: Path) -> None:
     folder = onnx_of_inference(tmp_path / "mDeBERTa-v3-base-mnli-xnli")
-    read = runtime.languages(ModelSettings(verifier=str(folder)))
+    read = runtime.verifier(ModelSettings(verifier=str(folder)), keep=False).languages
     assert {"en", "de", "zh"} <= read
-    assert runtime.languages(ModelSettings()) == {"en"}
+    assert runtime.verifier(ModelSettings(), keep=False).first.languages == {"en"}
 
 
 def test_a_folder_of_safetensors_is_found_if_the_table_knows_it(
@@ -233,7 +233,7 @@ def test_it_is_a_verifier_with_the_probabilities_of_yes_and_no(server: Server) -
     assert stone.prob_supported == pytest.approx(0.9, abs=1e-4)
     assert river.prob_supported == pytest.approx(0.2, abs=1e-4)
     assert verifier.fingerprint.startswith("bespoke-minicheck@127.0.0.1")
-    assert runtime.languages(served_by(server)) == {"en"}
+    assert verifier.first.languages == {"en"}
 
 
 def test_it_is_asked_as_its_authors_ask_it(server: Server) -> None:

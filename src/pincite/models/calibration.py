@@ -25,6 +25,7 @@ from pincite.errors import MissingModel
 from pincite.protocols import Floats
 from pincite.text import names, quantities, tables, words
 from pincite.text.antonyms import contrasts
+from pincite.text.languages import common
 from pincite.text.quantities import values as values_of
 from pincite.types import Claim, Contradiction, Passage, Span
 
@@ -64,6 +65,8 @@ class Calibration:
     # that denies, since networks learn that "no" in a claim is a sign of falsehood.
     contrary_from: float = NEVER
     denied_from: float = NEVER
+    # The same for a claim and a passage in two languages, where no rule compares words.
+    across_from: float = NEVER
     # (threshold, share of failing citations below it, share of sound ones below it), by threshold.
     flags: tuple[tuple[float, float, float], ...] = ()
 
@@ -74,10 +77,11 @@ class Calibration:
         refute = with_intercept @ np.array(self.refute, dtype=np.float32)
         return support, refute
 
-    def bounds(self, claims: Iterable[str]) -> Floats:
-        """Return from which `contrary` the network refutes each claim: (n_claims,)."""
-        found = [self.denied_from if words.is_negated(c) else self.contrary_from for c in claims]
-        return np.array(found, dtype=np.float32)
+    def bounds(self, pairs: Iterable[tuple[Claim, Passage]]) -> Floats:
+        """Return from which `contrary` the network refutes each claim: (n_pairs,)."""
+        bounds = {"contrary": self.contrary_from, "denied": self.denied_from}
+        bounds["across"] = self.across_from
+        return np.array([bounds[kind_of(*pair)] for pair in pairs], dtype=np.float32)
 
     def rates_at(self, threshold: float) -> tuple[float, float] | None:
         """Return the shares of failing and of sound citations that are flagged, from dev rows.
@@ -118,6 +122,7 @@ def calibration_for(folder: Path, n_labels: int) -> Calibration:
             str(found["name"]),
             float(found["contrary_from"]),
             float(found["denied_from"]),
+            float(found.get("across_from", NEVER)),
             tuple((float(t), float(caught), float(false)) for t, caught, false in found["flags"]),
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -125,6 +130,17 @@ def calibration_for(folder: Path, n_labels: int) -> Calibration:
             f"{path} is not a calibration that this version reads ({error}); expected one made by "
             "tools/calibrate.py. Make it again, or delete it to use the network uncalibrated."
         ) from error
+
+
+def kind_of(claim: Claim, passage: Passage) -> str:
+    """Return which bound counts for a pair: "across" two languages, else "denied" or "contrary"."""
+    if is_across(claim, passage):
+        return "across"
+    return "denied" if words.is_negated(claim.text) else "contrary"
+
+
+def is_across(claim: Claim, passage: Passage) -> bool:
+    return not common(claim.text, passage.text, claim.language)
 
 
 def contrary(log_odds: Floats, supported: Floats | None = None) -> Floats:

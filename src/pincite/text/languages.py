@@ -8,6 +8,7 @@ import re
 import tomllib
 import unicodedata
 from collections import Counter, defaultdict
+from collections.abc import Collection
 from functools import lru_cache
 from pathlib import Path
 
@@ -102,6 +103,18 @@ def named(code: str) -> str:
     ('日本語 (ja)', 'tlh')
     """
     return f"{_AUTONYMS[code]} ({code})" if code in _AUTONYMS else code
+
+
+def not_read(code: str, read: Collection[str]) -> str:
+    """Say why a text in the language `code` is not judged by models that read `read`.
+
+    >>> not_read("fi", {"en", "de"})
+    "in 'fi', which is none of the languages that were measured: de, en"
+    """
+    if set(read) == {"en"}:
+        return f"in {code!r}, the model reads en; for more, pip install 'pincite[multilingual]'"
+    known = ", ".join(sorted(read))
+    return f"in {code!r}, which is none of the languages that were measured: {known}"
 
 
 def terms(text: str) -> list[str]:

@@ -4,3 +4,4 @@ from pathlib import Path
 
 WEIGHTS = Path(__file__).parent / "weights"  # what its models share lies here
 ENCODER = WEIGHTS / "multilingual-e5-small"
+VERIFIER = WEIGHTS / "multilingual-verifier"

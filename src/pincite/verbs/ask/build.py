@@ -12,9 +12,8 @@ from pincite.completions import Usage
 from pincite.corpus.multi_corpus import Corpora
 from pincite.llm.calls import Calls
 from pincite.llm.judge import WithSecondOpinion
-from pincite.models.verifier import CrossEncoderVerifier
 from pincite.notes import Note
-from pincite.protocols import Progress, Verifier
+from pincite.protocols import Progress, Reader, Verifier
 from pincite.retrieval.retrievers import OF_ONE, Reranked
 from pincite.settings import Settings, public_settings
 from pincite.text.languages import identify
@@ -105,7 +104,7 @@ def asking(settings: Settings, corpus: runtime.Places, *, keep: bool = True) -> 
         pipeline = AskPipeline(
             finder=finder(settings, stored, verifier),
             writer=writer,
-            checker=checker(settings, judging, runtime.languages(settings.models)),
+            checker=checker(settings, judging, verifier.languages),
             searched=Searched(
                 of_corpus["corpus"],
                 stored.n_documents,
@@ -149,7 +148,7 @@ def checker(
 
 
 def finder(
-    settings: Settings, corpora: Corpora, verifier: CrossEncoderVerifier
+    settings: Settings, corpora: Corpora, verifier: Reader
 ) -> LiteratureFinder:
     # Wikipedia cannot be a source for itself, but it may be one in a user's own corpus.
     search = runtime.search(settings, corpora, settings.filters.exclude_hosts)

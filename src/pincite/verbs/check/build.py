@@ -143,7 +143,7 @@ def checking(
             verifier = stack.enter_context(runtime.with_second_opinions(settings, own))
             second = verifier.calls if isinstance(verifier, WithSecondOpinion) else None
             judge = VerifierJudge(verifier, own, on_calls)
-            languages = runtime.languages(settings.models)
+            languages = own.languages
         interpreter = None
         if calls and chosen.interpretation == "model":
             interpreter = ModelInterpreter(calls, prompts, settings, on_calls)

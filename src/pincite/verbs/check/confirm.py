@@ -20,7 +20,7 @@ from pincite.llm import replies
 from pincite.llm.calls import Calls, Progress, run_concurrently, scaled_progress
 from pincite.llm.chat import guidance_for
 from pincite.llm.templates import Templates
-from pincite.models.verifier import CrossEncoderVerifier
+from pincite.models.routing import RoutedVerifier
 from pincite.protocols import Verifier
 from pincite.settings import Settings
 from pincite.text import words
@@ -46,7 +46,7 @@ class VerifierJudge:
     """
 
     verifier: Verifier
-    reader: CrossEncoderVerifier | None = None  # None: the verifier reads sentences too
+    reader: RoutedVerifier | None = None  # None: the verifier reads sentences too
     on_progress: Progress | None = None
 
     @property

@@ -18,6 +18,7 @@ from pincite.library.web_pages import WebCandidates
 from pincite.protocols import DocumentsOf, Encoder, Retriever
 from pincite.retrieval.copies import grouped
 from pincite.settings import CheckSettings, Settings
+from pincite.text.languages import not_read
 from pincite.text.passages import around
 from pincite.text.sentences import source_sentences
 from pincite.text.tables import rows_of
@@ -190,9 +191,8 @@ class CheckPipeline:
             return Failed("source", candidate.lost)
         if reads(self.languages, candidate.language):
             return None
-        known = ", ".join(sorted(self.languages or ()))
         language = (candidate.language or "").split("-")[0]
-        return Failed("language", f"the page is in {language!r}, the model reads {known}")
+        return Failed("language", f"the page is {not_read(language, self.languages or ())}")
 
 
 def _text_ids(passages: Sequence[Passage]) -> list[int]:

@@ -181,7 +181,7 @@ def verifying(
             copies=CitedCopies(_places(copies, stored), web, own or (lambda citation: None)),
             search=runtime.search(settings, stored, exclusions.hosts()) if stored else None,
             documents_of=stored.get if stored else None,
-            languages=runtime.languages(settings.models),
+            languages=verifier.languages,
             depth=settings.retrieval.depth,
             judged=settings.retrieval.judged,
             read=settings.retrieval.read,

@@ -27,6 +27,7 @@ from pincite.retrieval.copies import without_copies
 from pincite.retrieval.fusion import JUDGED, kept, shares
 from pincite.retrieval.retrievers import Fused, HybridQuery
 from pincite.text.clauses import clauses
+from pincite.text.languages import not_read
 from pincite.text.passages import cited_passages, whole
 from pincite.text.sentences import sentences
 from pincite.text.words import shared
@@ -138,7 +139,7 @@ class VerifyPipeline:
         """Yield one finding per claim, in article order, as soon as it is known."""
         stated = article.language
         language = _ENGLISH.get(stated) or code_of(stated) or stated
-        detail = f"the article is in {language!r}, the model reads {', '.join(self.languages)}"
+        detail = f"the article is {not_read(language, self.languages)}"
         for claim in article.claims:
             if language in self.languages:
                 yield self.finding(claim, article.timestamp)
@@ -201,8 +202,8 @@ class VerifyPipeline:
         if isinstance(source, Unchecked):
             return ReadSource(citation, found)
         if source.language and source.language not in self.languages:
-            detail = f"the page is in {source.language!r}, the model reads "
-            why = Unchecked(source.url, Reason.LANGUAGE, detail + ", ".join(self.languages))
+            detail = f"the page is {not_read(source.language, self.languages)}"
+            why = Unchecked(source.url, Reason.LANGUAGE, detail)
             return ReadSource(citation, found._replace(source=why))
         return ReadSource(
             citation, found, pinpoint.aim_of(citation, source), cited_passages(source)
@@ -418,7 +419,9 @@ class VerifyPipeline:
             return None
         fields = [(p.text, p.title, p.about, p.page or p.text) for p in chosen]
         text, title, about, page = map("\n".join, zip(*fields, strict=True))
-        joint = Passage("", "", title, text, Span(0, len(text)), about, page)
+        foreign = (p.language for p in chosen if p.language not in ("en", None))
+        whole_of = Span(0, len(text))
+        joint = Passage("", "", title, text, whole_of, about, page, next(foreign, None))
         (judged,) = self._verify([(claim, joint)])
         return None if containment.failure(judged) else judged
 

@@ -1,0 +1,119 @@
+"""Gives each pair to the network for its languages.
+
+The verifier of the settings reads its own languages, usually English. Other pairs go to the
+multilingual verifier, a package of its own; without it, they stay with the first.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pincite.models import weights
+from pincite.models.calibration import Calibration, calibration_for
+from pincite.models.verifier import CrossEncoderVerifier, languages_of
+from pincite.protocols import Floats
+from pincite.text.languages import identify
+from pincite.types import Claim, Evidence, Passage
+
+Pair = tuple[Claim, Passage]
+
+
+class RoutedVerifier:
+    """A `Verifier` of one network for some languages, and another one for others."""
+
+    def __init__(
+        self,
+        first: CrossEncoderVerifier,
+        other: Path | None = None,
+        *,
+        threads: int = 0,
+        judged: Path | None = None,
+    ) -> None:
+        """Use `first`, and the verifier in the folder `other` for pairs that `first` cannot read.
+
+        The latter is loaded for the first such pair. `threads`, `judged`: as of `first`.
+        """
+        self.first, self._folder = first, other
+        self._how: dict[str, Any] = {"threads": threads, "judged": judged}
+        more = languages_of(other) if other else frozenset[str]()
+        self._more = more - first.languages
+        self.languages = first.languages | more
+
+    @property
+    def fingerprint(self) -> str:
+        """Name and hash of the weights of both."""
+        if not self._folder:
+            return self.first.fingerprint
+        named = calibration_for(self._folder, 3).name
+        return f"{self.first.fingerprint} and {weights.fingerprint(self._folder)}+{named}"
+
+    @property
+    def calibration(self) -> Calibration:
+        return self.first.calibration
+
+    @cached_property
+    def other(self) -> CrossEncoderVerifier:
+        assert self._folder
+        return CrossEncoderVerifier(self._folder, **self._how)
+
+    def close(self) -> None:
+        self.first.close()
+        if "other" in vars(self):
+            self.other.close()
+
+    def is_for_other(self, claim: Claim, passage: Passage) -> bool:
+        """Whether the pair is in a language that only the other network reads.
+
+        A claim without telling words is in its article's language, else in one that `first` reads.
+        """
+        if not self._more:
+            return False
+        mine = identify(claim.text, claim.language)
+        if mine and mine not in self.first.languages:
+            return True
+        return (passage.language or identify(passage.text)) in self._more
+
+    def verify(self, pairs: Sequence[Pair]) -> list[Evidence]:
+        """Judge each pair, in order; see `CrossEncoderVerifier.verify`."""
+
+        def judged(verifier: CrossEncoderVerifier, some: Sequence[Pair]) -> list[Evidence]:
+            found = verifier.verify(some)
+            if verifier is self.first:
+                return found
+            return [replace(each, verifier=verifier.fingerprint) for each in found]
+
+        return self._by_language(judged, pairs)
+
+    def log_odds(self, pairs: Sequence[Pair]) -> Floats:
+        """Return (n_pairs, 2); see `CrossEncoderVerifier.log_odds`."""
+        found = self._by_language(CrossEncoderVerifier.log_odds, pairs)
+        return np.array(found, dtype=np.float32).reshape(-1, 2)
+
+    def relevance(self, pairs: Sequence[Pair]) -> Floats:
+        """Return (n_pairs,); see `CrossEncoderVerifier.relevance`."""
+        found = self._by_language(CrossEncoderVerifier.relevance, pairs)
+        return np.array(found, dtype=np.float32)
+
+    def seconds_a_pair(self, pairs: Sequence[Pair]) -> float:
+        """Measure the first network's time per pair; both have the same depth and width."""
+        return self.first.seconds_a_pair(pairs)
+
+    def _by_language(
+        self, judge: Callable[[CrossEncoderVerifier, Sequence[Pair]], Any], pairs: Sequence[Pair]
+    ) -> list[Any]:
+        to_other = [self.is_for_other(*pair) for pair in pairs]
+        if not any(to_other):
+            return list(judge(self.first, pairs))
+        some = {
+            which: [pair for pair, other in zip(pairs, to_other, strict=True) if other is which]
+            for which in (False, True)
+        }
+        found = {
+            False: iter(judge(self.first, some[False])),
+            True: iter(judge(self.other, some[True])),
+        }
+        return [next(found[which]) for which in to_other]
