@@ -15,6 +15,10 @@ CLAIMS holds train/ and dev/ with claim files (*.jsonl.gz with id, evidence, cla
    least 85 of 100 such refutations are right, and its precision is measured on the other half. A
    bound that accuses more than one in a hundred true claims of a dev file is not taken.
 
+With --translated NAME the network for other languages is calibrated, all three steps on the rows of
+train/NAME that its training held back: half of them are fitted, the precision of step 3 is measured
+on the others. A row is held back with the English original of its claim.
+
 The collections pair claims with evidence on their very subject. `verify` also meets pages on
 something else, and pages that say the same of another year or person; so each set's supported
 rows are added again with the most similar evidence of another row and with any other evidence
@@ -37,18 +41,17 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
 from pincite.documents.jsonl import LabelledClaim, read_labelled
+from pincite.evaluation.claims import FAILS, cut, languages_of
 from pincite.evaluation.measures import calibration_error
 from pincite.judgement.contradictions import contradiction
 from pincite.models import calibration, weights
 from pincite.models.verifier import CrossEncoderVerifier
-from pincite.retrieval import cascade
 from pincite.text import names, quantities
 from pincite.text import words as wording
-from pincite.text.passages import cited_passages
 from pincite.training import perturbations
 from pincite.training.groups import half_of, is_held_back, read_set
 from pincite.training.recipe import SetRecipe, read_recipe
-from pincite.types import Claim, Document, Passage
+from pincite.types import Claim, Passage, Span
 
 # Evidence of some length that was looked up for its claim, as `verify` meets it. Left out: plain
 # sentence inference, sets of single evidence sentences (climate_fever, healthver: their logits lie
@@ -59,6 +62,8 @@ SETS = (
 ).split()
 DEV = ("wice_claim_dev", "scifact_dev")  # real pages behind Wikipedia's sentences, and abstracts
 FLAGGED = "wice_claim_dev"
+BOUNDS = ("contrary", "denied", "across")  # kinds of pairs: calibration.kind_of
+TRANSLATED_SEED = 17  # research/gpu/pack.py
 ROWS_PER_SET = 250
 ADDED_PER_SET = 50  # of each kind of made negative
 SEED = 13
@@ -83,11 +88,22 @@ def main() -> None:
     parser.add_argument("--model", default=weights.VERIFIER)
     parser.add_argument("--judged", type=Path, help="keep logits here: a stopped run goes on")
     parser.add_argument("--held-back", type=Path, help="recipe: rows it holds back")
+    parser.add_argument(
+        "--translated", help="set of rows in several languages, held back by --seed"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=TRANSLATED_SEED, help="of the network's training"
+    )
     parser.add_argument("--only-refuting", action="store_true", help="step 3 alone; the rest stays")
     parser.add_argument("--threads", type=int, default=0, help="0: all cores")
     args = parser.parse_args()
     folder = weights.locate(args.model)
     verifier = CrossEncoderVerifier(folder, judged=args.judged, threads=args.threads)
+    if args.translated:
+        held = translated(args.claims / "train" / f"{args.translated}.jsonl.gz", args.seed)
+        write(folder, of_translated(args.translated, held, verifier))
+        verifier.close()
+        return
     dev = {name: list(read_labelled(args.claims / "dev" / f"{name}.jsonl.gz")) for name in DEV}
     seen = {name: all_features(rows, verifier) for name, rows in dev.items()}
     refutes = refuting(held_back(args.held_back, args.claims), dev, seen, verifier)
@@ -108,6 +124,31 @@ def main() -> None:
     verifier.close()
 
 
+def translated(path: Path, seed: int) -> list[tuple[LabelledClaim, bool]]:
+    """The rows that research/gpu/pack.py holds back, each with whether it is fitted."""
+    rows = list(read_labelled(path))
+    units = [row.row_id.rpartition(":")[0] for row in rows]
+    english = {u: r.claim for u, r in zip(units, rows, strict=True) if languages_of(r)[0] == "en"}
+    claims = [english.get(unit, row.claim) for unit, row in zip(units, rows, strict=True)]
+    return [
+        (row, half_of(claim, seed) == "fit")
+        for row, claim in zip(rows, claims, strict=True)
+        if is_held_back(claim, seed)
+    ]
+
+
+def of_translated(
+    name: str, held: list[tuple[LabelledClaim, bool]], verifier: CrossEncoderVerifier
+) -> dict[str, Any]:
+    fit_on = [row for row, fits in held if fits]
+    seen = {name: all_features(fit_on, verifier)}
+    rows = extended(fit_on)
+    fitted = fit(*all_features(rows, verifier), rows, [name] * len(rows))
+    fitted |= scaled(fitted, {name: fit_on}, seen, name) | {"n_rows": len(rows)}
+    about = {"rules_fitted_on": [name], "scale_fitted_on": [name]}
+    return fitted | refuting(held, {name: fit_on}, seen, verifier) | about
+
+
 def extended(rows: list[LabelledClaim]) -> list[LabelledClaim]:
     """The rows with made negatives after them: wrong evidence, changed figures, other names."""
     chance = random.Random(SEED)  # noqa: S311 - a sample, not a secret
@@ -118,9 +159,10 @@ def extended(rows: list[LabelledClaim]) -> list[LabelledClaim]:
         if row.label != "support":
             continue
         made["lookalike"].append(replace(row, evidence=similar[row.row_id], label="nei"))
-        other = chance.choice(rows).evidence
+        foreign = languages_of(row)[1] is not None  # then others may have the same in translation
+        other = chance.choice(others(row, rows) if foreign else rows).evidence
         made["any"].append(replace(row, evidence=other, label="nei"))
-        for kind in KINDS:
+        for kind in KINDS if languages_of(row)[0] in (None, "en") else ():
             swap = perturbations.perturb(kind, row.claim, known, chance)
             if swap and absent(kind, swap.text, row.evidence):
                 # Where the evidence has the true figure it says otherwise; else it may say nothing.
@@ -146,16 +188,30 @@ def lookalikes(rows: list[LabelledClaim]) -> dict[str, str]:
     found = {}
     for row in rows:
         claimed = set(wording.content_words(row.claim))
-        others = (evidence for evidence in words if evidence != row.evidence)
-        found[row.row_id] = max(others, key=lambda other: len(claimed & words[other]))
+        evidence = dict.fromkeys(other.evidence for other in others(row, rows))
+        found[row.row_id] = max(evidence, key=lambda other: len(claimed & words[other]))
     return found
+
+
+def others(row: LabelledClaim, rows: list[LabelledClaim]) -> list[LabelledClaim]:
+    """The rows with evidence of another text, in the same language if there are such."""
+    apart = [other for other in rows if text_of(other) != text_of(row)]
+    return [o for o in apart if languages_of(o)[1] == languages_of(row)[1]] or apart
+
+
+def text_of(row: LabelledClaim) -> str:
+    """What its evidence is known by: of a translated row the number of the original, in its id."""
+    return row.evidence if languages_of(row)[1] is None else row.row_id.split(":")[1]
 
 
 def all_features(rows: list[LabelledClaim], verifier: CrossEncoderVerifier) -> tuple[Floats, Whole]:
     """(n_pairs, n_features) for every passage of every row, and the row that each belongs to."""
     pairs, owner = all_pairs(rows)
     print(f"{len(rows)} rows, {len(pairs)} pairs", flush=True)
-    seen = [contradiction(claim.text, passage.text, passage.about) for claim, passage in pairs]
+    seen = [
+        contradiction(claim.text, passage.text, passage.about, language=claim.language)
+        for claim, passage in pairs
+    ]
     return calibration.features(pairs, verifier.log_odds(pairs), seen), owner
 
 
@@ -164,10 +220,9 @@ def all_pairs(rows: list[LabelledClaim]) -> tuple[list[tuple[Claim, Passage]], W
     pairs: list[tuple[Claim, Passage]] = []
     owner: list[int] = []
     for number, row in enumerate(rows):
-        claim = Claim(row.row_id, row.claim)
-        found = cited_passages(Document(row.row_id, "", row.evidence))
-        for passage in cascade.worth_reading(row.claim, found):
-            pairs.append((claim, passage))
+        found = cut(row)
+        for passage in found.passages:
+            pairs.append((found.claim, passage))
             owner.append(number)
     return pairs, np.array(owner)
 
@@ -183,7 +238,8 @@ def speaking(scores: Floats, owner: Whole, n_rows: int) -> Whole:
 def fit(x: Floats, owner: Whole, rows: list[LabelledClaim], of_set: list[str]) -> dict[str, Any]:
     """Slopes within the sets: each set has an intercept of its own, and their mean is kept."""
     labels = [row.label for row in rows]
-    sets = np.array([[mine == name for name in SETS] for mine in of_set], dtype=np.float32)
+    names_of_sets = list(dict.fromkeys(of_set))
+    sets = np.array([[mine == name for name in names_of_sets] for mine in of_set], np.float32)
     supported = np.array([label == "support" for label in labels])
     told = np.isin(labels, ["refute", "nei"])  # the others do not tell refuted from neutral
     refuted = np.array([label == "refute" for label in labels])
@@ -219,35 +275,40 @@ def refuting(
 ) -> dict[str, Any]:
     """From where on the network refutes by itself, and how often it is then right."""
     if not rows:
-        return {"contrary_from": calibration.NEVER, "denied_from": calibration.NEVER}
+        return {f"{kind}_from": calibration.NEVER for kind in BOUNDS}
     known = [row for row, _ in rows]
     best = surest(known, *all_features(known, verifier), verifier)
     refuted = np.array([row.label == "refute" for row in known])
-    denies = np.array([wording.is_negated(row.claim) for row in known])
+    kinds = np.array([kind_of(row) for row in known])
     first = np.array([fits for _, fits in rows])
-    true = []  # per dev file, of supported rows: how surely contradicted, and if they deny
+    true = []  # per dev file, of supported rows: how surely contradicted, and of which kind
     for name, each in dev.items():
         kept = np.array([row.label == "support" for row in each])
-        negated = np.array([wording.is_negated(row.claim) for row in each])
-        true.append((surest(each, *seen[name], verifier)[kept], negated[kept]))
+        of_kind = np.array([kind_of(row) for row in each])
+        true.append((surest(each, *seen[name], verifier)[kept], of_kind[kept]))
     chosen = {}
-    for key, kind in (("contrary_from", False), ("denied_from", True)):
-        mine = first & (denies == kind)
+    for kind in BOUNDS:
+        mine = first & (kinds == kind)
         right = [
             bound
             for bound in CONTRARY_FROM
             if (mine & (best >= bound)).sum() >= LEAST_SAID
             and refuted[mine & (best >= bound)].mean() >= PRECISION
-            and all(((p >= bound) & (d == kind)).mean() <= ACCUSED for p, d in true)
+            and all(((p >= bound) & (k == kind)).mean() <= ACCUSED for p, k in true)
         ]
-        chosen[key] = min(right, default=calibration.NEVER)
-    bounds = np.where(denies, chosen["denied_from"], chosen["contrary_from"])
+        chosen[f"{kind}_from"] = min(right, default=calibration.NEVER)
+    bounds = np.array([chosen[f"{kind}_from"] for kind in kinds])
     said = ~first & (best >= bounds)
     measured = {"n": int(said.sum()), "right": int(refuted[said].sum())}
     return {
         **chosen,
         "contrary_measured": measured | {"of": int(refuted[~first].sum())},
     }
+
+
+def kind_of(row: LabelledClaim) -> str:
+    whole = Passage("", "", "", row.evidence, Span(0, len(row.evidence)))
+    return calibration.kind_of(cut(row).claim, whole)
 
 
 def surest(
@@ -294,6 +355,7 @@ def scaled(
     fitted: dict[str, Any],
     dev: dict[str, list[LabelledClaim]],
     seen: dict[str, tuple[Floats, Whole]],
+    flagged: str = FLAGGED,
 ) -> dict[str, Any]:
     """The same models with the score on the scale of log-odds, and what dev rows say of it."""
     scores, supported, counts = [], [], []
@@ -311,7 +373,7 @@ def scaled(
         slope, shift = platt(s[learnt], y[learnt], w[learnt])
         held_back[held] = sigmoid(slope * s[held] + shift)
     slope, shift = platt(s, y, w)
-    first = list(dev).index(FLAGGED)
+    first = list(dev).index(flagged)
     p = sigmoid(slope * s[of_set == first] + shift)
     return {
         "support": [
@@ -324,7 +386,7 @@ def scaled(
                 for i, name in enumerate(dev)
             },
         },
-        "flags": flags(p, [row.label for row in dev[FLAGGED]]),
+        "flags": flags(p, [row.label for row in dev[flagged]]),
     }  # fmt: skip
 
 
@@ -334,7 +396,7 @@ def flags(p: npt.NDArray[np.float64], labels: list[str]) -> list[list[float]]:
     Half a row is added to both sides (Jeffreys' prior): none among a hundred sound rows does not
     promise that a flag is always right.
     """
-    sides = [p[np.array(labels) == label] for label in ("not_support", "support")]
+    sides = [p[np.isin(labels, FAILS)], p[np.array(labels) == "support"]]
     return [
         [t, *(round(float(((side < t).sum() + 0.5) / (len(side) + 1)), 4) for side in sides)]
         for t in THRESHOLDS
@@ -353,11 +415,10 @@ def sigmoid(x: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
 
 def write(folder: Path, fitted: dict[str, Any]) -> None:
     digest = blake2b(json.dumps(fitted).encode(), digest_size=3).hexdigest()
+    fitted = {"rules_fitted_on": SETS, "scale_fitted_on": DEV} | fitted
     fitted |= {  # two of a day must differ in name: cached verdicts are known by it
         "name": f"dev-{datetime.now(UTC):%Y-%m-%d}-{digest}",
         "features": [*calibration.FEATURES, "intercept"],
-        "rules_fitted_on": SETS,
-        "scale_fitted_on": DEV,
         "command": "python tools/calibrate.py CLAIMS",
     }
     text = json.dumps(fitted, indent=1)

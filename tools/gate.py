@@ -39,7 +39,7 @@ from pincite.models.verifier import CrossEncoderVerifier
 from pincite.protocols import Verifier
 from pincite.text import words
 from pincite.text.passages import passages
-from pincite.types import Document, Evidence, Passage, Span
+from pincite.types import Claim, Document, Evidence, Passage, Span
 
 CASES = Path(__file__).parents[1] / "tests/cases"
 FLOORS = CASES / "gate/floors.json"
@@ -98,7 +98,7 @@ def of_values(verifier: Verifier) -> dict[str, float]:
         [(pair.claim, [_passage(pair.source)]) for pair in pairs],
         verifier,
     )
-    told = [(each.rewrite, [_passage(each.source)]) for each in rewrites]
+    told = [(Claim("", each.rewrite), [_passage(each.source)]) for each in rewrites]
     borne_out = [one.prob_supported >= THRESHOLD for (one,) in claims.all_evidence(verifier, told)]
     return {
         "values_auroc": found["auroc"],

@@ -36,6 +36,7 @@ BATCH_ROWS = 32
 FIRST = 3  # SIDE's document-level scorer sees only the first two or three passages
 K1, B = 0.9, 0.4  # BM25: Anserini's defaults, also used by the field's passage baselines
 THREE_WAY = {Label.SUPPORTED: "support", Label.REFUTED: "refute", Label.NOT_SUPPORTED: "nei"}
+_LANGUAGES = ("lang_claim", "lang_passage")
 FAILS = ("not_support", "refute", "nei")  # labels of a citation that fails verification
 
 Progress = Callable[[str, int, int], None]  # system, rows done, rows in all
@@ -49,6 +50,11 @@ class CutRow:
 
     row: LabelledClaim
     passages: tuple[Passage, ...]
+
+    @property
+    def claim(self) -> Claim:
+        code = languages_of(self.row)[0]
+        return Claim("", self.row.claim, language="" if code in (None, "en") else code)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +85,14 @@ class Predictions:
     systems: Mapping[str, Scores]
 
 
+def languages_of(row: LabelledClaim) -> tuple[str | None, str | None]:
+    """Return the languages of claim and evidence that its `meta` states; None: unknown."""
+    claim, evidence = (row.meta.get(key, row.meta.get("lang")) for key in _LANGUAGES)
+    return claim, evidence
+
+
 def cut(row: LabelledClaim) -> CutRow:
-    found = cited_passages(Document(row.row_id, "", row.evidence))
+    found = cited_passages(Document(row.row_id, "", row.evidence, language=languages_of(row)[1]))
     return CutRow(row, tuple(cascade.worth_reading(row.claim, found)))
 
 
@@ -171,7 +183,7 @@ def verifier_scores(
             else row.passages
             for row in batch
         ]
-        claims = [row.row.claim for row in batch]
+        claims = [row.claim for row in batch]
         found = all_evidence(verifier, list(zip(claims, shown, strict=True)))
         best += map(aggregation.best, found)
         denying += map(aggregation.denying, found)
@@ -181,9 +193,9 @@ def verifier_scores(
 
 
 def all_evidence(
-    verifier: Verifier, claims: Sequence[tuple[str, Sequence[Passage]]]
+    verifier: Verifier, claims: Sequence[tuple[Claim, Sequence[Passage]]]
 ) -> list[list[Evidence]]:
-    pairs = [(Claim("", claim), passage) for claim, of_claim in claims for passage in of_claim]
+    pairs = [(claim, passage) for claim, of_claim in claims for passage in of_claim]
     evidence = iter(verifier.verify(pairs))
     return [[next(evidence) for _ in of_claim] for _, of_claim in claims]
 
@@ -285,6 +297,7 @@ def cross_encoder(threads: int = 0) -> Logits:
 def measured(predictions: Predictions, threshold: float) -> dict[str, Any]:
     """Return the measures of every system as JSON values; None where one is undefined."""
     labels = [row.label for row in predictions.rows]
+    pairs = [languages_of(row) for row in predictions.rows]
     return {
         "file": predictions.file,
         "n": len(labels),
@@ -292,6 +305,11 @@ def measured(predictions: Predictions, threshold: float) -> dict[str, Any]:
         "threshold": threshold,
         "systems": [
             {"system": name, **_measured(labels, scores, threshold)}
+            | (
+                {"languages": by_languages(pairs, labels, scores, threshold)}
+                if any(map(all, pairs))
+                else {}
+            )
             for name, scores in predictions.systems.items()
         ],
     }
@@ -326,6 +344,50 @@ def _measured(labels: Sequence[str], scores: Scores, threshold: float) -> dict[s
     return result
 
 
+def by_languages(
+    pairs: Sequence[tuple[str | None, str | None]],
+    labels: Sequence[str],
+    scores: Scores,
+    threshold: float,
+) -> dict[str, dict[str, Any]]:
+    """Return the measures by the languages of claim and passage ("de-en"), and means of them.
+
+    `auroc` of support, and `accused`: the share of supported rows called refuted, None for a system
+    that refutes none. Each language has the same weight in the means.
+    """
+    known = ~np.isnan(scores.values)
+    values, supported = finite(scores.values), np.array(labels) == "support"
+    refuted = None
+    if scores.evidence is not None and scores.denying is not None:
+        found = zip(scores.evidence, scores.denying, strict=True)
+        refuted = np.array([_label(pair, threshold) is Label.REFUTED for pair in found])
+    measured: dict[str, dict[str, Any]] = {}
+    kinds: dict[str, list[str]] = {"same language": [], "English claim": [], "English passage": []}
+    for claim, passage in sorted({(c, p) for c, p in pairs if c and p}):
+        mine = known & np.array([pair == (claim, passage) for pair in pairs])
+        accused = None if refuted is None else refuted[mine & supported]
+        name = f"{claim}-{passage}"
+        measured[name] = {
+            "n": int(mine.sum()),
+            "auroc": measures.binary_measures(supported[mine], values[mine])["auroc"],
+            "accused": None if accused is None or not len(accused) else float(accused.mean()),
+        }
+        kind = "English claim" if claim == "en" else "English passage"
+        if "en" in (claim, passage) or claim == passage:
+            kinds["same language" if claim == passage else kind].append(name)
+    return {
+        kind: _mean([measured[n] for n in names]) for kind, names in kinds.items() if names
+    } | measured
+
+
+def _mean(several: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {"n": sum(one["n"] for one in several)}
+    for key in ("auroc", "accused"):
+        values = [one[key] for one in several if one[key] is not None]
+        found[key] = round(float(np.mean(values)), 4) if values else None
+    return found
+
+
 def _three_way(labels: Sequence[str], scores: Scores, threshold: float) -> dict[str, Any]:
     """Return F1 by class if all labels are among the three and a verifier is scored, else None."""
     of_three = set(labels) <= set(THREE_WAY.values()) and len(set(labels)) > 1
@@ -334,15 +396,19 @@ def _three_way(labels: Sequence[str], scores: Scores, threshold: float) -> dict[
     predicted = []
     for pair in zip(scores.evidence, scores.denying, strict=True):
         found = [one for one in pair if one]
-        if "nei" in labels:  # decide like `verify`
-            deciding = aggregation.deciding_evidence(found, threshold)
-            label = aggregation.label_of(deciding, threshold) if deciding else Label.NOT_SUPPORTED
-            predicted.append(THREE_WAY.get(label, "nei"))  # the sets have no "partly"
+        if "nei" in labels:  # the sets have no "partly"
+            predicted.append(THREE_WAY.get(_label(pair, threshold), "nei"))
         else:  # only supported and refuted rows (NLI4CT): the likelier one
             supported = max((one.prob_supported for one in found), default=0.0)
             refuted = max((one.prob_refuted for one in found), default=0.0)
             predicted.append("support" if supported >= refuted else "refute")
     return measures.class_measures(labels, predicted)
+
+
+def _label(found: Sequence[Evidence | None], threshold: float) -> Label:
+    """Decide like `verify`."""
+    deciding = aggregation.deciding_evidence([one for one in found if one], threshold)
+    return aggregation.label_of(deciding, threshold) if deciding else Label.NOT_SUPPORTED
 
 
 def curves(predictions: Predictions) -> dict[str, list[dict[str, float]]]:

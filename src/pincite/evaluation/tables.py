@@ -59,7 +59,19 @@ def claims_table(results: Sequence[Mapping[str, Any]]) -> str:
             cells = [_number(one[key]) for key in _CLAIMS.values()]
             rows.append([f"  {one['system']}", str(one["n"]), _with_interval(one, "auroc"), *cells])
         lines += [f"{result['file']} ({counted})", *_grid(rows), ""]
+        for one in result["systems"]:
+            if of_pairs := one.get("languages"):
+                lines += [*_languages(one["system"], of_pairs), ""]
     return "\n".join([*lines, _NOTE])
+
+
+def _languages(system: str, of_pairs: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    rows = [[f"{system}, claim-passage", "n", "AUROC", "accused"]]
+    for name, one in of_pairs.items():
+        rows.append(
+            [f"  {name}", str(one["n"]), *(_number(one[key]) for key in ("auroc", "accused"))]
+        )
+    return _grid(rows)
 
 
 def judge_table(judge: MeasuredJudge) -> str:

@@ -37,11 +37,11 @@ class RoutedVerifier:
 
         The latter is loaded for the first such pair. `threads`, `judged`: as of `first`.
         """
-        self.first, self._folder = first, other
+        self.first = first
         self._how: dict[str, Any] = {"threads": threads, "judged": judged}
-        more = languages_of(other) if other else frozenset[str]()
-        self._more = more - first.languages
-        self.languages = first.languages | more
+        self._more = (languages_of(other) if other else frozenset()) - first.languages
+        self._folder = other if self._more else None
+        self.languages = first.languages | self._more
 
     @property
     def fingerprint(self) -> str:
@@ -70,7 +70,7 @@ class RoutedVerifier:
 
         A claim without telling words is in its article's language, else in one that `first` reads.
         """
-        if not self._more:
+        if not self._folder:
             return False
         mine = identify(claim.text, claim.language)
         if mine and mine not in self.first.languages:

@@ -1,9 +1,10 @@
-"""Say in words why a page was not read, or was found but not used."""
+"""Say in words why a page was not read, was found but not used, or what it was judged by."""
 
 from collections.abc import Callable
 
 from pincite.report import cells
-from pincite.types import Bar, Exclusion, Reason, Unchecked
+from pincite.text.languages import named
+from pincite.types import Bar, Evidence, Exclusion, Reason, Unchecked
 
 REASONS = {
     Reason.DEAD: "dead link",
@@ -54,3 +55,12 @@ def why_excluded(left_out: Exclusion, say: Callable[[str], str] = str) -> str:
     """Return the reason in words, translated by `say`, with any detail."""
     words, detail = say(BARS[left_out.bar]), left_out.detail
     return cells.one_line(f"{words}: {detail}" if detail else words)
+
+
+def judged_in(evidence: Evidence, language: str) -> str:
+    """Name a passage's language if it is not `language`, and the network for other languages."""
+    code = evidence.passage.language
+    words = [f"language: {named(code)}"] if code and code != language else []
+    if evidence.verifier:
+        words.append(f"judged by {evidence.verifier.partition('@')[0]}")
+    return ", ".join(words)

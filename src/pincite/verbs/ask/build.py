@@ -147,9 +147,7 @@ def checker(
     )
 
 
-def finder(
-    settings: Settings, corpora: Corpora, verifier: Reader
-) -> LiteratureFinder:
+def finder(settings: Settings, corpora: Corpora, verifier: Reader) -> LiteratureFinder:
     # Wikipedia cannot be a source for itself, but it may be one in a user's own corpus.
     search = runtime.search(settings, corpora, settings.filters.exclude_hosts)
     return LiteratureFinder(

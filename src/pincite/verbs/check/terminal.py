@@ -10,6 +10,7 @@ from rich.text import Text
 from pincite.judgement import confirmation
 from pincite.judgement.confirmation import Outcome, Weighed
 from pincite.report import cells
+from pincite.report.reasons import judged_in
 from pincite.types import CopyKind, Failed
 from pincite.verbs.check import wording as check_wording
 from pincite.verbs.check.report import Check, CheckReport, ReadingResult, render_parts
@@ -115,6 +116,8 @@ def _item(item: Weighed) -> Text:
         pages = "1 other page" if n_pages == 1 else f"{n_pages} other pages"
         text.append(f", also on {pages}", style="dim")
     assert not isinstance(item.outcome, Failed)
+    if foreign := judged_in(item.outcome, "en"):
+        text.append(f", {foreign}", style="dim")
     if item.outcome.quote:
         quote = cells.shortened(item.outcome.quote.of(passage.text), TEXT_WIDTH)
         text.append(f"\n“{quote}”")

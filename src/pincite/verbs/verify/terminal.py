@@ -12,7 +12,7 @@ from rich.text import Text
 
 from pincite import containment
 from pincite.report import cells
-from pincite.report.reasons import why_excluded, why_unchecked
+from pincite.report.reasons import judged_in, why_excluded, why_unchecked
 from pincite.types import (
     CitationResult,
     Claim,
@@ -167,6 +167,7 @@ def _details(finding: Finding) -> Text:
         _indented(text, _listed(suggestion.listing))
         _indented(text, [cells.one_line(passage.url)], "dim cyan")
         _indented(text, _quote(suggestion.evidence))
+        _indented(text, [judged_in(suggestion.evidence, finding.claim.language or "en")])
         _indented(text, [wording.where(suggestion.place, Label.SUPPORTED)])
     return text
 
@@ -190,6 +191,7 @@ def _of_source(result: CitationResult, finding: Finding) -> list[str]:
     lines = _listed(result.listing)
     if not isinstance(result.outcome, Evidence):
         return [*lines, why_unchecked(result.outcome)]
+    lines.append(judged_in(result.outcome, finding.claim.language or "en"))
     if result.copy and result.copy.kind in (*wording.ARCHIVED_KINDS, CopyKind.OWN):
         lines.append(wording.copy_read(result))
     if result.changed:
