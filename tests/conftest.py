@@ -89,6 +89,12 @@ def _no_lists_of_the_user(
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path_factory.getbasetemp() / "no-data"))
 
 
+@pytest.fixture(autouse=True)
+def _no_multilingual_verifier(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A package that is installed here must not change what others test."""
+    monkeypatch.setattr("pincite.models.weights.multilingual_verifier", lambda: None)
+
+
 def tiny_weights(seed: int = 0, labels: int = 0) -> dict[str, np.ndarray]:
     """A BERT body with random weights under Hugging Face's names."""
     rng = np.random.default_rng(seed)

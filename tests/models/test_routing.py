@@ -1,0 +1,204 @@
+"""Two networks: the shipped one, and a small random one for other languages."""
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import onnx
+import pytest
+from models.test_vocabulary import Words, random_rows
+from support.laws import check_verifier
+
+from conftest import HEADS, WIDTH, tiny_weights
+from pincite import runtime
+from pincite.models import calibration, weights
+from pincite.models.routing import RoutedVerifier
+from pincite.models.verifier import CrossEncoderVerifier
+from pincite.models.vocabulary import VECTORS
+from pincite.models.weights import multilingual_verifier
+from pincite.settings import ModelSettings
+from pincite.training import bert_onnx
+from pincite.types import (
+    Article,
+    Citation,
+    Claim,
+    CopyKind,
+    Document,
+    Evidence,
+    Passage,
+    Reason,
+    Span,
+    Unchecked,
+)
+from pincite.verbs.verify.cited_copies import CitedCopies, Place
+from pincite.verbs.verify.pipeline import VerifyPipeline
+
+ENGLISH = "The bridge over the river at Varde was built of stone and opened in 1911."
+GERMAN = "Die Brücke über den Fluss bei Varde ist aus Stein und wurde 1911 eröffnet."
+FINNISH = "Silta on kivestä, ja se avattiin vuonna 1911, kun kaupunki oli vielä pieni."
+CLAIM, GERMAN_CLAIM = "The bridge at Varde opened in 1911.", "Die Brücke bei Varde ist von 1911."
+SURE = {"contrary_from": -90.0, "denied_from": -90.0, "flags": []}  # any reading is enough
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A verifier that takes the vectors of pieces, with a head on the means of both texts."""
+    monkeypatch.setitem(sys.modules, "sentencepiece", SimpleNamespace(SentencePieceProcessor=Words))
+    np.save(tmp_path / VECTORS, random_rows())
+    rng, state = np.random.default_rng(3), tiny_weights(labels=3)
+    del state[bert_onnx.WORDS]
+    state["pooler.dense.weight"] = rng.normal(0, 0.1, (WIDTH, 4 * WIDTH)).astype(np.float32)
+    for end in ("weight", "bias"):
+        state[f"{bert_onnx.STANDARD}.{end}"] = rng.normal(0, 1, 4 * WIDTH).astype(np.float32)
+    found = tmp_path / weights.MULTILINGUAL_VERIFIER
+    found.mkdir()
+    onnx.save(bert_onnx.build(state, HEADS, head=True), found / "model.onnx")
+    card = {"kind": "verifier", "max_tokens": 64, "languages": ["en", "de", "ja"]}
+    (found / "pincite.json").write_text(json.dumps(card))
+    return found
+
+
+@pytest.fixture(scope="module")
+def first() -> CrossEncoderVerifier:
+    return CrossEncoderVerifier(weights.locate(weights.VERIFIER))
+
+
+@pytest.fixture
+def routed(first: CrossEncoderVerifier, folder: Path) -> RoutedVerifier:
+    return RoutedVerifier(first, folder)
+
+
+def passage(text: str, language: str | None = None) -> Passage:
+    return Passage("", "", "", text, Span(0, len(text)), language=language)
+
+
+def judges(verifier: RoutedVerifier, pairs: Sequence[tuple[Claim, Passage]]) -> list[str]:
+    return [evidence.verifier.partition("@")[0] for evidence in verifier.verify(pairs)]
+
+
+def test_it_is_a_verifier(routed: RoutedVerifier) -> None:
+    claims = [Claim.alone(text) for text in (CLAIM, GERMAN_CLAIM)]
+    check_verifier(routed, [(c, passage(text)) for c in claims for text in (ENGLISH, GERMAN)])
+
+
+@pytest.mark.parametrize(
+    ("claim", "source", "other"),
+    [
+        (Claim.alone(CLAIM), passage(ENGLISH), False),
+        (Claim.alone("Varde opened 1911."), passage(ENGLISH), False),  # no telling word
+        (Claim.alone("Óðinn opened 1911."), passage(ENGLISH), False),
+        (Claim.alone("Varde 1911."), passage("Varde: 1911"), False),
+        (Claim.alone(CLAIM), passage(GERMAN), True),
+        (Claim.alone(CLAIM), passage("Varde: 1911", "de"), True),
+        (Claim.alone(GERMAN_CLAIM), passage(ENGLISH), True),
+        (Claim.alone(GERMAN_CLAIM), passage(GERMAN), True),
+        (Claim("", "Varde 1911.", language="de"), passage(ENGLISH), True),  # of a German article
+        (Claim.alone("橋は1911年に開業した。"), passage(ENGLISH), True),
+        (Claim.alone(CLAIM), passage(FINNISH), False),  # nobody reads it: as without the other
+    ],
+)
+def test_which_network_judges(
+    routed: RoutedVerifier, claim: Claim, source: Passage, other: bool
+) -> None:
+    expected = weights.MULTILINGUAL_VERIFIER if other else ""
+    assert judges(routed, [(claim, source)]) == [expected]
+    alone = routed.other if other else routed.first
+    (odds,) = routed.log_odds([(claim, source)])
+    assert odds.tolist() == alone.log_odds([(claim, source)])[0].tolist()
+    assert routed.relevance([(claim, source)]) == alone.relevance([(claim, source)])
+
+
+def test_english_pairs_are_judged_as_without_the_other(
+    first: CrossEncoderVerifier, routed: RoutedVerifier
+) -> None:
+    claims = [Claim.alone(CLAIM), Claim.alone("The bridge at Varde opened in 1913.")]
+    english = [(claim, passage(ENGLISH)) for claim in claims]
+    assert routed.verify(english) == first.verify(english)
+    assert "other" not in vars(routed), "it is loaded for the first pair that needs it"
+    mixed = [english[0], (claims[0], passage(GERMAN)), english[1]]
+    assert routed.verify(mixed)[::2] == first.verify(english)
+
+
+def test_the_fingerprint_names_both(first: CrossEncoderVerifier, routed: RoutedVerifier) -> None:
+    assert routed.fingerprint == f"{first.fingerprint} and {routed.other.fingerprint}"
+    assert routed.languages == {"en", "de", "ja"}
+    assert RoutedVerifier(first).fingerprint == first.fingerprint
+    assert RoutedVerifier(first).languages == {"en"}
+
+
+def test_it_is_found_by_its_entry_point(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    point = SimpleNamespace(load=lambda: folder)
+    monkeypatch.setattr(weights, "entry_points", lambda group, name: [point])
+    assert multilingual_verifier() == folder
+    monkeypatch.setattr(weights, "multilingual_verifier", multilingual_verifier)
+    assert runtime.verifier(ModelSettings(), keep=False).languages == {"en", "de", "ja"}
+    (folder / "model.onnx").unlink()
+    assert multilingual_verifier() is None
+    assert runtime.verifier(ModelSettings(), keep=False).languages == {"en"}
+
+
+@pytest.mark.parametrize("across", [-90.0, None])
+def test_across_languages_a_bound_of_its_own_counts(folder: Path, across: float | None) -> None:
+    bound = {} if across is None else {"across_from": across}
+    of_raw = {"support": [0.0] * 8 + [-9.0], "refute": [0.0] * 8 + [9.0], "name": "test"}
+    names = [*calibration.FEATURES, "intercept"]
+    stored = of_raw | SURE | bound | {"features": names}
+    (folder / calibration.FILE).write_text(json.dumps(stored))
+    verifier = CrossEncoderVerifier(folder)
+    far, near = verifier.verify(
+        [(Claim.alone(CLAIM), passage(GERMAN)), (Claim.alone(GERMAN_CLAIM), passage(GERMAN))]
+    )
+    assert (far.prob_refuted > 0.5) == (across is not None)
+    assert near.prob_refuted > 0.5
+    off_topic = "Der Hafen hat drei Kräne, und die Fähre ist nicht mehr in Betrieb."
+    (other,) = verifier.verify([(Claim.alone(GERMAN_CLAIM), passage(off_topic))])
+    assert other.prob_refuted == 0.0, "on another topic, as far as words tell"
+
+
+SOURCES = {
+    "https://varde.example/en": Document("https://varde.example/en", "", ENGLISH, language="en"),
+    "https://varde.example/de": Document("https://varde.example/de", "", GERMAN, language="de"),
+    "https://varde.example/fi": Document("https://varde.example/fi", "", FINNISH, language="fi"),
+}
+
+
+def findings(verifier: RoutedVerifier, language: str, text: str) -> dict[str, Evidence | Unchecked]:
+    cited = tuple(Citation(f"r{n}", Span(0, 1), Span(0, 1), url=u) for n, u in enumerate(SOURCES))
+    own = "" if language == "en" else language
+    claim = Claim("c", text, citations=cited, language=own)
+    pipeline = VerifyPipeline(
+        verifier, CitedCopies([Place(CopyKind.STORED, SOURCES.__getitem__)]),
+        languages=verifier.languages,
+    )  # fmt: skip
+    (found,) = pipeline.findings(Article("Varde", "", (claim,), language=language))
+    return {(r.citation.url or "")[-2:]: r.outcome for r in found.citations}
+
+
+def test_an_article_with_sources_in_three_languages(routed: RoutedVerifier) -> None:
+    found = findings(routed, "en", CLAIM)
+    english, german, finnish = found["en"], found["de"], found["fi"]
+    assert isinstance(english, Evidence)
+    assert isinstance(german, Evidence)
+    assert (english.verifier, german.verifier) == ("", routed.other.fingerprint)
+    assert english.prob_supported > 0.5
+    assert isinstance(finnish, Unchecked)
+    assert finnish.reason is Reason.LANGUAGE
+    assert "measured: de, en, ja" in finnish.detail
+
+
+def test_a_german_article_with_sources_in_three_languages(routed: RoutedVerifier) -> None:
+    found = findings(routed, "de", GERMAN_CLAIM)
+    judged = [each.verifier for each in found.values() if isinstance(each, Evidence)]
+    assert judged == [routed.other.fingerprint] * 2
+
+
+def test_without_the_package_the_extra_is_named(first: CrossEncoderVerifier) -> None:
+    found = findings(RoutedVerifier(first), "en", CLAIM)
+    assert isinstance(found["en"], Evidence)
+    for code in ("de", "fi"):
+        outcome = found[code]
+        assert isinstance(outcome, Unchecked)
+        assert "pip install 'pincite[multilingual]'" in outcome.detail
