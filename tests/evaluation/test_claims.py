@@ -86,6 +86,44 @@ def test_partial_rows_are_left_out_of_one_measure(write: Write, words: WordVerif
     assert ours["macro_f1"] is None  # labels that are not of the three
 
 
+OF_LANGUAGES = [
+    ("en-en", TRUE, "support", BRIDGE),
+    ("de-en", "Die Brücke von Varde ist von 1950.", "support", BRIDGE),
+    (
+        "de-de",
+        "Die Brücke von Varde ist von 1911.",
+        "support",
+        "Die Brücke von Varde ist von 1911.",
+    ),
+    ("de-de", "Die Brücke von Varde ist von 1950.", "nei", "Die Brücke von Varde ist von 1911."),
+    ("fr-fr", "Le pont de Varde date de 1911.", "support", "Le pont de Varde date de 1911."),
+    ("fr-fr", "Le pont de Varde date de 1950.", "support", "Le pont de Varde date de 1911."),
+    ("fr-fr", "Le pont de Varde date de 1950.", "nei", "Le pont de Varde date de 1911."),
+]
+
+
+def test_figures_by_the_languages_of_claim_and_passage(write: Write, words: WordVerifier) -> None:
+    def meta(pair: str) -> dict[str, str]:
+        claim, passage = pair.split("-")
+        return (
+            {"lang": claim} if claim == passage else {"lang_claim": claim, "lang_passage": passage}
+        )
+
+    rows = [(claim, label, source, meta(pair)) for pair, claim, label, source in OF_LANGUAGES]
+    result = measured(write(rows), by_verifier(words), BM25)
+    ours, bm25 = (each["languages"] for each in result["systems"])
+    assert {name: each["n"] for name, each in ours.items()} == {
+        "same language": 6, "English passage": 1,
+        "de-de": 2, "de-en": 1, "en-en": 1, "fr-fr": 3,
+    }  # fmt: skip
+    assert (ours["de-de"]["auroc"], ours["fr-fr"]["auroc"]) == (1.0, 0.75)
+    assert ours["same language"]["auroc"] == 0.875  # of those with both classes
+    assert ours["fr-fr"]["accused"] == 0.5  # of the supported rows
+    assert bm25["fr-fr"]["accused"] is None
+    assert "same language" in tables.claims_table([result])
+    assert "languages" not in measured(write(ROWS), BM25)["systems"][0]
+
+
 def test_curves_count_partial_as_holding(write: Write, words: WordVerifier) -> None:
     found = claims.curves(claims.predict(write(WICE), [by_verifier(words), by_url_depth()]))
     assert list(found) == ["pincite"]  # nothing is known of addresses

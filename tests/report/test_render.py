@@ -192,6 +192,19 @@ def test_a_claim_and_a_quote_are_marked_with_their_languages() -> None:
     assert "lang=" not in page(only(finding)).replace('<html lang="en">', "")
 
 
+def test_the_network_for_other_languages_is_named() -> None:
+    finding = partly()
+    (result,) = finding.citations
+    assert isinstance(result.outcome, Evidence)
+    german = replace(result.outcome.passage, language="de")
+    foreign = replace(result.outcome, passage=german, verifier="multilingual-verifier@0123+dev")
+    shown = only(replace(finding, citations=(replace(result, outcome=foreign),)))
+    for output in (on_terminal(shown), page(shown)):
+        assert "Deutsch (de)" in output
+        assert "judged by multilingual-verifier" in output
+    assert "judged by" not in page(only(finding)) + on_terminal(only(finding))
+
+
 def test_a_run_that_goes_on_tells_the_claims_that_need_an_editor() -> None:
     finding = report(BRIDGE).findings[0]
     labelled = (dataclasses.replace(finding, label=label) for label in Label)
