@@ -275,6 +275,21 @@ def test_wikitext_holds_exactly_the_templates_that_were_meant(text: str, url: st
     assert "~~~" not in pasted
 
 
+@pytest.mark.parametrize(("text", "url"), CASES)
+def test_on_another_wiki_no_english_template_is_pasted(text: str, url: str) -> None:
+    found = Report.from_json(replace(report(text, url), language="de").to_json())
+    assert {finding.claim.language for finding in found.findings} == {"de"}
+    found = replace(found, uncited=None)
+    written = render.to_wikitext(found, TODAY)
+    pasted = "\n".join(line for line in written.splitlines() if not line.startswith("#"))
+    code = mwparserfromhell.parse(pasted)
+    assert {str(template.name) for template in code.filter_templates()} <= {"!"}
+    references = code.filter_tags(matches=lambda tag: tag.tag == "ref")
+    assert references
+    assert len(code.filter_external_links()) == len(references)
+    assert not code.filter_wikilinks()
+
+
 MENU = "Skip to content\nHarbour\nSwing bridge shut for greasing\nCrab pots taken\nSport\nWeather"
 
 

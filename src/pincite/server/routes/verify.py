@@ -294,7 +294,9 @@ def _board(
         "summary": edit_summary(opened) if opened else "",
         "around": partial(around, stored),
         "may_hand_in": citation_keys,  # without keys, a copy could not be matched later
-        "reference": partial(render.reference, today=today),
+        "reference": partial(
+            render.reference, today=today, language=opened.claim.language if opened else ""
+        ),
         "to_paste": partial(render.to_paste, today=today),
     }
 
@@ -469,7 +471,9 @@ def _claim(job_id: str, finding: Finding, words: Language, today: date) -> Claim
         support=None if support is None else cells.percent(support),
         missing=[part.words for part in absent],
         citations=[_cited(result, words) for result in finding.citations],
-        suggestions=[_suggested(each, today) for each in finding.suggestions],
+        suggestions=[
+            _suggested(each, today, finding.claim.language) for each in finding.suggestions
+        ],
         tag=render.tag(finding, today),
     )
 
@@ -495,11 +499,11 @@ def _cited(result: CitationResult, words: Language) -> CitedBody:
     )
 
 
-def _suggested(suggestion: Suggestion, today: date) -> SuggestionBody:
+def _suggested(suggestion: Suggestion, today: date, language: str) -> SuggestionBody:
     passage = suggestion.evidence.passage
     return SuggestionBody(
         title=cells.one_line(passage.title) or passage.url,
         url=cells.safe_link(passage.url) or "",
         quote=cells.shortened(suggestion.evidence.quoted or passage.text, MAX_QUOTE),
-        reference=render.reference(suggestion, today),
+        reference=render.reference(suggestion, today, language),
     )

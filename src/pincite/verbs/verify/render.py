@@ -156,7 +156,8 @@ def _words(parts: Sequence[Part]) -> str | None:
 # ── Wikitext ─────────────────────────────────────────────────────────────────────────────────────
 
 # Templates and verbatim quotes only, never prose for the article; every parameter is escaped.
-# Lines that begin with `#` are for the editor and stay out of the article.
+# Lines that begin with `#` are for the editor and stay out of the article. The templates are English
+# Wikipedia's: editors of another one get no tag, and a reference without a template.
 MAX_REASON_QUOTE = 200  # characters of the source in a tag: enough to find the place
 # The page is probably gone for good.
 GONE = (Reason.DEAD, Reason.SOFT_404, Reason.FRONT_PAGE, Reason.NO_HOST)
@@ -205,6 +206,8 @@ def tag(finding: Finding, today: date) -> str | None:
     checked = [r.outcome for r in finding.citations if isinstance(r.outcome, Evidence)]
     if finding.label not in FAILED or not checked or finding.claim.disputed:
         return None
+    if finding.claim.language:
+        return None
     if finding.label is Label.PARTLY_SUPPORTED and not finding.missing:
         return None
     closest = max(checked, key=lambda evidence: evidence.score)
@@ -214,12 +217,19 @@ def tag(finding: Finding, today: date) -> str | None:
     return suggest.template("failed verification", date=f"{today:%B %Y}", reason=reason)
 
 
-def reference(suggestion: Suggestion, today: date) -> str | None:
-    """Return `<ref>{{cite web|…}}</ref>`; None without a web address, or if not likely enough."""
+def reference(suggestion: Suggestion, today: date, language: str = "") -> str | None:
+    """Return `<ref>{{cite web|…}}</ref>`; None without a web address, or if not likely enough.
+
+    `language`: of the claim, if not English: then `<ref>[address title], date</ref>`.
+    """
     passage = suggestion.evidence.passage
     likely = suggestion.evidence.prob_supported >= aggregation.PROPOSED_FROM
     if not likely or not passage.url.startswith(("http://", "https://")):
         return None
+    if language:
+        title = suggest.escape_parameter(passage.title or passage.url)
+        dated = ", ".join(filter(None, (suggestion.published, today.isoformat())))
+        return f"<ref>[{suggest.escape_url(passage.url)} {title}], {dated}</ref>"
     citation = suggest.template(
         "cite web",
         url=passage.url,
@@ -258,10 +268,11 @@ def _block(finding: Finding, number: int, today: date) -> str:
         lines.append(f"# {lacks}")
     lines.append(tag(finding, today))
     for result in finding.citations:
-        if parameters := archived(result):
+        if not finding.claim.language and (parameters := archived(result)):
             why = wording.what_changed(result) or wording.copy_read(result)
             lines += [f"# {wording.name_of(result.citation)}: {why}", parameters]
-    lines += [reference(suggestion, today) for suggestion in finding.suggestions]
+    language = finding.claim.language
+    lines += [reference(suggestion, today, language) for suggestion in finding.suggestions]
     return "\n".join(filter(None, lines)) + "\n"
 
 
@@ -381,10 +392,12 @@ def name_of(result: CitationResult) -> str:
 def to_paste(found: Finding | Uncited, today: date) -> list[str]:
     texts: list[str | None] = []
     if isinstance(found, Finding):
-        texts += [tag(found, today), *map(archived, found.citations)]
+        texts.append(tag(found, today))
+        texts += [] if found.claim.language else map(archived, found.citations)
     elif not found.claim.tags:  # else an editor already asked for a citation
         texts.append(suggest.template("citation needed", date=f"{today:%B %Y}"))
-    texts += [reference(suggestion, today) for suggestion in found.suggestions[:1]]
+    language = found.claim.language
+    texts += [reference(suggestion, today, language) for suggestion in found.suggestions[:1]]
     return list(filter(None, texts))
 
 

@@ -104,9 +104,15 @@ class Report(codec.JsonReport):
         }
 
     def as_read(self) -> "Report":
-        """Restore each claim's citations, which the JSON stores only with the results."""
+        """Restore each claim's citations and language, which the JSON has elsewhere."""
+        language = "" if is_read(self.language) else self.language
         findings = [
-            replace(f, claim=replace(f.claim, citations=tuple(r.citation for r in f.citations)))
+            replace(
+                f,
+                claim=replace(
+                    f.claim, citations=tuple(r.citation for r in f.citations), language=language
+                ),
+            )
             for f in self.findings
         ]
         return replace(self, findings=tuple(findings))
