@@ -20,6 +20,7 @@ from typing import Annotated, Literal, NamedTuple, TypeAlias
 from pincite.judgement import aggregation
 from pincite.judgement.attribution import of_another
 from pincite.text import tables, words
+from pincite.text.languages import common
 from pincite.text.sentences import is_question
 from pincite.types import INLINE, CopyKind, Doc, Evidence, Failed, Passage, Span, written
 
@@ -31,7 +32,7 @@ CONFIRMED_FROM = 0.5
 ELSEWHERE = 0.6
 # Sentences of a passage to judge alone: those that share most with the reading. On half of
 # SciFact dev, six confirm all 36 true claims that judging every sentence confirms; four, 33.
-SENTENCES = 6
+SENTENCES, SENTENCES_ACROSS = 6, 12  # in another language than the reading's: words rank none
 # By how much a lone sentence's support must exceed its refutation. Below CLEARLY, the
 # passage's degree is capped at STRONG (research/check-and-ask.md).
 LEAST_MARGIN, CLEARLY = 0.0, 0.2
@@ -195,7 +196,8 @@ def candidate_sentences(reading: str, passage: Passage) -> list[Span]:
     proposals, and sentences that a neighbour calls a myth are left out.
     """
     text, all_of = passage.text, words.sentences_of(passage.text)
-    spans = [span for span, _ in words.quotable(reading, text)][:SENTENCES]
+    most = SENTENCES if common(reading, text) else SENTENCES_ACROSS
+    spans = [span for span, _ in words.quotable(reading, text)][:most]
     if not spans:  # a title may be the only text
         spans = [span for span in all_of if not is_question(span.of(text))][:SENTENCES]
     both = words.best_quote(reading, text)
@@ -211,7 +213,7 @@ def _may_confirm(reading: str, text: str, span: Span, all_spans: Sequence[Span])
     known = {match[0].lower() for match in _NOT_SO.finditer(reading)}
     if {match[0].lower() for match in _NOT_SO.finditer(sentence)} - known:
         return False
-    if of_another(reading, sentence, text):
+    if common(reading, text) == "en" and of_another(reading, sentence, text):
         return False
     before = max((each for each in all_spans if each.end <= span.start), default=None)
     behind = min((each for each in all_spans if each.start >= span.end), default=None)
@@ -249,7 +251,8 @@ def neutralise(
         of_document: the evidence from each passage found in it.
     """
     evidence = aggregation.discard_rebutted(reading, evidence, document)
-    elsewhere = words.missing_words(reading, document) > ELSEWHERE
+    across = not common(reading, document)  # where words tell nothing of the topic
+    elsewhere = not across and words.missing_words(reading, document) > ELSEWHERE
     counts = not elsewhere and aggregation.counts_as_refutation(evidence, of_document)
     against = evidence.prob_refuted if counts and aggregation.refutes(evidence) else 0.0
     confirms = not against and evidence.prob_supported >= CONFIRMED_FROM

@@ -10,6 +10,7 @@ from pincite.judgement import aggregation
 from pincite.notes import Note, texts
 from pincite.text import words
 from pincite.text.antonyms import contrasts, other_figures
+from pincite.text.languages import common
 from pincite.types import Doc, Document, Evidence, Unchecked
 from pincite.types import written as in_json
 
@@ -182,11 +183,13 @@ def other_figure_notes(text: str, passage: str) -> tuple[Note, ...]:
 
     The verifier is sure of such a sentence if its figure occurs elsewhere in the abstract: it found
     one of ten planted figures (tools/planted.py). Only `ask` uses this rule, because the sentences
-    of an answer are close to their sources, unlike those of an article.
+    of an answer are close to their sources, unlike those of an article. English only.
 
     >>> print(*other_figure_notes("It fell by 9%.", "Of 90 women, 9% left. It fell by 4%."))
     the sentence says “9%”, the reference “4%”
     """
+    if common(text, passage) != "en":
+        return ()
     figures = other_figures(text, [span.of(passage) for span in words.sentences_of(passage)])
     return tuple(
         Note("other_figure", {"sentence": mine, "reference": other}) for mine, other in figures

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from pincite import containment
 from pincite.text import words
+from pincite.text.languages import identify
 from pincite.types import Claim, Evidence, Passage, Span
 
 READ = 16  # passages per page
@@ -99,7 +100,8 @@ def _looks(
 ) -> tuple[Indices, Indices]:
     """Return the indices of the passages for the first round and for the second one.
 
-    Ranked by overlap with the claim; up to as many again of each kind overlap the spans.
+    Ranked by overlap with the claim; up to as many again of each kind overlap the spans. A page in
+    another language that shares nothing with the claim is read at once: nothing ranks its passages.
     """
     if len(passages) <= first:
         return list(range(len(passages))), []
@@ -108,6 +110,8 @@ def _looks(
         passages,
         lambda passage, why: math.inf,  # it is read, and the verifier reports the failure
     )
+    if not any(shared) and (identify(claim) or "en") != (passages[0].language or "en"):
+        first = most
     best = sorted(range(len(passages)), key=lambda i: (-shared[i], i))
     cited = [i for i in best if any(map(passages[i].span.overlaps, spans))]
     at_once = list(dict.fromkeys([*best[:first], *cited[:first]]))

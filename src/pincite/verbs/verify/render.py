@@ -156,8 +156,8 @@ def _words(parts: Sequence[Part]) -> str | None:
 # ── Wikitext ─────────────────────────────────────────────────────────────────────────────────────
 
 # Templates and verbatim quotes only, never prose for the article; every parameter is escaped.
-# Lines that begin with `#` are for the editor and stay out of the article. The templates are English
-# Wikipedia's: editors of another one get no tag, and a reference without a template.
+# Lines that begin with `#` are for the editor and stay out of the article. The templates are those
+# of English Wikipedia: other editors get no tag, and a reference without a template.
 MAX_REASON_QUOTE = 200  # characters of the source in a tag: enough to find the place
 # The page is probably gone for good.
 GONE = (Reason.DEAD, Reason.SOFT_404, Reason.FRONT_PAGE, Reason.NO_HOST)
