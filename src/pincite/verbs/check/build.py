@@ -85,7 +85,8 @@ class CheckRun:
         settings, n_checks = self.settings, len(checks)
         by_verifier = settings.check.confirmation == "verifier"
         german = sum(identify(check.statement) == "de" for check in checks)
-        if german and settings.language == "en" and by_verifier:
+        read = "de" in (self.pipeline.languages or ())
+        if german and settings.language == "en" and by_verifier and not read:
             yield Note("german_statements", {"n": german, "all": n_checks})
         items = [item for check in checks for result in check.results for item in result.items]
         unread = sum(isinstance(i.outcome, Failed) and i.outcome.step == "language" for i in items)
