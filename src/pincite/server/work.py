@@ -61,6 +61,7 @@ from pincite.verbs.verify.report import Report
 from pincite.web.sources import FetchStep
 from pincite.wiki.article import read_flat
 from pincite.wiki.flat import Block, BlockKind
+from pincite.wiki.uncited import is_read
 
 LOG = logging.getLogger("pincite.server.work")
 SHOWN_CHARS = 140  # of a claim, in events
@@ -162,7 +163,8 @@ def _verify(
         report = run.verify(article, progress, judged)
         if sent and sources:
             report = _without_folder(report, sources)
-        calibration = getattr(run.pipeline.verifier, "calibration", None)
+        verifier = run.pipeline.verifier if is_read(article.language) else None
+        calibration = getattr(verifier, "calibration", None)
         quoted = _quoted(report, run.pipeline, seen)
     view = beside(blocks, calibration)
     if sent:

@@ -57,7 +57,8 @@ class AskRun:
             pass  # report what was done so far
         usage = sum((calls.usage for calls in self.calls), Usage())
         german = sum(identify(answer.question) == "de" for answer in answers)
-        notes = (Note("german_questions", {"n": german, "all": len(answers)}),) if german else ()
+        unread = german and "de" not in self.pipeline.checker.languages
+        notes = (Note("german_questions", {"n": german, "all": len(answers)}),) if unread else ()
         return AnswerReport(
             answers=tuple(answers),
             n_questions=len(questions),

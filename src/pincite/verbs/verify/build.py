@@ -113,7 +113,8 @@ class Run:
             versions=self.versions,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             coverage=coverage.of_article(article, findings),
-            flag_precision=self.flag_precision,
+            # Measured on English rows.
+            flag_precision=self.flag_precision if is_read(article.language) else (),
             url=article.url,
             uncited=uncited,
             stopped=stopped,

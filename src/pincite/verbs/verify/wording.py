@@ -74,7 +74,7 @@ STEPS = {
     Reason.TRUNCATED: "try again later",
     Reason.TIMED_OUT: "try again later",
     Reason.UNSUPPORTED_TYPE: "open it yourself: the program reads text, not pictures or sound",
-    Reason.LANGUAGE: "ask someone who reads the language",
+    Reason.LANGUAGE: "install pincite[multilingual] if that reads it, or ask someone who does",
     Reason.TITLE_ONLY: "attach the full text if you have it",
     Reason.WITHDRAWN: "find out why it was withdrawn before you keep the citation",
     Reason.USURPED: "look for an archived copy from before that",
