@@ -1,4 +1,5 @@
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -47,6 +48,15 @@ def unsure(evidence: Sequence[Evidence]) -> bool:
 
 
 CLAIM = Claim("c", "Ingrid Holm opened the bridge in 1911.")
+
+
+def test_a_page_that_shares_no_word_is_read_at_once_if_it_is_in_another_language() -> None:
+    texts = ("Es regnete.", "Der Kran steht am Hafen.", "Schnee fiel in der Nacht.")
+    for language, expected in (("de", [list(texts)]), ("en", [[texts[0]], list(texts[1:])])):
+        foreign = [replace(passage, language=language) for passage in page(*texts)]
+        asked: list[list[str]] = []
+        read([Page(CLAIM, foreign)], judging({}, asked), unsure, first=1)
+        assert [batch for batch in asked if batch] == expected
 
 
 def test_the_rest_of_a_page_is_read_only_while_it_is_open() -> None:
