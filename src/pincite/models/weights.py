@@ -110,7 +110,10 @@ def served(model: str) -> Served | None:
 
 def in_use(encoder: str, encoders: Sequence[str], verifier: str) -> list[tuple[str, str]]:
     """Return the models in use as (role, name)."""
-    return [*(("encoder", name) for name in (encoder, *encoders)), ("verifier", verifier)]
+    found = [*(("encoder", name) for name in (encoder, *encoders)), ("verifier", verifier)]
+    if multilingual_verifier():
+        found.append(("verifier", MULTILINGUAL_VERIFIER))
+    return found
 
 
 def described(model: str) -> str:
