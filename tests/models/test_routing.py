@@ -1,6 +1,7 @@
 """Two networks: the shipped one, and a small random one for other languages."""
 
 import json
+import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -127,6 +128,15 @@ def test_the_fingerprint_names_both(first: CrossEncoderVerifier, routed: RoutedV
     assert routed.languages == {"en", "de", "ja"}
     assert RoutedVerifier(first).fingerprint == first.fingerprint
     assert RoutedVerifier(first).languages == {"en"}
+
+
+def test_a_network_that_is_still_to_be_measured_judges_all(tmp_path: Path, folder: Path) -> None:
+    new = tmp_path / "new"
+    shutil.copytree(folder, new)
+    (new / "pincite.json").write_text('{"max_tokens": 64, "languages": []}')
+    alone = RoutedVerifier(CrossEncoderVerifier(new), folder)
+    assert judges(alone, [(Claim.alone(GERMAN_CLAIM), passage(GERMAN))]) == [""]
+    assert alone.languages == set()
 
 
 def test_it_is_found_by_its_entry_point(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

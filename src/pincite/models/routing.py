@@ -39,7 +39,9 @@ class RoutedVerifier:
         """
         self.first = first
         self._how: dict[str, Any] = {"threads": threads, "judged": judged}
-        self._more = (languages_of(other) if other else frozenset()) - first.languages
+        more = languages_of(other) if other else frozenset[str]()
+        # A network whose card names no languages is still to be measured, by itself.
+        self._more = more - first.languages if first.languages else frozenset[str]()
         self._folder = other if self._more else None
         self.languages = first.languages | self._more
 
