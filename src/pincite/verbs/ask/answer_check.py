@@ -116,6 +116,8 @@ class AnswerChecker:
         language = (document.language or "").split("-")[0]
         if language and language not in self.languages:
             reads = ", ".join(sorted(self.languages))
+            if self.languages == {"en"}:
+                reads += " (pip install 'pincite[multilingual]')"
             values = {"language": repr(language), "languages": reads}
             return (Note("reference_in_other_language", values),)
         return () if document.text.strip() else (Note("no_abstract"),)
