@@ -181,14 +181,6 @@ def test_lowered_digits_stay_in_the_word() -> None:
     assert document(read(pdf([[stream]]))).text == "CO2 rose"
 
 
-@pytest.mark.parametrize(
-    ("letters", "expected"), [("OBSERVER", "OBSERVER"), ("ABCDE", "A B C D E")]
-)
-def test_letters_set_apart(letters: str, expected: str) -> None:
-    apart = [(72.0 + 10 * n, 700.0, letter) for n, letter in enumerate(letters)]
-    assert document(read(pdf([apart]))).text == expected
-
-
 def test_a_large_first_letter_belongs_to_its_word() -> None:
     page: list[Line] = [
         (72, 688, "T", 24),

@@ -13,7 +13,7 @@ from pincite.documents import tables
 from pincite.documents.body import Body
 from pincite.documents.packed import Parts, read_packed
 from pincite.documents.tables import Cell
-from pincite.documents.text import cleaned, one_line
+from pincite.documents.text import document_of, one_line
 from pincite.text.sentences import n_words
 from pincite.types import Document, Reason, Unchecked
 
@@ -39,26 +39,17 @@ def _document(body: Body, parts: Parts) -> Document | Unchecked:
     folder = posixpath.dirname(main)
     notes = [parts.tree(posixpath.join(folder, f"{n}notes.xml")) for n in ("foot", "end")]
     blocks = [block for root in (tree, *notes) if root is not None for block in blocks_of(root)]
-    text = cleaned("\n\n".join(block for block in blocks if block.strip()))
-    if not text:
-        return Unchecked(body.url, Reason.EMPTY, "the Word file contains no words")
-    title, meta = properties(parts)
-    return Document(
-        url=body.url,
-        title=_styled(tree, _TITLE) or title or _styled(tree, _HEADING),
-        text=text,
-        kind="docx",
-        fetched=body.fetched,
-        meta=meta,
-    )
+    front, created = properties(parts)
+    front["title"] = _styled(tree, _TITLE) or front["title"] or _styled(tree, _HEADING)
+    text = "\n\n".join(block for block in blocks if block.strip())
+    return document_of(body, "docx", text, front, created=created)
 
 
-def properties(parts: Parts) -> tuple[str, dict[str, str]]:
-    """The title that an Office file states, and its metadata."""
+def properties(parts: Parts) -> tuple[dict[str, str], str]:
+    """The title and author that an Office file states, and when the file was created."""
     stated = {child.tag: one_line(child.text) for child in parts.elements("docProps/core.xml")}
-    # The creation date is not the publication date.
-    meta = {"author": stated.get("creator", ""), "created": stated.get("created", "")[:10]}
-    return stated.get("title", ""), {name: value for name, value in meta.items() if value}
+    front = {"title": stated.get("title", ""), "author": stated.get("creator", "")}
+    return front, stated.get("created", "")[:10]
 
 
 def blocks_of(element: Any) -> Iterator[str]:

@@ -16,7 +16,7 @@ from itertools import chain, pairwise
 from math import floor
 from typing import NamedTuple
 
-from pincite.documents.text import cleaned
+from pincite.documents.text import cleaned, joined
 
 
 class Line(NamedTuple):
@@ -327,15 +327,9 @@ def running_text(pages: Sequence[Lines]) -> tuple[str, list[int]]:
         raw_pages.append(raw + ("\n\n" if rest is None else "\n"))
     raw_text = PAGE_BREAK.join(raw_pages)
     words = Counter(re.findall(r"\w+(?:-\w+)*", raw_text.lower()))
-    starts, pieces, length, gap = list[int](), list[str](), 0, ""
-    for raw_page in _dehyphenated(raw_text, words).split(PAGE_BREAK):
-        clean = cleaned(raw_page)
-        starts.append(length + (len(gap) if clean else 0))
-        if clean:
-            pieces.append(gap + clean)
-            length += len(gap) + len(clean)
-            gap = raw_page[len(raw_page.rstrip("\n ")) :]
-    return "".join(pieces), starts
+    whole = _dehyphenated(raw_text, words).split(PAGE_BREAK)
+    gaps = [page[len(page.rstrip("\n ")) :] for page in ("", *whole)]
+    return joined(zip(gaps, map(cleaned, whole), strict=False))
 
 
 def _paragraphs(lines: Lines, usual: float) -> list[Paragraph]:
@@ -420,7 +414,7 @@ def _dehyphenated(text: str, words: Counter[str]) -> str:
     Keeps the hyphen if the document elsewhere has the word with a hyphen and never without.
     """
 
-    def joined(match: re.Match[str]) -> str:
+    def mended(match: re.Match[str]) -> str:
         first, page_break, second = match.groups()
         whole, hyphenated = f"{first}{second}".lower(), f"{first}-{second}".lower()
         in_word = second[0].islower() and first[-1].islower()
@@ -428,4 +422,4 @@ def _dehyphenated(text: str, words: Counter[str]) -> str:
         keep = not is_whole or (words[hyphenated] and not words[whole])
         return f"{first}-{page_break}" if keep else first + page_break
 
-    return re.sub(r"(?<!\n)\n(?!\n)", " ", _HYPHEN.sub(joined, text))
+    return re.sub(r"(?<!\n)\n(?!\n)", " ", _HYPHEN.sub(mended, text))

@@ -10,9 +10,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
-from itertools import chain, groupby
 from math import atan2, hypot, pi
-from statistics import median
 from typing import Any, NamedTuple
 
 import pypdfium2
@@ -26,7 +24,7 @@ from pincite.documents.layout import (
     running_text,
     without_running_heads,
 )
-from pincite.documents.text import one_line
+from pincite.documents.text import document_of, one_line
 from pincite.text.page_numbers import LABELS, PAGES
 from pincite.types import Document, Reason, Unchecked
 
@@ -62,23 +60,13 @@ def read_pdf(body: Body) -> Document | Unchecked:
     counted = [str(number) for number in range(1, len(labels) + 1)]
     is_labelled = all(labels) and len(set(labels)) == len(labels) and labels != counted
     info = pdf.get_metadata_dict()
-    title = one_line(info.get("Title"))
+    title, author = (one_line(info.get(name)) for name in ("Title", "Author"))
+    front = {"title": "" if _NO_TITLE.match(title) else title, "author": author}
     # The creation date of the file is not the publication date.
     created = re.match(r"(?:D:)?(\d{4})(\d\d)(\d\d)", info.get("CreationDate") or "")
-    meta = {
-        PAGES: json.dumps(starts),
-        LABELS: json.dumps(labels) if is_labelled else "",
-        "author": one_line(info.get("Author")),
-        "created": "-".join(created.groups()) if created else "",
-    }
-    return Document(
-        url=url,
-        title="" if _NO_TITLE.match(title) else title,
-        text=text,
-        kind="pdf",
-        fetched=body.fetched,
-        meta={name: value for name, value in meta.items() if value},
-    )
+    meta = {PAGES: json.dumps(starts), LABELS: json.dumps(labels) if is_labelled else ""}
+    created_on = "-".join(created.groups()) if created else ""
+    return document_of(body, "pdf", text, front, created=created_on, **meta)
 
 
 # ── Characters to lines ───────────────────────────────────────────────────────────────────────────
@@ -91,14 +79,12 @@ LABEL_GAP = 3.0  # after a bullet or a list's number
 THIN = 0.15  # less than any word space
 NARROWEST = 0.2  # the width of an i
 SHIFT, RAISED, OTHER_ROW = 0.1, 0.9, 0.7  # baselines of raised text, its size, and another line's
-SPACED, WORD_GAP = 4, 1.7  # letters set apart for emphasis; between words, in gaps of letters
 SAMPLED = 9  # characters that tell how the page is turned
 UPRIGHT = (0, 1)  # quarter turns, and -1 for a mirrored page
 DROP_CAP = 1.7  # the size of a letter that begins a text, in sizes of the text
 _MARK = re.compile(r"[\d*†‡§¶]+")
 _WORD = re.compile("(?=[^\\s\x02])[^\\s\x02\\d*†‡§¶]*(?P<mark>[\\d*†‡§¶][^\\s\x02]*)?\x02?")
 _LABEL = re.compile(r"[•▪●◦‣–—·*-]|\(?\w{1,3}[.)]|\[\d{1,3}\]")
-_SPACED = re.compile(rf"(?<!\S)[^\W\d_](?: [^\W\d_]){{{SPACED - 1}}}(?!\S)")
 _RTL = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _NOTE_MARK = re.compile(r"[\d,;*†‡§¶()\[\]\u2013-]{1,12}")
 _POWER = re.compile(r"[-\u2212\u2013+]?\d{1,3}|\d?[+\u2212-]")
@@ -222,7 +208,6 @@ class _Line:
     def __init__(self, page: _Characters, word: _Word) -> None:
         self._page, self.last = page, word
         self._texts = [page.word(word)]
-        self._gaps = [0.0]  # before each text; measured between single letters only
         self._left, self._baseline = word.x, word.y
         self._size = page.size(word.start)
         self._shifted = False  # whether the last word is raised or lowered
@@ -239,13 +224,13 @@ class _Line:
             return False
         # Measuring the right edge is costly, and seldom needed.
         certain = word.x - before.x - reach <= NARROWEST * size * (before.end - before.start)
-        measured = not certain or self._shifted or self._is_letter()
+        measured = not certain or self._shifted
         gap = word.x - self._page.right(before.end - 1) if measured else 0.0
         if gap > reach:
             return False
         is_glued = word.start == before.end or (self._shifted and gap < THIN * size)
         self._shifted = False
-        self.append(word, "" if is_glued else " ", gap)
+        self.append(word, "" if is_glued else " ")
         return True
 
     def _takes_shifted(self, word: _Word, rise: float, reach: float) -> bool:
@@ -255,7 +240,7 @@ class _Line:
         size, text = self._page.size(word.start), self._page.word(word)
         joint = "" if gap < THIN * self._size else " "
         first = self._texts[0] if len(self._texts) == 1 else ""
-        if self._is_letter() and first and rise > 0 and self._size > DROP_CAP * size:
+        if first.isalpha() and len(first) == 1 and rise > 0 and self._size > DROP_CAP * size:
             self._baseline, self._size, joint = word.y, size, ""
         elif abs(rise) >= OTHER_ROW * self._size:
             return False
@@ -267,44 +252,30 @@ class _Line:
             if rise > 0 and size < RAISED * self._size and not joint:
                 text = power(self._texts[-1], text)
             self._shifted = True
-        self.append(word, joint, gap, text)
+        self.append(word, joint, text)
         return True
 
-    def append(self, word: _Word, joint: str, gap: float = 0.0, text: str | None = None) -> None:
+    def append(self, word: _Word, joint: str, text: str | None = None) -> None:
         text = self._page.word(word) if text is None else text
         if joint:
             self._texts.append(text)
-            self._gaps.append(gap)
         else:
             self._texts[-1] += text
         if not self._shifted:
             self._baseline = word.y  # which changes on a page that was scanned askew
         self.last = word
 
-    def _is_letter(self) -> bool:
-        return len(self._texts[-1]) == 1 and self._texts[-1].isalpha()
-
     def whole(self) -> Line:
         right = self._page.right(self.last.end - 1)
-        text = " ".join(self._texts)
-        if _SPACED.search(text):
-            text = " ".join(self._unspaced())
         if len(self._texts) > 1 and not self._shifted:  # often begins in bold or small capitals
             self._size = max(self._size, self._page.size(self.last.start))
-        return Line(text.strip(), self._baseline, self._left, max(right, self._left), self._size)
-
-    def _unspaced(self) -> Iterator[str]:
-        """The words, with letters that were set apart for emphasis put together."""
-        each = zip(self._texts, self._gaps, strict=True)
-        for is_letter, group in groupby(each, lambda each: len(each[0]) == 1 and each[0].isalpha()):
-            run = list(group)
-            texts = [text for text, _ in run]
-            if is_letter and len(run) >= SPACED and texts != sorted(texts):  # not "A B C D"
-                wide = WORD_GAP * median(gap for _, gap in run[1:])
-                joints = ["", *(" " if gap > wide else "" for _, gap in run[1:])]
-                yield "".join(chain(*zip(joints, texts, strict=True)))
-            else:
-                yield from texts
+        return Line(
+            " ".join(self._texts).strip(),
+            self._baseline,
+            self._left,
+            max(right, self._left),
+            self._size,
+        )
 
 
 def power(base: str, raised: str) -> str:

@@ -5,8 +5,8 @@ import re
 from striprtf.striprtf import rtf_to_text
 
 from pincite.documents.body import Body
-from pincite.documents.text import cleaned, one_line
-from pincite.types import Document, Reason, Unchecked
+from pincite.documents.text import document_of
+from pincite.types import Document, Unchecked
 
 _PICTURE = re.compile(rb"[0-9a-fA-F\r\n]{500,}")  # pictures in hexadecimal, often most of a file
 _NOT_SHOWN = re.compile(  # a group whose control words include \v (hidden) or \deleted
@@ -26,13 +26,10 @@ def read_rtf(body: Body) -> Document | Unchecked:
     head = match[0] if (match := _HEAD.search(source[:1000])) else ""
     # The space ends the word as the brace does; with it, striprtf adds no addresses to links.
     text = _plain(source.replace("\\field{", "\\field {"), head)
-    text = cleaned(re.sub(r" *\| *", " | ", re.sub(r"\|+$", "", text, flags=re.MULTILINE)))
-    if not text:
-        return Unchecked(body.url, Reason.EMPTY, "the RTF file contains no words")
-    found = (re.search(_FIELD.format(name), source) for name in ("title", "author"))
-    title, author = (one_line(_plain(f"{{{head} {m[1]}}}", head)) if m else "" for m in found)
-    meta = {"author": author} if author else {}
-    return Document(body.url, title, text, "rtf", fetched=body.fetched, meta=meta)
+    text = re.sub(r" *\| *", " | ", re.sub(r"\|+$", "", text, flags=re.MULTILINE))
+    found = {name: re.search(_FIELD.format(name), source) for name in ("title", "author")}
+    front = {name: _plain(f"{{{head} {m[1]}}}", head) for name, m in found.items() if m}
+    return document_of(body, "rtf", text, front)
 
 
 def _plain(group: str, head: str) -> str:

@@ -5,9 +5,8 @@ import json
 from pincite.documents.body import Body
 from pincite.documents.docx import blocks_of, properties
 from pincite.documents.packed import Parts, read_packed
-from pincite.documents.text import cleaned, joined, one_line
-from pincite.text.page_numbers import PAGES
-from pincite.types import Document, Reason, Unchecked
+from pincite.documents.text import cleaned, document_of, joined, one_line
+from pincite.types import Document, Unchecked
 
 _MAIN = "ppt/presentation.xml"
 _FURNITURE = frozenset({"dt", "ftr", "hdr", "sldNum", "sldImg"})  # kinds of placeholders
@@ -24,17 +23,10 @@ def _document(body: Body, parts: Parts) -> Document | Unchecked:
     ids = (key for each in order for name, key in each.items() if name.endswith("}id"))
     found = [_slide(parts, slides[key][1]) for key in dict.fromkeys(ids) if key in slides]
     text, starts = joined(("\n\n", words) for _, words in found)
-    if not text:
-        return Unchecked(body.url, Reason.EMPTY, "the PowerPoint file contains no words")
-    title, meta = properties(parts)
-    return Document(
-        url=body.url,
-        title=found[0][0] or title,  # many files state the title of their template
-        text=text,
-        kind="pptx",
-        fetched=body.fetched,
-        meta={PAGES: json.dumps(starts), **meta},
-    )
+    front, created = properties(parts)
+    if found and found[0][0]:
+        front["title"] = found[0][0]  # many files state the title of their template
+    return document_of(body, "pptx", text, front, pages=json.dumps(starts), created=created)
 
 
 def _slide(parts: Parts, name: str) -> tuple[str, str]:

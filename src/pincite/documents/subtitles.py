@@ -7,9 +7,9 @@ from html import unescape
 from itertools import pairwise
 
 from pincite.documents.body import Body
-from pincite.documents.text import code_of, decoded, joined, one_line
+from pincite.documents.text import decoded, document_of, joined, one_line
 from pincite.text.page_numbers import LABELS, PAGES
-from pincite.types import Document, Reason, Unchecked
+from pincite.types import Document, Unchecked
 
 # At the start of a line: "00:12:31,000 --> 00:12:34,500" with settings; in transcripts without
 # such lines, "[00:12:31]" or "12:31".
@@ -19,7 +19,7 @@ _TRANSCRIBED = re.compile(rf"{_TIME}(?:[\])]|(?=[ \t\n-]))", re.MULTILINE)
 _SPEAKER = re.compile(r"<v(?:\.[\w.]+)?[ \t]+([^<>\n]+)>")
 _TAGS = re.compile(r"<[^<>\n]*>|\{\\[^{}\n]*\}|[♪♫]|^[ \t]*[-–—](?=[ \t])", re.MULTILINE)
 MOST_REPEATED = 60  # words: two lines of captions have 15
-LINE_WORDS = 25  # without a full stop; automatic captions have none
+MOST_CAPTIONS, FEW_CAPTIONS = 20, 3  # in a sentence; in a line without full stops
 _SENTENCE_END = re.compile(r"[.!?…。！？][\"'”’»)]*\s*\Z")
 FEW_REPEATED = 3  # words: fewer are repeated by chance, unless they are the whole caption
 
@@ -28,22 +28,20 @@ def read_subtitles(body: Body) -> Document | Unchecked:
     """Read the captions as running text; a speaker, if named, begins a line."""
     source = decoded(body.data, body.charset)
     if source is None:
-        return Unchecked(body.url, Reason.UNDECODABLE, "the bytes are not text in any encoding")
+        return document_of(body, "subtitles", None)
     source = "\n".join(source.removeprefix("\ufeff").splitlines())
     captions = list(_captions(source))
-    text, starts = joined(_in_lines([words for _, words in captions]))
-    if not text:
-        return Unchecked(body.url, Reason.EMPTY, "the subtitles contain no words")
-    language = re.match(r"WEBVTT[^\n]*\n(?:[^\n]+\n)*?Language:\s*(\S+)", source)
-    return Document(
-        url=body.url,
-        title="",
-        text=text,
-        kind="subtitles",
-        fetched=body.fetched,
-        language=code_of(language[1] if language else None),
-        meta={PAGES: json.dumps(starts), LABELS: json.dumps([time for time, _ in captions])},
+    n_closed = sum(bool(_SENTENCE_END.search(words)) for _, words in captions)
+    is_cut = n_closed * MOST_CAPTIONS < len(captions)  # automatic captions have no full stops
+    pieces = (
+        ("\n" if words[0] == "\n" or (is_cut and n % FEW_CAPTIONS == 0) else " ", words.lstrip())
+        for n, (_, words) in enumerate(captions)
     )
+    text, starts = joined(pieces)
+    language = re.match(r"WEBVTT[^\n]*\n(?:[^\n]+\n)*?Language:\s*(\S+)", source)
+    front = {"lang": language[1]} if language else {}
+    places = {PAGES: json.dumps(starts), LABELS: json.dumps([time for time, _ in captions])}
+    return document_of(body, "subtitles", text, front, **places)
 
 
 def _captions(source: str) -> Iterator[tuple[str, str]]:
@@ -79,12 +77,3 @@ def _n_repeated(last: Sequence[str], words: Sequence[str]) -> int:
         if last[-n:] == words[:n] and (n >= FEW_REPEATED or n == len(last)):
             return n
     return 0
-
-
-def _in_lines(captions: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield each caption with its separator: unpunctuated ones are cut into lines."""
-    n_words = 0
-    for words in captions:
-        cut = n_words > LINE_WORDS or words.startswith("\n")
-        yield ("\n" if cut else " "), words.lstrip("\n")
-        n_words = 0 if _SENTENCE_END.search(words) else len(words.split()) + (0 if cut else n_words)

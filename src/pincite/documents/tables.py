@@ -271,7 +271,7 @@ _TO_HTML = (
 def read_wikitext(body: Body) -> Document | Unchecked:
     """Read wikitext as it stands, with the rows of its tables in words."""
     source = decoded(body.data, body.charset)
-    return document_of(body, "text", source and _WIKI_TABLE.sub(_from_wikitext, source), {})
+    return document_of(body, "text", source and _WIKI_TABLE.sub(_from_wikitext, source))
 
 
 def _from_wikitext(match: re.Match[str]) -> str:

@@ -9,11 +9,12 @@ import codecs
 import contextlib
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from threading import Lock, Thread
+from types import MappingProxyType
 from typing import Any
 
 from pincite.documents.body import Body
@@ -214,7 +215,7 @@ def read_text(body: Body) -> Document | Unchecked:
     text = decoded(body.data, body.charset)
     if text is not None:
         text = unwrapped(cleaned(text))
-    return document_of(body, "text", text, {})
+    return document_of(body, "text", text)
 
 
 def unwrapped(text: str) -> str:
@@ -251,7 +252,7 @@ def read_markdown(body: Body) -> Document | Unchecked:
     """Read Markdown as plain text, with title, date and language from front matter."""
     source = decoded(body.data, body.charset)
     if source is None:
-        return document_of(body, "markdown", None, {})
+        return document_of(body, "markdown", None)
     source = source.replace("\r\n", "\n").replace("\0", "")  # the parser would render NUL
     front = dict[str, str]()
     if match := _FRONT_MATTER.match(
@@ -271,8 +272,13 @@ def read_markdown(body: Body) -> Document | Unchecked:
 
 
 def document_of(
-    body: Body, kind: str, raw: str | None, front: dict[str, str]
+    body: Body,
+    kind: str,
+    raw: str | None,
+    front: Mapping[str, str] = MappingProxyType({}),
+    **meta: str,
 ) -> Document | Unchecked:
+    """The document of a text; `front` has its title, author, date and lang as the file states."""
     if raw is None:
         return Unchecked(body.url, Reason.UNDECODABLE, "the bytes are not text in any encoding")
     text = cleaned(raw)
@@ -287,7 +293,9 @@ def document_of(
         published=stated[0] if stated else None,
         fetched=body.fetched,
         language=code_of(front.get("lang")),
-        meta={"author": front["author"]} if front.get("author") else {},
+        meta={
+            key: value for key, value in {"author": front.get("author"), **meta}.items() if value
+        },
     )
 
 
