@@ -1,6 +1,6 @@
 import pytest
 
-from pincite.documents.body import Format, format_of
+from pincite.documents.body import Format, format_of, type_of_ending
 
 HTML = b"\n <!-- note --><!DOCTYPE html><html><body>x</body></html>"
 
@@ -47,3 +47,23 @@ def test_format(data: bytes, url: str, content_type: str | None, expected: Forma
 
 def test_an_unsupported_format_has_a_name() -> None:
     assert format_of(b"\x89PNG", "u", None)[1] == "a PNG image"
+
+
+@pytest.mark.parametrize("kind", [kind for kind in Format if kind.is_text])
+def test_a_text_is_of_the_format_of_its_ending_or_media_type(kind: Format) -> None:
+    for ending in kind.endings:
+        named = type_of_ending(ending)
+        assert named == kind.media_types[0]
+        for label in (named, "text/plain; charset=utf-8", None):
+            assert format_of(b"words", f"https://e.org/a{ending}", label)[0] is kind
+        assert format_of(b"words", "https://e.org/download?id=7", named)[0] is kind
+
+
+@pytest.mark.parametrize("kind", [kind for kind in Format if kind.reader and not kind.is_text])
+def test_other_bytes_are_not_of_the_format_that_is_stated(kind: Format) -> None:
+    assert format_of(b"words", "https://e.org/a", kind.media_types[0])[0] is Format.MISLABELLED
+
+
+def test_formats_share_no_ending_and_no_media_type() -> None:
+    labels = [label for kind in Format for label in (*kind.endings, *kind.media_types)]
+    assert len(labels) == len(set(labels))

@@ -98,6 +98,17 @@ def test_a_manifest(tmp_path: Path) -> None:
     assert sources.warnings == ()
 
 
+@pytest.mark.parametrize(
+    ("name", "kind"), [("a.csv", "csv"), ("a.tsv", "csv"), ("a.md", "markdown"), ("a.txt", "text")]
+)
+def test_a_manifest_needs_no_media_type_where_the_file_has_an_ending(
+    tmp_path: Path, name: str, kind: str
+) -> None:
+    (tmp_path / name).write_bytes(b"Town,Year\nVarde,1931\n")
+    write_jsonl(tmp_path / MANIFEST, {"url": "https://e.org/download?id=7", "file": name})
+    assert document(open_sources(tmp_path).get("https://e.org/download?id=7")).kind == kind
+
+
 @pytest.mark.parametrize("name", ["saved", "{saved}"])
 def test_a_missing_source_states_what_to_do(tmp_path: Path, name: str) -> None:
     (tmp_path / name).mkdir()

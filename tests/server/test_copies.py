@@ -12,6 +12,7 @@ from server.conftest import client_of
 from server.own_copies import BOOK, checked, checked_book, cited, copy_of, hand_in, run_next
 from server.people_of_tests import PASSWORD, SERVER, Somebody, program, somebody
 
+from pincite.documents.body import Format
 from pincite.library import private_copies
 from pincite.library.private_copies import OF_ACCOUNTS, AccountCopies, OwnCopies, attach, named
 from pincite.server.identity import Permission, Role
@@ -62,6 +63,15 @@ def test_a_copy_from_the_form_to_the_verdict(site: Site, ada: Somebody) -> None:
     shown = ada.client.get(f"/jobs/{new}?claim={book[0]}").text
     assert "<mark>The bridge of Varde opened in 1911.</mark>" in shown
     assert SECRET in shown  # the text around the quote, for whose copy it is
+
+
+def test_the_form_accepts_the_files_of_each_reader(site: Site, ada: Somebody) -> None:
+    job_id, book = checked_book(ada.client, site)
+    page = ada.client.get(f"/jobs/{job_id}?claim={book[0]}").text
+    accepted = re.search(r'type="file" name="file" accept="([^"]*)"', page)
+    assert accepted
+    for kind in Format:
+        assert {*kind.endings} <= {*accepted[1].split(",")}
 
 
 def test_a_text_is_pasted_with_pages(site: Site, ada: Somebody) -> None:

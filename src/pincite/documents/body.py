@@ -8,6 +8,7 @@ import re
 import zlib
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Self
 from urllib.parse import urlsplit
 
 from pincite.types import Reason, Unchecked
@@ -92,25 +93,47 @@ def unpacked(data: bytes, limit: int) -> bytes:
     return b"".join(parts)
 
 
-class Format(StrEnum):
-    """Formats with a reader, and two values for data without one."""
+_OFFICE = "application/vnd.openxmlformats-officedocument."
 
-    HTML = "html"
-    PDF = "pdf"
-    DOCX = "docx"
-    TEXT = "text"
-    MARKDOWN = "markdown"
-    JATS = "jats"
-    EPUB = "epub"
-    PPTX = "pptx"
-    RTF = "rtf"
-    MHTML = "mhtml"
-    SUBTITLES = "subtitles"  # also transcripts with times
-    CSV = "csv"
-    SHEETS = "sheets"  # of Excel or OpenDocument
-    WIKITEXT = "wikitext"
+
+class Format(StrEnum):
+    """Formats with their reader, endings and media types, and two values for data without one.
+
+    Files of text are recognised by their label too, others by their bytes alone.
+    """
+
+    HTML = "html", "html.read_html", ".html .htm .xhtml", "text/html application/xhtml+xml"
+    PDF = "pdf", "pdf.read_pdf", ".pdf", "application/pdf application/x-pdf"
+    DOCX = "docx", "docx.read_docx", ".docx", f"{_OFFICE}wordprocessingml.document"
+    TEXT = "text", "text.read_text", ".txt", "text/plain"
+    MARKDOWN = "markdown", "text.read_markdown", ".md .markdown", "text/markdown text/x-markdown"
+    JATS = "jats", "papers.read_jats", ".xml", "application/jats+xml"
+    EPUB = "epub", "epub.read_epub", ".epub", "application/epub+zip"
+    PPTX = "pptx", "slides.read_slides", ".pptx", f"{_OFFICE}presentationml.presentation"
+    RTF = "rtf", "rtf.read_rtf", ".rtf", "application/rtf"
+    MHTML = "mhtml", "mhtml.read_mhtml", ".mhtml .mht", "multipart/related"
+    # Also transcripts with times.
+    SUBTITLES = "subtitles", "subtitles.read_subtitles", ".srt .vtt", "text/vtt text/srt"
+    CSV = "csv", "tables.read_csv", ".csv .tsv", "text/csv text/tab-separated-values"
+    XLSX = "xlsx", "tables.read_sheets", ".xlsx", f"{_OFFICE}spreadsheetml.sheet"
+    ODS = "ods", "tables.read_sheets", ".ods", "application/vnd.oasis.opendocument.spreadsheet"
+    WIKITEXT = "wikitext", "tables.read_wikitext", ".wiki .wikitext", "text/x-wiki"
     UNSUPPORTED = "unsupported"
-    MISLABELLED = "mislabelled"  # labelled as a PDF, but not one
+    MISLABELLED = "mislabelled"  # labelled as a format that its bytes are not
+
+    reader: str  # module and function of this package
+    endings: tuple[str, ...]
+    media_types: tuple[str, ...]  # the usual one first
+
+    def __new__(cls, value: str, reader: str = "", endings: str = "", types: str = "") -> Self:
+        member = str.__new__(cls, value)
+        member._value_, member.reader = value, reader
+        member.endings, member.media_types = tuple(endings.split()), tuple(types.split())
+        return member
+
+    @property
+    def is_text(self) -> bool:
+        return any(each.startswith("text/") for each in self.media_types)
 
 
 # Formats that users and servers do send, for the message; other bytes fail as undecodable text.
@@ -124,35 +147,14 @@ _UNSUPPORTED = {
     b"%!PS": "a PostScript file",
     b"AT&TFORM": "a DjVu file",
 }
-_TYPES = {
-    "text/html": Format.HTML,
-    "application/xhtml+xml": Format.HTML,
-    "application/pdf": Format.PDF,
-    "application/x-pdf": Format.PDF,
-    "text/plain": Format.TEXT,
-    "text/markdown": Format.MARKDOWN,
-    "text/x-markdown": Format.MARKDOWN,
-    "text/csv": Format.CSV,
-    "text/tab-separated-values": Format.CSV,
-    "text/x-wiki": Format.WIKITEXT,
-    "text/css": Format.UNSUPPORTED,
-    "text/javascript": Format.UNSUPPORTED,
-    "text/calendar": Format.UNSUPPORTED,
-    "text/xml": Format.UNSUPPORTED,  # XHTML is recognised by its bytes
+ENDINGS = tuple(ending for kind in Format for ending in kind.endings)
+# XHTML and papers are recognised by their bytes.
+_NOT_READ = ".json .xml .css .js .svg text/css text/javascript text/calendar text/xml".split()
+_LABELS = {
+    **{label: kind for kind in Format for label in (*kind.endings, *kind.media_types)},
+    **dict.fromkeys(_NOT_READ, Format.UNSUPPORTED),
 }
 _NO_LABEL = frozenset({"", "application/octet-stream", "binary/octet-stream", "unknown/unknown"})
-_ENDINGS = {
-    ".html": Format.HTML,
-    ".htm": Format.HTML,
-    ".xhtml": Format.HTML,
-    ".pdf": Format.PDF,
-    ".md": Format.MARKDOWN,
-    ".markdown": Format.MARKDOWN,
-    ".txt": Format.TEXT,
-    **dict.fromkeys((".csv", ".tsv"), Format.CSV),
-    **dict.fromkeys((".wiki", ".wikitext"), Format.WIKITEXT),
-    **dict.fromkeys((".json", ".xml", ".css", ".js", ".svg"), Format.UNSUPPORTED),
-}
 # A comment matches in one way only: otherwise 400 comments in a row take exponential time.
 _HTML_START = re.compile(
     rb"\s*(<\?xml[^>]{0,200}>\s*)?(?>(?><!--.{0,2000}?-->)\s*)*+<(!doctype\s+html|html|head|body)\b",
@@ -168,8 +170,8 @@ _PACKED = {
     b"word/document": Format.DOCX,
     b"ppt/presentation": Format.PPTX,
     b"META-INF/container.xml": Format.EPUB,
-    b"xl/workbook": Format.SHEETS,
-    b"application/vnd.oasis.opendocument.spreadsheet": Format.SHEETS,
+    b"xl/workbook": Format.XLSX,
+    b"application/vnd.oasis.opendocument.spreadsheet": Format.ODS,
 }
 # Headers of mail, of which one states that a page and its pictures follow.
 _MHTML_START = re.compile(
@@ -227,20 +229,24 @@ def _by_label(head: bytes, url: str, content_type: str | None) -> tuple[Format, 
     label = (content_type or "").split(";")[0].strip().lower()
     ending = _ending(url)
     if label in _NO_LABEL:
-        found = _ENDINGS.get(ending) or (Format.HTML if _HTML_INSIDE.search(head) else Format.TEXT)
+        found = _LABELS.get(ending) or (Format.HTML if _HTML_INSIDE.search(head) else Format.TEXT)
         label = ending
     else:
         other = Format.TEXT if label.startswith("text/") else Format.UNSUPPORTED
-        found = _TYPES.get(label, other)
-    written = _ENDINGS.get(ending)
-    if found is Format.TEXT and written in (Format.MARKDOWN, Format.CSV, Format.WIKITEXT):
+        found = _LABELS.get(label, other)
+    written = _LABELS.get(ending)
+    if found is Format.TEXT and written and written.is_text:
         found = written  # servers often say text/plain
     if found is Format.TEXT and _TRANSCRIPT_START.match(head):
         found = Format.SUBTITLES if len(_TRANSCRIPT_TIME.findall(head)) >= MIN_TIMES else found
-    if found is Format.PDF:  # real PDFs are recognised by their bytes
-        found = Format.MISLABELLED
-        label = f"labelled as a PDF ({label}), but it does not begin as one"
+    if found.reader and not found.is_text:
+        return Format.MISLABELLED, f"labelled as {label}, but it does not begin as such a file"
     return found, label
+
+
+def type_of_ending(ending: str) -> str | None:
+    """The usual media type of files with this ending; None: unknown."""
+    return next(iter(_LABELS.get(ending, Format.UNSUPPORTED).media_types), None)
 
 
 def _ending(url: str) -> str:

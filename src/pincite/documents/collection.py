@@ -23,7 +23,15 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, unquote_to_bytes, urljoin, urlsplit
 
 from pincite.documents import jsonl, read, warc
-from pincite.documents.body import DEFAULT_LIMITS, MAX_REFUSED_IN_A_ROW, Limits, too_large
+from pincite.documents.body import (
+    DEFAULT_LIMITS,
+    ENDINGS,
+    MAX_REFUSED_IN_A_ROW,
+    Format,
+    Limits,
+    too_large,
+    type_of_ending,
+)
 from pincite.documents.text import code_of, decoded, one_line
 from pincite.errors import InputError
 from pincite.text.hosts import original_of
@@ -110,7 +118,6 @@ _SEPARATORS = ",;\t"  # spreadsheets use semicolons where the decimal separator 
 _DATE = re.compile(r"\d{4}(-\d\d(-\d\d)?)?(?=$|T| )")
 _CSV_FIELDS = frozenset({"url", "file", "text"})  # one of them makes a table a manifest
 HEAD = 10_000  # bytes of a header
-_BY_NAME = {".md": "text/markdown", ".txt": "text/plain"}
 
 
 class Problem(NamedTuple):
@@ -178,7 +185,7 @@ class Entry:
         return read.read_bytes(
             self.file.read_bytes() if self.file else b"",
             url=self.url,
-            content_type=self.content_type or _BY_NAME.get(Path(name).suffix),
+            content_type=self.content_type or type_of_ending(Path(name).suffix),
             fetched=self.fetched,
             status=self.status,
             limits=limits,
@@ -552,11 +559,8 @@ def files(
 # ── Stored copies of cited pages ─────────────────────────────────────────────────────────────────
 
 Loader = Callable[[], Found]
-_SAVED_PAGES = (".html", ".htm", ".xhtml", ".html.gz", ".htm.gz", ".mhtml", ".mht")
-# Readable, but they state no address.
-_WITHOUT_ADDRESS = tuple(
-    ".pdf .docx .txt .csv .tsv .xlsx .ods .wiki .epub .pptx .rtf .srt .vtt".split()
-)
+_SAVED_PAGES = (*Format.HTML.endings, *Format.MHTML.endings)
+_WITHOUT_ADDRESS = tuple({*ENDINGS} - {*Format.MARKDOWN.endings})  # no README
 MAX_PROBLEMS = 100  # the rest are only counted
 MAX_REMEMBERED = 5_000  # pages: an article cites some hundreds, a dump millions
 _NEEDS_MANIFEST = "does not state its own address; name it in manifest.jsonl"
@@ -651,7 +655,7 @@ class Sources:
                 yield entry.file.resolve()
 
     def _index_file(self, path: Path) -> None:
-        name = path.name.lower()
+        name = path.name.lower().removesuffix(".gz")
         if name.endswith(read.WARC_ENDINGS):
             self._index_warc(path)
         elif jsonl.has_documents(path):

@@ -29,23 +29,8 @@ Found = Document | Unchecked
 LIMITED = importlib.util.find_spec("resource") is not None  # not on Windows
 # Exit code of a worker that ran out of time: from the system's timer, or ended by the parent.
 _TIMED_OUT = -signal.SIGPROF if LIMITED else 1
-_READERS = {
-    Format.HTML: ("html", "read_html"),
-    Format.PDF: ("pdf", "read_pdf"),
-    Format.DOCX: ("docx", "read_docx"),
-    Format.TEXT: ("text", "read_text"),
-    Format.MARKDOWN: ("text", "read_markdown"),
-    Format.JATS: ("papers", "read_jats"),
-    Format.EPUB: ("epub", "read_epub"),
-    Format.PPTX: ("slides", "read_slides"),
-    Format.RTF: ("rtf", "read_rtf"),
-    Format.MHTML: ("mhtml", "read_mhtml"),
-    Format.SUBTITLES: ("subtitles", "read_subtitles"),
-    Format.CSV: ("tables", "read_csv"),
-    Format.SHEETS: ("tables", "read_sheets"),
-    Format.WIKITEXT: ("tables", "read_wikitext"),
-    "pubmed record": ("papers", "read_pubmed_record"),
-}
+_READERS = {str(kind): kind.reader for kind in Format}
+_READERS["pubmed record"] = "papers.read_pubmed_record"
 UNCOUNTED = 4  # elapsed seconds per processor second, where the latter is not measured
 _ENDING_SECONDS = 5.0  # a worker that closed its pipes needs milliseconds to exit
 _BATCH, _BATCH_BYTES = 64, 1 << 20
@@ -103,7 +88,7 @@ def read_here(reader: str, body: Body) -> list[Found]:
 
     `reader` is a `Format`, or "pubmed record".
     """
-    module, name = _READERS[reader]
+    module, _, name = _READERS[reader].partition(".")
     found = getattr(import_module(f"pincite.documents.{module}"), name)(body)
     return found if isinstance(found, list) else [found]
 

@@ -477,10 +477,6 @@ _NAMELESS = frozenset({"index", "default", "download", "article", "document", "h
 NAME_LETTERS = 6  # minimum length of a URL's last component: many files are called "vol2.pdf"
 TITLE_WORDS = 3  # minimum words in a title: many documents are called "Annual report"
 Key = tuple[str, str]  # kind and value
-_DOCUMENTS = frozenset(Format) - {Format.UNSUPPORTED, Format.MISLABELLED}
-
-# For files whose URL has another extension, such as a page saved for "/report.pdf".
-_TYPES = {Format.HTML: "text/html", Format.TEXT: "text/plain", Format.MARKDOWN: "text/markdown"}
 
 
 class Outcome(NamedTuple):
@@ -527,7 +523,8 @@ def match_files(folder: Path, article: Article) -> Outcome:
             continue
         stored = folder / f"{len(matched) + 1:05d}{path.suffix.lower()}"
         path.rename(stored)
-        row = {"file": stored.name, "content_type": _TYPES.get(_format(stored), "")}
+        # The URL may have another extension, as that of a page saved for "/report.pdf".
+        row = {"file": stored.name, "content_type": _format(stored).media_types[0]}
         rows += [{"url": url, **row} for url in addresses(found)]
         matched.append((name, found.citation_id))
     lines = "".join(json.dumps(row) + "\n" for row in rows)
@@ -559,7 +556,7 @@ def _unreadable(name: str, why: Unchecked) -> Unused:
 
 def _citation_of(path: Path, name: str, index: Mapping[Key, list[Citation]]) -> Citation | Unused:
     """The citation that a file is a copy of, or why it is unused."""
-    if _format(path) not in _DOCUMENTS:
+    if not _format(path).reader:
         return Unused(name, Why.UNREADABLE)
     urls = read.addresses_of(_head(path), path.as_uri())
     found = _find(index, _of_name(path.stem, urls))

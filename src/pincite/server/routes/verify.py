@@ -16,6 +16,7 @@ from fastapi import Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from pydantic import BaseModel
 
+from pincite.documents.body import ENDINGS
 from pincite.errors import InputError
 from pincite.judgement import aggregation
 from pincite.judgement.fusion import relabel
@@ -293,6 +294,7 @@ def _board(
         "edit": edit_link(verified, opened.claim.claim_id) if opened else None,
         "summary": edit_summary(opened) if opened else "",
         "around": partial(around, stored),
+        "accepted": ",".join(ENDINGS),
         "may_hand_in": citation_keys,  # without keys, a copy could not be matched later
         "reference": partial(
             render.reference, today=today, language=opened.claim.language if opened else ""
