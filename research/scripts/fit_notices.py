@@ -7,6 +7,7 @@ lowest at which no training page is taken for a notice that is a document, plus 
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,7 +41,7 @@ def look_of(page: Page) -> notices.Look:
     html.join_terms(parsed)
     seen, _, pieces = html.visible_text(parsed, 0)
     markup = html.markup_of(parsed, html.title_of(parsed), seen, html.blocks_of(pieces))
-    return outcome.look_of(page.url, markup.own or seen, markup)
+    return outcome.look_of(page.url, replace(markup, text=markup.text or seen))
 
 
 def rows() -> list[Row]:

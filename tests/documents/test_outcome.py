@@ -57,7 +57,9 @@ def test_a_teaser_with_a_paywall_phrase(phrase: str) -> None:
 def test_a_full_article_with_every_sign_of_a_paywall_is_read(n_words: int) -> None:
     article = WORD * n_words
     visible = f"{article} Subscribe to continue reading. Already a subscriber? Accept all cookies"
-    signs = Markup("A bridge", visible, 40, not_free=True, paywall_class="paywall")
+    signs = Markup(
+        "A bridge", visible=visible, n_scripts=40, not_free=True, paywall_class="paywall"
+    )
     assert reason_of(article, article, signs) is None
 
 

@@ -209,7 +209,6 @@ def markup_of(page: Page, title: str, visible: str, blocks: Sequence[Block] = ()
     )
     names = page.tree.xpath("//body//*[not(self::script)]/@class | //body//*/@id")
     walls = (match[0] for name in names if (match := _PAYWALL_NAME.search(name)))
-    password = bool(page.tree.xpath("//input[@type='password']"))
     noscript = one_line(" ".join(page.tree.xpath("//noscript//text()")))
     addresses = page.tree.xpath(
         "//link[contains(concat(' ', @rel, ' '), ' canonical ')]/@href"
@@ -218,13 +217,13 @@ def markup_of(page: Page, title: str, visible: str, blocks: Sequence[Block] = ()
     n_linked = sum(block.linked * len(block.text) for block in blocks)
     return Markup(
         title,
-        visible[:SEEN_CHARS],
-        len(scripts),
-        not_free,
-        next(walls, ""),
-        password,
-        headline=next((block.text for block in blocks if block.headline), ""),
-        own=own_text(blocks),
+        next((block.text for block in blocks if block.headline), ""),
+        own_text(blocks),
+        visible=visible[:SEEN_CHARS],
+        n_scripts=len(scripts),
+        not_free=not_free,
+        paywall_class=next(walls, ""),
+        asks_password=bool(page.tree.xpath("//input[@type='password']")),
         linked=n_linked / max(1, sum(len(block.text) for block in blocks)),
         n_stories=sum(b.linked > MAX_LINKED and n_words(b.text) >= MIN_HEADLINE for b in blocks),
         noscript=noscript[:SEEN_CHARS],

@@ -4,7 +4,6 @@ import contextlib
 import re
 from dataclasses import replace
 from email import message_from_bytes
-from email.message import Message
 from email.utils import parsedate_to_datetime
 
 from pincite.documents.body import Body
@@ -19,7 +18,7 @@ _LOCATION = re.compile(
 def read_mhtml(body: Body) -> Document | Unchecked:
     """Read the page itself, not its frames; the date of saving is when it was fetched."""
     message = message_from_bytes(body.data)
-    page = _page(message)
+    page = next((part for part in message.walk() if part.get_content_type() == "text/html"), None)
     data = page.get_payload(decode=True) if page is not None else None
     if page is None or not isinstance(data, bytes):
         return Unchecked(body.url, Reason.UNDECODABLE, "no web page in the MHTML file")
@@ -34,7 +33,3 @@ def address_in(head: bytes) -> str:
     """The address that the file states: of the snapshot (Chrome), or of its first part."""
     found = _LOCATION.search(head)
     return found[1].decode("ascii", "replace") if found else ""
-
-
-def _page(message: Message) -> Message | None:
-    return next((part for part in message.walk() if part.get_content_type() == "text/html"), None)

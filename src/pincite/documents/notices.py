@@ -48,9 +48,9 @@ class Notice:
 class Look:
     """A page as the regression sees it."""
 
-    title: str
-    headline: str
-    text: str  # without lists of links and of other stories
+    title: str = ""
+    headline: str = ""
+    text: str = ""  # visible, without lists of links and of other stories
     linked: float = 0.0  # share of the visible words in links
     n_stories: int = 0  # lines of three words or more in links
     asks_password: bool = False
@@ -66,7 +66,7 @@ def find_notice(look: Look) -> Notice | None:
     # What a parked page advertises is no statement.
     if has_statement(look.text, look.title) and not ("parked" in dict(found) and _is_domain(look)):
         return None
-    table = _table()
+    table = _table(WEIGHTS)
     weights, least = table["weights"], table["intercept"]
     notices = [
         Notice(kind, sigmoid(least + sum(weights.get(n, 0.0) * v for n, v in of.items())), cue)
@@ -150,7 +150,7 @@ def typographic(text: str) -> str:
 @cache
 def cues(kind: str) -> re.Pattern[str]:
     """The cues of a kind in all languages."""
-    found = (f"(?:{cue})" for of_language in _known()[kind].values() for cue in of_language)
+    found = (f"(?:{cue})" for of_language in _table(CUES)[kind].values() for cue in of_language)
     return re.compile("|".join(found), re.IGNORECASE | re.MULTILINE)
 
 
@@ -205,16 +205,11 @@ def _words_of(texts: Any) -> int:
 
 @cache
 def _vocabulary(name: str) -> re.Pattern[str]:
-    table = {code: "|".join(words.split()) for code, words in _known()[name].items()}
+    table = {code: "|".join(words.split()) for code, words in _table(CUES)[name].items()}
     signs = table.pop("signs")
     return re.compile(rf"\b(?:{'|'.join(table.values())})\b|{signs}", re.IGNORECASE)
 
 
 @cache
-def _known() -> Mapping[str, Mapping[str, Any]]:
-    return tomllib.loads(CUES.read_text(encoding="utf-8"))
-
-
-@cache
-def _table() -> Mapping[str, Any]:
-    return tomllib.loads(WEIGHTS.read_text(encoding="utf-8"))
+def _table(path: Path) -> Mapping[str, Any]:
+    return tomllib.loads(path.read_text(encoding="utf-8"))

@@ -6,7 +6,7 @@ since a teaser has statements and a shell has no text.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pincite.documents.notices import (
     NOTICE_CHARS,
@@ -52,19 +52,13 @@ _LISTING_PLACE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Markup:
-    """Signals from a page's markup."""
+class Markup(Look):
+    """A page as its markup shows it."""
 
-    title: str = ""
     visible: str = ""  # all text except scripts, navigation and footer
     n_scripts: int = 0
     not_free: bool = False  # JSON-LD or microdata: isAccessibleForFree is false
     paywall_class: str = ""  # a class or id that names a paywall
-    asks_password: bool = False  # has a password field
-    headline: str = ""
-    own: str = ""  # visible text without lists of links and of other stories
-    linked: float = 0.0  # share of the visible text in links
-    n_stories: int = 0  # lines of three words or more in links
     noscript: str = ""  # what the page shows where scripts are off
     address: str = ""  # that the page states as its own
 
@@ -90,41 +84,29 @@ def of_page(url: str, text: str, article: str, markup: Markup) -> Unchecked | No
     `text` is what would be kept of the page, `article` its running text: a teaser among many
     headlines is a short article on a page with much text.
     """
-    words, own = n_words(text), (markup.own or text)
+    words, markup = n_words(text), replace(markup, text=markup.text or text)
     found = None
-    if n_words(own[:NOTICE_CHARS]) <= NOTICE_WORDS:
-        found = _notice(url, own, markup) or _scripted(words, text, markup)
+    if n_words(markup.text[:NOTICE_CHARS]) <= NOTICE_WORDS:
+        found = _notice(url, markup) or _scripted(words, text, markup)
     found = found or _paywall(n_words(article) or words, markup)
     if not found and words == 0:
         found = Reason.EMPTY, "the page has no text"
     return Unchecked(url, *found) if found else None
 
 
-def look_of(url: str, own: str, markup: Markup) -> Look:
-    """What `notices` weighs: `own` is the text without lists of other stories."""
-    address = address_of(url, markup)
-    return Look(
-        markup.title,
-        markup.headline,
-        own,
-        markup.linked,
-        markup.n_stories,
-        markup.asks_password,
-        at_front=is_front(markup.address) and bool(address) and not is_front(address),
-        may_list=not is_front(address) and _LISTING_PLACE.search(address) is None,
-    )
+def look_of(url: str, markup: Markup) -> Look:
+    """What `notices` weighs: with what follows from the address that was asked for."""
+    address = original_of(url if url.startswith("http") else markup.address)  # that a file states
+    at_front = is_front(markup.address) and bool(address) and not is_front(address)
+    may_list = not is_front(address) and _LISTING_PLACE.search(address) is None
+    return replace(markup, at_front=at_front, may_list=may_list)
 
 
-def address_of(url: str, markup: Markup) -> str:
-    """The address that was asked for; of a file the one that it states."""
-    return original_of(url if url.startswith("http") else markup.address)
-
-
-def _notice(url: str, own: str, markup: Markup) -> tuple[Reason, str] | None:
-    if notice := find_notice(look_of(url, own, markup)):
+def _notice(url: str, markup: Markup) -> tuple[Reason, str] | None:
+    if notice := find_notice(look_of(url, markup)):
         reason, what = REASONS[notice.kind]
         return reason, f"{what}: “{notice.cue}”"
-    if markup.asks_password and n_words(own) - n_words(markup.headline) < BARE_WORDS:
+    if markup.asks_password and n_words(markup.text) - n_words(markup.headline) < BARE_WORDS:
         return Reason.LOGIN, "the page asks for a password and has no other text"
     return None
 

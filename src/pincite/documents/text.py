@@ -169,7 +169,8 @@ def codec_of(label: str | None) -> str | None:
 
 def _legacy(data: bytes, declared: Sequence[str]) -> str:
     """The declared encoding, unless a detector and the language agree on another one."""
-    stated = [name for name in declared if _is_valid(data, name)] or [*declared[:1]]
+    valid = [name for name in declared if "\ufffd" not in data.decode(name, "replace")]
+    stated = valid or [*declared[:1]]
     # Without tags and scripts, which are English and may declare an encoding too.
     pieces = re.split(rb"[<>]", data[:DETECTION_BYTES])
     sample = b" ".join(piece for piece in pieces if not piece.isascii())
@@ -193,12 +194,6 @@ def _legacy(data: bytes, declared: Sequence[str]) -> str:
     ]
     confirmed = [name for name in stated if sample.decode(name, "replace") in texts]
     return (*confirmed, *agreed, *stated, *(name for name, _, _ in verdicts), "cp1252")[0]
-
-
-def _is_valid(data: bytes, encoding: str) -> bool:
-    with contextlib.suppress(UnicodeError):
-        return bool(data.decode(encoding))
-    return False
 
 
 # markdown-it is quadratic in some nestings; longer files are dumps, and are read as plain text.
