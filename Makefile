@@ -8,11 +8,12 @@ MCP := $(VENV)/.mcp
 DOCS := $(VENV)/.docs
 RAY := $(VENV)/.ray
 MILVUS := $(VENV)/.milvus
+OCR := $(VENV)/.ocr
 STUDY := $(VENV)/.study
 MULTILINGUAL := $(VENV)/.multilingual
 BENCH := .venv-bench
 
-.PHONY: help demo demo-check demo-ask demo-web test test-models test-web test-train test-mcp test-ray test-milvus test-study test-multilingual test-all gate fmt format lint types layers spelling wheel types-wheel check release encoder reranker multilingual multilingual-reference gpu-kit verifier-gpu bench-html calibrate verifier schema locale docs notebooks pictures clean
+.PHONY: help demo demo-check demo-ask demo-web test test-models test-web test-train test-mcp test-ray test-milvus test-ocr test-study test-multilingual test-all gate fmt format lint types layers spelling wheel types-wheel check release encoder reranker multilingual multilingual-reference gpu-kit verifier-gpu bench-html calibrate verifier schema locale docs notebooks pictures clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -83,6 +84,13 @@ $(MILVUS): $(STAMP)
 
 test-milvus: $(MILVUS) ## a corpus in a Milvus-lite that is started and killed, or at MILVUS_URI
 	$(BIN)/python -m pytest -q -n 0 -m milvus plugins/pincite-milvus/tests
+
+$(OCR): $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[ocr]'
+	@touch $@
+
+test-ocr: $(OCR) ## text in pictures, with the engine
+	tools/offline.sh $(BIN)/python -m pytest -q -n 0 -m ocr tests/documents/test_ocr.py
 
 $(STUDY): $(STAMP) plugins/pincite-study/pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e plugins/pincite-study

@@ -1,5 +1,6 @@
 """A cache in one SQLite file, or in memory after a warning if the file cannot be used."""
 
+import os
 import sqlite3
 import threading
 import warnings
@@ -7,9 +8,16 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import platformdirs
+
 from pincite.errors import PinciteWarning
 
 LOOKUP = 500  # keys per SELECT, below SQLite's limit on variables on every platform
+
+
+def cache_folder() -> Path:
+    """Return the user's cache: `PINCITE_CACHE`, or the platform's folder."""
+    return Path(os.environ.get("PINCITE_CACHE") or platformdirs.user_cache_dir("pincite"))
 
 
 class CacheFile:

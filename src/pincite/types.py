@@ -77,7 +77,7 @@ class Document:
     url: str
     title: str
     text: str
-    # html, pdf, docx, pptx, epub, rtf, subtitles, text, markdown, csv, jsonl, pubmed, jats
+    # html, pdf, docx, pptx, epub, rtf, subtitles, image, text, markdown, csv, jsonl, pubmed, jats
     kind: str = "text"
     published: str | None = None  # ISO date stated by the page
     fetched: str | None = None  # ISO date or timestamp of the copy
@@ -115,6 +115,8 @@ class Passage:
     # The whole text of the document, if known: it may state what the passage lacks.
     page: str = field(default="", repr=False, compare=False, metadata=UNWRITTEN)
     language: Annotated[str | None, Doc("ISO 639-1; null: unknown")] = None
+    # Per cent of confidence in a text that was recognised from a scan.
+    recognised: int | None = field(default=None, compare=False, metadata=UNWRITTEN)
 
     @property
     def passage_id(self) -> str:
@@ -141,6 +143,7 @@ class Reason(StrEnum):
     OFFLINE = "offline"  # a book or a paper issue, without an address
     NOT_SUPPLIED = "not_supplied"  # has an address, but no stored copy was found
     EMPTY = "empty"  # a file without text (a scan, a page rendered by scripts)
+    UNREADABLE_SCAN = "unreadable_scan"  # its text cannot be recognised, or not on all pages
     UNDECODABLE = "undecodable"  # the bytes do not match the declared type
     ENCRYPTED = "encrypted"  # a password-protected PDF
     TOO_LARGE = "too_large"

@@ -23,7 +23,8 @@ HTML = b"\n <!-- note --><!DOCTYPE html><html><body>x</body></html>"
         (b"words", "https://e.org/a", None, Format.TEXT),
         (b"words", "https://e.org/a.v2", "application/octet-stream", Format.TEXT),
         (b"words", "https://e.org/a", "text/x-something", Format.TEXT),
-        (b"\x89PNG\r\n", "https://e.org/a", "text/html", Format.UNSUPPORTED),
+        (b"\x89PNG\r\n\x1a\n", "https://e.org/a", "text/html", Format.IMAGE),
+        (b"GIF89a", "https://e.org/a", "text/html", Format.UNSUPPORTED),
         (b"PK\3\4", "https://e.org/a.docx", None, Format.UNSUPPORTED),
         (b"PK\3\4...word/document.xml", "https://e.org/a", "text/html", Format.DOCX),
         (b"PK\3\4...ppt/presentation.xml..word/document", "u", None, Format.PPTX),
@@ -46,7 +47,7 @@ def test_format(data: bytes, url: str, content_type: str | None, expected: Forma
 
 
 def test_an_unsupported_format_has_a_name() -> None:
-    assert format_of(b"\x89PNG", "u", None)[1] == "a PNG image"
+    assert format_of(b"GIF89a", "u", None)[1] == "a GIF image"
 
 
 @pytest.mark.parametrize("kind", [kind for kind in Format if kind.is_text])

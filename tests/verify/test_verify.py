@@ -8,6 +8,7 @@ import pytest
 from pincite.protocols import Query
 from pincite.retrieval.retrievers import Fused
 from pincite.text import words
+from pincite.text.page_numbers import UNREAD
 from pincite.types import (
     Article,
     Citation,
@@ -367,3 +368,16 @@ def test_any_source_text_gets_a_finding(text: str) -> None:
     found = pipeline(source_of=lambda url: page if url == page.url else BRIDGE).finding(both)
     assert found.label is Label.SUPPORTED
     assert found.citations[1].label is Label.SUPPORTED
+
+
+def test_pages_that_were_not_read_may_support_a_claim() -> None:
+    in_part = replace(BRIDGE, meta={UNREAD: "page 2: not read"})
+    for text, label in (
+        ("The bridge opened in 1911.", Label.SUPPORTED),
+        ("The ferry sank in 1899.", Label.UNCHECKED),
+    ):
+        found = pipeline(source_of=lambda url: in_part).finding(claim(in_part.url, text=text))
+        assert found.label is label
+    outcome = found.citations[0].outcome
+    assert isinstance(outcome, Unchecked)
+    assert (outcome.reason, outcome.detail) == (Reason.UNREADABLE_SCAN, "page 2: not read")

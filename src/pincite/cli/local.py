@@ -195,6 +195,8 @@ def cache() -> None:
 @options.config_option
 def show_cache(config: Path | None) -> None:
     """Print how much is kept, and where."""
+    from pincite.cache_file import CacheFile
+    from pincite.documents import ocr
     from pincite.llm.calls import ReplyCache
     from pincite.models.verifier import LogitCache
     from pincite.runtime import judgements_file, replies_file
@@ -209,6 +211,8 @@ def show_cache(config: Path | None) -> None:
     click.echo(f"judged pairs    {judged_bytes / MEGABYTE:.1f} MB in {judged}")
     click.echo(f"                pairs of claim and passage: {n_pairs}")
     n_replies = _count(ReplyCache, replies_file(), len)
+    n_scans = _count(ocr.open_cache, ocr.scans_file(), CacheFile.n_rows)
+    click.echo(f"scans           {n_scans} recognised files in {ocr.scans_file()}")
     click.echo(f"second opinions {n_replies} replies in {replies_file()}")
 
 
@@ -219,13 +223,15 @@ def show_cache(config: Path | None) -> None:
     metavar="DAYS",
     help="Remove only pages fetched more than DAYS ago.",
 )
-@click.option("--judgements", is_flag=True, help="Remove judged pairs and replies instead.")
+@click.option("--judgements", is_flag=True, help="Remove judged pairs, replies and scans instead.")
 @options.config_option
 def clear(older_than: float | None, judgements: bool, config: Path | None) -> None:
-    """Remove fetched pages; with --judgements, judged pairs and second opinions instead.
+    """Remove fetched pages; with --judgements, what was judged and recognised instead.
 
     Reports stay. The next run fetches or judges again.
     """
+    from pincite.cache_file import CacheFile
+    from pincite.documents import ocr
     from pincite.llm.calls import ReplyCache
     from pincite.models.verifier import LogitCache
     from pincite.runtime import judgements_file, replies_file
@@ -236,8 +242,10 @@ def clear(older_than: float | None, judgements: bool, config: Path | None) -> No
     if judgements:
         n_pairs = _count(LogitCache, judgements_file(), lambda file: file.forget())
         n_replies = _count(ReplyCache, replies_file(), lambda file: file.forget())
+        n_scans = _count(ocr.open_cache, ocr.scans_file(), CacheFile.clear)
         options.say(f"{n_pairs} judged pairs removed from {judgements_file()}")
         options.say(f"{n_replies} replies of language models removed")
+        options.say(f"{n_scans} recognised scans removed")
         return
     pages = options.load_settings({"config": config}).web.cache_file
     before, _ = cache.holdings(pages)

@@ -26,6 +26,7 @@ from pincite.corpus.durable import replacing
 from pincite.errors import CorpusError
 from pincite.protocols import Floats
 from pincite.text.languages import identify
+from pincite.text.page_numbers import confidence_in
 from pincite.types import Document, Passage, Span, about
 
 Keys = npt.NDArray[np.int64]
@@ -380,6 +381,7 @@ class Store:
                 Passage(
                     *(p.doc_id, p.url, p.title, text, p.span, p.about),
                     language=identify(text, p.language),
+                    recognised=confidence_in(json.loads(p.meta), p.span),
                 )
                 for p in places
                 for text in [text_of(p, blocks)]

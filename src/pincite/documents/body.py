@@ -118,6 +118,12 @@ class Format(StrEnum):
     XLSX = "xlsx", "tables.read_sheets", ".xlsx", f"{_OFFICE}spreadsheetml.sheet"
     ODS = "ods", "tables.read_sheets", ".ods", "application/vnd.oasis.opendocument.spreadsheet"
     WIKITEXT = "wikitext", "tables.read_wikitext", ".wiki .wikitext", "text/x-wiki"
+    IMAGE = (
+        "image",
+        "ocr.read_image",
+        ".png .jpg .jpeg .tif .tiff",
+        "image/png image/jpeg",
+    )
     UNSUPPORTED = "unsupported"
     MISLABELLED = "mislabelled"  # labelled as a format that its bytes are not
 
@@ -136,10 +142,9 @@ class Format(StrEnum):
         return any(each.startswith("text/") for each in self.media_types)
 
 
+_IMAGES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"II*\0", b"MM\0*")
 # Formats that users and servers do send, for the message; other bytes fail as undecodable text.
 _UNSUPPORTED = {
-    b"\x89PNG": "a PNG image",
-    b"\xff\xd8\xff": "a JPEG image",
     b"GIF8": "a GIF image",
     b"RIFF": "a WebP image, sound or film",
     b"PK\3\4": "a ZIP file",
@@ -208,6 +213,8 @@ def format_of(data: bytes, url: str, content_type: str | None) -> tuple[Format, 
         return Format.RTF, ""
     if b"%PDF-" in start[:1024]:  # the standard allows junk before the header
         return Format.PDF, ""
+    if start.startswith(_IMAGES):
+        return Format.IMAGE, "a picture"
     for magic, name in _UNSUPPORTED.items():
         if start.startswith(magic):
             return Format.UNSUPPORTED, name

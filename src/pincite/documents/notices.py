@@ -27,7 +27,7 @@ MIN_STATEMENT_WORDS = 6  # "Page not found." has three
 EARLY_LINES = 3
 HEADED = 0.2  # share of a title or headline that is a cue
 UNHEADED_WORDS, EXPLAINED_WORDS = 15, 40  # the second if all that is said is blocked, or parked
-_TITLE_PARTS = re.compile("\\s+[|–—:·»«-]+\\s*|\\s*[|:»]\\s+|[|\uff5c\uff1a]")  # the last two of CJK
+_TITLE_PARTS = re.compile(r"\s+[|–—:·»«-]+\s*|\s*[|:»]\s+|[|\uff5c\uff1a]")
 _YEAR = re.compile(r"(?<!\d)(1\d\d\d|20\d\d)(?!\d)")
 _NAME = re.compile(r"(?<=[a-zà-ÿа-я,] )[A-ZÀ-ÝА-Я][a-zà-ÿа-я]{2,}")
 _DOMAIN = re.compile(r"(?:[\w-]+\.)+[a-z]{2,}", re.IGNORECASE)

@@ -9,8 +9,8 @@ import ctypes
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
-from math import atan2, hypot, pi
+from collections.abc import Callable, Iterator
+from math import atan2, hypot, pi, prod
 from typing import Any, NamedTuple
 
 import pypdfium2
@@ -25,7 +25,7 @@ from pincite.documents.layout import (
     without_running_heads,
 )
 from pincite.documents.text import document_of, one_line
-from pincite.text.page_numbers import LABELS, PAGES
+from pincite.text.page_numbers import LABELS, PAGES, SCANS
 from pincite.types import Document, Reason, Unchecked
 
 # Default titles of word processors.
@@ -34,8 +34,15 @@ _NO_TITLE = re.compile(
     re.IGNORECASE,
 )
 
+# A scan may have a stamp or a title in its text layer, and margins that were cut away.
+FEW_WORDS, COVERED = 20, 0.5
+_LETTERS = re.compile(r"[^\W\d_]{2,}")
 
-def read_pdf(body: Body) -> Document | Unchecked:
+
+def read_pdf(
+    body: Body, recognise: Callable[[int, Any], Lines] | None = None
+) -> Document | Unchecked:
+    """Read the text layer. `recognise` gives the lines of a scan, from its number and page."""
     url, limits = body.url, body.limits
     try:
         pdf = pypdfium2.PdfDocument(body.data)
@@ -43,9 +50,12 @@ def read_pdf(body: Body) -> Document | Unchecked:
         if error.err_code == raw.FPDF_ERR_PASSWORD:
             return Unchecked(url, Reason.ENCRYPTED, "the PDF is password-protected")
         return Unchecked(url, Reason.UNDECODABLE, f"not a readable PDF: {error}")
-    pages, n_chars = list[Lines](), 0
+    pages, scans, n_chars = list[Lines](), list[int](), 0
     for number in range(len(pdf)):
         lines = _lines_of_page(pdf, number)
+        if _is_scan(pdf, number, lines):
+            scans.append(number)
+            lines = (recognise(number, pdf[number]) if recognise else []) or lines
         n_chars += sum(len(line.text) for line in lines)
         if n_chars > limits.max_chars:
             detail = f"the PDF has more than {limits.max_chars} characters of text"
@@ -65,8 +75,23 @@ def read_pdf(body: Body) -> Document | Unchecked:
     # The creation date of the file is not the publication date.
     created = re.match(r"(?:D:)?(\d{4})(\d\d)(\d\d)", info.get("CreationDate") or "")
     meta = {PAGES: json.dumps(starts), LABELS: json.dumps(labels) if is_labelled else ""}
+    meta[SCANS] = json.dumps(scans) if scans else ""
     created_on = "-".join(created.groups()) if created else ""
     return document_of(body, "pdf", text, front, created=created_on, **meta)
+
+
+def _is_scan(document: Any, number: int, lines: Lines) -> bool:
+    """Whether pictures cover a page, and its text layer has hardly any words."""
+    if sum(len(_LETTERS.findall(line.text)) for line in lines) >= FEW_WORDS:
+        return False
+    try:
+        page = document[number]
+        pictures = page.get_objects([raw.FPDF_PAGEOBJ_IMAGE], max_depth=3)
+        bounds = [picture.get_bounds() for picture in pictures]
+    except pypdfium2.PdfiumError:
+        return False
+    covered = sum((right - left) * (top - bottom) for left, bottom, right, top in bounds)
+    return bool(covered >= COVERED * prod(page.get_size()))
 
 
 # ── Characters to lines ───────────────────────────────────────────────────────────────────────────

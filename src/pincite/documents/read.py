@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from pincite.documents import jsonl, prefetch, sandbox, warc
+from pincite.documents import jsonl, ocr, prefetch, sandbox, warc
 from pincite.documents.body import (
     DEFAULT_LIMITS,
     MAX_REFUSED_IN_A_ROW,
@@ -186,6 +186,10 @@ def _read(body: Body) -> Found:
         return Unchecked(url, Reason.UNSUPPORTED_TYPE, f"{name}: this format is not supported")
     if found is Format.MISLABELLED:
         return Unchecked(url, Reason.UNDECODABLE, name)
+    if found is Format.IMAGE:
+        unread = Unchecked(url, Reason.UNSUPPORTED_TYPE, f"{name}; {ocr.INSTALL}")
+        return with_language(ocr.recognised(found, body) or unread)
     # Plain text has no structure that could be made slow to parse.
     read = sandbox.read_here if found is Format.TEXT else sandbox.read
-    return with_language(read(found, body)[0])
+    document = read(found, body)[0]
+    return with_language(ocr.with_scans(document, body) if found is Format.PDF else document)

@@ -31,6 +31,7 @@ LIMITED = importlib.util.find_spec("resource") is not None  # not on Windows
 _TIMED_OUT = -signal.SIGPROF if LIMITED else 1
 _READERS = {str(kind): kind.reader for kind in Format}
 _READERS["pubmed record"] = "papers.read_pubmed_record"
+_READERS["scanned pdf"] = "ocr.read_scanned_pdf"
 UNCOUNTED = 4  # elapsed seconds per processor second, where the latter is not measured
 _ENDING_SECONDS = 5.0  # a worker that closed its pipes needs milliseconds to exit
 _BATCH, _BATCH_BYTES = 64, 1 << 20
@@ -48,7 +49,7 @@ def read(reader: str, body: Body) -> list[Found]:
     """
     reply = _POOL.request(reader, [body])
     if "found" in reply:
-        return [_found(one) for one in reply["found"][0]]
+        return [found_in(one) for one in reply["found"][0]]
     if "missing" in reply:
         raise ModuleNotFoundError(reply["missing"], name=reply["name"])
     return [_refusal(reply, body)]
@@ -78,7 +79,7 @@ def _read_group(reader: str, group: Sequence[Body | Found]) -> Iterator[Found]:
         if not isinstance(item, Body):
             yield item
         elif "found" in reply:
-            yield from map(_found, next(results))
+            yield from map(found_in, next(results))
         else:  # one of them broke the worker: read each alone to find it
             yield from read(reader, item)
 
@@ -86,7 +87,7 @@ def _read_group(reader: str, group: Sequence[Body | Found]) -> Iterator[Found]:
 def read_here(reader: str, body: Body) -> list[Found]:
     """Read a body in this process; loads the reader's libraries on first use.
 
-    `reader` is a `Format`, or "pubmed record".
+    `reader` is a `Format`, "pubmed record" or "scanned pdf".
     """
     module, _, name = _READERS[reader].partition(".")
     found = getattr(import_module(f"pincite.documents.{module}"), name)(body)
@@ -215,7 +216,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_POOL.abandon)
 
 
-def _found(reply: Mapping[str, Any]) -> Found:
+def found_in(reply: Mapping[str, Any]) -> Found:
     if "reason" in reply:
         return Unchecked(reply["url"], Reason(reply["reason"]), reply["detail"])
     return Document(**reply)

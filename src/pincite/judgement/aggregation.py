@@ -15,6 +15,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from pincite.judgement.contradictions import contradiction
+from pincite.notes import Note, Value
 from pincite.retrieval.fusion import with_prior
 from pincite.text import names, tables, words
 from pincite.text.languages import common
@@ -59,6 +60,10 @@ SUGGESTED_FROM, PROPOSED_FROM = 0.4, 0.5
 
 # Code of the note on a passage that only the network reads as a contradiction.
 BY_NETWORK = "read_as_contrary"
+# Codes of all notes on a contradiction.
+CONTRARY = frozenset({BY_NETWORK, "other_value", "denied"})
+# Probability of support of a scan that may be misread: below THRESHOLD, but near it.
+UNSURE = 0.2
 # Codes of the notes on a passage that only reports, hedges or limits what the claim states.
 QUALIFIED = frozenset({"stated_only_as", "limited_to"})
 # The network's own log-odds of support of a page's best passage from which such a passage does not
@@ -96,6 +101,31 @@ def discard_rebutted(claim: str, evidence: Evidence, page: str, language: str = 
         prob_refuted=0.0,
         prob_neutral=1.0 - evidence.prob_supported,
         reasons_coded=evidence.reasons_coded[1:],
+        contradiction=None,
+    )
+
+
+def as_recognised(evidence: Evidence) -> Evidence:
+    """Note that a passage is from a scan, which then contradicts nothing: it may be misread.
+
+    What its text seems to contradict it does not support either.
+    """
+    sure, seen = evidence.passage.recognised, evidence.contradiction
+    if sure is None:
+        return evidence
+    values: dict[str, Value] = {"confidence": sure}
+    notes = [note for note in evidence.reasons_coded if note.code not in CONTRARY]
+    score = min(evidence.score, log_odds(UNSURE)) if seen else evidence.score
+    supported = min(evidence.prob_supported, UNSURE) if seen else evidence.prob_supported
+    if seen:
+        values |= {"source": seen.source, "claim": seen.claim}
+    return replace(
+        evidence,
+        prob_supported=supported,
+        prob_refuted=0.0,
+        prob_neutral=1.0 - supported,
+        score=score,
+        reasons_coded=(Note("misread" if seen else "recognised", values), *notes),
         contradiction=None,
     )
 

@@ -157,7 +157,8 @@ def from_answers(
     supported = min(prob_reading, (1 + prob_reading - prob_negation) / 2)
     refuted = min(prob_negation, (1 - prob_reading + prob_negation) / 2)
     neutral = max(0.0, 1 - supported - refuted)
-    return Evidence(passage, supported, refuted, neutral, aggregation.log_odds(supported), quote)
+    score = aggregation.log_odds(supported)
+    return aggregation.as_recognised(Evidence(passage, supported, refuted, neutral, score, quote))
 
 
 class SentenceScore(NamedTuple):

@@ -129,6 +129,9 @@ def fuse(finding: Finding, opinion: Opinion | Failed, threshold: float) -> Findi
     if isinstance(opinion, Failed) or opinion.verdict is Verdict.UNUSABLE:
         return replace(finding, opinion=opinion)
     own = UNREAD if finding.score is None else finding.score
+    read = [r.outcome.passage for r in finding.citations if isinstance(r.outcome, Evidence)]
+    if opinion.verdict is Verdict.CONTRADICTED and any(p.recognised is not None for p in read):
+        opinion = replace(opinion, verdict=Verdict.NOT_SUPPORTED)  # a scan may be misread
     return apply_opinion(
         replace(finding, opinion=opinion, score=own + opinion.log_ratio), threshold
     )

@@ -165,6 +165,8 @@ def support_of(
     needed = max(supported_from, SURE_FROM) if is_turned(text, best.quoted) else supported_from
     if best.prob_supported >= needed:
         notes = other_figure_notes(text, best.passage.text)
+        if notes and best.passage.recognised is not None:  # a figure may be misread
+            return ReferenceVerdict(Support.NO_EVIDENCE, best)
         return ReferenceVerdict(Support.CONTRADICTS if notes else Support.SUPPORTS, best, notes)
     against = aggregation.denying(evidence)
     if against and against.prob_refuted >= contradicted_from:

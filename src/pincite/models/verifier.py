@@ -14,7 +14,13 @@ import numpy as np
 from pincite import containment
 from pincite.cache_file import CacheFile
 from pincite.errors import MissingModel
-from pincite.judgement.aggregation import BY_NETWORK, THRESHOLD, is_qualified, log_odds
+from pincite.judgement.aggregation import (
+    BY_NETWORK,
+    THRESHOLD,
+    as_recognised,
+    is_qualified,
+    log_odds,
+)
 from pincite.judgement.attribution import misattributed
 from pincite.judgement.contradictions import contradiction
 from pincite.judgement.qualifiers import LIMITS, qualification
@@ -129,7 +135,7 @@ class CrossEncoderVerifier:
             for i, pair in enumerate(pairs)
         ]
         found = [
-            _without_another(claim, _limited(claim, one))
+            as_recognised(_without_another(claim, _limited(claim, one)))
             for (claim, _), one in zip(pairs, found, strict=True)
         ]
         return self._quoted([claim.text for claim, _ in pairs], found)

@@ -17,8 +17,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import platformdirs
-
+from pincite import cache_file
 from pincite.errors import ConfigError, MissingModel
 from pincite.models import public
 
@@ -44,11 +43,8 @@ LEARNED = "learned"  # in the card of a verifier made by `pincite learn`
 
 
 def cache_folder() -> Path:
-    """Return the user's cache for models: `PINCITE_CACHE`, or the platform's folder."""
-    import os
-
-    chosen = os.environ.get("PINCITE_CACHE")
-    return (Path(chosen) if chosen else Path(platformdirs.user_cache_dir("pincite"))) / "models"
+    """Return the user's cache for models."""
+    return cache_file.cache_folder() / "models"
 
 
 def locate(model: str) -> Path:

@@ -23,6 +23,7 @@ REASONS = {
     Reason.OFFLINE: "offline source",
     Reason.NOT_SUPPLIED: "no stored copy",
     Reason.EMPTY: "no text in the copy",
+    Reason.UNREADABLE_SCAN: "unreadable scan",
     Reason.UNDECODABLE: "the copy cannot be decoded",
     Reason.ENCRYPTED: "the PDF is password-protected",
     Reason.TOO_LARGE: "too large",

@@ -6,12 +6,16 @@ transcripts each caption is a page, with its time as the number.
 
 import json
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from pincite.types import Document, Span
 
 PAGES = "pages"  # key in `Document.meta`: a JSON list with each page's start offset
+RECOGNISED = "recognised"  # likewise: per cent of confidence in each page's text, if it was a scan
+SCANS = "scans"  # likewise: the pages, counted from 0, that are pictures
+UNREAD = "unread"  # which of these could not be read, and why
 LABELS = "page_labels"  # likewise: a JSON list with each page's printed number, if known
 _PREFIX = re.compile(r"(?:pp?|pages?|pgs?)\b\.?\s*", re.IGNORECASE)
 _RANGE = re.compile(r"([0-9]{1,6})(?:\s*[-\u2010-\u2015]+\s*([0-9]{1,6}))?\Z")
@@ -65,6 +69,16 @@ def page_labels(document: Document) -> list[str]:
 
 def is_time(label: str) -> bool:
     return ":" in label
+
+
+def confidence_in(meta: Mapping[str, str], span: Span) -> int | None:
+    """The least per cent of confidence in the text of a span; None if no part is from a scan."""
+    if RECOGNISED not in meta:
+        return None
+    document = Document("", "", "", meta=meta)
+    sure, starts = _list_in(document, RECOGNISED), page_starts(document) or [0]
+    pages = sure[max(0, bisect_right(starts, span.start) - 1) : bisect_left(starts, span.end)]
+    return min((each for each in pages if type(each) is int), default=None)
 
 
 def page_span(document: Document, page: int) -> Span:

@@ -11,6 +11,7 @@ from functools import lru_cache
 from itertools import accumulate
 
 from pincite.text.languages import CJK, SOUTHEAST, identify
+from pincite.text.page_numbers import confidence_in
 from pincite.text.sentences import (
     CHARS_A_CJK_WORD,
     CHARS_A_SOUTHEAST_WORD,
@@ -94,6 +95,7 @@ def _as_passages(
         Passage(
             *(doc_id, url, title, span.of(text), span, known, whole),
             language=identify(span.of(text), document.language),
+            recognised=confidence_in(document.meta, span),
         )
         for span in spans
     ]

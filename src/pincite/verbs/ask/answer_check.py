@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from pincite import containment
 from pincite.completions import Completion, Prompt
+from pincite.judgement.aggregation import as_recognised
 from pincite.judgement.references import (
     CONTRADICTED_FROM,
     SUPPORTED_FROM,
@@ -25,6 +26,7 @@ from pincite.protocols import Verifier
 from pincite.retrieval import cascade
 from pincite.text import citation_marks, words
 from pincite.text.citation_marks import Sentence
+from pincite.text.page_numbers import confidence_in
 from pincite.text.passages import around, cited_passages
 from pincite.types import Claim, Document, Evidence, Failed, Passage, Span, about
 from pincite.verbs.ask.report import Answer, Change, Checked, Reference
@@ -162,9 +164,10 @@ def copied_sentence(sentence: Sentence, reference: Reference, span: Span, score:
         near.of(document.text),
         near,
         about(document.title, document.published, document.meta),
+        recognised=confidence_in(document.meta, near),
     )
     quote = Span(span.start - near.start, span.end - near.start)
-    evidence = Evidence(passage, 1.0, 0.0, 0.0, score, quote, ())
+    evidence = as_recognised(Evidence(passage, 1.0, 0.0, 0.0, score, quote))
     number = reference.number
     verdict = ReferenceVerdict(Support.VERBATIM, evidence, written=str(number), number=number)
     return Checked(sentence, (verdict,), Standing.VERBATIM, notes_coded=_notes(reference))

@@ -67,6 +67,7 @@ _WITHOUT_TEXT = frozenset(
     {
         Reason.PAYWALL,
         Reason.EMPTY,
+        Reason.UNREADABLE_SCAN,
         Reason.UNDECODABLE,
         Reason.ENCRYPTED,
         Reason.UNSUPPORTED_TYPE,

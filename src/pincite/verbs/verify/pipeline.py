@@ -28,6 +28,7 @@ from pincite.retrieval.fusion import JUDGED, kept, shares
 from pincite.retrieval.retrievers import Fused, HybridQuery
 from pincite.text.clauses import clauses
 from pincite.text.languages import not_read
+from pincite.text.page_numbers import UNREAD
 from pincite.text.passages import cited_passages, whole
 from pincite.text.sentences import sentences
 from pincite.text.words import shared
@@ -299,7 +300,13 @@ class VerifyPipeline:
         outcome = self._outcome(read, judged, atoms)
         atoms += aggregation.contradicted(claim.text, outcome)
         label = aggregation.label_of(outcome, self.threshold, judged, atoms)
-        if read.unjudged and label not in (Label.SUPPORTED, Label.PARTLY_SUPPORTED):
+        fails = label not in (Label.SUPPORTED, Label.PARTLY_SUPPORTED)
+        if fails and isinstance(read.source, Document) and UNREAD in read.source.meta:
+            # The pages that could not be read may be the ones that support the claim.
+            detail = read.source.meta[UNREAD]
+            why = Unchecked(read.source.url, Reason.UNREADABLE_SCAN, detail)
+            return self._check(claim, read.as_failed(why))
+        if fails and read.unjudged:
             # The passages that could not be judged may be the ones that support the claim.
             return self._check(claim, read.as_failed(read.unjudged))
         source, citation, place = read.source, read.citation, None
@@ -420,8 +427,9 @@ class VerifyPipeline:
         fields = [(p.text, p.title, p.about, p.page or p.text) for p in chosen]
         text, title, about, page = map("\n".join, zip(*fields, strict=True))
         foreign = (p.language for p in chosen if p.language not in ("en", None))
+        sure = min((p.recognised for p in chosen if p.recognised is not None), default=None)
         whole_of = Span(0, len(text))
-        joint = Passage("", "", title, text, whole_of, about, page, next(foreign, None))
+        joint = Passage("", "", title, text, whole_of, about, page, next(foreign, None), sure)
         (judged,) = self._verify([(claim, joint)])
         return None if containment.failure(judged) else judged
 

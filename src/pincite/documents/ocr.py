@@ -1,0 +1,201 @@
+"""Recognises the text of scanned pages and of pictures, if `pincite[ocr]` is installed.
+
+RapidOCR runs PaddleOCR's PP-OCRv6 networks, which are in its wheel, on ONNX Runtime. `recognised`
+runs in the calling process and caches; the readers run in `sandbox`, under limits of their own.
+"""
+
+import hashlib
+import io
+import json
+import math
+import re
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import asdict, replace
+from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from pincite.cache_file import CacheFile, cache_folder
+from pincite.documents import sandbox
+from pincite.documents.body import Body
+from pincite.documents.layout import Line, in_reading_order, running_text
+from pincite.text.page_numbers import PAGES, RECOGNISED, SCANS, UNREAD
+from pincite.types import Document, Reason, Unchecked
+
+ENGINE = "rapidocr"
+INSTALL = "to read text in pictures: pip install 'pincite[ocr]'"
+# A page of A4 takes 5 to 7 s on one core, and half of this address space.
+MAX_PAGES, SECONDS_A_PAGE, MEMORY = 20, 15.0, 3_000_000_000
+# Below this mean confidence more than one word in ten was wrong on pages of our own
+# (tests/documents/test_ocr.py); fewer characters are the noise of a picture without text.
+READABLE, FEW_CHARACTERS = 0.95, 40
+# RapidOCR reduces pictures to 2,000 pixels a side. Scans of A3 at 600 dpi have 70 million pixels.
+SIDE, DPI, MAX_PIXELS = 2_000, 200, 100_000_000
+POINTS = 595.0  # the width of A4, assumed for a picture, whose resolution is unknown
+OTHER_SIZE = 1.4  # a line's box varies with its letters; a heading's is taller
+# The networks often miss the space between two sentences.
+_GLUED = re.compile(r"(?<=[a-z\d]{2}[.!?])(?=[A-Z][a-z])")
+Box = Sequence[Sequence[float]]  # the corners of a line in pixels, clockwise from the upper left
+
+
+def open_cache(path: Path) -> CacheFile:
+    return CacheFile(path, "scans (key BLOB PRIMARY KEY, found TEXT)")
+
+
+def scans_file() -> Path:
+    """Return the cache of what was recognised."""
+    return cache_folder() / "scans.sqlite"
+
+
+def recognised(reader: str, body: Body) -> Document | Unchecked | None:
+    """Read a scan, or return what was read of the same bytes before; None without an engine."""
+    try:
+        key = f"{ENGINE} {version(ENGINE)} {version('pincite')} {reader} "
+    except PackageNotFoundError:
+        return None
+    digest = hashlib.sha256(key.encode() + body.data).digest()
+    with closing(open_cache(scans_file())) as cache:
+        if kept := cache.values("found", [digest]):
+            found = sandbox.found_in(json.loads(kept[digest]))
+        else:
+            seconds = body.limits.seconds + SECONDS_A_PAGE * MAX_PAGES
+            limits = replace(body.limits, seconds=seconds, memory=max(MEMORY, body.limits.memory))
+            found = sandbox.read(reader, replace(body, limits=limits))[0]
+            if isinstance(found, Document) or found.reason is Reason.UNREADABLE_SCAN:
+                cache.insert([(digest, json.dumps(asdict(found)))])
+    found = replace(found, url=body.url)
+    return replace(found, fetched=body.fetched) if isinstance(found, Document) else found
+
+
+def with_scans(found: Document | Unchecked, body: Body) -> Document | Unchecked:
+    """Read a PDF again, with its scanned pages if it has any."""
+    if isinstance(found, Document):
+        return (SCANS in found.meta and recognised("scanned pdf", body)) or found
+    if found.reason is not Reason.EMPTY:
+        return found
+    why = replace(found, detail=f"{found.detail} {INSTALL}")
+    return recognised("scanned pdf", body) or why
+
+
+# ── In the worker ─────────────────────────────────────────────────────────────────────────────────
+
+
+def read_scanned_pdf(body: Body) -> Document | Unchecked:
+    from pincite.documents.pdf import read_pdf
+
+    pages = _Pages()
+    return pages.described(read_pdf(body, pages.of_pdf))
+
+
+def read_image(body: Body) -> Document | Unchecked:
+    """Read a PNG, JPEG or TIFF, whose pages are the pages of the document."""
+    from PIL import Image, ImageOps, ImageSequence
+
+    pages, lines = _Pages(), list[list[Line]]()
+    Image.MAX_IMAGE_PIXELS = None  # checked here, so that the answer names our limit
+    try:
+        with Image.open(io.BytesIO(body.data), formats=("PNG", "JPEG", "TIFF")) as image:
+            for number, frame in enumerate(ImageSequence.Iterator(image)):
+                if (n := frame.width * frame.height) > MAX_PIXELS:
+                    detail = f"the picture has {n:,} pixels; the limit is {MAX_PIXELS:,}"
+                    return Unchecked(body.url, Reason.TOO_LARGE, detail)
+                frame.draft("RGB", (2 * SIDE, 2 * SIDE))  # a JPEG is reduced as it is decoded
+                small = ImageOps.exif_transpose(frame)
+                small.thumbnail((2 * SIDE, 2 * SIDE))
+                lines.append(pages.lines(number, lambda small=small: small, POINTS / small.width))
+    except (OSError, ValueError, SyntaxError) as error:  # as Pillow raises for broken files
+        why = str(error).partition(" <")[0]  # without the file object
+        return Unchecked(body.url, Reason.UNDECODABLE, f"not a readable picture: {why}")
+    text, starts = running_text([in_reading_order(page) for page in lines])
+    meta = {PAGES: json.dumps(starts)} if len(starts) > 1 else {}
+    found = Document(body.url, "", text, "image", fetched=body.fetched, meta=meta)
+    return pages.described(found if text else Unchecked(body.url, Reason.EMPTY))
+
+
+class _Pages:
+    """Recognises pages, and keeps how sure the engine is of each, and which were not read."""
+
+    def __init__(self) -> None:
+        self._sure = dict[int, float]()
+        self._unreadable, self._over, self._n_read = list[int](), list[int](), 0
+
+    @cached_property
+    def _engine(self) -> Any:
+        from rapidocr import RapidOCR
+
+        return RapidOCR(
+            params={
+                "Global.log_level": "error",
+                "Global.use_cls": False,  # whether lines stand upside down
+                "Global.max_side_len": SIDE,
+                "EngineConfig.onnxruntime.intra_op_num_threads": 1,
+            }
+        )
+
+    def of_pdf(self, number: int, page: Any) -> list[Line]:
+        from pypdfium2 import raw
+
+        pictures = page.get_objects([raw.FPDF_PAGEOBJ_IMAGE], max_depth=3)
+        if any(math.prod(picture.get_px_size()) > MAX_PIXELS for picture in pictures):
+            self._unreadable.append(number)
+            return []
+        scale = min(DPI / 72, SIDE / max(page.get_size()))
+        return self.lines(number, lambda: page.render(scale=scale).to_numpy(), 1 / scale)
+
+    def lines(self, number: int, picture: Callable[[], Any], points: float) -> list[Line]:
+        """The lines of a page, `points` a pixel; empty if it has none, or they are unreadable."""
+        if self._n_read == MAX_PAGES:
+            self._over.append(number)
+            return []
+        self._n_read += 1
+        found = self._engine(picture())
+        texts = [_GLUED.sub(" ", text) for text in found.txts or ()]
+        n_chars = sum(map(len, texts))
+        if not n_chars:
+            return []
+        weighted = (len(text) * sure for text, sure in zip(texts, found.scores, strict=True))
+        confidence = sum(weighted) / n_chars
+        if confidence < READABLE:
+            self._unreadable += [number] if n_chars >= FEW_CHARACTERS else []
+            return []
+        self._sure[number] = confidence
+        return straightened(texts, found.boxes.tolist(), points)
+
+    def described(self, found: Document | Unchecked) -> Document | Unchecked:
+        """Add the confidence of each page, and which pages were not read."""
+        kinds = {
+            "the letters cannot be recognised": self._unreadable,
+            f"not read, after {MAX_PAGES} scanned pages": self._over,
+        }
+        unread = "; ".join(f"{_named(pages)}: {why}" for why, pages in kinds.items() if pages)
+        if isinstance(found, Document):
+            sure = (self._sure.get(n) for n in range(max(self._sure, default=-1) + 1))
+            meta = {RECOGNISED: json.dumps([s and round(100 * s) for s in sure]), UNREAD: unread}
+            return replace(found, meta={**found.meta, **{k: v for k, v in meta.items() if v}})
+        if found.reason is not Reason.EMPTY:
+            return found
+        if unread:
+            return replace(found, reason=Reason.UNREADABLE_SCAN, detail=unread)
+        return replace(found, detail="no text was recognised in the picture or scan")
+
+
+def straightened(texts: Sequence[str], boxes: Sequence[Box], points: float) -> list[Line]:
+    """The lines from top to bottom, as if the page lay straight."""
+    wide = [b for b in boxes if b[1][0] - b[0][0] > 3 * (b[3][1] - b[0][1])]
+    slope = median([(b[1][1] - b[0][1]) / (b[1][0] - b[0][0]) for b in wide] or [0.0])
+    heights = [((b[3][1] + b[2][1]) - (b[0][1] + b[1][1])) / 2 for b in boxes]
+    usual, lines = median(heights), list[Line]()
+    for text, box, height in zip(texts, boxes, heights, strict=True):
+        y = sum(y - slope * x for x, y in box) / 4
+        left, right = (x + slope * y for x, y in box[:2])
+        size = usual if usual / OTHER_SIZE < height < usual * OTHER_SIZE else height
+        lines.append(Line(text, *(points * each for each in (-y, left, right, size))))
+    return sorted(lines, key=lambda line: -line.baseline)
+
+
+def _named(pages: Sequence[int]) -> str:
+    shown = ", ".join(str(page + 1) for page in pages[:5])
+    return f"page {shown}{', …' if len(pages) > 5 else ''} of the file"
