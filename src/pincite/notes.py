@@ -16,11 +16,7 @@ ENGLISH: Mapping[str, str] = {
     # Reasons for and against a verdict.
     "other_value": "source: %(source)s · claim: %(claim)s",
     "denied": "source: “%(source)s” · claim: “%(claim)s”",
-    "recognised": "the text was recognised from a scan (%(confidence)s %% sure)",
-    "misread": (
-        "the text was recognised from a scan (%(confidence)s %% sure) and reads “%(source)s” where "
-        "the claim has “%(claim)s”: look at the page, it may be misread"
-    ),
+    "recognised": "recognised from a scan (%(confidence)s %% sure): it may be misread",
     "stated_only_as": "source: “%(source)s” · claim states it as fact",
     "limited_to": "source: “%(source)s” · claim leaves this out",
     "given_to_another": "the source gives “%(words)s” to %(other)s, not to %(claim)s",

@@ -1,5 +1,6 @@
 """`pincite cache`: shown, pruned, cleared."""
 
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from cli.test_cli import run
 from web.test_cache import filled
 
+from pincite.documents import ocr
 from pincite.models.verifier import LogitCache
 from pincite.protocols import Floats
 
@@ -39,12 +41,17 @@ def test_shown_and_cleared(home: Path) -> None:
     filled(home / "mine.sqlite").close()
     (home / "pincite.toml").write_text("web.cache = 'mine.sqlite'")
     judge(home / "cache" / "judgements.sqlite", 5)
+    with closing(ocr.open_cache(home / "cache" / "scans.sqlite")) as scans:
+        scans.insert([(b"1", "{}"), (b"2", "{}")])
     shown = run("cache", "show").stdout
     assert "pages and failures: 4" in shown
     assert "pairs of claim and passage: 5" in shown
+    assert "2 recognised files" in shown
     for days, n in (("30", 2), ("2.5", 1)):
         assert f"{n} addresses removed" in run("cache", "clear", "--older-than", days).stderr
-    assert "5 judged pairs removed" in run("cache", "clear", "--judgements").stderr
+    cleared = run("cache", "clear", "--judgements").stderr
+    assert "5 judged pairs removed" in cleared
+    assert "2 recognised scans removed" in cleared
     assert "pages and failures: 1" in run("cache", "show").stdout
     assert "1 addresses removed" in run("cache", "clear").stderr
     shown = run("cache", "show").stdout

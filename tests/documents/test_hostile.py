@@ -5,6 +5,7 @@ import io
 import os
 import random
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -58,6 +59,23 @@ def nested_forms(depth: int, width: int, loop: bool = False) -> bytes:
             f"<< /Type /XObject /Subtype /Form /BBox [0 0 600 800] /Resources << {uses} >> "
             f"/Length {len(draws)} >>\nstream\n{draws}\nendstream"
         )
+    return assembled_pdf(objects)
+
+
+def scanned(side: int) -> bytes:
+    """A PDF whose page is one black picture of `side` times `side` pixels."""
+    data = zlib.compress(bytes(side * side // 8)).decode("latin-1")
+    draw = "600 0 0 800 0 0 cm /P Do"
+    objects = [
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents 4 0 R "
+        "/Resources << /XObject << /P 5 0 R >> >> >>",
+        f"<< /Length {len(draw)} >>\nstream\n{draw}\nendstream",
+        f"<< /Type /XObject /Subtype /Image /Width {side} /Height {side} /ColorSpace /DeviceGray "
+        f"/BitsPerComponent 1 /Filter /FlateDecode /Length {len(data)} >>\n"
+        f"stream\n{data}\nendstream",
+    ]
     return assembled_pdf(objects)
 
 
@@ -148,6 +166,13 @@ FILES: dict[str, Callable[[], bytes]] = {
     "image.pdf": lambda: nested_forms(1, 1).replace(b"/Subtype /Form", b"/Subtype /Image"),
     "pages.pdf": lambda: nested_forms(1, 1).replace(b"/Kids [3 0 R]", b"/Kids [2 0 R]"),
     "xref.pdf": lambda: nested_forms(1, 1).replace(b"0000000", b"9999999"),
+    # scans and pictures
+    "huge.pdf": lambda: scanned(30_000),
+    "large.pdf": lambda: scanned(9_600),
+    "cut-scan.pdf": lambda: scanned(9_600)[:-4_000],
+    "header.png": lambda: b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + b"\x7f" * 60,
+    "noise.jpg": lambda: b"\xff\xd8\xff\xe0" + RANDOM.randbytes(50_000),
+    "loop.tif": lambda: b"II*\0\x08\0\0\0\0\0\x08\0\0\0",
     # Word and ZIP
     "bomb.docx": lambda: docx(bytes(20_000_000)),
     "cut.docx": lambda: docx(b"<w:document/>")[:-30],

@@ -28,7 +28,7 @@ def reason(found: Document | Unchecked) -> Reason | None:
         (PAGE, {"status": 402}, Reason.PAYWALL),
         (b"", {}, Reason.EMPTY),
         (b" \n\0", {}, Reason.EMPTY),
-        (b"\x89PNG\r\n\x1a\n", {}, Reason.UNSUPPORTED_TYPE),
+        (b"GIF89a", {}, Reason.UNSUPPORTED_TYPE),
         (b"PK\3\4....", {"content_type": "text/html"}, Reason.UNSUPPORTED_TYPE),
         (b"not one", {"content_type": "application/pdf"}, Reason.UNDECODABLE),
         (b"%PDF-1.7\n", {}, Reason.UNDECODABLE),

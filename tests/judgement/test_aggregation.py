@@ -55,6 +55,26 @@ def test_labels(outcome: Evidence | Unchecked, label: Label) -> None:
     assert aggregation.label_of(outcome) is label
 
 
+@given(score=st.floats(-5, 5), share=st.floats(0, 1), by=st.sampled_from(["", "rule", "network"]))
+def test_a_scan_contradicts_nothing(score: float, share: float, by: str) -> None:
+    typed = evidence(score, refuted=share / (1 + math.exp(score)))
+    if by == "rule":
+        found = Contradiction("value", "1911", "1912", Span(0, 4))
+        typed = replace(typed, contradiction=found, reasons_coded=(Note("other_value"),))
+    elif by == "network":
+        typed = replace(typed, reasons_coded=(Note(aggregation.BY_NETWORK),))
+    assert aggregation.as_recognised(typed) == typed
+    scanned = replace(typed, passage=replace(typed.passage, recognised=97))
+    read = aggregation.as_recognised(scanned)
+    assert read.reasons_coded[0] == Note("recognised", {"confidence": 97})
+    assert not aggregation.refutes(read)
+    assert not aggregation.names_contradiction(read)
+    assert aggregation.label_of(read) in (Label.SUPPORTED, Label.NOT_SUPPORTED)
+    assert aggregation.label_of(read) is Label.NOT_SUPPORTED or by != "rule"
+    assert read.prob_supported <= typed.prob_supported
+    assert read.prob_supported + read.prob_neutral == pytest.approx(1)
+
+
 @pytest.mark.parametrize(
     ("probabilities", "refuted", "is_open"),
     [

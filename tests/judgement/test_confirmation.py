@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -260,3 +261,9 @@ def test_two_sentences_that_share_the_details_are_read_as_one() -> None:
 def test_who_did_what(reading: str, sentence: str, is_read: bool) -> None:
     passage = Passage("d", "", "", sentence, Span(0, len(sentence)))
     assert bool(confirmation.candidate_sentences(reading, passage)) is is_read
+
+
+def test_a_model_refutes_nothing_by_a_scan() -> None:
+    scan = replace(PASSAGE, recognised=97)
+    assert degree(from_answers(PASSAGE, 0.1, 0.9)) < 0 <= degree(from_answers(scan, 0.1, 0.9))
+    assert degree(from_answers(scan, 0.9, 0.1)) > 0.7

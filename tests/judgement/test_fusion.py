@@ -89,6 +89,18 @@ def test_verdicts_of_both(probability: float, verdict: Verdict, label: Label) ->
     assert fusion.relabel(fused, THRESHOLD).label is label
 
 
+def test_a_model_is_not_quoted_as_saying_that_a_scan_contradicts() -> None:
+    typed = found(0.1)
+    (result,) = typed.citations
+    assert isinstance(result.outcome, Evidence)
+    scan = replace(result.outcome, passage=replace(result.outcome.passage, recognised=97))
+    scanned = replace(typed, citations=(replace(result, outcome=scan),))
+    for finding, verdict in ((typed, Verdict.CONTRADICTED), (scanned, Verdict.NOT_SUPPORTED)):
+        fused = fusion.fuse(finding, says(Verdict.CONTRADICTED), THRESHOLD)
+        assert isinstance(fused.opinion, Opinion)
+        assert fused.opinion.verdict is verdict
+
+
 def test_a_failure_changes_nothing_but_is_told() -> None:
     before = found(0.4)
     after = fusion.fuse(before, Failed("server", "gone"), THRESHOLD)

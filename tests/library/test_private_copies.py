@@ -374,7 +374,7 @@ def test_chapters_of_one_book(tmp_path: Path) -> None:
     assert isinstance(both, Document)
     assert "tram" not in first.text
     assert json.loads(both.meta["page_labels"]) == ["10", "11", "50", "51"]
-    assert both.text.index("harbour was dredged") >= json.loads(both.meta["pages"])[2]
+    assert both.text.index("harbour was dredged") >= json.loads(both.meta["page_starts"])[2]
     cited = citation(isbn=ISBN, pages="10, 51")
     result = found(tmp_path, cited, "The tram reached the harbour in 1922.")
     assert (result.label, place(result).page) == (Label.SUPPORTED, "51")

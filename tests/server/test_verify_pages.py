@@ -301,7 +301,9 @@ def test_documents_are_counted_as_they_are_listed() -> None:
     same = dataclasses.replace(items[3].passage, doc_id=items[0].passage.doc_id, span=Span(90, 115))
     outcome = dataclasses.replace(items[3].outcome, passage=same)
     items[3] = dataclasses.replace(items[3], outcome=outcome)
-    pages = dataclasses.replace(items[0], meta={"pages": "[0, 10]", "page_labels": '["vii", "8"]'})
+    pages = dataclasses.replace(
+        items[0], meta={"page_starts": "[0, 10]", "page_labels": '["vii", "8"]'}
+    )
     reading = Reading("r1", "Varde lies by the sea.", StatementType.DESCRIPTIVE)
     result = ReadingResult(reading, (pages, *items[1:]), confirmation.combine(items))
     sides = render.sides(result)

@@ -82,7 +82,7 @@ def public_functions() -> list[Callable[..., Any]]:
 def argument(hint: Any, name: str, one: str, other: str) -> Any:
     """A value for a parameter, made of two texts."""
     spans = sentences_of(one) or (Span(0, len(one)),)
-    document = Document("u", "https://a.example/", one, meta={"pages": "[0]"})
+    document = Document("u", "https://a.example/", one, meta={"page_starts": "[0]"})
     row = tables.Row(other, {"": other, one: "43"}, one)
     numbers = quantities.values(one) or quantities.values("66")
     made: dict[Any, Any] = {

@@ -118,12 +118,7 @@ class Format(StrEnum):
     XLSX = "xlsx", "tables.read_sheets", ".xlsx", f"{_OFFICE}spreadsheetml.sheet"
     ODS = "ods", "tables.read_sheets", ".ods", "application/vnd.oasis.opendocument.spreadsheet"
     WIKITEXT = "wikitext", "tables.read_wikitext", ".wiki .wikitext", "text/x-wiki"
-    IMAGE = (
-        "image",
-        "ocr.read_image",
-        ".png .jpg .jpeg .tif .tiff",
-        "image/png image/jpeg",
-    )
+    IMAGE = "image", "ocr.read_image", ".png .jpg .jpeg .tif .tiff", "image/png image/jpeg"
     UNSUPPORTED = "unsupported"
     MISLABELLED = "mislabelled"  # labelled as a format that its bytes are not
 

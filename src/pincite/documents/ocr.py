@@ -9,10 +9,11 @@ import io
 import json
 import math
 import re
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import asdict, replace
-from functools import cached_property
+from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from statistics import median
@@ -22,6 +23,7 @@ from pincite.cache_file import CacheFile, cache_folder
 from pincite.documents import sandbox
 from pincite.documents.body import Body
 from pincite.documents.layout import Line, in_reading_order, running_text
+from pincite.documents.text import document_of
 from pincite.text.page_numbers import PAGES, RECOGNISED, SCANS, UNREAD
 from pincite.types import Document, Reason, Unchecked
 
@@ -41,13 +43,13 @@ _GLUED = re.compile(r"(?<=[a-z\d]{2}[.!?])(?=[A-Z][a-z])")
 Box = Sequence[Sequence[float]]  # the corners of a line in pixels, clockwise from the upper left
 
 
-def open_cache(path: Path) -> CacheFile:
-    return CacheFile(path, "scans (key BLOB PRIMARY KEY, found TEXT)")
-
-
 def scans_file() -> Path:
     """Return the cache of what was recognised."""
     return cache_folder() / "scans.sqlite"
+
+
+def open_cache(path: Path) -> CacheFile:
+    return CacheFile(path, "scans (key BLOB PRIMARY KEY, found TEXT)")
 
 
 def recognised(reader: str, body: Body) -> Document | Unchecked | None:
@@ -57,15 +59,15 @@ def recognised(reader: str, body: Body) -> Document | Unchecked | None:
     except PackageNotFoundError:
         return None
     digest = hashlib.sha256(key.encode() + body.data).digest()
-    with closing(open_cache(scans_file())) as cache:
-        if kept := cache.values("found", [digest]):
+    with closing(open_cache(scans_file())) as file:
+        if kept := file.values("found", [digest]):
             found = sandbox.found_in(json.loads(kept[digest]))
         else:
             seconds = body.limits.seconds + SECONDS_A_PAGE * MAX_PAGES
             limits = replace(body.limits, seconds=seconds, memory=max(MEMORY, body.limits.memory))
             found = sandbox.read(reader, replace(body, limits=limits))[0]
             if isinstance(found, Document) or found.reason is Reason.UNREADABLE_SCAN:
-                cache.insert([(digest, json.dumps(asdict(found)))])
+                file.insert([(digest, json.dumps(asdict(found)))])
     found = replace(found, url=body.url)
     return replace(found, fetched=body.fetched) if isinstance(found, Document) else found
 
@@ -74,10 +76,9 @@ def with_scans(found: Document | Unchecked, body: Body) -> Document | Unchecked:
     """Read a PDF again, with its scanned pages if it has any."""
     if isinstance(found, Document):
         return (SCANS in found.meta and recognised("scanned pdf", body)) or found
-    if found.reason is not Reason.EMPTY:
+    if found.reason is not Reason.UNREADABLE_SCAN:
         return found
-    why = replace(found, detail=f"{found.detail} {INSTALL}")
-    return recognised("scanned pdf", body) or why
+    return recognised("scanned pdf", body) or replace(found, detail=f"{found.detail}; {INSTALL}")
 
 
 # ── In the worker ─────────────────────────────────────────────────────────────────────────────────
@@ -86,100 +87,91 @@ def with_scans(found: Document | Unchecked, body: Body) -> Document | Unchecked:
 def read_scanned_pdf(body: Body) -> Document | Unchecked:
     from pincite.documents.pdf import read_pdf
 
-    pages = _Pages()
-    return pages.described(read_pdf(body, pages.of_pdf))
+    scans = _Scans()
+    return scans.described(read_pdf(body, scans.of_pdf))
 
 
 def read_image(body: Body) -> Document | Unchecked:
     """Read a PNG, JPEG or TIFF, whose pages are the pages of the document."""
     from PIL import Image, ImageOps, ImageSequence
 
-    pages, lines = _Pages(), list[list[Line]]()
-    Image.MAX_IMAGE_PIXELS = None  # checked here, so that the answer names our limit
+    scans, pages = _Scans(), list[list[Line]]()
+    Image.MAX_IMAGE_PIXELS = None  # checked by `_Scans`
     try:
         with Image.open(io.BytesIO(body.data), formats=("PNG", "JPEG", "TIFF")) as image:
-            for number, frame in enumerate(ImageSequence.Iterator(image)):
-                if (n := frame.width * frame.height) > MAX_PIXELS:
-                    detail = f"the picture has {n:,} pixels; the limit is {MAX_PIXELS:,}"
-                    return Unchecked(body.url, Reason.TOO_LARGE, detail)
-                frame.draft("RGB", (2 * SIDE, 2 * SIDE))  # a JPEG is reduced as it is decoded
-                small = ImageOps.exif_transpose(frame)
-                small.thumbnail((2 * SIDE, 2 * SIDE))
-                lines.append(pages.lines(number, lambda small=small: small, POINTS / small.width))
+            for n, frame in enumerate(ImageSequence.Iterator(image)):
+                upright = partial(ImageOps.exif_transpose, frame)
+                lines = scans.lines(n, math.prod(frame.size), upright, POINTS / frame.width)
+                pages.append(in_reading_order(lines))
     except (OSError, ValueError, SyntaxError) as error:  # as Pillow raises for broken files
         why = str(error).partition(" <")[0]  # without the file object
         return Unchecked(body.url, Reason.UNDECODABLE, f"not a readable picture: {why}")
-    text, starts = running_text([in_reading_order(page) for page in lines])
-    meta = {PAGES: json.dumps(starts)} if len(starts) > 1 else {}
-    found = Document(body.url, "", text, "image", fetched=body.fetched, meta=meta)
-    return pages.described(found if text else Unchecked(body.url, Reason.EMPTY))
+    text, starts = running_text(pages)
+    return scans.described(document_of(body, "image", text, **{PAGES: json.dumps(starts)}))
 
 
-class _Pages:
-    """Recognises pages, and keeps how sure the engine is of each, and which were not read."""
+@cache
+def _engine() -> Any:
+    from rapidocr import RapidOCR
+
+    return RapidOCR(
+        params={
+            "Global.log_level": "error",
+            "Global.use_cls": False,  # whether lines stand upside down
+            "Global.max_side_len": SIDE,
+            "EngineConfig.onnxruntime.intra_op_num_threads": 1,
+        }
+    )
+
+
+class _Scans:
+    """Recognises pages, and keeps how sure the engine is of each, or why it was not read."""
 
     def __init__(self) -> None:
-        self._sure = dict[int, float]()
-        self._unreadable, self._over, self._n_read = list[int](), list[int](), 0
-
-    @cached_property
-    def _engine(self) -> Any:
-        from rapidocr import RapidOCR
-
-        return RapidOCR(
-            params={
-                "Global.log_level": "error",
-                "Global.use_cls": False,  # whether lines stand upside down
-                "Global.max_side_len": SIDE,
-                "EngineConfig.onnxruntime.intra_op_num_threads": 1,
-            }
-        )
+        self._sure, self._unread = dict[int, int](), defaultdict[str, list[int]](list)
+        self._n_read = 0
 
     def of_pdf(self, number: int, page: Any) -> list[Line]:
-        from pypdfium2 import raw
+        from pincite.documents.pdf import pictures_of
 
-        pictures = page.get_objects([raw.FPDF_PAGEOBJ_IMAGE], max_depth=3)
-        if any(math.prod(picture.get_px_size()) > MAX_PIXELS for picture in pictures):
-            self._unreadable.append(number)
-            return []
+        n_pixels = max(math.prod(picture.get_px_size()) for picture in pictures_of(page))
         scale = min(DPI / 72, SIDE / max(page.get_size()))
-        return self.lines(number, lambda: page.render(scale=scale).to_numpy(), 1 / scale)
+        return self.lines(number, n_pixels, lambda: page.render(scale=scale).to_pil(), 1 / scale)
 
-    def lines(self, number: int, picture: Callable[[], Any], points: float) -> list[Line]:
+    def lines(
+        self, number: int, n_pixels: int, picture: Callable[[], Any], points: float
+    ) -> list[Line]:
         """The lines of a page, `points` a pixel; empty if it has none, or they are unreadable."""
-        if self._n_read == MAX_PAGES:
-            self._over.append(number)
+        if n_pixels > MAX_PIXELS or self._n_read == MAX_PAGES:
+            large, many = f"over {MAX_PIXELS:,} pixels", f"after {MAX_PAGES} scanned pages"
+            self._unread[large if n_pixels > MAX_PIXELS else many].append(number)
             return []
         self._n_read += 1
-        found = self._engine(picture())
+        found = _engine()(picture())
         texts = [_GLUED.sub(" ", text) for text in found.txts or ()]
         n_chars = sum(map(len, texts))
-        if not n_chars:
+        sure = sum(len(text) * of for text, of in zip(texts, found.scores or (), strict=True))
+        if sure < READABLE * max(n_chars, 1):
+            if n_chars >= FEW_CHARACTERS:
+                self._unread["the letters cannot be recognised"].append(number)
             return []
-        weighted = (len(text) * sure for text, sure in zip(texts, found.scores, strict=True))
-        confidence = sum(weighted) / n_chars
-        if confidence < READABLE:
-            self._unreadable += [number] if n_chars >= FEW_CHARACTERS else []
-            return []
-        self._sure[number] = confidence
+        self._sure[number] = round(100 * sure / n_chars)
         return straightened(texts, found.boxes.tolist(), points)
 
     def described(self, found: Document | Unchecked) -> Document | Unchecked:
         """Add the confidence of each page, and which pages were not read."""
-        kinds = {
-            "the letters cannot be recognised": self._unreadable,
-            f"not read, after {MAX_PAGES} scanned pages": self._over,
-        }
-        unread = "; ".join(f"{_named(pages)}: {why}" for why, pages in kinds.items() if pages)
+        unread = "; ".join(
+            f"page {pages[0] + 1}{f' and {len(pages) - 1} more' if pages[1:] else ''}: {why}"
+            for why, pages in self._unread.items()
+        )
         if isinstance(found, Document):
-            sure = (self._sure.get(n) for n in range(max(self._sure, default=-1) + 1))
-            meta = {RECOGNISED: json.dumps([s and round(100 * s) for s in sure]), UNREAD: unread}
+            each = [self._sure.get(n) for n in range(max(self._sure, default=-1) + 1)]
+            meta = {RECOGNISED: json.dumps(each), UNREAD: unread}
             return replace(found, meta={**found.meta, **{k: v for k, v in meta.items() if v}})
-        if found.reason is not Reason.EMPTY:
+        if found.reason not in (Reason.EMPTY, Reason.UNREADABLE_SCAN):
             return found
-        if unread:
-            return replace(found, reason=Reason.UNREADABLE_SCAN, detail=unread)
-        return replace(found, detail="no text was recognised in the picture or scan")
+        reason = Reason.UNREADABLE_SCAN if unread else Reason.EMPTY
+        return replace(found, reason=reason, detail=unread or "no text was recognised")
 
 
 def straightened(texts: Sequence[str], boxes: Sequence[Box], points: float) -> list[Line]:
@@ -194,8 +186,3 @@ def straightened(texts: Sequence[str], boxes: Sequence[Box], points: float) -> l
         size = usual if usual / OTHER_SIZE < height < usual * OTHER_SIZE else height
         lines.append(Line(text, *(points * each for each in (-y, left, right, size))))
     return sorted(lines, key=lambda line: -line.baseline)
-
-
-def _named(pages: Sequence[int]) -> str:
-    shown = ", ".join(str(page + 1) for page in pages[:5])
-    return f"page {shown}{', …' if len(pages) > 5 else ''} of the file"

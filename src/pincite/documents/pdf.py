@@ -64,7 +64,8 @@ def read_pdf(
     ordered = [in_reading_order(page) for page in without_running_heads(pages)]
     text, starts = running_text(ordered)
     if not text:
-        return Unchecked(url, Reason.EMPTY, f"no text layer in {len(starts)} pages: a scan?")
+        reason = Reason.UNREADABLE_SCAN if scans else Reason.EMPTY
+        return Unchecked(url, reason, f"no text layer in {len(starts)} pages")
     # Use the printed labels, unless two pages share one or the labels just count the pages.
     labels = [one_line(pdf.get_page_label(number)) for number in range(len(pdf))]
     counted = [str(number) for number in range(1, len(labels) + 1)]
@@ -86,12 +87,15 @@ def _is_scan(document: Any, number: int, lines: Lines) -> bool:
         return False
     try:
         page = document[number]
-        pictures = page.get_objects([raw.FPDF_PAGEOBJ_IMAGE], max_depth=3)
-        bounds = [picture.get_bounds() for picture in pictures]
+        bounds = [picture.get_bounds() for picture in pictures_of(page)]
     except pypdfium2.PdfiumError:
         return False
     covered = sum((right - left) * (top - bottom) for left, bottom, right, top in bounds)
     return bool(covered >= COVERED * prod(page.get_size()))
+
+
+def pictures_of(page: Any) -> Iterator[Any]:
+    return page.get_objects([raw.FPDF_PAGEOBJ_IMAGE], max_depth=3)
 
 
 # ── Characters to lines ───────────────────────────────────────────────────────────────────────────

@@ -187,7 +187,7 @@ def _read(body: Body) -> Found:
     if found is Format.MISLABELLED:
         return Unchecked(url, Reason.UNDECODABLE, name)
     if found is Format.IMAGE:
-        unread = Unchecked(url, Reason.UNSUPPORTED_TYPE, f"{name}; {ocr.INSTALL}")
+        unread = Unchecked(url, Reason.UNREADABLE_SCAN, f"{name}; {ocr.INSTALL}")
         return with_language(ocr.recognised(found, body) or unread)
     # Plain text has no structure that could be made slow to parse.
     read = sandbox.read_here if found is Format.TEXT else sandbox.read

@@ -15,7 +15,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from pincite.judgement.contradictions import contradiction
-from pincite.notes import Note, Value
+from pincite.notes import Note
 from pincite.retrieval.fusion import with_prior
 from pincite.text import names, tables, words
 from pincite.text.languages import common
@@ -60,8 +60,8 @@ SUGGESTED_FROM, PROPOSED_FROM = 0.4, 0.5
 
 # Code of the note on a passage that only the network reads as a contradiction.
 BY_NETWORK = "read_as_contrary"
-# Codes of all notes on a contradiction.
-CONTRARY = frozenset({BY_NETWORK, "other_value", "denied"})
+# Codes of the notes on a contradiction found by a rule.
+BY_RULE = frozenset({"other_value", "denied"})
 # Probability of support of a scan that may be misread: below THRESHOLD, but near it.
 UNSURE = 0.2
 # Codes of the notes on a passage that only reports, hedges or limits what the claim states.
@@ -106,26 +106,23 @@ def discard_rebutted(claim: str, evidence: Evidence, page: str, language: str = 
 
 
 def as_recognised(evidence: Evidence) -> Evidence:
-    """Note that a passage is from a scan, which then contradicts nothing: it may be misread.
+    """Note that a passage is from a scan. If it contradicts a claim, it only does not support it.
 
-    What its text seems to contradict it does not support either.
+    One misread digit makes a contradiction.
     """
-    sure, seen = evidence.passage.recognised, evidence.contradiction
+    sure = evidence.passage.recognised
     if sure is None:
         return evidence
-    values: dict[str, Value] = {"confidence": sure}
-    notes = [note for note in evidence.reasons_coded if note.code not in CONTRARY]
-    score = min(evidence.score, log_odds(UNSURE)) if seen else evidence.score
-    supported = min(evidence.prob_supported, UNSURE) if seen else evidence.prob_supported
-    if seen:
-        values |= {"source": seen.source, "claim": seen.claim}
+    most = UNSURE if evidence.contradiction else 1.0
+    supported = min(evidence.prob_supported, most)
+    notes = [note for note in evidence.reasons_coded if note.code != BY_NETWORK]
     return replace(
         evidence,
         prob_supported=supported,
         prob_refuted=0.0,
         prob_neutral=1.0 - supported,
-        score=score,
-        reasons_coded=(Note("misread" if seen else "recognised", values), *notes),
+        score=min(evidence.score, log_odds(most)),
+        reasons_coded=(Note("recognised", {"confidence": sure}), *notes),
         contradiction=None,
     )
 

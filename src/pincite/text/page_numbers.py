@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from pincite.types import Document, Span
 
-PAGES = "pages"  # key in `Document.meta`: a JSON list with each page's start offset
+PAGES = "page_starts"  # key in `Document.meta`: a JSON list with each page's start offset
 RECOGNISED = "recognised"  # likewise: per cent of confidence in each page's text, if it was a scan
 SCANS = "scans"  # likewise: the pages, counted from 0, that are pictures
 UNREAD = "unread"  # which of these could not be read, and why

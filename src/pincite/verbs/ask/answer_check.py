@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 
 from pincite import containment
 from pincite.completions import Completion, Prompt
-from pincite.judgement.aggregation import as_recognised
 from pincite.judgement.references import (
     CONTRADICTED_FROM,
     SUPPORTED_FROM,
@@ -164,18 +163,19 @@ def copied_sentence(sentence: Sentence, reference: Reference, span: Span, score:
         near.of(document.text),
         near,
         about(document.title, document.published, document.meta),
-        recognised=confidence_in(document.meta, near),
     )
     quote = Span(span.start - near.start, span.end - near.start)
-    evidence = as_recognised(Evidence(passage, 1.0, 0.0, 0.0, score, quote))
+    evidence = Evidence(passage, 1.0, 0.0, 0.0, score, quote, ())
     number = reference.number
     verdict = ReferenceVerdict(Support.VERBATIM, evidence, written=str(number), number=number)
     return Checked(sentence, (verdict,), Standing.VERBATIM, notes_coded=_notes(reference))
 
 
 def _notes(reference: Reference) -> tuple[Note, ...]:
-    code = _RETRACTION_NOTES.get(reference.retraction)
-    return (Note(code, {"n": reference.number}),) if code else ()
+    document, code = reference.document, _RETRACTION_NOTES.get(reference.retraction)
+    sure = confidence_in(document.meta, Span(0, len(document.text)))
+    retracted = (Note(code, {"n": reference.number}),) if code else ()
+    return retracted if sure is None else (*retracted, Note("recognised", {"confidence": sure}))
 
 
 # ── Repair ───────────────────────────────────────────────────────────────────────────────────────

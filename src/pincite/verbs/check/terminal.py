@@ -111,6 +111,8 @@ def _item(item: Weighed) -> Text:
         text.append(f", corpus {cells.one_line(item.corpus)}", style="dim")
     if item.origin is CopyKind.LIVE:
         text.append(", from the web", style="dim")
+    if item.passage.recognised is not None:
+        text.append(f", recognised from a scan ({item.passage.recognised} % sure)", style="dim")
     if item.copies:
         n_pages = len(item.copies)
         pages = "1 other page" if n_pages == 1 else f"{n_pages} other pages"

@@ -313,7 +313,8 @@ class VerifyPipeline:
         if isinstance(outcome, Evidence) and isinstance(source, Document):
             unrelated = shared(claim.text, outcome.quoted) < LEAST_SHARED
             far = label is Label.NOT_SUPPORTED and not aggregation.is_near(outcome, self.threshold)
-            if outcome.quote and unrelated and far:
+            by_rule = any(note.code in aggregation.BY_RULE for note in outcome.reasons_coded)
+            if outcome.quote and unrelated and far and not by_rule:
                 outcome = replace(outcome, quote=None)
             else:
                 place = pinpoint.place_of(outcome, source, read.aim)

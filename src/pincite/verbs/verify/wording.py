@@ -68,7 +68,7 @@ STEPS = {
     Reason.OFFLINE: "attach the pages if you have them: pincite source attach",
     Reason.NOT_SUPPLIED: "supply a saved copy, or allow fetching with --online",
     Reason.EMPTY: "open it in a browser, and attach its text",
-    Reason.UNREADABLE_SCAN: "read it yourself, or attach a better scan of the pages that are cited",
+    Reason.UNREADABLE_SCAN: "read it yourself, or attach a better scan (scans need pincite[ocr])",
     Reason.UNDECODABLE: "open it in a browser: the file may be damaged",
     Reason.ENCRYPTED: "attach a copy without a password",
     Reason.TOO_LARGE: "attach only the part that is cited",
