@@ -105,7 +105,7 @@ def test_every_byte_is_recognised_once(monkeypatch: pytest.MonkeyPatch, tmp_path
 
 
 def test_a_pdf_with_a_text_layer_is_not_recognised(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ocr, "recognised", lambda reader, body: pytest.fail("recognised"))
+    monkeypatch.setattr(ocr, "recognised", lambda *given: pytest.fail("recognised"))
     found = read_bytes(pdf([[(72, 700, "The bridge was opened in 1911.")]]), url="u")
     assert isinstance(found, Document)
     assert SCANS not in found.meta

@@ -24,7 +24,7 @@ from pincite.documents import sandbox
 from pincite.documents.body import Body
 from pincite.documents.layout import Line, in_reading_order, running_text
 from pincite.documents.text import document_of
-from pincite.text.page_numbers import PAGES, RECOGNISED, SCANS, UNREAD
+from pincite.text.page_numbers import PAGES, RECOGNISED, UNREAD
 from pincite.types import Document, Reason, Unchecked
 
 ENGINE = "rapidocr"
@@ -52,12 +52,14 @@ def open_cache(path: Path) -> CacheFile:
     return CacheFile(path, "scans (key BLOB PRIMARY KEY, found TEXT)")
 
 
-def recognised(reader: str, body: Body) -> Document | Unchecked | None:
-    """Read a scan, or return what was read of the same bytes before; None without an engine."""
+def recognised(reader: str, body: Body, without: Document | Unchecked) -> Document | Unchecked:
+    """Read a scan, or return what was read of the same bytes before; `without` an engine, that."""
     try:
         key = f"{ENGINE} {version(ENGINE)} {version('pincite')} {reader} "
     except PackageNotFoundError:
-        return None
+        if isinstance(without, Document):
+            return without
+        return replace(without, detail=f"{without.detail}; {INSTALL}")
     digest = hashlib.sha256(key.encode() + body.data).digest()
     with closing(open_cache(scans_file())) as file:
         if kept := file.values("found", [digest]):
@@ -70,15 +72,6 @@ def recognised(reader: str, body: Body) -> Document | Unchecked | None:
                 file.insert([(digest, json.dumps(asdict(found)))])
     found = replace(found, url=body.url)
     return replace(found, fetched=body.fetched) if isinstance(found, Document) else found
-
-
-def with_scans(found: Document | Unchecked, body: Body) -> Document | Unchecked:
-    """Read a PDF again, with its scanned pages if it has any."""
-    if isinstance(found, Document):
-        return (SCANS in found.meta and recognised("scanned pdf", body)) or found
-    if found.reason is not Reason.UNREADABLE_SCAN:
-        return found
-    return recognised("scanned pdf", body) or replace(found, detail=f"{found.detail}; {INSTALL}")
 
 
 # ── In the worker ─────────────────────────────────────────────────────────────────────────────────
@@ -107,7 +100,7 @@ def read_image(body: Body) -> Document | Unchecked:
         why = str(error).partition(" <")[0]  # without the file object
         return Unchecked(body.url, Reason.UNDECODABLE, f"not a readable picture: {why}")
     text, starts = running_text(pages)
-    return scans.described(document_of(body, "image", text, **{PAGES: json.dumps(starts)}))
+    return scans.described(document_of(body, "image", text, {}, **{PAGES: json.dumps(starts)}))
 
 
 @cache

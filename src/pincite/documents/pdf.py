@@ -95,7 +95,7 @@ def _is_scan(document: Any, number: int, lines: Lines) -> bool:
 
 
 def pictures_of(page: Any) -> Iterator[Any]:
-    return page.get_objects([raw.FPDF_PAGEOBJ_IMAGE], max_depth=3)
+    yield from page.get_objects([raw.FPDF_PAGEOBJ_IMAGE], max_depth=3)
 
 
 # ── Characters to lines ───────────────────────────────────────────────────────────────────────────

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from pincite.documents import jsonl, ocr, prefetch, sandbox, warc
+from pincite.documents import jsonl, prefetch, sandbox, warc
 from pincite.documents.body import (
     DEFAULT_LIMITS,
     MAX_REFUSED_IN_A_ROW,
@@ -23,6 +23,7 @@ from pincite.documents.body import (
 from pincite.documents.outcome import of_status
 from pincite.documents.text import decoded, with_language
 from pincite.errors import InputError
+from pincite.text.page_numbers import SCANS
 from pincite.types import Document, Reason, Unchecked
 
 __all__ = ["DEFAULT_LIMITS", "Limits", "read_bytes", "read_path"]
@@ -186,10 +187,16 @@ def _read(body: Body) -> Found:
         return Unchecked(url, Reason.UNSUPPORTED_TYPE, f"{name}: this format is not supported")
     if found is Format.MISLABELLED:
         return Unchecked(url, Reason.UNDECODABLE, name)
-    if found is Format.IMAGE:
-        unread = Unchecked(url, Reason.UNREADABLE_SCAN, f"{name}; {ocr.INSTALL}")
-        return with_language(ocr.recognised(found, body) or unread)
     # Plain text has no structure that could be made slow to parse.
     read = sandbox.read_here if found is Format.TEXT else sandbox.read
-    document = read(found, body)[0]
-    return with_language(ocr.with_scans(document, body) if found is Format.PDF else document)
+    is_image = found is Format.IMAGE
+    document = Unchecked(url, Reason.UNREADABLE_SCAN, name) if is_image else read(found, body)[0]
+    if isinstance(document, Document):
+        has_scans = SCANS in document.meta
+    else:
+        has_scans = document.reason is Reason.UNREADABLE_SCAN
+    if has_scans:
+        from pincite.documents import ocr
+
+        document = ocr.recognised(found if is_image else "scanned pdf", body, document)
+    return with_language(document)
