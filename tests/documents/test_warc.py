@@ -32,7 +32,7 @@ def archive(tmp_path: Path) -> Path:
         + warc_record("https://e.org/gone", b"Sorry", http="404 Not Found")
         + warc_record("https://e.org/old", b"", http="301 Moved", Location="/a")
         + warc_record("dns:e.org", b"1.2.3.4", Content_Type="text/dns")
-        + warc_record("https://e.org/a.png", b"\x89PNG....", Content_Type="image/png")
+        + warc_record("https://e.org/a.gif", b"GIF89a....", Content_Type="image/gif")
         + warc_record("https://e.org/z", gzip.compress(PAGE), Content_Encoding="gzip")
         + warc_record(
             "https://e.org/chunked",

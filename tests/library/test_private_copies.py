@@ -331,7 +331,7 @@ def test_refusals_say_why(tmp_path: Path) -> None:
         ("locked.pdf", locked_pdf(), Reason.ENCRYPTED),
         ("scan.pdf", pdf([[], []]), Reason.EMPTY),
         ("empty.txt", b"", Reason.EMPTY),
-        ("picture.png", b"\x89PNG\r\n\x1a\n", Reason.UNSUPPORTED_TYPE),
+        ("picture.gif", b"GIF89a", Reason.UNSUPPORTED_TYPE),
         ("large.txt", b"word " * 500, Reason.TOO_LARGE),
     ):
         (tmp_path / name).write_bytes(data)

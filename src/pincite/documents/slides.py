@@ -6,6 +6,7 @@ from pincite.documents.body import Body
 from pincite.documents.docx import blocks_of, properties
 from pincite.documents.packed import Parts, read_packed
 from pincite.documents.text import cleaned, document_of, joined, one_line
+from pincite.text.page_numbers import PAGES
 from pincite.types import Document, Unchecked
 
 _MAIN = "ppt/presentation.xml"
@@ -26,7 +27,8 @@ def _document(body: Body, parts: Parts) -> Document | Unchecked:
     front, created = properties(parts)
     if found and found[0][0]:
         front["title"] = found[0][0]  # many files state the title of their template
-    return document_of(body, "pptx", text, front, pages=json.dumps(starts), created=created)
+    meta = {PAGES: json.dumps(starts), "created": created}
+    return document_of(body, "pptx", text, front, **meta)
 
 
 def _slide(parts: Parts, name: str) -> tuple[str, str]:
