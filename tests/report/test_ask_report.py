@@ -118,6 +118,17 @@ def test_the_closest_sentence_is_marked_exactly() -> None:
     assert samples.ABSTRACT.format(samples.FINDING) in page.text
 
 
+def test_a_quote_from_a_table_is_shown_as_a_table() -> None:
+    rows = "Parish: Holmby; 1990: 4,120; 2000: 4,310\nParish: Varde; 1990: 8,044; 2000: 8,120"
+    source = samples.document(1, rows)
+    verdict = samples.supports(1, source, rows.partition("\n")[0])
+    told = samples.checked("Holmby had 4,310 inhabitants in 2000.", "supported", verdict)
+    answer = replace(samples.every_standing(), sentences=(told,), dropped=())
+    page = ask_render.to_html(samples.answer_report(answer))
+    assert '<div class="cells"' in page
+    assert "<td><mark>4,310</mark></td>" in page
+
+
 @pytest.mark.parametrize("quote", [Span(5, 5), Span(5, 3), Span(10, 9999), None])
 def test_an_invalid_quote_is_not_marked(quote: Span | None) -> None:
     answer = moved(samples.extract(), 0, quote=quote)

@@ -74,6 +74,18 @@ def test_the_form_accepts_the_files_of_each_reader(site: Site, ada: Somebody) ->
         assert {*kind.endings} <= {*accepted[1].split(",")}
 
 
+def test_a_quote_from_a_table_is_shown_as_a_table(site: Site, ada: Somebody) -> None:
+    job_id, book = checked_book(ada.client, site)
+    rows = b"Bridge,Opened\nBridge of Varde,1911\nBridge of Tolm,1932\nBridge of Skarnes,1880\n"
+    assert hand_in(ada.client, job_id, book, ("bridges.csv", rows)).status_code == 201
+    again = ada.client.post(f"/jobs/{job_id}/again", data={"nothing": "1"})
+    run_next(site)
+    page = ada.client.get(f"{again.headers['location']}?claim={book[0]}").text
+    shown = page[page.index('class="cells"') :]
+    assert "<th>Opened</th>" in shown
+    assert "<td><mark>1911</mark></td>" in shown
+
+
 def test_a_text_is_pasted_with_pages(site: Site, ada: Somebody) -> None:
     job_id = checked(ada.client, site)
     book, page, _ = cited(ada.client, job_id)
