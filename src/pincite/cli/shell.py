@@ -218,6 +218,7 @@ LIBRARIES: Mapping[str, tuple[str, ...]] = {
         *("datasets", "onnx", "peft", "safetensors", "sentence_transformers", "torch"),
         *("transformers", "trl"),
     ),
+    "ocr": ("PIL", "rapidocr"),
     "qlora": ("bitsandbytes",),
     "ray": ("ray",),
     "milvus": ("pincite_milvus", "pymilvus"),
