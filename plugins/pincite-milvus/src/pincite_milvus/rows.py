@@ -25,6 +25,7 @@ from pincite.protocols import Floats
 from pincite.retrieval.filters import Condition, Facts, Filters, fields_of, forms_of, number_of
 from pincite.text.hosts import host_of
 from pincite.text.languages import identify
+from pincite.text.page_numbers import confidence_in
 from pincite.types import Document, Passage, Span, about
 from pincite_milvus.client import MAX_BYTES, MAX_FACETS
 
@@ -79,7 +80,9 @@ class Found(NamedTuple):
         """The passage."""
         head = self.head
         known = head.doc_id, head.facts.url, head.facts.title, text, self.span, head.about
-        return Passage(*known, language=identify(text, head.facts.language))
+        language = identify(text, head.facts.language)
+        recognised = confidence_in(head.facts.meta, self.span)
+        return Passage(*known, language=language, recognised=recognised)
 
 
 def key_of(url: str) -> str:
