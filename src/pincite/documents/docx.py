@@ -39,17 +39,17 @@ def _document(body: Body, parts: Parts) -> Document | Unchecked:
     folder = posixpath.dirname(main)
     notes = [parts.tree(posixpath.join(folder, f"{n}notes.xml")) for n in ("foot", "end")]
     blocks = [block for root in (tree, *notes) if root is not None for block in blocks_of(root)]
-    front, created = properties(parts)
+    front = properties(parts)
     front["title"] = _styled(tree, _TITLE) or front["title"] or _styled(tree, _HEADING)
     text = "\n\n".join(block for block in blocks if block.strip())
-    return document_of(body, "docx", text, front, created=created)
+    return document_of(body, "docx", text, front)
 
 
-def properties(parts: Parts) -> tuple[dict[str, str], str]:
+def properties(parts: Parts) -> dict[str, str]:
     """The title and author that an Office file states, and when the file was created."""
     stated = {child.tag: one_line(child.text) for child in parts.elements("docProps/core.xml")}
-    front = {"title": stated.get("title", ""), "author": stated.get("creator", "")}
-    return front, stated.get("created", "")[:10]
+    created, author = stated.get("created", "")[:10], stated.get("creator", "")
+    return {"title": stated.get("title", ""), "author": author, "created": created}
 
 
 def blocks_of(element: Any) -> Iterator[str]:

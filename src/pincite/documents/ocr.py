@@ -159,7 +159,7 @@ class _Scans:
         )
         if isinstance(found, Document):
             each = [self._sure.get(n) for n in range(max(self._sure, default=-1) + 1)]
-            meta = {RECOGNISED: json.dumps(each), UNREAD: unread}
+            meta = {RECOGNISED: json.dumps(each) if each else "", UNREAD: unread}
             return replace(found, meta={**found.meta, **{k: v for k, v in meta.items() if v}})
         if found.reason not in (Reason.EMPTY, Reason.UNREADABLE_SCAN):
             return found

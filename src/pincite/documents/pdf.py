@@ -74,11 +74,11 @@ def read_pdf(
     title, author = (one_line(info.get(name)) for name in ("Title", "Author"))
     front = {"title": "" if _NO_TITLE.match(title) else title, "author": author}
     # The creation date of the file is not the publication date.
-    created = re.match(r"(?:D:)?(\d{4})(\d\d)(\d\d)", info.get("CreationDate") or "")
+    if created := re.match(r"(?:D:)?(\d{4})(\d\d)(\d\d)", info.get("CreationDate") or ""):
+        front["created"] = "-".join(created.groups())
     meta = {PAGES: json.dumps(starts), LABELS: json.dumps(labels) if is_labelled else ""}
     meta[SCANS] = json.dumps(scans) if scans else ""
-    created_on = "-".join(created.groups()) if created else ""
-    return document_of(body, "pdf", text, front, created=created_on, **meta)
+    return document_of(body, "pdf", text, front, **meta)
 
 
 def _is_scan(document: Any, number: int, lines: Lines) -> bool:

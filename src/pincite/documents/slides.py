@@ -24,11 +24,10 @@ def _document(body: Body, parts: Parts) -> Document | Unchecked:
     ids = (key for each in order for name, key in each.items() if name.endswith("}id"))
     found = [_slide(parts, slides[key][1]) for key in dict.fromkeys(ids) if key in slides]
     text, starts = joined(("\n\n", words) for _, words in found)
-    front, created = properties(parts)
+    front = properties(parts)
     if found and found[0][0]:
         front["title"] = found[0][0]  # many files state the title of their template
-    meta = {PAGES: json.dumps(starts), "created": created}
-    return document_of(body, "pptx", text, front, **meta)
+    return document_of(body, "pptx", text, front, **{PAGES: json.dumps(starts)})
 
 
 def _slide(parts: Parts, name: str) -> tuple[str, str]:

@@ -273,13 +273,14 @@ def document_of(
     front: Mapping[str, str] = MappingProxyType({}),
     **meta: str,
 ) -> Document | Unchecked:
-    """The document of a text; `front` has its title, author, date and lang as the file states."""
+    """The document of a text; `front`: title, author, date, lang and created, as stated."""
     if raw is None:
         return Unchecked(body.url, Reason.UNDECODABLE, "the bytes are not text in any encoding")
     text = cleaned(raw)
     if not text:
         return Unchecked(body.url, Reason.EMPTY, "the file contains no words")
     stated = re.match(r"\d{4}(-\d\d(-\d\d)?)?", front.get("date", ""))
+    meta = {"author": front.get("author", ""), "created": front.get("created", ""), **meta}
     return Document(
         url=body.url,
         title=one_line(front.get("title")),
@@ -288,9 +289,7 @@ def document_of(
         published=stated[0] if stated else None,
         fetched=body.fetched,
         language=code_of(front.get("lang")),
-        meta={
-            key: value for key, value in {"author": front.get("author"), **meta}.items() if value
-        },
+        meta={key: value for key, value in meta.items() if value},
     )
 
 
