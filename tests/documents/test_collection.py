@@ -109,6 +109,15 @@ def test_a_manifest_needs_no_media_type_where_the_file_has_an_ending(
     assert document(open_sources(tmp_path).get("https://e.org/download?id=7")).kind == kind
 
 
+def test_pictures_of_a_saved_page_are_no_sources(tmp_path: Path) -> None:
+    (tmp_path / "page_files").mkdir()
+    for name in ("logo.png", "photo.jpg"):
+        (tmp_path / "page_files" / name).write_bytes(b"\x89PNG\r\n\x1a\n")
+    (tmp_path / "README.md").write_text("Saved in May.")
+    (tmp_path / "report.pdf").write_bytes(b"%PDF-1.7")
+    assert [warning.file for warning in open_sources(tmp_path).warnings] == ["report.pdf"]
+
+
 @pytest.mark.parametrize("name", ["saved", "{saved}"])
 def test_a_missing_source_states_what_to_do(tmp_path: Path, name: str) -> None:
     (tmp_path / name).mkdir()

@@ -560,7 +560,8 @@ def files(
 
 Loader = Callable[[], Found]
 _SAVED_PAGES = (*Format.HTML.endings, *Format.MHTML.endings)
-_WITHOUT_ADDRESS = tuple({*ENDINGS} - {*Format.MARKDOWN.endings})  # no README
+# No README, and no pictures of a saved page.
+_WITHOUT_ADDRESS = tuple({*ENDINGS} - {*Format.MARKDOWN.endings, *Format.IMAGE.endings})
 MAX_PROBLEMS = 100  # the rest are only counted
 MAX_REMEMBERED = 5_000  # pages: an article cites some hundreds, a dump millions
 _NEEDS_MANIFEST = "does not state its own address; name it in manifest.jsonl"

@@ -560,7 +560,7 @@ def _citation_of(path: Path, name: str, index: Mapping[Key, list[Citation]]) -> 
         return Unused(name, Why.UNREADABLE)
     urls = read.addresses_of(_head(path), path.as_uri())
     found = _find(index, _of_name(path.stem, urls))
-    if found is None:
+    if found is None and _format(path) is not Format.IMAGE:  # many are of saved pages
         document = read.read_file(path)
         if isinstance(document, Unchecked):
             return _unreadable(name, document)
