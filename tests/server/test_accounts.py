@@ -12,7 +12,15 @@ from server.people_of_tests import PASSWORD, SERVER, Somebody, browser, log_in, 
 
 from pincite.errors import ConfigError
 from pincite.server import tables
-from pincite.server.accounts import MAX_KEY, AccountExists, LastAdmin, forget, name_key, valid_name
+from pincite.server.accounts import (
+    MAX_KEY,
+    OWNERS,
+    AccountExists,
+    LastAdmin,
+    forget,
+    name_key,
+    valid_name,
+)
 from pincite.server.corpora import Shared
 from pincite.server.database import Database
 from pincite.server.identity import Role
@@ -221,3 +229,18 @@ def test_a_job_that_runs_when_its_owner_leaves_ends_without_a_trace(site: Site) 
     assert not site.jobs.renew(job.job_id, "w")
     assert not site.jobs.finish(job.job_id, "w", Status.DONE, result="{}")
     assert not forget(site.database, ada.account.account_id, site.own)
+
+
+def test_no_table_keeps_the_rows_of_a_deleted_account() -> None:
+    """`corpora` are marked as deleted; the rest is deleted, by the database or by `forget`."""
+    whose = [
+        column
+        for table in metadata.tables.values()
+        for column in table.columns
+        if column.name in ("owner", "account_id") and table is not tables.accounts
+    ]
+    deleted = [
+        each for each in whose if any(key.ondelete == "CASCADE" for key in each.foreign_keys)
+    ]
+
+    assert {*whose} - {*deleted} == {*OWNERS, tables.corpora.c.owner}
