@@ -52,6 +52,8 @@ DENIED = [
 ]  # fmt: skip
 VOTED = "Ida Hadley voted to raise the fare."
 NOT_DENIED = [
+    ("Tepe 1.240 metre yüksekliktedir.", "Tepe 1240 metre yüksekliktedir."),
+    ("The ridge is 1.240 metres high.", "The ridge is 1,240 metres high."),
     ("It opened in 1886.", "The bridge burnt in 1901."),  # another thing happened then
     ("The bridge opened in 1886.", "The bridge opened on 4 July 1886."),
     ("The bridge opened on 4 July 1886.", "The bridge opened in 1886."),  # it says less

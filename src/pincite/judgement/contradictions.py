@@ -164,6 +164,9 @@ def _rival(
     same = [v for v in values_of(sentence, language) if v.measure == value.measure and not v.weak]
     if any(not quantities.conflict(v, value) for v in same):
         return None
+    written = value.span.of(part)
+    if any(_alike_in_thousands(v.span.of(sentence), written) for v in same):
+        return None
     rivals = [
         v
         for v in same
@@ -176,6 +179,16 @@ def _rival(
         noun = roots(part[value.span.end :])[:1]
         rivals = [v for v in rivals if roots(sentence[v.span.end :])[:1] == noun]
     return rivals[0] if len(rivals) == 1 else None
+
+
+_THOUSANDS = re.compile(r"\d{1,3}(?:[.,]\d{3})+(?!\d)")
+_DIGITS = re.compile(r"\d+")
+
+
+def _alike_in_thousands(one: str, other: str) -> bool:
+    """Whether "1.240 m" and "1240 m" are one number, if the texts are not English after all."""
+    grouped = _THOUSANDS.search(one) or _THOUSANDS.search(other)
+    return bool(grouped) and "".join(_DIGITS.findall(one)) == "".join(_DIGITS.findall(other))
 
 
 def _predicate(text: str, span: Span) -> str:
