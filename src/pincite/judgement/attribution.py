@@ -17,6 +17,7 @@ from pincite.text import words as wording
 from pincite.text.figures import MONTHS
 from pincite.text.languages import is_english
 from pincite.text.sentences import is_question, n_words
+from pincite.text.words import IRREGULAR, stems
 from pincite.types import Claim, Passage, Span
 
 _LONGEST = 45  # words of a sentence; longer ones are lists and menus
@@ -81,18 +82,13 @@ def of_another(text: str, sentence: str, page: str = "") -> Note | None:
 
 def _may_be_stated(text: str, values: dict[str, str], rest: str) -> bool:
     """Whether another sentence has the claim's figures and most words, and not the other name."""
-    other = _stems(values["other"]) - _stems(values["claim"])
+    other = stems(values["other"]) - stems(values["claim"])
     return any(
         wording.missing_words(text, sentence) < _RELATED
         and not quantities.unstated(text, sentence)
-        and not other & _stems(sentence)
+        and not other & stems(sentence)
         for sentence in (span.of(rest) for span in wording.sentences_of(rest))
     )
-
-
-@lru_cache(maxsize=4096)
-def _stems(text: str) -> frozenset[str]:
-    return frozenset(wording.content_words(text))
 
 
 def _last(name: str) -> str:
@@ -123,7 +119,6 @@ _REFERS = re.compile(r"\b(?:it|he|she|they|him|her|them|his|its|their|both|toget
 _NESTED = re.compile(r"\b(?:who|which|whose|whom|where|because|after|before|when)\b")
 _UNSURE = re.compile(r"\b(?:not|never|would|could|might|may|if|\w+ed to|said to|thought to)\b")
 _SAYS, _MUTUAL = (words_of("roles", name) for name in ("says", "mutual"))
-_PAST = dict(pair.split("/") for pair in words_of("roles", "past"))
 
 
 class _Piece(NamedTuple):
@@ -142,7 +137,7 @@ class _Piece(NamedTuple):
 
     @property
     def stems(self) -> frozenset[str]:
-        return (_stems(self.text) | {*self.verbs}) - _stems(self.owner)
+        return (stems(self.text) | {*self.verbs}) - stems(self.owner)
 
     @property
     def values(self) -> list[quantities.Value]:
@@ -177,7 +172,9 @@ def _piece(text: str) -> _Piece:
         kind = "patient" if passive else "subject"
         kind = "" if _INSIDE.search(before[: name.start()]) else kind
     lasts = [verb.split()[-1] for verb in verbs] or deed
-    stems = tuple(_PAST.get(word, word)[:6] for word in (*lasts, *_COMPARES.findall(text)))
+    stems = tuple(
+        IRREGULAR.get(word, (word, word))[1][:6] for word in (*lasts, *_COMPARES.findall(text))
+    )
     return _Piece(text, owner, kind, stems, behind or before[name.end() :] if name else "")
 
 
@@ -215,7 +212,7 @@ def _words_of_other(
             ):
                 return value.span.of(part.text)
         objects = [re.match(r" (?:the|an?) (?:[\w’'-]+ ?){1,3}", p.behind) for p in (other, mine)]
-        one, two = (_stems(found[0]) if found else frozenset[str]() for found in objects)
+        one, two = (stems(found[0]) if found else frozenset[str]() for found in objects)
         if one - two and two - one and one <= wanted and not (two - one) & wanted:
             return part.behind.strip(" .") if {*first.verbs} & wanted else ""
     verbs = _SAYS & {*part.verbs} if other.kind == "speaker" else {*other.verbs} & wanted - lacks
@@ -239,7 +236,7 @@ _END = re.compile(rf"{_GROUP}(?:[,.;()]|\Z| (?:in|at|after|were|was|who|and)\b)"
 
 def _of_group(text: str, sentence: str, page: str) -> Note | None:
     """Find a value of another group: "12 deaths in the placebo group and 7 in the drug group"."""
-    known = _stems(text)
+    known = stems(text)
     for one, two in pairwise(value for value in quantities.values(sentence) if not value.weak):
         left = _NEXT.match(sentence[one.span.end : two.span.start])
         right = _END.match(sentence, two.span.end)
@@ -248,8 +245,8 @@ def _of_group(text: str, sentence: str, page: str) -> Note | None:
         groups = (one, left["group"]), (two, right["group"])
         pairs = product(quantities.values(text), (groups, groups[::-1]))
         for value, ((stated, other), (own, mine)) in pairs:
-            of_other, of_mine = _stems(other) - _stems(mine), _stems(mine) - _stems(other)
-            if not (of_other and of_mine) or of_other & known or not _stems(mine) <= known:
+            of_other, of_mine = stems(other) - stems(mine), stems(mine) - stems(other)
+            if not (of_other and of_mine) or of_other & known or not stems(mine) <= known:
                 continue
             if quantities.states(stated, value) and quantities.conflict(own, value):
                 values = {"words": value.span.of(text), "other": other, "claim": mine}

@@ -7,7 +7,6 @@ it, the claim is not hedged itself, and no other sentence of the page states it 
 
 import re
 import tomllib
-from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,11 +15,11 @@ from pincite.text import words as wording
 from pincite.text.clauses import clauses
 from pincite.text.languages import common
 from pincite.text.sentences import n_words
+from pincite.text.words import stem
 from pincite.types import Span
 
 _KNOWN = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 _WORDS = _KNOWN.pop("words")
-_STEM = 6  # letters compared, as in `text.words`
 _LONGEST = 60  # words of a sentence; longer ones are lists
 _SHOWN = 60  # characters of the source in a reason
 # Share of a clause's content words that its sentence (with the page's names) must have, and of the
@@ -69,9 +68,9 @@ def qualification(
 
 def _in_page(part: _Part, passage: str, about: str, page: str) -> Qualification | None:
     found: list[tuple[int, Qualification]] = []
-    known = part.stems & (_stems(about) | (_stems(page) - part.own))
+    known = part.stems & (_roots(about) | (_roots(page) - part.own))
     for span, after in _with_next(passage):
-        shared = part.stems & _stems(span.of(passage))
+        shared = part.stems & _roots(span.of(passage))
         enough = len(shared | known) >= _SHARE * len(part.stems)
         if enough and len(shared) >= min(2, len(part.stems)):
             qualified = _in_sentence(part, span.of(passage), after)
@@ -79,10 +78,10 @@ def _in_page(part: _Part, passage: str, about: str, page: str) -> Qualification 
     if not found:
         return None
     most, best = max(found, key=lambda each: each[0])
-    least = len(part.own & _stems(best.sentence.of(passage))) - _FEWER
+    least = len(part.own & _roots(best.sentence.of(passage))) - _FEWER
     settled = _SETTLED.get(best.kind)
     for span, after in _with_next(page):
-        sentence, shared = span.of(page), part.stems & _stems(span.of(page))
+        sentence, shared = span.of(page), part.stems & _roots(span.of(page))
         own = shared & part.own
         if settled and settled.search(sentence) and (own or best.kind != "plan"):
             return None
@@ -99,16 +98,16 @@ def _with_next(text: str) -> list[tuple[Span, str]]:
 
 
 def _part(text: str, hedged: bool) -> _Part:
-    names = {stem for name in wording.names(text) for stem in _stems(name)}
+    names = {stem for name in wording.names(text) for stem in _roots(name)}
     word, is_noun = _predicate(text)
-    predicate = _stem(word[0]) if word else ""
+    predicate = stem(word[0]) if word else ""
     kinds = {kind for kind, _, _ in _PATTERNS if kind not in LIMITS and not hedged}
     if is_noun and predicate not in names:
         kinds |= {"role", "past"} if re.search(r"\b(?:is|are)\b", text) else {"role"}
     kinds -= {kind for kind, words in _BESIDE.items() if not words.search(text)}
     patterns = [each for each in _PATTERNS if each[0] in kinds and not each[2].search(text)]
     opening = text[: word.end()].removeprefix("The ") if word else ""
-    return _Part(text, _stems(text), _stems(text) - names, predicate, opening, patterns)
+    return _Part(text, _roots(text), _roots(text) - names, predicate, opening, patterns)
 
 
 def _predicate(text: str) -> tuple[re.Match[str] | None, bool]:
@@ -136,11 +135,11 @@ def _in_sentence(part: _Part, sentence: str, after: str) -> tuple[str, str] | No
             continue
         for match in pattern.finditer(sentence):
             start, end = _scope(kind, how, match)
-            words = [w for w in _WORD.finditer(sentence, start, end) if _stem(w[0]) in part.stems]
+            words = [w for w in _WORD.finditer(sentence, start, end) if stem(w[0]) in part.stems]
             undone = kind != "negation" and _UNDONE.search(sentence[: match.start()])
             if undone or not _governs(part, kind, sentence, words, (start, end)):
                 continue
-            of_verb = (w for w in words if _stem(w[0]) == part.predicate)
+            of_verb = (w for w in words if stem(w[0]) == part.predicate)
             stop = max(match.end(), next(of_verb, words[0]).end())
             stop = stop if stop - match.start() <= _SHOWN else match.end()
             return sentence[match.start() : stop].strip(), kind
@@ -154,19 +153,19 @@ def _governs(
     part: _Part, kind: str, sentence: str, words: list[re.Match[str]], scope: tuple[int, int]
 ) -> bool:
     """Whether a qualifier over a scope, with its `words` of the clause, qualifies the clause."""
-    governed = {_stem(word[0]) for word in words}
+    governed = {stem(word[0]) for word in words}
     if kind in _BESIDE:
         said = _BESIDE[kind].search(part.text)
-        objects = _stems(part.text[said.end() :]) if said else frozenset()
+        objects = _roots(part.text[said.end() :]) if said else frozenset()
         return len(objects & governed) > len(objects) / 2
     if not words:
         return False
     free = part.own & governed
-    free -= _stems(f"{sentence[: words[0].start()]} {sentence[words[-1].end() :]}")
+    free -= _roots(f"{sentence[: words[0].start()]} {sentence[words[-1].end() :]}")
     if part.predicate in part.own:
         return part.predicate in free
     is_one = words[0].span() == scope
-    return len(free) >= (1 if is_one else max(1, _GOVERNED * len(part.own & _stems(sentence))))
+    return len(free) >= (1 if is_one else max(1, _GOVERNED * len(part.own & _roots(sentence))))
 
 
 def _scope(kind: str, how: str, match: re.Match[str]) -> tuple[int, int]:
@@ -180,18 +179,8 @@ def _scope(kind: str, how: str, match: re.Match[str]) -> tuple[int, int]:
     return end, ended.start() if ended and match[0][-1] != ":" else len(sentence)
 
 
-@lru_cache(maxsize=4096)
-def _stem(word: str) -> str:
-    word = word.lower().replace("’", "'").removesuffix("'s")
-    word = _FORMS.get(word, word)
-    plain = re.sub(r"(?<=...)(?:ing|ed|es|s|e|ly|d)\Z", "", word)
-    doubled = plain != word and len(plain) > 3 and plain[-1] == plain[-2]  # planned, plan
-    return plain[: min(_STEM, len(plain) - doubled)]
-
-
-@lru_cache(maxsize=4096)
-def _stems(text: str) -> frozenset[str]:
-    return frozenset(map(_stem, wording.content_words(text, whole=True)))
+def _roots(text: str) -> frozenset[str]:
+    return frozenset(wording.roots(text))
 
 
 def _compiled(lines: str) -> re.Pattern[str]:
@@ -215,4 +204,3 @@ _COMPLEMENT = re.compile(
     r"\b(?:is|are|was|were|became|been)\s(?:[\w-]+\s){0,4}?(?P<head>[^\W\d_]+)"
     rf"(?=\s(?:of|and|who|that|than|\w+ing|{'|'.join(syntax.PREPOSITIONS)})\b|[.,;]|\Z)"
 )
-_FORMS = {form: group.split()[0] for group in _WORDS["verbs"].split(",") for form in group.split()}

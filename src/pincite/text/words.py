@@ -7,7 +7,7 @@ A word is found if a word of the source shares its first six letters: truncation
 import re
 from functools import lru_cache
 
-from pincite.text import languages, words_of
+from pincite.text import LEXICON, languages, words_of
 from pincite.text.figures import MONTHS, figures, missing, rivals
 from pincite.text.languages import FUNCTION_WORDS, NEGATIONS, identify, is_english
 from pincite.text.sentences import is_question, n_words, source_sentences
@@ -16,6 +16,10 @@ from pincite.types import Span
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _STEM = 6
 _FUNCTION_WORDS, _NEGATIONS = (words_of("words", name) for name in ("function", "negations"))
+# By form: "wrote" and "written" are "write".
+IRREGULAR = {f: g.split() for g in LEXICON["verbs"]["irregular"].split(",") for f in g.split()}
+_INFINITIVES = {form: group[0] for form, group in IRREGULAR.items()}
+_ENDING = re.compile(r"(?<=...)(?:ing|ed|es|s|e|ly|(?<=e)d)\Z")
 _KANA = re.compile("[\u3040-\u309f]+")  # hiragana alone are endings and particles
 _SHORTEST_STEM, _LONGEST_ENDING = 3, 2  # of names in other languages: Warszawa, Warszawie
 # Weights for choosing a quote: figures and names make a sentence checkable.
@@ -50,12 +54,24 @@ def content_words(text: str, *, whole: bool = False) -> list[str]:
     ]
 
 
-_ENDING = re.compile(r"(?<=...)(?:(?:ing|ed|es|s|e|ly|d)|(?<=[a-z]{5}).*)\Z")
+@lru_cache(maxsize=16384)
+def stem(word: str) -> str:
+    """Return a word without its ending, an irregular verb as its infinitive.
+
+    >>> stem("opened"), stem("bridges"), stem("written"), stem("planned")
+    ('open', 'bridg', 'writ', 'plan')
+    """
+    word = word.lower().replace("’", "'").removesuffix("'s")
+    word = _INFINITIVES.get(word, word)
+    plain = _ENDING.sub("", word)
+    doubled = plain != word and len(plain) > 3 and plain[-1] == plain[-2]
+    return plain[: min(_STEM, len(plain) - doubled)]
 
 
-def roots(text: str) -> list[str]:
-    """Return content words without their endings, so that "opened" matches "open"."""
-    return [_ENDING.sub("", word) or word for word in content_words(text, whole=True)]
+@lru_cache(maxsize=16384)
+def roots(text: str) -> tuple[str, ...]:
+    """Return the stems of the content words, so that "opened" matches "open"."""
+    return tuple(map(stem, content_words(text, whole=True)))
 
 
 def _content_terms(text: str) -> list[str]:
@@ -104,19 +120,19 @@ def names(text: str) -> tuple[str, ...]:
 
 def is_named(name: str, source: str) -> bool:
     """Whether a word of `source` begins like `name`; outside English, whatever its ending."""
-    stem = name.lower()[:_STEM]
-    if stem in _stems(source):
+    start = name.lower()[:_STEM]
+    if start in stems(source):
         return True
     if is_english(source):
         return False
-    stem = stem[: max(_SHORTEST_STEM, len(name) - _LONGEST_ENDING)]
-    return any(word.startswith(stem) for word in _stems(source))
+    start = start[: max(_SHORTEST_STEM, len(name) - _LONGEST_ENDING)]
+    return any(word.startswith(start) for word in stems(source))
 
 
 def missing_words(claim: str, source: str) -> float:
     """The share of the claim's content words that `source` lacks: 0 none, 1 all."""
-    wanted = _stems(claim)
-    return len(wanted - _stems(source)) / len(wanted) if wanted else 0.0
+    wanted = stems(claim)
+    return len(wanted - stems(source)) / len(wanted) if wanted else 0.0
 
 
 def is_negated(text: str) -> bool:
@@ -217,7 +233,7 @@ def quotable(claim: str, passage: str) -> tuple[tuple[Span, float], ...]:
 
 def _is_dateline(line: str) -> bool:
     """Whether a line only dates its page: "Posted Friday, 3 May 2014, 3:15 PM"."""
-    words = _stems(line) - _DATELINE
+    words = stems(line) - _DATELINE
     is_short = all(len(stem) <= 2 for stem in words) and is_english(line)
     return is_short and not _HOURS.search(line)
 
@@ -245,21 +261,22 @@ def shared(claim: str, sentence: str) -> float:
     >>> shared("It opened in 1911.", "Opened 1911."), shared("Of 21 crew", "There are 21 chairs.")
     (3.0, 0.0)
     """
-    stems, keys = _stems(sentence), {figure.key for figure in figures(sentence)}
+    found, keys = stems(sentence), {figure.key for figure in figures(sentence)}
     claimed = {name.lower()[:_STEM] for name in names(claim)}
-    common = len(_stems(claim) & stems)
+    common = len(stems(claim) & found)
     stated = {figure.key: figure.value for figure in figures(claim) if figure.key in keys}
     if not common and max(stated.values(), default=0) < _TELLING:
         return 0.0
     return (
         _WORD_WEIGHT * common
-        + (_NAME_WEIGHT - _WORD_WEIGHT) * len(claimed & stems)
+        + (_NAME_WEIGHT - _WORD_WEIGHT) * len(claimed & found)
         + _FIGURE_WEIGHT * len(stated)
     )
 
 
 @lru_cache(maxsize=4096)
-def _stems(text: str) -> frozenset[str]:
+def stems(text: str) -> frozenset[str]:
+    """Return the first six letters of the content words."""
     return frozenset(content_words(text))
 
 
