@@ -12,6 +12,10 @@ A source that cannot be checked is *not* an error but a result, `pincite.types.U
 Every message says what happened, what was expected and what to do.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
 
 class PinciteError(Exception):
     """An error that Pincite expects; the command line prints it without a traceback."""
@@ -33,6 +37,15 @@ class InputError(PinciteError):
     """An input is missing or cannot be read; the message names file and line."""
 
     exit_code = 3
+
+
+@contextmanager
+def usable(path: Path, use: str = "read", kind: type[PinciteError] = InputError) -> Iterator[None]:
+    """Raise `kind` for an OSError inside: "PATH cannot be `use`: the reason"."""
+    try:
+        yield
+    except OSError as error:
+        raise kind(f"{path} cannot be {use}: {error.strerror or error}.") from error
 
 
 class MissingModel(PinciteError):

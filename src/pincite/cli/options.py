@@ -12,7 +12,7 @@ import click
 
 from pincite import codec, containment
 from pincite.cli import shell
-from pincite.errors import InputError, PinciteError
+from pincite.errors import PinciteError, usable
 from pincite.settings import SHORT, Settings, load
 from pincite.settings.schema import declared
 
@@ -253,10 +253,8 @@ def read_lines(path: Path) -> list[str]:
     Raises:
         InputError: The file cannot be read.
     """
-    try:
+    with usable(path):
         text = sys.stdin.read() if str(path) == "-" else path.read_text("utf-8", "replace")
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}.") from error
     lines = (" ".join(line.split()) for line in text.splitlines())
     return [line for line in lines if line and not line.startswith("#")]
 

@@ -19,7 +19,7 @@ import click
 
 from pincite import codec, containment
 from pincite.cli import options
-from pincite.errors import InputError
+from pincite.errors import InputError, usable
 from pincite.settings import Settings
 from pincite.types import Finding
 from pincite.verbs.verify.report import Report
@@ -420,11 +420,8 @@ class Batch:
 
         from pincite.verbs.verify import terminal, worklist
 
-        try:
+        with usable(self.out, "created"):
             self.out.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            message = f"the folder {self.out} cannot be created: {error.strerror}."
-            raise InputError(message) from error
         options.say(f"{n_articles} articles, reports in {self.out}", self.quiet)
         with options.resumable():
             try:

@@ -41,7 +41,7 @@ from pincite.corpus.protocol import (
 )
 from pincite.corpus.ranking import best, merged, text_of
 from pincite.corpus.store import Place, content_hash
-from pincite.errors import CorpusError
+from pincite.errors import CorpusError, usable
 from pincite.protocols import Encoder, Floats, Query
 from pincite.text.hosts import is_below
 from pincite.types import Document, Hit, Passage, Span
@@ -78,10 +78,8 @@ class EmbeddedCorpus(Corpus):
         Raises:
             CorpusError: The folder is a corpus already, or is not empty.
         """
-        try:
+        with usable(folder, "created", CorpusError):
             folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise CorpusError(f"{folder} cannot be created: {error.strerror}.") from error
         lock = WriterLock(folder)
         lock.acquire()
         try:

@@ -14,7 +14,7 @@ from typing import Any
 from pincite.corpus import durable
 from pincite.corpus.protocol import Corpus, Way
 from pincite.documents import jsonl
-from pincite.errors import ConfigError, InputError
+from pincite.errors import ConfigError, InputError, usable
 from pincite.evaluation import files, measures
 from pincite.protocols import Retriever
 from pincite.retrieval.fusion import Mode
@@ -201,26 +201,24 @@ def write_run(path: Path, run: Mapping[str, Sequence[str]], tag: str) -> None:
     Raises:
         InputError: An id is empty or holds white space, or the file cannot be written.
     """
-    _write(
-        path,
-        [
-            f"{_word(query_id)} Q0 {_word(doc_id)} {rank} {len(documents) - rank + 1} {tag}\n"
-            for query_id, documents in run.items()
-            for rank, doc_id in enumerate(documents, 1)
-        ],
-    )
+    lines = [
+        f"{_word(query_id)} Q0 {_word(doc_id)} {rank} {len(documents) - rank + 1} {tag}\n"
+        for query_id, documents in run.items()
+        for rank, doc_id in enumerate(documents, 1)
+    ]
+    with usable(path, "written"):
+        durable.write_text(path, "".join(lines))
 
 
 def write_qrels(path: Path, qrels: Qrels) -> None:
     """Write lines `qid 0 docno rel`; raises InputError as `write_run` does."""
-    _write(
-        path,
-        [
-            f"{_word(query_id)} 0 {_word(doc_id)} {relevance}\n"
-            for query_id, judged in qrels.items()
-            for doc_id, relevance in judged.items()
-        ],
-    )
+    lines = [
+        f"{_word(query_id)} 0 {_word(doc_id)} {relevance}\n"
+        for query_id, judged in qrels.items()
+        for doc_id, relevance in judged.items()
+    ]
+    with usable(path, "written"):
+        durable.write_text(path, "".join(lines))
 
 
 def _word(text: str) -> str:
@@ -229,10 +227,3 @@ def _word(text: str) -> str:
             f"The id {text!r} cannot be in a TREC file, whose fields are separated by spaces."
         )
     return text
-
-
-def _write(path: Path, lines: Sequence[str]) -> None:
-    try:
-        durable.write_text(path, "".join(lines))
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror}.") from error

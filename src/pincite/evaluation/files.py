@@ -6,7 +6,7 @@ from typing import Any, TypeGuard
 
 from pincite.documents import jsonl
 from pincite.documents.body import DEFAULT_LIMITS
-from pincite.errors import InputError
+from pincite.errors import InputError, usable
 from pincite.types import Unchecked
 
 
@@ -24,14 +24,12 @@ def required(folder: Path, name: str, collection: str) -> Path:
 
 def records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the place and the JSON object of each line; raises InputError for any other line."""
-    try:
+    with usable(path):
         for line in jsonl.lines(path):
             record = jsonl.record_of(line, path, DEFAULT_LIMITS)
             if isinstance(record, Unchecked):
                 raise InputError(f"{path.parent / record.detail}.")
             yield str(path.parent / jsonl.place(line, path)), record
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}.") from error
 
 
 def is_texts(value: Any) -> TypeGuard[list[str]]:

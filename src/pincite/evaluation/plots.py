@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from pincite.corpus import durable
-from pincite.errors import InputError
+from pincite.errors import usable
 
 _WIDTH, _HEIGHT, _DPI = 5.6, 4.8, 120  # inches per panel; dots per inch
 _GREY = "#777777"
@@ -43,8 +43,5 @@ def save(figure: Any, path: Path) -> None:
     Raises:
         InputError: `path` cannot be written.
     """
-    try:
-        with durable.replacing(path) as part:
-            figure.savefig(part, format="png")
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror}") from error
+    with usable(path, "written"), durable.replacing(path) as part:
+        figure.savefig(part, format="png")

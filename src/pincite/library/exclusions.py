@@ -22,7 +22,7 @@ import platformdirs
 
 from pincite.corpus.durable import write_text
 from pincite.documents.dates import stated_date
-from pincite.errors import ConfigError, InputError
+from pincite.errors import ConfigError, InputError, usable
 from pincite.judgement.reliability import BARRED, LABELS, Entry, ReliabilityList
 from pincite.retrieval.copies import n_words, stands_in
 from pincite.retrieval.fusion import kept
@@ -166,11 +166,9 @@ def import_list(path: Path, name: str, site: Site | None = None) -> tuple[ListFi
         "imported": datetime.now(UTC).date().isoformat(),
         "entries": [asdict(entry) for entry in found.entries],
     }
-    try:
+    with usable(kept, "written"):
         kept.parent.mkdir(parents=True, exist_ok=True)
         write_text(kept, json.dumps(about, ensure_ascii=False, indent=1))
-    except OSError as error:
-        raise InputError(f"{kept} cannot be written: {error.strerror}.") from error
     return found, kept
 
 

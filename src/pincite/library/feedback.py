@@ -17,7 +17,7 @@ from typing import NamedTuple
 import platformdirs
 
 from pincite.documents.jsonl import LABELS
-from pincite.errors import ConfigError, InputError
+from pincite.errors import ConfigError, InputError, usable
 from pincite.library.results import Item, Result
 from pincite.text.sentences import sentences
 
@@ -123,10 +123,8 @@ class Opinions(AbstractContextManager["Opinions"]):
     def __init__(self, path: Path) -> None:
         """Raises InputError if the file cannot be created or is of another kind."""
         self._path = path
-        try:
+        with usable(path.parent, "created"):
             path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"{path.parent} cannot be created: {error.strerror}") from error
         with self._reported():
             self._connection = sqlite3.connect(path, isolation_level=None, timeout=10)
             self._connection.execute(_TABLE)

@@ -10,7 +10,7 @@ import platformdirs
 
 from pincite import codec
 from pincite.corpus import durable
-from pincite.errors import InputError
+from pincite.errors import usable
 from pincite.judgement.fusion import CAUTIOUS, JudgedRow, measure_verdicts, rates, shares_right
 from pincite.types import Verdict
 
@@ -82,9 +82,7 @@ def keep(
         rates=rates(rows, threshold),
     )
     judges = MeasuredJudges(judges={**read(path).judges, model: judge})
-    try:
+    with usable(path, "written"):
         path.parent.mkdir(parents=True, exist_ok=True)
         durable.write_text(path, codec.to_json(judges))
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror}.") from error
     return judge

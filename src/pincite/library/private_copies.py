@@ -34,7 +34,7 @@ from pincite.documents.body import DEFAULT_LIMITS, Limits, too_large
 from pincite.documents.collection import exact_key
 from pincite.documents.read import read_bytes
 from pincite.documents.text import one_line
-from pincite.errors import ConfigError, InputError
+from pincite.errors import ConfigError, InputError, usable
 from pincite.text.identifiers import doi_of, doi_of_url, isbn13, pmid_of, pmid_of_url, work_key
 from pincite.text.page_numbers import (
     LABELS,
@@ -485,9 +485,7 @@ def _bytes_of(path: Path, limits: Limits) -> bytes | Unchecked:
     if not path.is_file():
         kind = "a folder" if path.is_dir() else "missing, or not a file"
         raise InputError(f"{path} is {kind}; expected a PDF, a text file or another document.")
-    try:
+    with usable(path):
         if (size := path.stat().st_size) > limits.max_bytes:
             return too_large("", size, limits.max_bytes)
         return path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}.") from error

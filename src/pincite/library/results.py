@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from pincite import codec
 from pincite.corpus import durable
-from pincite.errors import ConfigError, InputError
+from pincite.errors import ConfigError, InputError, usable
 from pincite.settings import ResultsSettings
 
 Kind = Literal["verify", "check", "ask"]
@@ -191,13 +191,9 @@ def log_result(
         usual = folder / day.strftime(FOLDERS[settings.by]) / name
         path = next(iter(sorted(folder.rglob(name))), usual)
         is_new = is_new and not path.exists()
-        try:
+        with usable(path, "written (results.folder)", ConfigError):
             path.parent.mkdir(parents=True, exist_ok=True)
             durable.write_text(path, text.encode("utf-8", "replace").decode())
-        except OSError as error:
-            raise ConfigError(
-                f"results.folder: {path} cannot be written: {error.strerror}"
-            ) from error
         written.append(path)
     if settings.git:
         named = ["--", *(str(path.resolve()) for path in written)]

@@ -23,7 +23,7 @@ from importlib.metadata import version
 from pathlib import Path, PurePosixPath
 
 from pincite.corpus.durable import WriterLock
-from pincite.errors import ConfigError, InputError, PinciteError
+from pincite.errors import ConfigError, InputError, PinciteError, usable
 from pincite.library.private_copies import INDEX, OF_ACCOUNTS, OwnCopies
 from pincite.server.database import VERSION, Database, DatabaseError, create_folder
 from pincite.server.settings import ServerSettings
@@ -81,10 +81,8 @@ def backup(settings: ServerSettings, path: Path, *, replace: bool = False) -> Co
     if path.exists() and not replace:
         raise InputError(f"{path} already exists. Choose another name, or add --force.")
     part = path.with_name(f"{path.name}.part")
-    try:
+    with usable(part, "written"):
         handle = os.open(part, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
-    except OSError as error:
-        raise InputError(f"{part} cannot be written: {error.strerror}.") from error
     database = Database(settings.database_url)
     n_files = n_bytes = 0
     try:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pincite.completions import Completion
-from pincite.errors import ConfigError, InputError
+from pincite.errors import ConfigError, InputError, usable
 from pincite.llm.calls import completion_of
 
 VERSION = 2
@@ -29,13 +29,11 @@ class TraceWriter(AbstractContextManager["TraceWriter"]):
             ConfigError: it cannot be written.
         """
         self._lock = threading.Lock()
-        try:
+        with usable(path, "written", ConfigError):
             if path.exists() and (content := path.read_bytes()) and not content.endswith(b"\n"):
                 with path.open("r+b") as file:
                     file.truncate(content.rfind(b"\n") + 1)
             self._file = path.open("a", encoding="utf-8", errors="replace")
-        except OSError as error:
-            raise ConfigError(f"{path} cannot be written: {error.strerror}") from error
 
     def record(self, event: Mapping[str, Any]) -> None:
         line = json.dumps(event, ensure_ascii=True) + "\n"
@@ -53,10 +51,8 @@ def read_replies(path: Path) -> dict[str, Completion]:
     Raises:
         InputError: the file cannot be read or is not a trace; names the first invalid line.
     """
-    try:
+    with usable(path):
         lines = path.read_bytes().splitlines(keepends=True)
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from error
     if lines and not lines[-1].endswith(b"\n"):
         del lines[-1]  # cut off by a kill
     replies = dict[str, Completion]()
