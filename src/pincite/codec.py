@@ -15,8 +15,9 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any, Self, TypeAlias, TypeVar, get_args, get_type_hints
 
-from pincite.errors import InputError
-from pincite.types import Doc, Span
+from pincite.errors import InputError, usable
+from pincite.notes import Note, texts
+from pincite.types import Doc, Span, written
 
 T = TypeVar("T")
 DIGITS = 4  # decimals in reports: more would be noise that differs between machines
@@ -138,12 +139,10 @@ def from_file(kind: type[T], path: Path) -> T:
 
 def content_of(path: Path, most: int = MAX_BYTES) -> bytes:
     """Return a file's bytes; raises InputError if it cannot be read or has more than `most`."""
-    try:
+    with usable(path, "read as JSON"):
         if path.stat().st_size > most:
             raise InputError(f"{path} has more than {most:,} bytes: no report is that large.")
         return path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{path} cannot be read as JSON: {error.strerror}.") from error
 
 
 def from_json(kind: type[T], data: bytes | str, name: str = "the report") -> T:
@@ -236,6 +235,12 @@ class JsonReport:
     """Base class of dataclasses that are written to files and read from them."""
 
     __slots__ = ()
+    warnings_coded: tuple[Note, ...]
+
+    @property
+    @written
+    def warnings(self) -> tuple[str, ...]:
+        return texts(self.warnings_coded)
 
     def writers(self) -> Mapping[str, Callable[[Any], Any]]:
         """How fields are written of which one bad part must not cost the rest, by name."""

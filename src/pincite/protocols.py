@@ -4,7 +4,7 @@ Every implementation must satisfy these laws (`tests/support/laws.py`): empty in
 output, scores are finite, repeating a call gives the same result, and inputs are not changed.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
@@ -84,9 +84,3 @@ class Generator(Protocol):
     def fingerprint(self) -> str: ...
 
     def generate(self, prompts: Sequence[Prompt]) -> list[Completion | ServerError]: ...
-
-
-class StreamingGenerator(Generator, Protocol):
-    """A language model that also streams: pieces of text, then the `Completion` or the error."""
-
-    def stream(self, prompt: Prompt) -> Iterator[str | Completion | ServerError]: ...

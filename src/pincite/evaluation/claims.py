@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
+from pincite.corpus.ranking import idf
 from pincite.documents.jsonl import LABELS, LabelledClaim, read_labelled
 from pincite.errors import InputError, MissingModel
 from pincite.evaluation import measures
@@ -245,10 +246,12 @@ def bm25(rows: Sequence[CutRow], tell: Tell) -> Scores:
         norm = K1 * (1 - B + B * passage.total() / mean) if mean else K1
         return sum(
             count
-            * math.log(1 + (len(every) - having[word] + 0.5) / (having[word] + 0.5))
-            * passage[word] * (K1 + 1) / (passage[word] + norm)
+            * idf(len(every), having[word])
+            * passage[word]
+            * (K1 + 1)
+            / (passage[word] + norm)
             for word, count in query.items()
-        )  # fmt: skip
+        )
 
     values = []
     for row, of_row in zip(rows, counts, strict=True):

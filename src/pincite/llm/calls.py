@@ -133,7 +133,7 @@ class Calls:
         reply: Completion | ServerError = NotAsked("The run was stopped.")
         model = self.model(step)
         try:
-            if stream := getattr(model, "stream", None):  # a `StreamingGenerator`
+            if stream := getattr(model, "stream", None):  # a `ChatClient`
                 for piece in stream(prompt):
                     if isinstance(piece, str):
                         yield piece

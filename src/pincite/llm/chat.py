@@ -168,7 +168,7 @@ class Streamed:
 
 
 class ChatClient(Client):
-    """A `Generator` and `StreamingGenerator` over HTTP; thread-safe."""
+    """A `Generator` over HTTP that can also stream; thread-safe."""
 
     def __init__(
         self,

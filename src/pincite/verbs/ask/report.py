@@ -140,11 +140,6 @@ class AnswerReport(codec.JsonReport):
     created: Annotated[str, Doc("ISO timestamp, UTC")] = ""
 
     @property
-    @written
-    def warnings(self) -> tuple[str, ...]:
-        return texts(self.warnings_coded)
-
-    @property
     def stopped(self) -> bool:
         return len(self.answers) < self.n_questions or any(a.stopped for a in self.answers)
 

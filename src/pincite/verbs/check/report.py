@@ -16,7 +16,7 @@ from pincite.judgement.confirmation import (
     Weighed,
     Weight,
 )
-from pincite.notes import IN_ENGLISH, Language, Note, texts
+from pincite.notes import IN_ENGLISH, Language, Note
 from pincite.types import INLINE, Doc, Exclusion, Failed, Passage, Span, Unchecked, named, written
 from pincite.verbs.check import wording
 
@@ -106,11 +106,6 @@ class CheckReport(codec.JsonReport):
     settings: Mapping[str, str | float | int | bool | None]
     versions: Annotated[Mapping[str, str], Doc("of pincite, judge, encoder, corpus, prompts")]
     created: Annotated[str, Doc("ISO timestamp, UTC")]
-
-    @property
-    @written
-    def warnings(self) -> tuple[str, ...]:
-        return texts(self.warnings_coded)
 
     @property
     def stopped(self) -> bool:

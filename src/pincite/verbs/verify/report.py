@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pincite import codec, containment
 from pincite.codec import Probability
-from pincite.notes import Note, texts
+from pincite.notes import Note
 from pincite.types import Doc, Finding, Label, Reason, Unchecked, Uncited, written
 from pincite.verbs.verify import wording
 from pincite.verbs.verify.coverage import Coverage
@@ -56,11 +56,6 @@ class Report(codec.JsonReport):
     settings: Mapping[str, str | float | int | bool | None]
     versions: Annotated[Mapping[str, str], Doc("of pincite, verifier, encoder, corpus")]
     created: Annotated[str, Doc("ISO timestamp, UTC")]
-
-    @property
-    @written
-    def warnings(self) -> tuple[str, ...]:
-        return texts(self.warnings_coded)
 
     @property
     @written
