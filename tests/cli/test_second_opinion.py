@@ -286,18 +286,3 @@ def test_a_measured_judge_counts_by_what_it_is_worth(
     run(*verify(server))
     ratios = {each["verdict"]: each["log_ratio"] for each in opinions().values()}
     assert ratios["supported"] == kept["log_ratios"]["supported"]
-    verdicts = [{"id": r["id"], "verdict": "supported"} for r in rows]
-    Path("verdicts.jsonl").write_text("\n".join(map(json.dumps, verdicts)))
-    recorded = ("--judge-model", "other", "--judge-verdicts", "verdicts.jsonl")
-    assert "32 rows" in run("calibrate", "judge", "--claims", "rows.jsonl", *recorded).output
-
-
-def test_what_is_wrong_with_recorded_verdicts_is_said(run: Callable[..., Result]) -> None:
-    Path("rows.jsonl").write_text(
-        json.dumps({"id": "a", "claim": "A mill.", "evidence": "A mill.", "label": "support"})
-    )
-    Path("verdicts.jsonl").write_text('{"id": "a", "verdict": "yes"}')
-    arguments = ("calibrate", "judge", "--claims", "rows.jsonl", "--judge-model", "qwen3")
-    result = CliRunner().invoke(cli, [*arguments, "--judge-verdicts", "verdicts.jsonl"])
-    assert "line 1" in str(result.exception)
-    assert "expected a row's id and one of supported" in str(result.exception)

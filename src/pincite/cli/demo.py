@@ -55,8 +55,7 @@ def _verify(out: Path, settings: Settings, quiet: bool) -> None:
             options.progress(quiet) as display,
         ):
             report = run.verify(page, display, in_passing(display))
-    outputs: dict[str, Path | None] = {"json": out / "report.json", "html": out / "report.html"}
-    deliver(report, outputs, limit=None, quiet=quiet)
+    deliver(report, _outputs(out, "report"), limit=None, quiet=quiet)
     shutil.copy(DEMO / "article.wiki", out)
     if report.stopped:
         raise click.exceptions.Exit(130)
@@ -66,26 +65,26 @@ def _check(out: Path, settings: Settings, quiet: bool) -> None:
     from pincite.cli.check import deliver
     from pincite.verbs.check import build
 
-    wanted = _expected(DEMO_CHECK)["statements"]
     with _indexed(DEMO_CHECK / "documents", "the knowledge base", settings, quiet) as folder:
         options.say("2/2 checking five statements …", quiet)
         with build.checking(settings, folder) as ready:
-            report = ready.check([one["statement"] for one in wanted])
-    outputs = {"json": out / "check.json", "html": out / "check.html"}
-    deliver(report, outputs, template=None, limit=3, quiet=quiet)
+            report = ready.check([one["statement"] for one in _expected(DEMO_CHECK)["statements"]])
+    deliver(report, _outputs(out, "check"), template=None, limit=3, quiet=quiet)
 
 
 def _ask(out: Path, settings: Settings, quiet: bool) -> None:
     from pincite.cli.ask import deliver
     from pincite.verbs.ask import build
 
-    wanted = _expected(DEMO_ASK)["questions"]
     with _indexed(DEMO_ASK / "abstracts.xml", "sixty abstracts", settings, quiet) as folder:
         options.say("2/2 answering three questions …", quiet)
         with build.asking(settings, folder) as ready:
-            report = ready.ask([one["question"] for one in wanted])
-    outputs = {"json": out / "ask.json", "html": out / "ask.html"}
-    deliver(report, outputs, template=None, quiet=quiet)
+            report = ready.ask([one["question"] for one in _expected(DEMO_ASK)["questions"]])
+    deliver(report, _outputs(out, "ask"), template=None, quiet=quiet)
+
+
+def _outputs(out: Path, name: str) -> dict[str, Path | None]:
+    return {kind: out / f"{name}.{kind}" for kind in ("json", "html")}
 
 
 def _expected(demo: Path) -> dict[str, Any]:

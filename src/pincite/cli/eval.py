@@ -349,18 +349,10 @@ def calibrate() -> None:
     required=True,
     help="JSON lines with id, claim, evidence and label. Repeatable.",
 )
-@click.option(
-    "--judge-verdicts",
-    "recorded",
-    type=options.FilePath,
-    help="Recorded verdicts, instead of a server.",
-)
 @options.json_option
 @options.quiet_option
 @options.setting_options(*VERIFY, "judge", "budget")
-def judge(
-    files: tuple[Path, ...], recorded: Path | None, as_json: bool, quiet: bool, **given: Any
-) -> None:
+def judge(files: tuple[Path, ...], as_json: bool, quiet: bool, **given: Any) -> None:
     """Ask a model about labelled rows, and keep the weight of each of its verdicts.
 
     `verify --judge` with this model then uses these weights. The rows can be feedback on your own
@@ -379,24 +371,21 @@ def judge(
     from pincite.verbs.verify import build
 
     settings = options.load_settings(given)
-    if not settings.judge.model or not (recorded or settings.judge.url):
-        raise click.UsageError("Expected --judge-model, and --judge URL or --judge-verdicts FILE.")
-    if recorded:
-        verdicts = judges.read_verdicts(recorded)
-    else:
-        labelled = [row for file in files for row in read_labelled(file)]
-        with runtime.judge(settings) as model, options.progress(quiet) as display:
-            at_once = settings.judge.at_once
-            verdicts, failed = judges.collect_verdicts(
-                model, labelled, at_once, partial(display, "asking")
-            )
-            used = model.calls.usage
-        reasons = "".join(f"; {n} without: {why}" for why, n in sorted(failed.items()))
-        options.say(
-            f"{len(verdicts)} verdicts{reasons}. {used.n_calls} calls, {used.n_reused} cached "
-            f"replies, {used.n_prompt_tokens + used.n_reply_tokens:,} tokens.",
-            quiet,
+    if not (settings.judge.model and settings.judge.url):
+        raise click.UsageError("Expected --judge URL and --judge-model.")
+    labelled = [row for file in files for row in read_labelled(file)]
+    with runtime.judge(settings) as model, options.progress(quiet) as display:
+        at_once = settings.judge.at_once
+        verdicts, failed = judges.collect_verdicts(
+            model, labelled, at_once, partial(display, "asking")
         )
+        used = model.calls.usage
+    reasons = "".join(f"; {n} without: {why}" for why, n in sorted(failed.items()))
+    options.say(
+        f"{len(verdicts)} verdicts{reasons}. {used.n_calls} calls, {used.n_reused} cached "
+        f"replies, {used.n_prompt_tokens + used.n_reply_tokens:,} tokens.",
+        quiet,
+    )
     with build.verifying(settings, None, None) as run, options.progress(quiet) as display:
         ours = claims_.by_verifier(run.pipeline.verifier)
         rows = [

@@ -4,11 +4,8 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 
 from pincite.documents.jsonl import LabelledClaim
-from pincite.errors import InputError
-from pincite.evaluation import files
 from pincite.evaluation.claims import Predictions
 from pincite.judgement.fusion import JudgedRow
 from pincite.llm.calls import run_concurrently
@@ -36,24 +33,6 @@ def collect_verdicts(
     failed = Counter(str(each.step) if isinstance(each, Failed) else "stopped" for each in replies
                      if not isinstance(each, Opinion))  # fmt: skip
     return found, failed
-
-
-def read_verdicts(path: Path) -> dict[str, Verdict]:
-    """Read recorded verdicts: JSON lines with `id` and `verdict`.
-
-    Raises:
-        InputError: A line is invalid; the message names it and the error.
-    """
-    found: dict[str, Verdict] = {}
-    for place, record in files.records(path):
-        row_id, verdict = record.get("id"), record.get("verdict")
-        if not isinstance(row_id, str) or verdict not in list(Verdict):
-            raise InputError(
-                f"{place}: id is {row_id!r}, verdict {verdict!r}; expected a row's id and one of "
-                f"{', '.join(Verdict)}."
-            )
-        found[row_id] = Verdict(verdict)
-    return found
 
 
 def both(predictions: Predictions, verdicts: Mapping[str, Verdict]) -> list[JudgedRow]:
