@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 from urllib.parse import quote
 
 from pincite import containment
+from pincite.documents.dates import iso_date, stated_date
 from pincite.judgement.references import Retraction
 from pincite.text.identifiers import doi_address, doi_in, doi_of_url, pmc_of_url, pmid_of_url
 from pincite.verbs.ask.report import AnswerReport, Reference
@@ -134,7 +135,6 @@ RETRACTIONS: Mapping[Retraction, str] = {
 }
 MORE_AUTHORS = "The list of authors is longer (et al.)."
 _ISO = re.compile(r"(\d{4})(?:-(\d{2}))?(?:-(\d{2}))?(?!\d)")
-_SHOWN = re.compile(r"(\d{4})(?:\s+([A-Z][a-z]{2})[a-z]*(?:\s+(\d{1,2}))?)?(?![\d-])")
 _RANGE = re.compile(r"([A-Za-z]*)(\d+)\s*[-–—]\s*([A-Za-z]*)(\d+)(?!\w)")
 _PMID = re.compile(r"[1-9]\d{0,8}")
 _PMC = re.compile(r"PMC\d{1,9}")
@@ -195,25 +195,12 @@ def cited_date(published: str | None, meta: Mapping[str, str]) -> tuple[int, ...
     >>> cited_date("2018-12-20", {"pubdate": "2019 Apr 7"}), cited_date("2018-12", {})
     ((2019, 4, 7), (2018, 12))
     >>> cited_date(None, {"pubdate": "1998 Dec-1999 Jan"}), cited_date("soon", {})
-    ((1998,), ())
+    ((1998, 12), ())
     """
-    if match := _SHOWN.match(meta.get("pubdate", "")):
-        year, name, day = match.groups()
-        month = MONTHS.index(name.lower()) + 1 if (name or "").lower() in MONTHS else 0
-        return _date(int(year), month, int(day or 0))
-    if match := re.match(r"(\d{4})\b", meta.get("pubdate", "")):
-        return _date(int(match[1]), 0, 0)
-    if match := _ISO.match(published or ""):
-        return _date(*(int(part or 0) for part in match.groups()))
-    return ()
-
-
-def _date(year: int, month: int, day: int) -> tuple[int, ...]:
-    if not year:
-        return ()
-    if not 1 <= month <= 12:
-        return (year,)
-    return (year, month, day) if 1 <= day <= 31 else (year, month)
+    stated = stated_date(meta.get("pubdate", ""))
+    if not stated and (match := _ISO.match(published or "")):
+        stated = iso_date(*(part or "" for part in match.groups()))
+    return tuple(map(int, stated.split("-"))) if stated else ()
 
 
 def whole_pages(text: str) -> tuple[str, str, str]:
