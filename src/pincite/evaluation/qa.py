@@ -30,6 +30,7 @@ from pincite.verbs.ask.pipeline import LiteratureFinder
 SEED = 20
 CUTOFF = 10  # documents per question, in BioASQ and in Verif.ai
 SYSTEMS = ("lexical", "dense", "hybrid", "verifai", "reranked", "ask")
+_RANKING = ("P@10", "R@10", "RR@10")
 _PMID = re.compile(r"(\d{1,9})/?\s*\Z")
 
 Run = Mapping[str, Sequence[str]]  # question → addresses, best first
@@ -183,15 +184,14 @@ def search_measures(questions: Sequence[Question], run: Run) -> dict[str, Any]:
 
     Each has a 95 % bootstrap interval under `intervals`. A question without hits counts as 0.
     """
-    pairs = [(run.get(q.question_id, ()), q.relevant) for q in questions if q.relevant]
-    hits = [len(relevant & set(found[:CUTOFF])) for found, relevant in pairs]
-    values = {
-        "MAP@10": [average_precision(found, relevant) for found, relevant in pairs],
-        "P@10": [n / CUTOFF for n in hits],
-        "R@10": [n / len(relevant) for n, (_, relevant) in zip(hits, pairs, strict=True)],
-        "RR@10": [reciprocal_rank(found, relevant) for found, relevant in pairs],
-    }
-    return measures.means({name: np.array(each) for name, each in values.items()})
+    answered = [q for q in questions if q.relevant]
+    qrels = {q.question_id: dict.fromkeys(q.relevant, 1) for q in answered}
+    found = measures.ranking_measures(
+        qrels, run, {name: name for name in ("P@10", "R@10", "RR@10")}
+    )
+    precisions = [average_precision(run.get(q.question_id, ()), q.relevant) for q in answered]
+    of_map = measures.means({"MAP@10": np.array(precisions)})
+    return of_map | found | {"intervals": of_map["intervals"] | found["intervals"]}
 
 
 def average_precision(found: Sequence[str], relevant: frozenset[str], k: int = CUTOFF) -> float:
@@ -211,12 +211,3 @@ def average_precision(found: Sequence[str], relevant: frozenset[str], k: int = C
             n_hits += 1
             total += n_hits / rank
     return total / min(k, len(relevant))
-
-
-def reciprocal_rank(found: Sequence[str], relevant: frozenset[str], k: int = CUTOFF) -> float:
-    """1 / rank of the first relevant document among the first `k`; 0 if there is none.
-
-    >>> reciprocal_rank(["x", "a"], frozenset({"a"}))
-    0.5
-    """
-    return next((1 / rank for rank, doc in enumerate(found[:k], 1) if doc in relevant), 0.0)
