@@ -85,7 +85,11 @@ def _documents(store: Store, folder: Path, tell: Tell) -> Iterator[Finding]:
                 tell("checking documents", n_done, n_all)
             n_done += 1
             if problem := _problem_of(store, key, url):
-                yield Finding("document", str(url), problem, _again(folder, url))
+                remedy = (
+                    f"Delete it (pincite corpus delete {folder} '{url}') and add it again from its "
+                    "source, or restore the corpus from a copy."
+                )
+                yield Finding("document", str(url), problem, remedy)
 
 
 def _problem_of(store: Store, key: int, url: str) -> str:
@@ -145,13 +149,6 @@ def _vectors(store: Store, folder: Path, tell: Tell) -> Iterator[Finding]:
             yield Finding(
                 "vector", f"passage {key}", f"it is not a unit vector of {dim} numbers", remedy
             )
-
-
-def _again(folder: Path, url: str) -> str:
-    return (
-        f"Delete it (pincite corpus delete {folder} '{url}') and add it again from its source, "
-        "or restore the corpus from a copy."
-    )
 
 
 def _restore(folder: Path) -> str:

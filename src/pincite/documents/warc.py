@@ -109,7 +109,8 @@ def _records(
         if not known:
             yield Unchecked(path.resolve().as_uri(), Reason.TOO_LARGE, detail)
     except Exception as error:  # warcio lets zlib, struct, value and its own errors through
-        detail = f"{path.name}: broken after record {number} at byte {offset}: {_first_line(error)}"
+        why = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
+        detail = f"{path.name}: broken after record {number} at byte {offset}: {why}"
         if not known:
             yield Unchecked(path.resolve().as_uri(), Reason.UNDECODABLE, detail)
     return max(offset, archive.offset), number
@@ -202,7 +203,3 @@ def _drain(record: Any, file: BinaryIO, offset: int, limits: Limits) -> None:
             raise _Bomb("record {} at byte {} unpacks without end")
     if getattr(record.raw_stream, "limit", 0) > 0:
         raise EOFError(f"{record.raw_stream.limit} bytes of the record are missing")
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0][:200]

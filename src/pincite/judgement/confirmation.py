@@ -376,12 +376,6 @@ def interval(degrees: Sequence[float]) -> tuple[float, float] | None:
     return round(means[tail], 4), round(means[-1 - tail], 4)
 
 
-def text_ids(passages: Sequence[Passage]) -> list[int]:
-    """Number the passages by document: each document has one vote."""
-    first: dict[str, int] = {}
-    return [first.setdefault(passage.doc_id, n) for n, passage in enumerate(passages)]
-
-
 def as_of(items: Sequence[Weighed], date: str) -> list[Weighed]:
     """Keep the items published up to a date ("2019"), compared at the coarser precision."""
     return [

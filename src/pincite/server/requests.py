@@ -90,11 +90,8 @@ class Shown(BaseModel):
     model_config = ConfigDict(from_attributes=True)
 
 
-def _moment(at: object) -> object:
-    return iso(at) if isinstance(at, float) else at
-
-
-Moment = Annotated[str, BeforeValidator(_moment)]  # seconds since 1970 as an ISO timestamp, UTC
+# Seconds since 1970 as an ISO timestamp, UTC.
+Moment = Annotated[str, BeforeValidator(lambda at: iso(at) if isinstance(at, float) else at)]
 
 
 # Settings that a request can change; some have lower maximums.

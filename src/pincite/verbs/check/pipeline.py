@@ -197,7 +197,8 @@ class CheckPipeline:
 
 def _text_ids(passages: Sequence[Passage]) -> list[int]:
     """Number the passages; those of one document, or copies of one text, share a number."""
-    ids = confirmation.text_ids(passages)
+    first: dict[str, int] = {}
+    ids = [first.setdefault(passage.doc_id, n) for n, passage in enumerate(passages)]
 
     def with_copies() -> list[int]:
         merged = ids
