@@ -121,12 +121,11 @@ def has_documents(path: Path) -> bool:
     return path.name.lower().endswith(ENDINGS)
 
 
-def first_records(path: Path, limits: Limits = DEFAULT_LIMITS) -> list[dict[str, Any]]:
+def first_records(path: Path) -> list[dict[str, Any]]:
     """The objects in the first lines of a file, without bad lines."""
     try:
-        records = [
-            record_of(line, path, limits) for line in islice(lines(path, limits), FIRST_LINES)
-        ]
+        some = islice(lines(path), FIRST_LINES)
+        records = [record_of(line, path, DEFAULT_LIMITS) for line in some]
     except OSError:
         return []  # reading the file reports the error
     return [record for record in records if not isinstance(record, Unchecked)]

@@ -194,8 +194,8 @@ def search_measures(questions: Sequence[Question], run: Run) -> dict[str, Any]:
     return of_map | found | {"intervals": of_map["intervals"] | found["intervals"]}
 
 
-def average_precision(found: Sequence[str], relevant: frozenset[str], k: int = CUTOFF) -> float:
-    """AP@k = Σ P@r over the ranks r ≤ k that hold a relevant document / min(k, relevant ones).
+def average_precision(found: Sequence[str], relevant: frozenset[str]) -> float:
+    """AP@10 = Σ P@r over the ranks r ≤ 10 that hold a relevant document / min(10, relevant ones).
 
     BioASQ's definition since its eighth year (Nentidis et al. 2020, §3.2). It divided by `k`
     before, so a question with fewer relevant documents could not reach 1.
@@ -206,8 +206,8 @@ def average_precision(found: Sequence[str], relevant: frozenset[str], k: int = C
     if not relevant:
         return 0.0
     total, n_hits = 0.0, 0
-    for rank, doc in enumerate(found[:k], 1):
+    for rank, doc in enumerate(found[:CUTOFF], 1):
         if doc in relevant:
             n_hits += 1
             total += n_hits / rank
-    return total / min(k, len(relevant))
+    return total / min(CUTOFF, len(relevant))

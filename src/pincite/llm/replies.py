@@ -161,7 +161,7 @@ def _label_of(token: str, before: str, labels: Sequence[str]) -> str | None:
     return None
 
 
-def are_labels(labels: Sequence[str], n_options: int = 3) -> bool:
-    """Whether these are enough distinct single ASCII letters or digits."""
+def are_labels(labels: Sequence[str]) -> bool:
+    """Whether these are three or more distinct single ASCII letters or digits."""
     allowed = set(string.ascii_letters + string.digits)
-    return len(set(labels)) == len(labels) >= n_options and set(labels) <= allowed
+    return len(set(labels)) == len(labels) >= 3 and set(labels) <= allowed

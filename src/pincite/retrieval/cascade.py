@@ -77,12 +77,8 @@ def read(
     return [[of_page[i] for i in sorted(of_page)] for of_page in read_all]
 
 
-def worth_reading(
-    claim: str, passages: Sequence[Passage], most: int = READ, pointed_at: Sequence[Span] = ()
-) -> list[Passage]:
+def worth_reading(claim: str, passages: Sequence[Passage], most: int = READ) -> list[Passage]:
     """Return the `most` passages that share most with the claim, in the given order.
-
-    Up to `POINTED_AT` passages that overlap the spans are added to them.
 
     >>> from pincite.types import Span
     >>> page = [Passage("d", "", "", t, Span(0, len(t))) for t in ("Opened 1911.", "Rain.")]
@@ -91,7 +87,7 @@ def worth_reading(
     """
     if len(passages) <= most:
         return list(passages)
-    _, worth = _looks(claim, passages, pointed_at, 0, most)
+    _, worth = _looks(claim, passages, (), 0, most)
     return [passages[i] for i in sorted(worth)]
 
 

@@ -261,9 +261,9 @@ class CorpusPool:
     A corpus that leaves the pool is closed when the last request that reads it has finished.
     """
 
-    def __init__(self, load_encoder: Callable[[], Encoder], size: int = MAX_OPEN) -> None:
+    def __init__(self, load_encoder: Callable[[], Encoder]) -> None:
         """Call `load_encoder` once, when the server's encoder is first needed."""
-        self._load, self._size = load_encoder, size
+        self._load = load_encoder
         self._encoder: Encoder | None = None
         self._mutex, self._loading = threading.Lock(), threading.Lock()
         self._open: OrderedDict[Address, Opened] = OrderedDict()
@@ -310,7 +310,7 @@ class CorpusPool:
         weakref.finalize(opened, opened.corpus.close).atexit = False
         with self._mutex:
             first = self._open.setdefault(address, opened)  # another thread may have been faster
-            while len(self._open) > self._size:
+            while len(self._open) > MAX_OPEN:
                 self._open.popitem(last=False)
         return first
 
