@@ -191,7 +191,10 @@ AS_FACT = [
     ("Ines Dahl moved the museum to Varde.",
      "Ines Dahl moved the museum to Varde. She hoped to sell the old house."),
     ("Norrgas sued the harbour board.", "Norrgas, with two former clerks, sued the harbour board."),
-    ("La tour de Gelm penche.", "La tour de Gelm ne penche pas."),
+    ("La tour de Gelm ne penche pas.", "La tour de Gelm ne penche pas."),
+    ("Der Turm von Gelm ist offen.", "Der Turm von Gelm ist offen, die Glocke aber läutet nie."),
+    ("白峰塔は春に公開されている。", "白峰塔は春に公開されているが、冬は公開されていない。"),
+    ("The tower of Gelm leans.", "La tour de Gelm ne penche pas."),
 ]  # fmt: skip
 
 
@@ -201,6 +204,22 @@ def test_statement_that_source_only_qualifies(claim: str, passage: str, words: s
     assert found is not None
     assert words in found.source
     assert found.source.split("…")[0].strip() in passage
+
+
+@pytest.mark.parametrize(
+    ("claim", "passage", "clause"),
+    [
+        ("La tour de Gelm penche.", "La tour de Gelm ne penche pas.", "La tour de Gelm ne penche pas."),
+        ("Der Turm ist Denkmal seit 1911.", "Hoch ist er, aber der Turm ist kein Denkmal.", "aber der Turm ist kein Denkmal."),
+        ("白峰塔は公開されている。", "古い白峰塔は公開されていない。", "古い白峰塔は公開されていない。"),
+    ],
+)  # fmt: skip
+def test_clause_that_denies_a_claim_in_its_own_language(
+    claim: str, passage: str, clause: str
+) -> None:
+    found = qualification(claim, passage)
+    assert found is not None
+    assert (found.source, found.kind) == (clause, "negation")
 
 
 @pytest.mark.parametrize(("claim", "passage"), AS_FACT)

@@ -85,6 +85,11 @@ def test_a_part_that_is_denied_is_not_called_missing() -> None:
     assert said == "the source seems to contradict “closed <in> 1952”"
 
 
+def test_a_claim_with_one_source_is_not_split_among_sources() -> None:
+    assert not wording.what_is_missing(Label.PARTLY_SUPPORTED, [])
+    assert wording.what_is_missing(Label.PARTLY_SUPPORTED, [], 2)
+
+
 def test_advice_is_in_every_format_and_nowhere_if_it_is_not_known() -> None:
     for sample, there in (
         (report(), True),

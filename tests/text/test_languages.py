@@ -8,6 +8,7 @@ from pincite.judgement.contradictions import contradiction
 from pincite.text import antonyms, clauses, names, words
 from pincite.text.languages import common, identify, terms
 from pincite.text.passages import PASSAGE_WORDS, WIDE_WORDS, cited_passages, passages
+from pincite.text.quantities import unstated
 from pincite.text.sentences import n_words
 from pincite.types import Document
 
@@ -94,6 +95,33 @@ def test_the_sentence_that_states_a_claim_is_quoted(language: str) -> None:
     quote = words.quoted_sentence(claim, other + claim)
     assert quote
     assert quote.of(other + claim) == claim.strip()
+
+
+@pytest.mark.parametrize(
+    ("claim", "sentence"),
+    [
+        ("It was founded in 1912.", "会社は1912年に設立された。"),
+        ("It opened in May 1904.", "Eröffnet wurde sie im Mai 1904."),
+        ("It has 4,250 members.", "Él tiene 4.250 socios desde entonces."),
+        ("Es hat seit jeher 4.250 Mitglieder und einen Hof.", "It has 4,250 members."),
+    ],
+)
+def test_figures_are_shared_across_languages(claim: str, sentence: str) -> None:
+    page = f"{'同社は工場を持つ。' if '会' in sentence else 'Nada. '}{sentence}"
+    assert words.shared(claim, sentence) >= 2.0
+    assert words.best_quote(claim, page) is not None
+
+
+def test_short_english_claim_is_not_read_in_its_sources_language() -> None:
+    assert not unstated("It opened on 1 May 1904.", "Sie wurde am 1. Mai 1904 eröffnet.")
+    assert common("It has 4,250 members.", "Die Brücke ist 4,25 Meter breit und sehr alt.") == ""
+
+
+def test_a_second_sentence_is_quoted_only_for_whole_words() -> None:
+    page = "冬は一般公開されていない。「灯台は誇りです。」と町長は述べた。"
+    found = words.best_quote("灯台は冬にも一般公開されている。", page)
+    assert found is not None
+    assert found.of(page) == "冬は一般公開されていない。"
 
 
 def test_a_line_without_spaces_is_cut() -> None:

@@ -227,7 +227,7 @@ def of_finding(finding: Finding) -> ClaimResult:
         meaning=wording.LEGEND[finding.label],
         probability_supported=None if probability is None else round(probability, 4),
         sources=tuple(map(_source, finding.citations)),
-        missing=wording.what_is_missing(finding.label, finding.missing),
+        missing=wording.what_is_missing(finding.label, finding.missing, len(finding.citations)),
         second_opinion=tuple(wording.second_opinion(finding)),
         better_sources=tuple(
             _quotation(s.evidence, s.corpus, wording.where(s.place, Label.SUPPORTED))

@@ -281,7 +281,10 @@ def _to_choose_from(claim: str, evidence: Evidence) -> dict[Span, float]:
     if evidence.prob_supported < QUOTED_FROM or evidence.prob_refuted or is_qualified(evidence):
         return {}
     across = not common(claim, text)
-    options = wording.quotable(claim, text)[: QUOTABLE_ACROSS if across else QUOTABLE]
+    options = wording.quotable(claim, text)
+    if across:  # its title is a short sentence to a network
+        options = tuple(o for o in options if o[0].of(text) != evidence.passage.title)
+    options = options[: QUOTABLE_ACROSS if across else QUOTABLE]
     if not options or not wording.missing_words(claim, options[0][0].of(text)):
         return {}
     most = options[0][1] or 1.0

@@ -92,8 +92,23 @@ def common(one: str, other: str, declared: str = "") -> str:
 
     `declared`: of the first, used if its words do not tell.
     """
-    first, second = identify(one, declared), identify(other)
+    second = identify(other)
+    first = of_claim(one, second, declared)
     return (first or second or "en") if not (first and second) or first == second else ""
+
+
+def of_claim(claim: str, other: str | None, declared: str = "") -> str | None:
+    """Return the language of a claim beside a text in the language `other`.
+
+    A short claim may show none: one English word beside a text in another language does.
+
+    >>> of_claim("It opened on 1 May 1904.", "de"), of_claim("Kanal von 1904", "de")
+    ('en', None)
+    """
+    found = identify(claim, declared)
+    if found or other in ("en", None):
+        return found
+    return None if _OWN["en"].isdisjoint(claim.lower().split()) else "en"
 
 
 def named(code: str) -> str:
@@ -131,6 +146,14 @@ def terms(text: str) -> list[str]:
         else:
             found.append(_ARABIC_ARTICLE.sub("", run[0]))
     return found
+
+
+def denies(text: str, language: str) -> bool:
+    """Whether a text in one of the languages of NEGATIONS has a negation."""
+    denials = NEGATIONS.get(language, frozenset())
+    if language in ("ja", "zh"):
+        return any(denial in text for denial in denials)
+    return not denials.isdisjoint(terms(text.lower()))
 
 
 def without_accents(text: str) -> str:

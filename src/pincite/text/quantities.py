@@ -27,7 +27,7 @@ from pincite.text.figures import (
     number_in_words,
     roman,
 )
-from pincite.text.languages import identify
+from pincite.text.languages import identify, of_claim
 from pincite.types import Span
 
 
@@ -601,7 +601,8 @@ def unstated(
     >>> unstated("Nearly half of 1.2 million came.", "Of 1,183,505 people 48.1 % came.")
     ()
     """
-    mine, theirs = languages[0] or identify(claim), languages[1] or identify(source)
+    theirs = languages[1] or identify(source)
+    mine = languages[0] or of_claim(claim, theirs)
     mine, theirs = mine or theirs or "en", theirs or mine or "en"
     wanted = [value for value in values(claim, mine) if not value.weak][:MOST]
     if not wanted or not {mine, theirs} <= READ:

@@ -7,10 +7,10 @@ A word is found if a word of the source shares its first six letters: truncation
 import re
 from functools import lru_cache
 
-from pincite.text import LEXICON, languages, words_of
+from pincite.text import LEXICON, languages, numerals, words_of
 from pincite.text.figures import MONTHS, figures, missing, rivals
-from pincite.text.languages import FUNCTION_WORDS, NEGATIONS, identify, is_english
-from pincite.text.sentences import is_question, n_words, source_sentences
+from pincite.text.languages import FUNCTION_WORDS, identify, is_english
+from pincite.text.sentences import SPACELESS, is_question, n_words, source_sentences
 from pincite.types import Span
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
@@ -45,7 +45,7 @@ def content_words(text: str, *, whole: bool = False) -> list[str]:
     ['bridge', 'openin']
     """
     if not is_english(text):
-        return [term[: None if whole else _STEM] for term in _content_terms(text)]
+        return [term[: None if whole else _STEM] for term in content_terms(text)]
     words = (match[0].lower().replace("’", "'") for match in _WORD.finditer(text))
     return [
         word.removesuffix("'s")[: None if whole else _STEM]
@@ -74,13 +74,13 @@ def roots(text: str) -> tuple[str, ...]:
     return tuple(map(stem, content_words(text, whole=True)))
 
 
-def _content_terms(text: str) -> list[str]:
+def content_terms(text: str, language: str | None = None) -> list[str]:
     """Content words of a language other than English; n-grams of scripts without spaces.
 
-    >>> _content_terms("東京にある塔は高い。"), _content_terms("塔在东京的北边")
+    >>> content_terms("東京にある塔は高い。"), content_terms("塔在东京的北边")
     (['東京', '京に', 'る塔', '塔は', 'は高', '高い'], ['东京', '北边'])
     """
-    language = identify(text)
+    language = language or identify(text)
     skipped = FUNCTION_WORDS.get(language or "", frozenset())
     signs = skipped if language == "zh" else frozenset()
     return [
@@ -142,11 +142,7 @@ def is_negated(text: str) -> bool:
     (True, False)
     """
     if not is_english(text):
-        language = identify(text) or ""
-        denials = NEGATIONS.get(language, frozenset())
-        if language in ("ja", "zh"):
-            return any(denial in text for denial in denials)
-        return not denials.isdisjoint(languages.terms(text.lower()))
+        return languages.denies(text, identify(text) or "")
     words = (match[0].lower().replace("’", "'") for match in _WORD.finditer(text))
     return sum(word in _NEGATIONS or word.endswith("n't") for word in words) % 2 == 1
 
@@ -184,7 +180,8 @@ def best_quote(claim: str, passage: str, best: Span | None = None) -> Span | Non
     ]
     alone = shared(claim, best.of(passage))
     widest = max(pairs, key=lambda span: shared(claim, span.of(passage)), default=best)
-    return widest if shared(claim, widest.of(passage)) >= alone + _WORTH_MORE else best
+    more = _WORTH_MORE * (2 if SPACELESS.search(claim) else 1)  # a word is cut into several pieces
+    return widest if shared(claim, widest.of(passage)) >= alone + more else best
 
 
 def quoted_sentence(claim: str, passage: str) -> Span | None:
@@ -209,13 +206,15 @@ def quotable(claim: str, passage: str) -> tuple[tuple[Span, float], ...]:
     another year or share counts instead: that sentence may contain the correct value.
     """
     # Any two years are comparable; numbers count many different things.
-    dates = [figure for figure in figures(claim) if figure.kind != "number"]
-    absent = {figure.key for figure in missing(claim, passage)}
+    claimed = _in_english(claim)
+    dates = [figure for figure in figures(claimed) if figure.kind != "number"]
+    absent = {figure.key for figure in missing(claimed, _in_english(passage))}
 
     def score(sentence: str) -> float:
-        stated = {figure.key for figure in figures(sentence)} if dates else set()
+        numbers = _in_english(sentence) if dates else ""
+        stated = {figure.key for figure in figures(numbers)}
         n_dates = sum(
-            bool(rivals(date, claim, sentence)) if date.key in absent else date.key in stated
+            bool(rivals(date, claimed, numbers)) if date.key in absent else date.key in stated
             for date in dates
         )
         return shared(claim, sentence) + _DATE_WEIGHT * n_dates
@@ -261,10 +260,12 @@ def shared(claim: str, sentence: str) -> float:
     >>> shared("It opened in 1911.", "Opened 1911."), shared("Of 21 crew", "There are 21 chairs.")
     (3.0, 0.0)
     """
-    found, keys = stems(sentence), {figure.key for figure in figures(sentence)}
+    found, keys = stems(sentence), {figure.key for figure in figures(_in_english(sentence))}
     claimed = {name.lower()[:_STEM] for name in names(claim)}
     common = len(stems(claim) & found)
-    stated = {figure.key: figure.value for figure in figures(claim) if figure.key in keys}
+    stated = {
+        figure.key: figure.value for figure in figures(_in_english(claim)) if figure.key in keys
+    }
     if not common and max(stated.values(), default=0) < _TELLING:
         return 0.0
     return (
@@ -272,6 +273,13 @@ def shared(claim: str, sentence: str) -> float:
         + (_NAME_WEIGHT - _WORD_WEIGHT) * len(claimed & found)
         + _FIGURE_WEIGHT * len(stated)
     )
+
+
+def _in_english(text: str) -> str:
+    """Return a text whose numbers and dates `figures` can read."""
+    language = identify(text)
+    known = language in numerals.LANGUAGES
+    return numerals.in_english(text, language).text if language and known else text
 
 
 @lru_cache(maxsize=4096)

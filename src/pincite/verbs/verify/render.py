@@ -264,7 +264,7 @@ def _block(finding: Finding, number: int, today: date) -> str:
         f"# claim: {cells.shortened(finding.claim.text, 300)}",
         *(f"# {line}" for line in wording.about_claim(finding.claim)),
     ]
-    if lacks := wording.what_is_missing(finding.label, finding.missing):
+    if lacks := wording.what_is_missing(finding.label, finding.missing, len(finding.citations)):
         lines.append(f"# {lacks}")
     lines.append(tag(finding, today))
     for result in finding.citations:

@@ -148,7 +148,7 @@ def _details(finding: Finding) -> Text:
     text = _claim(finding.claim)
     for line in wording.about_claim(finding.claim):
         text.append(f"\n  ⚑ {line}", style="yellow")
-    if lacks := wording.what_is_missing(finding.label, finding.missing):
+    if lacks := wording.what_is_missing(finding.label, finding.missing, len(finding.citations)):
         text.append(f"\n  ◐ {lacks}", style=STYLES[Label.PARTLY_SUPPORTED])
     for result in finding.citations:
         name = cells.shortened(wording.name_of(result.citation), SOURCE_WIDTH)

@@ -249,10 +249,12 @@ def about_claim(claim: Claim) -> list[str]:
     return lines
 
 
-def what_is_missing(label: Label, missing: Sequence[Part], say: Callable[[str], str] = str) -> str:
+def what_is_missing(
+    label: Label, missing: Sequence[Part], n_sources: int = 1, say: Callable[[str], str] = str
+) -> str:
     """Say which parts of a supported or partly supported claim lack support; empty if none."""
     absent, denied = absent_and_denied(missing)
-    if label is Label.PARTLY_SUPPORTED and not missing:
+    if label is Label.PARTLY_SUPPORTED and not missing and n_sources > 1:
         return say(MISSING["apart"])
     return "; ".join(
         say(MISSING[key]) % {"words": quoted(parts)}
