@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pincite.retrieval.cascade import Judge, Page, likely, read, worth_reading
-from pincite.types import Claim, Evidence, Passage, Span
+from pincite.text.passages import cited_passages
+from pincite.types import Claim, Document, Evidence, Passage, Span
 
 
 def page(*texts: str) -> list[Passage]:
@@ -98,6 +99,17 @@ def test_where_the_citation_points_is_read_at_once() -> None:
 
 def test_a_page_without_passages_says_nothing() -> None:
     assert read([Page(CLAIM, [])], judging({}, []), lambda found: bool(found)) == [[]]
+
+
+def test_a_long_page_in_another_language_is_read_to_its_end() -> None:
+    """Though other passages share a figure with the claim, and most share nothing."""
+    sentences = [f"Im Jahr {1890 + n} regnete es an {n} Tagen, und das Tor blieb zu." for n in range(90)]  # fmt: skip
+    document = Document("d", "", "", " ".join(sentences), language="de")
+    found = cited_passages(document)
+    chosen = worth_reading("It rained a lot in 1911, and the gate remained shut.", found, 4)
+    assert len(chosen) < len(found)
+    assert all(any(s in passage.text for passage in chosen) for s in sentences)
+    assert len(worth_reading("The gate remained shut.", found, 4)) > 4
 
 
 def test_what_is_worth_reading_is_likely() -> None:
