@@ -209,9 +209,9 @@ def test_statement_that_source_only_qualifies(claim: str, passage: str, words: s
 @pytest.mark.parametrize(
     ("claim", "passage", "clause"),
     [
-        ("La tour de Gelm penche.", "La tour de Gelm ne penche pas.", "La tour de Gelm ne penche pas."),
-        ("Der Turm ist Denkmal seit 1911.", "Hoch ist er, aber der Turm ist kein Denkmal.", "aber der Turm ist kein Denkmal."),
-        ("白峰塔は公開されている。", "古い白峰塔は公開されていない。", "古い白峰塔は公開されていない。"),
+        ("La tour de Gelm penche.", "Or la tour ne penche pas.", "Or la tour ne penche pas."),
+        ("Der Turm ist Denkmal.", "Ja, der Turm ist kein Denkmal.", "der Turm ist kein Denkmal."),
+        ("白峰塔は公開中である。", "古い白峰塔は公開していない。", "古い白峰塔は公開していない。"),
     ],
 )  # fmt: skip
 def test_clause_that_denies_a_claim_in_its_own_language(

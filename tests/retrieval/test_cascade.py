@@ -103,13 +103,13 @@ def test_a_page_without_passages_says_nothing() -> None:
 
 def test_a_long_page_in_another_language_is_read_to_its_end() -> None:
     """Though other passages share a figure with the claim, and most share nothing."""
-    sentences = [f"Im Jahr {1890 + n} regnete es an {n} Tagen, und das Tor blieb zu." for n in range(90)]  # fmt: skip
-    document = Document("d", "", "", " ".join(sentences), language="de")
+    sentences = [f"Im Jahr {1890 + n} regnete es an {n} Tagen im Mai." for n in range(90)]
+    document = Document("d", "", " ".join(sentences), language="de")
     found = cited_passages(document)
-    chosen = worth_reading("It rained a lot in 1911, and the gate remained shut.", found, 4)
-    assert len(chosen) < len(found)
-    assert all(any(s in passage.text for passage in chosen) for s in sentences)
-    assert len(worth_reading("The gate remained shut.", found, 4)) > 4
+    for claim in ("It rained a lot in 1911.", "The gate remained shut."):
+        chosen = worth_reading(claim, found, 4)
+        assert len(chosen) < len(found)
+        assert all(any(s in passage.text for passage in chosen) for s in sentences)
 
 
 def test_what_is_worth_reading_is_likely() -> None:
