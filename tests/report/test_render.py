@@ -325,6 +325,15 @@ def test_the_lines_around_a_quote_are_few(n_words: int) -> None:
     assert shown <= max(MAX_SHOWN, len(sentence) + len("The tall mill stood on the hill. ") * 4)
 
 
+def test_japanese_paragraphs_are_prose() -> None:
+    text = "\n".join(
+        f"灯台は{year}年に点灯した。高さは{year}センチである。" for year in range(1891, 1896)
+    )
+    found = excerpt(text, span_of(text, "灯台は1893年に点灯した。"))
+    assert found is not None
+    assert found.quote == "灯台は1893年に点灯した。"
+
+
 def test_a_line_of_a_menu_is_no_quote() -> None:
     headline = span_of(MENU, "Swing bridge shut for greasing")
     assert in_menu(MENU, headline)

@@ -47,7 +47,8 @@ def shortened(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     cut = text[: limit - 1]
-    return (cut.rsplit(" ", 1)[0] if " " in cut else cut) + "…"
+    head = cut.rpartition(" ")[0]
+    return (head if 2 * len(head) > limit else cut) + "…"  # Japanese has hardly any spaces
 
 
 def safe_link(url: str | None) -> str | None:

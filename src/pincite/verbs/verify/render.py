@@ -16,7 +16,7 @@ from pincite.notes import IN_ENGLISH, Language, Note
 from pincite.report import cells, templates
 from pincite.report.reasons import REASONS, why_excluded
 from pincite.text import languages, tables
-from pincite.text.sentences import sentences
+from pincite.text.sentences import n_words, sentences
 from pincite.types import (
     CitationResult,
     Claim,
@@ -406,7 +406,8 @@ def _sentence(words: str) -> str:
 
 
 def _end(text: str) -> str:
-    return text if len(text) <= MAX_BEFORE else "…" + text[-MAX_BEFORE:].partition(" ")[2]
+    last = text[-MAX_BEFORE:]
+    return text if len(text) <= MAX_BEFORE else f"…{last.partition(' ')[2] or last}"
 
 
 # ── The lines around a quote ─────────────────────────────────────────────────────────────────────
@@ -417,7 +418,7 @@ NO_QUOTE = "no single sentence in the source says this"
 # Five lines: a line of the report has about 95 characters on a screen.
 MAX_SHOWN = 450
 MAX_QUOTE_BEFORE = 130  # limits the text before the quote, so that the highlight comes early
-_PROSE = re.compile(r"[.!?…:;][\"'”’»)\]]*$")
+_PROSE = re.compile(r"[.!?…:;。！？：；][\"'”’»)\]」』）]*$")
 _FEW_WORDS = 10  # a menu line has fewer
 _MANY_LINES = 4  # this many short lines in a row are a menu or a list of headlines
 
@@ -472,5 +473,5 @@ def in_menu(text: str, quote: Span) -> bool:
 def _is_item(line: str) -> bool:
     line = line.strip()
     is_row = "|" in line or bool(tables.cells_of(line))
-    is_short = len(line.split()) < _FEW_WORDS and not is_row and not _PROSE.search(line)
+    is_short = n_words(line) < _FEW_WORDS and not is_row and not _PROSE.search(line)
     return is_short or line.startswith("#")  # a Markdown heading
