@@ -112,6 +112,14 @@ def test_figures_are_shared_across_languages(claim: str, sentence: str) -> None:
     assert words.best_quote(claim, page) is not None
 
 
+def test_another_year_is_not_quoted_from_a_source_in_another_language() -> None:
+    claim, page = (
+        "A toll was due until 1932.",
+        "Die Fähre verkehrte seit dem Jahr 1712 und war teuer.",
+    )
+    assert words.best_quote(claim, page) is None
+
+
 def test_short_english_claim_is_not_read_in_its_sources_language() -> None:
     assert not unstated("It opened on 1 May 1904.", "Sie wurde am 1. Mai 1904 eröffnet.")
     assert common("It has 4,250 members.", "Die Brücke ist 4,25 Meter breit und sehr alt.") == ""

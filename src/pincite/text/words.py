@@ -209,12 +209,15 @@ def quotable(claim: str, passage: str) -> tuple[tuple[Span, float], ...]:
     claimed = _in_english(claim)
     dates = [figure for figure in figures(claimed) if figure.kind != "number"]
     absent = {figure.key for figure in missing(claimed, _in_english(passage))}
+    same = bool(dates and languages.common(claim, passage))  # else no word shows what a year dates
 
     def score(sentence: str) -> float:
         numbers = _in_english(sentence) if dates else ""
         stated = {figure.key for figure in figures(numbers)}
         n_dates = sum(
-            bool(rivals(date, claimed, numbers)) if date.key in absent else date.key in stated
+            bool(same and rivals(date, claimed, numbers))
+            if date.key in absent
+            else date.key in stated
             for date in dates
         )
         return shared(claim, sentence) + _DATE_WEIGHT * n_dates
