@@ -94,7 +94,7 @@ def _denial(claim: str, passage: str, language: str) -> Qualification | None:
 
 def _terms(text: str, language: str) -> frozenset[str]:
     terms = wording.content_terms(text, language)
-    return frozenset(term[:_STEM] for term in terms) - languages.NEGATIONS[language]
+    return frozenset(term[: wording.STEM] for term in terms) - languages.NEGATIONS[language]
 
 
 def _in_page(part: _Part, passage: str, about: str, page: str) -> Qualification | None:

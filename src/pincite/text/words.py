@@ -14,7 +14,7 @@ from pincite.text.sentences import SPACELESS, is_question, n_words, source_sente
 from pincite.types import Span
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
-_STEM = 6
+STEM = 6  # letters compared
 _FUNCTION_WORDS, _NEGATIONS = (words_of("words", name) for name in ("function", "negations"))
 # By form: "wrote" and "written" are "write".
 IRREGULAR = {f: g.split() for g in LEXICON["verbs"]["irregular"].split(",") for f in g.split()}
@@ -30,7 +30,7 @@ _DATE_WEIGHT = 1.0  # bonus for a quote with the claim's year or share, or with 
 _LONGEST_HEADING = 15  # words; newspaper headlines have up to a dozen
 _CLOSED = tuple(".!?…:;,\"'”’»)]。！？")  # a line ending in these is running text
 DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
-_DATELINE = {word[:n].lower() for word in (*MONTHS, *DAYS) for n in (3, _STEM)}
+_DATELINE = {word[:n].lower() for word in (*MONTHS, *DAYS) for n in (3, STEM)}
 _DATELINE |= set("last modifi posted publis review revise update sept tues thurs".split())
 _DATELINE |= set("edt est cdt cst pdt pst gmt utc ist bst cet".split())
 _HOURS = re.compile(r"\d[:.]\d\d\s?(?:[ap]m)?\s?(?:[-–—]|to)\s?\d", re.IGNORECASE)  # "9:30 – 17"
@@ -45,10 +45,10 @@ def content_words(text: str, *, whole: bool = False) -> list[str]:
     ['bridge', 'openin']
     """
     if not is_english(text):
-        return [term[: None if whole else _STEM] for term in content_terms(text)]
+        return [term[: None if whole else STEM] for term in content_terms(text)]
     words = (match[0].lower().replace("’", "'") for match in _WORD.finditer(text))
     return [
-        word.removesuffix("'s")[: None if whole else _STEM]
+        word.removesuffix("'s")[: None if whole else STEM]
         for word in words
         if word not in _FUNCTION_WORDS and len(word) > 1
     ]
@@ -65,7 +65,7 @@ def stem(word: str) -> str:
     word = _INFINITIVES.get(word, word)
     plain = _ENDING.sub("", word)
     doubled = plain != word and len(plain) > 3 and plain[-1] == plain[-2]
-    return plain[: min(_STEM, len(plain) - doubled)]
+    return plain[: min(STEM, len(plain) - doubled)]
 
 
 @lru_cache(maxsize=16384)
@@ -120,7 +120,7 @@ def names(text: str) -> tuple[str, ...]:
 
 def is_named(name: str, source: str) -> bool:
     """Whether a word of `source` begins like `name`; outside English, whatever its ending."""
-    start = name.lower()[:_STEM]
+    start = name.lower()[:STEM]
     if start in stems(source):
         return True
     if is_english(source):
@@ -264,7 +264,7 @@ def shared(claim: str, sentence: str) -> float:
     (3.0, 0.0)
     """
     found, keys = stems(sentence), {figure.key for figure in figures(_in_english(sentence))}
-    claimed = {name.lower()[:_STEM] for name in names(claim)}
+    claimed = {name.lower()[:STEM] for name in names(claim)}
     common = len(stems(claim) & found)
     stated = {
         figure.key: figure.value for figure in figures(_in_english(claim)) if figure.key in keys
