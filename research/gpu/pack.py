@@ -77,7 +77,6 @@ SETS: dict[str, tuple[int, float, str]] = {
     "control_dev": (0, 0.7, "old"),
     "mnli_dev": (5000, 0.7, "old"),
     "conjnli_adv15k": (2000, 0.5, "old"),
-    "sick_train": (1500, 0.5, "old"),
     "scitail_dev": (1000, 0.5, "old"),
     "own_c": (0, 2.0, "new"),  # last, so that the samples above stay as they were
     "own_d": (0, 2.0, "new"),
@@ -86,7 +85,6 @@ SETS: dict[str, tuple[int, float, str]] = {
 INFERENCE: dict[str, tuple[int, float, str]] = {
     "mnli_dev": (0, 0.7, "old"),
     "conjnli_adv15k": (5000, 0.5, "old"),
-    "sick_train": (4000, 0.5, "old"),
     "scitail_dev": (0, 0.5, "old"),
     "snli_dev": (0, 0.5, "old"),
 }
