@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -283,3 +284,38 @@ def test_scores_are_written_for_each_row(home: Path, write: Write) -> None:
     assert [row["label"] for row in scores] == [row[1] for row in [*MIXED, MIXED[0]]]
     assert set(scores[0]) == {"file", "id", "label", "prob_supported", "prob_refuted", "score"}
     assert not list(home.glob("*.part"))
+
+
+class AlwaysSupported(WordVerifier):
+    """Calls every row supported."""
+
+    def verify(self, pairs: Sequence[Any]) -> list[Any]:
+        return [replace(one, prob_supported=0.9) for one in super().verify(pairs)]
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def test_two_verifiers_agree_where_both_say_supported(write: Write, words: WordVerifier) -> None:
+    credulous = by_verifier(AlwaysSupported(), "credulous")
+    predictions = claims.predict(write(WICE), [by_verifier(words), BM25, credulous])
+    (pair,) = claims.side_by_side(predictions, {"pincite", "credulous"}, 0.55)
+    assert (pair["first"], pair["second"], pair["n"]) == ("pincite", "credulous", 3)
+    assert (pair["both"]["n"], pair["both"]["right"], pair["both"]["precision"]) == (2, 2, 1.0)
+    assert pair["first_only"]["precision"] is None
+    assert (pair["second_only"]["n"], pair["second_only"]["right"]) == (1, 0)
+    assert (pair["agreement"], pair["kappa"]) == (pytest.approx(2 / 3, abs=1e-4), 0.0)
+
+
+def test_verifiers_stand_side_by_side_in_the_report(
+    home: Path, write: Write, words: WordVerifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = AlwaysSupported()
+    monkeypatch.setattr(runtime, "verifier", lambda models, keep: other)
+    options = ("--no-baselines", "--json", "--verifier", "words", "--verifier", "credulous")
+    result = json.loads(run_claims("claims", str(write(WICE)), *options).output)["results"][0]
+    assert [one["system"] for one in result["systems"]] == ["words", "credulous"]
+    (pair,) = result["side_by_side"]
+    assert pair["both"]["n"] == 2
+    text = run_claims("claims", str(write(WICE)), *options[:1], *options[2:]).output
+    assert "words and credulous, 3 rows: agreement 0.667" in text

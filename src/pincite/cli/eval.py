@@ -3,6 +3,8 @@
 import hashlib
 import json
 import time
+from contextlib import ExitStack, closing
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -175,13 +177,21 @@ def beir(
 @click.argument("files", type=options.FilePath, nargs=-1, required=True)
 @click.option("--baselines/--no-baselines", default=True, help="Measure baselines too. [yes]")
 @click.option("--scores", type=options.OutFile, help="Write Pincite's scores, JSON lines.")
+@click.option(
+    "--verifier",
+    "verifiers",
+    multiple=True,
+    metavar="TEXT",
+    help="Verifier: name, folder, Hugging Face id, or NAME@URL. Repeatable: compared side by side.",
+)
 @json_option
 @quiet_option
-@options.setting_options(*VERIFY)
+@options.setting_options("models.encoder", "models.threads", "retrieval.depth", *VERIFY[1:])
 def claims(
     files: tuple[Path, ...],
     baselines: bool,
     scores: Path | None,
+    verifiers: tuple[str, ...],
     as_json: bool,
     quiet: bool,
     **given: Any,
@@ -197,14 +207,23 @@ def claims(
     from pincite.evaluation import tables
     from pincite.verbs.verify import build
 
-    settings = options.load_settings(given)
+    settings = options.load_settings({**given, "verifier": verifiers[0] if verifiers else None})
+
+    def load_verifier(name: str) -> Any:
+        return runtime.verifier(replace(settings.models, verifier=name), keep=False)
+
     # Cached judgements would make pairs/s measure the cache, not the model.
     with (
         build.verifying(settings, None, None, keep=False) as run,
         options.progress(quiet) as display,
+        ExitStack() as stack,
     ):
         verifier = run.pipeline.verifier
-        systems: list[Any] = [claims_.by_verifier(verifier)]
+        systems: list[Any] = [claims_.by_verifier(verifier, *verifiers[: len(verifiers) > 1])]
+        systems += [
+            claims_.by_verifier(stack.enter_context(closing(load_verifier(name))), name)
+            for name in dict.fromkeys(verifiers[1:])
+        ]
         if baselines:
             encoder, threads = runtime.encoder(settings), settings.models.threads
             systems += claims_.baselines(verifier, encoder, threads)
@@ -213,6 +232,11 @@ def claims(
             for file in files
         ]
     results = [claims_.measured(one, settings.verify.threshold) for one in predicted]
+    if len(verifiers) > 1:
+        for result, one in zip(results, predicted, strict=True):
+            result["side_by_side"] = claims_.side_by_side(
+                one, set(verifiers), settings.verify.threshold
+            )
     if scores:
         rows = [row for one in predicted for row in claims_.lines(one, systems[0].name)]
         options.write("".join(json.dumps(row) + "\n" for row in rows), scores)

@@ -8,10 +8,11 @@ NaN if it cannot score the row.
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -22,7 +23,7 @@ from pincite.corpus.ranking import idf
 from pincite.documents.jsonl import LABELS, LabelledClaim, read_labelled
 from pincite.errors import InputError, MissingModel
 from pincite.evaluation import measures
-from pincite.evaluation.measures import Doubles
+from pincite.evaluation.measures import Doubles, Flags
 from pincite.judgement import aggregation
 from pincite.models import weights
 from pincite.models.session import Session
@@ -412,6 +413,48 @@ def _label(found: Sequence[Evidence | None], threshold: float) -> Label:
     """Decide like `verify`."""
     deciding = aggregation.deciding_evidence([one for one in found if one], threshold)
     return aggregation.label_of(deciding, threshold) if deciding else Label.NOT_SUPPORTED
+
+
+def side_by_side(
+    predictions: Predictions, names: Container[str], threshold: float
+) -> list[dict[str, Any]]:
+    """Compare each two of the verifiers `names` on the same rows, and say which to trust.
+
+    A verifier says "supported" from `threshold`; partly supported rows are excluded. `kappa` is
+    Cohen's (1960), None where both always say the same. `both`, `first_only` and `second_only`
+    count the rows called supported by both or by one (n), those that are (right), and the
+    precision with its 95 % Wilson interval.
+    """
+    rows = np.array([row.label != "partial" for row in predictions.rows])
+    truth = np.array([row.label == "support" for row in predictions.rows])[rows]
+    says = {
+        name: np.array([e is not None and e.prob_supported >= threshold for e in x.evidence])[rows]
+        for name, x in predictions.systems.items()
+        if name in names and x.evidence is not None
+    }
+
+    def precision(called: Flags) -> dict[str, Any]:
+        n, right = int(called.sum()), int((called & truth).sum())
+        share = round(right / n, 4) if n else None
+        return {"n": n, "right": right, "precision": share, "interval": measures.wilson(right, n)}
+
+    found = []
+    for (first, a), (second, b) in combinations(says.items(), 2):
+        agree = float((a == b).mean()) if len(truth) else math.nan
+        chance = a.mean() * b.mean() + (1 - a.mean()) * (1 - b.mean()) if len(truth) else 1.0
+        found.append(
+            {
+                "first": first,
+                "second": second,
+                "n": len(truth),
+                "agreement": None if math.isnan(agree) else round(agree, 4),
+                "kappa": round(float((agree - chance) / (1 - chance)), 4) if chance < 1 else None,
+                "both": precision(a & b),
+                "first_only": precision(a & ~b),
+                "second_only": precision(b & ~a),
+            }
+        )
+    return found
 
 
 def curves(predictions: Predictions) -> dict[str, list[dict[str, float]]]:

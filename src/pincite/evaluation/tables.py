@@ -62,6 +62,7 @@ def claims_table(results: Sequence[Mapping[str, Any]]) -> str:
         for one in result["systems"]:
             if of_pairs := one.get("languages"):
                 lines += [*_languages(one["system"], of_pairs), ""]
+        lines += [line for pair in result.get("side_by_side", ()) for line in _side_by_side(pair)]
     return "\n".join([*lines, _NOTE])
 
 
@@ -72,6 +73,24 @@ def _languages(system: str, of_pairs: Mapping[str, Mapping[str, Any]]) -> list[s
             [f"  {name}", str(one["n"]), *(_number(one[key]) for key in ("auroc", "accused"))]
         )
     return _grid(rows)
+
+
+def _side_by_side(pair: Mapping[str, Any]) -> list[str]:
+    """How far two verifiers agree, and how often each is right when it says "supported"."""
+    called = {
+        "both": "by both",
+        "first_only": "only by the first",
+        "second_only": "only by the second",
+    }
+    rows = [["  called supported", "n", "right", "precision"]]
+    for key, name in called.items():
+        one = pair[key]
+        interval = "" if one["n"] == 0 else " [{:.3f}, {:.3f}]".format(*one["interval"])
+        cells = [str(one["n"]), str(one["right"]), _number(one["precision"]) + interval]
+        rows.append([f"  {name}", *cells])
+    agreed = f"agreement {_number(pair['agreement'])}, Cohen's kappa {_number(pair['kappa'])}"
+    title = f"{pair['first']} and {pair['second']}, {pair['n']} rows: {agreed}"
+    return [title, *_grid(rows), ""]
 
 
 def judge_table(judge: MeasuredJudge) -> str:
