@@ -15,7 +15,7 @@ from pincite.server.site import Site
 
 def html_of(found: Item, *, baseline_first: bool) -> str:
     """The page of an item with its sides in this order, as every rater gets it."""
-    words: dict[str, Any] = {"better": "Which?"}
+    words: dict[str, Any] = {"better": "Which?", "how_much": "How much?"}
     words["answers"] = {k: k for k in ("a", "b", "neither", "both", "unsure")}
     words["amounts"] = {k: k for k in ("enough", "partial", "none")}
     values: dict[str, Any] = {"place": "l", "position": 1, "said": None, "words": words}

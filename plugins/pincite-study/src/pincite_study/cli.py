@@ -23,9 +23,9 @@ def _placed(command: Any) -> Any:
     return command
 
 
-@click.group("study", short_help="let people compare citations or passages, blind")
+@click.group("study", short_help="let people compare citations, passages or answers, blind")
 def command() -> None:
-    r"""Let people say which of two sources supports a statement better, without telling which.
+    r"""Let people say which of two sources or answers is better, without telling which is which.
 
     \b
     pincite study create report.json --name "Harbour towns"
@@ -40,12 +40,16 @@ def command() -> None:
 @click.argument("results", nargs=-1, required=True)
 @click.option(
     "--compare",
-    type=click.Choice(["citations", "passages"]),
+    type=click.Choice(["citations", "passages", "answers"]),
     default="citations",
-    help="The citation and the suggested one, or two passages of a source. [citations]",
+    help="Citation and suggestion, two passages of a source, or whole answers. [citations]",
 )
 @click.option("--name", help="What raters and lists call it. [the first article]")
-@click.option("--sample", type=click.Choice(["low-scores", "random"]), default="low-scores")
+@click.option(
+    "--sample",
+    type=click.Choice(["low-scores", "random"]),
+    help="[low-scores; random for answers]",
+)
 @click.option("-n", "--n", type=click.IntRange(1), help="Items at most. [all]")
 @click.option("--per-item", type=click.IntRange(1, 100), default=3, help="Ratings of each. [3]")
 @click.option("--seed", type=int, default=0, help="Of the sample, the orders and the sides. [0]")
@@ -54,13 +58,16 @@ def command() -> None:
 @click.option("--corpus", type=options.FilePath, help="Corpus of the suggestions: the same.")
 @_placed
 def create(results: tuple[str, ...], data: str | None, config: Path | None, **given: Any) -> None:
-    """Make a study of RESULTS: JSON files of `pincite verify`, or ids of a server's jobs.
+    """Make a study of RESULTS: JSON files of `pincite verify` or `ask`, or ids of a server's jobs.
 
     citations: rated is what has a citation that was checked and a suggestion. passages, a control:
     of each citation that was checked, the passage that the verifier chose and a random one of the
     same source. low-scores: those whose citation the verifier thinks more likely to fail, the
     lowest first; random: any. Whole texts are shown to raters where both are at hand, and needed
     for passages: a job keeps them, for a file name the folders.
+
+    answers: RESULTS are reports of `pincite ask` to the same questions, by different models or
+    settings; those of the first are compared with those of each other one.
     """
     from pincite_study import making as study_making
     from pincite_study import wording as study_wording
@@ -68,7 +75,7 @@ def create(results: tuple[str, ...], data: str | None, config: Path | None, **gi
     with _opened(data, config) as stores:
         made = study_making.created(stores, results, study_making.Making(**given))
     options.say(f"{made.n_items} statements, {made.per_item} ratings of each wanted.")
-    if left_out := study_wording.left_out(made.n_without_text, made.n_one_passage):
+    if left_out := study_wording.left_out(made.n_without_text, made.n_one_passage, made.compare):
         options.say(left_out)
     _show(made)
 

@@ -6,10 +6,13 @@ the best. Whole texts are taken where they are at hand, cut alike.
 
 Passages: of each cited source the one that the verifier chose, and a random one that is as wide;
 bare, since a quote or a place in the text would tell which is which.
+
+Answers: to one question, the one in the first report of `ask` and the one in another.
 """
 
+import hashlib
 import random
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
@@ -19,6 +22,7 @@ from pincite.server.jobs import JobStore
 from pincite.server.tables import whole
 from pincite.text.passages import PASSAGE_WORDS, WIDE_WORDS, windows
 from pincite.types import Document, Evidence, Finding, Passage, Span, own_digest
+from pincite.verbs.ask.report import Answer, AnswerReport
 from pincite.verbs.verify.report import Report
 from pincite_study.preferences import PAIRS, Compared, Comparison
 
@@ -76,7 +80,8 @@ class Item:
     def compared(self, number: int) -> Compared:
         """As the report of a study counts it."""
         suggested = self.tested.score if self.compare == "citations" else None
-        return Compared(number, self.score, suggested, self.claim)
+        system = self.tested.title if self.compare == "answers" else ""
+        return Compared(number, self.score, suggested, self.claim, system)
 
 
 def item_of(values: object, compare: Comparison) -> Item:
@@ -104,8 +109,10 @@ class Gathered:
     """What of reports can be rated, and of how many checked citations nothing can."""
 
     items: tuple[Item, ...] = ()
-    n_without_text: int = 0  # the source's whole text is not at hand
-    n_one_passage: int = 0  # the source has no other passage that is as wide
+    # The source's whole text is not at hand; answers: a question is not in both reports.
+    n_without_text: int = 0
+    # The source has no other passage that is as wide; answers: both are the same.
+    n_one_passage: int = 0
 
     def __add__(self, other: "Gathered") -> "Gathered":
         return Gathered(
@@ -179,12 +186,66 @@ _NEEDS: dict[Comparison, tuple[str, str]] = {
         "checked citations whose source's whole text is at hand and has two passages",
         "Name the folder of --sources",
     ),
+    "answers": ("questions with two different answers", "Ask with other models or settings"),
 }
 
 
 def _key(item: Item) -> tuple[str, ...]:
-    """A claim has one item of citations, and one of passages for each of its sources."""
-    return (item.claim_id,) if item.compare == "citations" else (item.claim_id, item.tested.url)
+    """A claim has one item of citations, one of passages per source, one of answers per system."""
+    other = {"citations": "", "passages": item.tested.url, "answers": item.tested.title}
+    return item.claim_id, other[item.compare]
+
+
+def answers_of(reports: Sequence[tuple[str, AnswerReport]]) -> Gathered:
+    """Items that compare the answers of the first report with those of each other one.
+
+    Args:
+        reports: at least two, with the name of the model or settings that each is of.
+
+    Raises:
+        InputError: there is one report only, or two have the same name.
+    """
+    names = [name for name, _ in reports]
+    if len(set(names)) < max(2, len(names)):
+        raise InputError(
+            "A study of answers needs two or more reports of `pincite ask --json`, each with a "
+            f"file name of its own; got {', '.join(names)}."
+        )
+    (first_name, first), *others = reports
+    by_question = {answer.question: answer for answer in first.answers}
+    found = Gathered()
+    for name, report in others:
+        for answer in report.answers:
+            known = by_question.get(answer.question)
+            if known is None:
+                found += Gathered(n_without_text=1)
+                continue
+            sides = (_answer(first_name, known), _answer(name, answer))
+            if sides[0].passage == sides[1].passage:
+                found += Gathered(n_one_passage=1)
+                continue
+            question = whole(answer.question)
+            claim_id = f"q{hashlib.sha256(question.encode()).hexdigest()[:12]}"
+            found += Gathered(
+                (Item(claim_id, "", "", (), "", question, *sides, compare="answers"),)
+            )
+    return found
+
+
+def _answer(name: str, answer: Answer) -> Source:
+    """A whole answer as raters see it, with the titles of the references that it cites."""
+    cited = {verdict.number for each in answer.sentences for verdict in each.verdicts}
+    listed = [
+        f"[{each.number}] {each.document.title or each.ref_id}"
+        for each in answer.references
+        if each.number in cited
+    ]
+    text = "\n".join([answer.text or NO_ANSWER, *([""] if listed else []), *listed])
+    best = answer.searched.best
+    return Source("", whole(name), 0.0 if best is None else best, whole(text), None, "", 0)
+
+
+NO_ANSWER = "(no answer: the sources found do not answer this question)"
 
 
 def _citations(report: Report, document_of: DocumentOf) -> Iterator[Item]:

@@ -13,10 +13,20 @@ from pincite.server.identity import LOCAL
 from pincite.server.jobs import JobStore
 from pincite.server.settings import load
 from pincite.types import CitationResult, Document, Evidence
+from pincite.verbs.ask.report import AnswerReport
 from pincite.verbs.verify.report import Report
 from pincite_study.items import DocumentOf, Sample, documents_beside, sampled
 from pincite_study.preferences import Comparison
-from pincite_study.studies import CONSENT, Plan, Study, StudyStore, planned, study_of
+from pincite_study.studies import (
+    CONSENTS,
+    Plan,
+    Study,
+    StudyStore,
+    default_sample,
+    planned,
+    planned_answers,
+    study_of,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +35,7 @@ class Making:
 
     name: str | None = None  # None: as the first article
     compare: Comparison = "citations"
-    sample: Sample = "low-scores"
+    sample: Sample | None = None  # None: low scores; of answers, any
     n: int | None = None  # items at most; None: all
     per_item: int = 3
     seed: int = 0
@@ -71,8 +81,14 @@ def created(stores: Stores, results: Sequence[str], how: Making) -> Study:
     Raises:
         InputError: one cannot be read, is no report of `verify`, or nothing in them can be rated.
     """
-    consent = _text(how.consent) if how.consent else CONSENT
-    plan = Plan(how.name or "", consent, how.sample, how.per_item, how.seed, how.compare)
+    consent = _text(how.consent) if how.consent else CONSENTS[how.compare]
+    sample = how.sample or default_sample(how.compare)
+    plan = Plan(how.name or "", consent, sample, how.per_item, how.seed, how.compare)
+    if how.compare == "answers":
+        named = [(Path(result).stem, _answers(stores, result)) for result in results]
+        plan, items = planned_answers(plan, named)
+        chosen = sampled(items, plan.sample, how.n, plan.seed, plan.compare)
+        return stores.studies.create(LOCAL, plan, chosen)
     titles: list[str] = []
 
     def reports() -> Iterator[tuple[Report, DocumentOf]]:
@@ -105,6 +121,15 @@ def _report(stores: Stores, result: str, places: "_Places") -> tuple[Report, Doc
         return _parsed(kept.decode(), result), documents_beside(stores.jobs, result)
     report = _parsed(_text(path), result)
     return report, places.document_of(report)
+
+
+def _answers(stores: Stores, result: str) -> AnswerReport:
+    path = Path(result)
+    kept = None if path.is_file() else stores.jobs.result(result)
+    try:
+        return AnswerReport.from_json(_text(path) if kept is None else kept.decode())
+    except InputError as error:
+        raise InputError(f"{result} is no report of `pincite ask --json`: {error}") from error
 
 
 def _parsed(text: str, name: str) -> Report:

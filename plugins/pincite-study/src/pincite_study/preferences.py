@@ -15,8 +15,8 @@ from typing import Any, Literal, get_args
 from pincite.evaluation.measures import wilson
 from pincite_study import agreement
 
-Comparison = Literal["citations", "passages"]
-Side = Literal["existing", "suggested", "random", "chosen"]
+Comparison = Literal["citations", "passages", "answers"]
+Side = Literal["existing", "suggested", "random", "chosen", "first", "other"]
 Undecided = Literal["neither", "both", "unsure"]
 Choice = Side | Undecided
 Amount = Literal["enough", "partial", "none"]
@@ -50,9 +50,11 @@ class Pair:
 
 
 # The second is SIDE's control (Methods): is the one passage that stands for a source a good choice?
+# The third compares whole answers, as Verif.ai's authors did for their models.
 PAIRS: Mapping[Comparison, Pair] = {
     "citations": Pair("existing", "suggested", cited="existing"),
     "passages": Pair("random", "chosen", cited="chosen"),
+    "answers": Pair("first", "other", cited="first"),
 }
 
 
@@ -64,6 +66,7 @@ class Compared:
     score: float  # log-odds of support, of the verifier
     suggested_score: float | None = None  # None: nothing was suggested
     claim: str = ""
+    system: str = ""  # answers: which one is compared with the first
 
     @property
     def difference(self) -> float | None:
@@ -120,6 +123,10 @@ def summary(
         | {NO_MAJORITY: _share(majorities[None], len(full))},
         "evidence": {side: _evidence(full, votes, ratings, side) for side in pair.sides},
         "sign_test": {"majorities": _test(majorities, pair), "ratings": _test(choices, pair)},
+        "systems": {
+            name: _test(Counter(decided[item.item] for item in full if item.system == name), pair)
+            for name in dict.fromkeys(item.system for item in items if item.system)
+        },
         "agreement": _agreement(full, votes, ratings, per_item, pair),
         "buckets": _every_bucket(full, votes, decided, pair),
         "sides": _sides(ratings),

@@ -62,8 +62,15 @@ def as_text(report: Mapping[str, Any]) -> str:
         f"agreement: Fleiss' kappa {_number(kappa)}, Krippendorff's alpha {_number(alpha)}",
         f"median time: {_number(report['seconds']['median'])} s",
     ]
+    for name, test in report["systems"].items():
+        lines.append(
+            f"{one_line(name)} against the first: {test[tested]} to {test[baseline]} majorities, "
+            f"sign test p = {_number(test['p'])}"
+        )
     study = report["study"]
-    if left_out := wording.left_out(study["n_without_text"], study["n_one_passage"]):
+    if left_out := wording.left_out(
+        study["n_without_text"], study["n_one_passage"], study["compare"]
+    ):
         lines.append(left_out)
     return "\n".join(lines) + "\n"
 

@@ -17,12 +17,14 @@ from pincite.codec import Within
 from pincite.errors import InputError
 from pincite.server.database import Database
 from pincite.server.tables import new_id, newest_first, now, whole
+from pincite.verbs.ask.report import AnswerReport
 from pincite.verbs.verify.report import Report
 from pincite_study.items import (
     DocumentOf,
     Gathered,
     Item,
     Sample,
+    answers_of,
     gathered,
     item_of,
 )
@@ -51,6 +53,17 @@ of it yourself, or ask for that later with your number.
 
 The answers are evaluated together and may be published as research data under these numbers."""
 
+_OF_ANSWERS = CONSENT.replace(
+    "statements from encyclopedia articles, each with two passages from sources, and say which of "
+    "the two supports the statement better",
+    "questions, each with two answers, and say which of the two answers the question better",
+).replace("each statement", "each question")
+CONSENTS: Mapping[Comparison, str] = {
+    "citations": CONSENT,
+    "passages": CONSENT,
+    "answers": _OF_ANSWERS,
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -75,6 +88,21 @@ def planned(
         found += gathered(report, document_of, plan.compare, plan.seed)
     plan = replace(plan, n_without_text=found.n_without_text, n_one_passage=found.n_one_passage)
     return plan, found.items
+
+
+def planned_answers(
+    plan: Plan, reports: Sequence[tuple[str, AnswerReport]]
+) -> tuple[Plan, tuple[Item, ...]]:
+    """Like `planned`, for reports of `ask` by name; see `items.answers_of`."""
+    found = answers_of(reports)
+    name = plan.name or " / ".join(each for each, _ in reports)
+    counts = {"n_without_text": found.n_without_text, "n_one_passage": found.n_one_passage}
+    return replace(plan, name=name, **counts), found.items
+
+
+def default_sample(compare: Comparison) -> Sample:
+    """Return which items a study takes if nobody says: answers have no citation that may fail."""
+    return "random" if compare == "answers" else "low-scores"
 
 
 @dataclass(frozen=True, slots=True)

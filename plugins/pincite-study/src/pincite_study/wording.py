@@ -10,6 +10,8 @@ SIDES: Mapping[Side, str] = {
     "existing": N_("existing citation"),
     "chosen": N_("chosen passage"),
     "random": N_("random passage"),
+    "first": N_("answer of the first"),
+    "other": N_("answer of another"),
 }
 OTHERWISE = {
     "neither": N_("neither"),
@@ -37,10 +39,15 @@ def evidence(translated: Callable[[str], str] = str) -> dict[str, str]:
     return {amount: translated(name) for amount, name in EVIDENCE.items()}
 
 
-def left_out(n_without_text: int, n_one_passage: int) -> str:
+def left_out(n_without_text: int, n_one_passage: int, compare: Comparison = "passages") -> str:
     """Of how many citations no two passages could be compared; empty: of none."""
     if not n_without_text and not n_one_passage:
         return ""
+    if compare == "answers":
+        return (
+            f"Left out: {n_without_text} answers to questions that the first report does not have, "
+            f"{n_one_passage} that are the same as the first report's."
+        )
     return (
         f"Left out: {n_without_text} citations whose source's text was not at hand, "
         f"{n_one_passage} whose source has no other passage to compare with."

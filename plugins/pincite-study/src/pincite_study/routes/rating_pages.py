@@ -141,6 +141,9 @@ def _words(request: Request, compare: Comparison) -> dict[str, Any]:
     if compare == "citations":
         a, b = _("Source A"), _("Source B")
         better = _("Which source supports the words in bold better?")
+    elif compare == "answers":
+        a, b = _("Answer A"), _("Answer B")
+        better = _("Which answers the question in bold better?")
     else:
         a, b = _("Passage A"), _("Passage B")
         better = _("Which passage supports the words in bold better?")
@@ -156,8 +159,16 @@ def _words(request: Request, compare: Comparison) -> dict[str, Any]:
         "suggested": _("the one that Pincite suggests"),
         "random": _("a random passage of the source"),
         "chosen": _("the passage that Pincite chose"),
+        "first": _("the answer of the first report"),
+        "other": _("the answer of another report"),
     }
     amounts = {"enough": _("All of it"), "partial": _("A part of it"), "none": _("Nothing of it")}
     assert set(answers) == set(ANSWERS)
     assert set(amounts) == set(AMOUNTS)
-    return {"answers": answers, "amounts": amounts, "better": better, "told": told}
+    how_much = (
+        _("How much of the question does it answer?")
+        if compare == "answers"
+        else _("How much of the statement does it support?")
+    )
+    words = {"answers": answers, "amounts": amounts, "better": better, "told": told}
+    return {**words, "how_much": how_much}

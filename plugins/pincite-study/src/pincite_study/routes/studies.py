@@ -13,6 +13,7 @@ from pincite.server.routes.jobs import readable
 from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 from pincite.server.tables import iso
+from pincite.verbs.ask.report import AnswerReport
 from pincite.verbs.verify.report import Report
 from pincite_study import exports as study_exports
 from pincite_study.exports import MEDIA_TYPES, Format
@@ -20,7 +21,17 @@ from pincite_study.items import DocumentOf, Sample, documents_beside, sampled
 from pincite_study.preferences import Comparison
 from pincite_study.report import report_of
 from pincite_study.routes.access import Researcher
-from pincite_study.studies import CONSENT, MAX_PER_ITEM, MAX_SEED, Plan, Study, StudyStore, planned
+from pincite_study.studies import (
+    CONSENTS,
+    MAX_PER_ITEM,
+    MAX_SEED,
+    Plan,
+    Study,
+    StudyStore,
+    default_sample,
+    planned,
+    planned_answers,
+)
 
 router = Router(
     prefix="/api/v1/studies",
@@ -31,16 +42,16 @@ MAX_ITEMS = 10_000
 
 
 class NewStudy(Body):
-    """What a study is to be made of: jobs of `verify`, one's own."""
+    """What a study is to be made of: jobs of `verify`, or of `ask` for answers, one's own."""
 
     name: Annotated[Text, Field(min_length=1, max_length=200)]
     job_ids: Annotated[tuple[Id, ...], Field(min_length=1, max_length=1000)]
     compare: Comparison = "citations"
-    sample: Sample = "low-scores"
+    sample: Sample | None = None  # null: low-scores; of answers, random
     n: Annotated[int, Field(ge=1, le=MAX_ITEMS)] | None = None  # items at most
     per_item: Annotated[int, Field(ge=1, le=MAX_PER_ITEM)] = 3
     seed: Annotated[int, Field(ge=-MAX_SEED, le=MAX_SEED)] = 0
-    consent: Annotated[Text, Field(min_length=1, max_length=20_000)] = CONSENT
+    consent: Annotated[Text, Field(min_length=1, max_length=20_000)] | None = None
 
 
 class StudyBody(BaseModel):
@@ -72,7 +83,7 @@ class StudyList(BaseModel):
 
 @router.post("", status_code=201, operation_id="create_study")
 def create_study(body: NewStudy, response: Response, who: Researcher, site: Stores) -> StudyBody:
-    """A study of citations or passages.
+    """A study of citations, passages or answers.
 
     Citations: of each claim whose citation was checked and that has a suggestion, these two.
     Passages: of each checked citation the passage that the verifier chose, and a random one of the
@@ -180,11 +191,17 @@ def export_study(
 
 def created(site: Site, who: Identity, body: NewStudy) -> Study:
     """A new study from jobs; also for the pages."""
-    plan = Plan(body.name, body.consent, body.sample, body.per_item, body.seed, body.compare)
-    reports = (report_of_job(site, job_id, who) for job_id in body.job_ids)
-    plan, items = planned(plan, reports)
+    consent = body.consent or CONSENTS[body.compare]
+    sample = body.sample or default_sample(body.compare)
+    plan = Plan(body.name, consent, sample, body.per_item, body.seed, body.compare)
     n = body.n or MAX_ITEMS
     try:
+        if body.compare == "answers":
+            answers = [(job_id, answers_of_job(site, job_id, who)) for job_id in body.job_ids]
+            plan, items = planned_answers(plan, answers)
+        else:
+            reports = (report_of_job(site, job_id, who) for job_id in body.job_ids)
+            plan, items = planned(plan, reports)
         chosen = sampled(items, plan.sample, n, plan.seed, plan.compare)
     except InputError as error:
         raise Problem(422, "nothing_to_rate", str(error)) from error
@@ -202,6 +219,19 @@ def report_of_job(site: Site, job_id: str, who: Identity) -> tuple[Report, Docum
     if job.kind != "verify" or result is None:
         raise Problem(422, "no_report", f"Job {job_id} has no report of `verify`.")
     return Report.from_json(result), documents_beside(site.jobs, job_id)
+
+
+def answers_of_job(site: Site, job_id: str, who: Identity) -> AnswerReport:
+    """The report of a job of `ask`.
+
+    Raises:
+        Problem: 404 it is not there; 422 it has no such result.
+    """
+    job = readable(site, job_id, who)
+    result = site.jobs.result(job_id)
+    if job.kind != "ask" or result is None:
+        raise Problem(422, "no_report", f"Job {job_id} has no report of `ask`.")
+    return AnswerReport.from_json(result)
 
 
 def own(site: Site, study_id: str, who: Identity) -> Study:
