@@ -236,7 +236,7 @@ class AskSettings:
         "extract"
     )
     documents: Annotated[int, _Million, "Number of papers to answer from."] = 10  # as Verif.ai
-    sentences: Annotated[int, _Million, "Most sentences in an answer without a model."] = 5
+    sentences: Annotated[int, _Million, "Most sentences in an answer without a model."] = 4
     rerank: Annotated[bool, "Let the verifier rerank what was found."] = True
     exact_first: Annotated[bool, "Rank quoted phrases and exact matches first."] = True
     least_relevance: Annotated[float, "Minimum log-odds of the best document."] = LEAST_RELEVANCE

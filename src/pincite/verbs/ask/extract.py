@@ -1,18 +1,22 @@
 """Answers made of sentences copied from the sources, so that nothing is invented."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
+from itertools import takewhile
 
 from pincite import containment
 from pincite.documents.papers import in_own_words
 from pincite.protocols import Encoder, Reader
 from pincite.settings import LEAST_ANSWER
 from pincite.text import words as wording
+from pincite.text import words_of
 from pincite.text.figures import figures
 from pincite.text.sentences import joined, source_sentences
+from pincite.text.syntax import AUXILIARIES, PREPOSITIONS
 from pincite.types import Claim, Failed, Passage, Span
 from pincite.verbs.ask.report import EXTRACT, WHOLE, Reference
 
@@ -49,6 +53,7 @@ OF_ONE, OF_ALL = 40, 60
 TOO_FAR = 5.0  # log-odds below the best document: its sentences would be further than `BEHIND`
 UNREAD = -99.0  # log-odds of a sentence that could not be read
 FEWEST_WORDS, MOST_WORDS = 6, 70  # in a sentence that can stand alone and is readable
+OWN_WITHIN = 6  # words in which "this … study" must name the paper
 # Words that refer to the previous sentence, which is missing in an extract.
 _POINTS_BACK = frozenset(
     "this these those it its they their he his she her such both latter former".split()
@@ -65,7 +70,7 @@ _OPEN = re.compile(
     r"work|trial|campaign)\w*|needs? (?:to|for) further|(?:is|are) (?:needed|required|warranted)|"
     r"few (?:data|studies)|little is known|poorly understood|(?:remains?|is|are) (?:largely )?(?:"
     r"unknown|unclear|obscure|controversial|debated)|to date|among the first|limitations?|"
-    r"could be explained|deserves?|merits?)\b",
+    r"could be explained|deserves?|merits?|needs? to be done)\b",
     re.IGNORECASE,
 )
 _THIS = frozenset({"this", "these", "those"})
@@ -84,6 +89,7 @@ _OWN_PAPER = frozenset(
     "findings investigation meta-analysis model observation observations paper report research "
     "result results review series study studies survey systematic trial work".split()
 )
+_NO_NOUN = AUXILIARIES | PREPOSITIONS | words_of("verbs", "modals")  # ends "this large database"
 # The rest of a sentence split at an abbreviation, or a mark that belongs to the previous one.
 _FRAGMENT = re.compile(r"[a-z]+[ ,;]|[\[,;)]")
 # What a study set out to do is not what it found.
@@ -100,7 +106,7 @@ _AIM = re.compile(
     r"(?:aims?|purposes?|objectives?|goals?|questions?|hypothes[ie]s)|aims?|objectives?|purposes?)\b(?!-)"
     rf"(?:.{{0,60}}?\b(?:was|were|is|are)\b|,? of (?:the|this|our) {_STUDY})"
     rf"|(?:(?:in|with) (?:this|the|our) {_STUDY},? |here,? |therefore,? |thus,? )?"
-    rf"(?:we (?:therefore |also |thus |further )?|(?:this|the|our) {_STUDY} ){_WE_ASK}"
+    rf"(?:we (?:therefore |also |thus |further |\w+ly )?|(?:this|the|our) {_STUDY} ){_WE_ASK}"
     rf"|(?:questions/ )?(?:this|the|our) {_STUDY} (?:investigat|explor|examin|evaluat|assess|"
     r"compar|measur|address|describ|analy[sz]|review|test)\w*\b"
     rf"|(?:this|the|our) {_STUDY} (?:was|is) (?:to|designed|conducted|performed|undertaken|aimed)\b"
@@ -133,6 +139,17 @@ _FOUND = re.compile(
     re.IGNORECASE,
 )
 
+# Statistics in a sentence: it reports a result, and a conclusion may say the same in words.
+_FIGURES = re.compile(
+    r"\b[pP] ?[<=>≤≥]|\bCI\b|[±%]|\b(?:OR|RR|HR) ?[=:,]|\bodds ratio\b|\d+ of (?:the )?\d+|"
+    r"\(\d|\d\.\d"
+)
+_PAST = re.compile(r"\b(?:was|were|had|did)\b")
+_PRESENT = re.compile(
+    r"\b(?:is|are|may|might|can|could|should|would|must|suggest\w*|indicate\w*|conclude\w*)\b"
+)
+FEWEST_PLACED = 5  # sentences of an abstract in which place says what a sentence is
+MOST_CONCLUSIONS = 3  # sentences at the end of an abstract without labels
 
 # Words of most questions, whatever their subject; both forms if the first six letters differ.
 _GENERAL = frozenset(
@@ -149,15 +166,19 @@ _SHORT = ("al.", "vs.", "cf.", "e.g.", "i.e.", "Fig.", "approx.", "resp.")  # no
 
 
 class Part(StrEnum):
-    """The part of its paper that a sentence belongs to, by labels and wording."""
+    """The part of its paper that a sentence belongs to, by labels, wording and place."""
 
+    BACKGROUND = "background"
     AIM = "aim"
     METHOD = "method"
+    RESULT = "result"  # with its figures
     CONCLUSION = "conclusion"
     OTHER = "other"
 
 
 _PARTS = {
+    Part.BACKGROUND: "background context importance introduction",
+    Part.RESULT: "results findings",
     Part.AIM: "aim aims hypothesis objective objectives purpose rationale goal goals question",
     Part.METHOD: "design intervention interventions measure measures method methods participants "
     "patients population setting settings procedure procedures subjects sample materials",
@@ -190,7 +211,7 @@ class Quotable:
             "of_document": self.of_document,
             "depth": self.depth,
             "concludes": float(self.part is Part.CONCLUSION),
-            "is_method": float(self.part in (Part.METHOD, Part.AIM)),
+            "is_method": float(self.part in (Part.BACKGROUND, Part.AIM, Part.METHOD)),
             "is_open": float(bool(_OPEN.search(self.text))),
             "goes_on": float(bool(_GOES_ON.match(self.text))),
             "lacks": self.lacks,
@@ -209,10 +230,15 @@ def lacks(question: str, source: str) -> float:
 _FORM = re.compile(r"(?:ie|y)\Z")  # in the first six letters: "carry" and "carried" are one word
 
 
-def can_stand_alone(text: str) -> bool:
-    """Whether a sentence can be read without its context, by rules."""
-    words = text.split()
-    if not FEWEST_WORDS <= len(words) <= MOST_WORDS or text.rstrip()[-1:] not in '.!)”"':
+def can_stand_alone(text: str, *, is_last: bool = False) -> bool:
+    """Whether a sentence can be read without its context, by rules.
+
+    `is_last`: it ends its document, where the full stop may be missing.
+    """
+    words, end = text.split(), text.rstrip()[-1:]
+    if not FEWEST_WORDS <= len(words) <= MOST_WORDS:
+        return False
+    if end not in '.!)”"' and not (is_last and end.isalnum()):
         return False
     if _FRAGMENT.match(text):
         return False
@@ -221,7 +247,12 @@ def can_stand_alone(text: str) -> bool:
         return False
     if first == "of" and second in _THIS:
         return False
-    return first not in _POINTS_BACK or (first in _THIS and second in _OWN_PAPER)
+    if first not in _THIS:
+        return first not in _POINTS_BACK
+    # "This large database analysis suggests …"
+    names = (word.strip("(,").casefold() for word in words[1:OWN_WITHIN])
+    named = takewhile(lambda word: word not in _NO_NOUN, names)
+    return any(word in _OWN_PAPER for word in named)
 
 
 def is_cut(before: str, after: str) -> bool:
@@ -240,9 +271,14 @@ def depth(place: int, n_sentences: int) -> float:
     return min(LATE, place / (n_sentences - 1))
 
 
-def parts(sentences: Sequence[str]) -> Iterator[Part]:
-    """Yield the part that each sentence belongs to, by section labels, else by wording."""
+def parts(sentences: Sequence[str], *, whole: bool = True) -> list[Part]:
+    """Return the part that each sentence belongs to, by section labels, else by wording.
+
+    In a `whole` abstract without labels, place decides too: background stands before the first aim
+    or method, and conclusions after the last method or figure.
+    """
     within: Part | None = None  # of the current section, once one is labelled
+    found = list[Part]()
     for sentence in sentences:
         rest = unlabelled(sentence)
         label = sentence[: len(sentence) - len(rest)].lower()
@@ -251,11 +287,28 @@ def parts(sentences: Sequence[str]) -> Iterator[Part]:
             known_parts = [_PART_OF[word] for word in words if word in _PART_OF]
             within = known_parts[0] if known_parts else Part.OTHER
         if within not in (None, Part.OTHER):
-            yield within
+            found.append(within)
+        elif _AIM.match(rest) or _TO_DO.match(rest):
+            found.append(Part.AIM)
         elif _DONE.search(rest) and not _FOUND.search(rest):
-            yield Part.METHOD
+            found.append(Part.METHOD)
+        elif _FIGURES.search(rest):
+            found.append(Part.RESULT)
         else:
-            yield Part.CONCLUSION if _CONCLUDES.search(rest) else Part.OTHER
+            found.append(Part.CONCLUSION if _CONCLUDES.search(rest) else Part.OTHER)
+    if within is None and whole and FEWEST_PLACED <= len(found) <= MOST_OF_AN_ABSTRACT:
+        early = (n for n, part in enumerate(found) if part in (Part.AIM, Part.METHOD))
+        begins = next(early, 0)
+        late = (n for n, part in enumerate(found, 1) if part in (Part.METHOD, Part.RESULT))
+        ends = max((*late, begins + 1, len(found) - MOST_CONCLUSIONS))
+        past = [bool(_PAST.search(each) and not _PRESENT.search(each)) for each in sentences]
+        found[:begins] = [Part.BACKGROUND] * begins
+        found[ends:] = [
+            # "Pain fell. Tea is effective.": results are in the past, conclusions need not be.
+            Part.RESULT if past[n] and not all(past[n:]) else Part.CONCLUSION
+            for n in range(ends, len(found))
+        ]
+    return found
 
 
 def unlabelled(sentence: str) -> str:
@@ -277,14 +330,18 @@ def unlabelled(sentence: str) -> str:
 def choose(
     candidates: Sequence[Quotable], most: int, least: float = LEAST_ANSWER
 ) -> list[Quotable]:
-    """Choose up to `most` sentences that answer the question without repetition, best first.
+    """Choose up to `most` sentences that answer the question without repetition.
 
-    A sentence must reach the log-odds `least`, and be at most `BEHIND` below the best. Repeated
-    words lower its score (Carbonell & Goldstein 1998: maximal marginal relevance).
+    Documents come best first, and their sentences in their order. A conclusion stands for its
+    document: what else it says is left out, such as results with their figures. A sentence must
+    reach the log-odds `least`, and be at most `BEHIND` below the best. Repeated words lower its
+    score (Carbonell & Goldstein 1998: maximal marginal relevance).
     """
     selected: list[Quotable] = []
     left = [c for c in candidates if c.answers >= least]
     best = max((c.answers for c in left), default=0.0)
+    concluded = {c.source for c in left if c.part is Part.CONCLUSION and c.answers >= best - BEHIND}
+    left = [c for c in left if c.part is Part.CONCLUSION or c.source not in concluded]
 
     def repeated(one: Quotable) -> float:
         words = set(wording.content_words(one.text))
@@ -299,7 +356,16 @@ def choose(
             break
         selected.append(first)
         left = [c for c in left if c is not first and not repeats(c.text, first.text)]
-    return selected
+    sources = list(dict.fromkeys(c.source for c in selected))
+    ordered = sorted(selected, key=lambda c: (sources.index(c.source), c.place))
+    opening = {c.source: c for c in reversed(ordered)}  # the first sentence of each document
+    alone = Counter(c.source for c in ordered)
+    # "However, …" needs what it continues, which was not chosen.
+    return [
+        c
+        for c in ordered
+        if alone[c.source] == 1 or opening[c.source] is not c or not _GOES_ON.match(c.text)
+    ]
 
 
 def repeats(one: str, other: str) -> bool:
@@ -321,7 +387,7 @@ class Extractor:
 
     reader: Reader
     encoder: Encoder
-    sentences: int = 5
+    sentences: int = 4
     least: float = LEAST_ANSWER
     documents_read: bool = True  # whether a reference's relevance is the network's log-odds
     fingerprint: str = EXTRACT
@@ -409,7 +475,7 @@ def quotable(question: str, source: int, reference: Reference, n_passages: int) 
     for piece in within or [Span(0, len(text))]:
         spans = source_sentences(piece.of(text), document.language)
         spans = joined([span.moved(piece.start) for span in spans], cut)
-        kinds = parts([span.of(text) for span in spans])
+        kinds = parts([span.of(text) for span in spans], whole=not within)
         for n, (span, part) in enumerate(zip(spans, kinds, strict=True)):
             sentence = unlabelled(span.of(text))
             ends_it = span.of(text).endswith(sentence)
@@ -418,4 +484,5 @@ def quotable(question: str, source: int, reference: Reference, n_passages: int) 
             candidates.append(
                 Quotable(sentence, source, own.start, depth=far, part=part, lacks=lacking, span=own)
             )
-    return [each for each in candidates if can_stand_alone(each.text)]
+    end = len(text.rstrip())
+    return [c for c in candidates if can_stand_alone(c.text, is_last=c.span.end == end)]
