@@ -149,6 +149,18 @@ def test_no_question_is_in_two_parts(tmp_path: Path) -> None:
     assert (sum(card["rows"].values()), card["answers_read"]) == (121, 122)
 
 
+def test_the_card_of_a_release_says_who_wrote_and_who_verified(tmp_path: Path) -> None:
+    found = built(tmp_path, answer("It does [1]."))
+    readme = found.files("Mills: a set", "CC0-1.0")["README.md"]
+    header = json.loads(readme.split("---")[1])
+    assert header == {"license": "CC0-1.0", "pretty_name": "Mills: a set"}
+    (writer,) = found.writers
+    assert f"{writer} (1 rows)" in readme
+    assert all(each in readme for each in found.verifiers)
+    card = json.loads(found.files()["card.json"])
+    assert (card["written_by"], card["licence"]) == ({writer: 1}, "not stated")
+
+
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))

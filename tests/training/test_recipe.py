@@ -7,12 +7,14 @@ import pytest
 from pincite.errors import ConfigError
 from pincite.training.recipe import (
     ANSWERER,
+    CURVE_POINTS,
     ENCODER,
     SHIPPED,
     AnswererRecipe,
     EncoderRecipe,
     R,
     Recipe,
+    loss_curve,
     read_recipe,
     recipe_in,
 )
@@ -68,3 +70,13 @@ def test_what_is_wrong_is_named_with_its_file(
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"none\.toml cannot be read"):
         read_recipe(tmp_path / "none.toml")
+
+
+def test_a_card_states_the_loss_and_its_curve() -> None:
+    history = [{"step": n, "loss": 3.0 - n / 500} for n in range(1, 1001)]
+    found = loss_curve([*history, {"step": 1000, "train_runtime": 9.0}])
+    assert len(found["curve"]) == CURVE_POINTS
+    assert found["curve"][-1] == [1000, pytest.approx(1.009)]
+    assert (found["first"], found["last"]) == (2.899, 1.099)
+    assert loss_curve([]) == {"first": None, "last": None, "curve": []}
+    assert loss_curve(history[:1])["curve"] == [[1, 2.998]]

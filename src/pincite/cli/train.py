@@ -115,13 +115,16 @@ def answerer(recipe: Path, quiet: bool, qlora: bool, **given: Any) -> None:
     type=options.FilePath,
     default=Path("pincite-rows"),
     show_default=True,
-    help="Folder for the rows and their card.",
+    help="Folder for the rows and their cards.",
 )
-def rows(reports: tuple[Path, ...], out: Path) -> None:
+@click.option("--title", default="Answers with references", help="Name of the data set.")
+@click.option("--licence", default="", help="Licence of the answers, for the cards. [not stated]")
+def rows(reports: tuple[Path, ...], out: Path, title: str, licence: str) -> None:
     """Turn verified answers into rows for `train answerer`: the REPORTS of pincite ask --json.
 
-    OUT gets train.jsonl, dev.jsonl, test.jsonl (80, 10, 10 % of the questions) and a card. An
-    answer is used if each of its sentences is supported by each of its references.
+    OUT gets train.jsonl, dev.jsonl, test.jsonl (80, 10, 10 % of the questions), card.json, and
+    README.md, a card for publishing them. An answer is used if each of its sentences is supported
+    by each of its references.
     """
     from pincite.training.answer_rows import RowMaker
 
@@ -129,7 +132,7 @@ def rows(reports: tuple[Path, ...], out: Path) -> None:
     for path in reports:
         made.add(path)
     out.mkdir(parents=True, exist_ok=True)
-    for name, text in made.files().items():
+    for name, text in made.files(title, licence).items():
         options.write(text, out / name)
     for why, count in sorted(made.left_out.items()):
         options.say(f"left out: {count} {why}")

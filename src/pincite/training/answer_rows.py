@@ -13,7 +13,7 @@ import re
 import zlib
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -39,10 +39,14 @@ class RowMaker:
     rows: list[dict[str, Any]] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
     n_answers: int = 0
+    writers: Counter[str] = field(default_factory=Counter)  # of the rows: "extract", or the model
+    verifiers: set[str] = field(default_factory=set)
 
     def add(self, path: Path) -> None:
         """Make rows from a report of `ask --json`; raises InputError if it is not one."""
-        for answer in AnswerReport.from_file(path).answers:
+        report = AnswerReport.from_file(path)
+        self.verifiers.add(report.versions.get("verifier", "not stated"))
+        for answer in report.answers:
             self.n_answers += 1
             row = _row_of(answer)
             if isinstance(row, str):
@@ -51,9 +55,12 @@ class RowMaker:
                 self.left_out["repeated"] += 1
             else:
                 self.rows.append(row)
+                self.writers[answer.by] += 1
 
-    def files(self) -> dict[str, str]:
-        """Return the name and content of each file: the three parts, and card.json.
+    def files(self, title: str = "Answers with references", licence: str = "") -> dict[str, str]:
+        """Return the name and content of each file: three parts, card.json, and a README.md.
+
+        README.md is a data set card as Hugging Face reads it; `licence` is that of the answers.
 
         A hash of the question decides the part, so adding rows does not move others.
         """
@@ -63,14 +70,55 @@ class RowMaker:
             drawn = int.from_bytes(hashlib.sha256(plain.encode()).digest()[:8]) / 2**64
             part = next(part for part, share in PARTS.items() if drawn < share)
             lines[part].append(json.dumps(row, ensure_ascii=False) + "\n")
-        card = {
+        card: dict[str, Any] = {
             "kind": "answers with references",
             "rows": {part: len(of_part) for part, of_part in lines.items()},
             "answers_read": self.n_answers,
             "left_out": dict(sorted(self.left_out.items())),
+            "written_by": dict(sorted(self.writers.items())),
+            "verified_by": sorted(self.verifiers),
+            "licence": licence or "not stated",
         }
         files = {f"{part}.jsonl": "".join(of_part) for part, of_part in lines.items()}
-        return files | {"card.json": json.dumps(card, indent=1) + "\n"}
+        readme = _README.format(
+            # JSON is YAML.
+            header=json.dumps({"license": licence or "unknown", "pretty_name": title}),
+            title=" ".join(title.split()),
+            parts="\n".join(f"| {part}.jsonl | {n} |" for part, n in card["rows"].items()),
+            verifiers=_listed(sorted(self.verifiers)),
+            writers=_listed(f"{name} ({n} rows)" for name, n in sorted(self.writers.items())),
+            left_out=_listed(f"{n} {why}" for why, n in sorted(self.left_out.items())),
+            licence=licence or "not stated",
+        )
+        return files | {"card.json": json.dumps(card, indent=1) + "\n", "README.md": readme}
+
+
+_README = """---
+{header}
+---
+
+# {title}
+
+Questions, the references found for each, and an answer that cites them, as in PQAref (Košprdić et
+al. 2024). Made by `pincite train rows`.
+
+| file | rows |
+|---|---|
+{parts}
+
+Each line has `question`, `abstracts` (objects with `id`, `title`, `text`, best first) and `answer`.
+In an answer, `(PUBMED:123)` or `[n]` names an abstract by id or by place.
+
+* **Written by:** {writers}.
+* **Verified by:** {verifiers}. A program judged every sentence as supported by every reference that
+  it cites. No person has read them.
+* **Left out** of the answers read: {left_out}.
+* **Licence** of the answers: {licence}. Abstracts keep the licences of their publishers.
+"""
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(names) or "none"
 
 
 def _row_of(answer: Answer) -> dict[str, Any] | str:

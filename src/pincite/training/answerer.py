@@ -24,7 +24,7 @@ from pincite.training.answer_rows import Lesson, LessonMaker, read_rows
 from pincite.training.encoder import progress_callback, resume, trainer_arguments
 from pincite.training.groups import Tell, Warn
 from pincite.training.network import write_card
-from pincite.training.recipe import MAX_BAD, MODEL, AnswererRecipe, Run, begun
+from pincite.training.recipe import MAX_BAD, MODEL, AnswererRecipe, Run, begun, loss_curve
 from pincite.training.verifier import Progress
 
 LESSONS = "lessons.jsonl"
@@ -87,7 +87,8 @@ def train_answerer(run: Run[AnswererRecipe], tell: Tell, warn: Warn, progress: P
     with durable.replacing(run.folder / MODEL) as part:
         trainer.model.save_pretrained(part, save_embedding_layers=False)
         tokenizer.save_pretrained(part)
-        write_card(part, {"kind": "answerer", "base": run.base, **about, "recipe": asdict(recipe)})
+        about |= {"recipe": asdict(recipe), "loss": loss_curve(trainer.state.log_history)}
+        write_card(part, {"kind": "answerer", "base": run.base, **about})
     return run.folder / MODEL
 
 

@@ -8,6 +8,7 @@ and a different one is rejected.
 import hashlib
 import json
 import tomllib
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
@@ -245,3 +246,27 @@ def _inputs(run: Run[R]) -> dict[str, Any]:
     # Round trip through JSON to compare equal with the record.
     found: dict[str, Any] = json.loads(json.dumps(inputs))
     return found
+
+
+CURVE_POINTS = 100  # of the loss in a card
+
+
+def loss_curve(history: Sequence[Mapping[str, float]]) -> dict[str, Any]:
+    """Return the loss of training as the card states it: the curve, its first and its last tenth.
+
+    Args:
+        history: of a `transformers` trainer, one record per step, from earlier runs too.
+
+    Returns:
+        `first` and `last`, means over a tenth of the steps in nats per token, None without steps;
+        `curve`, at most `CURVE_POINTS` pairs of a step and the mean loss up to it.
+    """
+    steps = [(int(each["step"]), each["loss"]) for each in history if "loss" in each]
+    at_once, tenth = -(-len(steps) // CURVE_POINTS) or 1, max(1, len(steps) // 10)
+    groups = [steps[n : n + at_once] for n in range(0, len(steps), at_once)]
+
+    def mean(some: Sequence[tuple[int, float]]) -> float | None:
+        return round(sum(loss for _, loss in some) / len(some), 4) if some else None
+
+    curve = [[group[-1][0], mean(group)] for group in groups]
+    return {"first": mean(steps[:tenth]), "last": mean(steps[-tenth:]), "curve": curve}

@@ -142,6 +142,8 @@ def test_answers_are_learnt_and_what_was_left_out_is_told(run: Run[AnswererRecip
         "rows.jsonl",
     )
     assert card["rows"]["unreadable"] == 1
+    assert card["loss"]["last"] < 0.7 * card["loss"]["first"]
+    assert card["loss"]["curve"][-1][0] == 30
     assert "opened" not in (folder / "pincite.json").read_text()
 
 
@@ -153,6 +155,8 @@ def test_a_stopped_run_goes_on_from_its_last_checkpoint(
         trained(run, stop_at=5)
     run.data.unlink()  # what was read is kept
     assert len(trained(run)) == RECIPE.steps - 4
+    card = json.loads((run.folder / "model" / "pincite.json").read_text())
+    assert [step for step, _ in card["loss"]["curve"]] == list(range(1, RECIPE.steps + 1))
     with pytest.raises(ConfigError):
         trained(replace(run, recipe=replace(RECIPE, rank=4)))
 

@@ -70,7 +70,9 @@ _OPEN = re.compile(
     r"work|trial|campaign)\w*|needs? (?:to|for) further|(?:is|are) (?:needed|required|warranted)|"
     r"few (?:data|studies)|little is known|poorly understood|(?:remains?|is|are) (?:largely )?(?:"
     r"unknown|unclear|obscure|controversial|debated)|to date|among the first|limitations?|"
-    r"could be explained|deserves?|merits?|needs? to be done)\b",
+    r"needs? for (?:[\w-]+ ){0,6}?(?:trials?|stud\w+|research|investigations?)|"
+    r"no (?:current|currently|clear|general) consensus|could be explained|deserves?|merits?|"
+    r"needs? to be done)\b",
     re.IGNORECASE,
 )
 _THIS = frozenset({"this", "these", "those"})
