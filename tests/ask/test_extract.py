@@ -99,6 +99,8 @@ def test_place_tells_background_and_conclusion_in_an_abstract_without_labels() -
     asides = ["Sleep was better in the treated group.", "Both groups were seen in winter."]
     assert parts([*abstract[:4], *asides, abstract[4]])[4:] == [Part.RESULT] * 2 + found[4:]
     assert parts([*abstract[:4], *asides])[4:] == [Part.CONCLUSION] * 2
+    wish = "Further trials are needed."  # in the present, but not what was found
+    assert parts([*abstract[:4], *asides, wish])[4:] == [Part.CONCLUSION] * 3
 
 
 def test_a_conclusion_stands_for_what_its_document_says() -> None:
@@ -136,6 +138,8 @@ def test_fragments_and_back_references_cannot_stand_alone() -> None:
     assert not can_stand_alone("Of these, 12 were treated in the same two weeks.")
     assert can_stand_alone("Pain fell by 12% in the treated group.")
     assert can_stand_alone("These findings suggest that pain falls in treated adults.")
+    assert can_stand_alone("Those patients with gout felt less pain in winter.")
+    assert not can_stand_alone("Those patients felt less pain in winter than before.")
     assert can_stand_alone("This large and careful database analysis suggests that pain falls.")
     assert not can_stand_alone("This may be why the study found less pain.")
     assert can_stand_alone("Pain fell by 12% in the treated group", is_last=True)

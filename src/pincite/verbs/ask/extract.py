@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
 from itertools import takewhile
+from operator import or_
 
 from pincite import containment
 from pincite.documents.papers import in_own_words
@@ -76,6 +77,7 @@ _OPEN = re.compile(
     re.IGNORECASE,
 )
 _THIS = frozenset({"this", "these", "those"})
+_THOSE_WHO = re.compile(r"those (?:\w+ )?(?:who|whose|with|without)\b", re.IGNORECASE)
 _POINT_BACK_TOGETHER = frozenset({("the", "latter"), ("the", "former"), ("the", "same")})
 # Words in the labels that open a section of an abstract, with or without a colon.
 _LABELS = frozenset(
@@ -249,6 +251,8 @@ def can_stand_alone(text: str, *, is_last: bool = False) -> bool:
         return False
     if first == "of" and second in _THIS:
         return False
+    if _THOSE_WHO.match(text):
+        return True
     if first not in _THIS:
         return first not in _POINTS_BACK
     # "This large database analysis suggests …"
@@ -304,10 +308,11 @@ def parts(sentences: Sequence[str], *, whole: bool = True) -> list[Part]:
         late = (n for n, part in enumerate(found, 1) if part in (Part.METHOD, Part.RESULT))
         ends = max((*late, begins + 1, len(found) - MOST_CONCLUSIONS))
         past = [bool(_PAST.search(each) and not _PRESENT.search(each)) for each in sentences]
+        open_ = [bool(_OPEN.search(each)) for each in sentences]
         found[:begins] = [Part.BACKGROUND] * begins
         found[ends:] = [
             # "Pain fell. Tea is effective.": results are in the past, conclusions need not be.
-            Part.RESULT if past[n] and not all(past[n:]) else Part.CONCLUSION
+            Part.RESULT if past[n] and not all(map(or_, past[n:], open_[n:])) else Part.CONCLUSION
             for n in range(ends, len(found))
         ]
     return found
