@@ -96,8 +96,8 @@ def planned_answers(
     """Like `planned`, for reports of `ask` by name; see `items.answers_of`."""
     found = answers_of(reports)
     name = plan.name or " / ".join(each for each, _ in reports)
-    counts = {"n_without_text": found.n_without_text, "n_one_passage": found.n_one_passage}
-    return replace(plan, name=name, **counts), found.items
+    n_without, n_same = found.n_without_text, found.n_one_passage
+    return replace(plan, name=name, n_without_text=n_without, n_one_passage=n_same), found.items
 
 
 def default_sample(compare: Comparison) -> Sample:
