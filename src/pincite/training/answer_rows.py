@@ -110,8 +110,8 @@ Each line has `question`, `abstracts` (objects with `id`, `title`, `text`, best 
 In an answer, `(PUBMED:123)` or `[n]` names an abstract by id or by place.
 
 * **Written by:** {writers}.
-* **Verified by:** {verifiers}. A program judged every sentence as supported by every reference that
-  it cites. No person has read them.
+* **Verified by:** {verifiers}. Every sentence is copied from its reference, or judged by this
+  program as supported by every reference that it cites. No person has read them.
 * **Left out** of the answers read: {left_out}.
 * **Licence** of the answers: {licence}. Abstracts keep the licences of their publishers.
 """
