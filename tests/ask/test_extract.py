@@ -160,3 +160,14 @@ def test_aims_cannot_stand_alone() -> None:
         assert not can_stand_alone(text)
     assert can_stand_alone("We found less pain in the treated group.")
     assert can_stand_alone("Goals were scored by fewer of the tired players.")
+
+
+def test_place_says_nothing_of_a_text_that_is_no_study() -> None:
+    report = [
+        "In 2022 the tram carried 2.14 million passengers.",
+        "A tram ran every ten minutes.",
+        "Our staff grew to 93 people.",
+        "Two trams were painted.",
+        "We ordered three longer trains.",
+    ]
+    assert Part.CONCLUSION not in parts(report)

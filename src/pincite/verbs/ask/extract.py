@@ -280,8 +280,8 @@ def depth(place: int, n_sentences: int) -> float:
 def parts(sentences: Sequence[str], *, whole: bool = True) -> list[Part]:
     """Return the part that each sentence belongs to, by section labels, else by wording.
 
-    In a `whole` abstract without labels, place decides too: background stands before the first aim
-    or method, and conclusions after the last method or figure.
+    In a `whole` abstract of a study without labels, place decides too: background stands before the
+    first aim or method, and conclusions after the last method or figure.
     """
     within: Part | None = None  # of the current section, once one is labelled
     found = list[Part]()
@@ -302,7 +302,8 @@ def parts(sentences: Sequence[str], *, whole: bool = True) -> list[Part]:
             found.append(Part.RESULT)
         else:
             found.append(Part.CONCLUSION if _CONCLUDES.search(rest) else Part.OTHER)
-    if within is None and whole and FEWEST_PLACED <= len(found) <= MOST_OF_AN_ABSTRACT:
+    of_paper = Part.AIM in found or Part.METHOD in found
+    if within is None and whole and of_paper and FEWEST_PLACED <= len(found) <= MOST_OF_AN_ABSTRACT:
         early = (n for n, part in enumerate(found) if part in (Part.AIM, Part.METHOD))
         begins = next(early, 0)
         late = (n for n, part in enumerate(found, 1) if part in (Part.METHOD, Part.RESULT))
