@@ -425,6 +425,8 @@ def side_by_side(
     count the rows called supported by both or by one (n), those that are (right), and the
     precision with its 95 % Wilson interval.
     """
+    from sklearn.metrics import cohen_kappa_score
+
     rows = np.array([row.label != "partial" for row in predictions.rows])
     truth = np.array([row.label == "support" for row in predictions.rows])[rows]
     says = {
@@ -440,15 +442,14 @@ def side_by_side(
 
     found = []
     for (first, a), (second, b) in combinations(says.items(), 2):
-        agree = float((a == b).mean()) if len(truth) else math.nan
-        chance = a.mean() * b.mean() + (1 - a.mean()) * (1 - b.mean()) if len(truth) else 1.0
+        kappa = cohen_kappa_score(a, b) if len(truth) else math.nan
         found.append(
             {
                 "first": first,
                 "second": second,
                 "n": len(truth),
-                "agreement": None if math.isnan(agree) else round(agree, 4),
-                "kappa": round(float((agree - chance) / (1 - chance)), 4) if chance < 1 else None,
+                "agreement": round(float((a == b).mean()), 4) if len(truth) else None,
+                "kappa": None if math.isnan(kappa) else round(float(kappa), 4),
                 "both": precision(a & b),
                 "first_only": precision(a & ~b),
                 "second_only": precision(b & ~a),

@@ -186,9 +186,7 @@ def search_measures(questions: Sequence[Question], run: Run) -> dict[str, Any]:
     """
     answered = [q for q in questions if q.relevant]
     qrels = {q.question_id: dict.fromkeys(q.relevant, 1) for q in answered}
-    found = measures.ranking_measures(
-        qrels, run, {name: name for name in ("P@10", "R@10", "RR@10")}
-    )
+    found = measures.ranking_measures(qrels, run, {name: name for name in _RANKING})
     precisions = [average_precision(run.get(q.question_id, ()), q.relevant) for q in answered]
     of_map = measures.means({"MAP@10": np.array(precisions)})
     return of_map | found | {"intervals": of_map["intervals"] | found["intervals"]}

@@ -11,7 +11,8 @@ matters often none. It is read from end to end, in its wide passages, up to COVE
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from pincite import containment
@@ -115,7 +116,7 @@ def _looks(
     if (identify(claim) or "en") != (passages[0].language or "en"):
         sharing = [i for i in best[:most] if shared[i]]
         if len(passages) > most:
-            best = list(dict.fromkeys([*sharing, *_covering(passages)[:COVER]]))
+            best = list(dict.fromkeys([*sharing, *islice(_covering(passages), COVER)]))
             most = len(best)
         first = first if sharing else most
     cited = [i for i in best if any(map(passages[i].span.overlaps, spans))]
@@ -123,17 +124,14 @@ def _looks(
     return at_once, [i for i in {*best[:most], *cited[:POINTED_AT]} if i not in at_once]
 
 
-def _covering(passages: Sequence[Passage]) -> Indices:
-    """Return as few passages as possible that contain the whole page between them, in order."""
-    chosen, end = Indices(), -1
-    spans = [passage.span for passage in passages]
+def _covering(passages: Sequence[Passage]) -> Iterator[int]:
+    """Yield as few passages as possible that contain the whole page between them, in order."""
+    end, spans = -1, [passage.span for passage in passages]
     while ahead := [i for i, span in enumerate(spans) if span.end > end]:
         start = max(end, min(spans[i].start for i in ahead)) + _GAP
-        chosen.append(
-            max((i for i in ahead if spans[i].start <= start), key=lambda i: spans[i].end)
-        )
-        end = spans[chosen[-1]].end
-    return chosen
+        widest = max((i for i in ahead if spans[i].start <= start), key=lambda i: spans[i].end)
+        yield widest
+        end = spans[widest].end
 
 
 def _judged(

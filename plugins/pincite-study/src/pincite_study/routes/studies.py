@@ -197,7 +197,10 @@ def created(site: Site, who: Identity, body: NewStudy) -> Study:
     n = body.n or MAX_ITEMS
     try:
         if body.compare == "answers":
-            answers = [(job_id, answers_of_job(site, job_id, who)) for job_id in body.job_ids]
+            answers = [
+                (job_id, AnswerReport.from_json(_result(site, job_id, who, "ask")))
+                for job_id in body.job_ids
+            ]
             plan, items = planned_answers(plan, answers)
         else:
             reports = (report_of_job(site, job_id, who) for job_id in body.job_ids)
@@ -214,24 +217,17 @@ def report_of_job(site: Site, job_id: str, who: Identity) -> tuple[Report, Docum
     Raises:
         Problem: 404 it is not there; 422 it has no such result.
     """
-    job = readable(site, job_id, who)
-    result = site.jobs.result(job_id)
-    if job.kind != "verify" or result is None:
-        raise Problem(422, "no_report", f"Job {job_id} has no report of `verify`.")
+    result = _result(site, job_id, who, "verify")
     return Report.from_json(result), documents_beside(site.jobs, job_id)
 
 
-def answers_of_job(site: Site, job_id: str, who: Identity) -> AnswerReport:
-    """The report of a job of `ask`.
-
-    Raises:
-        Problem: 404 it is not there; 422 it has no such result.
-    """
+def _result(site: Site, job_id: str, who: Identity, kind: str) -> bytes:
+    """The report of a job of a verb; raises Problem as `report_of_job`."""
     job = readable(site, job_id, who)
     result = site.jobs.result(job_id)
-    if job.kind != "ask" or result is None:
-        raise Problem(422, "no_report", f"Job {job_id} has no report of `ask`.")
-    return AnswerReport.from_json(result)
+    if job.kind != kind or result is None:
+        raise Problem(422, "no_report", f"Job {job_id} has no report of `{kind}`.")
+    return result
 
 
 def own(site: Site, study_id: str, who: Identity) -> Study:
