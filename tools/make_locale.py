@@ -42,6 +42,7 @@ SHARED: tuple[Iterable[str], ...] = (
     *(table.values() for table in (wording.READ, wording.ARCHIVED, wording.CHANGED)),
     *(table.values() for table in (wording.ON_PAGE, wording.ELSEWHERE, wording.VERDICTS)),
     *(table.values() for table in (wording.OPINIONS, wording.UNCITED, wording.MISSING)),
+    wording.UNVERIFIABLE.values(),
     (wording.NOT_LIVE, wording.NOT_LIVE_STATUS, wording.CHANGED_STEP),
     (wording.ADVICE, wording.READ_FIRST, check_wording.ADVICE),
     (ask_wording.ADVICE, ask_wording.COPIED, ask_wording.NO_ANSWER, ask_wording.INHERITED),

@@ -343,6 +343,8 @@ class Claim:
     unread: Annotated[tuple[str, ...], Doc("templates shown as […] in the claim")] = ()
     # Of its article, if that is not English: the words of a short claim may not show it.
     language: str = field(default="", metadata=UNWRITTEN)
+    # Its mark: number of the block among those with text, from 0, and offset in its plain text.
+    mark: tuple[int, int] | None = field(default=None, metadata=UNWRITTEN)
 
     @classmethod
     def alone(cls, text: str) -> "Claim":
@@ -386,6 +388,7 @@ class Article:
     warnings: tuple[str, ...] = ()
     url: str | None = None  # of this exact revision, if it came from a wiki
     markup: Literal["wikitext", "html"] = "wikitext"  # of the source
+    page_id: str | None = None  # number of the page in its wiki
 
 
 # ── Judgements ───────────────────────────────────────────────────────────────────────────────────
@@ -476,6 +479,14 @@ class Label(StrEnum):
     NOT_SUPPORTED = "not_supported"  # likely fails verification
     REFUTED = "refuted"  # the source contradicts it
     UNCHECKED = "unchecked"
+
+
+class Verifiability(StrEnum):
+    """A verdict together with a search for better sources (SIDE, Petroni et al. 2023)."""
+
+    CITED = "cited"  # a citation supports the claim
+    BETTER_SOURCE = "better_source"  # no citation supports all of it, but a found page does
+    DOUBTFUL = "may_be_unverifiable"  # neither does; a small corpus may lack the right page
 
 
 PartKind = Literal["clause", "figure", "name", "quotation", "contradiction"]
@@ -597,6 +608,19 @@ class Finding:
     def prob_supported(self) -> float | None:
         """Probability that the group supports the whole claim, including a second opinion."""
         return None if self.score is None else round(sigmoid(self.score), 4)
+
+    @property
+    @written
+    def verifiability(
+        self,
+    ) -> Annotated[Verifiability | None, Doc("null: sources could not be read, or no search")]:
+        """Whether a citation or a found page supports the claim; an editor's tag counts."""
+        if self.label is Label.SUPPORTED and not self.claim.disputed:
+            return Verifiability.CITED
+        if self.suggestions:
+            return Verifiability.BETTER_SOURCE
+        fails = self.label in (Label.NOT_SUPPORTED, Label.REFUTED) or not self.citations
+        return Verifiability.DOUBTFUL if fails and self.n_candidates else None
 
     @property
     @written

@@ -2,7 +2,9 @@
 
 import gzip
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from copy import copy
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,7 +13,7 @@ from support.files import write_records
 
 from pincite.errors import InputError
 from pincite.types import Article, Document
-from pincite.wiki.article import parse_article
+from pincite.wiki.article import PageText, parse_article, parse_page
 from pincite.wiki.claims import MAX_AFTER
 from pincite.wiki.wafer import (
     SPLITS,
@@ -151,6 +153,23 @@ def test_an_articles_claim_becomes_a_record_and_back() -> None:
     assert again.after == claim.after == after
 
 
+def test_a_record_names_its_page_paragraph_and_offset_and_no_cell_makes_one() -> None:
+    source = (
+        "It is [[old]].\n\n== Halls ==\nIt seats 900.<ref>http://a.example/1</ref>\n\n"
+        '{| class="wikitable"\n|-\n'
+        "| The hall was opened by Ann Lee in 1901.<ref>http://a.example/2</ref>\n|}"
+    )
+    article = parse_page(PageText(source, "Alba", page_id="12", language="en"))
+    (record,) = records_in(article)
+    assert len(article.claims) == 2
+    assert record.extra == {
+        "wikipedia_id": "12",
+        "wikipedia_section": "Halls",
+        "cit_paragraph_id": 2,
+        "cit_offset": len("It seats 900."),
+    }
+
+
 def test_text_after_begins_behind_the_clause_and_ends_with_a_whole_word() -> None:
     more = "wordy " * 200
     source = f"It opened in 1911<ref>http://a.example/</ref>, and it closed in 1950. {more}"
@@ -216,6 +235,10 @@ def article_of(title: str, *urls: str, head: str = "", tail: str = "") -> Articl
     return parse_article(f"{head}{claims}", title)
 
 
+def each(articles: Iterable[Article]) -> Iterator[Callable[[], Article]]:
+    return (partial(copy, article) for article in articles)
+
+
 def page(url: str) -> Document | None:
     return None if "gone" in url else Document(url.replace("http:", "https:"), "Page", TEXT)
 
@@ -231,7 +254,7 @@ def test_no_article_and_no_page_is_in_two_splits(tmp_path: Path) -> None:
         article_of(dev, "http://b.example/", "https://www.c.example"),
         article_of(test, "http://c.example/#part"),
     ]
-    counts = build(articles, tmp_path / "out", held_out=0.5)
+    counts = build(each(articles), tmp_path / "out", held_out=0.5)
     urls = {split: [r.urls[0] for r in of(tmp_path / "out", split)] for split in SPLITS}
     assert urls == {
         "train": ["http://a.example/"],
@@ -250,7 +273,7 @@ def test_featured_and_tagged_articles_are_for_evaluation_only(tmp_path: Path) ->
     tagged = article_of(titles[1], "http://b.example/", tail="{{fv}}")
     marked = article_of(titles[0], "http://a.example/", head="{{Featured article}}\n")
     plain = [article_of(t, f"http://{n}.example/") for n, t in enumerate(titles[2:])]
-    counts = build([marked, tagged, *plain], tmp_path / "out", held_out=0.5)["splits"]
+    counts = build(each([marked, tagged, *plain]), tmp_path / "out", held_out=0.5)["splits"]
     assert counts["train"]["articles"] == 2
     assert counts["dev"]["featured"] + counts["test"]["featured"] == 1
     assert counts["fail-dev"]["records"] + counts["fail-test"]["records"] == 1
@@ -271,7 +294,7 @@ def test_the_split_depends_on_the_title_alone() -> None:
 def test_pages_are_aligned_in_passages_and_written_once(tmp_path: Path) -> None:
     title = title_in("train")
     articles = [article_of(title, "http://a.example/", "http://a.example/", "http://gone.example/")]
-    counts = build(articles, tmp_path / "out", page, held_out=0.5)
+    counts = build(each(articles), tmp_path / "out", page, held_out=0.5)
     first, second = of(tmp_path / "out", "train")
     (output,) = first.outputs
     assert output.answer == "http://a.example/"
@@ -291,17 +314,42 @@ def test_the_folder_appears_only_when_complete(tmp_path: Path) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        build(stopped(), tmp_path / "out")
+        build(each(stopped()), tmp_path / "out")
     assert not (tmp_path / "out").exists()
-    build([article_of("A", "http://a.example/")], tmp_path / "out")
+    build(each([article_of("A", "http://a.example/")]), tmp_path / "out")
     assert sum(len(of(tmp_path / "out", split)) for split in SPLITS) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     assert not list((tmp_path / "out").glob("*.all.gz"))
 
 
+def test_a_killed_run_continues_and_gives_the_same_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pincite.wiki.wafer.BATCH", 3)
+    articles = [article_of(f"A{n}", f"http://a.example/{n % 5}") for n in range(20)]
+
+    def killed(at: int) -> Iterator[Callable[[], Article]]:
+        for n, read in enumerate(each(articles)):
+            if n == at:
+                raise KeyboardInterrupt
+            yield read
+
+    build(each(articles), tmp_path / "whole", page, held_out=0.5)
+    for at in (2, 7, 13):
+        with pytest.raises(KeyboardInterrupt):
+            build(killed(at), tmp_path / "out", page, held_out=0.5)
+    with pytest.raises(InputError, match="other arguments"):
+        build(each(articles), tmp_path / "out", page, held_out=0.4)
+    counts = build(each(articles), tmp_path / "out", page, held_out=0.5)
+    assert counts["articles"] == 20
+    for path in (tmp_path / "whole").iterdir():
+        assert path.read_bytes() == (tmp_path / "out" / path.name).read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "whole"]
+
+
 def test_the_same_articles_give_the_same_bytes_and_keep_other_files(tmp_path: Path) -> None:
     for name in ("a", "b"):
-        build([article_of("A", "http://a.example/")], tmp_path / name, page)
+        build(each([article_of("A", "http://a.example/")]), tmp_path / name, page)
     for path in (tmp_path / "a").iterdir():
         assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes()
     with pytest.raises(InputError, match="Expected a new folder"):

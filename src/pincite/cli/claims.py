@@ -1,9 +1,11 @@
 """`pincite claims`: an article's claims with their citations."""
 
 import dataclasses
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +13,9 @@ from pincite.cli import options
 from pincite.report.cells import one_line
 from pincite.types import Article, Claim, Document
 from pincite.verbs.verify.wording import name_of
+
+if TYPE_CHECKING:
+    from pincite.wiki.article import PageText
 
 
 @click.command("claims")
@@ -53,10 +58,12 @@ def command(
 
     if align and not out:
         raise click.UsageError("--align needs --out FOLDER.")
-    articles = read_articles(file, title=title, language=language)
     if out:
-        _collect(articles, out, align, held_out, quiet)
+        if title:
+            raise click.UsageError("--out takes all pages; it needs no --title.")
+        _collect(file, language, out, align, held_out, quiet)
         return
+    articles = read_articles(file, title=title, language=language)
     for number, article in enumerate(articles):
         if number and not every:
             break
@@ -80,14 +87,21 @@ def command(
 
 
 def _collect(
-    articles: Iterable[Article],
+    file: str,
+    language: str | None,
     out: Path,
     align: Sequence[Path | str],
     held_out: float,
     quiet: bool,
 ) -> None:
     from pincite.wiki import wafer
+    from pincite.wiki.article import parse_page, read_pages_of
 
+    def read(page: "PageText") -> Article:
+        return parse_page(dataclasses.replace(page, language=language or page.language))
+
+    path = Path(file)
+    size = path.stat().st_size if path.is_file() else None
     with ExitStack() as stack, options.progress(quiet) as display:
         places = [_finder(folder, stack) for folder in align]
 
@@ -95,7 +109,14 @@ def _collect(
             return next(filter(None, (place(url) for place in places)), None)
 
         wanted = find if places else None
-        counts = wafer.build(articles, out, wanted, held_out=held_out, tell=display)
+        counts = wafer.build(
+            (partial(read, page) for page in read_pages_of(file, None)),
+            out,
+            wanted,
+            made_of=f"{path.name}, {size} bytes, {sorted(map(str, align))}",
+            held_out=held_out,
+            tell=display,
+        )
     options.print_json(counts)
 
 

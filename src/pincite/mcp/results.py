@@ -78,7 +78,7 @@ class ClaimResult:
     meaning: str
     probability_supported: Probability | None
     sources: tuple[SourceResult, ...]
-    missing: Annotated[str, Doc("parts of the claim that no source states")]
+    missing: Annotated[str, Doc("what no source states, and whether a search found one")]
     second_opinion: Annotated[Texts, Doc("a language model's, if the operator set one up")]
     better_sources: Annotated[
         tuple[Quotation, ...], Doc("better support than the cited sources; read them first")
@@ -221,13 +221,14 @@ def of_claim(report: Report) -> CheckedClaim:
 
 def of_finding(finding: Finding) -> ClaimResult:
     probability = finding.prob_supported
+    lacks = wording.what_is_missing(finding.label, finding.missing, len(finding.citations))
     return ClaimResult(
         claim=finding.claim.text,
         label=wording.LABELS[finding.label],
         meaning=wording.LEGEND[finding.label],
         probability_supported=None if probability is None else round(probability, 4),
         sources=tuple(map(_source, finding.citations)),
-        missing=wording.what_is_missing(finding.label, finding.missing, len(finding.citations)),
+        missing="; ".join(filter(None, (lacks, wording.unverifiable(finding)))),
         second_opinion=tuple(wording.second_opinion(finding)),
         better_sources=tuple(
             _quotation(s.evidence, s.corpus, wording.where(s.place, Label.SUPPORTED))

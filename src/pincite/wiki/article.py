@@ -57,6 +57,7 @@ class PageText:
     namespace: int = 0
     redirect: str | None = None  # title of the redirect's target
     deleted: bool = False  # the revision's text was deleted by administrators
+    page_id: str | None = None
 
 
 # ── Articles ──────────────────────
@@ -127,6 +128,7 @@ def parse_page(page: PageText, otherwise: str = "en") -> Article:
         page.timestamp,
         page.language or otherwise,
         markup=page.markup,
+        page_id=page.page_id,
     )
     if len(source) > limit:
         warning = f"the page has {len(source):,} characters and is not read; the limit is {limit:,}"
@@ -298,6 +300,10 @@ def _dump_pages(stream: IO[bytes], name: str) -> Iterator[PageText]:
         reader.pages.clear()
 
 
+_OF_PAGE = ("page/title", "page/ns", "page/id")
+_KEPT = {*_OF_PAGE, "revision/id", "revision/timestamp", "revision/text"}
+
+
 class _DumpReader:
     """Collects the pages of a dump from expat's events. Drops text beyond `MAX_PAGE`."""
 
@@ -332,7 +338,7 @@ class _DumpReader:
 
     def end(self, _: str) -> None:
         where = "/".join(self.path[-2:])
-        if where in ("page/title", "page/ns", "revision/id", "revision/timestamp", "revision/text"):
+        if where in _KEPT:
             self.known[where] = "".join(self.text)
         elif where == "mediawiki/page":
             known, namespace = self.known, self.known.get("page/ns", "")
@@ -346,6 +352,7 @@ class _DumpReader:
                     namespace=int(namespace) if namespace.lstrip("-").isdecimal() else 0,
                     redirect=known.get("redirect") or None,
                     deleted=bool(known.get("deleted")),
+                    page_id=known.get("page/id"),
                 )
             )
         self.text, self.remaining = [], 0

@@ -87,12 +87,14 @@ def claims_of(
     claims: list[Claim] = []
     seen: Counter[str] = Counter()
     previous: Block | None = None
+    number = -1  # of the blocks with text
     for block in blocks:
+        number += bool(block.text)
         if block.kind is BlockKind.HEADING:
             previous = None
             continue
         if block.marks:
-            claims.extend(_block_claims(block, previous, page))
+            claims.extend(_block_claims(number, block, previous, page))
         if block.text and block.kind is not BlockKind.CAPTION:
             previous = block
     claims.sort(key=lambda claim: claim.span or Span(0, 0))  # notes and captions are out of order
@@ -114,17 +116,21 @@ def attach_tags(flat: Flat) -> None:
                     flat.uses[use].tags += (mark.tag,)
 
 
-def _block_claims(block: Block, previous: Block | None, page: _Page) -> Iterator[Claim]:
+def _block_claims(
+    number: int, block: Block, previous: Block | None, page: _Page
+) -> Iterator[Claim]:
     reader = _Wordings(block, previous, page)
     groups = _with_loose_tags([_Group(marks) for marks in _groups(block)], reader)
     reader.marks = [group.start for group, _ in groups]
     worded: dict[Span, tuple[_Wording, list[int], list[str]]] = {}
+    places: dict[Span, int] = {}
     for group, tags in groups:
         if wording := reader.word(group):
             # Two fragments of one clause became the same claim, so they are merged.
             known, uses, every = worded.get(wording.span, (wording, [], []))
             known = replace(known, own=None) if uses else known
             worded[wording.span] = known, [*uses, *group.uses], [*every, *tags]
+            places[wording.span] = group.start
     title = _IN_BRACKETS.sub("", page.title)
     for wording, uses, every in worded.values():
         start, end = wording.borrowed or (0, 0)
@@ -151,6 +157,7 @@ def _block_claims(block: Block, previous: Block | None, page: _Page) -> Iterator
             about=title if general and title.lower() not in wording.text.lower() else "",
             unread=_unread(block, wording, page.source),
             language="" if page.language in ("en", "simple") else page.language,
+            mark=(number, places[wording.span]),
         )
 
 

@@ -9,18 +9,22 @@ import gzip
 import hashlib
 import io
 import json
+import os
 import re
+import shutil
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any, TypeAlias, cast
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
+from pincite.corpus.durable import write_text
 from pincite.documents.collection import loose_key
 from pincite.errors import InputError
 from pincite.text.passages import passages
@@ -43,6 +47,7 @@ _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)|<nowiki>.*?(?:</nowiki>|\Z)", re.DOTAL
 # Parsoid's HTML keeps the template's name; rendered pages keep the star's position.
 _STAR = re.compile(r"""mw-indicator-featured-star|"wt":"[Ff]eatured[ _]article""")
 _FEATURED_NAMES = frozenset((FEATURED, *TABLE["articles"][FEATURED]))
+_ORIGINS = ("prose", "list")  # of the claims that make records
 _NUMBERS_AS_TEXT = ConfigDict(coerce_numbers_to_str=True)  # for ids
 
 
@@ -192,17 +197,20 @@ def records_in(article: Article) -> Iterator[WaferRecord]:
     """Yield the records of an article, one per claim, with the cited addresses.
 
     Citations tagged {{failed verification}} get their own record, since the claim's other citations
-    do not fail. Claims whose citations have no address are skipped.
+    do not fail. Claims whose citations have no address are skipped, and so are cells, parameters
+    and captions: WAFER's are sentences of paragraphs and lists.
     """
     featured = is_featured(article)
     for claim in article.claims:
+        if claim.origin not in _ORIGINS:
+            continue
         tagged = [c for c in claim.citations if FAILED in c.tags]
         if FAILED in claim.tags and not tagged:  # the tag is in the sentence, not at a citation
             tagged = list(claim.citations)
         others = [c for c in claim.citations if c not in tagged]
         for citations, failed in ((others, False), (tagged, True)):
             if any(c.url for c in citations):
-                yield _record_of(claim, citations, article.language, featured, failed)
+                yield _record_of(claim, citations, article, featured, failed)
 
 
 def is_featured(article: Article) -> bool:
@@ -214,10 +222,17 @@ def is_featured(article: Article) -> bool:
 
 
 def _record_of(
-    claim: Claim, citations: Sequence[Citation], language: str, featured: bool, failed: bool
+    claim: Claim, citations: Sequence[Citation], article: Article, featured: bool, failed: bool
 ) -> WaferRecord:
     urls = dict.fromkeys(c.url for c in citations if c.url)
-    before = [span.of(claim.before) for span in sentences(claim.before, language)]
+    before = [span.of(claim.before) for span in sentences(claim.before, article.language)]
+    paragraph, offset = claim.mark or (None, None)
+    extra = {
+        "wikipedia_id": article.page_id,
+        "wikipedia_section": " :: ".join(claim.section),
+        "cit_paragraph_id": paragraph,  # of the blocks, headings included, as KILT counts
+        "cit_offset": offset,
+    }
     return WaferRecord(
         f"{claim.claim_id}-failed" if failed else claim.claim_id,
         claim.context,
@@ -226,7 +241,7 @@ def _record_of(
         sentences=(*before, claim.words + CITATION),
         featured=featured,
         failed_verification=failed,
-        extra={"wikipedia_section": " :: ".join(claim.section)},
+        extra=_filled(extra),
     )
 
 
@@ -234,7 +249,9 @@ def _record_of(
 
 SPLITS = ("train", "dev", "fail-dev", "test", "fail-test")
 _RANKS = {"train": 0, "dev": 1, "fail-dev": 1, "test": 2, "fail-test": 2}
-PAGES, COUNTS = "corpus.jsonl.gz", "counts.json"
+PAGES, COUNTS, _STATE = "corpus.jsonl.gz", "counts.json", "state.json"
+_RESULT = "result"
+BATCH = 200  # articles between two states that a killed run continues from
 _CACHED_PAGES = 256  # articles cite some pages repeatedly
 
 Find: TypeAlias = Callable[[str], Document | None]  # the stored page at an address
@@ -255,78 +272,157 @@ def split_of(title: str, *, held_out: float, evaluation_only: bool) -> str:
 
 
 def build(
-    articles: Iterable[Article],
+    articles: Iterable[Callable[[], Article]],
     folder: Path,
     find: Find | None = None,
     *,
+    made_of: str = "",
     held_out: float = 0.1,
     tell: Tell = lambda *_: None,
 ) -> dict[str, Any]:
     """Write the collection to `folder`, which must be new or empty, and return its counts.
 
-    `find` returns the page at a cited address; with None, records are not aligned and none is
-    dropped for lack of a page. `held_out` is the share of articles for dev and test together.
-    `tell` gets the step, the number done and the total. Raises InputError if the folder is not
-    empty.
+    A run that was killed continues after its last BATCH of articles, if everything but `tell` is
+    the same; the collection has the same bytes as without interruption.
+
+    Args:
+        articles: each reads one when called, in the same order in every run. Articles that are
+            done are not read again.
+        folder: beside it, `folder.part` keeps what is done.
+        find: returns the page at a cited address; with None, records are not aligned and none is
+            dropped for lack of a page.
+        made_of: names the input, so that a run does not continue with another one.
+        held_out: share of articles in dev and test together.
+        tell: gets the step, the number done and the total.
+
+    Raises:
+        InputError: the folder is not empty, or a run with other arguments was interrupted.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder} is not empty. Expected a new folder for the collection.")
     part = folder.with_name(f"{folder.name}.part")
     part.mkdir(parents=True, exist_ok=True)
-    counts = Counter(articles=0, claims=0, pages=0, without_page=0, page_in_another_split=0)
-    ranks: dict[bytes, int] = {}  # page → the highest rank above 0 of a split that cites it
-    with ExitStack() as stack:
-        files = {split: _writer(stack, part / f"{split}.all.gz") for split in SPLITS}
-        align = _aligner(lru_cache(_CACHED_PAGES)(find), stack, part, counts) if find else None
-        for number, article in enumerate(articles, 1):
-            records = list(records_in(article))
-            only = any(r.featured or r.failed_verification for r in records)
-            split = split_of(article.title, held_out=held_out, evaluation_only=only)
-            for record in records:
-                found = align(record) if align else record
-                if found is None:
-                    counts["without_page"] += 1
-                    continue
-                name = f"fail-{split}" if record.failed_verification else split
-                if rank := _RANKS[name]:
-                    ranks |= {k: max(rank, ranks.get(k, 0)) for k in _page_keys(found)}
-                files[name].write(to_line(found) + "\n")
-            counts["articles"], counts["claims"] = number, counts["claims"] + len(article.claims)
-            tell("articles", number, None)
-    splits = {split: _without_shared(part, split, ranks, counts, tell) for split in SPLITS}
-    result: dict[str, Any] = {**counts, "held_out": held_out, "splits": splits}
-    (part / COUNTS).write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    part.replace(folder)
+    run = {"made_of": made_of, "held_out": held_out, "aligned": find is not None}
+    counts = _resumed(part, run)
+    ranks = _ranks_in(part)
+    align = _Aligner(lru_cache(_CACHED_PAGES)(find), part, counts) if find else None
+    remaining = islice(articles, counts["articles"], None)
+    n_done = -1
+    while n_done < counts["articles"]:
+        n_done = counts["articles"]
+        with ExitStack() as stack:
+            files = {split: _writer(stack, part / _unfiltered(split)) for split in SPLITS}
+            pages = _writer(stack, part / PAGES) if align else None
+            for read in islice(remaining, BATCH):
+                article = read()
+                records = list(records_in(article))
+                only = any(r.featured or r.failed_verification for r in records)
+                split = split_of(article.title, held_out=held_out, evaluation_only=only)
+                for record in records:
+                    found = align(record, pages) if align and pages else record
+                    if found is None:
+                        counts["without_page"] += 1
+                        continue
+                    name = f"fail-{split}" if record.failed_verification else split
+                    _add_ranks(ranks, name, found)
+                    files[name].write(to_line(found) + "\n")
+                counts["articles"] += 1
+                counts["claims"] += len(article.claims)
+                tell("articles", counts["articles"], None)
+        sizes = {path.name: path.stat().st_size for path in part.glob("*.gz")}
+        state = json.dumps({"run": run, "counts": counts, "sizes": sizes})
+        write_text(part / _STATE, state)
+    result = _collected(part, ranks, counts, tell) | {"held_out": held_out}
+    (part / _RESULT / COUNTS).write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    (part / _RESULT).replace(folder)
+    shutil.rmtree(part)
     return result
 
 
-def _aligner(
-    find: Find, stack: ExitStack, part: Path, counts: Counter[str]
-) -> Callable[[WaferRecord], WaferRecord | None]:
-    """Return a function that adds the passages of cited pages to a record, and stores the pages.
+def _collected(
+    part: Path, ranks: Mapping[bytes, int], counts: Counter[str], tell: Tell
+) -> dict[str, Any]:
+    """Write the files of the collection beside what it is made of, and return the counts."""
+    result = part / _RESULT
+    shutil.rmtree(result, ignore_errors=True)  # of an interrupted run
+    result.mkdir()
+    splits = {split: _without_shared(part, split, ranks, counts, tell) for split in SPLITS}
+    if (part / PAGES).exists():
+        try:
+            os.link(part / PAGES, result / PAGES)
+        except OSError:  # the file system has no links
+            shutil.copyfile(part / PAGES, result / PAGES)
+    return {**counts, "splits": splits}
 
-    It returns None if no cited page is found.
-    """
-    pages = _writer(stack, part / PAGES)
-    written: set[str] = set()
 
-    def align(record: WaferRecord) -> WaferRecord | None:
+def _unfiltered(split: str) -> str:
+    return f"{split}.all.gz"
+
+
+def _resumed(part: Path, run: Mapping[str, Any]) -> Counter[str]:
+    """Return the counts of an interrupted run, and cut what it wrote after its last batch."""
+    counts = Counter(articles=0, claims=0, pages=0, without_page=0, page_in_another_split=0)
+    try:
+        state = json.loads((part / _STATE).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        state = {"run": run, "counts": counts, "sizes": {}}
+    if state["run"] != run:
+        raise InputError(
+            f"{part} is of an interrupted run with other arguments: {state['run']}. Expected "
+            f"{dict(run)}. Repeat them to continue, or delete {part}."
+        )
+    for path in part.glob("*.gz"):
+        if size := state["sizes"].get(path.name):
+            os.truncate(path, size)
+        else:
+            path.unlink()
+    return Counter(state["counts"])
+
+
+def _add_ranks(ranks: dict[bytes, int], split: str, record: WaferRecord) -> None:
+    if rank := _RANKS[split]:
+        ranks |= {key: max(rank, ranks.get(key, 0)) for key in _page_keys(record)}
+
+
+def _ranks_in(part: Path) -> dict[bytes, int]:
+    """Return the highest rank above 0 of a split that cites a page, by page."""
+    ranks: dict[bytes, int] = {}
+    for split in filter(_RANKS.get, SPLITS):
+        path = part / _unfiltered(split)
+        for record in read_records(path) if path.exists() else ():
+            _add_ranks(ranks, split, record)
+    return ranks
+
+
+class _Aligner:
+    """Adds the passages of cited pages to records, and stores each page once."""
+
+    def __init__(self, find: Find, part: Path, counts: Counter[str]) -> None:
+        self.find, self.counts = find, counts
+        self.written: set[str] = set()
+        if (part / PAGES).exists():
+            with gzip.open(part / PAGES, "rt", encoding="utf-8") as lines:
+                rows = map(json.loads, lines)
+                self.written = {
+                    Document(row["url"], row["title"], row["text"]).doc_id for row in rows
+                }
+
+    def __call__(self, record: WaferRecord, pages: IO[str]) -> WaferRecord | None:
+        """Return the aligned record; None if no cited page is found."""
         outputs = []
         for output in record.outputs:
-            page = find(output.provenance[0].url)
+            page = self.find(output.provenance[0].url)
             cut = passages(page) if page else []
             if page and cut:
-                if page.doc_id not in written:
-                    written.add(page.doc_id)
-                    counts["pages"] += 1
+                if page.doc_id not in self.written:
+                    self.written.add(page.doc_id)
+                    self.counts["pages"] += 1
                     fields = ("url", "title", "text", "kind", "published", "fetched", "language")
                     row = {**page.meta, **_filled({name: getattr(page, name) for name in fields})}
                     pages.write(json.dumps(row, ensure_ascii=False) + "\n")
                 texts = (Provenance(p.url, p.passage_id, p.title, p.text) for p in cut)
                 outputs.append(Output(output.answer, tuple(texts)))
         return replace(record, outputs=tuple(outputs)) if outputs else None
-
-    return align
 
 
 def _without_shared(
@@ -335,10 +431,9 @@ def _without_shared(
     """Drop records whose page is cited in a split of higher rank; return the split's counts."""
     articles: set[bytes] = set()
     n_records = n_featured = 0
-    unfiltered = part / f"{split}.all.gz"
     with ExitStack() as stack:
-        kept = _writer(stack, part / f"{split}.jsonl.gz")
-        for number, record in enumerate(read_records(unfiltered), 1):
+        kept = _writer(stack, part / _RESULT / f"{split}.jsonl.gz")
+        for number, record in enumerate(read_records(part / _unfiltered(split)), 1):
             tell(split, number, None)
             if any(ranks.get(key, 0) > _RANKS[split] for key in _page_keys(record)):
                 counts["page_in_another_split"] += 1
@@ -347,7 +442,6 @@ def _without_shared(
             articles.add(_digest(record.wikipedia_title or ""))
             n_records += 1
             n_featured += record.featured
-    unfiltered.unlink()
     return {"articles": len(articles), "records": n_records, "featured": n_featured}
 
 
@@ -360,7 +454,7 @@ def _digest(text: str) -> bytes:
 
 
 def _writer(stack: ExitStack, path: Path) -> IO[str]:
-    """Open a gzipped text file for writing; the same content gives the same bytes."""
-    raw = stack.enter_context(path.open("wb"))
+    """Open a gzipped text file to append to; the same content gives the same bytes."""
+    raw = stack.enter_context(path.open("ab"))
     packed = stack.enter_context(gzip.GzipFile("", "wb", fileobj=raw, mtime=0))
     return stack.enter_context(io.TextIOWrapper(packed, encoding="utf-8"))

@@ -48,7 +48,7 @@ COLUMNS = (
     "missing citation_missing advice citation_reliability suggestion_reliability excluded "
     "citation_reached "
     "copy copy_url copy_date not_live changed changed_quote place suggestion_place "
-    "second_opinion second_opinion_model disagrees suggestion_corpus citation_need"
+    "second_opinion second_opinion_model disagrees suggestion_corpus citation_need verifiability"
 ).split()
 
 Value = str | float | None
@@ -79,6 +79,7 @@ def _rows(report: Report, rank: int, finding: Finding) -> list[dict[str, Value]]
         "label": wording.LABELS[finding.label],
         "score": finding.score,
         "missing": _words(finding.missing),
+        "verifiability": finding.verifiability and str(finding.verifiability),
     }
     if finding.label in FLAGS:
         row["advice"] = wording.flag_advice(report.flag_precision) or None
@@ -266,6 +267,8 @@ def _block(finding: Finding, number: int, today: date) -> str:
     ]
     if lacks := wording.what_is_missing(finding.label, finding.missing, len(finding.citations)):
         lines.append(f"# {lacks}")
+    if doubt := wording.unverifiable(finding):
+        lines.append(f"# {doubt}")
     lines.append(tag(finding, today))
     for result in finding.citations:
         if not finding.claim.language and (parameters := archived(result)):
@@ -324,7 +327,7 @@ def names(language: Language = IN_ENGLISH) -> dict[str, Any]:
     """Return the names that the templates use."""
     translated: tuple[Callable[..., Any], ...] = (
         *(wording.copy_read, wording.second_opinion, wording.what_changed),
-        *(wording.what_is_missing, wording.where, why_excluded),
+        *(wording.what_is_missing, wording.where, wording.unverifiable, why_excluded),
     )
     return {
         "words": wording,

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pincite import codec, containment
 from pincite.codec import Probability
 from pincite.notes import Note
-from pincite.types import Doc, Finding, Label, Reason, Unchecked, Uncited, written
+from pincite.types import Doc, Finding, Label, Reason, Unchecked, Uncited, Verifiability, written
 from pincite.verbs.verify import wording
 from pincite.verbs.verify.coverage import Coverage
 from pincite.wiki.uncited import is_read
@@ -29,6 +29,7 @@ class Counts:
     citations_checked: int
     citations_unchecked: Mapping[Reason, int]
     with_suggestion: int
+    may_be_unverifiable: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +88,9 @@ class Report(codec.JsonReport):
             citations_checked=len(outcomes) - reasons.total(),
             citations_unchecked=dict(sorted(reasons.items())),
             with_suggestion=sum(bool(finding.suggestions) for finding in self.findings),
+            may_be_unverifiable=sum(
+                finding.verifiability is Verifiability.DOUBTFUL for finding in self.findings
+            ),
         )
 
     def writers(self) -> Mapping[str, Callable[[Any], Any]]:

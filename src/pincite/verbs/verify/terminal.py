@@ -92,6 +92,9 @@ def _head(report: Report) -> Text:
         words = f"\n{counted.labels[label]:4} {wording.verdict(label):18}"
         head.append(words, style=f"not bold {STYLES[label]}")
         head.append(f" {wording.LEGEND[label]}", style="not bold dim")
+    if counted.may_be_unverifiable:
+        head.append(f"\n{counted.may_be_unverifiable:4} ? may be unverifiable", style="not bold")
+        head.append("  no source supports it, cited or found", style="not bold dim")
     return head
 
 
@@ -159,6 +162,8 @@ def _details(finding: Finding) -> Text:
         text.append(f"\n  all sources read together: support {support} %", style="dim")
     for n, line in enumerate(wording.second_opinion(finding)[:OPINION_LINES]):
         text.append(f"\n  {'      ' if n else '⚖ '}{cells.shortened(line, CLAIM_WIDTH)}", "dim")
+    if doubt := wording.unverifiable(finding):
+        text.append(f"\n  ? {doubt}", style="yellow")
     for suggestion in finding.suggestions[:1]:
         passage = suggestion.evidence.passage
         title = cells.shortened(passage.title or passage.url, SOURCE_WIDTH)

@@ -25,6 +25,7 @@ from pincite.types import (
     Reason,
     Unchecked,
     Verdict,
+    Verifiability,
     own_digest,
 )
 
@@ -148,6 +149,11 @@ MISSING = {
     "denied": "the source seems to contradict %(words)s",
     "apart": "each part was found in one of the sources, the whole in none",
 }
+# Keyed by whether the claim has a citation.
+UNVERIFIABLE = {
+    True: "may be unverifiable: neither its sources nor %(n)d passages that were found support it",
+    False: "may be unverifiable: no source is cited, and none of %(n)d passages found supports it",
+}
 ADVICE = "A suggestion by a program: read the source before you tag or replace anything."
 NO_CITATION = "no citation"
 UNCITED = {
@@ -261,6 +267,13 @@ def what_is_missing(
         for key, parts in (("absent", absent), ("denied", denied))
         if parts
     )
+
+
+def unverifiable(finding: Finding, say: Callable[[str], str] = str) -> str:
+    """Say that neither citation nor search supports the claim; empty if one does."""
+    if finding.verifiability is not Verifiability.DOUBTFUL:
+        return ""
+    return say(UNVERIFIABLE[bool(finding.citations)]) % {"n": finding.n_candidates}
 
 
 def reasons(result: CitationResult, finding: Finding) -> tuple[Note, ...]:
