@@ -1,6 +1,8 @@
 """`pincite verify --dump`: every article once, whoever checks it, however often it stops."""
 
+import csv
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -60,6 +62,27 @@ def test_every_article_has_its_report(run: Run, dump: Path) -> None:
     assert reports == sorted(f"dump.{100 + n}.{end}" for n in range(7) for end in ("html", "json"))
     rows = json.loads(found["worklist.json"])["articles"]
     assert {row["title"] for row in rows} == {f"Bridge {n}" for n in range(7)}
+
+
+def test_the_worst_claims_of_all_articles_are_a_table(run: Run, dump: Path) -> None:
+    found = checked(run, "out", "--worst", "34%")
+    assert checked(run, "out", "--worst", "34%") == found  # from the stored reports too
+    scores = [
+        finding["score"]
+        for name, each in found.items()
+        if name.startswith("dump.") and name.endswith(".json")
+        for finding in each["findings"]
+        if finding["score"] is not None
+    ]
+    rows = list(csv.DictReader(found["worst.csv"].splitlines()))
+    assert len(rows) == math.ceil(0.34 * len(scores)) > 0
+    assert [float(row["score"]) for row in rows] == pytest.approx(sorted(scores)[: len(rows)])
+    assert {row["article"] for row in rows} <= {f"Bridge {n}" for n in range(7)}
+
+
+@pytest.mark.parametrize("share", ["10", "0%", "101%", "x%", "%"])
+def test_a_share_is_a_percentage(run: Run, dump: Path, share: str) -> None:
+    run("verify", "--dump", "dump.xml", "--out", "out", "--worst", share, code=2)
 
 
 def test_a_second_run_only_does_what_is_missing(run: Run, dump: Path) -> None:

@@ -25,7 +25,9 @@ from pincite.types import (
     Span,
     Unchecked,
     Uncited,
+    Verifiability,
 )
+from pincite.verbs.verify import wording
 from pincite.verbs.verify.cited_copies import CitedCopies, Place, SourceOf
 from pincite.verbs.verify.pipeline import VerifyPipeline
 
@@ -199,6 +201,27 @@ def test_better_sources_are_sought_for_claims_that_fail_unless_for_all() -> None
         assert (found.label, found.n_candidates) == (Label.SUPPORTED, n)
         failing = pipeline(BETTER, suggest=suggest).finding(claim(FERRY.url))
         assert len(failing.suggestions) == 1
+
+
+def test_what_neither_a_citation_nor_a_search_supports_may_be_unverifiable() -> None:
+    found = pipeline(BETTER).finding(claim(BRIDGE.url))
+    assert found.verifiability is Verifiability.CITED
+    tagged = replace(found, claim=replace(found.claim, tags=("failed verification",)))
+    assert tagged.verifiability is None  # the editor's word against the verifier's
+    better = pipeline(BETTER).finding(claim(FERRY.url))
+    assert better.verifiability is Verifiability.BETTER_SOURCE
+    alone = replace(better, suggestions=())
+    assert alone.verifiability is Verifiability.DOUBTFUL
+    assert str(better.n_candidates) in wording.unverifiable(alone)
+    assert wording.unverifiable(better) == wording.unverifiable(found) == ""
+    for other in (
+        replace(alone, n_candidates=0),  # no search
+        replace(alone, label=Label.UNCHECKED),
+        replace(alone, label=Label.PARTLY_SUPPORTED),
+    ):
+        assert other.verifiability is None
+    uncited = replace(alone, label=Label.UNCHECKED, citations=())
+    assert uncited.verifiability is Verifiability.DOUBTFUL
 
 
 def test_a_passage_that_is_not_in_the_stored_page_is_not_suggested() -> None:

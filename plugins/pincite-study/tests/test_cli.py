@@ -1,5 +1,6 @@
 """`pincite study` from a report's file to figures."""
 
+import csv
 import json
 import re
 from dataclasses import replace
@@ -7,12 +8,14 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from pincite_study.preferences import Amount
 from pincite_study.rating import Answered, RatingStore
 from pincite_study.studies import StudyStore
 from samples import report
 
 from pincite.cli import cli
 from pincite.documents.collection import open_sources
+from pincite.errors import InputError
 from pincite.server.database import Database
 from pincite.text.passages import cited_passages
 from pincite.types import Document, Evidence
@@ -95,6 +98,46 @@ def test_passages_of_the_pages_in_a_folder(data: Path, tmp_path: Path) -> None:
     assert "Left out: 3 citations whose source's text was not at hand, 0 whose" in both.stderr
     none = study(data, "create", str(path), "--compare", "passages", status=1)
     assert "whole text is at hand" in str(none.exception)
+
+
+def rated(data: Path, evidence: Amount) -> str:
+    """A study whose three raters found this much evidence in the existing citation."""
+    study_id = created(data)
+    database = Database(f"sqlite:///{data / 'pincite.sqlite'}")
+    ratings = RatingStore(database)
+    for _ in range(3):
+        rater, _ = ratings.join(study_id)
+        task = ratings.next(rater)
+        assert task
+        sides: tuple[Amount, Amount] = (evidence, "enough")
+        ratings.answer(
+            rater, 1, Answered("neither", *sides[:: 1 if task.baseline_first else -1]), 2
+        )
+    database.close()
+    return study_id
+
+
+def test_an_audit_has_the_citations_without_evidence_and_counts_why(data: Path) -> None:
+    study_id, sheet = rated(data, "none"), data.parent / "audit.csv"
+    study(data, "audit", study_id, "--sheet", str(sheet))
+    (row,) = csv.DictReader(sheet.read_text().splitlines())
+    assert (row["item"], row["found"]) == ("1", "")
+    empty = study(data, "audit", study_id, "--filled", str(sheet), status=1)
+    assert "Nothing is filled in" in str(empty.exception)
+    lines = sheet.read_text().splitlines()
+    sheet.write_text(f"{lines[0]}\n{lines[1].removesuffix(',,')},Paywall,\n")
+    done = study(data, "audit", study_id, "--filled", str(sheet)).stdout
+    assert re.search(r"behind a paywall +1  100% \(21%–100%\) +3.2%", done)
+    sheet.write_text(sheet.read_text().replace("Paywall", "=1"))
+    wrong = study(data, "audit", study_id, "--filled", str(sheet), status=1)
+    assert "Row 2" in str(wrong.exception)
+
+
+def test_an_audit_needs_citations_without_evidence(data: Path) -> None:
+    study_id = rated(data, "partial")
+    none = study(data, "audit", study_id, "--sheet", str(data.parent / "a.csv"), status=1)
+    assert isinstance(none.exception, InputError)
+    assert study(data, "audit", study_id, status=2)
 
 
 def test_a_study_travels(data: Path, tmp_path: Path) -> None:

@@ -51,6 +51,12 @@ def test_low_scores_are_those_below_zero_lowest_first() -> None:
     assert [each.baseline.score for each in chosen] == [-4.0, -2.0]
 
 
+def test_the_worst_share_is_of_all_items() -> None:
+    items = [item(n, score) for n, score in enumerate((0.5, 3.0, 0.2, 2.0, 1.0), 1)]
+    chosen = sampled(items, "low-scores", None, seed=1, worst=0.3)
+    assert [each.baseline.score for each in chosen] == [0.2, 0.5]
+
+
 def test_a_random_sample_is_that_of_its_seed() -> None:
     items = [item(n) for n in range(1, 30)]
     one, again, other = (sampled(items, "random", 10, seed) for seed in (1, 1, 2))

@@ -29,6 +29,22 @@ def address(value: Path | str) -> Path | str:
 
 Address = click.types.FuncParamType(address)
 
+
+def share(value: str) -> float:
+    """Return the share that a percentage names.
+
+    >>> share("10%")
+    0.1
+    """
+    found = float(value.removesuffix("%")) / 100
+    if not (value.endswith("%") and 0 < found <= 1):
+        raise ValueError
+    return found
+
+
+Share = click.types.FuncParamType(share)
+Share.name = "percentage, such as 10%,"
+
 config_option = click.option("--config", type=FilePath, help="TOML settings file.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="Show no progress or messages.")

@@ -6,6 +6,8 @@ interrupted run.
 """
 
 import hashlib
+import heapq
+import math
 import re
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +23,7 @@ from pincite import codec, containment
 from pincite.cli import options
 from pincite.errors import InputError, usable
 from pincite.settings import Settings
-from pincite.types import Finding
+from pincite.types import Finding, Label
 from pincite.verbs.verify.report import Report
 from pincite.wiki.addresses import ArticleAddress, Site
 from pincite.wiki.article import PageText
@@ -56,6 +58,12 @@ SAMPLED = 5  # articles fetched to estimate a long list
     wikitext="Write tags and references to paste into the article.",
 )
 @click.option("--limit", type=int, help="Maximum rows in the terminal's table.")
+@click.option(
+    "--worst",
+    type=options.Share,
+    metavar="PERCENT",
+    help="Show the checked claims most likely to fail, such as 10%; of many: also as worst.csv.",
+)
 @click.option("--show-excluded", is_flag=True, help="List pages that were found but left out.")
 @click.option(
     "--fail-on",
@@ -99,6 +107,7 @@ def command(
 
     outputs = options.pop_outputs(given)
     fail_on, limit, excluded = (given.pop(key) for key in ("fail_on", "limit", "show_excluded"))
+    worst = given.pop("worst")
     titles, category, dump, out = (given.pop(key) for key in ("titles", "category", "dump", "out"))
     on, workers, only_estimate = (given.pop(key) for key in ("on", "workers", "estimate"))
     wants_wayback = given["wayback"]
@@ -110,7 +119,7 @@ def command(
     if titles or category or dump:
         if article or not (out or only_estimate):
             raise click.UsageError("A list of articles needs --out FOLDER and takes no ARTICLE.")
-        batch = Batch(settings, corpora, sources, out, quiet)
+        batch = Batch(settings, corpora, sources, out, quiet, worst)
         if dump:
             with options.progress(quiet) as display:
                 cache = weights.cache_folder().parent / "downloads"
@@ -140,6 +149,9 @@ def command(
         if not quiet and _asks_others(settings):
             _say_estimate(run.estimate(page), settings)
         report = run.verify(page, display, in_passing(display))
+    if worst:
+        n_checked = sum(finding.label is not Label.UNCHECKED for finding in report.findings)
+        limit = min(limit or n_checked, math.ceil(worst * n_checked))
     deliver(report, outputs, limit=limit, quiet=quiet, excluded=excluded)
     if report.stopped:
         options.stop(
@@ -250,10 +262,12 @@ class Batch:
         sources: Path | None,
         out: Path,
         quiet: bool,
+        worst: float | None = None,
     ) -> None:
         self.settings, self.corpora, self.sources = settings, corpora, sources
-        self.out, self.quiet = out, quiet
+        self.out, self.quiet, self.worst = out, quiet, worst
         self._rows: list[Row] = []
+        self._scores: list[tuple[float, str, int]] = []  # with the report and the rank in it
 
     def check_list(self, titles: Path | None, category: str | None) -> None:
         """Check the articles of a file or a category; Ctrl-C still leaves a work-list."""
@@ -369,7 +383,6 @@ class Batch:
     def _is_done(self, run: "Run", name: str) -> bool:
         """Whether a complete report with this run's settings exists; if so, add it to the list."""
         from pincite.verbs.verify.build import decisive, report_settings
-        from pincite.verbs.verify.worklist import row_of
 
         try:
             found = Report.from_file(self.out / f"{name}.json")
@@ -378,7 +391,7 @@ class Batch:
         same = decisive(found.settings) == decisive(report_settings(run.settings))
         if not (found.complete and same and found.versions == run.versions):
             return False
-        self._rows.append(row_of(found, f"{name}.html"))
+        self._add(found, name)
         return True
 
     def _store(self, title: str, name: str, found: Report | str) -> None:
@@ -388,7 +401,6 @@ class Batch:
             KeyboardInterrupt: Ctrl-C cut the report short; the partial report is stored.
         """
         from pincite.verbs.verify import build, render
-        from pincite.verbs.verify.worklist import row_of
 
         if isinstance(found, str):
             self._add_problem(title, found)
@@ -398,7 +410,7 @@ class Batch:
             options.write(render.to_html(found), self.out / f"{name}.html")
             # Last, because it marks the article as done.
             options.write(found.to_json(), self.out / f"{name}.json")
-            self._rows.append(row_of(found, f"{name}.html"))
+            self._add(found, name)
 
         if found.findings or not found.stopped:
             with options.held_back():
@@ -407,6 +419,25 @@ class Batch:
                 )
         if found.stopped:
             raise KeyboardInterrupt
+
+    def _add(self, report: Report, name: str) -> None:
+        from pincite.verbs.verify.worklist import row_of
+
+        self._rows.append(row_of(report, f"{name}.html"))
+        if self.worst:
+            scores = ((f.score, name, rank) for rank, f in enumerate(report.findings, 1))
+            self._scores += [(score, *place) for score, *place in scores if score is not None]
+
+    def _write_worst(self, share: float) -> None:
+        """Write the claims of all articles that are most likely to fail, the lowest score first."""
+        from pincite.verbs.verify import render
+
+        ranks: dict[str, set[int]] = {}
+        n_claims = math.ceil(share * len(self._scores))
+        for _, name, rank in heapq.nsmallest(n_claims, self._scores):
+            ranks.setdefault(name, set()).add(rank)
+        reports = ((Report.from_file(self.out / f"{name}.json"), ranks[name]) for name in ranks)
+        options.write(render.to_csv_of(reports), self.out / "worst.csv")
 
     def _add_problem(self, title: str, why: str) -> None:
         from pincite.verbs.verify.worklist import Row
@@ -432,6 +463,8 @@ class Batch:
                     options.write(worklist.to_json(found), self.out / "worklist.json")
                     options.write(worklist.to_csv(found), self.out / "worklist.csv")
                     options.write(worklist.to_html(found), self.out / "worklist.html")
+                    if self.worst:
+                        self._write_worst(self.worst)
         if not self.quiet:
             terminal.print_list(found, Console())
         options.say(f"work-list: {(self.out / 'worklist.html').resolve()}", self.quiet)

@@ -50,6 +50,7 @@ def command() -> None:
     type=click.Choice(["low-scores", "random"]),
     help="[low-scores; random for answers]",
 )
+@click.option("--worst", type=options.Share, metavar="PERCENT", help="Of low-scores, such as 10%.")
 @click.option("-n", "--n", type=click.IntRange(1), help="Items at most. [all]")
 @click.option("--per-item", type=click.IntRange(1, 100), default=3, help="Ratings of each. [3]")
 @click.option("--seed", type=int, default=0, help="Of the sample, the orders and the sides. [0]")
@@ -63,15 +64,18 @@ def create(results: tuple[str, ...], data: str | None, config: Path | None, **gi
     citations: rated is what has a citation that was checked and a suggestion. passages, a control:
     of each citation that was checked, the passage that the verifier chose and a random one of the
     same source. low-scores: those whose citation the verifier thinks more likely to fail, the
-    lowest first; random: any. Whole texts are shown to raters where both are at hand, and needed
-    for passages: a job keeps them, for a file name the folders.
+    lowest first, or with --worst that share of all; random: any. Whole texts are shown to raters
+    where both are at hand, and needed for passages: a job keeps them, for a file name the folders.
 
     answers: RESULTS are reports of `pincite ask` to the same questions, by different models or
     settings; those of the first are compared with those of each other one.
     """
     from pincite_study import making as study_making
     from pincite_study import wording as study_wording
+    from pincite_study.studies import default_sample
 
+    if given["worst"] and "random" in (given["sample"], default_sample(given["compare"])):
+        raise click.UsageError("--worst takes the lowest scores: no answers, no --sample random.")
     with _opened(data, config) as stores:
         made = study_making.created(stores, results, study_making.Making(**given))
     options.say(f"{made.n_items} statements, {made.per_item} ratings of each wanted.")
@@ -207,6 +211,36 @@ def report(study: str, data: str | None, config: Path | None, **wanted: Path | N
             options.say(f"figure: {path}")
     if str(wanted["values"]) != "-":
         click.echo(study_report.as_text(counted), nl=False)
+
+
+@command.command("audit")
+@click.argument("study")
+@click.option("--sheet", type=options.OutFile, help="Write the citations to audit (CSV).")
+@click.option("--filled", type=options.FilePath, help="The sheet as an auditor filled it in.")
+@_placed
+def audit(
+    study: str, sheet: Path | None, filled: Path | None, data: str | None, config: Path | None
+) -> None:
+    r"""Why did raters find no evidence: audit whole sources, as SIDE's authors did (table 1).
+
+    \b
+    pincite study audit STUDY --sheet audit.csv
+    pincite study audit STUDY --filled audit.csv
+
+    The sheet has the citations in which a majority found no evidence. Open each source and fill in
+    the column `found`: none, partial, one passage, several passages, not in text or paywall.
+    """
+    from pincite_study import audit as study_audit
+    from pincite_study import making as study_making
+
+    if bool(sheet) == bool(filled):
+        raise click.UsageError("Give either --sheet FILE or --filled FILE.")
+    with _opened(data, config) as stores:
+        found = stores.study(study)
+        if sheet:
+            options.write(study_audit.sheet(stores.studies, found), sheet)
+    if filled:
+        click.echo(study_audit.counted(study_making.text_of(filled)), nl=False)
 
 
 def _show(study: Any) -> None:

@@ -11,6 +11,7 @@ Answers: to one question, the one in the first report of `ask` and the one in an
 """
 
 import hashlib
+import math
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -151,12 +152,19 @@ def gathered(
 
 
 def sampled(
-    items: Iterable[Item], how: Sample, n: int | None, seed: int, compare: Comparison = "citations"
+    items: Iterable[Item],
+    how: Sample,
+    n: int | None,
+    seed: int,
+    compare: Comparison = "citations",
+    *,
+    worst: float = 0.0,
 ) -> list[Item]:
     """At most `n` of them, all without; what several reports have counts once.
 
     low-scores: those whose citation the verifier thinks more likely to fail than not (log-odds
-    below 0, as SIDE's study with editors), the lowest first. random: any, by the seed.
+    below 0, as SIDE's study with editors), the lowest first. random: any, by the seed. `worst`:
+    of low-scores this share of all, whatever their log-odds; 0: those below 0.
 
     Raises:
         InputError: none is left.
@@ -164,7 +172,8 @@ def sampled(
     once = list({_key(item): item for item in items}.values())
     if how == "low-scores":
         chosen = sorted(once, key=lambda item: (item.score, item.claim_id))
-        chosen = [item for item in chosen if item.score < 0]
+        below = [item for item in chosen if item.score < 0]
+        chosen = chosen[: math.ceil(worst * len(chosen))] if worst else below
     else:
         chosen = random.Random(seed).sample(once, len(once))  # noqa: S311 - no secret
     if not chosen:

@@ -37,6 +37,7 @@ class Making:
     compare: Comparison = "citations"
     sample: Sample | None = None  # None: low scores; of answers, any
     n: int | None = None  # items at most; None: all
+    worst: float | None = None  # share of the items with the lowest scores; None: see `sampled`
     per_item: int = 3
     seed: int = 0
     consent: Path | None = None  # None: the text that is shipped
@@ -81,7 +82,7 @@ def created(stores: Stores, results: Sequence[str], how: Making) -> Study:
     Raises:
         InputError: one cannot be read, is no report of `verify`, or nothing in them can be rated.
     """
-    consent = _text(how.consent) if how.consent else CONSENTS[how.compare]
+    consent = text_of(how.consent) if how.consent else CONSENTS[how.compare]
     sample = how.sample or default_sample(how.compare)
     plan = Plan(how.name or "", consent, sample, how.per_item, how.seed, how.compare)
     if how.compare == "answers":
@@ -100,7 +101,7 @@ def created(stores: Stores, results: Sequence[str], how: Making) -> Study:
     with ExitStack() as stack:
         places = _Places(how, stack)
         plan, items = planned(plan, reports())
-    chosen = sampled(items, plan.sample, how.n, plan.seed, plan.compare)
+    chosen = sampled(items, plan.sample, how.n, plan.seed, plan.compare, worst=how.worst or 0.0)
     plan = replace(plan, name=how.name or titles[0] or "Untitled")
     return stores.studies.create(LOCAL, plan, chosen)
 
@@ -111,7 +112,7 @@ def restored(stores: Stores, path: Path) -> Study:
     Raises:
         InputError: it cannot be read, or is none.
     """
-    return stores.studies.restore(LOCAL, study_of(_text(path)))
+    return stores.studies.restore(LOCAL, study_of(text_of(path)))
 
 
 def _report(stores: Stores, result: str, places: "_Places") -> tuple[Report, DocumentOf]:
@@ -119,7 +120,7 @@ def _report(stores: Stores, result: str, places: "_Places") -> tuple[Report, Doc
     path = Path(result)
     if not path.is_file() and (kept := stores.jobs.result(result)) is not None:
         return _parsed(kept.decode(), result), documents_beside(stores.jobs, result)
-    report = _parsed(_text(path), result)
+    report = _parsed(text_of(path), result)
     return report, places.document_of(report)
 
 
@@ -127,7 +128,7 @@ def _answers(stores: Stores, result: str) -> AnswerReport:
     path = Path(result)
     kept = None if path.is_file() else stores.jobs.result(result)
     try:
-        return AnswerReport.from_json(_text(path) if kept is None else kept.decode())
+        return AnswerReport.from_json(text_of(path) if kept is None else kept.decode())
     except InputError as error:
         raise InputError(f"{result} is no report of `pincite ask --json`: {error}") from error
 
@@ -169,7 +170,8 @@ class _Places:
         return found if isinstance(found, Document) else None
 
 
-def _text(path: Path) -> str:
+def text_of(path: Path) -> str:
+    """The text of a file; InputError if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

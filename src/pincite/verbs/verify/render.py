@@ -3,12 +3,12 @@
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import partial
 from itertools import groupby
-from typing import Any
+from typing import Any, cast
 
 from pincite import containment
 from pincite.judgement import aggregation, fusion
@@ -59,6 +59,20 @@ def to_csv(report: Report) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
     for row in rows(report):
+        writer.writerow([cells.cell(value) for value in row])
+    return out.getvalue()
+
+
+def to_csv_of(reports: Iterable[tuple[Report, Collection[int]]]) -> str:
+    """Return some claims of several reports, by rank, as one table, the lowest score first."""
+    found = [
+        [report.title, *row] for report, ranks in reports for row in rows(report) if row[0] in ranks
+    ]
+    columns = ("article", *COLUMNS)
+    out, score = io.StringIO(), columns.index("score")
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(columns)
+    for row in sorted(found, key=lambda row: cast("float", row[score])):
         writer.writerow([cells.cell(value) for value in row])
     return out.getvalue()
 
