@@ -312,6 +312,17 @@ class Citation:
     tags: tuple[str, ...] = ()  # "dead link", "failed verification", … found at this use
 
 
+# By these tags an editor doubts a source, or asks for another one.
+SOURCE_TAGS = frozenset(
+    {
+        *("failed verification", "verify source", "dubious", "better source needed"),
+        *("additional citation needed", "unreliable source?", "unreliable medical source"),
+        *("self-published inline", "non-primary source needed", "predatory source"),
+        *("obsolete source", "citation needed", "medical citation needed"),
+    }
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
     """The statement before a reference mark: a sentence, or a part of one.
@@ -354,6 +365,10 @@ class Claim:
     @property
     def disputed(self) -> bool:
         return "failed verification" in self.tags
+
+    @property
+    def wants_source(self) -> bool:
+        return not SOURCE_TAGS.isdisjoint(self.tags)
 
     @property
     def words(self) -> str:

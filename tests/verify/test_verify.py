@@ -199,6 +199,10 @@ def test_better_sources_are_sought_for_claims_that_fail_unless_for_all() -> None
     for suggest, n in (("failing", 0), ("all", 1)):
         found = pipeline(FERRY, suggest=suggest).finding(claim(BRIDGE.url))
         assert (found.label, found.n_candidates) == (Label.SUPPORTED, n)
+        tagged = replace(claim(BRIDGE.url), tags=("better source needed",))
+        assert pipeline(FERRY, suggest=suggest).finding(tagged).n_candidates == 1
+        clear = replace(claim(BRIDGE.url), tags=("page needed",))
+        assert pipeline(FERRY, suggest=suggest).finding(clear).n_candidates == n
         failing = pipeline(BETTER, suggest=suggest).finding(claim(FERRY.url))
         assert len(failing.suggestions) == 1
 

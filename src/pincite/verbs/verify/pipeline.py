@@ -169,7 +169,7 @@ class VerifyPipeline:
             found = self._group(claim, as_cited) if as_cited != checked else found
             if claim.earlier and found.label is not Label.SUPPORTED:
                 found = self._with_earlier(claim, as_cited, written, found)
-        if found.label is not Label.SUPPORTED or claim.disputed or self.suggest == "all":
+        if found.label is not Label.SUPPORTED or claim.wants_source or self.suggest == "all":
             found = containment.attempted(
                 lambda: self._with_better_sources(found, written),
                 lambda why: replace(found, failed=why),
