@@ -425,8 +425,9 @@ class Batch:
 
         self._rows.append(row_of(report, f"{name}.html"))
         if self.worst:
-            scores = ((f.score, name, rank) for rank, f in enumerate(report.findings, 1))
-            self._scores += [(score, *place) for score, *place in scores if score is not None]
+            for rank, finding in enumerate(report.findings, 1):
+                if finding.score is not None:
+                    self._scores.append((finding.score, name, rank))
 
     def _write_worst(self, share: float) -> None:
         """Write the claims of all articles that are most likely to fail, the lowest score first."""

@@ -249,6 +249,8 @@ def _unchecked_tables(report: Report) -> list[RenderableType]:
 
     def claim(finding: Finding) -> Text:
         text = Text(cells.shortened(finding.claim.text, OPEN_WIDTH))
+        if doubt := wording.unverifiable(finding):
+            text.append(f"\n? {doubt}", style="yellow")
         for suggestion in finding.suggestions[:1]:
             url = cells.one_line(suggestion.evidence.passage.url)
             text.append(f"\n⇄ {url}", style="cyan").append(_corpus(suggestion), style="dim")
