@@ -22,8 +22,8 @@ from pincite.protocols import Progress, WebSearch
 from pincite.settings import Settings, public_settings
 from pincite.text.languages import identify
 from pincite.types import Failed
-from pincite.verbs.check import readings
 from pincite.verbs.check.confirm import FEW_REPETITIONS, ModelJudge, VerifierJudge
+from pincite.verbs.check.negation import negation
 from pincite.verbs.check.pipeline import CheckPipeline, PassageFinder, SearchedWeb, WindowFinder
 from pincite.verbs.check.readings import ModelInterpreter
 from pincite.verbs.check.report import Check, CheckReport, Interpretation
@@ -224,7 +224,7 @@ def _warnings(settings: Settings, languages: frozenset[str] | None) -> Iterator[
     estimating = chosen.confirmation == "model" and chosen.probabilities == "estimate"
     if estimating and chosen.repetitions < FEW_REPETITIONS:
         yield Note("few_repetitions", {"n": chosen.repetitions, "few": FEW_REPETITIONS})
-    if chosen.interpretation == "rules" and not readings.negation("x", settings.language):
+    if chosen.interpretation == "rules" and not negation("x", settings.language):
         yield Note("no_negation_rules", {"language": language})
 
 

@@ -1,0 +1,202 @@
+"""The finite verb of an English clause, and its number: what "not" is put beside.
+
+lemminflect's dictionary says which words may be verbs; agreement with the subject and the
+neighbouring words say which of them is. In doubt there is none.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+from pincite.text import syntax
+
+Form = Literal["auxiliary", "third", "base", "past"]
+Token = tuple[str, int]  # a word or mark, and where it starts
+
+_TOKEN = re.compile(r"\w[\w’'-]*|[^\w\s]")
+_SET_OFF = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|[“\"][^“”\"]*[”\"]")
+_BE = frozenset("am is are was were".split())
+_HAVE = frozenset("has have had".split())
+_DO = frozenset("do does did".split())
+MODALS = frozenset("can cannot could will would may might must shall should ought".split())
+NOT = frozenset("not never cannot".split())
+_PLURALS = frozenset(
+    "they we you i these those people children men women mice teeth feet police data bacteria "
+    "many most few several some all both others two three four five six seven eight nine "
+    "ten".split()
+)
+_NO_PLURALS = re.compile(r"(?:ss|us|is|news|series|species)$")
+_THINGS = frozenset("it he she this that everyone everybody someone nobody nothing".split())
+_NO_VERB_AFTER = (
+    frozenset("the a an its his her their our my your every no to be been being very".split())
+    | syntax.PREPOSITIONS
+)
+_CLAUSE_OPENERS = syntax.SUBORDINATORS - {"once"}
+_NEW_CLAUSE = frozenset(", ; : and or but".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Finite:
+    """A finite verb: its place, its infinitive ("" for an auxiliary) and form."""
+
+    start: int
+    end: int
+    word: str
+    base: str
+    form: Form
+
+
+@lru_cache(maxsize=20_000)
+def lemmas(word: str) -> dict[str, tuple[str, ...]]:
+    """The dictionary's entries of a lower-case word: `{"VERB": ("leak",), "NOUN": ("leak",)}`."""
+    from lemminflect import getAllLemmas  # here: it loads a dictionary of 1 MB
+
+    return dict(getAllLemmas(word))
+
+
+def is_plural(phrase: str) -> bool:
+    """Whether a noun phrase takes a plural verb: "the mills of Varde", "tin and lead"."""
+    words = [m[0].lower() for m in _TOKEN.finditer(phrase)]
+    words = words[: next((n for n, w in enumerate(words) if n and w in syntax.PREPOSITIONS), None)]
+    if "and" in words:
+        return not words[0].endswith("ing")  # "combining A and B is": one thing
+    while len(words) > 1 and words[-1] not in _PLURALS and "NOUN" not in lemmas(words[-1]):
+        if "VERB" not in lemmas(words[-1]):
+            break
+        words.pop()  # "patients treated with …"
+    head = words[-1] if words else ""
+    if head in _PLURALS:
+        return True
+    if not head.endswith("s") or _NO_PLURALS.search(head) or head[-2:] in ("’s", "'s"):
+        return False
+    return head not in lemmas(head).get("NOUN", ())  # "politics" is its own singular
+
+
+def finite_verb(text: str) -> Finite | None:
+    """Find the finite verb of the first clause; None if there is none, or several may be it.
+
+    >>> [(v.word, v.base, v.form) for v in map(finite_verb, ("The dam leaks.", "Tin is cheap."))]
+    [('leaks', 'leak', 'third'), ('is', '', 'auxiliary')]
+    """
+    bare = _SET_OFF.sub(lambda match: " " * len(match[0]), text)
+    tokens = [(m[0], m.start()) for m in _TOKEN.finditer(bare)]
+    tokens = tokens[_past_adverbial(tokens) :]
+    if tokens and tokens[0][0].lower() in _CLAUSE_OPENERS - {"that"}:
+        return None
+    found = list(_candidates(tokens, text))
+    if not found:
+        return None
+    (at, first), *others = found
+    if first.word in _HAVE and _may_own(tokens, at + 1):
+        return None
+    if first.form == "auxiliary" or not others:
+        return first
+    place, helper = next(((n, v) for n, v in others if v.form == "auxiliary"), (0, None))
+    if helper:  # "the mill built in 1802 was sold", "the dam gates in Varde are old"
+        near = place == at + 1 or _word(tokens, at + 1) in syntax.PREPOSITIONS
+        one_phrase = near and _may_be_noun(first.word)  # not "the study shows tea is good"
+        return helper if first.form == "past" or one_phrase else None
+    place, second = others[0]
+    if first.form == "past":
+        sure = syntax.is_sure(first.word, _word(tokens, at + 1))
+        return first if sure else None  # "patients treated with lindol live longer"
+    if place != at + 1 or not _may_be_noun(first.word):
+        return first
+    follows = _word(tokens, place + 1)  # "stone bridges span the river", "the dam leaks water"
+    has_object = follows.isalnum() and follows.lower() not in syntax.PREPOSITIONS
+    if not has_object:
+        return first
+    certain = second.form != "past" and not _may_be_noun(second.word)
+    return second if certain else None  # "stone bridges spanned the river", "causes increased risk"
+
+
+def _candidates(tokens: Sequence[Token], text: str) -> Iterator[tuple[int, Finite]]:
+    """The words that may be the verb, up to where another clause begins."""
+    start = tokens[0][1] if tokens else 0
+    found_one = False
+    for n, (word, place) in enumerate(tokens):
+        lower, before = word.lower().replace("’", "'"), _word(tokens, n - 1).lower()
+        opens = lower in _CLAUSE_OPENERS and n
+        if (found_one and lower in _NEW_CLAUSE) or opens:
+            return
+        coordinated = before in ("and", "or")  # "the damp and prolonged winter"
+        if not n or coordinated or before in _NO_VERB_AFTER or word != word.lower():
+            continue
+        form: Form
+        base = ""
+        if (
+            lower in _BE | MODALS
+            or lower.endswith("n't")
+            or (lower in _HAVE | _DO and _helps(tokens, n))
+        ):
+            form = "auxiliary"
+        else:
+            verb = _lexical(lower, before, text[start:place])
+            after = _word(tokens, n + 1)
+            if verb is None or (verb[1] == "past" and after == "by"):
+                continue
+            if after == "of" and _may_be_noun(lower):
+                continue
+            base, form = verb
+        found_one = True
+        yield n, Finite(place, place + len(word), lower, base, form)
+        if form == "auxiliary":
+            return
+
+
+def _lexical(word: str, before: str, subject: str) -> tuple[str, Form] | None:
+    """Infinitive and form of a word that may be a finite verb after this subject."""
+    known = lemmas(word).get("VERB", ())
+    if not known or word.endswith("ing") or word in syntax.PARTICIPLES or "’" in before[-2:]:
+        return None
+    if before.endswith("'s") or ("ADJ" in lemmas(before) and "NOUN" not in lemmas(before)):
+        return None
+    base, plural = known[0], is_plural(subject)
+    singular = before in _THINGS or not plural
+    if word == base:
+        both = before in _PLURALS or (plural and before not in _THINGS)
+        return (base, "base") if both else None
+    if word in ("has", syntax.third_person(base)):
+        return (base, "third") if singular else None
+    if "ADJ" in lemmas(word) and not before.isalnum():
+        return None
+    return base, "past"
+
+
+def _helps(tokens: Sequence[Token], n: int) -> bool:
+    """Whether "has" or "does" is followed by the verb that it helps."""
+    place = n + 1
+    while syntax.is_adverb(_word(tokens, place)) or _word(tokens, place) in NOT:
+        place += 1
+    word, own = _word(tokens, place), tokens[n][0].lower()
+    if own in _DO:
+        return word in lemmas(word).get("VERB", ())
+    return word == "been" or syntax.is_participle(word) or word in syntax.PARTICIPLES
+
+
+def _may_own(tokens: Sequence[Token], n: int) -> bool:
+    """Whether the words after "has" may be a thing: "increased risk", "reduced costs"."""
+    while syntax.is_adverb(_word(tokens, n)):
+        n += 1
+    word = _word(tokens, n)
+    adjective = syntax.is_participle(word) and "ADJ" in lemmas(word)
+    return adjective and _may_be_noun(_word(tokens, n + 1))
+
+
+def _past_adverbial(tokens: Sequence[Token]) -> int:
+    """Skip "In 1911," and "Later," before the subject."""
+    first = _word(tokens, 0).lower()
+    if first not in syntax.PREPOSITIONS and not syntax.is_adverb(first):
+        return 0
+    comma = next((n for n, (word, _) in enumerate(tokens) if word == ","), None)
+    return 0 if comma is None else comma + 1
+
+
+def _may_be_noun(word: str) -> bool:
+    return "NOUN" in lemmas(word)
+
+
+def _word(tokens: Sequence[Token], n: int) -> str:
+    return tokens[n][0] if 0 <= n < len(tokens) else ""

@@ -1,0 +1,275 @@
+"""What a statement does by its words: describe, value, or ascribe something to a speaker.
+
+Word lists and patterns, for English and German. In doubt a statement describes: one taken for a
+valuation would not be checked.
+"""
+
+import re
+from typing import NamedTuple
+
+from pincite.judgement.confirmation import StatementType
+from pincite.text import syntax
+from pincite.text.finite import finite_verb, is_plural
+from pincite.types import Span
+
+
+class Ascription(NamedTuple):
+    """A text that says what someone says; `content` is empty if that is no sentence."""
+
+    content: str
+    speaker: str = ""
+    beside: bool = False  # the speaker is named beside the sentence: "According to Holm, …"
+    denied: bool = False  # "denies that …", "falsely claims that …"
+
+
+_SAYING = {  # each form → its infinitive
+    form: forms.split("/")[0]
+    for forms in (
+        "say/says/said claim/claims/claimed believe/believes/believed think/thinks/thought "
+        "deny/denies/denied doubt/doubts/doubted argue/argues/argued assert/asserts/asserted "
+        "state/states/stated maintain/maintains/maintained insist/insists/insisted "
+        "announce/announces/announced admit/admits/admitted suggest/suggests/suggested "
+        "report/reports/reported warn/warns/warned tweet/tweets/tweeted "
+        "declare/declares/declared"
+    ).split()
+    for form in forms.split("/")
+}
+# With "that" only: "showed a film", "found the mill".
+_FINDING = (
+    "show shows showed find finds found demonstrate demonstrates demonstrated indicate indicates "
+    "indicated reveal reveals revealed confirm confirms confirmed conclude concludes concluded "
+    "write writes wrote note notes noted observe observes observed prove proves proved explain "
+    "explains explained predict predicts predicted estimate estimates estimated know knows knew "
+    "allege alleges alleged contend contends contended"
+).split()
+_HOPING = "hope hopes hoped fear fears feared wish wishes wished expect expects expected".split()
+_BELIEVING = frozenset("claim believe think deny doubt argue assert maintain insist".split())
+_MANY_SAY = _BELIEVING | {"say", "show", "suggest", "indicate", "find"}  # "critics say"
+_NO_SPEAKER = frozenset(
+    "who which that if when what how whether is are was were be been to".split()
+)
+_NOBODY = frozenset("not never nobody no few none neither hardly".split())
+_MANY = frozenset("many most some several few all people they we".split())
+_ARTICLES = frozenset("the a an this that its his her their our".split())
+_NOT_SO = re.compile(
+    r"\b(?:falsely|wrongly|mistakenly|incorrectly|erroneously|deny|denies|denied)\b", re.IGNORECASE
+)
+_SAGEN = (
+    "sagt sagte behauptet behauptete glaubt glaubte meint meinte bestreitet bestritt bezweifelt "
+    "erklärt erklärte bekräftigt betont betonte schreibt schrieb warnt warnte"
+)
+_BUT = re.compile(r"[,;] but [^“”\"]+$")
+_SPEAKER = r"(?P<who>[^,;:“\"„]{1,80}?)"  # a name or an office: everything up to the verb
+_SAYS = "|".join(_SAYING)
+_SAID = (
+    r"(?P<said>said|believed|claimed|thought|alleged|reported|assumed|argued|known|rumoured|rumored"
+    r"|suggested|estimated|accepted|agreed|asserted|announced|held|considered)"
+)
+_FEARED = _SAID.replace("said|", "feared|hoped|expected|shown|found|proven|established|said|")
+_ATTRIBUTIONS = {
+    "en": (
+        re.compile(rf"{_SPEAKER}\s+(?P<verb>{_SAYS})\s+(?P<that>that\s+)?(?P<what>.+)"),
+        re.compile(  # "the report warns that"
+            rf"(?P<who>(?:The|A|This|That|His|Her) (?:report|claim)s?)\s+(?P<verb>{_SAYS})\s+"
+            r"(?P<that>that\s+)?(?P<what>.+)"
+        ),
+        re.compile(
+            rf"{_SPEAKER}\s+(?P<verb>{'|'.join(_FINDING + _HOPING)})\s+(?P<that>that\s+)?"
+            r"(?P<what>.+)"
+        ),
+        re.compile(r"(?i:According to) (?P<by>[^,]{1,80}),\s*(?P<what>.+)"),
+        re.compile(r"(?P<what>[^“\"]+?),? according to (?P<by>[^,]{1,80})"),
+        re.compile(
+            r"(?:In (?:my|our|his|her|their|[^,]{1,60}[’']s?|the) (?:view|opinion|judge?ment|eyes)"
+            r"(?: of [^,]{1,60})?"
+            r"|From (?:[^,]{1,60}[’']s?|the) point of view(?: of [^,]{1,60})?),\s*(?P<what>.+)"
+        ),
+        re.compile(
+            rf"(?P<what>[^,;:“\"]+), (?P<by>[^,;:“\"]{{1,60}}?) (?:{_SAYS})(?:,(?P<rest> [^“\"]+))?"
+        ),
+        re.compile(rf"It (?:is|was|has been)(?P<how>(?: \w+)?) {_FEARED} that (?P<what>.+)"),
+        re.compile(
+            rf"(?P<what>[^,;:]{{1,80}}) (?P<be>is|are|was|were)(?P<how>(?: \w+ly| often)?) {_SAID}"
+            r" to (?P<do>have been|be|have|[a-z]+)(?P<rest> .+)"
+        ),
+        re.compile(rf"{_SPEAKER}(?:\s+(?:{_SAYS}))?:\s*(?P<what>[“\"].+)"),
+        re.compile(rf"(?P<what>[“\"].+[”\"]),?\s+(?:{_SAYS})\s+(?P<who>.+)"),
+    ),
+    "de": (  # the verb of a “dass …” clause comes last, so the clause is not a sentence by itself
+        re.compile(rf"{_SPEAKER}\s+(?:{_SAGEN.replace(' ', '|')}),?\s+(?:dass|ob)\s+.+"),
+        re.compile(rf"{_SPEAKER}(?:\s+(?:{_SAGEN.replace(' ', '|')}))?:\s*(?P<what>[„“\"].+)"),
+        re.compile(r"(?:Laut|Nach Ansicht|Nach Angaben)\s+.+"),
+        re.compile(r"[^,]{1,80}\s+zufolge\s+.+"),
+    ),
+}
+# Words that express a demand or a value. Words that are used as often to describe ("fair") are left
+# out: a descriptive reading mistaken for a normative one would not be checked.
+_NORMATIVE = {
+    "en": frozenset(
+        "should shouldn't ought must mustn't immoral unjust unfair unacceptable outrageous "
+        "desirable undesirable deserve deserves disgraceful shameful irresponsible scandalous "
+        "unjustified justified reprehensible unethical unforgivable inexcusable".split()
+    ),
+    "de": frozenset(
+        "soll sollen sollte sollten muss müssen müsste müssten ungerecht unfair inakzeptabel "
+        "verwerflich wünschenswert skandalös unverantwortlich unmoralisch gerechtfertigt".split()
+    ),
+}
+_DOING = "run|managed|designed|planned|made|written|handled|governed"
+# Opinions. "Good", "too high" and "the best" after "is" express a value; elsewhere they describe:
+# "better survival", "in good shape", "too small to be seen".
+_OPINION = {
+    "en": re.compile(
+        r"\b(?:brilliantly|admirably|[Ss]adly|[Uu]nfortunately|[Ff]ortunately|[Rr]egrettably"
+        r"|[Ss]hamefully|[Dd]isgracefully|[Tt]hankfully|foolish(?:ly)?|ugly|beautiful"
+        r"|(?:costs?|takes?|spends?|pays?) (?:far |much )?too (?:much|many|little|long)"
+        rf"|(?:badly|poorly) (?:{_DOING})|(?:{_DOING}) (?:badly|poorly)"
+        r"|(?:is|are|was|were|be|been) (?:"
+        r"(?:far |much |simply )?too (?:dangerous|expensive|cheap|big|small|long|short|weak|strong"
+        r"|slow|fast|hard|easy|late|early|little|much|many|few|soft|harsh|strict|lenient|risky"
+        r"|costly|high|low)(?! (?:to|for)\b)"
+        r"|the most (?:beautiful|important|impressive|interesting|exciting|boring|annoying)"
+        r"|(?:by far )?(?:the )?(?:best|worst)(?![- ](?:known|selling|of\b))"
+        r"|(?:(?:\w+ly|very|so|no|not|a) )*(?:good|bad|wrong|terrible|wonderful|acceptable|moral)"
+        r"(?=\W*$|[,;:]| (?:and|but|that|if|because|when|idea|thing|decision|choice|policy|law|plan"
+        r"|man|woman|person|leader)\b))"
+        r"|(?:would|could|might) (?:be|have been) (?:better|worse))\b"
+    ),
+    "de": re.compile(
+        r"\b(?:leider|hässlich\w*|wunderschön\w*|(?:ist|sind|war|waren|wäre|wären) (?:"
+        r"(?:viel |einfach )?zu (?:gefährlich|teuer|billig|groß|klein|lang|kurz|schwach|stark"
+        r"|langsam|schnell|streng|riskant|hoch|niedrig)(?!,? (?:um|für)\b)"
+        r"|(?:(?:der|die|das|am) )?(?:beste[nrs]?|schlimmste[nrs]?)"
+        r"|(?:\w+ )?(?:gut|schlecht|besser|schlechter|falsch|richtig)(?=\W*$|[,;:])))\b"
+    ),
+}
+# “It is wrong to …”: the following clause is what is valued.
+_VALUED = {
+    "en": re.compile(
+        r"\b(?:[Ii]t|[Tt]his|[Tt]hat) (?:is|was|would be|would have been|seems|can be|has been)"
+        r"(?: (?:\w+ly|very|so|not|never|far|much|quite|just))* (?:wrong|right|good|bad|better|best"
+        r"|worse|worst|acceptable|moral|ethical|fair|wise|unwise|foolish|stupid|reasonable"
+        r"|unreasonable|legitimate|illegitimate|permissible|impermissible|imperative|cruel|absurd"
+        r"|a (?:shame|pity|scandal|disgrace|mistake|duty|sin|good idea|bad idea))"
+        r" (?:to|that|of|when|if|for (?:\w+ ){1,4}to)\b"
+        # "It is wrong to say that …" denies the statement.
+        r"(?! (?:say|claim|conclude|assume|think|believe|suggest|call|describe|expect)\b)"
+        r"|\b(?:is|are|was|were|be) (?:(?:\w+ly|very|so|not|a|an) )*(?:ethical|immoral|overrated"
+        r"|underrated|disgusting|hideous|magnificent|ridiculous|absurd|evil|permissible"
+        r"|impermissible|disgrace|scandal|shame|travesty|masterpiece|sin)(?=\W*$|[,;:])"
+        r"|^(?:Let us|Let[’']s) "
+    ),
+    "de": re.compile(
+        r"\b[Ee]s (?:ist|war|wäre) (?:\w+ )?(?:falsch|richtig|gut|schlecht|besser|klug|unklug|fair"
+        r"|unfair|vernünftig|eine Schande|ein Fehler|ein Skandal),? (?:zu|dass|wenn|\w+)\b"
+    ),
+}
+# Removed before looking for opinions: comparisons, guesses about the past, and conditions.
+_NO_DEMAND = re.compile(
+    r"\b(?:better|worse)\b.*\bthan\b|\b(?:besser|schlechter)\b.*\bals\b"
+    r"|\bmust (?:\w+ly )?have\b|\b(?i:should) (?:it|they|he|she|there)\b"
+    r"|\b(?i:it) (?:should|must) be (?:noted|said|added|emphasi[sz]ed)\b"
+)
+WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_QUOTED = re.compile(r"[“\"„][^“”\"„]*[”\"“]")
+MARKS = ' \t\n“”"„.;'
+_QUOTATION_MARKS = '"“”„'
+_SHORTEST = 2  # words of a statement
+LONGEST = 1_500  # characters; these rules were not written for anything longer
+
+
+def kind_of(text: str, language: str = "en") -> StatementType:
+    """Classify a text by rules."""
+    if content_of(text, language) is not None:
+        return StatementType.ASCRIPTIVE
+    bare = _NO_DEMAND.sub(" ", _QUOTED.sub(" ", text))
+    words = {match[0].replace("’", "'") for match in WORD.finditer(bare)}
+    valued = language in _VALUED and _VALUED[language].search(_QUOTED.sub(" ", text))
+    opinion = language in _OPINION and _OPINION[language].search(bare)
+    if valued or opinion or words & _NORMATIVE.get(language, frozenset()):
+        return StatementType.NORMATIVE
+    return StatementType.DESCRIPTIVE
+
+
+def content_of(text: str, language: str = "en") -> str | None:
+    """Return what the text ascribes to a speaker; "" if not a sentence, None if nothing is.
+
+    >>> content_of("According to Holm, the mill closed."), content_of("The mill closed.")
+    ('the mill closed', None)
+    """
+    found = ascription(text, language)
+    return found and found.content
+
+
+def ascription(text: str, language: str = "en") -> Ascription | None:
+    """Return what the text ascribes to a speaker; None if nothing.
+
+    >>> ascription("Berg falsely claims that the mill closed.")
+    Ascription(content='the mill closed', speaker='Berg falsely', beside=False, denied=True)
+    """
+    text = text.strip().removesuffix(".")
+    if _BUT.search(text):
+        return None  # "X claims that Y, but Z"
+    for pattern in _ATTRIBUTIONS.get(language, ()) if len(text) <= LONGEST else ():
+        match = pattern.fullmatch(text)
+        if match is None:
+            continue
+        named = match.groupdict()
+        what = named.get("what") or ""
+        bare = what.strip(MARKS)
+        if sum(bare.count(mark) for mark in _QUOTATION_MARKS) % 2:  # a quotation inside
+            bare = what.strip(" \t\n.;")
+        rest = (named.get("rest") or "").rstrip(" .")
+        content: str | None = bare + rest
+        if "verb" in named:
+            content = _said_by(match, bare)
+        elif "said" in named:
+            content = _reported(match, bare, rest)
+        elif named.get("by") and not finite_verb(bare + rest):
+            continue
+        if content is not None and (content == "" or len(content.split()) >= _SHORTEST):
+            lead = text[: match.start("what")] if "verb" in named else ""
+            denied = bool(content and _NOT_SO.search(lead))
+            speaker = (named.get("by") or named.get("who") or "").strip(" .")
+            return Ascription(content, speaker, bool(named.get("by")), denied)
+    return None
+
+
+def _said_by(match: re.Match[str], content: str) -> str | None:
+    """Return what follows “X says”: a sentence, "" for a thing, None if nothing is ascribed."""
+    who, verb, that = match["who"].lower().split(), match["verb"], bool(match["that"])
+    if _NO_SPEAKER.intersection(who) or who[-1] in _ARTICLES:
+        return None  # "the man who said so", "the report that …"
+    infinitive = _SAYING.get(verb, verb)
+    if _NOBODY.intersection(who) or (verb in _HOPING and that):
+        return "" if that or infinitive in _BELIEVING - {"maintain"} else None
+    if that:
+        return content
+    plain = verb == infinitive  # a noun as often, as in "a report"
+    if plain and not (verb in _MANY_SAY and (is_plural(match["who"]) or who[-1] in _MANY)):
+        return None
+    if verb not in _SAYING and not plain:
+        return None
+    sure = bool(syntax.Sentence.read(content, Span(0, len(content))).verbs)
+    if match["what"].lstrip()[:1] in '“"' or sure:
+        return content
+    if infinitive in _MANY_SAY and finite_verb(content):
+        return content
+    # "denies all charges" ascribes something; "reported a loss" states an action.
+    return "" if infinitive in ("deny", "doubt", "believe") else None
+
+
+def _reported(match: re.Match[str], what: str, rest: str) -> str | None:
+    """The content of “It is said that …” and “X is said to be …”."""
+    if "not" in match["how"].split() or "never" in match["how"].split():
+        return ""
+    if "do" not in match.groupdict():
+        return "" if match["said"] in ("feared", "hoped", "expected") else what
+    plural, do = is_plural(what), match["do"]
+    if do == "be":
+        return f"{what} {'are' if plural else 'is'}{rest}"
+    if do == "have been":
+        return f"{what} {'were' if plural else 'was'}{rest}"
+    if do == "have":
+        return f"{what} {'have' if plural else 'has'}{rest}"
+    return f"{what} {do if plural else syntax.third_person(do)}{rest}"

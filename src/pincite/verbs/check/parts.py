@@ -1,0 +1,255 @@
+"""The statements inside a statement, by rule: what else must be true, or is said to be, if it is.
+
+Each rule returns the parts that it is certain of, and the first that finds some decides. What a
+condition or a negation governs is no part: "if A, B" states neither A nor B.
+"""
+
+import re
+from collections.abc import Callable
+
+from pincite.judgement.confirmation import StatementType
+from pincite.text import syntax
+from pincite.text.clauses import clauses
+from pincite.text.coordination import shared
+from pincite.text.finite import finite_verb, is_plural
+from pincite.text.syntax import Sentence
+from pincite.types import Span
+from pincite.verbs.check.kinds import LONGEST, MARKS, ascription, kind_of
+from pincite.verbs.check.negation import negation
+
+# Where a statement of fact ends and a demand begins: "… in 1934 and should stand".
+_DEMAND = {
+    "en": re.compile(r",?\s+(?:and|but)\s+(?:\w+ly\s+)?(?:should|must|ought|shouldn't|mustn't)\b"),
+    "de": re.compile(
+        r",?\s+(?:und|aber)\s+(?:soll|sollen|sollte|sollten|muss|müssen|müsste|müssten)\b"
+    ),
+}
+_BARE_AND = re.compile(r"(?<![,;])\s+(?:and|but)\s+")
+_PRONOUN = re.compile(r"(?:he|she|it|they|this|that|these|those)\b", re.IGNORECASE)
+_CONDITION = re.compile(
+    r"\b(?:if|unless|when|whenever|provided|as long as|in case|would|lest)\b", re.IGNORECASE
+)
+_NOT = re.compile(r"\b(?:not|never|no|nobody|hardly|cannot)\b|n[’']t\b", re.IGNORECASE)
+_REASON = re.compile(
+    r"(?P<a>.+?)(?:,?(?: simply| just| mainly| partly)? because|, since) (?!of\b)(?P<b>.+)"
+)
+_REASON_FIRST = re.compile(r"(?:Because|Since) (?!of\b)(?P<b>[^,]+), (?P<a>.+)")
+_CONCESSION = re.compile(
+    r"(?P<a>.+?),? (?:although|even though|though|whereas) (?P<b>.+)"
+    r"|(?:Although|Even though|Though|While|Whereas) (?P<b2>[^,]+), (?P<a2>.+)"
+)
+_VERDICT = re.compile(
+    r"It (?:is|was)(?P<how>(?: \w+ly| just)*)(?P<no> not| never)?(?P<how2>(?: \w+ly)*) "
+    r"(?P<what>true|false|untrue|a myth|a lie|a fact|the case|correct|incorrect)"
+    r" that (?P<b>.+)"
+)
+# What is valued as "a scandal that …" is taken to have happened.
+_VALUED_FACT = re.compile(
+    r"It (?:is|was)(?: \w+)? (?:a (?:scandal|shame|pity|disgrace|mistake|tragedy|blessing|relief)"
+    r"|scandalous|shameful|disgraceful|outrageous|regrettable|unfair|unjust|wrong|sad|good|bad"
+    r"|unacceptable|deplorable|wonderful|terrible|appalling) that (?P<b>.+)"
+)
+_FEELING = re.compile(
+    r"(?:Unfortunately|Sadly|Regrettably|Fortunately|Luckily|Happily|Thankfully|Shamefully"
+    r"|Disgracefully|Scandalously|Outrageously), (?P<b>.+)"
+)
+_VALUING = re.compile(  # adjectives before their noun, adverbs before their verb
+    r"(?<=\w )(?:disgraceful|shameful|scandalous|outrageous|irresponsible|immoral|unjust|unfair"
+    r"|unacceptable|reprehensible|unethical|unforgivable|inexcusable|deplorable|brilliant|terrible"
+    r"|awful|appalling|foolish|ugly|beautiful|magnificent|wonderful|ridiculous|absurd|hideous"
+    r"|foolishly|brilliantly|admirably|shamefully|disgracefully|unfairly|unjustly|sadly"
+    r"|unfortunately|regrettably|outrageously) (?=\w)"
+)
+_ONLY = re.compile(r"Only (?!if\b|when\b|by\b|in\b|after\b|then\b|a few\b)(?P<b>.+)")
+_NEITHER = re.compile(r"Neither (?P<a>[^,]+?) nor (?P<b>[^,]+)")
+_BEFORE_NOUN = syntax.DETERMINERS | {"of", "in", "with", "by", "for"}
+
+
+def parts(text: str, language: str = "en") -> list[str]:
+    """Return the statements directly inside a text; empty if it joins and ascribes nothing.
+
+    >>> parts("We should ban lindol because it causes blindness.")
+    ['lindol causes blindness']
+    """
+    if len(text) > LONGEST:
+        return []
+    if (said := ascription(text, language)) is not None:
+        content = _without_pronoun(said.content, said.speaker) if said.content else None
+        if content and said.denied:
+            content = negation(content, language)
+        return [content] if content else []
+    if language != "en":
+        return _fact_before_demand(text, language)
+    text = text.strip(MARKS) if text.count('"') % 2 == 0 else text
+    return next(filter(None, (rule(text) for rule in _RULES)), [])
+
+
+def _verdict(text: str) -> list[str]:
+    """“It is not true that Y” says that Y is not so."""
+    match = _VERDICT.fullmatch(text)
+    if match is None:
+        return []
+    false = match["what"] in ("false", "untrue", "a myth", "a lie", "incorrect")
+    return [negation(match["b"]) if false != bool(match["no"]) else match["b"]]
+
+
+def _valued_fact(text: str) -> list[str]:
+    match = _VALUED_FACT.fullmatch(text) or _FEELING.fullmatch(text)
+    return [match["b"]] if match and finite_verb(match["b"]) else []
+
+
+def _reason(text: str) -> list[str]:
+    """“A because B” states both; B alone if A is a demand or a valuation."""
+    match = _REASON.fullmatch(text) or _REASON_FIRST.fullmatch(text)
+    if match is None or _CONDITION.search(text) or _NOT.search(match["a"]):
+        return []
+    a, b = _named(match["a"], match["b"]), _named(match["b"], match["a"])
+    if kind_of(match["a"]) is StatementType.NORMATIVE:
+        a = None
+    return [each for each in (a, b) if each]
+
+
+def _concession(text: str) -> list[str]:
+    match = _CONCESSION.fullmatch(text)
+    if match is None or _CONDITION.search(text):
+        return []
+    a, b = match["a"] or match["a2"], match["b"] or match["b2"]
+    both = [_named(a, b), _named(b, a)]
+    return [each for each in (both if match["a"] else both[::-1]) if each]
+
+
+def _named(clause: str, other: str) -> str | None:
+    """A clause whose "it" is replaced by what the other clause names; None if that is unclear."""
+    if finite_verb(clause) is None:
+        return None
+    verb = finite_verb(other)
+    name = other[: verb.start].rpartition(", ")[2].strip() if verb else ""
+    if verb and name.lower() in ("we", "you", "one", "i", "people", "everyone", "everybody"):
+        name = other[verb.end :].strip().partition(" ")[2]  # "we should ban X": X
+    return _without_pronoun(clause, name)
+
+
+def _without_pronoun(clause: str, name: str) -> str | None:
+    """Replace an opening "it", "they" or "he" by the name; None if it means something else."""
+    if not _PRONOUN.match(clause):
+        return clause
+    pronoun, _, rest = clause.partition(" ")
+    words = name.lower().split()
+    unclear = not words or syntax.PREPOSITIONS.intersection(words) or len(words) > 5
+    if unclear or words[0] in syntax.PRONOUNS or words[-1].endswith("ly"):
+        return None
+    personal = pronoun.lower() in ("he", "she")
+    if personal and not name[:1].isupper():
+        return None
+    if pronoun.lower() not in ("he", "she", "it", "they"):
+        return None
+    return f"{name} {rest}" if is_plural(name) == (pronoun.lower() == "they") else None
+
+
+def _fact_before_demand(text: str, language: str = "en") -> list[str]:
+    """Of “X did this and should do that”, only the fact is taken."""
+    demand = _DEMAND[language].search(text) if language in _DEMAND else None
+    if demand is None:
+        return []
+    fact = text[: demand.start()]
+    enough = len(fact.split()) > 2 and fact.count('"') % 2 == 0
+    return [fact] if enough and kind_of(fact, language) is StatementType.DESCRIPTIVE else []
+
+
+def _without_value(text: str) -> list[str]:
+    """“The disgraceful tax raised three million” states that the tax did."""
+    match = _VALUING.search(text)
+    if match is None or finite_verb(text) is None:
+        return []
+    before, word = text[: match.start()], match[0].strip()
+    last = before.split()[-1].lower()
+    if not word.endswith("ly") and not (last in _BEFORE_NOUN or re.search(r"[’']s?$", last)):
+        return []
+    fact = re.sub(r"\b([Aa])n?$", r"\1", before.rstrip()) + " " + text[match.end() :]
+    fact = re.sub(r"\b([Aa]) (?=[aeiou])", r"\1n ", fact)
+    return [fact] if kind_of(fact) is StatementType.DESCRIPTIVE else []
+
+
+def _neither(text: str) -> list[str]:
+    match = _NEITHER.fullmatch(text)
+    verb = finite_verb(match["b"]) if match else None
+    if match is None or verb is None:
+        return []
+    return [negation(f"{match['a']} {match['b'][verb.start :]}"), negation(match["b"])]
+
+
+def _only(text: str) -> list[str]:
+    match = _ONLY.fullmatch(text)
+    return [match["b"][:1].upper() + match["b"][1:]] if match and finite_verb(match["b"]) else []
+
+
+def _but(text: str) -> list[str]:
+    """“X claims that Y, but Z”: the second half is not what X claims."""
+    a, _, b = text.partition(", but ")
+    if not (finite_verb(a) and finite_verb(b)) or _CONDITION.search(text) or '"' in text:
+        return []
+    second = _named(b, a)
+    return [a, second] if second else [a]
+
+
+def _clauses(text: str) -> list[str]:
+    """“X did this and did that” as two statements, unless a condition may govern both."""
+    if _CONDITION.search(text):
+        return []
+    pieces = [clause.text for clause in clauses(text)]
+    if len(pieces) < 2:
+        return _halves(text) or shared(text)
+    named = [_named(piece, pieces[0]) if n else piece for n, piece in enumerate(pieces)]
+    return [
+        each or piece
+        for each, piece in zip(named, pieces, strict=True)
+        if each or not _PRONOUN.match(piece)
+    ]
+
+
+def _halves(text: str) -> list[str]:
+    """Split at a bare “and” or “but” if each half is clearly a sentence; else empty."""
+    if len(text) > LONGEST:
+        return []
+    sentence = _read(text)
+    if not sentence.balanced or sentence.subordinators:
+        return []
+    starts, last = [0], 0
+    ends = []
+    for match in _BARE_AND.finditer(text):
+        whole = len(_read(text[last : match.start()]).verbs) == 1
+        if whole and _surely_opens_a_sentence(text[match.end() :]):
+            ends.append(match.start())
+            starts.append(last := match.end())
+    pieces = [text[a:b].strip(MARKS) for a, b in zip(starts, [*ends, len(text)], strict=True)]
+    return pieces if len(pieces) > 1 else []
+
+
+def _surely_opens_a_sentence(text: str) -> bool:
+    """Whether the text begins with a subject and an unambiguous finite verb."""
+    sentence = _read(text)
+    start = sentence.verbs[0].start if sentence.verbs else 0
+    first = sentence.word(0)  # pronouns do not count: "it was closed" makes no sense alone
+    named = first[:1].isupper() and first.lower() not in syntax.PRONOUNS
+    opens = first.lower() in syntax.DETERMINERS or named
+    before_a_stop = sentence.next_stop(0) > start
+    sure = syntax.is_sure(sentence.word(start), sentence.word(start + 1))
+    return start > 0 and opens and before_a_stop and sure
+
+
+def _read(text: str) -> Sentence:
+    return Sentence.read(text, Span(0, len(text)))
+
+
+_RULES: tuple[Callable[[str], list[str]], ...] = (
+    _verdict,
+    _valued_fact,
+    _reason,
+    _concession,
+    _fact_before_demand,
+    _without_value,
+    _neither,
+    _only,
+    _but,
+    _clauses,
+)
