@@ -113,3 +113,27 @@ def test_what_cannot_be_read_is_said(place: str, tmp_path: Path) -> None:
     ) as error:
         download.local(["ftp://me:secret@host/a"], tmp_path)
     assert "secret" not in str(error.value)
+
+
+def test_a_corpus_goes_to_a_hub_and_comes_back(place: str, tmp_path: Path) -> None:
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "mill.txt").write_text("The mill in Varde closed in 1902.")
+    run = CliRunner()
+    own, back, file = str(tmp_path / "kb"), str(tmp_path / "back"), f"{place}/kb.zip"
+    for command in (
+        ["update", own, str(tmp_path / "pages"), "--no-vectors"],
+        ["pack", own, file],
+        ["unpack", file, back],
+    ):
+        done = run.invoke(cli, ["corpus", *command])
+        assert done.exit_code == 0, done.output
+    with engines.open(Path(back), None) as corpus:
+        assert [url.rpartition("/")[2] for url in corpus.urls()] == ["mill.txt"]
+
+
+def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "kb.zip").write_bytes(b"")
+    with pytest.raises(ConfigError):
+        download.send(tmp_path / "kb.zip", "nosuchstore://varde/kb.zip")
+    with pytest.raises(InputError):
+        download.send(tmp_path / "absent.zip", "memory://varde/kb.zip")

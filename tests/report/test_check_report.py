@@ -91,6 +91,8 @@ def test_a_template_written_for_evidence_seeker(tmp_path: Path) -> None:
     assert "file_name=old.pdf;" in item
     assert "author=A *b*;" in item
     assert any(line.startswith("It says: A *b* And more. nan ") for line in lines), "it failed"
+    rated = render.to_markdown(report, template, feedback="negative")
+    assert rated.splitlines()[0].replace("\\", "") == "A *b* rated"
 
 
 @pytest.mark.parametrize("name", ["claims", "claims[0].documents[0].metadata", "evse_result"])

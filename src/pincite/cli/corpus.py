@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
@@ -368,37 +369,44 @@ def copy(source: Address, target: Address, encoder: str | None, quiet: bool) -> 
 
 @command.command("pack")
 @click.argument("folder", type=options.FilePath)
-@click.argument("file", type=options.OutFile)
+@click.argument("file")
 @options.json_option
 @options.quiet_option
-def pack(folder: Path, file: Path, as_json: bool, quiet: bool) -> None:
+def pack(folder: Path, file: str, as_json: bool, quiet: bool) -> None:
     """Write the corpus FOLDER to one FILE, documents and vectors, with checksums.
 
-    The file contains the documents' addresses: for local files, their paths.
+    FILE may be an address: hf://datasets/OWNER/NAME/kb.zip (log in with `hf auth login`), s3://… It
+    contains the documents' addresses: for local files, their paths.
     """
-    from pincite.library import package
+    from pincite.library import download, package
 
-    with options.progress(quiet) as display:
-        about = package.pack(folder, file, display)
+    far = download.is_address(file)
+    with options.progress(quiet) as display, TemporaryDirectory() as aside:
+        path = Path(aside) / "corpus.zip" if far else Path(file)
+        about = package.pack(folder, path, display)
+        n_bytes = path.stat().st_size
+        if far:
+            download.send(path, file)
     if as_json:
         options.print_json(about)
-    options.say(f"{file}: {_documents(about.n_documents)}, {file.stat().st_size:,} bytes.", quiet)
+    options.say(f"{file}: {_documents(about.n_documents)}, {n_bytes:,} bytes.", quiet)
 
 
 @command.command("unpack")
-@click.argument("file", type=options.FilePath)
+@click.argument("file")
 @click.argument("folder", type=options.FilePath)
 @options.json_option
 @options.quiet_option
-def unpack(file: Path, folder: Path, as_json: bool, quiet: bool) -> None:
+def unpack(file: str, folder: Path, as_json: bool, quiet: bool) -> None:
     """Make a corpus in FOLDER, which is new or empty, from FILE, written by `corpus pack`.
 
-    All checksums are verified first; then the indexes are rebuilt.
+    FILE may be an address. All checksums are verified first; then the indexes are rebuilt.
     """
-    from pincite.library import package
+    from pincite.library import download, package
 
-    with options.progress(quiet) as display:
-        about = package.unpack(file, folder, display)
+    with options.progress(quiet) as display, TemporaryDirectory() as aside:
+        (path,) = download.local([file], Path(aside)).paths
+        about = package.unpack(path, folder, display)
     if as_json:
         options.print_json(about)
     documents = _documents(about.n_documents)

@@ -1,4 +1,4 @@
-"""Inputs at addresses (s3://, gs://, http://…): copied to this machine, then read as files.
+"""Files at addresses (s3://, gs://, hf://, http://…): copied to this machine, then read as files.
 
 fsspec resolves the addresses; the user installs the packages for each store (s3fs, gcsfs, aiohttp…)
 and supplies credentials. Only what the user names is fetched. Copies are kept, so the next run
@@ -67,7 +67,27 @@ def local(
     return found
 
 
-def _copied(address: str, target: Path, progress: Progress) -> Path:
+def is_address(place: Path | str) -> bool:
+    """Whether a place is an address that fsspec may open, rather than a path."""
+    return bool(_ADDRESS.match(str(place)))
+
+
+def send(file: Path, address: str) -> None:
+    """Copy a file to an address: `hf://datasets/OWNER/NAME/kb.zip`, `s3://bucket/kb.zip`.
+
+    Raises:
+        ConfigError: No installed package opens such addresses, or it contains a password.
+        InputError: It cannot be written.
+    """
+    store, root = _store(address)
+    try:
+        store.put_file(str(file), root)
+    except Exception as error:  # each store has its own errors
+        message = str(error) or type(error).__name__
+        raise InputError(f"{address} could not be written: {message}") from error
+
+
+def _store(address: str) -> tuple[Any, str]:
     import fsspec
 
     if _SECRET.search(address):
@@ -79,6 +99,11 @@ def _copied(address: str, target: Path, progress: Progress) -> Path:
         store, root = fsspec.core.url_to_fs(address)
     except (ImportError, ValueError) as error:
         raise ConfigError(f"{address}: {error}. Expected an address that fsspec opens.") from error
+    return store, root
+
+
+def _copied(address: str, target: Path, progress: Progress) -> Path:
+    store, root = _store(address)
     try:
         # A web server has a page at a folder's address too.
         is_file = not address.endswith("/") and store.isfile(root)

@@ -23,6 +23,7 @@ from pincite.text.sentences import sentences
 
 SIGNS = ("confirmed", "disconfirmed", "inconclusive")  # of a reading, as `eval check` expects them
 UP, DOWN = "up", "down"
+THUMBS = {UP: "positive", DOWN: "negative"}  # EvidenceSeeker's words, in templates and logs
 # Verdict on a passage → label of a row that agrees. A thumbs down says only that the verdict is
 # wrong, not which is right, so it makes no row.
 _AGREED = {

@@ -177,6 +177,7 @@ class CheckRequest(Body):
     corpus: Corpus
     readings: Annotated[tuple[ReadingBody, ...], Field(max_length=20)] | None = None
     only_readings: bool = False  # stop before searching
+    unlogged: bool = False  # leave it out of the operator's log of results
     settings: Tuning = Tuning()
 
     @property

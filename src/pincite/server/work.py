@@ -348,7 +348,8 @@ def _check(
             return Done(codec.to_json(interpretation(body.statement)), complete=True)
         report = run.check([body.statement], interpretation=interpretation)
     try:
-        render.log_checks(report, settings)
+        if not body.unlogged:
+            render.log_checks(report, settings)
     except ConfigError as error:  # the user gets the result anyway
         LOG.warning("not logged: %s", error)
     return Done(report.to_json(), report.complete)

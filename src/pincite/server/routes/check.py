@@ -67,6 +67,7 @@ def readings(job_id: str, form: Form, who: Runner, site: Stores) -> RedirectResp
     if not chosen:
         raise Problem(422, "invalid_request", "Keep at least one reading, or write one.")
     values = {name: job.request[name] for name in ("statement", "corpus")}
+    values["unlogged"] = job.request.get("unlogged", False)
     values |= {"settings": job.request.get("settings", {}), "readings": chosen}
     body = forms.validate(CheckRequest, values)
     return forms.redirect(f"/jobs/{start_job(site, who, 'check', body).job_id}")
@@ -114,6 +115,7 @@ def form_page(
         "corpora": corpora,
         "examples": examples,
         "tunable": forms.tunable(site, kind),
+        "logged": bool(site.settings.results.folder),
     }
     return page(request, f"{kind}_form.html", who, **values | again)
 

@@ -1,6 +1,7 @@
 """Feedback on results: whether an item is right, and what the correct answer is."""
 
 import json
+from contextlib import suppress
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
@@ -9,7 +10,7 @@ from fastapi.responses import HTMLResponse
 from pydantic import BaseModel, Field
 
 from pincite.documents.jsonl import LABELS
-from pincite.errors import InputError
+from pincite.errors import ConfigError, InputError
 from pincite.library import feedback as opinions
 from pincite.library.feedback import Words
 from pincite.library.results import result_in
@@ -30,10 +31,12 @@ from pincite.server.requests import (
     page_of,
     read_cursor,
 )
-from pincite.server.routes.jobs import readable
+from pincite.server.routes.jobs import parsed, readable
 from pincite.server.routing import Router
 from pincite.server.site import Stores
 from pincite.server.tables import iso, whole
+from pincite.verbs.check import render
+from pincite.verbs.check.report import CheckReport
 
 api = Router(prefix="/api/v1/feedback", tags=["feedback"])
 pages = Router(include_in_schema=False)
@@ -97,6 +100,10 @@ def give_feedback(body: NewFeedback, who: Runner, site: Stores) -> FeedbackBody:
     if words.correction and words.correction in opinion.passage:
         opinion = replace(opinion, quote=words.correction)
     stored = site.feedback.add(who.account_id, job.job_id, body.verdict, opinion)
+    whole_check = item is None and job.kind == "check" and not job.request.get("unlogged")
+    if report := parsed(CheckReport, result) if whole_check else None:
+        with suppress(ConfigError):  # the opinion is stored anyway
+            render.log_checks(report, site.settings, opinions.THUMBS[label])
     return _body(stored)
 
 

@@ -381,12 +381,14 @@ def to_markdown(
     template: Path | None = None,
     *,
     translation: Mapping[str, str] | None = None,
+    feedback: str = "",
     shipped: str = "check.md.j2",
 ) -> str:
     """Render all checks, one after another, with a template that a user can replace.
 
     EvidenceSeeker's templates run unchanged: values use its names and formats. A missing number is
-    NaN. `translation` has texts that a template may refer to.
+    NaN. `translation` has texts that a template may refer to. `feedback` is "positive", "negative"
+    or empty.
 
     Raises:
         ConfigError: the template cannot be read or filled in.
@@ -394,7 +396,8 @@ def to_markdown(
     texts = _Lenient(translation or {})
 
     def filled(check: Check) -> str:
-        return templates.markdown(template, _values(check, report, texts), shipped=shipped)
+        values = _values(check, report, texts, feedback)
+        return templates.markdown(template, values, shipped=shipped)
 
     return "\n".join(render_parts(filled, check) for check in report.checks)
 
@@ -407,12 +410,14 @@ def uid_of(statement: str, created: str) -> str:
     return hashlib.sha256(f"{created}\0{statement}".encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def _values(check: Check, report: CheckReport, translation: "_Lenient") -> dict[str, object]:
+def _values(
+    check: Check, report: CheckReport, translation: "_Lenient", feedback: str
+) -> dict[str, object]:
     theirs: dict[str, object] = {
         "statement": check.statement,
         "time": report.created,
         "claims": list(map(_claim, check.results)),
-        "feedback": _Lenient(),
+        "feedback": feedback or _Lenient(),
         "translation": translation,
         "show_documents": True,
         "confirmation_level": _Levels({str(o): label for o, label in wording.LABELS.items()}),
@@ -420,7 +425,12 @@ def _values(check: Check, report: CheckReport, translation: "_Lenient") -> dict[
     uid = uid_of(check.statement, report.created)
     return {
         **theirs,
-        "evse_result": {**theirs, "uid": uid, "request": check.statement},
+        "evse_result": {
+            **theirs,
+            "uid": uid,
+            "request": check.statement,
+            "feedback": _Lenient(binary=feedback or None),
+        },
         "failures": values_of(check.failures),
         "interpreted_by": check.interpreted_by,
         "complete": check.complete,
@@ -490,8 +500,10 @@ def _number(value: float | None) -> float:
 # ── Log ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-def log_checks(report: CheckReport, settings: Settings) -> list[Path]:
+def log_checks(report: CheckReport, settings: Settings, feedback: str = "") -> list[Path]:
     """Write each check to the results log, if enabled; returns the files.
+
+    `feedback` on the whole result, "positive" or "negative", is written over a log without it.
 
     Raises:
         ConfigError: a file cannot be written, the template cannot be filled in, or git fails.
@@ -499,10 +511,11 @@ def log_checks(report: CheckReport, settings: Settings) -> list[Path]:
     written = list[Path]()
     for check in report.checks if settings.results.folder else ():
         one = replace(report, checks=(check,), n_statements=1)
-        texts = {"yaml": to_yaml(one.to_values())}
+        rated = {"feedback": {"binary": feedback}} if feedback else {}
+        texts = {"yaml": to_yaml({**one.to_values(), **rated})}
         if settings.results.markdown:
             own, words = settings.check.template_file, settings.check.texts
-            texts["md"] = to_markdown(one, own, translation=words)
+            texts["md"] = to_markdown(one, own, translation=words, feedback=feedback)
         uid = uid_of(check.statement, report.created)
         written += log_result(settings.results, uid, report.created, texts)
     return written
