@@ -34,6 +34,7 @@ _NO_VERB_AFTER = (
     | syntax.PREPOSITIONS
 )
 _CLAUSE_OPENERS = syntax.SUBORDINATORS - {"once"}
+_SINCE = frozenset("after before until till since".split())
 _NEW_CLAUSE = frozenset(", ; : and or but".split())
 
 
@@ -97,7 +98,9 @@ def finite_verb(text: str) -> Finite | None:
     if helper:  # "the mill built in 1802 was sold", "the dam gates in Varde are old"
         near = place == at + 1 or _word(tokens, at + 1) in syntax.PREPOSITIONS
         one_phrase = near and _may_be_noun(first.word)  # not "the study shows tea is good"
-        return helper if first.form == "past" or one_phrase else None
+        timed = _SINCE.intersection(word for word, _ in tokens[at:place])  # "after it was signed"
+        built = first.form == "past" and syntax.is_participle(first.word) and not timed
+        return helper if built or one_phrase else None
     place, second = others[0]
     if first.form == "past":
         sure = syntax.is_sure(first.word, _word(tokens, at + 1))

@@ -93,11 +93,6 @@ def _singular(word: str) -> str:
     return word[:-1] if word.endswith("s") else ""
 
 
-def is_plural_present(word: str) -> bool:
-    """Whether a word may be a plural present."""
-    return word in _PLURAL_PRESENT
-
-
 def third_person(verb: str) -> str:
     """The third person of an infinitive: "carries" for "carry"."""
     if verb == "have":
@@ -105,14 +100,6 @@ def third_person(verb: str) -> str:
     if verb.endswith("y") and verb[-2:-1] not in "aeiou":
         return f"{verb[:-1]}ies"
     return f"{verb}es" if verb.endswith(("s", "sh", "ch", "x", "o")) else f"{verb}s"
-
-
-def base_of_present(word: str) -> str:
-    """The infinitive of a third person; "" if the word is ambiguous."""
-    irregular = {"has": "have", "does": "do", "lies": "lie", "dies": "die", "ties": "tie"}
-    base = irregular.get(word) or _singular(word)
-    known = word in _PRESENT or base in _PLURAL_PRESENT
-    return base if known and word not in AUXILIARIES - {"has"} else ""
 
 
 def may_be_past(word: str) -> bool:

@@ -27,7 +27,10 @@ _UNDENIABLE = _QUANTIFIERS | frozenset(
 _BOUND = frozenset("may might must shall".split())  # "may not" does not deny "may"
 _OPENINGS = (  # of a sentence with one verb and no other negation
     (re.compile(r"Not (?=(?:all|every|everyone|everybody|each)\b)"), ""),
-    (re.compile(r"(?=(?:All|Every|Everyone|Everybody)\b)"), "Not "),
+    (
+        re.compile(r"(?=(?:All|Every|Everyone|Everybody)\b)(?!Every (?:second|third|other|\d))"),
+        "Not ",
+    ),
     (re.compile(r"Some of\b"), "None of"),
     (re.compile(r"Some(?= \w)"), "No"),
     (re.compile(r"(?:Nobody|No one)\b"), "Somebody"),
@@ -37,6 +40,7 @@ _OPENINGS = (  # of a sentence with one verb and no other negation
 )
 _WORD = re.compile(r"[a-z]+(?:[’']t)?")
 _CAUSE = re.compile(r"\b(?:because|due|owing|thanks)\b")
+_HALVES = re.compile(r"[,;] (?:but|and) ")
 _COMMA = re.compile(r",(?! [A-Z\d]|\d)")
 _BETWEEN = re.compile(r"\bbetween .+? and\b|\bboth .+? and\b")
 
@@ -66,7 +70,7 @@ def negation(text: str, language: str = "en") -> str:
     if " that " in text:
         scope = min(scope, text.index(" that "))
     denied = None
-    if len(sentences(text)) == 1 and ", but " not in text:
+    if len(sentences(text)) == 1 and not _HALVES.search(text):
         denied = _denied_opening(text, scope) or _denied_verb(text, scope, saying=bool(said))
     return denied or _NOT_SO["en"] + lowered(text)
 

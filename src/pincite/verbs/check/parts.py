@@ -12,8 +12,6 @@ from pincite.text import syntax
 from pincite.text.clauses import clauses
 from pincite.text.coordination import shared
 from pincite.text.finite import finite_verb, is_plural
-from pincite.text.syntax import Sentence
-from pincite.types import Span
 from pincite.verbs.check.kinds import LONGEST, MARKS, ascription, kind_of
 from pincite.verbs.check.negation import negation
 
@@ -25,18 +23,20 @@ _DEMAND = {
     ),
 }
 _BARE_AND = re.compile(r"(?<![,;])\s+(?:and|but)\s+")
-_PRONOUN = re.compile(r"(?:he|she|it|they|this|that|these|those)\b", re.IGNORECASE)
+_PRONOUN = re.compile(r"(?:he|she|it|they)\b", re.IGNORECASE)
+_QUOTE = re.compile(r"[“\"]")
 _CONDITION = re.compile(
     r"\b(?:if|unless|when|whenever|provided|as long as|in case|would|lest)\b", re.IGNORECASE
 )
 _NOT = re.compile(r"\b(?:not|never|no|nobody|hardly|cannot)\b|n[’']t\b", re.IGNORECASE)
-_REASON = re.compile(
-    r"(?P<a>.+?)(?:,?(?: simply| just| mainly| partly)? because|, since) (?!of\b)(?P<b>.+)"
-)
-_REASON_FIRST = re.compile(r"(?:Because|Since) (?!of\b)(?P<b>[^,]+), (?P<a>.+)")
-_CONCESSION = re.compile(
-    r"(?P<a>.+?),? (?:although|even though|though|whereas) (?P<b>.+)"
-    r"|(?:Although|Even though|Though|While|Whereas) (?P<b2>[^,]+), (?P<a2>.+)"
+_JOINED = "although|even though|though|whereas"
+_CONCEDED = re.compile(rf"\b(?:{_JOINED}|while)\b", re.IGNORECASE)
+_REASONS = (
+    re.compile(
+        r"(?P<a>.+?)(?:,?(?: simply| just| mainly| partly)? because|, since"
+        rf"|,? (?:{_JOINED})) (?!of\b)(?P<b>.+)"
+    ),
+    re.compile(rf"(?i:because|since|while|{_JOINED}) (?!of\b)(?P<b>[^,]+), (?P<a>.+)"),
 )
 _VERDICT = re.compile(
     r"It (?:is|was)(?P<how>(?: \w+ly| just)*)(?P<no> not| never)?(?P<how2>(?: \w+ly)*) "
@@ -99,23 +99,15 @@ def _valued_fact(text: str) -> list[str]:
 
 
 def _reason(text: str) -> list[str]:
-    """“A because B” states both; B alone if A is a demand or a valuation."""
-    match = _REASON.fullmatch(text) or _REASON_FIRST.fullmatch(text)
-    if match is None or _CONDITION.search(text) or _NOT.search(match["a"]):
-        return []
-    a, b = _named(match["a"], match["b"]), _named(match["b"], match["a"])
-    if kind_of(match["a"]) is StatementType.NORMATIVE:
-        a = None
-    return [each for each in (a, b) if each]
-
-
-def _concession(text: str) -> list[str]:
-    match = _CONCESSION.fullmatch(text)
+    """“A because B” and “A although B” state both; only B if A is a demand or a valuation."""
+    match = next(filter(None, (each.fullmatch(text) for each in _REASONS)), None)
     if match is None or _CONDITION.search(text):
         return []
-    a, b = match["a"] or match["a2"], match["b"] or match["b2"]
-    both = [_named(a, b), _named(b, a)]
-    return [each for each in (both if match["a"] else both[::-1]) if each]
+    a, b = match["a"], match["b"]
+    unclear = _NOT.search(a) and not _CONCEDED.search(text)  # "not because": which is denied?
+    valued = kind_of(a) is StatementType.NORMATIVE
+    found = [] if unclear else [None if valued else _named(a, b), _named(b, a)]
+    return [each for each in (found if match.start("a") == 0 else found[::-1]) if each]
 
 
 def _named(clause: str, other: str) -> str | None:
@@ -136,12 +128,10 @@ def _without_pronoun(clause: str, name: str) -> str | None:
     pronoun, _, rest = clause.partition(" ")
     words = name.lower().split()
     unclear = not words or syntax.PREPOSITIONS.intersection(words) or len(words) > 5
-    if unclear or words[0] in syntax.PRONOUNS or words[-1].endswith("ly"):
+    last = words[-1] if words else ""  # "Holm has", "Berg falsely"
+    if unclear or words[0] in syntax.PRONOUNS or last in syntax.AUXILIARIES or last.endswith("ly"):
         return None
-    personal = pronoun.lower() in ("he", "she")
-    if personal and not name[:1].isupper():
-        return None
-    if pronoun.lower() not in ("he", "she", "it", "they"):
+    if pronoun.lower() in ("he", "she") and not name[:1].isupper():
         return None
     return f"{name} {rest}" if is_plural(name) == (pronoun.lower() == "they") else None
 
@@ -186,7 +176,7 @@ def _only(text: str) -> list[str]:
 def _but(text: str) -> list[str]:
     """“X claims that Y, but Z”: the second half is not what X claims."""
     a, _, b = text.partition(", but ")
-    if not (finite_verb(a) and finite_verb(b)) or _CONDITION.search(text) or '"' in text:
+    if not (finite_verb(a) and finite_verb(b)) or _CONDITION.search(text) or _QUOTE.search(text):
         return []
     second = _named(b, a)
     return [a, second] if second else [a]
@@ -208,44 +198,32 @@ def _clauses(text: str) -> list[str]:
 
 
 def _halves(text: str) -> list[str]:
-    """Split at a bare “and” or “but” if each half is clearly a sentence; else empty."""
-    if len(text) > LONGEST:
+    """Split at the first “and” or “but” between two that are clearly sentences."""
+    if syntax.SUBORDINATORS.intersection(text.lower().split()) or _QUOTE.search(text):
         return []
-    sentence = _read(text)
-    if not sentence.balanced or sentence.subordinators:
-        return []
-    starts, last = [0], 0
-    ends = []
     for match in _BARE_AND.finditer(text):
-        whole = len(_read(text[last : match.start()]).verbs) == 1
-        if whole and _surely_opens_a_sentence(text[match.end() :]):
-            ends.append(match.start())
-            starts.append(last := match.end())
-    pieces = [text[a:b].strip(MARKS) for a, b in zip(starts, [*ends, len(text)], strict=True)]
-    return pieces if len(pieces) > 1 else []
+        left, right = text[: match.start()], text[match.end() :]
+        if finite_verb(left) and _surely_a_sentence(right):
+            return [left, right]
+    return []
 
 
-def _surely_opens_a_sentence(text: str) -> bool:
-    """Whether the text begins with a subject and an unambiguous finite verb."""
-    sentence = _read(text)
-    start = sentence.verbs[0].start if sentence.verbs else 0
-    first = sentence.word(0)  # pronouns do not count: "it was closed" makes no sense alone
-    named = first[:1].isupper() and first.lower() not in syntax.PRONOUNS
-    opens = first.lower() in syntax.DETERMINERS or named
-    before_a_stop = sentence.next_stop(0) > start
-    sure = syntax.is_sure(sentence.word(start), sentence.word(start + 1))
-    return start > 0 and opens and before_a_stop and sure
-
-
-def _read(text: str) -> Sentence:
-    return Sentence.read(text, Span(0, len(text)))
+def _surely_a_sentence(text: str) -> bool:
+    """Whether the text begins with a named subject and a verb that is no participle."""
+    verb = finite_verb(text)
+    subject = text[: verb.start].split() if verb else []
+    if verb is None or not subject or {"and", "but"}.intersection(subject):
+        return False
+    named = subject[0][:1].isupper() and subject[0].lower() not in syntax.PRONOUNS
+    after = (text[verb.end :].split() or [""])[0]
+    sure = verb.form == "auxiliary" or syntax.is_sure(verb.word, after)
+    return sure and (named or subject[0].lower() in syntax.DETERMINERS)
 
 
 _RULES: tuple[Callable[[str], list[str]], ...] = (
     _verdict,
     _valued_fact,
     _reason,
-    _concession,
     _fact_before_demand,
     _without_value,
     _neither,
