@@ -242,7 +242,7 @@ def test_a_bad_template_is_told_before_any_call(
 
 def test_each_check_goes_into_the_log(run: Callable[..., Result], tmp_path: Path) -> None:
     Path("own.tmpl").write_text(
-        "{% for c in claims %}{{ translation[c.statement_type] }}{% endfor %}"
+        "{% for c in claims %}{{ translation[c.statement_type] }}{% endfor %}{{ feedback }}"
     )
     with Path("pincite.toml").open("a") as file:
         file.write(
@@ -260,10 +260,15 @@ def test_each_check_goes_into_the_log(run: Callable[..., Result], tmp_path: Path
     assert sum("The bridge is old." in text for text in texts) == 1
     run(*CHECK, "--markdown", "out.md")
     assert Path("out.md").read_text() == "beschreibend"
+    run("check", "It is of stone.", "--corpus", "kb", "--json", "rated.json")
+    run("feedback", "rated.json", "--down")
+    assert len(list(Path("log").rglob("*.md"))) == 4, "the file is written over"
+    rated = [path.read_text() for path in Path("log").rglob("*.*")]
+    assert sum("negative" in text for text in rated) == 2, "in the template's text and in the YAML"
     Path("own.tmpl").write_text("{% for %}")
     said = CliRunner().invoke(cli, [*CHECK, "--markdown", "out.md"])
     assert said.exit_code != 0
-    assert len(list(Path("log").rglob("*.yaml"))) == 3, "found out before anything was checked"
+    assert len(list(Path("log").rglob("*.yaml"))) == 4, "found out before anything was checked"
 
 
 # ── A configuration of EvidenceSeeker's ──────────────────────────────────────────────────────────

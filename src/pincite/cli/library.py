@@ -292,12 +292,12 @@ def add(
             opinion(result.read_bytes(), found, given or label or "", item, Words(**words))
         )
     options.say(f"kept: {given or label} for {item.item_id if item else result}")
-    if found.kind == "check" and item is None and given:
+    settings = options.load_settings({"config": config})
+    if settings.results.folder and found.kind == "check" and item is None and given:
         from pincite.verbs.check import render
         from pincite.verbs.check.report import CheckReport
 
         report = CheckReport.from_json(result.read_bytes())
-        settings = options.load_settings({"config": config})
         for path in render.log_checks(report, settings, THUMBS[given]):
             options.say(f"log: {path}")
 

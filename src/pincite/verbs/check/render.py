@@ -417,7 +417,7 @@ def _values(
         "statement": check.statement,
         "time": report.created,
         "claims": list(map(_claim, check.results)),
-        "feedback": feedback or _Lenient(),
+        "feedback": feedback,
         "translation": translation,
         "show_documents": True,
         "confirmation_level": _Levels({str(o): label for o, label in wording.LABELS.items()}),
