@@ -8,7 +8,7 @@ import re
 from typing import NamedTuple
 
 from pincite.judgement.confirmation import StatementType
-from pincite.text import syntax
+from pincite.text import syntax, words_of
 from pincite.text.finite import finite_verb, is_plural
 from pincite.types import Span
 
@@ -23,41 +23,16 @@ class Ascription(NamedTuple):
 
 
 _SAYING = {  # each form → its infinitive
-    form: forms.split("/")[0]
-    for forms in (
-        "say/says/said claim/claims/claimed believe/believes/believed think/thinks/thought "
-        "deny/denies/denied doubt/doubts/doubted argue/argues/argued assert/asserts/asserted "
-        "state/states/stated maintain/maintains/maintained insist/insists/insisted "
-        "announce/announces/announced admit/admits/admitted suggest/suggests/suggested "
-        "report/reports/reported warn/warns/warned tweet/tweets/tweeted "
-        "declare/declares/declared"
-    ).split()
+    form: forms.partition("/")[0]
+    for forms in words_of("readings", "saying")
     for form in forms.split("/")
 }
-# With "that" only: "showed a film", "found the mill".
-_FINDING = (
-    "show shows showed find finds found demonstrate demonstrates demonstrated indicate indicates "
-    "indicated reveal reveals revealed confirm confirms confirmed conclude concludes concluded "
-    "write writes wrote note notes noted observe observes observed prove proves proved explain "
-    "explains explained predict predicts predicted estimate estimates estimated know knows knew "
-    "allege alleges alleged contend contends contended"
-).split()
-_HOPING = "hope hopes hoped fear fears feared wish wishes wished expect expects expected".split()
-_BELIEVING = frozenset("claim believe think deny doubt argue assert maintain insist".split())
+_FINDING, _HOPING = (sorted(words_of("readings", name)) for name in ("finding", "hoping"))
+_BELIEVING, _NO_SPEAKER, _NOBODY, _MANY, _ARTICLES, _NOT_SO, _SAGEN = (
+    words_of("readings", name)
+    for name in "believing no_speaker nobody many articles untruly sagen".split()
+)
 _MANY_SAY = _BELIEVING | {"say", "show", "suggest", "indicate", "find"}  # "critics say"
-_NO_SPEAKER = frozenset(
-    "who which that if when what how whether is are was were be been to".split()
-)
-_NOBODY = frozenset("not never nobody no few none neither hardly".split())
-_MANY = frozenset("many most some several few all people they we".split())
-_ARTICLES = frozenset("the a an this that its his her their our".split())
-_NOT_SO = re.compile(
-    r"\b(?:falsely|wrongly|mistakenly|incorrectly|erroneously|deny|denies|denied)\b", re.IGNORECASE
-)
-_SAGEN = (
-    "sagt sagte behauptet behauptete glaubt glaubte meint meinte bestreitet bestritt bezweifelt "
-    "erklärt erklärte bekräftigt betont betonte schreibt schrieb warnt warnte"
-)
 _BUT = re.compile(r"[,;] but [^“”\"]+$")
 _SPEAKER = r"(?P<who>[^,;:“\"„]{1,80}?)"  # a name or an office: everything up to the verb
 _SAYS = "|".join(_SAYING)
@@ -96,25 +71,15 @@ _ATTRIBUTIONS = {
         re.compile(rf"(?P<what>[“\"].+[”\"]),?\s+(?:{_SAYS})\s+(?P<who>.+)"),
     ),
     "de": (  # the verb of a “dass …” clause comes last, so the clause is not a sentence by itself
-        re.compile(rf"{_SPEAKER}\s+(?:{_SAGEN.replace(' ', '|')}),?\s+(?:dass|ob)\s+.+"),
-        re.compile(rf"{_SPEAKER}(?:\s+(?:{_SAGEN.replace(' ', '|')}))?:\s*(?P<what>[„“\"].+)"),
+        re.compile(rf"{_SPEAKER}\s+(?:{'|'.join(_SAGEN)}),?\s+(?:dass|ob)\s+.+"),
+        re.compile(rf"{_SPEAKER}(?:\s+(?:{'|'.join(_SAGEN)}))?:\s*(?P<what>[„“\"].+)"),
         re.compile(r"(?:Laut|Nach Ansicht|Nach Angaben)\s+.+"),
         re.compile(r"[^,]{1,80}\s+zufolge\s+.+"),
     ),
 }
 # Words that express a demand or a value. Words that are used as often to describe ("fair") are left
 # out: a descriptive reading mistaken for a normative one would not be checked.
-_NORMATIVE = {
-    "en": frozenset(
-        "should shouldn't ought must mustn't immoral unjust unfair unacceptable outrageous "
-        "desirable undesirable deserve deserves disgraceful shameful irresponsible scandalous "
-        "unjustified justified reprehensible unethical unforgivable inexcusable".split()
-    ),
-    "de": frozenset(
-        "soll sollen sollte sollten muss müssen müsste müssten ungerecht unfair inakzeptabel "
-        "verwerflich wünschenswert skandalös unverantwortlich unmoralisch gerechtfertigt".split()
-    ),
-}
+_NORMATIVE = {name: words_of("readings", f"normative_{name}") for name in ("en", "de")}
 _DOING = "run|managed|designed|planned|made|written|handled|governed"
 # Opinions. "Good", "too high" and "the best" after "is" express a value; elsewhere they describe:
 # "better survival", "in good shape", "too small to be seen".
@@ -229,7 +194,7 @@ def ascription(text: str, language: str = "en") -> Ascription | None:
             continue
         if content is not None and (content == "" or len(content.split()) >= _SHORTEST):
             lead = text[: match.start("what")] if "verb" in named else ""
-            denied = bool(content and _NOT_SO.search(lead))
+            denied = bool(content) and not _NOT_SO.isdisjoint(lead.lower().split())
             speaker = (named.get("by") or named.get("who") or "").strip(" .")
             return Ascription(content, speaker, bool(named.get("by")), denied)
     return None

@@ -6,24 +6,17 @@ Y", and "may" by no "may not".
 
 import re
 
-from pincite.text import syntax
+from pincite.text import syntax, words_of
 from pincite.text.coordination import shared
 from pincite.text.finite import Finite, finite_verb, is_plural, lemmas
 from pincite.text.sentences import sentences
 from pincite.verbs.check.kinds import ascription
 
 _NOT_SO = {"en": "It is not the case that ", "de": "Es trifft nicht zu: "}
-_QUANTIFIERS = frozenset(
-    "all every each some any no none nobody nothing both either neither many most few several "
-    "only always often sometimes everyone everybody".split()
+_QUANTIFIERS, _OTHERS, _AMOUNTS = (
+    words_of("readings", name) for name in ("quantifiers", "undeniable", "amounts")
 )
-_AMOUNTS = frozenset("more less fewer half least about over third quarter dozens hundreds".split())
-_NUMBERS = frozenset("one two three four five six seven eight nine ten".split())
-# Next to these, "not" would negate another part of the sentence, so the whole is negated.
-_UNDENIABLE = _QUANTIFIERS | frozenset(
-    "and but or nor not never hardly barely scarcely rarely seldom almost nearly if so yet ever "
-    "nobody's except unless without anymore".split()
-)
+_UNDENIABLE = _QUANTIFIERS | _OTHERS
 _BOUND = frozenset("may might must shall".split())  # "may not" does not deny "may"
 _OPENINGS = (  # of a sentence with one verb and no other negation
     (re.compile(r"Not (?=(?:all|every|everyone|everybody|each)\b)"), ""),
@@ -150,7 +143,7 @@ def _is_denied_by_not(text: str, verb: Finite, scope: int) -> bool:
     if opening and opening.lower().split()[0] not in syntax.PREPOSITIONS:
         return False  # "Sadly, it closed"
     counted = subject and (subject[0] in ("a", "an") or subject[0][0].isdigit())
-    if not subject or counted or (_AMOUNTS | _NUMBERS).intersection(subject):
+    if not subject or counted or _AMOUNTS.intersection(subject):
         return False  # "two were not" leaves open whether others were
     undeniable = (_UNDENIABLE - {"and"}).intersection(before.lower().split())
     if undeniable - ({"never"} if subject[-1] == "never" else set()):
@@ -169,7 +162,7 @@ def lowered(text: str) -> str:
     known = syntax.DETERMINERS | syntax.PRONOUNS | syntax.PREPOSITIONS | syntax.SUBORDINATORS
     nouns = lemmas(word).get("NOUN", ()) if word.isalpha() else ()
     plural = bool(nouns) and is_plural(word) and word not in nouns  # names are rarely plural
-    common = word in known | _UNDENIABLE | _NUMBERS or plural or syntax.is_adverb(word)
+    common = word in known | _UNDENIABLE | _AMOUNTS or plural or syntax.is_adverb(word)
     if word == "i" or not (common or _COMMON.fullmatch(first)):
         return text
     return text[:1].lower() + text[1:]

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 
 from pincite.judgement.confirmation import StatementType
-from pincite.text import syntax
+from pincite.text import syntax, words_of
 from pincite.text.clauses import clauses
 from pincite.text.coordination import shared
 from pincite.text.finite import finite_verb, is_plural
@@ -49,17 +49,9 @@ _VALUED_FACT = re.compile(
     r"|scandalous|shameful|disgraceful|outrageous|regrettable|unfair|unjust|wrong|sad|good|bad"
     r"|unacceptable|deplorable|wonderful|terrible|appalling) that (?P<b>.+)"
 )
-_FEELING = re.compile(
-    r"(?:Unfortunately|Sadly|Regrettably|Fortunately|Luckily|Happily|Thankfully|Shamefully"
-    r"|Disgracefully|Scandalously|Outrageously), (?P<b>.+)"
-)
-_VALUING = re.compile(  # adjectives before their noun, adverbs before their verb
-    r"(?<=\w )(?:disgraceful|shameful|scandalous|outrageous|irresponsible|immoral|unjust|unfair"
-    r"|unacceptable|reprehensible|unethical|unforgivable|inexcusable|deplorable|brilliant|terrible"
-    r"|awful|appalling|foolish|ugly|beautiful|magnificent|wonderful|ridiculous|absurd|hideous"
-    r"|foolishly|brilliantly|admirably|shamefully|disgracefully|unfairly|unjustly|sadly"
-    r"|unfortunately|regrettably|outrageously) (?=\w)"
-)
+_VALUES, _FEELINGS = ("|".join(words_of("readings", name)) for name in ("valuing", "feelings"))
+_FEELING = re.compile(rf"(?i:{_FEELINGS}), (?P<b>.+)")
+_VALUING = re.compile(rf"(?<=\w )(?:{_VALUES}) (?=\w)")
 _ONLY = re.compile(r"Only (?!if\b|when\b|by\b|in\b|after\b|then\b|a few\b)(?P<b>.+)")
 _NEITHER = re.compile(r"Neither (?P<a>[^,]+?) nor (?P<b>[^,]+)")
 _BEFORE_NOUN = syntax.DETERMINERS | {"of", "in", "with", "by", "for"}
