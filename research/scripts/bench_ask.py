@@ -27,8 +27,8 @@ from pincite.models import weights
 from pincite.settings import Settings
 from pincite.verbs.ask import build
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from documents.conftest import paragraph_lines, pdf
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
+from documents.builders import paragraph_lines, pdf
 from models.chat_server import Server, good, serving
 
 N_PAGES, N_PARAGRAPHS, N_ABSTRACTS = 300, 1_500, 38

@@ -26,10 +26,10 @@ from pathlib import Path
 from typing import Any
 
 from bench_parallel import PINCITE, QUIET, descendants, on_ray, quick_encoder, sentences
+from pincite_milvus.client import Collections
+from pincite_milvus.engine import Milvus
 
 from pincite.cli import cli
-from pincite.corpus.engines.milvus_client import Collections
-from pincite.corpus.engines.milvus_engine import Milvus
 from pincite.library import update
 
 PHASES, VICTIMS = ("load", "upsert", "delete"), ("client", "server", "driver", "worker")

@@ -22,7 +22,7 @@ from typing import Any
 import httpx2
 import numpy as np
 
-DEMO = Path(__file__).parents[1] / "src" / "pincite" / "demo" / "verify" / "article.wiki"
+DEMO = Path(__file__).parents[2] / "src" / "pincite" / "demo" / "verify" / "article.wiki"
 PAUSE_SECONDS = 2.0  # between two readings of one person, on average
 N_DONE = 20  # results that are there to be read
 

@@ -15,6 +15,7 @@ import os
 import random
 import re
 import resource
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -30,8 +31,10 @@ from pincite.corpus import engines
 from pincite.corpus.protocol import Corpus, Way
 from pincite.documents.collection import collected
 from pincite.protocols import Floats
-from support.laws import FakeEncoder
 from pincite.types import Document
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
+from support.laws import FakeEncoder
 
 DEPTH, WORDS, DIM, AT_ONCE, STEP = 100, 30, 384, 128, 25_000
 WAYS: tuple[Way, ...] = ("lexical", "dense", "hybrid")

@@ -29,7 +29,7 @@ from pincite.models.session import Session
 from pincite.models.verifier import MAX_TOKENS, CrossEncoderVerifier
 from pincite.protocols import Floats
 from pincite.training.groups import cut, half_of, is_held_back
-from pincite.training.recipe import SECOND, Recipe, read_recipe
+from pincite.training.recipe import SHIPPED, Recipe, read_recipe
 from pincite.types import Claim, Passage, Span
 
 DEV = ("scifact_dev", "wice_claim_dev", "citation_integrity_dev")
@@ -55,7 +55,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("claims", type=Path)
     parser.add_argument("models", nargs="+")
-    parser.add_argument("--recipe", type=Path, default=SECOND)
+    parser.add_argument("--recipe", type=Path, default=SHIPPED)
     parser.add_argument("--windows", type=Path, default=Path("windows.jsonl"), help="kept here")
     parser.add_argument(
         "--looks", type=int, default=3, help="windows that share most words, read for the choice"

@@ -7,16 +7,18 @@ claims of different topics does not show that, pairs do. A tie counts as not low
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
-from pincite.errors import InputError
+from pincite.containment import failure
+from pincite.errors import InputError, PinciteError
 from pincite.evaluation import measures
 from pincite.evaluation.claims import BATCH_ROWS, CutRow, all_evidence
 from pincite.judgement import aggregation
 from pincite.protocols import Verifier
 from pincite.text import figures, words
 from pincite.training.perturbations import KINDS, Perturbation, perturb
-from pincite.types import Evidence, Label
+from pincite.types import Claim, Evidence, Label
 
 SEED = 20
 ROUNDS = 4  # of changes of each kind to a row; there are seldom more places
@@ -83,10 +85,15 @@ def judge(
     for start in range(0, len(changes), BATCH_ROWS):
         batch = changes[start : start + BATCH_ROWS]
         claims = [
-            (text, one.row.passages) for one in batch for text in (one.row.row.claim, one.swap.text)
+            (Claim("", text), one.row.passages)
+            for one in batch
+            for text in (one.row.row.claim, one.swap.text)
         ]
+        evidence = all_evidence(verifier, claims)
+        if why := next(filter(None, map(failure, chain.from_iterable(evidence))), None):
+            raise PinciteError(f"A claim could not be judged: {why.detail}.")
         # Rows without passages were left out, so there is evidence for every claim.
-        found = [best for best in map(aggregation.best, all_evidence(verifier, claims)) if best]
+        found = [best for best in map(aggregation.best, evidence) if best]
         pairs = zip(batch, found[::2], found[1::2], strict=True)
         judged += [JudgedChange(*pair) for pair in pairs]
         if progress:
