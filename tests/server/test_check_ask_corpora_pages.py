@@ -34,7 +34,7 @@ from pincite.verbs.ask import wording
 # All that our templates write; what a text smuggled in would be another, or have an address or a
 # handler that runs.
 TAGS = set(
-    "html head meta title link script body a header nav form input button span main p h1 h2 h3 h4 "
+    "html head meta title link script body a header nav form input button span main p h1 h2 h3 h4 h5 "
     "article section div ol ul li details summary dl dt dd blockquote mark bdi strong label select "
     "option textarea svg rect sup del ins footer pre time b noscript dialog kbd aside "
     "table thead tbody tr th td code fieldset legend".split()

@@ -14,7 +14,7 @@ def test_settings_stand_beside_the_other_fields_and_empty_ones_are_left_out() ->
     beside = [("kinds", "pubmed, pdf"), ("top_k", ""), ("undated", "1"), ("repair", "0")]
     form = FormData([*asked, *beside])
     body = forms.body(AskRequest, form)
-    assert (body.question, body.corpus, body.repair) == ("Why?", ("a", "b"), False)
+    assert (body.question, body.corpus, body.repair) == (("Why?",), ("a", "b"), False)
     assert body.settings.given() == {"kinds": ("pubmed", "pdf"), "undated": True}
 
 

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +18,14 @@ from pincite.verbs.ask.report import AnswerReport, Checked
     cls=options.GroupedCommand,
     first="corpus file html_path json_path bibtex_path llm chat_url chat_model repair documents",
 )
-@click.argument("question", required=False)
+@options.one_or_more("question")
 @options.corpus_option("Corpus to answer from.")
-@click.option(
-    "--file", type=options.FilePath, help="File of questions, one per line (- for stdin)."
-)
 @click.option("--llm", is_flag=True, help="Have a model write the answer; needs --chat-url.")
 @click.option("--pmids", type=options.FilePath, help="Only papers in this file, one PMID per line.")
 @options.output_options(
     json="Write JSON (- for stdout).",
     html="Write one HTML page.",
+    csv="Write CSV, one row per sentence.",
     markdown="Write Markdown.",
     bibtex="Write the references as BibTeX.",
     ris="Write the references as RIS.",
@@ -56,7 +55,8 @@ def command(
         --chat-model qwen3 --repair --html answer.html --bibtex references.bib
 
     Every sentence gets a label that says whether its references support it. If nothing relevant is
-    found, there is no answer. Exit code 5: something could not be written or checked.
+    found, there is no answer. A QUESTION with a line per question is several questions. Exit code
+    5: something could not be written or checked.
     """
     from pincite.verbs.ask import build
 
@@ -77,9 +77,9 @@ def command(
         raise click.UsageError("Expected --corpus FOLDER, or library.corpora in the settings.")
     # Extracts appear at once anyway, and a repaired answer replaces the sentences shown so far.
     is_slow = settings.ask.answer == "model" and not (quiet or settings.ask.repair)
-    show = _show_sentence if is_slow and sys.stderr.isatty() else None
-    with build.asking(settings, corpora) as run:
-        report = run.ask(questions, on_sentence=show)
+    with options.progress(quiet) as display, build.asking(settings, corpora) as run:
+        show = partial(_show_sentence, display.bars.console) if is_slow else None
+        report = run.ask(questions, display, show if sys.stderr.isatty() else None)
     deliver(report, outputs, template, quiet)
     if report.stopped:
         options.stop(f"Stopped after {len(report.answers)} of {len(questions)} questions.")
@@ -88,12 +88,10 @@ def command(
         raise click.exceptions.Exit(PARTIAL)
 
 
-def _show_sentence(checked: Checked) -> None:
-    from rich.console import Console
-
+def _show_sentence(console: Any, checked: Checked) -> None:
     from pincite.verbs.ask.terminal import sentence_line
 
-    Console(stderr=True).print(sentence_line(checked))
+    console.print(sentence_line(checked))
 
 
 def deliver(
@@ -107,6 +105,7 @@ def deliver(
     writers = {
         "json": report.to_json,
         "html": lambda: render.to_html(report),
+        "csv": lambda: render.to_csv(report),
         "markdown": lambda: render.to_markdown(report, template),
         "bibtex": lambda: bibliography.to_bibtex(used),
         "ris": lambda: bibliography.to_ris(used),

@@ -19,11 +19,8 @@ PARTIAL = 5  # exit code: something failed; the rest of the result is valid
     cls=options.GroupedCommand,
     first="corpus file html_path json_path llm chat_url chat_model online search_url language",
 )
-@click.argument("statement", required=False)
+@options.one_or_more("statement")
 @options.corpus_option("The knowledge base.")
-@click.option(
-    "--file", type=options.FilePath, help="File of statements, one per line (- for stdin)."
-)
 @click.option(
     "-i", "--interactive", is_flag=True, help="Edit the readings in $EDITOR before the search."
 )
@@ -64,8 +61,8 @@ def command(
     pincite check "…" --online --search-url http://localhost:8888
 
     Each reading of a statement is judged separately: what supports it, what contradicts it, and how
-    strongly. Exit code 5: something could not be judged; running it again with the same --trace
-    retries only that.
+    strongly. A STATEMENT with a line per statement is several statements. Exit code 5: something
+    could not be judged; running it again with the same --trace retries only that.
     """
     from pincite.report import templates
     from pincite.verbs.check import build, render

@@ -15,6 +15,7 @@ from pincite.cli import shell
 from pincite.errors import PinciteError, usable
 from pincite.settings import SHORT, Settings, load
 from pincite.settings.schema import declared
+from pincite.text import pasted
 
 FilePath = click.Path(path_type=Path)
 OutFile = click.Path(path_type=Path, dir_okay=False)
@@ -173,7 +174,9 @@ def output_options(**formats: str) -> Callable[[Command], Command]:
 
     def add(command: Command) -> Command:
         for name, text in reversed(formats.items()):
-            command = click.option(f"--{name}", f"{name}_path", type=OutFile, help=text)(command)
+            bare: Any = {"is_flag": False, "flag_value": "-"} if name == "json" else {}
+            add_option = click.option(f"--{name}", f"{name}_path", type=OutFile, help=text, **bare)
+            command = add_option(command)
         return command
 
     return add
@@ -275,11 +278,22 @@ def read_lines(path: Path) -> list[str]:
     return [line for line in lines if line and not line.startswith("#")]
 
 
+def one_or_more(name: str) -> Callable[[Command], Command]:
+    """Add an argument, a statement or question, and `--file`; read by `text_or_lines`."""
+
+    def add(command: Command) -> Command:
+        text = f"File of {name}s, one per line (- for stdin)."
+        command = click.option("--file", type=FilePath, help=text)(command)
+        return click.argument(name, required=False)(command)
+
+    return add
+
+
 def text_or_lines(text: str | None, file: Path | None, what: str) -> list[str]:
-    """Return the text, or each line of the file; exactly one of the two is expected."""
+    """Return the items of a text, or the lines of a file; exactly one of the two is expected."""
     if (text is None) == (file is None):
         raise click.UsageError(f"Expected either a {what} or --file.")
-    lines = read_lines(file) if file else [" ".join((text or "").split())]
+    lines = read_lines(file) if file else pasted.items(text or "")
     if not any(lines):
         raise click.UsageError(f"There is no {what.lower()}.")
     return lines

@@ -1,8 +1,11 @@
 """Formatting for all reports: lines of text, counts, percentages, links, spreadsheet cells."""
 
+import csv
+import io
 import math
 import re
 import unicodedata
+from collections.abc import Iterable, Sequence
 
 from pincite.completions import Usage
 
@@ -65,6 +68,15 @@ def cell(value: object) -> object:
         text = one_line(value)
         return "'" + text if text.startswith(_FORMULA) else text
     return value
+
+
+def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Format rows as CSV with a header. Formulas are neutralised."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([*map(cell, row)] for row in rows)
+    return out.getvalue()
 
 
 def usage_line(usage: Usage) -> str:

@@ -18,15 +18,17 @@ from starlette.datastructures import FormData
 from pincite.server.jobs import Job
 from pincite.server.problems import Problem
 from pincite.server.rendering import language_of, translations
-from pincite.server.requests import Body
+from pincite.server.requests import MOST_AT_ONCE, Body
 from pincite.server.routing import FORMS, media_type
 from pincite.server.site import Site
 from pincite.server.tables import Kind
 from pincite.settings import SHORT, Settings
 from pincite.settings.schema import declared, flat
+from pincite.text import pasted
 
 MAX_FIELDS = 200
 AS_TYPED = {"password", "old", "new"}  # fields whose whitespace is significant
+LISTED = {"statement", "question"}  # fields for one or more, see `text.pasted`
 Model = TypeVar("Model", bound=BaseModel)
 Route = TypeVar("Route", bound=Callable[..., Any])
 
@@ -91,6 +93,8 @@ def values_of(model: type[BaseModel], form: FormData) -> dict[str, object]:
             found[name] = {key: value for key, value in values_of(kind, form).items() if value}
         elif name not in form:
             continue
+        elif name in LISTED:
+            found[name] = pasted.items(text(form, name))
         elif _is_list(kind):
             texts = [each for each in form.getlist(name) if isinstance(each, str)]
             found[name] = [part for each in texts for part in re.split(r"[\s,]+", each) if part]
@@ -220,6 +224,7 @@ _OFFLINE = N_(
     "the wikitext of the article, or choose a file."
 )
 _TOO_LONG = N_("This is too long.")
+_TOO_MANY = N_("These are too many at once: at most %(most)s.")
 # Names of API fields, and codes of problems, that belong to a field of a form.
 _FIELDS = {
     "form": "article",
@@ -242,17 +247,23 @@ def rejected(
     if problem.status != 422 or problem.code == "account_full":
         raise problem
     say = translations(language_of(request)).gettext
-    faults = {}
+    faults: dict[str, str] = {}
     for error in problem.errors or [{"where": problem.code}]:
-        field = error["where"].rpartition(".")[2]
+        *_, field = (part for part in error["where"].split(".") if not part.isdigit())
         field = _FIELDS.get(field, field)
-        message = _MESSAGES.get(field, problem.detail)
+        message = say(_MESSAGES.get(field, problem.detail))
         if problem.code == "offline":
-            message = _OFFLINE
+            message = say(_OFFLINE)
         elif field in _MESSAGES and error.get("kind") in ("string_too_long", "too_long"):
-            message = _TOO_LONG
-        faults[field if field in _MESSAGES else ""] = say(message)
+            is_list = field in LISTED and error["where"] == field
+            message = say(_TOO_MANY) % {"most": MOST_AT_ONCE} if is_list else say(_TOO_LONG)
+        faults.setdefault(field if field in _MESSAGES else "", message)
+    return {"status": 422, "faults": faults, "given": typed(form)}
+
+
+def typed(form: FormData | Mapping[str, str]) -> dict[str, str]:
+    """The texts of a form, to be shown in it again."""
     texts = {name: value for name, value in form.items() if isinstance(value, str)}
     if isinstance(form, FormData):
         texts["corpus"] = " ".join(map(str, form.getlist("corpus")))  # from a list or checkboxes
-    return {"status": 422, "faults": faults, "given": texts}
+    return texts

@@ -14,7 +14,15 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import Path as InPath
 from fastapi import Query
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    model_validator,
+)
 
 from pincite.server.problems import Problem
 from pincite.server.tables import Kind, iso
@@ -63,6 +71,17 @@ Line = Annotated[Text, Field(max_length=2_000)]
 Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,40}$")]
 Ids = Annotated[tuple[Id, ...], Field(min_length=1, max_length=20)]
 IdPath = Annotated[str, InPath(pattern=r"^[A-Za-z0-9_-]{1,40}$")]  # a path parameter
+MOST_AT_ONCE = 50  # statements or questions of a request; one takes seconds, a job may take an hour
+Item = Annotated[Line, Field(min_length=1)]
+Items = Annotated[tuple[Item, ...], Field(min_length=1, max_length=MOST_AT_ONCE)]
+OneOrMore = Annotated[
+    Items,
+    BeforeValidator(
+        lambda given: (given,) if isinstance(given, str) else given,
+        json_schema_input_type=Item | Items,
+    ),
+    PlainSerializer(lambda items: items if len(items) > 1 else items[0]),
+]
 Revision = Annotated[int, Field(ge=1, le=2**53)]  # of a wiki page
 IsoDate = Annotated[str, Field(pattern=r"^(\d{4}(-\d{2}(-\d{2})?)?)?$")]
 
@@ -76,6 +95,10 @@ def _one_or_more(corpus: str | Sequence[str]) -> str | Sequence[str]:
 
 
 Corpus = Annotated[Id | Ids, AfterValidator(_one_or_more)]  # a list of one becomes a single id
+
+
+def _first(texts: Sequence[str]) -> str:
+    return texts[0] if len(texts) == 1 else f"{texts[0]} (and {len(texts) - 1} more)"
 
 
 class Body(BaseModel):
@@ -171,31 +194,37 @@ class ReadingBody(Body):
 
 
 class CheckRequest(Body):
-    """A statement and the knowledge base that it is checked against."""
+    """A statement, or several, and the knowledge base that they are checked against."""
 
-    statement: Annotated[Line, Field(min_length=1)]
+    statement: OneOrMore
     corpus: Corpus
     readings: Annotated[tuple[ReadingBody, ...], Field(max_length=20)] | None = None
     only_readings: bool = False  # stop before searching
     unlogged: bool = False  # leave it out of the operator's log of results
     settings: Tuning = Tuning()
 
+    @model_validator(mode="after")
+    def _readings_of_one(self) -> "CheckRequest":
+        if len(self.statement) > 1 and (self.only_readings or self.readings):
+            raise ValueError("readings and only_readings expect a single statement")
+        return self
+
     @property
     def subject(self) -> str:
-        return self.statement
+        return _first(self.statement)
 
 
 class AskRequest(Body):
-    """A question and the corpus that answers it."""
+    """A question, or several, and the corpus that answers them."""
 
-    question: Annotated[Line, Field(min_length=1)]
+    question: OneOrMore
     corpus: Corpus
     repair: bool | None = None
     settings: Tuning = Tuning()
 
     @property
     def subject(self) -> str:
-        return self.question
+        return _first(self.question)
 
 
 class IngestRequest(Body):
@@ -207,8 +236,7 @@ class IngestRequest(Body):
 
     @property
     def subject(self) -> str:
-        first = self.files[0].name
-        return first if len(self.files) == 1 else f"{first} and {len(self.files) - 1} more"
+        return _first([each.name for each in self.files])
 
 
 Request = VerifyRequest | CheckRequest | AskRequest

@@ -28,7 +28,7 @@ from pincite.judgement.confirmation import StatementType
 from pincite.library.update import MAX_REFUSALS, How, Outcome, update
 from pincite.models.calibration import Calibration
 from pincite.notes import Note
-from pincite.protocols import Encoder
+from pincite.protocols import Encoder, Progress
 from pincite.report import cells
 from pincite.server.requests import (
     EXAMPLES,
@@ -345,14 +345,25 @@ def _check(
             return found
 
         if body.only_readings:
-            return Done(codec.to_json(interpretation(body.statement)), complete=True)
-        report = run.check([body.statement], interpretation=interpretation)
+            return Done(codec.to_json(interpretation(*body.statement)), complete=True)
+        report = run.check(body.statement, _item(body.statement, emit), interpretation)
     try:
         if not body.unlogged:
             render.log_checks(report, settings)
     except ConfigError as error:  # the user gets the result anyway
         LOG.warning("not logged: %s", error)
     return Done(report.to_json(), report.complete)
+
+
+def _item(texts: Sequence[str], emit: Emit) -> Progress:
+    """Report which of several statements or questions is being worked on."""
+
+    def progress(_step: str, n_done: int, total: int | None) -> None:
+        if len(texts) > 1:
+            text = cells.shortened(texts[n_done], SHOWN_CHARS)
+            emit("item", {"done": n_done, "total": total, "number": n_done + 1, "text": text})
+
+    return progress
 
 
 def _readings(body: CheckRequest, settings: Settings) -> Interpretation | None:
@@ -379,7 +390,8 @@ def _ask(body: AskRequest, corpus: Mapping[str, Address], settings: Settings, em
         settings = settings.replace(repair=body.repair)
     with build.asking(settings, corpus) as run:
         report = run.ask(
-            [body.question],
+            body.question,
+            _item(body.question, emit),
             on_sentence=lambda checked: emit("sentence", codec.values_of(checked, 4)),
             on_draft=lambda n_verified, waiting: emit(
                 "draft", {"after": n_verified, "texts": [*waiting]}

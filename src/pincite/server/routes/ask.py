@@ -9,15 +9,12 @@ from fastapi.responses import HTMLResponse
 
 from pincite import codec
 from pincite.report import cells
-from pincite.server import forms
 from pincite.server.forms import Form
 from pincite.server.identity import Reader, Runner
 from pincite.server.jobs import Event
-from pincite.server.problems import Problem
 from pincite.server.rendering import Look, page, words_of
-from pincite.server.requests import AskRequest
-from pincite.server.routes.check import form_page
-from pincite.server.routes.jobs import parsed, start_job
+from pincite.server.routes.check import form_page, submitted
+from pincite.server.routes.jobs import parsed
 from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 from pincite.verbs.ask import bibliography, render, wording
@@ -30,6 +27,7 @@ WRITERS: dict[str, Callable[[AnswerReport], str]] = {
     "csl.json": lambda report: bibliography.to_csl(bibliography.cited_references(report)),
     "md": render.to_markdown,
     "html": render.to_html,
+    "csv": render.to_csv,
 }
 
 
@@ -42,11 +40,7 @@ def ask_form(request: Request, who: Reader, site: Stores) -> HTMLResponse:
 @pages.post("/ask", response_model=None)
 def ask(form: Form, request: Request, who: Runner, site: Stores) -> Response:
     """Ask a question, and go to the page where the answer appears."""
-    try:
-        job = start_job(site, who, "ask", forms.body(AskRequest, form))
-    except Problem as problem:
-        return form_page(request, who, site, "ask", **forms.rejected(request, problem, form))
-    return forms.redirect(f"/jobs/{job.job_id}")
+    return submitted(form, request, who, site, "ask")
 
 
 def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTMLResponse | None:
@@ -70,6 +64,8 @@ def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTML
 
 def so_far(events: Sequence[Event]) -> dict[str, Any]:
     """Template values of a running job: verified sentences and pending drafts."""
+    starts = [n for n, event in enumerate(events) if event.kind == "item"]
+    events = events[starts[-1] if starts else 0 :]
     found = [event.data for event in events if event.kind == "sentence"]
     verified = [codec.from_values(Checked, each) for each in found]
     drafts = [event.data for event in events if event.kind == "draft"]

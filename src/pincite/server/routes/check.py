@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from fastapi import Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
+from starlette.datastructures import FormData
 
 from pincite import codec
 from pincite.errors import InputError
@@ -18,7 +19,7 @@ from pincite.server.forms import Form
 from pincite.server.identity import Identity, Reader, Runner
 from pincite.server.problems import Problem, not_found
 from pincite.server.rendering import Look, page, words_of
-from pincite.server.requests import CheckRequest, corpora_in
+from pincite.server.requests import MOST_AT_ONCE, AskRequest, CheckRequest, corpora_in
 from pincite.server.routes.jobs import parsed, readable, start_job
 from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
@@ -28,7 +29,12 @@ from pincite.verbs.check.report import CheckReport, Interpretation
 pages = Router(include_in_schema=False)
 MOST_READINGS = 20  # as `CheckRequest`
 KINDS = tuple(map(str, StatementType))
-WRITERS = {"md": render.to_footnotes, "jsonld": render.to_claimreview, "html": render.to_html}
+WRITERS = {
+    "md": render.to_footnotes,
+    "jsonld": render.to_claimreview,
+    "html": render.to_html,
+    "csv": render.to_csv,
+}
 
 
 @pages.get("/check")
@@ -39,13 +45,8 @@ def check_form(request: Request, who: Reader, site: Stores) -> HTMLResponse:
 
 @pages.post("/check", response_model=None)
 def check(form: Form, request: Request, who: Runner, site: Stores) -> Response:
-    """Find readings, or look for evidence at once."""
-    only_readings = forms.text(form, "step") != "evidence"
-    try:
-        body = forms.body(CheckRequest, form, only_readings=only_readings)
-        return forms.redirect(f"/jobs/{start_job(site, who, 'check', body).job_id}")
-    except Problem as problem:
-        return form_page(request, who, site, "check", **forms.rejected(request, problem, form))
+    """Find readings of a statement, or look for evidence at once."""
+    return submitted(form, request, who, site, "check")
 
 
 @pages.post("/jobs/{job_id}/readings")
@@ -95,12 +96,38 @@ def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTML
     )
 
 
+def submitted(
+    form: FormData, request: Request, who: Identity, site: Site, kind: Literal["check", "ask"]
+) -> Response:
+    """Start the job of a form. A text with several items is shown as read, to be confirmed first.
+
+    The field `step` is "evidence" to start at once, and "one" if the text is a single item.
+    """
+    step, name = forms.text(form, "step"), "statement" if kind == "check" else "question"
+    whole = {name: " ".join(forms.text(form, name).split())} if step == "one" else {}
+    try:
+        body: CheckRequest | AskRequest
+        if kind == "check":
+            body = forms.body(CheckRequest, form, **whole)
+            body = body.model_copy(update={"only_readings": step != "evidence"})
+            texts = body.statement
+        else:
+            body = forms.body(AskRequest, form, **whole)
+            texts = body.question
+        if len(texts) > 1 and step != "evidence":
+            given = forms.typed(form) | {name: "\n\n".join(texts)}
+            return form_page(request, who, site, kind, given=given, texts=texts)
+        return forms.redirect(f"/jobs/{start_job(site, who, kind, body).job_id}")
+    except Problem as problem:
+        return form_page(request, who, site, kind, **forms.rejected(request, problem, form))
+
+
 def form_page(
     request: Request, who: Identity, site: Site, kind: Literal["check", "ask"], **again: Any
 ) -> HTMLResponse:
     """Render the form for a job on a corpus, preset with the user's last corpus and settings.
 
-    `again` has the values of a form with errors.
+    `again` has the values of a form with errors, or with several texts to be confirmed.
     """
     examples = demo.examples(site, kind)
     last = next(iter(site.jobs.listed(who.account_id, 1, None, (kind,))), None)
@@ -116,6 +143,8 @@ def form_page(
         "examples": examples,
         "tunable": forms.tunable(site, kind),
         "logged": bool(site.settings.results.folder),
+        "texts": (),
+        "most_at_once": MOST_AT_ONCE,
     }
     return page(request, f"{kind}_form.html", who, **values | again)
 
@@ -130,7 +159,7 @@ def _readings_page(request: Request, look: Look, result: bytes) -> HTMLResponse 
         "check_readings.html",
         look.who,
         job=look.job,
-        statement=look.job.request["statement"],
+        statement=CheckRequest.model_validate(look.job.request).statement[0],
         readings=found.readings,
         failures=[failure.detail for failure in found.failures],
         kinds=KINDS,

@@ -52,6 +52,7 @@ MEDIA_TYPES = {
     "html": "text/html",
     "wikitext": "text/plain",
     "md": "text/markdown",
+    "csv": "text/csv",
     "jsonld": "application/ld+json",
     "bib": "application/x-bibtex",
     "ris": "application/x-research-info-systems",
@@ -135,13 +136,15 @@ def history(
 def _progress(request: Request, site: Site, job: Job) -> dict[str, Any]:
     """The current step in words, and the progress so far."""
     events = site.jobs.events(job.job_id, max(0, job.n_events - MAX_EVENTS))
-    counted = next((e.data for e in reversed(events) if e.data.get("total")), {})
+    item = next((e.data for e in reversed(events) if e.kind == "item"), {})
+    counted = item or next((e.data for e in reversed(events) if e.data.get("total")), {})
     steps = (_in_words(request, event) for event in reversed(events))
     is_verify = job.kind == "verify"
     judged = [e.data for e in events if is_verify and e.kind == "judged" and e.data.get("text")]
     failing = [each for each in reversed(judged) if each["label"] in FAILING]
     return {
         "job": job,
+        "item": item,
         "now": next(filter(None, steps), ""),
         "done": counted.get("done", 0),
         "total": counted.get("total", 0),

@@ -190,11 +190,15 @@ def _reference(
     }
 
 
-# ── Rows of a data frame ─────────────────────────────────────────────────────────────────────────
+# ── CSV ──────────────────────────────────────────────────────────────────────────────────────────
 
 COLUMNS = (
     "question sentence_number sentence label references urls quote why notes abstained".split()
 )
+
+
+def to_csv(report: AnswerReport) -> str:
+    return cells.csv_text(COLUMNS, rows(report))
 
 
 def rows(report: AnswerReport) -> Iterator[list[str | int | None]]:

@@ -1,5 +1,7 @@
 """Prints answers on a terminal; untrusted text is a `rich.text.Text`, never markup, on one line."""
 
+from collections.abc import Sequence
+
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
@@ -23,11 +25,14 @@ STYLES = {
 }
 GRAVE = (Retraction.YES, Retraction.PARTLY, Retraction.CONCERN)
 PIECES = {"same": "", "gone": "red strike", "new": "green underline"}
-TITLE_WIDTH, QUOTE_WIDTH, NAME_WIDTH = 200, 300, 24  # characters before an ellipsis
+# Characters before an ellipsis.
+TITLE_WIDTH, QUOTE_WIDTH, QUESTION_WIDTH, NAME_WIDTH = 200, 300, 90, 24
 
 
 def print_report(report: AnswerReport, console: Console) -> None:
     parts: list[RenderableType] = []
+    if len(report.answers) > 1:
+        parts += [_overview(report.answers), Text()]
     for answer in report.answers:
         parts += render_parts(_answer, answer)
     if len(report.answers) < report.n_questions:
@@ -38,6 +43,19 @@ def print_report(report: AnswerReport, console: Console) -> None:
         parts.append(Text(used, style="dim"))
     parts += [Text(f"warning: {cells.one_line(w)}", style="dim") for w in report.warnings]
     console.print(Group(*parts))
+
+
+def _overview(answers: Sequence[Answer]) -> Table:
+    table = Table.grid(padding=(0, 2, 0, 0))
+    for number, answer in enumerate(answers, 1):
+        found = Text("\n").join(
+            Text(f"{n} {ask_wording.SIGNS[each]} {ask_wording.SHORT[each]}", STYLES[each])
+            for each, n in ask_wording.counts(answer.sentences)
+        )
+        text = cells.shortened(answer.question, QUESTION_WIDTH)
+        nothing = Text("– failed" if answer.failure else f"○ {ask_wording.NO_ANSWER}", "yellow")
+        table.add_row(Text(str(number), "dim"), text, found or nothing)
+    return table
 
 
 def sentence_line(checked: Checked) -> Text:

@@ -1,8 +1,6 @@
 """Renders check reports as script-free HTML, Markdown, CSV and ClaimReview; writes the log."""
 
-import csv
 import hashlib
-import io
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +16,7 @@ from pincite.judgement.confirmation import Outcome, Weighed
 from pincite.library.results import log_result
 from pincite.notes import IN_ENGLISH, Language
 from pincite.report import cells, templates
-from pincite.report.cells import cell, one_line, safe_link
+from pincite.report.cells import one_line, safe_link
 from pincite.report.yaml_text import to_yaml
 from pincite.settings import Settings
 from pincite.text.hosts import host_of
@@ -52,16 +50,22 @@ def to_html(report: CheckReport) -> str:
 
 
 def views(report: CheckReport, words: Language = IN_ENGLISH) -> list[dict[str, Any]]:
-    return [render_parts(partial(_view, words=words), check) for check in report.checks]
+    return [
+        render_parts(partial(_view, words=words, number=number), check)
+        for number, check in enumerate(report.checks, 1)
+    ]
 
 
-def _view(check: Check, words: Language) -> dict[str, Any]:
+def _view(check: Check, words: Language, number: int) -> dict[str, Any]:
     return {
         "statement": check.statement,
         "short": cells.shortened(check.statement, _HEADLINE),
         "interpreted_by": check.interpreted_by,
         "failures": [failure.detail for failure in check.failures],
-        "readings": [_reading(result, words) for result in check.results],
+        "readings": [
+            {**_reading(result, words), "item_id": f"{number}.{result.reading.reading_id}"}
+            for result in check.results
+        ],
     }
 
 
@@ -202,13 +206,7 @@ COLUMNS = (
 
 
 def to_csv(report: CheckReport) -> str:
-    """Render the report as CSV with a header. Formulas are neutralised."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for row in rows(report):
-        writer.writerow([cell(value) for value in row])
-    return out.getvalue()
+    return cells.csv_text(COLUMNS, rows(report))
 
 
 def rows(report: CheckReport) -> Iterator[list[object]]:

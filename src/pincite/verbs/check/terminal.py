@@ -1,5 +1,6 @@
 """Prints checks on a terminal; untrusted text is a `rich.text.Text`, never markup, on one line."""
 
+from collections.abc import Sequence
 from functools import partial
 
 from rich.console import Console, Group, RenderableType
@@ -35,6 +36,8 @@ _SIDES = (("for", "green"), ("against", "red"))
 
 def print_report(report: CheckReport, console: Console, limit: int = 3) -> None:
     parts: list[RenderableType] = []
+    if len(report.checks) > 1:
+        parts += [_overview(report.checks), Text()]
     for check in report.checks:
         parts += render_parts(partial(_check, limit=limit), check)
     if len(report.checks) < report.n_statements:
@@ -47,6 +50,18 @@ def print_report(report: CheckReport, console: Console, limit: int = 3) -> None:
         parts.append(Text(used, style="dim"))
     parts += [Text(f"⚠ {cells.one_line(w)}", style="dark_orange") for w in report.warnings]
     console.print(Group(*parts))
+
+
+def _overview(checks: Sequence[Check]) -> Table:
+    table = Table.grid(padding=(0, 2, 0, 0))
+    for number, check in enumerate(checks, 1):
+        found = Text("\n").join(
+            Text(f"{check_wording.SIGNS[outcome]} {check_wording.LABELS[outcome]}", STYLES[outcome])
+            for outcome in dict.fromkeys(result.weight.outcome for result in check.results)
+        )
+        text = cells.shortened(check.statement, SOURCE_WIDTH)
+        table.add_row(Text(str(number), "dim"), text, found or Text("– no reading", "yellow"))
+    return table
 
 
 def _check(check: Check, limit: int) -> list[RenderableType]:

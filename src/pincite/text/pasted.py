@@ -1,0 +1,39 @@
+"""Splits a pasted text into its statements or questions."""
+
+import re
+
+# Bullets and numbers of a list: "-", "•", "2.", "(b)".
+_MARK = re.compile(r"(?:(?:[-*•‣–—]|\(?(?:\d{1,3}|[a-z])[.)])\s+)+(?=\S)")
+# The end of a sentence, with closing quotation marks, brackets and footnote marks after it.
+_END = re.compile(r"[.!?…。！？؟।][\"'”’»›)\]」』]*(?:\[\w{1,4}\])*$")
+
+
+def items(text: str) -> list[str]:
+    r"""Return the statements or questions of a text, each on one line.
+
+    A line that does not end like a sentence continues on the next one, since pasted text is often
+    wrapped. If no line ends like a sentence, each line is an item, as in a list of headlines,
+    unless it begins with a small letter. A blank line or the mark of a list always begins an item.
+
+    >>> items("The mill closed in\n1950.\nThe bridge opened.")
+    ['The mill closed in 1950.', 'The bridge opened.']
+    >>> items("1. Who built it\n2. When was it built")
+    ['Who built it', 'When was it built']
+    """
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    is_list = sum(bool(_MARK.match(line)) for line in lines) > 1
+    has_ends = any(map(_END.search, lines))
+    found = list[str]()
+    is_open = False  # whether the next line may continue the last item
+    for line in lines:
+        mark = _MARK.match(line) if is_list else None
+        piece = line[mark.end() :] if mark else line
+        if not re.search(r"\w", piece):
+            is_open = False
+            continue
+        if is_open and not mark and (has_ends or piece[0].islower()):
+            found[-1] += f" {piece}"
+        else:
+            found.append(piece)
+        is_open = not _END.search(piece)
+    return found

@@ -1,0 +1,50 @@
+"""A pasted text is one statement or question, or several: lines tell which."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pincite.text.pasted import items
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", []),
+        ("???\n---", []),
+        ("The mill closed.", ["The mill closed."]),
+        ("The mill closed. The bridge opened.", ["The mill closed. The bridge opened."]),
+        ("The mill closed.\r\nIs it open?\r\n", ["The mill closed.", "Is it open?"]),
+        ("The mill\nclosed in\n1950.", ["The mill closed in 1950."]),
+        ("The old\nMill closed.\nIt burnt.", ["The old Mill closed.", "It burnt."]),
+        (
+            "He said: “It closed.”\nIt did not.[3]\nTrue!",
+            ["He said: “It closed.”", "It did not.[3]", "True!"],
+        ),
+        ("it closed.\nit opened.", ["it closed.", "it opened."]),
+        ("Mill closes\nBridge opens", ["Mill closes", "Bridge opens"]),
+        ("The mill closed in the\nsame year", ["The mill closed in the same year"]),
+        ("The mill closed\n\nin 1950.", ["The mill closed", "in 1950."]),
+        (
+            "1. The mill\n   closed.\n2. It burnt\n3) It was sold",
+            ["The mill closed.", "It burnt", "It was sold"],
+        ),
+        ("- Mill closes\n- - Bridge opens", ["Mill closes", "Bridge opens"]),
+        ("- 3 degrees was the low.", ["- 3 degrees was the low."]),
+        ("1950. It closed", ["1950. It closed"]),
+        (
+            "橋は1911年に開通した。\n設計者は誰ですか？",
+            ["橋は1911年に開通した。", "設計者は誰ですか？"],
+        ),
+    ],
+)
+def test_items_are_told_by_their_lines(text: str, expected: list[str]) -> None:
+    assert items(text) == expected
+
+
+@given(st.text(st.sampled_from("aB1 .?-)(\n\r\u2028\t")))
+def test_items_shown_again_are_the_same(text: str) -> None:
+    found = items(text)
+    assert items("\n\n".join(found)) == found
+    assert "".join(found).replace(" ", "") in "".join(text.split()) or len(found) > 1
+    assert not any("\n" in item or item != item.strip() for item in found)
