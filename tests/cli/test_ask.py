@@ -1,5 +1,6 @@
 """`pincite ask` on the command line, with the shipped models and papers written for this test."""
 
+import csv
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -157,6 +158,12 @@ def test_one_question_or_a_file(corpus: Path, home: Path) -> None:
     (home / "q.txt").write_text(f"# two\n{QUESTION}\n\nWho composed Orfeo?\n")
     report = json.loads(run("--file", "q.txt", "--corpus", corpus, "--json", "-").stdout)
     assert [bool(a["abstained"]) for a in report["answers"]] == [False, True]
+    shown = run(f"{QUESTION}\nWho composed Orfeo?", "--corpus", corpus, "--csv", "a.csv").stdout
+    assert shown.index("Who composed Orfeo?") < shown.index("Velorin reduced"), "a summary"
+    rows = list(csv.DictReader((home / "a.csv").read_text().splitlines()))
+    assert [bool(row["abstained"]) for row in rows] == [False, True]
+    again = json.loads(run("--file", "q.txt", "--corpus", corpus, "--json").stdout)
+    assert len(again["answers"]) == 2
 
 
 @pytest.mark.train

@@ -84,6 +84,8 @@ def test_statements_of_a_file(run: Callable[..., Result]) -> None:
     report = written(run("check", "--file", "-", "--corpus", "kb", "--json", "-", stdin=lines))
     statements = [check["statement"] for check in report["checks"]]
     assert statements == ["The bridge is old.", "It opened in 1911."]
+    pasted = run("check", "The bridge is\nold.\nIt opened in 1911.", "--corpus", "kb", "--json")
+    assert [check["statement"] for check in written(pasted)["checks"]] == statements
     run("check", "--corpus", "kb", code=2)
     run(*CHECK, "--file", "-", code=2)
     run("check", "--file", "-", "--corpus", "kb", stdin="\n", code=2)

@@ -21,6 +21,20 @@ from pincite.report import yaml_text
 from pincite.verbs.check import render, terminal
 
 
+def test_several_statements_have_a_summary_and_distinct_footnotes() -> None:
+    one = check_report()
+    both = replace(one, checks=(*one.checks, replace(one.checks[0], statement="Vole")))
+    text = render.to_footnotes(both)
+    marks = re.findall(r"^\[\^([^]]+)\]:", text, re.MULTILINE)
+    assert len(marks) == len(set(marks)) > 2
+    assert set(re.findall(r"\[\^([^]]+)\](?!:)", text)) == set(marks)
+    page = Page(render.to_html(both))
+    assert {"#check-1", "#check-2"} <= set(page.all("href"))
+    out = io.StringIO()
+    terminal.print_report(both, Console(file=out, width=100))
+    assert out.getvalue().count("Vole") == 2
+
+
 def test_what_the_json_says() -> None:
     values = json.loads(check_report().to_json())
     assert (values["complete"], values["n_statements"]) == (False, 2)

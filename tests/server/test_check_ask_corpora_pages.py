@@ -25,6 +25,7 @@ from pincite.library.results import result_in
 from pincite.server.corpora import Shared
 from pincite.server.identity import Role
 from pincite.server.jobs import Status
+from pincite.server.requests import MOST_AT_ONCE
 from pincite.server.site import Site
 from pincite.server.work import Unread
 from pincite.settings import Settings
@@ -34,9 +35,9 @@ from pincite.verbs.ask import wording
 # All that our templates write; what a text smuggled in would be another, or have an address or a
 # handler that runs.
 TAGS = set(
-    "html head meta title link script body a header nav form input button span main p h1 h2 h3 h4 h5 "
+    "html head meta title link script body a header nav form input button span main p h1 h2 h3 h4 "
     "article section div ol ul li details summary dl dt dd blockquote mark bdi strong label select "
-    "option textarea svg rect sup del ins footer pre time b noscript dialog kbd aside "
+    "h5 option textarea svg rect sup del ins footer pre time b noscript dialog kbd aside "
     "table thead tbody tr th td code fieldset legend".split()
 )
 
@@ -247,6 +248,86 @@ def test_readings_are_edited_without_scripts(
     assert again["settings"] == asked["settings"]
     none = post(client, here, **{"text-0": "x"})
     assert none.status_code == 422
+
+
+SIX = [f"The bridge was opened in 191{n}." for n in range(6)]
+FORMS = [("check", "statement", "checks"), ("ask", "question", "answers")]
+
+
+@pytest.mark.parametrize(("kind", "field", "results"), FORMS)
+def test_pasted_lines_are_shown_then_run_as_one_job(
+    client: TestClient, site: Site, corpus_id: str, kind: str, field: str, results: str
+) -> None:
+    form = {field: "\r\n".join(SIX), "corpus": corpus_id, "top_k": "3"}
+    shown = post(client, f"/{kind}", **form)
+    assert shown.status_code == 200
+    assert re.findall(r'<li dir="auto">([^<]+)', shown.text) == SIX
+    (typed,) = re.findall(r"<textarea[^>]*>\n([^<]+)", shown.text)
+    assert len(site.jobs.listed("local", 9, kinds=(kind,))) == 0
+    asked = request_of(site, post(client, f"/{kind}", **{**form, field: typed}, step="evidence"))
+    assert asked[field] == SIX
+    job_id = run_next(site)
+    events = client.get(f"/api/v1/jobs/{job_id}/events").json()["events"]
+    places = [(e["data"]["number"], e["data"]["total"]) for e in events if e["kind"] == "item"]
+    assert places == [(n, 6) for n in range(1, 7)]
+    report = client.get(f"/api/v1/jobs/{job_id}/result").json()
+    assert [each[field] for each in report[results]] == SIX
+    page = client.get(f"/jobs/{job_id}").text
+    prefix = results.removesuffix("s")
+    links = re.findall(rf'href="#({prefix}-\d)"', page)
+    assert links == [f"{prefix}-{n}" for n in range(1, 7)]
+    assert all(f'id="{each}"' in page for each in links)
+    rows = client.get(f"/jobs/{job_id}/report.csv")
+    assert rows.headers["content-type"].startswith("text/csv")
+    assert set(SIX) <= set(rows.text.replace("\n", ",").split(","))
+    assert client.get("/history").text.count("/jobs/") == 2  # this, and the files of the corpus
+
+
+@pytest.mark.parametrize(("kind", "field", "_results"), FORMS)
+def test_pasted_lines_can_be_one_text_and_are_limited(
+    client: TestClient, site: Site, corpus_id: str, kind: str, field: str, _results: str
+) -> None:
+    form = {field: "\n".join(SIX), "corpus": corpus_id, "step": "one"}
+    assert request_of(site, post(client, f"/{kind}", **form))[field] == " ".join(SIX)
+    many = "\n\n".join(map(str, range(MOST_AT_ONCE + 1)))
+    refused = post(client, f"/{kind}", **{field: many}, corpus=corpus_id)
+    assert refused.status_code == 422
+    assert f'id="fault-{field}"' in refused.text
+    assert f"at most {MOST_AT_ONCE}" in refused.text
+    sent = {field: many.split(), "corpus": corpus_id}
+    assert client.post(f"/api/v1/{kind}", json=sent).json()["errors"][0]["where"].endswith(field)
+    listed = client.post(f"/api/v1/{kind}", json={field: [*SIX], "corpus": corpus_id})
+    assert listed.json()["request"][field] == SIX
+
+
+def test_readings_belong_to_one_statement(client: TestClient, corpus_id: str) -> None:
+    for more in ({"only_readings": True}, {"readings": [{"text": "It is."}]}):
+        sent = {"statement": SIX, "corpus": corpus_id, **more}
+        assert client.post("/api/v1/check", json=sent).status_code == 422
+
+
+@pytest.mark.parametrize(("kind", "field", "results"), FORMS)
+def test_a_stopped_list_keeps_what_was_done(
+    client: TestClient, site: Site, kind: str, field: str, results: str
+) -> None:
+    made = {"check": check_report(), "ask": ask_samples.everything()}[kind]
+    few = replace(made, **{f"n_{field}s": 9})  # type: ignore[type-var]
+    page = client.get(f"/jobs/{finished(site, kind, few.to_json(), **{field: SIX})}").text  # type: ignore[arg-type]
+    assert re.search(r"<strong>[^<]* \d of 9\b", page)
+    assert 'id="overview"' in page
+
+
+def test_progress_of_a_list_names_the_item(client: TestClient, site: Site) -> None:
+    job = site.jobs.submit("local", "ask", "Questions", {"question": SIX})
+    site.jobs.take("w")
+    verified = values_of(ask_samples.everything().answers[0].sentences[0], 4)
+    item = {"done": 2, "total": 6, "number": 3, "text": "When <b>?"}
+    site.jobs.add_events(job.job_id, "w", [("sentence", verified), ("item", item)])
+    page = client.get(f"/jobs/{job.job_id}/progress").text
+    assert "3 of 6" in page
+    assert 'value="2" max="6"' in page
+    assert "When &lt;b&gt;?" in page
+    assert "<li" not in page, "sentences of an earlier question are left out"
 
 
 def test_check_shows_each_outcome_separately(

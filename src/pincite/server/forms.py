@@ -224,7 +224,7 @@ _OFFLINE = N_(
     "the wikitext of the article, or choose a file."
 )
 _TOO_LONG = N_("This is too long.")
-_TOO_MANY = N_("These are too many at once: at most %(most)s.")
+_TOO_MANY = N_("Too many: Pincite takes at most %(most)s at once.")
 # Names of API fields, and codes of problems, that belong to a field of a form.
 _FIELDS = {
     "form": "article",

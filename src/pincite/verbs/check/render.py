@@ -393,11 +393,16 @@ def to_markdown(
     """
     texts = _Lenient(translation or {})
 
-    def filled(check: Check) -> str:
-        values = _values(check, report, texts, feedback)
+    def filled(check: Check, number: int) -> str:
+        # Footnotes of several statements in one text need distinct marks.
+        prefix = f"{number}-" if len(report.checks) > 1 else ""
+        values = _values(check, report, texts, feedback) | {"prefix": prefix}
         return templates.markdown(template, values, shipped=shipped)
 
-    return "\n".join(render_parts(filled, check) for check in report.checks)
+    return "\n".join(
+        render_parts(partial(filled, number=number), check)
+        for number, check in enumerate(report.checks, 1)
+    )
 
 
 def to_footnotes(report: CheckReport) -> str:
