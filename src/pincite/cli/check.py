@@ -61,8 +61,8 @@ def command(
     pincite check "…" --online --search-url http://localhost:8888
 
     Each reading of a statement is judged separately: what supports it, what contradicts it, and how
-    strongly. A STATEMENT with a line per statement is several statements. Exit code 5: something
-    could not be judged; running it again with the same --trace retries only that.
+    strongly. STATEMENT may hold several, one per line. Exit code 5: something could not be judged;
+    running it again with the same --trace retries only that.
     """
     from pincite.report import templates
     from pincite.verbs.check import build, render
