@@ -300,6 +300,21 @@ def test_pasted_lines_can_be_one_text_and_are_limited(
     assert listed.json()["request"][field] == SIX
 
 
+@pytest.mark.parametrize(("kind", "field", "_results"), FORMS)
+def test_a_file_of_lines_is_read_with_the_form(
+    client: TestClient, site: Site, corpus_id: str, kind: str, field: str, _results: str
+) -> None:
+    sent = b"\xef\xbb\xbf# a list\r\nThe old\r\nBridge.\r\n"
+    form = {field: SIX[0], "corpus": corpus_id, "step": "evidence"}
+    for data, found in ((sent, [SIX[0], "The old", "Bridge."]), (b"", SIX[0])):
+        answer = client.post(
+            f"/{kind}", data=form, files={"file": ("a.txt", data)}, follow_redirects=False
+        )
+        assert request_of(site, answer)[field] == found
+    rejected = client.post(f"/{kind}", data={field: ""}, files={"file": ("a.txt", b"\0\xff")})
+    assert rejected.status_code == 422
+
+
 def test_readings_belong_to_one_statement(client: TestClient, corpus_id: str) -> None:
     for more in ({"only_readings": True}, {"readings": [{"text": "It is."}]}):
         sent = {"statement": SIX, "corpus": corpus_id, **more}

@@ -273,9 +273,8 @@ def read_lines(path: Path) -> list[str]:
         InputError: The file cannot be read.
     """
     with usable(path):
-        text = sys.stdin.read() if str(path) == "-" else path.read_text("utf-8", "replace")
-    lines = (" ".join(line.split()) for line in text.splitlines())
-    return [line for line in lines if line and not line.startswith("#")]
+        text = sys.stdin.read() if str(path) == "-" else path.read_text("utf-8-sig", "replace")
+    return pasted.lines(text)
 
 
 def one_or_more(name: str) -> Callable[[Command], Command]:

@@ -7,13 +7,13 @@ a message next to each invalid field.
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin
 
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, ValidationError
-from starlette.datastructures import FormData
+from starlette.datastructures import FormData, UploadFile
 
 from pincite.server.jobs import Job
 from pincite.server.problems import Problem
@@ -33,7 +33,7 @@ Model = TypeVar("Model", bound=BaseModel)
 Route = TypeVar("Route", bound=Callable[..., Any])
 
 
-async def _read(request: Request) -> FormData:
+async def _read(request: Request) -> AsyncIterator[FormData]:
     """Parse a form, including its files.
 
     Raises:
@@ -42,7 +42,8 @@ async def _read(request: Request) -> FormData:
     if media_type(request) not in FORMS:
         raise Problem(422, "invalid_request", "Expected a form.")
     n_bytes = int(request.app.state.site.server.body_megabytes * 1e6)
-    return await request.form(max_files=10, max_fields=MAX_FIELDS, max_part_size=n_bytes)
+    async with request.form(max_files=10, max_fields=MAX_FIELDS, max_part_size=n_bytes) as form:
+        yield form
 
 
 Form = Annotated[FormData, Depends(_read)]
@@ -94,7 +95,7 @@ def values_of(model: type[BaseModel], form: FormData) -> dict[str, object]:
         elif name not in form:
             continue
         elif name in LISTED:
-            found[name] = pasted.items(text(form, name))
+            found[name] = [*pasted.items(text(form, name)), *_lines_sent(form)]
         elif _is_list(kind):
             texts = [each for each in form.getlist(name) if isinstance(each, str)]
             found[name] = [part for each in texts for part in re.split(r"[\s,]+", each) if part]
@@ -102,6 +103,13 @@ def values_of(model: type[BaseModel], form: FormData) -> dict[str, object]:
             value = form[name]
             found[name] = value if name in AS_TYPED else text(form, name)
     return {name: value for name, value in found.items() if value != []}
+
+
+def _lines_sent(form: FormData) -> list[str]:
+    file = form.get("file")
+    if not isinstance(file, UploadFile):
+        return []
+    return pasted.lines(file.file.read().decode("utf-8-sig", "replace"))
 
 
 def _is_list(kind: object) -> bool:

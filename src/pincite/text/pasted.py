@@ -1,4 +1,4 @@
-"""Splits a pasted text into its statements or questions."""
+"""Splits a pasted text, or a file, into its statements or questions."""
 
 import re
 
@@ -37,3 +37,9 @@ def items(text: str) -> list[str]:
             found.append(piece)
         is_open = not _END.search(piece)
     return found
+
+
+def lines(text: str) -> list[str]:
+    """Return the lines of a file, without empty ones and comments (#)."""
+    found = (" ".join(line.split()) for line in text.splitlines())
+    return [line for line in found if line and not line.startswith("#")]

@@ -1,7 +1,5 @@
 """Renders the report as CSV, as wikitext to paste, and as one HTML page."""
 
-import csv
-import io
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -55,12 +53,7 @@ Value = str | float | None
 
 
 def to_csv(report: Report) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for row in rows(report):
-        writer.writerow([cells.cell(value) for value in row])
-    return out.getvalue()
+    return cells.csv_text(COLUMNS, rows(report))
 
 
 def to_csv_of(reports: Iterable[tuple[Report, Collection[int]]]) -> str:
@@ -69,12 +62,8 @@ def to_csv_of(reports: Iterable[tuple[Report, Collection[int]]]) -> str:
         [report.title, *row] for report, ranks in reports for row in rows(report) if row[0] in ranks
     ]
     columns = ("article", *COLUMNS)
-    out, score = io.StringIO(), columns.index("score")
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(columns)
-    for row in sorted(found, key=lambda row: cast("float", row[score])):
-        writer.writerow([cells.cell(value) for value in row])
-    return out.getvalue()
+    score = columns.index("score")
+    return cells.csv_text(columns, sorted(found, key=lambda row: cast("float", row[score])))
 
 
 def rows(report: Report) -> Iterator[list[Value]]:
