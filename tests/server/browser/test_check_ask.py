@@ -85,6 +85,10 @@ def test_nothing_serious_and_nothing_beyond_the_edge(
     corpus = corpus_of(demo, KNOWLEDGE)
     paths = ["/", "/history", "/help", "/corpora", f"/corpora/{corpus}?q=dam", "/check", "/ask"]
     paths += [f"/jobs/{each}" for each in (article, f"{article}?threshold=0.9", checked, answered)]
+    dam = "The Skeld dam was completed in 1971."
+    paths.append(f"/jobs/{demo.ran('check', statement=[BALANCED, dam], corpus=corpus)}")
+    papers = corpus_of(demo, ABSTRACTS)
+    paths.append(f"/jobs/{demo.ran('ask', question=[QUESTION, 'Who is it?'], corpus=papers)}")
     with watch() as seen:
         page = seen.page("/corpora")
         for path in paths:
