@@ -579,7 +579,7 @@ def _meta(article: Any, stated: Statements) -> dict[str, str]:
     author = author_of(stated, site, str(article.author or "") if article else "")
     dois = (doi_in(text) for name in DOI_METAS for text in stated.metas.get(name, ()))
     doi = next(filter(None, dois), "")
-    fields = {"site": site, "author": author, "doi": doi}
+    fields = {"site": site, "author": author, "doi": doi, "type": type_of(stated)}
     return {name: value for name, value in fields.items() if value}
 
 
@@ -731,6 +731,7 @@ DATE_METAS = (
 # schema.org types of written works, unlike `Person`, `VideoObject` or `Product`.
 _WRITTEN = re.compile(r"(Article|Posting|Report|Review|WebPage|CreativeWork|Book|Thesis)$")
 # Capitalised "Von" and "Par" introduce a byline; in lower case they belong to a name.
+_UNSPECIFIC = ("WebPage", "CreativeWork", "Article", "Organization")
 _INTRODUCED = re.compile(
     r"(?i:(written |posted |edited |words |story |text |reviewed )?by)\b:?\s+"
     r"|(Von|Par|Por)\s+(?=\w+\s+\w)|(?i:author|autor|auteur|text|words)\s*:\s*"
@@ -769,6 +770,19 @@ def headline_of(stated: Statements) -> str:
     found = {one_line(unescape(str(thing.get("headline") or ""))) for thing in things} - {""}
     headline = found.pop() if len(found) == 1 else ""
     return "" if headline.endswith(("…", "...")) else headline
+
+
+def type_of(stated: Statements) -> str:
+    """The schema.org types of the page's first written work, and of its publisher."""
+    thing = next(filter(_is_written, _things(stated.json_ld)), {})
+    publisher = thing.get("publisher")
+    stated_types = [
+        thing.get("@type"),
+        publisher.get("@type") if isinstance(publisher, dict) else 0,
+    ]
+    names = [one for each in stated_types for one in (each if isinstance(each, list) else [each])]
+    specific = (name for name in names if isinstance(name, str) and name not in _UNSPECIFIC)
+    return "; ".join(map(one_line, specific))[:MAX_AUTHOR_CHARS]
 
 
 def published_of(stated: Statements, found: str = "") -> str | None:

@@ -19,6 +19,7 @@ from typing import Annotated, Literal, NamedTuple, TypeAlias
 
 from pincite.judgement import aggregation
 from pincite.judgement.attribution import of_another
+from pincite.judgement.provenance import UNKNOWN, Source
 from pincite.text import tables, words
 from pincite.text.languages import common
 from pincite.text.sentences import is_question
@@ -82,6 +83,7 @@ class Weighed:
     copies: Annotated[tuple[str, ...], Doc("addresses of pages with the same words")] = ()
     corpus: Annotated[str, Doc("that has it; empty where only one was searched")] = ""
     origin: Annotated[CopyKind, Doc("corpus, or live: the open web")] = CopyKind.CORPUS
+    source: Annotated[Source, Doc("who says it")] = UNKNOWN
 
     @property
     def passage(self) -> Passage:

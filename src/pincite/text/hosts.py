@@ -12,7 +12,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 WIKIPEDIA_AND_MIRRORS = tuple(
     "wikipedia.org wikimedia.org wikidata.org wiktionary.org wikivoyage.org wikiquote.org "
@@ -41,6 +41,17 @@ def is_below(url: str, hosts: Collection[str]) -> bool:
         return False
     labels = host_of(url).split(".")
     return any(".".join(labels[i:]) in hosts for i in range(len(labels)))
+
+
+def without_folder(url: str) -> str:
+    """The name of a local or uploaded file; any other address unchanged.
+
+    >>> without_folder("file:///home/ada/two%20words.pdf"), without_folder("https://a.example/x")
+    ('two words.pdf', 'https://a.example/x')
+    """
+    scheme, _, path = url.partition(":")
+    is_file = scheme.lower() in ("file", "upload") and not path.endswith("/")
+    return unquote(path.partition("#")[0].rpartition("/")[2]) if is_file else url
 
 
 _FRONT = re.compile(

@@ -44,6 +44,9 @@ _FEARED = _SAID.replace("said|", "feared|hoped|expected|shown|found|proven|estab
 _ATTRIBUTIONS = {
     "en": (
         re.compile(rf"{_SPEAKER}\s+(?P<verb>{_SAYS})\s+(?P<that>that\s+)?(?P<what>.+)"),
+        re.compile(
+            rf"{_SPEAKER}\s+(?P<verb>tells|told)\s+[^,;:]{{1,40}}?\s+(?P<that>that\s+)(?P<what>.+)"
+        ),
         re.compile(  # "the report warns that"
             rf"(?P<who>(?:The|A|This|That|His|Her) (?:report|claim)s?)\s+(?P<verb>{_SAYS})\s+"
             r"(?P<that>that\s+)?(?P<what>.+)"

@@ -22,6 +22,11 @@ _DEMAND = {
         r",?\s+(?:und|aber)\s+(?:soll|sollen|sollte|sollten|muss|müssen|müsste|müssten)\b"
     ),
 }
+# Between a fact and an opinion about it: "Nobody died, and the mayor should resign".
+_BESIDE = {
+    "en": re.compile(r"(?:, (?:and|but|so|which)|[;.]) "),
+    "de": re.compile(r"(?:, (?:und|aber|daher|deshalb)|[;.]) "),
+}
 _BARE_AND = re.compile(r"(?<![,;])\s+(?:and|but)\s+")
 _PRONOUN = re.compile(r"(?:he|she|it|they)\b", re.IGNORECASE)
 _QUOTE = re.compile(r"[“\"]")
@@ -71,7 +76,7 @@ def parts(text: str, language: str = "en") -> list[str]:
             content = negation(content, language)
         return [content] if content else []
     if language != "en":
-        return _fact_before_demand(text, language)
+        return _fact_before_demand(text, language) or _fact_beside_opinion(text, language)
     text = text.strip(MARKS) if text.count('"') % 2 == 0 else text
     return next(filter(None, (rule(text) for rule in _RULES)), [])
 
@@ -82,7 +87,7 @@ def _verdict(text: str) -> list[str]:
     if match is None:
         return []
     false = match["what"] in ("false", "untrue", "a myth", "a lie", "incorrect")
-    return [negation(match["b"]) if false != bool(match["no"]) else match["b"]]
+    return [negation(_sentence(match["b"])) if false != bool(match["no"]) else match["b"]]
 
 
 def _valued_fact(text: str) -> list[str]:
@@ -138,6 +143,25 @@ def _fact_before_demand(text: str, language: str = "en") -> list[str]:
     return [fact] if enough and kind_of(fact, language) is StatementType.DESCRIPTIVE else []
 
 
+def _fact_beside_opinion(text: str, language: str = "en") -> list[str]:
+    """“Nobody died, and the mayor should resign” states that nobody died."""
+    if language not in _BESIDE or _CONDITION.search(text) or _QUOTE.search(text):
+        return []
+    for match in _BESIDE[language].finditer(text):
+        left, right = text[: match.start()], text[match.end() :]
+        right = f"It {right}" if "which" in match[0] else right
+        kinds = [kind_of(each, language) for each in (left, right)]
+        if set(kinds) != {StatementType.DESCRIPTIVE, StatementType.NORMATIVE}:
+            continue
+        fact, other = (left, right) if kinds[0] is StatementType.DESCRIPTIVE else (right, left)
+        if language != "en":
+            return [fact] if min(len(left.split()), len(right.split())) > 1 else []
+        if finite_verb(left) and finite_verb(right):
+            named = fact if fact is left else _named(fact, other)
+            return [_sentence(named)] if named else []
+    return []
+
+
 def _without_value(text: str) -> list[str]:
     """“The disgraceful tax raised three million” states that the tax did."""
     match = _VALUING.search(text)
@@ -162,7 +186,11 @@ def _neither(text: str) -> list[str]:
 
 def _only(text: str) -> list[str]:
     match = _ONLY.fullmatch(text)
-    return [match["b"][:1].upper() + match["b"][1:]] if match and finite_verb(match["b"]) else []
+    return [_sentence(match["b"])] if match and finite_verb(match["b"]) else []
+
+
+def _sentence(clause: str) -> str:
+    return clause[:1].upper() + clause[1:]
 
 
 def _but(text: str) -> list[str]:
@@ -217,6 +245,7 @@ _RULES: tuple[Callable[[str], list[str]], ...] = (
     _valued_fact,
     _reason,
     _fact_before_demand,
+    _fact_beside_opinion,
     _without_value,
     _neither,
     _only,

@@ -12,12 +12,14 @@ from typing import Any
 from pincite import codec, containment
 from pincite.judgement import confirmation
 from pincite.judgement.confirmation import Outcome, StatementType, Unjudged, Weighed, Weight
+from pincite.judgement.provenance import UNKNOWN, Source, is_about, named_speaker, source_of
 from pincite.judgement.references import Retraction, retraction_of
 from pincite.library.exclusions import Exclusions
 from pincite.library.web_pages import WebCandidates
 from pincite.protocols import DocumentsOf, Encoder, Retriever
 from pincite.retrieval.copies import grouped
 from pincite.settings import CheckSettings, Settings
+from pincite.text.hosts import without_folder
 from pincite.text.languages import not_read
 from pincite.text.passages import around
 from pincite.text.sentences import source_sentences
@@ -36,6 +38,7 @@ from pincite.types import (
     Unchecked,
 )
 from pincite.verbs.check.confirm import ModelJudge, VerifierJudge
+from pincite.verbs.check.kinds import ascription
 from pincite.verbs.check.readings import ModelInterpreter, interpret_by_rules
 from pincite.verbs.check.report import Check, Interpretation, Reading, ReadingResult, failed
 
@@ -55,6 +58,7 @@ class Candidate:
     origin: CopyKind = CopyKind.CORPUS
     lost: str = ""
     corpus: str = ""  # its name, if several are searched
+    source: Source = UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +129,7 @@ class CheckPipeline:
                 copies=candidate.copies,
                 corpus=candidate.corpus,
                 origin=candidate.origin,
+                source=_source(reading, candidate.source, outcome),
             )
             items[reading].append(item)
             values = codec.values_of(item)
@@ -329,20 +334,37 @@ def widened(passage: Passage, document: Document, span: Span) -> Passage:
 
 
 def candidate(document: Document | None, passage: Passage, copies: Sequence[str] = ()) -> Candidate:
-    """Add the document's metadata; the passage is lost unless the stored text has it verbatim."""
+    """Add the document's metadata; the passage is lost unless the stored text has it verbatim.
+
+    A report may be published: it has the names of local files, not their folders.
+    """
+    others = dict.fromkeys(map(without_folder, copies))
+    if (name := without_folder(passage.url)) != passage.url:
+        passage = replace(passage, url=name)
     if document is None or passage.span.of(document.text) != passage.text:
         return Candidate(passage, lost="the passage is not in the stored text")
     if retraction_of(document) is Retraction.YES:
         return Candidate(passage, lost="the source was retracted")
-    others = tuple(url for url in dict.fromkeys(copies) if url != passage.url)
     return Candidate(
         passage,
         document.published,
         document.language,
         dict(document.meta),
-        others,
+        tuple(url for url in others if url != passage.url),
         corpus=document.corpus,
+        source=source_of(document),
     )
+
+
+def _source(reading: Reading, source: Source, outcome: Evidence | Failed) -> Source:
+    """Add who speaks in the quote, and whether the publisher is whom the reading is about."""
+    own = any(is_about(reading.text, name) for name in (source.publisher, source.author))
+    if isinstance(outcome, Failed):
+        return replace(source, own=own)
+    text, language = outcome.quoted, outcome.passage.language or "en"
+    said = [ascription(span.of(text), language) for span in source_sentences(text, language)]
+    names = dict.fromkeys(named_speaker(each.speaker) for each in said if each)
+    return replace(source, own=own, speaker="; ".join(filter(None, names)))
 
 
 def _contains(text: Passage, passage: Passage) -> bool:

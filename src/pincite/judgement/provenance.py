@@ -1,0 +1,142 @@
+"""Who says it: the kind of a source and its publisher, by rules, from what the page states.
+
+A page's own markup, its address and its first lines decide; names that merely sound like a
+newspaper or a ministry do not. A user's metadata `type` comes first. In doubt the kind is unknown.
+"""
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import pairwise
+
+from pincite.text.hosts import host_of, is_below
+from pincite.types import Document
+
+
+class SourceKind(StrEnum):
+    """The kind of a source, in the order in which reports group them."""
+
+    OFFICIAL = "official"  # a public authority or a parliament, by its address or markup
+    STUDY = "study"  # a paper: it has a DOI, a PMID or a journal
+    PRESS = "press"  # a news article, by its markup
+    PRESS_RELEASE = "press_release"  # the page calls itself one
+    BLOG = "blog"  # a blog or a social network
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Who published a document, and who speaks in the quote."""
+
+    kind: SourceKind = SourceKind.UNKNOWN
+    publisher: str = ""
+    author: str = ""
+    speaker: str = ""  # to whom the quoted words are ascribed: "the mayor"
+    own: bool = False  # published by the one that the reading is about
+
+
+UNKNOWN = Source()
+# https://schema.org/ types (JSON-LD), and the words a user may write as `type`.
+_TYPES = {
+    SourceKind.STUDY: "scholarlyarticle medicalscholarlyarticle study paper",
+    SourceKind.PRESS_RELEASE: "pressrelease",
+    SourceKind.BLOG: "blog blogposting socialmediaposting discussionforumposting",
+    SourceKind.OFFICIAL: "official governmentorganization governmentservice legislation",
+    SourceKind.PRESS: "press newsarticle reportagenewsarticle analysisnewsarticle "
+    "backgroundnewsarticle opinionnewsarticle reviewnewsarticle liveblogposting newspaper "
+    "newsmediaorganization",
+}
+_BY_TYPE = {name: kind for kind, names in _TYPES.items() for name in names.split()}
+# "gov.uk", "gouv.fr", "gob.mx", "gov.au"; states without such a domain are named.
+_OFFICIAL_LABEL = re.compile(r"(?:^|\.)(?:gov|govt|gouv|gob|gub|mil|gv)(?:\.[a-z]{2})?$")
+_OFFICIAL_HOSTS = (
+    "europa.eu go.jp go.kr admin.ch bund.de bundestag.de bundesregierung.de destatis.de "
+    "bundesrat.de parliament.uk police.uk nhs.uk un.org who.int oecd.org coe.int"
+).split()
+_BLOG_HOSTS = (
+    "blogspot.com wordpress.com substack.com medium.com tumblr.com x.com twitter.com facebook.com "
+    "instagram.com tiktok.com reddit.com youtube.com bsky.app"
+).split()
+_HEAD = 5  # lines of a text in which it says what it is
+_RELEASE = re.compile(
+    r"(?im)^\W*(?:for immediate release\b|(?:(?:press|media|news) release"
+    r"|(?:presse|medien)mitteilung|communiqué de presse|comunicado de prensa)"
+    r"(?=\W*$|\W*[:.|–—-]|\s+(?:no|nr|from|by|of|vom|\d)))"
+)
+_RELEASE_PATH = re.compile(
+    r"/(?:press|media|news)-?_?releases?(?:[/?-]|$)|/(?:presse|medien)mitteilung(?:en)?(?:[/?-]|$)",
+    re.IGNORECASE,
+)
+_FORMS = frozenset("the of and for inc ltd llc plc gmbh ag co corporation limited".split())
+# "The council" is the council that published the page, unless the reading names another.
+_OFFICES = frozenset(
+    "council hospital ministry department university college school police constabulary agency "
+    "authority government parliament commission company bank church union party club museum".split()
+)
+_SOME = frozenset("the our this their its town city local".split())
+_WORDS = re.compile(r"[^\W_]+")
+_TRAILING = re.compile(
+    r"(?:\s+(?:\w+ly|today|yesterday|also|later|has|have|had|on|(?:Mon|Tues|Wednes|Thurs|Fri|Satur"
+    r"|Sun)day))+$"
+)
+
+
+def source_of(document: Document) -> Source:
+    """Return the kind of a document, its publisher and author.
+
+    >>> source_of(Document("https://a.gov.uk/1", "", "Press release: the mill closed")).kind.value
+    'press_release'
+    """
+    meta = document.meta
+    publisher = meta.get("publisher") or meta.get("site") or meta.get("journal") or ""
+    author = meta.get("authors") or meta.get("author") or ""
+    return Source(_kind(document), publisher, author)
+
+
+def _kind(document: Document) -> SourceKind:
+    meta, url = document.meta, document.url
+    names = ("".join(_WORDS.findall(each.lower())) for each in meta.get("type", "").split(";"))
+    by_type = [_BY_TYPE[name] for name in names if name in _BY_TYPE]
+    is_paper = document.kind in ("pubmed", "jats")
+    head = "\n".join([document.title, *document.text.split("\n", _HEAD)[:_HEAD]])
+    if is_paper or any(meta.get(name) for name in ("doi", "pmid", "journal")):
+        return SourceKind.STUDY
+    if _RELEASE.search(head) or _RELEASE_PATH.search(url):
+        return SourceKind.PRESS_RELEASE
+    # Authorities mark their news as `NewsArticle`, too.
+    if by_type and by_type[0] is not SourceKind.PRESS:
+        return by_type[0]
+    if _OFFICIAL_LABEL.search(host_of(url)) or is_below(url, _OFFICIAL_HOSTS):
+        return SourceKind.OFFICIAL
+    if is_below(url, _BLOG_HOSTS):
+        return SourceKind.BLOG
+    return by_type[-1] if by_type else SourceKind.UNKNOWN
+
+
+def is_about(reading: str, name: str) -> bool:
+    """Whether a reading is about a publisher or an author: it has the name, or "the council".
+
+    >>> is_about("The council froze tax.", "Varde Borough Council")
+    True
+    >>> is_about("Lindvik's council froze tax.", "Varde Borough Council")
+    False
+    """
+    parts = [word for word in _WORDS.findall(name.lower()) if word not in _FORMS]
+    words = ["", *_WORDS.findall(re.sub(r"['’]s\b", "", reading.lower()))]
+    if not parts:
+        return False
+    if set(parts) <= set(words):
+        return True
+    return any(
+        word in _OFFICES and word in parts and before in _SOME | {"", *parts}
+        for before, word in pairwise(words)
+    )
+
+
+def named_speaker(words: str) -> str:
+    """A speaker's name without the time and manner of speaking.
+
+    >>> named_speaker("Mayor Ada Holm today")
+    'Mayor Ada Holm'
+    """
+    return _TRAILING.sub("", words.strip(" ,.“”\"'"))
