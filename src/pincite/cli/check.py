@@ -27,7 +27,7 @@ PARTIAL = 5  # exit code: something failed; the rest of the result is valid
 @click.option("--llm", is_flag=True, help="Have a model interpret and judge; needs --chat-url.")
 @click.option("--trace", type=options.OutFile, help="Write a trace file, or resume from one.")
 @options.quiet_option
-@click.option("--limit", default=3, show_default=True, help="Passages to show for, and against.")
+@click.option("--limit", default=3, show_default=True, help="Passages to show for a reading.")
 @click.option("--template", type=options.FilePath, help="Jinja2 template for --markdown.")
 @options.output_options(
     json="Write JSON (- for stdout).",

@@ -6,7 +6,8 @@ are separate results, each text counts once, and strong contradictions are liste
 
 A confirmation by the verifier needs a sentence that states the reading when read alone; that
 sentence is the quote. The result is strong only if two documents have such a sentence, or one
-states the reading nearly word for word.
+states the reading nearly word for word; what the one it is about publishes, and what is ascribed
+to a speaker, does not make it strong.
 """
 
 import math
@@ -19,7 +20,7 @@ from typing import Annotated, Literal, NamedTuple, TypeAlias
 
 from pincite.judgement import aggregation
 from pincite.judgement.attribution import of_another
-from pincite.judgement.provenance import UNKNOWN, Source
+from pincite.judgement.provenance import UNKNOWN, Source, is_independent
 from pincite.text import tables, words
 from pincite.text.languages import common
 from pincite.text.sentences import is_question
@@ -324,8 +325,9 @@ def combine(
     doc = round(sum(speaking) / len(speaking), _DECIMALS)
     outcome = level(doc)
     if outcome is Outcome.STRONG_CONFIRMATION and not each:
-        n_strong = sum(vote > STRONG for vote in speaking)
-        if n_strong < 2 and not any(_is_verbatim(reading, item, threshold) for item in items):
+        firm = [item for item in items if is_independent(item.source, reading)]
+        strong = {i.text_id for i in firm if _vote(texts.get(i.text_id, ()), threshold) > STRONG}
+        if len(strong) < 2 and not any(_is_verbatim(reading, item, threshold) for item in firm):
             outcome = Outcome.CONFIRMATION
     return Weight(
         outcome=outcome,
@@ -343,7 +345,9 @@ def _is_verbatim(reading: str, item: Weighed, threshold: float) -> bool:
     outcome = item.outcome
     if isinstance(outcome, Failed) or not outcome.quote or degree(outcome) <= threshold:
         return False
-    quote = outcome.quote.of(item.passage.text)
+    quote, text = outcome.quote.of(item.passage.text), item.passage.text
+    if quote.strip() == item.passage.title and len(text) > 2 * len(quote):
+        return False  # a headline; the text may say something else
     same = words.missing_words(reading, quote) <= NEAR_VERBATIM
     sound = words.is_negated(reading) == words.is_negated(quote)
     return bool(reading) and same and sound and not tables.unstated(reading, quote)

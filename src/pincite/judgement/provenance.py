@@ -133,10 +133,20 @@ def is_about(reading: str, name: str) -> bool:
     )
 
 
+def is_independent(source: Source, reading: str) -> bool:
+    """Whether a document states a reading itself, and another than the one it is about does.
+
+    What the reading's own speaker says is what an ascriptive reading is about.
+    """
+    name = source.speaker.rpartition(" ")[2].lower()
+    return not source.own and name in reading.lower()
+
+
 def named_speaker(words: str) -> str:
     """A speaker's name without the time and manner of speaking.
 
     >>> named_speaker("Mayor Ada Holm today")
     'Mayor Ada Holm'
     """
-    return _TRAILING.sub("", words.strip(" ,.“”\"'"))
+    name = _TRAILING.sub("", words.strip(" ,.“”\"'"))
+    return f"the {name[4:]}" if name.startswith("The ") else name

@@ -88,20 +88,23 @@ def _reading(result: ReadingResult, words: Language) -> dict[str, object]:
         "sign": wording.SIGNS[outcome],
         "label": words.say(wording.LABELS[outcome]),
         "summary": wording.mean_degree(weight, n_passages, words)
-        or wording.sentence(weight, n_passages, result.reading.kind, words),
-        "warning": wording.warning(weight, words),
+        or wording.sentence(weight, result.items, result.reading.kind, words),
+        "warning": wording.warning(weight, result.items, words),
         "years": [
             (year, wording.signed(then.doc), words.say(wording.LABELS[then.outcome]))
             for year, then in result.as_of
         ],
-        "sides": sides(result),
+        "sides": sides(result, words),
         "failures": list(dict.fromkeys(failures)),
         "unused": wording.unused_pages(result.unread, result.excluded, words.say),
     }
 
 
-def sides(result: ReadingResult) -> list[dict[str, Any]]:
-    """Group the documents into for, against and neutral; empty if nothing was judged."""
+def sides(result: ReadingResult, words: Language = IN_ENGLISH) -> list[dict[str, Any]]:
+    """Group the documents into for, against and neutral; empty if nothing was judged.
+
+    Those of one side are ordered by kind of source.
+    """
     items = result.items
     for_it, against = confirmation.sides(items)
     deciding = {items[place].passage.doc_id for place in (*for_it, *against)}
@@ -112,23 +115,22 @@ def sides(result: ReadingResult) -> list[dict[str, Any]]:
     views = []
     for side, places in zip(_SIDES, (for_it, against, neutral), strict=True):
         by_document: dict[str, list[int]] = {}
-        for place in places:
+        for place in sorted(places, key=lambda n: wording.group_order(items[n].source)):
             by_document.setdefault(items[place].passage.doc_id, []).append(place)
-        documents = [_document(result, of_one) for of_one in by_document.values()]
+        documents = [_document(result, of_one, words) for of_one in by_document.values()]
         views.append({**side, "documents": documents})
     return views
 
 
-def _document(result: ReadingResult, places: Sequence[int]) -> dict[str, Any]:
+def _document(result: ReadingResult, places: Sequence[int], words: Language) -> dict[str, Any]:
     item = result.items[places[0]]
     passage, href = item.passage, safe_link(item.passage.url)
-    source = (item.meta.get(name, "") for name in ("author", "publisher", "site"))
     return {
         "name": cells.one_line(passage.title) or passage.url,
         "href": href,
-        "host": host_of(passage.url) if href and passage.title else "",
-        "published": item.published,
-        "source": " · ".join(dict.fromkeys(part for part in source if part)),
+        "address": passage.url if href is None and passage.title else host_of(passage.url),
+        "group": words.say(wording.group(item.source)),
+        "published_by": wording.published_by(item, words),
         "corpus": item.corpus,
         "copies": item.copies,
         "online": item.origin is CopyKind.LIVE,
@@ -149,11 +151,19 @@ def _passage(result: ReadingResult, place: int) -> dict[str, Any]:
         "page": page_of(item),
         "head": text[:start],
         "quote": text[start:end],
+        "is_title": is_title(item),
+        "speaker": item.source.speaker,
         "claim": result.reading.text,
         "tail": text[end:],
         "reasons": outcome.reasons_coded,
         "analysis": outcome.analysis,
     }
+
+
+def is_title(item: Weighed) -> bool:
+    """Whether the quote is only the title of its document."""
+    quote = "" if isinstance(item.outcome, Failed) else item.outcome.quoted
+    return bool(quote) and one_line(quote) == one_line(item.passage.title)
 
 
 def page_of(item: Weighed) -> PageNumber | None:
@@ -201,7 +211,7 @@ def measures_to_html(result: Mapping[str, Any]) -> str:
 COLUMNS = (
     "statement reading_id reading kind reading_origin outcome reading_doc n_texts n_failed side "
     "doc prob_supported prob_refuted strong_contradiction published url title author publisher "
-    "quote copies failed origin corpus"
+    "source_kind own quote speaker copies failed origin corpus"
 ).split()
 
 
@@ -251,8 +261,11 @@ def _item_values(result: ReadingResult, place: int) -> dict[str, object]:
         "published": item.published,
         "url": passage.url,
         "title": passage.title,
-        "author": item.meta.get("author"),
-        "publisher": item.meta.get("publisher"),
+        "author": item.source.author or None,
+        "publisher": item.source.publisher or None,
+        "source_kind": item.source.kind,
+        "own": item.source.own,
+        "speaker": item.source.speaker or None,
         "copies": " ".join(item.copies),
         "origin": item.origin,
         "corpus": item.corpus or None,
@@ -293,6 +306,10 @@ def _reviews(check: Check, report: CheckReport, number: int) -> list[dict[str, A
     ]
 
 
+_REVIEW = (
+    "Software compared this claim, as worded here, with a collection of documents. They can be "
+    "wrong or incomplete: read the sources."
+)
 _PUBLISHER = ("claimreview.author", "claimreview.author_url", "claimreview.url")
 
 
@@ -328,7 +345,7 @@ def _review(result: ReadingResult, report: CheckReport, anchor: str) -> dict[str
             "alternateName": wording.LABELS[outcome],
             "ratingExplanation": result.summary,
         },
-        "reviewBody": wording.ADVICE,
+        "reviewBody": _REVIEW,
         "citation": [_work(item) for item in result.items if item.side in ("for", "against")],
         "author": {"@type": "Organization", **author} if author else None,
         "url": url if safe_link(page) else None,
@@ -342,6 +359,8 @@ def _work(item: Weighed) -> dict[str, Any]:
         work["url"] = href
     if item.published:
         work["datePublished"] = item.published
+    if item.source.publisher:
+        work["publisher"] = {"@type": "Organization", "name": one_line(item.source.publisher)}
     return work
 
 
@@ -469,6 +488,7 @@ def _claim(result: ReadingResult) -> dict[str, object]:
 def _as_document(uid: str, item: Weighed) -> dict[str, Any]:
     passage, outcome = item.passage, item.outcome
     source = {"title": passage.title, "url": passage.url, "published": item.published}
+    address = passage.url if passage.title and passage.url != passage.title else ""
     known = {name: value for name, value in source.items() if value}
     return {
         **source,
@@ -480,6 +500,12 @@ def _as_document(uid: str, item: Weighed) -> dict[str, Any]:
         "failed": {"step": outcome.step, "detail": outcome.detail}
         if isinstance(outcome, Failed)
         else None,
+        "is_title": is_title(item),
+        "group": wording.group(item.source),
+        "group_order": wording.group_order(item.source),
+        "published_by": wording.published_by(item),
+        "speaker": item.source.speaker,
+        "address": address,
         "corpus": item.corpus,
         "metadata": _Lenient({**known, "file_name": passage.url.rpartition("/")[2], **item.meta}),
     }

@@ -63,13 +63,13 @@ class ReadingResult:
     @property
     @written
     def summary(self) -> str:
-        return wording.sentence(self.weight, len(self.items), self.reading.kind)
+        return wording.sentence(self.weight, self.items, self.reading.kind)
 
     @property
     @written
     def warning(self) -> str:
         """What must not be overlooked next to the mean; empty if nothing."""
-        return wording.warning(self.weight)
+        return wording.warning(self.weight, self.items)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from pincite.report import cells
 from pincite.report.reasons import judged_in
 from pincite.types import CopyKind, Failed
 from pincite.verbs.check import wording as check_wording
+from pincite.verbs.check.render import is_title
 from pincite.verbs.check.report import Check, CheckReport, ReadingResult, render_parts
 
 STYLES = {
@@ -31,7 +32,6 @@ STYLES = {
 # Characters before an ellipsis. Statements are cut at three lines: the user knows them.
 TEXT_WIDTH, SOURCE_WIDTH, STATEMENT_WIDTH = 200, 90, 240
 _INDENT = 5  # columns; aligns with the text of a reading
-_SIDES = (("for", "green"), ("against", "red"))
 
 
 def print_report(report: CheckReport, console: Console, limit: int = 3) -> None:
@@ -107,10 +107,16 @@ def _items(result: ReadingResult, limit: int) -> Table:
     table.add_column()
     table.add_column()
     table.add_column(overflow="fold")  # a truncated address is useless
-    for (side, style), places in zip(_SIDES, confirmation.sides(result.items), strict=True):
-        # Strong contradictions are shown regardless of the limit.
-        shown = [n for i, n in enumerate(places) if i < limit or n in result.weight.contradictions]
-        for n in shown:
+    for_it, against = confirmation.sides(result.items)
+    for side, style, places in (("against", "red", against), ("for", "green", for_it)):
+        # All that contradicts the reading is shown regardless of the limit.
+        most = len(places) if side == "against" else limit
+        shown = [n for i, n in enumerate(places) if i < most or n in result.weight.contradictions]
+        group = ""
+        for n in sorted(shown, key=lambda n: check_wording.group_order(result.items[n].source)):
+            if (its := check_wording.group(result.items[n].source)) != group:
+                table.add_row("", "", Text(its, "italic"))
+                group = its
             doc = check_wording.signed(result.items[n].doc)
             table.add_row(Text(side, style), Text(doc, style), _item(result.items[n]))
         if len(shown) < len(places):
@@ -121,7 +127,7 @@ def _items(result: ReadingResult, limit: int) -> Table:
 def _item(item: Weighed) -> Text:
     passage = item.passage
     text = Text(cells.shortened(passage.title or passage.url, SOURCE_WIDTH))
-    text.append(f", {item.published or 'without a date'}", style="dim")
+    text.append(f"\n{check_wording.published_by(item)}", style="dim")
     if item.corpus:
         text.append(f", corpus {cells.one_line(item.corpus)}", style="dim")
     if item.origin is CopyKind.LIVE:
@@ -138,6 +144,11 @@ def _item(item: Weighed) -> Text:
     if item.outcome.quote:
         quote = cells.shortened(item.outcome.quote.of(passage.text), TEXT_WIDTH)
         text.append(f"\n“{quote}”")
+        if item.source.speaker:
+            speaker = cells.shortened(item.source.speaker, SOURCE_WIDTH)
+            text.append(f", according to {speaker}", style="dim")
+        if is_title(item):
+            text.append(" (only its title)", style="dim")
     if passage.title:
         text.append(f"\n{cells.one_line(passage.url)}", style="dim")
     return text

@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Sequence
 
-from pincite.judgement.confirmation import Outcome, StatementType, Weight
+from pincite.judgement.confirmation import Outcome, StatementType, Weighed, Weight
+from pincite.judgement.provenance import Source, SourceKind
 from pincite.notes import IN_ENGLISH, Language
+from pincite.report.cells import one_line, shortened
 from pincite.report.reasons import why_excluded, why_unchecked
 from pincite.types import Exclusion, Unchecked
 
@@ -36,10 +38,21 @@ KINDS = {
     StatementType.ASCRIPTIVE: "says what someone says or believes",
     StatementType.NORMATIVE: "says how things should be, or judges them",
 }
+SOURCES = {
+    SourceKind.OFFICIAL: "official source",
+    SourceKind.STUDY: "study",
+    SourceKind.PRESS: "press",
+    SourceKind.PRESS_RELEASE: "press release",
+    SourceKind.BLOG: "blog or social network",
+    SourceKind.UNKNOWN: "unknown kind of source",
+}
+OWN = "published by the one it is about"
 ADVICE = (
     "A knowledge base can be wrong, and what it lacks can be true: read the sources. Each reading "
     "is judged on its own; there is no overall verdict."
 )
+
+_AUTHORS = 80  # characters of a list of authors
 
 
 def legend(threshold: float, words: Language = IN_ENGLISH) -> str:
@@ -51,10 +64,10 @@ def legend(threshold: float, words: Language = IN_ENGLISH) -> str:
 
 
 def sentence(
-    weight: Weight, n_passages: int, kind: StatementType, words: Language = IN_ENGLISH
+    weight: Weight, items: Sequence[Weighed], kind: StatementType, words: Language = IN_ENGLISH
 ) -> str:
     """Describe the result of one reading."""
-    say = words.say
+    say, n_passages = words.say, len(items)
     if weight.outcome is Outcome.NOT_JUDGED:
         return say("not judged: it %(kind)s") % {"kind": say(KINDS[kind])}
     if weight.outcome is Outcome.NO_EVIDENCE and not n_passages:
@@ -69,8 +82,17 @@ def sentence(
             "%(n)s of %(all)s passages could not be judged, none of the others is for or against it"
         )
         return text % {"n": weight.n_failed, "all": n_passages}
-    values = {"doc": signed(weight.doc), "texts": _texts(weight.n_texts, words)}
-    return say("%(doc)s from %(texts)s") % values + _how_sure(weight, n_passages, words)
+    n_for, n_against = (
+        len({item.text_id for item in items if item.side == side}) for side in ("for", "against")
+    )
+    values = {
+        "doc": signed(weight.doc),
+        "texts": _texts(weight.n_texts, words),
+        "for": n_for,
+        "against": n_against,
+    }
+    text = say("%(doc)s from %(texts)s (%(for)s for, %(against)s against)") % values
+    return text + _how_sure(weight, n_passages, words)
 
 
 def mean_degree(weight: Weight, n_passages: int, words: Language = IN_ENGLISH) -> str:
@@ -92,20 +114,50 @@ def _how_sure(weight: Weight, n_passages: int, words: Language) -> str:
     return text
 
 
-def warning(weight: Weight, words: Language = IN_ENGLISH) -> str:
+def warning(weight: Weight, items: Sequence[Weighed] = (), words: Language = IN_ENGLISH) -> str:
     """Say what must not be overlooked next to the mean; empty if nothing."""
-    n = len(weight.contradictions)
-    if not n:
-        return ""
-    if weight.outcome is Outcome.BALANCED:
+    n, text = len(weight.contradictions), ""
+    if n and weight.outcome is Outcome.BALANCED:
         text = words.say("%(num)d passages strongly contradict each other")  # at least two
-    else:
+    elif n:
         text = words.plural(
             "%(num)d passage strongly contradicts this",
             "%(num)d passages strongly contradict this",
             n,
         )
-    return text % {"num": n}
+    sources = [item.source for item in items if item.side == "for"]
+    partial = [_one_sided(sources, words)] if sources else []
+    return "; ".join(filter(None, [text % {"num": n} if n else "", *partial]))
+
+
+def _one_sided(sources: Sequence[Source], words: Language) -> str:
+    if all(source.own for source in sources):
+        return words.say("every document for it is published by the one it is about")
+    if all(source.speaker for source in sources):
+        names = ", ".join(dict.fromkeys(source.speaker for source in sources))
+        return words.say("every quote for it is ascribed to %(names)s") % {"names": names}
+    return ""
+
+
+def group(source: Source) -> str:
+    """The group of sources that a document is listed in."""
+    return OWN if source.own else SOURCES[source.kind]
+
+
+def group_order(source: Source) -> int:
+    """Where its group comes: independent sources first."""
+    return [*SOURCES.values(), OWN].index(group(source))
+
+
+def published_by(item: Weighed, words: Language = IN_ENGLISH) -> str:
+    """Publisher, author and date; for an own publication also its kind."""
+    source = item.source
+    publisher = one_line(source.publisher) or words.say("publisher unknown")
+    names = [publisher, shortened(source.author, _AUTHORS)]
+    if source.own and source.kind is not SourceKind.UNKNOWN:
+        names.insert(0, words.say(SOURCES[source.kind]))
+    date = item.published or words.say("without a date")
+    return " · ".join([*dict.fromkeys(filter(None, names)), date])
 
 
 def unused_pages(
