@@ -161,16 +161,26 @@ class JobStore:
         limit: int,
         before: tuple[float, str] | None = None,
         kinds: Sequence[str] = (),
+        *,
+        once: bool = False,
     ) -> list[Job]:
         """List at most `limit` jobs, newest first; None as `owner` or no `kinds` means all.
 
-        `before` has the creation time and id of the last job on the previous page.
+        `before` has the creation time and id of the last job on the previous page. `once`: without
+        jobs that found the readings of a listed check.
         """
         wanted = newest_first(sa.select(*_COLUMNS), jobs.c.created, jobs.c.job_id, before)
         if owner is not None:
             wanted = wanted.where(jobs.c.owner == owner)
         if kinds:
             wanted = wanted.where(jobs.c.kind.in_(kinds))
+        if once:
+            later = jobs.alias()
+            before_it = later.c.request["readings_of"].as_string()
+            followed = sa.select(before_it).where(later.c.kind == "check", before_it.is_not(None))
+            if owner is not None:
+                followed = followed.where(later.c.owner == owner)
+            wanted = wanted.where(jobs.c.job_id.not_in(followed))
         return [_job(row) for row in self._db.rows(wanted.limit(limit))]
 
     def result(self, job_id: str) -> bytes | None:

@@ -200,6 +200,7 @@ class CheckRequest(Body):
     corpus: Corpus
     readings: Annotated[tuple[ReadingBody, ...], Field(max_length=20)] | None = None
     only_readings: bool = False  # stop before searching
+    readings_of: Id | None = None  # the job that found the readings; the history leaves it out
     unlogged: bool = False  # leave it out of the operator's log of results
     settings: Tuning = Tuning()
 

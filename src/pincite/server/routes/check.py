@@ -68,7 +68,7 @@ def readings(job_id: str, form: Form, who: Runner, site: Stores) -> RedirectResp
     if not chosen:
         raise Problem(422, "invalid_request", "Keep at least one reading, or write one.")
     values = {name: job.request[name] for name in ("statement", "corpus")}
-    values["unlogged"] = job.request.get("unlogged", False)
+    values |= {"unlogged": job.request.get("unlogged", False), "readings_of": job_id}
     values |= {"settings": job.request.get("settings", {}), "readings": chosen}
     body = forms.validate(CheckRequest, values)
     return forms.redirect(f"/jobs/{start_job(site, who, 'check', body).job_id}")
@@ -92,7 +92,6 @@ def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTML
         legend=report.legend(words),
         used=cells.usage_line(report.usage),
         footnotes=render.to_footnotes(report),
-        claimreview=render.to_claimreview(report),
     )
 
 

@@ -245,9 +245,16 @@ def list_jobs(
 
 
 def listed(
-    site: Site, who: Identity, limit: int, cursor: str | None, kinds: Sequence[Kind]
+    site: Site,
+    who: Identity,
+    limit: int,
+    cursor: str | None,
+    kinds: Sequence[Kind],
+    *,
+    once: bool = False,
 ) -> tuple[list[Job], str | None]:
-    found = site.jobs.listed(who.account_id, limit + 1, read_cursor(cursor, (float, str)), kinds)
+    before = read_cursor(cursor, (float, str))
+    found = site.jobs.listed(who.account_id, limit + 1, before, kinds, once=once)
     return page_of(found, limit, lambda job: (job.created, job.job_id))
 
 

@@ -129,7 +129,7 @@ def history(
     kind: Annotated[list[Kind] | None, Query()] = None,
 ) -> HTMLResponse:
     """The user's own jobs, newest first."""
-    found, following = jobs.listed(site, who, ROWS, cursor, kind or ())
+    found, following = jobs.listed(site, who, ROWS, cursor, kind or (), once=True)
     return page(request, "history.html", who, jobs=found, cursor=cursor, next=following)
 
 

@@ -46,7 +46,7 @@ SOURCES = {
     SourceKind.BLOG: "blog or social network",
     SourceKind.UNKNOWN: "unknown kind of source",
 }
-OWN = "published by the one it is about"
+OWN = "published by the subject of the statement"
 ADVICE = (
     "A knowledge base can be wrong, and what it lacks can be true: read the sources. Each reading "
     "is judged on its own; there is no overall verdict."
@@ -132,7 +132,7 @@ def warning(weight: Weight, items: Sequence[Weighed] = (), words: Language = IN_
 
 def _one_sided(sources: Sequence[Source], words: Language) -> str:
     if all(source.own for source in sources):
-        return words.say("every document for it is published by the one it is about")
+        return words.say("every document for it is published by the subject of the statement")
     if all(source.speaker for source in sources):
         names = ", ".join(dict.fromkeys(source.speaker for source in sources))
         return words.say("every quote for it is ascribed to %(names)s") % {"names": names}
