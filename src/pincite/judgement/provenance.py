@@ -1,7 +1,7 @@
 """Who says it: the kind of a source and its publisher, by rules, from what the page states.
 
-A page's own markup, its address and its first lines decide; names that merely sound like a
-newspaper or a ministry do not. A user's metadata `type` comes first. In doubt the kind is unknown.
+A page's own markup (or a user's metadata `type`), its address and its first lines decide; a name
+that merely sounds like a newspaper or a ministry does not. In doubt the kind is unknown.
 """
 
 import re
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
 
+from pincite.text import words_of
 from pincite.text.hosts import host_of, is_below
 from pincite.types import Document
 
@@ -36,28 +37,18 @@ class Source:
 
 
 UNKNOWN = Source()
-# https://schema.org/ types (JSON-LD), and the words a user may write as `type`.
-_TYPES = {
-    SourceKind.STUDY: "scholarlyarticle medicalscholarlyarticle study paper",
-    SourceKind.PRESS_RELEASE: "pressrelease",
-    SourceKind.BLOG: "blog blogposting socialmediaposting discussionforumposting",
-    SourceKind.OFFICIAL: "official governmentorganization governmentservice legislation",
-    SourceKind.PRESS: "press newsarticle reportagenewsarticle analysisnewsarticle "
-    "backgroundnewsarticle opinionnewsarticle reviewnewsarticle liveblogposting newspaper "
-    "newsmediaorganization",
+_BY_TYPE = {
+    name: kind
+    for kind in SourceKind
+    if kind is not SourceKind.UNKNOWN
+    for name in words_of("sources", f"{kind}_types")
 }
-_BY_TYPE = {name: kind for kind, names in _TYPES.items() for name in names.split()}
-# "gov.uk", "gouv.fr", "gob.mx", "gov.au"; states without such a domain are named.
-_OFFICIAL_LABEL = re.compile(r"(?:^|\.)(?:gov|govt|gouv|gob|gub|mil|gv)(?:\.[a-z]{2})?$")
-_OFFICIAL_HOSTS = (
-    "europa.eu go.jp go.kr admin.ch bund.de bundestag.de bundesregierung.de destatis.de "
-    "bundesrat.de parliament.uk police.uk nhs.uk un.org who.int oecd.org coe.int"
-).split()
-_BLOG_HOSTS = (
-    "blogspot.com wordpress.com substack.com medium.com tumblr.com x.com twitter.com facebook.com "
-    "instagram.com tiktok.com reddit.com youtube.com bsky.app"
-).split()
-_HEAD = 5  # lines of a text in which it says what it is
+_NOT_NAMES, _BODIES, _BEFORE_BODIES, _OFFICIAL_HOSTS, _BLOG_HOSTS = (
+    words_of("sources", name)
+    for name in ("not_names", "bodies", "before_bodies", "official_hosts", "blog_hosts")
+)
+_OFFICIAL_LABEL = re.compile(r"(?:^|\.)(?:govt?|gouv|gob|gub|mil|gv)(?:\.[a-z]{2})?$")
+_HEAD = 300  # characters of a text in which a line says what it is
 _RELEASE = re.compile(
     r"(?im)^\W*(?:for immediate release\b|(?:(?:press|media|news) release"
     r"|(?:presse|medien)mitteilung|communiqué de presse|comunicado de prensa)"
@@ -67,18 +58,12 @@ _RELEASE_PATH = re.compile(
     r"/(?:press|media|news)-?_?releases?(?:[/?-]|$)|/(?:presse|medien)mitteilung(?:en)?(?:[/?-]|$)",
     re.IGNORECASE,
 )
-_FORMS = frozenset("the of and for inc ltd llc plc gmbh ag co corporation limited".split())
-# "The council" is the council that published the page, unless the reading names another.
-_OFFICES = frozenset(
-    "council hospital ministry department university college school police constabulary agency "
-    "authority government parliament commission company bank church union party club museum".split()
-)
-_SOME = frozenset("the our this their its town city local".split())
 _WORDS = re.compile(r"[^\W_]+")
 _TRAILING = re.compile(
     r"(?:\s+(?:\w+ly|today|yesterday|also|later|has|have|had|on|(?:Mon|Tues|Wednes|Thurs|Fri|Satur"
     r"|Sun)day))+$"
 )
+_OBJECTS = {"he": "him", "she": "her", "they": "them", "we": "us", "i": "me"}
 
 
 def source_of(document: Document) -> Source:
@@ -97,9 +82,8 @@ def _kind(document: Document) -> SourceKind:
     meta, url = document.meta, document.url
     names = ("".join(_WORDS.findall(each.lower())) for each in meta.get("type", "").split(";"))
     by_type = [_BY_TYPE[name] for name in names if name in _BY_TYPE]
-    is_paper = document.kind in ("pubmed", "jats")
-    head = "\n".join([document.title, *document.text.split("\n", _HEAD)[:_HEAD]])
-    if is_paper or any(meta.get(name) for name in ("doi", "pmid", "journal")):
+    head = "\n".join([document.title, *document.text[:_HEAD].split("\n")])
+    if document.kind in ("pubmed", "jats") or any(map(meta.get, ("doi", "pmid", "journal"))):
         return SourceKind.STUDY
     if _RELEASE.search(head) or _RELEASE_PATH.search(url):
         return SourceKind.PRESS_RELEASE
@@ -121,14 +105,14 @@ def is_about(reading: str, name: str) -> bool:
     >>> is_about("Lindvik's council froze tax.", "Varde Borough Council")
     False
     """
-    parts = [word for word in _WORDS.findall(name.lower()) if word not in _FORMS]
+    parts = [word for word in _WORDS.findall(name.lower()) if word not in _NOT_NAMES]
     words = ["", *_WORDS.findall(re.sub(r"['’]s\b", "", reading.lower()))]
     if not parts:
         return False
     if set(parts) <= set(words):
         return True
     return any(
-        word in _OFFICES and word in parts and before in _SOME | {"", *parts}
+        word in _BODIES and word in parts and before in _BEFORE_BODIES | {"", *parts}
         for before, word in pairwise(words)
     )
 
@@ -139,7 +123,7 @@ def is_independent(source: Source, reading: str) -> bool:
     What the reading's own speaker says is what an ascriptive reading is about.
     """
     name = source.speaker.rpartition(" ")[2].lower()
-    return not source.own and name in reading.lower()
+    return not source.own and (not name or name in _WORDS.findall(reading.lower()))
 
 
 def named_speaker(words: str) -> str:
@@ -149,4 +133,4 @@ def named_speaker(words: str) -> str:
     'Mayor Ada Holm'
     """
     name = _TRAILING.sub("", words.strip(" ,.“”\"'"))
-    return f"the {name[4:]}" if name.startswith("The ") else name
+    return _OBJECTS.get(name.lower()) or re.sub(r"^The ", "the ", name)

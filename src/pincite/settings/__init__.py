@@ -522,9 +522,14 @@ def load(options: Mapping[str, object], config: Path | None = None) -> Settings:
 
 
 def public_settings(settings: Settings) -> dict[str, Any]:
-    """Return the non-private settings for a report, by full name, with lists as text."""
+    """Return the non-private settings for a report: lists as text, local paths as file names."""
+
+    def shown(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return ", ".join(value)
+        is_path = isinstance(value, str) and Path(value).is_absolute()
+        return Path(value).name if is_path else value
+
     return {
-        name: ", ".join(value) if isinstance(value, tuple) else value
-        for name, value in schema.flat(settings).items()
-        if name not in PRIVATE
+        name: shown(value) for name, value in schema.flat(settings).items() if name not in PRIVATE
     }

@@ -343,7 +343,7 @@ def _review(result: ReadingResult, report: CheckReport, anchor: str) -> dict[str
             "worstRating": 1,
             "bestRating": 7,
             "alternateName": wording.LABELS[outcome],
-            "ratingExplanation": result.summary,
+            "ratingExplanation": "; ".join(filter(None, (result.summary, result.warning))),
         },
         "reviewBody": _REVIEW,
         "citation": [_work(item) for item in result.items if item.side in ("for", "against")],

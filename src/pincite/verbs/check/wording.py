@@ -91,7 +91,7 @@ def sentence(
         "for": n_for,
         "against": n_against,
     }
-    text = say("%(doc)s from %(texts)s (%(for)s for, %(against)s against)") % values
+    text = say("%(doc)s from %(texts)s, %(for)s for and %(against)s against") % values
     return text + _how_sure(weight, n_passages, words)
 
 
