@@ -63,6 +63,16 @@ def test_the_source_of_a_passage_is_kept(corpus: EmbeddedCorpus) -> None:
     assert result.weight.outcome is Outcome.CONFIRMATION
 
 
+def test_a_report_names_local_files_without_their_folders(tmp_path: Path) -> None:
+    text = "The mayor added that the old mill closed long ago."
+    with EmbeddedCorpus.create(tmp_path / "files", FakeEncoder()) as files:
+        files.add([Document("file:///home/ada/two%20words.txt", "", text)])
+        (result,) = pipeline(files).check("The mill closed long ago.").results
+    (item,) = result.items
+    assert item.passage.url == "two words.txt"
+    assert item.source.kind == "unknown"
+
+
 def test_a_page_in_an_unsupported_language_is_not_judged(corpus: EmbeddedCorpus) -> None:
     only = pipeline(corpus, languages=frozenset({"en"}))
     (result,) = only.check(READING.text).results

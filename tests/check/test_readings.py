@@ -57,6 +57,33 @@ def test_a_verb_of_saying_alone_is_not_an_ascription(statement: str, kinds: str)
     assert [kind for kind, _ in found(statement)] == kinds.split()
 
 
+@pytest.mark.parametrize(
+    ("statement", "fact"),
+    [
+        ("Nobody died, and the mayor should resign.", "Nobody died"),
+        ("The mayor should resign, and nobody died.", "Nobody died"),
+        ("The ward must reopen. It closed in May.", "The ward closed in May"),
+        ("The council raised tax, which is a scandal.", "The council raised tax"),
+        ("If nobody died, the mayor should stay, and the town should say so.", None),
+        ("The roof, the walls and the windows should be replaced.", None),
+        ("The school of St. Mary must reopen.", None),
+    ],
+)
+def test_the_fact_beside_an_opinion_is_judged(statement: str, fact: str | None) -> None:
+    assert found(statement)[0] == ("normative", statement)
+    assert found(statement)[1:] == ([("descriptive", fact)] if fact else [])
+
+
+def test_the_fact_beside_an_opinion_in_german() -> None:
+    statement = "Niemand ist gestorben, und der Bürgermeister sollte zurücktreten."
+    assert found(statement, "de")[1:] == [("descriptive", "Niemand ist gestorben")]
+
+
+def test_what_is_not_true_is_read_as_its_negation() -> None:
+    statement = "It is simply not true that all bus routes have been withdrawn."
+    assert found(statement)[1:] == [("descriptive", "Not all bus routes have been withdrawn")]
+
+
 def test_a_valuation() -> None:
     assert found("The council should close the mill.") == [
         ("normative", "The council should close the mill.")

@@ -75,6 +75,19 @@ def test_an_article() -> None:
     assert not [words for words in absent if words in found.text]
 
 
+def test_schema_org_types_are_kept() -> None:
+    work = {
+        "@type": "NewsArticle",
+        "publisher": {"@type": ["Organization", "NewsMediaOrganization"]},
+    }
+    for thing, types in (
+        (work, "NewsArticle; NewsMediaOrganization"),
+        ({"@type": "WebPage"}, None),
+    ):
+        script = f"<script type='application/ld+json'>{json.dumps(thing)}</script></head>"
+        assert document(ARTICLE.replace("</head>", script)).meta.get("type") == types
+
+
 def test_a_front_page_gives_its_headlines() -> None:
     headlines = [f"District {n} votes for a new tram line to the harbour" for n in range(40)]
     items = "".join(f"<div class='card'><h3><a href='/{h}'>{h}</a></h3></div>" for h in headlines)

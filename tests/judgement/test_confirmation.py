@@ -18,6 +18,7 @@ from pincite.judgement.confirmation import (
     from_answers,
     level,
 )
+from pincite.judgement.provenance import Source
 from pincite.types import Passage, Span
 
 PASSAGE = Passage("d", "https://d.example/", "", "Text.", Span(0, 5))
@@ -174,6 +175,23 @@ def test_one_document_confirms_strongly_only_in_the_words_of_the_reading() -> No
         ("The mill at Varde closed for good in 1934.", Outcome.CONFIRMATION),
     ):
         assert combine(found, reading=reading).outcome is outcome
+
+
+def test_only_independent_documents_confirm_strongly() -> None:
+    found = items(0.9, 0.9)
+    for source in (Source(own=True), Source(speaker="the mayor")):
+        mixed = [found[0], replace(found[1], source=source)]
+        assert combine(mixed, reading="The mill closed.").outcome is Outcome.CONFIRMATION
+    said = replace(found[1], source=Source(speaker="Mayor Holm"))
+    both = combine([found[0], said], reading="Holm says the mill closed.")
+    assert both.outcome is Outcome.STRONG_CONFIRMATION
+
+
+def test_a_headline_does_not_confirm_strongly() -> None:
+    title, text = "The mill closed in 1934.", "The mill closed in 1934.\nIt reopened a year later."
+    passage = Passage("d", "", title, text, Span(0, len(text)))
+    found = [Weighed(from_answers(passage, 0.9, 0.0, Span(0, len(title))))]
+    assert combine(found, reading=title).outcome is Outcome.CONFIRMATION
 
 
 def test_a_document_that_also_denies_a_reading_does_not_confirm_it() -> None:

@@ -17,8 +17,10 @@ from rich.console import Console
 from support.check_values import readings
 
 from pincite.errors import ConfigError
+from pincite.judgement.provenance import Source, SourceKind
 from pincite.report import yaml_text
-from pincite.verbs.check import render, terminal
+from pincite.verbs.check import render, terminal, wording
+from pincite.verbs.check.report import CheckReport
 
 
 def test_several_statements_have_a_summary_and_distinct_footnotes() -> None:
@@ -62,6 +64,55 @@ def test_a_page_shows_both_sides_and_what_failed() -> None:
     ):
         assert words in " ".join(page.text.split())
     assert "stopped after 1 of 2 statements" in page.text
+
+
+def with_sources(*sources: Source) -> CheckReport:
+    """The sample, its first documents with these sources; the third is against."""
+    report = check_report()
+    (check,) = report.checks
+    first = check.results[0]
+    named = zip(first.items, [*sources, *[Source()] * len(first.items)], strict=False)
+    items = tuple(replace(item, source=source) for item, source in named)
+    return replace(report, checks=(replace(check, results=(replace(first, items=items),)),))
+
+
+def test_what_contradicts_a_reading_comes_first_and_independent_sources_before_own() -> None:
+    own = Source(SourceKind.PRESS_RELEASE, "Varde Council", own=True)
+    report = with_sources(own, Source(SourceKind.PRESS, "Varde Post", "Ada Holm"))
+    page = render.to_html(report)
+    assert page.index("Against it (1)") < page.index("For it (2)")
+    assert page.index("Varde Post · Ada Holm") < page.index("press release · Varde Council")
+    written = render.to_markdown(report)
+    assert written.index("Against it:") < written.index("For it:")
+    assert written.index("Varde Post") < written.index("Varde Council")
+    footnotes = render.to_footnotes(report)
+    assert footnotes.index("[^1]: Against") < footnotes.index(": For")
+    console = Console(record=True, width=120, file=io.StringIO())
+    terminal.print_report(report, console, limit=1)
+    shown = console.export_text()
+    assert shown.index("against") < shown.index("for  ")
+    rows = [line.split(",") for line in render.to_csv(report).splitlines()]
+    assert rows[1][rows[0].index("source_kind")] == "press_release"
+
+
+def test_a_warning_says_when_one_side_supports_itself() -> None:
+    (alone,) = with_sources(*[Source(own=True)] * 2).checks[0].results
+    (ascribed,) = with_sources(*[Source(speaker="the mayor")] * 2).checks[0].results
+    (mixed,) = with_sources(Source(own=True)).checks[0].results
+    assert len({alone.warning, ascribed.warning, mixed.warning}) == 3
+    assert "the mayor" in ascribed.warning
+
+
+def test_a_claimreview_rates_readings_without_denying_it() -> None:
+    reviews = json.loads(render.to_claimreview(check_report()))["@graph"]
+    assert all(review["reviewBody"] != wording.ADVICE for review in reviews)
+    assert "ClaimReview" not in render.to_html(check_report())
+
+
+def test_settings_are_folded() -> None:
+    page = render.to_html(check_report())
+    assert page.rindex("<details>") < page.index("<dt>filters.where</dt>")
+    assert page.index("<dt>filters.where</dt>") < page.rindex("</details>")
 
 
 def test_a_page_is_accessible() -> None:

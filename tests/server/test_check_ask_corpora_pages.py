@@ -246,6 +246,11 @@ def test_readings_are_edited_without_scripts(
     again = request_of(site, post(client, here, **struck))
     assert [each["text"] for each in again["readings"]] == ["Ann says it is old."]
     assert again["settings"] == asked["settings"]
+    assert again["readings_of"] == job_id
+    listed = re.findall(r'<li><a href="/jobs/([^"]+)"', client.get("/history").text)
+    assert job_id not in listed, "its two checks are listed instead"
+    assert len(listed) == len(set(listed)) > 1
+    assert job_id in {each["job_id"] for each in client.get("/api/v1/jobs").json()["jobs"]}
     none = post(client, here, **{"text-0": "x"})
     assert none.status_code == 422
 
@@ -354,6 +359,10 @@ def test_check_shows_each_outcome_separately(
     shown = re.findall(r'data-outcome="(\w+)"', page)
     assert shown == [str(r.weight.outcome) for r in report.checks[0].results]
     assert {"balanced", "no_evidence", "failed"} <= set(shown)
+    assert f'href="/jobs/{job_id}/report.html"' in page
+    assert f"/jobs/{job_id}/links" not in page, "nobody could open a link to this machine"
+    assert "ratingValue" not in page
+    assert "ratingValue" in client.get(f"/jobs/{job_id}/report.jsonld").text
     text = unescape(page)
     shared = ("passages strongly contradict each other", "could not be judged")
     for said in (*shared, "from the web", "2 web pages", "behind a paywall"):
