@@ -64,9 +64,9 @@ def test_a_check_is_worded_in_each_language() -> None:
     for result in check_report().checks[0].results:
         weight, n, kind = result.weight, len(result.items), result.reading.kind
         for words in (
-            partial(check_wording.sentence, weight, n, kind),
+            partial(check_wording.sentence, weight, result.items, kind),
             partial(check_wording.mean_degree, weight, n),
-            partial(check_wording.warning, weight),
+            partial(check_wording.warning, weight, result.items),
         ):
             assert "%" not in words()
             assert words(ENGLISH) == words()
