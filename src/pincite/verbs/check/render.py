@@ -354,7 +354,10 @@ def _review(result: ReadingResult, report: CheckReport, anchor: str) -> dict[str
 
 
 def _work(item: Weighed) -> dict[str, Any]:
-    work: dict[str, Any] = {"@type": "CreativeWork", "name": one_line(item.passage.title or item.passage.url)}
+    work: dict[str, Any] = {
+        "@type": "CreativeWork",
+        "name": one_line(item.passage.title or item.passage.url),
+    }
     if href := safe_link(item.passage.url):
         work["url"] = href
     if item.published:
