@@ -51,6 +51,7 @@ def test_kind_follows_what_the_page_states(
         ("Crime fell in Varde.", "Varde Borough Council", False),
         ("Crime fell.", "", False),
         ("Acme paid no tax.", "Acme Ltd", True),
+        ("Crime in Varde fell.", "Varde", False),
     ],
 )
 def test_a_reading_is_about_a_publisher(reading: str, name: str, about: bool) -> None:

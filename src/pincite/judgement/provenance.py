@@ -11,6 +11,7 @@ from itertools import pairwise
 
 from pincite.text import words_of
 from pincite.text.hosts import host_of, is_below
+from pincite.text.syntax import PREPOSITIONS
 from pincite.types import Document
 
 
@@ -109,11 +110,13 @@ def is_about(reading: str, name: str) -> bool:
     words = ["", *_WORDS.findall(re.sub(r"['’]s\b", "", reading.lower()))]
     if not parts:
         return False
-    if set(parts) <= set(words):
-        return True
+    pairs = [*pairwise(words)]
+    if set(parts) <= set(words):  # "in Varde" is a place, not the site of that name
+        named = [before for before, word in pairs if word == parts[0]]
+        return len(parts) > 1 or not PREPOSITIONS.issuperset(named)
     return any(
         word in _BODIES and word in parts and before in _BEFORE_BODIES | {"", *parts}
-        for before, word in pairwise(words)
+        for before, word in pairs
     )
 
 
