@@ -16,7 +16,7 @@ from pincite.types import Document, Failed, Passage, Span
 from pincite.verbs.check import readings
 from pincite.verbs.check.confirm import VerifierJudge
 from pincite.verbs.check.pipeline import CheckPipeline, PassageFinder, WindowFinder, candidate
-from pincite.verbs.check.report import Reading
+from pincite.verbs.check.report import Interpretation, Reading
 
 TEXT = (
     "The harbour bridge was built of granite from the quarry above the river. Mayor Holm opened it "
@@ -71,6 +71,23 @@ def test_a_report_names_local_files_without_their_folders(tmp_path: Path) -> Non
     (item,) = result.items
     assert item.passage.url == "two words.txt"
     assert item.source.kind == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("reading", "kind", "speaker", "own"),
+    [
+        ("The mill closed long ago.", StatementType.DESCRIPTIVE, "", False),
+        ("Holm & Co closed the mill.", StatementType.DESCRIPTIVE, "", True),
+        ("Holm & Co says that it closed the mill.", StatementType.ASCRIPTIVE, "", False),
+    ],
+)
+def test_own_words_are_the_source_of_what_someone_says(
+    corpus: EmbeddedCorpus, reading: str, kind: StatementType, speaker: str, own: bool
+) -> None:
+    mine = Interpretation((Reading("r1", reading, kind),), "user")
+    (result,) = pipeline(corpus).check(reading, mine).results
+    item = next(item for item in result.items if item.passage.title == "Mill")
+    assert (item.source.speaker, item.source.own) == (speaker, own)
 
 
 def test_a_page_in_an_unsupported_language_is_not_judged(corpus: EmbeddedCorpus) -> None:

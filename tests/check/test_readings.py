@@ -79,6 +79,12 @@ def test_the_fact_beside_an_opinion_in_german() -> None:
     assert found(statement, "de")[1:] == [("descriptive", "Niemand ist gestorben")]
 
 
+def test_it_after_what_someone_said_is_what_they_spoke_of() -> None:
+    texts = [text for _, text in found("The mayor said that crime fell, but it rose.")]
+    assert "crime rose" in texts
+    assert "The mayor rose" not in texts
+
+
 def test_what_is_not_true_is_read_as_its_negation() -> None:
     statement = "It is simply not true that all bus routes have been withdrawn."
     assert found(statement)[1:] == [("descriptive", "Not all bus routes have been withdrawn")]

@@ -182,9 +182,6 @@ def test_only_independent_documents_confirm_strongly() -> None:
     for source in (Source(own=True), Source(speaker="the mayor")):
         mixed = [found[0], replace(found[1], source=source)]
         assert combine(mixed, reading="The mill closed.").outcome is Outcome.CONFIRMATION
-    said = replace(found[1], source=Source(speaker="Mayor Holm"))
-    both = combine([found[0], said], reading="Holm says the mill closed.")
-    assert both.outcome is Outcome.STRONG_CONFIRMATION
 
 
 def test_a_headline_does_not_confirm_strongly() -> None:

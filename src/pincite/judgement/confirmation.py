@@ -20,7 +20,7 @@ from typing import Annotated, Literal, NamedTuple, TypeAlias
 
 from pincite.judgement import aggregation
 from pincite.judgement.attribution import of_another
-from pincite.judgement.provenance import UNKNOWN, Source, is_independent
+from pincite.judgement.provenance import UNKNOWN, Source
 from pincite.text import tables, words
 from pincite.text.languages import common
 from pincite.text.sentences import is_question
@@ -325,7 +325,7 @@ def combine(
     doc = round(sum(speaking) / len(speaking), _DECIMALS)
     outcome = level(doc)
     if outcome is Outcome.STRONG_CONFIRMATION and not each:
-        firm = [item for item in items if is_independent(item.source, reading)]
+        firm = [item for item in items if item.source.independent]
         strong = {i.text_id for i in firm if _vote(texts.get(i.text_id, ()), threshold) > STRONG}
         if len(strong) < 2 and not any(_is_verbatim(reading, item, threshold) for item in firm):
             outcome = Outcome.CONFIRMATION

@@ -36,6 +36,11 @@ class Source:
     speaker: str = ""  # to whom the quoted words are ascribed: "the mayor"
     own: bool = False  # published by the one that the reading is about
 
+    @property
+    def independent(self) -> bool:
+        """Whether the document itself states what it is quoted for, and is by another."""
+        return not (self.own or self.speaker)
+
 
 UNKNOWN = Source()
 _BY_TYPE = {
@@ -120,15 +125,6 @@ def is_about(reading: str, name: str) -> bool:
     )
 
 
-def is_independent(source: Source, reading: str) -> bool:
-    """Whether a document states a reading itself, and another than the one it is about does.
-
-    What the reading's own speaker says is what an ascriptive reading is about.
-    """
-    name = source.speaker.rpartition(" ")[2].lower()
-    return not source.own and (not name or name in _WORDS.findall(reading.lower()))
-
-
 def named_speaker(words: str) -> str:
     """A speaker's name without the time and manner of speaking.
 
@@ -136,4 +132,4 @@ def named_speaker(words: str) -> str:
     'Mayor Ada Holm'
     """
     name = _TRAILING.sub("", words.strip(" ,.“”\"'"))
-    return _OBJECTS.get(name.lower()) or re.sub(r"^The ", "the ", name)
+    return _OBJECTS.get(name.lower()) or re.sub("^(?:The|An?) ", lambda m: m[0].lower(), name)

@@ -198,7 +198,9 @@ def _but(text: str) -> list[str]:
     a, _, b = text.partition(", but ")
     if not (finite_verb(a) and finite_verb(b)) or _CONDITION.search(text) or _QUOTE.search(text):
         return []
-    second = _named(b, a)
+    said = ascription(a)
+    of_content = said and said.content and re.match(r"(?:it|they)\b", b)
+    second = _named(b, said.content if said and of_content else a)
     return [a, second] if second else [a]
 
 

@@ -357,7 +357,12 @@ def candidate(document: Document | None, passage: Passage, copies: Sequence[str]
 
 
 def _source(reading: Reading, source: Source, outcome: Evidence | Failed) -> Source:
-    """Add who speaks in the quote, and whether the publisher is whom the reading is about."""
+    """Add who speaks in the quote, and whether the publisher is whom the reading is about.
+
+    For a reading about what someone says, their own words are the right source.
+    """
+    if reading.kind is StatementType.ASCRIPTIVE:
+        return source
     own = any(is_about(reading.text, name) for name in (source.publisher, source.author))
     if isinstance(outcome, Failed):
         return replace(source, own=own)
