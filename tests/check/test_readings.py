@@ -67,6 +67,7 @@ def test_a_verb_of_saying_alone_is_not_an_ascription(statement: str, kinds: str)
         ("If nobody died, the mayor should stay, and the town should say so.", None),
         ("The roof, the walls and the windows should be replaced.", None),
         ("The school of St. Mary must reopen.", None),
+        ("The mayor must repay the grant, which rose by 3 per cent.", None),
     ],
 )
 def test_the_fact_beside_an_opinion_is_judged(statement: str, fact: str | None) -> None:

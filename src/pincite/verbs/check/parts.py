@@ -15,17 +15,16 @@ from pincite.text.finite import finite_verb, is_plural
 from pincite.verbs.check.kinds import LONGEST, MARKS, ascription, kind_of
 from pincite.verbs.check.negation import negation
 
-# Where a statement of fact ends and a demand begins: "… in 1934 and should stand".
-_DEMAND = {
-    "en": re.compile(r",?\s+(?:and|but)\s+(?:\w+ly\s+)?(?:should|must|ought|shouldn't|mustn't)\b"),
-    "de": re.compile(
-        r",?\s+(?:und|aber)\s+(?:soll|sollen|sollte|sollten|muss|müssen|müsste|müssten)\b"
-    ),
-}
-# Between a fact and an opinion about it: "Nobody died, and the mayor should resign".
+# Between a fact and an opinion: "Nobody died, and the mayor should resign", "… and should resign".
 _BESIDE = {
-    "en": re.compile(r"(?:, (?:and|but|so|which)|[;.]) "),
-    "de": re.compile(r"(?:, (?:und|aber|daher|deshalb)|[;.]) "),
+    "en": re.compile(
+        r"(?:, (?:and|but|so|which)|[;.]) "
+        r"|,? (?:and|but) (?=(?:\w+ly )?(?:should|must|ought|shouldn't|mustn't)\b)"
+    ),
+    "de": re.compile(
+        r"(?:, (?:und|aber|daher|deshalb)|[;.]) "
+        r"|,? (?:und|aber) (?=(?:soll|sollen|sollte|sollten|muss|müssen|müsste|müssten)\b)"
+    ),
 }
 _BARE_AND = re.compile(r"(?<![,;])\s+(?:and|but)\s+")
 _PRONOUN = re.compile(r"(?:he|she|it|they)\b", re.IGNORECASE)
@@ -76,7 +75,7 @@ def parts(text: str, language: str = "en") -> list[str]:
             content = negation(content, language)
         return [content] if content else []
     if language != "en":
-        return _fact_before_demand(text, language) or _fact_beside_opinion(text, language)
+        return _fact_beside_opinion(text, language)
     text = text.strip(MARKS) if text.count('"') % 2 == 0 else text
     return next(filter(None, (rule(text) for rule in _RULES)), [])
 
@@ -133,30 +132,21 @@ def _without_pronoun(clause: str, name: str) -> str | None:
     return f"{name} {rest}" if is_plural(name) == (pronoun.lower() == "they") else None
 
 
-def _fact_before_demand(text: str, language: str = "en") -> list[str]:
-    """Of “X did this and should do that”, only the fact is taken."""
-    demand = _DEMAND[language].search(text) if language in _DEMAND else None
-    if demand is None:
-        return []
-    fact = text[: demand.start()]
-    enough = len(fact.split()) > 2 and fact.count('"') % 2 == 0
-    return [fact] if enough and kind_of(fact, language) is StatementType.DESCRIPTIVE else []
-
-
 def _fact_beside_opinion(text: str, language: str = "en") -> list[str]:
     """“Nobody died, and the mayor should resign” states that nobody died."""
     if language not in _BESIDE or _CONDITION.search(text) or _QUOTE.search(text):
         return []
     for match in _BESIDE[language].finditer(text):
         left, right = text[: match.start()], text[match.end() :]
-        right = f"It {right}" if "which" in match[0] else right
+        alone = language != "en" or (finite_verb(right) and "which" not in match[0])
+        right = right if alone else f"It {right}"
         kinds = [kind_of(each, language) for each in (left, right)]
         if set(kinds) != {StatementType.DESCRIPTIVE, StatementType.NORMATIVE}:
             continue
         fact, other = (left, right) if kinds[0] is StatementType.DESCRIPTIVE else (right, left)
         if language != "en":
             return [fact] if min(len(left.split()), len(right.split())) > 1 else []
-        if finite_verb(left) and finite_verb(right):
+        if finite_verb(left) and finite_verb(right) and (alone or fact is left):
             named = fact if fact is left else _named(fact, other)
             return [_sentence(named)] if named else []
     return []
@@ -246,7 +236,6 @@ _RULES: tuple[Callable[[str], list[str]], ...] = (
     _verdict,
     _valued_fact,
     _reason,
-    _fact_before_demand,
     _fact_beside_opinion,
     _without_value,
     _neither,
