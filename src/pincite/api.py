@@ -17,6 +17,7 @@ from rich.console import Console
 from pincite import codec, runtime
 from pincite.corpus import engines
 from pincite.corpus.protocol import Corpus as OpenCorpus
+from pincite.documents.collection import open_sources
 from pincite.errors import InputError, MissingExtra
 from pincite.judgement import aggregation
 from pincite.protocols import Progress
@@ -32,7 +33,7 @@ from pincite.verbs.check import build as build_check
 from pincite.verbs.check import render as check_render
 from pincite.verbs.check import terminal as check_terminal
 from pincite.verbs.check.report import Check, CheckReport
-from pincite.verbs.verify import articles, build
+from pincite.verbs.verify import articles, build, matching
 from pincite.verbs.verify import render as verify_render
 from pincite.verbs.verify import terminal as verify_terminal
 from pincite.verbs.verify.report import Report as VerifyReport
@@ -154,8 +155,8 @@ def verify(
     Args:
         article: a file with wikitext, HTML or a dump; or wikitext or HTML as a string. With
             `online` in the settings, also a title or an address.
-        sources: a folder with copies of the cited pages: saved pages, WARC files, JSON lines, or
-            files named in a manifest.
+        sources: a folder with copies of the cited pages, matched by address, DOI, title or file
+            name; or WARC files, JSON lines, or files named in a manifest.
         corpus: where to look for better sources: a folder or an open corpus, or several (a list,
             or by name); None: `library.corpora` of the settings, else none are suggested.
         title: of the article, if its text does not state it; or which page of a dump.
@@ -177,7 +178,7 @@ def verify(
     with build.verifying(
         settings,
         _corpora(corpus, settings),
-        Path(sources) if sources else None,
+        matching.match_files(open_sources(Path(sources)), page) if sources else None,
         own_copies=True,
         fetching=lambda now: progress("fetching sources", now.n_done, now.n_urls),
     ) as run:

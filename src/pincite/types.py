@@ -224,8 +224,10 @@ class Copy:
     url: str  # where a reader finds it
     date: str | None = None  # ISO date of an archived copy, else when it was fetched
     corpus: str = ""  # name of the corpus that has it, if several are searched
+    file: str = ""  # name of the file that the user supplied
 
 
+FILE = "file"  # metadata of a document: the name of the file that the user supplied
 OWN_SCHEME = "own:"  # of an own copy's address, before its SHA-256 (several: "+")
 
 

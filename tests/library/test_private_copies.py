@@ -257,7 +257,7 @@ def place(result: CitationResult) -> types.Place:
 
 def copies(folder: Path, source_of: SourceOf) -> CitedCopies:
     own = OwnSources(OwnCopies(folder / "own"))
-    return CitedCopies([Place(CopyKind.STORED, source_of)], own=own)
+    return CitedCopies([Place(CopyKind.STORED, source_of)], given=[own])
 
 
 def digest(result: CitationResult) -> str | None:

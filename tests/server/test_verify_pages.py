@@ -22,6 +22,7 @@ from pincite.server.routes.verify import Verified, coverage_at, edit_link, repor
 from pincite.server.site import Site
 from pincite.server.tables import Kind
 from pincite.server.uploads import Why
+from pincite.verbs.verify.matching import Unmatched
 from pincite.server.work import blocks_of, sections_of
 from pincite.types import Failed, Label, Opinion, Span, Verdict
 from pincite.verbs.check import render
@@ -193,13 +194,15 @@ def test_sources_are_matched_and_unused_files_listed(client: TestClient, site: S
     assert not uploads(site)
 
 
-@pytest.mark.parametrize("why", Why)
+@pytest.mark.parametrize("why", [*Why, *Unmatched])
 def test_every_reason_for_an_unused_file_is_explained(
-    client: TestClient, site: Site, why: Why
+    client: TestClient, site: Site, why: str
 ) -> None:
     beside = {"n_files": 1, "n_named": 0, "matched": [], "unused": [["a.pdf", why, ""]]}
     found = dataclasses.replace(verified(), view={"sent": beside})
-    assert client.get(f"/jobs/{ended(site, found)}").status_code == 200
+    page = client.get(f"/jobs/{ended(site, found)}")
+    assert page.status_code == 200
+    assert re.search(r'<span class="why">\w', page.text)
 
 
 def test_request_cannot_name_an_upload(client: TestClient, site: Site) -> None:

@@ -51,7 +51,7 @@ def _verify(out: Path, settings: Settings, quiet: bool) -> None:
     with _indexed(DEMO / "corpus", "the demo's web pages", settings, quiet) as folder:
         options.say("2/2 checking the article's citations …", quiet)
         with (
-            build.verifying(settings, folder, DEMO / "sources") as run,
+            build.verifying(settings, folder, [DEMO / "sources"]) as run,
             options.progress(quiet) as display,
         ):
             report = run.verify(page, display, in_passing(display))

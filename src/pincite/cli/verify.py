@@ -11,7 +11,7 @@ import math
 import re
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -23,7 +23,7 @@ from pincite import codec, containment
 from pincite.cli import options
 from pincite.errors import InputError, usable
 from pincite.settings import Settings
-from pincite.types import Finding, Label
+from pincite.types import Article, Finding, Label
 from pincite.verbs.verify.report import Report
 from pincite.wiki.addresses import ArticleAddress, Site
 from pincite.wiki.article import PageText
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from pincite.verbs.verify.articles import Wikis
     from pincite.verbs.verify.build import Run
     from pincite.verbs.verify.estimate import Estimate
+    from pincite.verbs.verify.matching import ArticleFiles
     from pincite.verbs.verify.worklist import Row
 
 HOST_WIDTH = 40  # characters of status text, which leaves room for the bar
@@ -45,7 +46,12 @@ SAMPLED = 5  # articles fetched to estimate a long list
 )
 @click.argument("article", required=False)
 @options.corpus_option("Corpus to suggest better sources from.")
-@click.option("--sources", type=options.FilePath, help="Folder of saved copies of the cited pages.")
+@click.option(
+    "--sources",
+    type=options.FilePath,
+    multiple=True,
+    help="Folder of saved copies of the cited pages, or one copy. Repeatable.",
+)
 @click.option("--title", help="Page to check in a dump, or the title of a wikitext file's article.")
 @click.option("--titles", type=options.FilePath, help="File of articles to check, one per line.")
 @click.option("--category", help="Check the articles in this category of the wiki.")
@@ -81,7 +87,7 @@ SAMPLED = 5  # articles fetched to estimate a long list
 def command(
     article: str | None,
     corpus: tuple[Path | str, ...],
-    sources: Path | None,
+    sources: tuple[Path, ...],
     title: str | None,
     quiet: bool,
     **given: Any,
@@ -137,12 +143,12 @@ def command(
         language=given.get("language"),
     )
     settings = settings.replace(language=page.language)
-    with (
-        options.progress(quiet) as display,
-        build.verifying(
-            settings, corpora, sources, own_copies=True, fetching=fetched(display)
-        ) as run,
-    ):
+    with ExitStack() as stack:
+        display = stack.enter_context(options.progress(quiet))
+        files = _matched(sources, page, display, quiet) if sources else None
+        run = stack.enter_context(
+            build.verifying(settings, corpora, files, own_copies=True, fetching=fetched(display))
+        )
         if only_estimate:
             _print_estimate(run.estimate(page), settings, outputs["json"])
             return
@@ -160,6 +166,21 @@ def command(
         )
     if any(finding.label in fail_on for finding in report.findings):
         raise click.exceptions.Exit(1)
+
+
+def _matched(
+    sources: Sequence[Path], article: Article, display: options.Display, quiet: bool
+) -> "ArticleFiles":
+    """Match the files of --sources with the article's citations, and say which is which."""
+    from pincite.documents.collection import open_sources
+    from pincite.verbs.verify import matching
+
+    found = open_sources(*sources)
+    files = matching.match_files(found, article, partial(display, "reading sources"))
+    display.hide("reading sources")
+    for line in matching.lines(files):
+        options.say(line, quiet)
+    return files
 
 
 def _check_dump_options(dump: Any, others: Any, on: str, settings: Settings) -> None:
@@ -259,7 +280,7 @@ class Batch:
         self,
         settings: Settings,
         corpora: Sequence[Path | str] | None,
-        sources: Path | None,
+        sources: Sequence[Path],
         out: Path,
         quiet: bool,
         worst: float | None = None,

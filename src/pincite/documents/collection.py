@@ -36,7 +36,7 @@ from pincite.documents.text import code_of, decoded, one_line
 from pincite.errors import InputError
 from pincite.text.hosts import original_of
 from pincite.text.page_numbers import LABELS, PAGES
-from pincite.types import Document, Reason, Unchecked
+from pincite.types import FILE, Document, Reason, Unchecked
 
 _LOG = logging.getLogger(__name__)
 Found = Document | Unchecked
@@ -564,20 +564,23 @@ _SAVED_PAGES = (*Format.HTML.endings, *Format.MHTML.endings)
 _WITHOUT_ADDRESS = tuple({*ENDINGS} - {*Format.MARKDOWN.endings, *Format.IMAGE.endings})
 MAX_PROBLEMS = 100  # the rest are only counted
 MAX_REMEMBERED = 5_000  # pages: an article cites some hundreds, a dump millions
-_NEEDS_MANIFEST = "does not state its own address; name it in manifest.jsonl"
+_NEEDS_MANIFEST = "no web address in this file; add it to manifest.jsonl"
 
 
 class Sources:
-    """The cited pages that a user has stored in a folder.
+    """The cited pages that a user has stored, in folders or as single files.
 
-    The folder and its subfolders may contain files named in a manifest, saved pages that state
-    their own address, web archives, and JSON lines. Opening reads only addresses; bodies are read
-    on demand and cached.
+    A folder and its subfolders may contain files named in a manifest, saved pages that state their
+    own address, web archives, and JSON lines. Opening reads only addresses; bodies are read on
+    demand and cached.
     """
 
-    def __init__(self, folder: Path, limits: Limits = DEFAULT_LIMITS) -> None:
-        self.folder = folder
+    def __init__(self, paths: Sequence[Path], limits: Limits = DEFAULT_LIMITS) -> None:
+        self.paths = paths
         self.limits = limits
+        self.single: list[Path] = []  # files with one document that no manifest describes
+        self.unnamed: list[Path] = []  # those of them that do not state their own address
+        self.n_named = 0  # the other files
         self._loaders: dict[str, list[Loader]] = defaultdict(list)
         self._loose: dict[str, list[Loader]] = defaultdict(list)
         self._redirects: dict[str, str] = {}
@@ -586,7 +589,7 @@ class Sources:
         self._n_problems = 0
         by_folder: dict[Path, list[Path]] = defaultdict(list)
         found = files(
-            [folder],
+            paths,
             lambda path: self._problem(path, 0, _outside(path.name)),
             lambda error: self._problem(
                 Path(error.filename), 0, f"cannot be listed: {error.strerror}"
@@ -598,10 +601,28 @@ class Sources:
             self._index(directory, by_folder[directory])
 
     @property
-    def warnings(self) -> tuple[Problem, ...]:
+    def problems(self) -> tuple[Problem, ...]:
         more = self._n_problems - len(self._problems)
-        rest = [Problem(str(self.folder), 0, f"{more:,} more problems")] if more else []
+        rest = [Problem(self.place, 0, f"{more:,} more problems")] if more else []
         return (*self._problems, *rest)
+
+    @property
+    def warnings(self) -> tuple[Problem, ...]:
+        """The problems, and the files that are of no use without the article."""
+        shown = self.unnamed[:MAX_PROBLEMS]
+        unused = [Problem(self.name_of(path), 0, _NEEDS_MANIFEST) for path in shown]
+        more = len(self.unnamed) - len(shown)
+        rest = [Problem(self.place, 0, f"{more:,} more files like these")] if more else []
+        return (*self.problems, *unused, *rest)
+
+    @property
+    def place(self) -> str:
+        return ", ".join(map(str, self.paths[:2])) + (", …" if len(self.paths) > 2 else "")
+
+    def name_of(self, path: Path) -> str:
+        """The name of a file, relative to the given folder."""
+        above = (each for each in self.paths if each != path and path.is_relative_to(each))
+        return path.relative_to(next(above, path.parent)).as_posix()
 
     def __len__(self) -> int:
         return len(self._loaders)
@@ -611,7 +632,7 @@ class Sources:
         if len(self._remembered) > MAX_REMEMBERED:
             self._remembered.clear()
         if key not in self._remembered:
-            detail = f"none in {self.folder}; save the page there and name it in {NAME}"
+            detail = f"no file in {self.place} is a copy of it"
             missing = Unchecked(url, Reason.NOT_SUPPLIED, detail)
             self._remembered[key] = missing  # also breaks redirect loops
             self._remembered[key] = self._found(url) or missing
@@ -636,7 +657,10 @@ class Sources:
         manifests = [directory / name for name in NAMES]
         named = {file for path in manifests if path in files for file in self._index_rows(path)}
         for path in files:
-            if path in manifests or path.resolve() in named:
+            if path in manifests:
+                continue
+            if path.resolve() in named:
+                self.n_named += 1
                 continue
             try:
                 self._index_file(path)
@@ -651,26 +675,36 @@ class Sources:
             if isinstance(entry, Problem):
                 self._problem(path, entry.line, entry.message)
                 continue
-            self._add(entry.url, partial(entry.read, self.limits))
+            described = entry
+            if entry.file:
+                name = self.name_of(entry.file)
+                described = replace(entry, meta={**entry.meta, FILE: name})
+            self._add(entry.url, partial(described.read, self.limits))
             if entry.file and not entry.fault:
                 yield entry.file.resolve()
 
     def _index_file(self, path: Path) -> None:
         name = path.name.lower().removesuffix(".gz")
         if name.endswith(read.WARC_ENDINGS):
+            self.n_named += 1
             self._index_warc(path)
-        elif jsonl.has_documents(path):
+            return
+        if jsonl.has_documents(path):
+            self.n_named += 1
             self._index_lines(path)
-        elif name.endswith(_SAVED_PAGES):
+            return
+        self.single.append(path)
+        if name.endswith(_SAVED_PAGES):
             with path.open("rb") as file:
                 head = file.read(read.HEAD_BYTES)
             stated = read.addresses_of(head, path.resolve().as_uri())
             for url in stated:
-                self._add(url, partial(Entry(url, path).read, self.limits))
+                entry = Entry(url, path, meta={FILE: self.name_of(path)})
+                self._add(url, partial(entry.read, self.limits))
             if not stated:
-                self._problem(path, 0, _NEEDS_MANIFEST)
+                self.unnamed.append(path)
         elif name.endswith(_WITHOUT_ADDRESS):
-            self._problem(path, 0, _NEEDS_MANIFEST)
+            self.unnamed.append(path)
 
     def _index_warc(self, path: Path) -> None:
         def load(offset: int) -> Found:
@@ -709,17 +743,21 @@ class Sources:
     def _problem(self, path: Path, line: int, message: str) -> None:
         self._n_problems += 1
         if len(self._problems) < MAX_PROBLEMS:
-            self._problems.append(Problem(str(path.relative_to(self.folder)), line, message))
+            self._problems.append(Problem(self.name_of(path), line, message))
 
 
-def open_sources(folder: Path, limits: Limits = DEFAULT_LIMITS) -> Sources:
-    """Open a folder of stored pages; reads addresses, not texts.
+def open_sources(*paths: Path, limits: Limits = DEFAULT_LIMITS) -> Sources:
+    """Open stored pages: folders of them, or files; reads addresses, not texts.
 
     Raises:
-        InputError: `folder` is not a readable folder.
+        InputError: a path does not exist, or cannot be read.
     """
-    if not folder.is_dir():
-        raise InputError(f"{folder} is not a folder; expected one with stored pages.")
-    if not os.access(folder, os.R_OK | os.X_OK):
-        raise InputError(f"{folder} cannot be listed: permission denied.")
-    return Sources(folder, limits)
+    for path in paths:
+        if not path.exists():
+            raise InputError(
+                f"There is no folder or file {str(path)!r}. --sources needs a folder of saved "
+                "copies of the cited pages, or single files."
+            )
+        if not os.access(path, os.R_OK | os.X_OK if path.is_dir() else os.R_OK):
+            raise InputError(f"{path} cannot be read: permission denied.")
+    return Sources(paths, limits)

@@ -44,7 +44,7 @@ from pincite.text.page_numbers import (
     page_labels,
     page_starts,
 )
-from pincite.types import OWN_SCHEME, Citation, Document, Reason, Unchecked
+from pincite.types import FILE, OWN_SCHEME, Citation, Document, Reason, Unchecked
 
 _NUMBER = re.compile(r"r?([1-9][0-9]{0,3})\Z")
 _FORMS = (
@@ -430,7 +430,10 @@ def read_copy(
     ending = _ENDING.search(name.lower())
     found = read_bytes(data, url=f"file:///copy{ending[0] if ending else ''}", limits=limits)
     found = replace(found, url=f"{OWN_SCHEME}{hashlib.sha256(data).hexdigest()}")
-    if isinstance(found, Unchecked) or not pages:
+    if isinstance(found, Unchecked):
+        return found
+    found = replace(found, meta={**found.meta, FILE: one_line(name)})
+    if not pages:
         return found
     labels = [str(pages[0] + number) for number in range(len(page_starts(found)))]
     return replace(found, meta={**found.meta, LABELS: json.dumps(labels)}) if labels else found
@@ -470,6 +473,7 @@ def joined(documents: Sequence[Document]) -> Document:
         length += len(document.text) + len(_BETWEEN)
     first = documents[0]
     meta = {key: value for key, value in first.meta.items() if key not in (PAGES, LABELS)}
+    meta[FILE] = " + ".join(document.meta[FILE] for document in documents)
     if all(map(page_labels, documents)):  # otherwise two pages could have the same number
         meta |= {PAGES: json.dumps(starts), LABELS: json.dumps(labels)}
     return replace(

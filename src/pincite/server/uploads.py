@@ -1,4 +1,4 @@
-"""Receive uploaded files, unpack them, and match them with citations.
+"""Receive uploaded files and unpack them.
 
 Files are written to disk as they arrive. Each upload has a folder. It is locked while it is being
 filled, and referenced by a job afterwards. A folder that is neither was left by a killed process
@@ -9,25 +9,19 @@ and has one size limit for all fields.
 
 Sources uploaded with an article keep their original names and folders, because a manifest may refer
 to them. Names and zip files are untrusted: no name can escape the folder, no link is created, and
-the unpacked size is limited. A file counts as a citation's copy if a manifest or the page itself
-says so, if its name is the citation's number in `pincite claims` (`r7.pdf`), if it states the cited
-URL or DOI, if it has the name under which a browser saves the URL, or if it has the cited title. A
-file that fits two sources is not used: a wrong copy would make a correct citation look wrong.
+the unpacked size is limited.
 """
 
-import json
 import os
 import re
 import shutil
 import stat
-import unicodedata
 import zipfile
 import zlib
 from collections.abc import (
     AsyncIterator,
     Callable,
     Collection,
-    Iterable,
     Iterator,
     Mapping,
     Sequence,
@@ -39,23 +33,16 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any, NamedTuple
-from urllib.parse import unquote, urlsplit
 
 from anyio.to_thread import run_sync
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
-from pincite.containment import attempted
 from pincite.corpus.durable import WriterLock
-from pincite.documents import body, collection, jsonl, read
-from pincite.documents.body import Format
-from pincite.documents.collection import loose_key
 from pincite.documents.packed import MAX_RATIO, SMALL
 from pincite.server.requests import SentFile
 from pincite.server.tables import new_id
-from pincite.text.identifiers import doi_in, doi_of, doi_of_url
-from pincite.types import Article, Citation, Document, Unchecked
-from pincite.verbs.verify.coverage import addresses
+from pincite.verbs.verify.matching import Unused
 
 MAX_FILES = 1_000
 MAX_FIELDS = 20
@@ -302,7 +289,7 @@ _END_BYTES = 65_557  # a zip's end record with the longest comment
 
 
 class Why(StrEnum):
-    """Why an uploaded file is not used."""
+    """Why an uploaded file is not unpacked."""
 
     NO_ZIP = "no_zip"
     ENCRYPTED = "encrypted"
@@ -312,17 +299,6 @@ class Why(StrEnum):
     TOO_LARGE = "too_large"
     TOO_MANY = "too_many"
     TWICE = "twice"
-    UNREADABLE = "unreadable"
-    NO_ADDRESS = "no_address"
-    NO_MATCH = "no_match"
-
-
-class Unused(NamedTuple):
-    """A file that is not used; `file` is its original name."""
-
-    file: str
-    why: Why
-    detail: str = ""
 
 
 class _Full(Exception):
@@ -468,194 +444,3 @@ def _directory_bytes(path: Path) -> int:
     if tail[max(0, at - 20) :].startswith(_END64):  # zip64: for more than 65,535 files or 4 GB
         return MAX_DIRECTORY + 1
     return int.from_bytes(tail[at + 12 : at + 16], "little")
-
-
-SENT = "sent"  # the subfolder of the uploaded files, next to the manifest
-HEAD = 3_000  # characters at the start of a text that are searched for its DOI
-_NUMBERED = re.compile(r"r([1-9]\d{0,3})(?=[\W_]|$)")
-_NAMELESS = frozenset({"index", "default", "download", "article", "document", "home", "main"})
-NAME_LETTERS = 6  # minimum length of a URL's last component: many files are called "vol2.pdf"
-TITLE_WORDS = 3  # minimum words in a title: many documents are called "Annual report"
-Key = tuple[str, str]  # kind and value
-
-
-class Outcome(NamedTuple):
-    """Which files of a folder are used, and which are not."""
-
-    matched: list[tuple[str, str]]  # file, id of the citation that it is a copy of
-    unused: list[Unused]
-    n_named: int  # files listed in a manifest, or collections that state their own URLs
-
-
-def _index(article: Article) -> dict[Key, list[Citation]]:
-    """The citations of an article, by the keys that a file may have."""
-    known = {c.citation_id: c for claim in article.claims for c in claim.citations}
-    found: dict[Key, list[Citation]] = {}
-    for citation in known.values():
-        for key in _keys_of(citation):
-            found.setdefault(key, []).append(citation)
-    return found
-
-
-def _find(index: Mapping[Key, list[Citation]], keys: Iterable[Key]) -> Citation | None:
-    """The citation of the first known key; None if its citations name different sources."""
-    found = next((index[key] for key in keys if key in index), [])
-    sources = {tuple(addresses(citation)) for citation in found}
-    return found[0] if len(sources) == 1 else None
-
-
-def match_files(folder: Path, article: Article) -> Outcome:
-    """Match the files in `folder / SENT` with citations; write a manifest to `folder`.
-
-    Collections and files listed in the user's own manifest are left in place.
-    """
-    index, rows = _index(article), list[dict[str, str]]()
-    matched, unused, n_named = list[tuple[str, str]](), list[Unused](), 0
-    for path, name in _files(folder / SENT):
-        if name is None:
-            n_named += 1
-            continue
-        find: Callable[[], Citation | Unused] = partial(_citation_of, path, name, index)
-        found = attempted(find, partial(_unreadable, name))
-        if isinstance(found, Unused):
-            unused.append(found)
-            path.unlink()  # otherwise the report's warnings would list it again
-            continue
-        stored = folder / f"{len(matched) + 1:05d}{path.suffix.lower()}"
-        path.rename(stored)
-        # The URL may have another extension, as that of a page saved for "/report.pdf".
-        row = {"file": stored.name, "content_type": _format(stored).media_types[0]}
-        rows += [{"url": url, **row} for url in addresses(found)]
-        matched.append((name, found.citation_id))
-    lines = "".join(json.dumps(row) + "\n" for row in rows)
-    (folder / collection.NAME).write_text(lines, encoding="utf-8")
-    return Outcome(matched, unused, n_named)
-
-
-def _files(folder: Path) -> Iterable[tuple[Path, str | None]]:
-    """Yield all files with their original names; None for files that state their own sources."""
-    paths = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
-    named = {
-        entry.file.resolve()
-        for path in paths
-        if path.name in collection.NAMES
-        for entry in collection.entries(path)
-        if isinstance(entry, collection.Entry) and entry.file and not entry.fault
-    }
-    for path in paths:
-        if path.name in collection.NAMES:
-            continue
-        collects = path.name.lower().endswith(read.WARC_ENDINGS) or jsonl.has_documents(path)
-        itself = collects or path.resolve() in named
-        yield path, None if itself else path.relative_to(folder).as_posix()
-
-
-def _unreadable(name: str, why: Unchecked) -> Unused:
-    return Unused(name, Why.UNREADABLE, why.detail[:200])
-
-
-def _citation_of(path: Path, name: str, index: Mapping[Key, list[Citation]]) -> Citation | Unused:
-    """The citation that a file is a copy of, or why it is unused."""
-    if not _format(path).reader:
-        return Unused(name, Why.UNREADABLE)
-    urls = read.addresses_of(_head(path), path.as_uri())
-    found = _find(index, _of_name(path.stem, urls))
-    if found is None and _format(path) is not Format.IMAGE:  # many are of saved pages
-        document = read.read_file(path)
-        if isinstance(document, Unchecked):
-            return _unreadable(name, document)
-        found = _find(index, _of_document(document))
-    if found is None:
-        return Unused(name, Why.NO_MATCH)
-    return found if addresses(found) else Unused(name, Why.NO_ADDRESS, found.citation_id)
-
-
-def _format(path: Path) -> Format:
-    return body.format_of(_head(path), path.as_uri(), None)[0]
-
-
-def _head(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(read.HEAD_BYTES)
-
-
-def _keys_of(citation: Citation) -> Iterable[Key]:
-    """The keys that identify a file as the citation's copy."""
-    yield "number", citation.citation_id.removeprefix("r")
-    if doi := doi_of(citation.doi or ""):
-        yield "doi", doi
-    for url in addresses(citation):
-        yield "url", loose_key(url)
-        if doi := doi_of_url(url):
-            yield "doi", doi.lower()
-        if name := _saved_as(url):
-            yield "name", name
-    if title := _title(citation.title or ""):
-        yield "title", title
-
-
-def _of_name(stem: str, urls: Sequence[str]) -> Iterable[Key]:
-    """Keys from a file's name and from the URLs that it states, most reliable first.
-
-    >>> list(_of_name("r7 Annual report", ["https://port.example/"]))[:2]
-    [('number', '7'), ('url', 'port.example')]
-    >>> list(_of_name("2019", []))
-    []
-    """
-    if numbered := _NUMBERED.match(stem):
-        yield "number", numbered[1]
-    for url in urls:
-        yield "url", loose_key(url)
-    if name := _comparable(stem):
-        yield "name", name
-    if title := _title(stem):
-        yield "title", title
-
-
-def _of_document(document: Document) -> Iterable[Key]:
-    """Keys from a text: a DOI near its start, and its title with and without the site's name."""
-    stated = doi_in(document.meta.get("doi", "") or document.text[:HEAD])
-    if stated and (doi := doi_of(stated)):
-        yield "doi", doi
-    first = next((line for line in document.text.splitlines() if line.strip()), "")
-    for text in (document.title, *re.split(r"\s[|–—-]\s", document.title), first):
-        if title := _title(text):
-            yield "title", title
-
-
-def _saved_as(url: str) -> str:
-    """The name under which a browser saves a URL, without extension; empty if too generic.
-
-    >>> _saved_as("https://port.example/reports/Annual%20Review-2019.pdf")
-    'annual review 2019'
-    """
-    try:
-        last = unquote(urlsplit(url).path).rstrip("/").rpartition("/")[2]
-    except ValueError:
-        return ""
-    return _comparable(last.rpartition(".")[0] or last)
-
-
-def _comparable(stem: str) -> str:
-    name = " ".join(_words(stem))
-    return "" if len(name) < NAME_LETTERS or name in _NAMELESS else name
-
-
-def _title(text: str) -> str:
-    words = _words(text)
-    return " ".join(words) if len(words) >= TITLE_WORDS else ""
-
-
-def _words(text: str) -> list[str]:
-    plain = unicodedata.normalize("NFKC", text).casefold()
-    return re.findall(r"[^\W_]+", plain)
-
-
-def as_values(outcome: Outcome, refused: list[Unused], n_files: int) -> Mapping[str, object]:
-    unused = [*refused, *outcome.unused]
-    return {
-        "n_files": n_files,
-        "n_named": outcome.n_named,
-        "matched": [[*each] for each in outcome.matched],
-        "unused": [[each.file, str(each.why), each.detail] for each in unused],
-    }

@@ -10,7 +10,7 @@ import dataclasses
 import logging
 import time
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import accumulate, count
@@ -23,6 +23,7 @@ from pincite.containment import attempted
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.corpus.origins import Origins
 from pincite.corpus.protocol import Address
+from pincite.documents.collection import open_sources
 from pincite.errors import ConfigError, CorpusInUse, InputError
 from pincite.judgement.confirmation import StatementType
 from pincite.library.update import MAX_REFUSALS, How, Outcome, update
@@ -41,7 +42,7 @@ from pincite.server.requests import (
     VerifyRequest,
 )
 from pincite.server.tables import Kind, whole
-from pincite.server.uploads import SENT, Sources, as_values, match_files, unpack_files
+from pincite.server.uploads import Sources, unpack_files
 from pincite.settings import Settings
 from pincite.types import (
     Article,
@@ -55,6 +56,7 @@ from pincite.types import (
 )
 from pincite.verbs.check import readings
 from pincite.verbs.check.report import Interpretation
+from pincite.verbs.verify import matching, wording
 from pincite.verbs.verify.build import flag_precision
 from pincite.verbs.verify.pipeline import VerifyPipeline
 from pincite.verbs.verify.report import Report
@@ -124,15 +126,14 @@ def _verify(
 
     article = _article(body, settings, emit)
     settings = settings.replace(language=article.language)
-    sources = EXAMPLES[body.example].sources if body.example else None
+    sources: Any = [EXAMPLES[body.example].sources] if body.example else None
     sent: Mapping[str, Any] | None = None
     if isinstance(body, VerifyFilesRequest) and body.files:
         if folders is None or not folders.stored.is_dir():
             raise InputError("The files that were sent are gone. Send them again.")
-        sources = folders.unpacked
-        (sources / SENT).mkdir()
-        refused = unpack_files(folders.stored, body.files, sources / SENT)
-        sent = as_values(match_files(sources, article), refused, len(body.files))
+        refused = unpack_files(folders.stored, body.files, folders.unpacked)
+        sources = matching.match_files(open_sources(folders.unpacked), article)
+        sent = _sent(sources, refused, len(body.files))
     seen: dict[str, Document] = {}  # the sources that were read, by document id
     fetching = _fetching(emit)
     with build.verifying(settings, corpus, sources, own_copies=True, fetching=fetching) as run:
@@ -161,8 +162,10 @@ def _verify(
                 emit("asking", {"done": n_done, "total": total})
 
         report = run.verify(article, progress, judged)
-        if sent and sources:
-            report = _without_folder(report, sources)
+        if sent and folders:
+            report = _without_folder(
+                report, folders.unpacked, {file for file, *_ in sent["unused"]}
+            )
         verifier = run.pipeline.verifier if is_read(article.language) else None
         calibration = getattr(verifier, "calibration", None)
         quoted = _quoted(report, run.pipeline, seen)
@@ -197,8 +200,23 @@ def _fetching(emit: Emit) -> Callable[[FetchStep], None]:
     return step
 
 
-def _without_folder(report: Report, folder: Path) -> Report:
-    """Remove the server's upload folder from the report's messages."""
+def _sent(
+    files: matching.ArticleFiles, refused: Sequence[matching.Unused], n_files: int
+) -> Mapping[str, Any]:
+    """What became of the uploaded files, for the result's page."""
+    return {
+        "n_files": n_files,
+        "n_named": files.n_named,
+        "matched": [
+            [each.file, each.citation.citation_id, wording.name_of(each.citation)]
+            for each in files.matches
+        ],
+        "unused": [[each.file, str(each.why), each.detail] for each in (*refused, *files.unused)],
+    }
+
+
+def _without_folder(report: Report, folder: Path, listed: Collection[str]) -> Report:
+    """Remove the server's upload folder from the report, and the warnings on `listed` files."""
 
     def result(each: CitationResult) -> CitationResult:
         outcome = each.outcome
@@ -206,20 +224,15 @@ def _without_folder(report: Report, folder: Path) -> Report:
             outcome = dataclasses.replace(outcome, detail="no file that you sent is a copy of it")
         return dataclasses.replace(each, outcome=outcome)
 
-    def note(each: Note) -> Note:
-        file = each.values.get("file")
-        if not isinstance(file, str):
-            return each
-        values = {**each.values, "file": file.removeprefix(f"{SENT}/")}
-        return dataclasses.replace(each, values=values)
-
     return dataclasses.replace(
         report,
         findings=tuple(
             dataclasses.replace(each, citations=tuple(map(result, each.citations)))
             for each in report.findings
         ),
-        warnings_coded=tuple(map(note, report.warnings_coded)),
+        warnings_coded=tuple(
+            note for note in report.warnings_coded if note.values.get("file") not in listed
+        ),
     )
 
 

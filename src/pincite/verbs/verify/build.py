@@ -35,6 +35,7 @@ from pincite.types import (
 from pincite.verbs.verify import coverage
 from pincite.verbs.verify.cited_copies import CitedCopies, Place
 from pincite.verbs.verify.estimate import Estimate, estimate_article
+from pincite.verbs.verify.matching import ArticleFiles
 from pincite.verbs.verify.pipeline import SecondOpinion, VerifyPipeline
 from pincite.verbs.verify.report import Report
 from pincite.web.sources import FetchStep
@@ -149,7 +150,7 @@ def could_not_be_checked(why: Failed) -> str:
 def verifying(
     settings: Settings,
     corpus: runtime.Places | None,
-    sources: Path | None,
+    sources: ArticleFiles | Sequence[Path] | None,
     *,
     keep: bool = True,
     own_copies: bool = False,
@@ -160,7 +161,8 @@ def verifying(
     Args:
         settings: all settings.
         corpus: where suggestions come from, as folders or open corpora; None: no suggestions.
-        sources: folder of stored copies; None: cited pages are looked up in the corpus only.
+        sources: stored copies: files matched with the article's citations, or folders and files
+            that are found by address; None: cited pages are looked up in the corpus only.
         keep: whether to cache judged pairs in `runtime.judgements_file()`.
         own_copies: whether to read the user's own copies of sources; measurements must not.
         fetching: called with each fetching step, if fetching is enabled.
@@ -170,7 +172,11 @@ def verifying(
         verifier = runtime.verifier(settings.models, keep=keep)
         stack.callback(verifier.close)
         stored = stack.enter_context(runtime.open_corpora(settings, corpus)) if corpus else None
-        copies = open_sources(sources) if sources else None
+        files, copies = None, None
+        if isinstance(sources, ArticleFiles):
+            files, copies = sources, sources.sources
+        elif sources:
+            copies = open_sources(*sources)
         web = (
             stack.enter_context(web_pages(settings.web, fetching)) if settings.web.online else None
         )
@@ -179,7 +185,9 @@ def verifying(
         exclusions = Exclusions(settings.filters.exclude_hosts, listed.rules if listed else None)
         pipeline = VerifyPipeline(
             verifier=verifier,
-            copies=CitedCopies(_places(copies, stored), web, own or (lambda citation: None)),
+            copies=CitedCopies(
+                _places(copies, stored), web, [each for each in (own, files) if each]
+            ),
             search=runtime.search(settings, stored, exclusions.hosts()) if stored else None,
             documents_of=stored.get if stored else None,
             languages=verifier.languages,
@@ -202,8 +210,8 @@ def verifying(
             versions["own_copies"] = attached
         if listed:
             versions["reliability"] = listed.fingerprint
-        # Not `if copies`: an empty collection is falsy, but may have warnings.
-        warnings = tuple(map(_unused, copies.warnings)) if copies is not None else ()
+        unused = files.warnings if files else copies.warnings if copies is not None else ()
+        warnings = tuple(map(_unused, unused))
         if (stored or pipeline.online) and settings.filters.chosen.leaves_out_undated:
             warnings = (*warnings, Note("undated_not_suggested"))
         precision = flag_precision(verifier.calibration, settings.verify.threshold)
@@ -246,7 +254,7 @@ class Elsewhere:
 
     settings: Settings
     corpora: Sequence[Path | str] | None
-    sources: Path | None
+    sources: Sequence[Path] | None
 
     def report_on(self, page: PageText) -> Report | str:
         opened = partial(

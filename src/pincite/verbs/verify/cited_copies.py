@@ -11,7 +11,17 @@ from typing import NamedTuple
 
 from pincite.documents.dates import stated_date
 from pincite.text.hosts import WAYBACK_HOSTS, Snapshot, snapshot_at
-from pincite.types import Article, Citation, Copy, CopyKind, Document, Reason, Unchecked
+from pincite.types import (
+    FILE,
+    Article,
+    Citation,
+    Copy,
+    CopyKind,
+    Document,
+    Reason,
+    Unchecked,
+    own_digest,
+)
 from pincite.verbs.verify.coverage import addresses
 from pincite.web.sources import WebPages
 
@@ -40,12 +50,12 @@ class CitedSource(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CitedCopies:
-    """The copies available to a run: `own`, then `stored` in order, then `web` if enabled."""
+    """The copies available to a run: `given`, then `stored`, in order, then `web` if enabled."""
 
     stored: Sequence[Place]
     web: WebPages | None = None
-    # The user's own copy of a source, or why it cannot be read; None: there is none.
-    own: Callable[[Citation], Document | Unchecked | None] = lambda citation: None
+    # Each returns a file that the user supplied for a citation, or why it cannot be read; or None.
+    given: Sequence[Callable[[Citation], Document | Unchecked | None]] = ()
     on_read: Callable[[Document], None] = lambda document: None  # called with each document read
 
     @property
@@ -57,11 +67,21 @@ class CitedCopies:
 
         `written` (ISO date of the article) selects the archived copy if the citation has no date.
         """
-        own = self.own(citation)
-        if isinstance(own, Document):
-            return self._report_read(CitedSource(own, Copy(CopyKind.OWN, own.url)))
+        given = self._given(citation)
+        if isinstance(given, Document):
+            kind = CopyKind.OWN if own_digest(given.url) else CopyKind.STORED
+            return self._report_read(CitedSource(given, _copy(kind, given)))
         found = self._report_read(self._find_copy(citation, written))
-        return CitedSource(own) if own and isinstance(found.source, Unchecked) else found
+        return CitedSource(given) if given and isinstance(found.source, Unchecked) else found
+
+    def _given(self, citation: Citation) -> Document | Unchecked | None:
+        unread = None
+        for find in self.given:
+            found = find(citation)
+            if isinstance(found, Document):
+                return found
+            unread = unread or found
+        return unread
 
     def _report_read(self, found: CitedSource) -> CitedSource:
         if isinstance(found.source, Document):
@@ -114,15 +134,15 @@ class CitedCopies:
 
     def stored_copy(self, citation: Citation) -> Document | Unchecked:
         """Return the stored copy without fetching anything, else NOT_SUPPLIED."""
-        if isinstance(own := self.own(citation), Document):
-            return own
+        if isinstance(given := self._given(citation), Document):
+            return given
         here = [self._stored(url).source for url in addresses(citation)]
         return min(here, key=lambda found: (isinstance(found, Unchecked), is_wanted(found)))
 
     def first_address(self, citation: Citation) -> str | None:
         """Return the first address to fetch; None if nothing needs to be or may be fetched."""
         address = _ordered(citation)[0]
-        if isinstance(self.own(citation), Document):
+        if isinstance(self._given(citation), Document):
             return None
         if address == citation.url and citation.url_status in OTHER_HANDS:
             return None
@@ -156,7 +176,7 @@ class CitedCopies:
         for place in self.stored:
             found = place.get(address)
             if isinstance(found, Document):
-                return CitedSource(found, Copy(place.kind, found.url, found.fetched, found.corpus))
+                return CitedSource(found, _copy(place.kind, found))
             if not is_wanted(found):
                 return CitedSource(found)
             if place.kind is CopyKind.STORED:
@@ -203,6 +223,11 @@ class CitedCopies:
         snapshot = self.web.wayback.nearest(address, near)
         found = self._archived(snapshot, citation, CopyKind.WAYBACK) if snapshot else None
         return found if found and isinstance(found.source, Document) else None
+
+
+def _copy(kind: CopyKind, document: Document) -> Copy:
+    file = document.meta.get(FILE, "")
+    return Copy(kind, document.url, document.fetched, document.corpus, file)
 
 
 def _ordered(citation: Citation) -> list[str]:

@@ -1,0 +1,297 @@
+"""Matches the files that a user has supplied with an article's citations.
+
+A file counts as a citation's copy if a manifest or the page itself says so, if its name is the
+citation's number in `pincite claims` (`r7.pdf`), if it states the cited address or DOI, if it has
+the name under which a browser saves the address, or if it has the cited title. A file that fits two
+sources is not used: a wrong copy would make a correct citation look wrong.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import quote, unquote, urlsplit
+
+from pincite.containment import attempted
+from pincite.documents import body, read
+from pincite.documents.body import Format
+from pincite.documents.collection import Entry, Problem, Sources, loose_key
+from pincite.library.private_copies import citation_keys
+from pincite.report import cells
+from pincite.text.identifiers import doi_in, doi_of, doi_of_url
+from pincite.types import FILE, Article, Citation, Document, Unchecked
+from pincite.verbs.verify.coverage import addresses
+from pincite.verbs.verify.wording import name_of
+
+HEAD = 3_000  # characters at the start of a text that are searched for its DOI
+_NUMBERED = re.compile(r"r([1-9]\d{0,3})(?=[\W_]|$)")
+_NAMELESS = frozenset({"index", "default", "download", "article", "document", "home", "main"})
+NAME_LETTERS = 6  # minimum length of a URL's last component: many files are called "vol2.pdf"
+TITLE_WORDS = 3  # minimum words in a title: many documents are called "Annual report"
+MAX_FILES = 2_000  # read to find a title or DOI; a long article cites a few hundred sources
+Key = tuple[str, str]  # kind and value
+Progress = Callable[[int, int], None]
+
+
+class Unmatched(StrEnum):
+    """Why a file is not used."""
+
+    NO_MATCH = "no_match"
+    SEVERAL = "several"
+    UNREADABLE = "unreadable"
+    TOO_MANY = "too_many"
+
+
+SHOWN = 20  # files that are printed of each kind
+WHY = {
+    Unmatched.NO_MATCH: "matches no citation (name it after one, such as r7%(ending)s)",
+    Unmatched.SEVERAL: "matches several citations (name it after one of %(detail)s)",
+    Unmatched.UNREADABLE: "no text could be read from it (%(detail)s)",
+    Unmatched.TOO_MANY: f"not looked at: only the first {MAX_FILES:,} files are",
+}
+WHAT_TO_DO = (
+    "`pincite claims` prints the citations' numbers. A file manifest.jsonl beside them can also say "
+    'what a file is a copy of: {"url": "https://…", "file": "…"}'
+)
+BY = {
+    "number": "number in the file name",
+    "url": "address in the file",
+    "name": "file name",
+    "doi": "DOI",
+    "title": "title",
+}
+
+
+class Match(NamedTuple):
+    """A file, the citation that it is a copy of, and how that was found (a key of `BY`)."""
+
+    file: str
+    citation: Citation
+    by: str
+
+
+class Unused(NamedTuple):
+    """A file that is not used; `why` is a value of `Unmatched`."""
+
+    file: str
+    why: str
+    detail: str = ""
+
+    def __str__(self) -> str:
+        detail = cells.one_line(self.detail) or "unknown format"
+        ending = Path(self.file).suffix.lower()
+        return WHY[Unmatched(self.why)] % {"detail": detail, "ending": ending}
+
+
+@dataclass(frozen=True, slots=True)
+class ArticleFiles:
+    """The files supplied for an article: those matched with citations, and all by address."""
+
+    sources: Sources
+    matches: Sequence[Match] = ()
+    unused: Sequence[Unused] = ()
+    n_named: int = 0  # files listed in a manifest, or collections that state their own addresses
+    _paths: Mapping[str, Sequence[Path]] = field(default_factory=dict)  # by key of the source
+    _read: dict[str, Document | Unchecked] = field(default_factory=dict)
+
+    @property
+    def warnings(self) -> tuple[Problem, ...]:
+        """Problems with the files; a page saved for another article is none."""
+        unnamed = {self.sources.name_of(path) for path in self.sources.unnamed}
+        lost = [each for each in self.unused if each.file in unnamed]
+        return (*self.sources.problems, *(Problem(each.file, 0, str(each)) for each in lost))
+
+    def __call__(self, citation: Citation) -> Document | Unchecked | None:
+        """Return the file of a citation, or why it cannot be read; None if it has none."""
+        keys = [key for key in _source_keys(citation) if key in self._paths]
+        if not keys:
+            return None
+        url = next(iter(addresses(citation)), "")
+        cached = f"{keys[0]} {url}"
+        if cached not in self._read:
+            found = [self._document(path, url) for path in self._paths[keys[0]]]
+            self._read[cached] = next((d for d in found if isinstance(d, Document)), found[0])
+        return self._read[cached]
+
+    def _document(self, path: Path, url: str) -> Document | Unchecked:
+        name = self.sources.name_of(path)
+        # The address may have another extension, as that of a page saved for "/report.pdf".
+        kind = next(iter(_format(path).media_types), None)
+        entry = Entry(url or f"file:{quote(name)}", path, content_type=kind, meta={FILE: name})
+        return entry.read(self.sources.limits)
+
+
+def match_files(
+    sources: Sources, article: Article, progress: Progress = lambda done, total: None
+) -> ArticleFiles:
+    """Find the citation of each file that neither a manifest nor a collection describes."""
+    index = _index(article)
+    matches, unused = list[Match](), list[Unused]()
+    paths: dict[str, list[Path]] = {}
+    for n, path in enumerate(sources.single):
+        progress(n, len(sources.single))
+        name = sources.name_of(path)
+        if n >= MAX_FILES:
+            unused.append(Unused(name, Unmatched.TOO_MANY))
+            continue
+        find: Callable[[], Match | Unused] = partial(_match, path, name, index)
+        found = attempted(find, partial(_unreadable, name))
+        if isinstance(found, Unused):
+            unused.append(found)
+            continue
+        matches.append(found)
+        for key in _source_keys(found.citation):
+            paths.setdefault(key, []).append(path)
+    progress(len(sources.single), len(sources.single))
+    return ArticleFiles(sources, matches, unused, sources.n_named, paths)
+
+
+def lines(files: ArticleFiles) -> list[str]:
+    """Say which file is a copy of which citation, and what to do about the others."""
+    sources, lost = files.sources, [each for each in files.warnings if not each.line]
+    n_files = len(sources.single) + sources.n_named
+    of_named = f" {sources.n_named} named by a manifest or archive." if sources.n_named else ""
+    found = [
+        f"{len(files.matches)} of {cells.n_of(n_files, 'file')} matched to citations.{of_named}"
+    ]
+    for match in files.matches[:SHOWN]:
+        source = f"{match.citation.citation_id} {cells.shortened(name_of(match.citation), 60)}"
+        found.append(f"  {cells.one_line(match.file)} → {source} (by {BY[match.by]})")
+    if (more := len(files.matches) - SHOWN) > 0:
+        found.append(f"  … and {more} more")
+    if lost:
+        found.append(f"{cells.n_of(len(lost), 'file')} could not be used:")
+        found += [f"  {cells.one_line(str(each))}" for each in lost[:SHOWN]]
+        found += [f"  … and {len(lost) - SHOWN} more"] if len(lost) > SHOWN else []
+        found.append(WHAT_TO_DO)
+    return found
+
+
+def _source_keys(citation: Citation) -> list[str]:
+    """Keys that two citations of one source share."""
+    found = [*map(loose_key, addresses(citation))]
+    return found or [*citation_keys(citation)] or [citation.citation_id]
+
+
+def _index(article: Article) -> dict[Key, list[Citation]]:
+    """The citations of an article, by the keys that a file may have."""
+    known = {c.citation_id: c for claim in article.claims for c in claim.citations}
+    found: dict[Key, list[Citation]] = {}
+    for citation in known.values():
+        for key in _keys_of(citation):
+            found.setdefault(key, []).append(citation)
+    return found
+
+
+def _find(index: Mapping[Key, list[Citation]], name: str, keys: Iterable[Key]) -> Match | Unused:
+    """The citation of the first known key, unless its citations name different sources."""
+    key = next((key for key in keys if key in index), None)
+    if key is None:
+        return Unused(name, Unmatched.NO_MATCH)
+    if not set.intersection(*({*_source_keys(citation)} for citation in index[key])):
+        numbers = ", ".join(citation.citation_id for citation in index[key])
+        return Unused(name, Unmatched.SEVERAL, numbers)
+    return Match(name, index[key][0], key[0])
+
+
+def _match(path: Path, name: str, index: Mapping[Key, list[Citation]]) -> Match | Unused:
+    if not _format(path).reader:
+        return Unused(name, Unmatched.UNREADABLE)
+    stated = read.addresses_of(_head(path), path.absolute().as_uri())
+    found = _find(index, name, _of_name(path.stem, stated))
+    if isinstance(found, Match) or _format(path) is Format.IMAGE:  # many are of saved pages
+        return found
+    document = read.read_file(path)
+    if isinstance(document, Unchecked):
+        return _unreadable(name, document)
+    by_text = _find(index, name, _of_document(document))
+    return by_text if isinstance(by_text, Match) or found.why == Unmatched.NO_MATCH else found
+
+
+def _unreadable(name: str, why: Unchecked) -> Unused:
+    return Unused(name, Unmatched.UNREADABLE, why.detail[:200])
+
+
+def _format(path: Path) -> Format:
+    return body.format_of(_head(path), path.absolute().as_uri(), None)[0]
+
+
+def _head(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(read.HEAD_BYTES)
+
+
+def _keys_of(citation: Citation) -> Iterable[Key]:
+    """The keys that identify a file as the citation's copy."""
+    yield "number", citation.citation_id.removeprefix("r")
+    if doi := doi_of(citation.doi or ""):
+        yield "doi", doi
+    for url in addresses(citation):
+        yield "url", loose_key(url)
+        if doi := doi_of_url(url):
+            yield "doi", doi.lower()
+        if name := _saved_as(url):
+            yield "name", name
+    if title := _title(citation.title or ""):
+        yield "title", title
+
+
+def _of_name(stem: str, urls: Sequence[str]) -> Iterable[Key]:
+    """Keys from a file's name and from the URLs that it states, most reliable first.
+
+    >>> list(_of_name("r7 Annual report", ["https://port.example/"]))[:2]
+    [('number', '7'), ('url', 'port.example')]
+    >>> list(_of_name("2019", []))
+    []
+    """
+    if numbered := _NUMBERED.match(stem):
+        yield "number", numbered[1]
+    for url in urls:
+        yield "url", loose_key(url)
+    if name := _comparable(stem):
+        yield "name", name
+    if title := _title(stem):
+        yield "title", title
+
+
+def _of_document(document: Document) -> Iterable[Key]:
+    """Keys from a text: a DOI near its start, and its title with and without the site's name."""
+    stated = doi_in(document.meta.get("doi", "") or document.text[:HEAD])
+    if stated and (doi := doi_of(stated)):
+        yield "doi", doi
+    first = next((line for line in document.text.splitlines() if line.strip()), "")
+    for text in (document.title, *re.split(r"\s[|–—-]\s", document.title), first):
+        if title := _title(text):
+            yield "title", title
+
+
+def _saved_as(url: str) -> str:
+    """The name under which a browser saves a URL, without extension; empty if too generic.
+
+    >>> _saved_as("https://port.example/reports/Annual%20Review-2019.pdf")
+    'annual review 2019'
+    """
+    try:
+        last = unquote(urlsplit(url).path).rstrip("/").rpartition("/")[2]
+    except ValueError:
+        return ""
+    return _comparable(last.rpartition(".")[0] or last)
+
+
+def _comparable(stem: str) -> str:
+    name = " ".join(_words(stem))
+    return "" if len(name) < NAME_LETTERS or name in _NAMELESS else name
+
+
+def _title(text: str) -> str:
+    words = _words(text)
+    return " ".join(words) if len(words) >= TITLE_WORDS else ""
+
+
+def _words(text: str) -> list[str]:
+    plain = unicodedata.normalize("NFKC", text).casefold()
+    return re.findall(r"[^\W_]+", plain)
