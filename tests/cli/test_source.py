@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -87,6 +88,7 @@ def test_no_output_holds_more_than_quotes(home: Path) -> None:
         "url": f"own:{digest}",
         "date": None,
         "corpus": "",
+        "file": "book.pdf",
     }
     assert len(digest) == 64
     assert first["evidence"]["url"] == first["copy"]["url"]
@@ -102,10 +104,11 @@ def test_no_output_holds_more_than_quotes(home: Path) -> None:
     assert "own_copies" in report["versions"]
     for text in (done.stdout, texts["r.html"], texts["r.csv"]):
         assert "cited p. 122, found on p. 121" in text
-    for text in (done.stdout, texts["r.html"]):
-        assert f"our own copy (SHA-256 {digest[:12]}…)" in text
+    for text in (done.stdout, texts["r.html"], texts["r.csv"]):
+        assert "book.pdf" in text
+        assert digest[:12] not in text
     rows = list(csv.DictReader(io.StringIO(texts["r.csv"])))
-    assert {row["copy_url"] for row in rows if row["citation_id"] == "r1"} == {f"own:{digest}"}
+    assert {row["copy_url"] for row in rows if row["citation_id"] == "r1"} == {"book.pdf"}
 
 
 def test_a_citation_of_an_article_or_a_report(home: Path) -> None:
@@ -135,12 +138,25 @@ def test_listed_shown_and_removed(home: Path) -> None:
         ("book.pdf", [120, 122]),
         ("notes.md", None),
     ]
-    assert "book.pdf, 3 pages (pp. 120–122)" in run("source", "list").stdout
+    first, _ = run("source", "list").stdout.splitlines()
+    assert first.split()[:2] == [rows[0]["id"], "book.pdf:"]
+    assert rows[0]["sha256"][:8] not in first
     shown = run("source", "show", "0306406152").stdout
     assert str(home / "data" / "pincite" / "own" / "files" / rows[0]["sha256"]) in shown
-    done = run("source", "remove", ISBN, "--file", rows[0]["sha256"][:8])
-    assert "removed: " in done.stderr
+    done = run("source", "remove", rows[0]["id"])
+    assert "book.pdf" in done.stderr
     assert len(run("source", "list").stdout.splitlines()) == 1
+    assert "notes.md" in run("source", "show", "notes.md").stdout
+    attach()
+    run("source", "attach", "978-3-16-148410-0", "book.pdf")
+    (old, new) = (
+        row["id"]
+        for row in map(json.loads, run("source", "list", "--json").stdout.splitlines())
+        if row["name"] == "book.pdf"
+    )
+    failed = run("source", "remove", "book.pdf", code=3)
+    assert {old, new} <= {*re.findall(r"c\d+", failed.stderr)}
+    run("source", "remove", new)
     run("source", "remove", ISBN)
     assert list((home / "data" / "pincite" / "own" / "files").iterdir()) == []
     failed = run("source", "show", ISBN, code=3)

@@ -22,11 +22,11 @@ from pincite.server.routes.verify import Verified, coverage_at, edit_link, repor
 from pincite.server.site import Site
 from pincite.server.tables import Kind
 from pincite.server.uploads import Why
-from pincite.verbs.verify.matching import Unmatched
 from pincite.server.work import blocks_of, sections_of
 from pincite.types import Failed, Label, Opinion, Span, Verdict
 from pincite.verbs.check import render
 from pincite.verbs.check.report import Reading, ReadingResult
+from pincite.verbs.verify.matching import Unmatched
 from pincite.verbs.verify.report import Report
 from pincite.verbs.verify.wording import LABELS
 from pincite.wiki.article import parse_article

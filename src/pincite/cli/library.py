@@ -85,8 +85,9 @@ def source() -> None:
     """Attach your own copies of cited sources: pincite source attach REF FILE.
 
     REF names a source as citations do: an address, a DOI (10.…), a PMID or an ISBN. Or it is a
-    citation in an article (article.wiki#r7) or report, for sources that have none of these. Copies
-    are kept in a folder that only you can read (own_copies in the settings). `pincite verify` reads
+    citation in an article (article.wiki#r7) or report, for sources that have none of these. For a
+    copy that is attached already, its id or file name in `pincite source list` will do. Copies are
+    kept in a folder that only you can read (own_copies in the settings). `pincite verify` reads
     them first; reports contain only short quotes of them.
 
     \b
@@ -138,7 +139,7 @@ def attach(ref: str, file: Path, pages: str | None, **given: Any) -> None:
 @lines_option
 @options.config_option
 def list_copies(as_json: bool, config: Path | None) -> None:
-    """Print all copies, oldest first."""
+    """Print the id, name and source of all copies, oldest first."""
     for copy in _copies(options.load_settings({"config": config})).all():
         _print_copy(copy, as_json)
 
@@ -158,15 +159,14 @@ def show_copies(ref: str, as_json: bool, **given: Any) -> None:
 
 @source.command("remove")
 @_ref_options
-@click.option("--file", "digest", help="Only the file whose SHA-256 starts with this.")
-def remove(ref: str, digest: str | None, **given: Any) -> None:
-    """Detach the files of REF; a file that no other source uses is deleted."""
+def remove(ref: str, **given: Any) -> None:
+    """Detach REF: one copy by its id or file name, or all copies of a source.
+
+    A file that no other source uses is deleted.
+    """
     copies, found = _attached(ref, given)
-    chosen = [copy for copy in found if copy.sha256.startswith(digest or "")]
-    if not chosen:
-        raise InputError(f"{ref} has no file whose SHA-256 starts with {digest!r}.")
-    copies.remove(chosen)
-    for copy in chosen:
+    copies.remove(found)
+    for copy in found:
         options.say(f"removed: {_line_of(copy)}")
 
 
@@ -187,7 +187,9 @@ def _source(ref: str, article: str | None, report: Path | None, **given: Any) ->
     if not article and mark and "://" not in ref and articles.is_file(path):
         article, ref = path, number
     if not article:
-        return private_copies.named(ref), copies
+        known = copies.called(ref)
+        source = private_copies.Named(known[0].ref, known[0].keys) if known else None
+        return source or private_copies.named(ref), copies
     private_copies.citation_id(ref)
     page = articles.open_article(article, None, settings, options.say)
     place = Path(article).name if articles.is_file(article) else article
@@ -197,7 +199,7 @@ def _source(ref: str, article: str | None, report: Path | None, **given: Any) ->
 
 def _attached(ref: str, given: dict[str, Any]) -> tuple[Any, Any]:
     source, copies = _source(ref, **given)
-    found = copies.of(source.keys)
+    found = copies.called(ref) or copies.of(source.keys)
     if not found:
         raise InputError(f"Nothing is attached to {source.ref}. pincite source list shows all.")
     return copies, found
@@ -211,7 +213,7 @@ def _copies(settings: Any) -> "OwnCopies":
 
 def _print_copy(copy: Any, as_json: bool) -> None:
     if as_json:
-        row = dataclasses.asdict(copy)
+        row = {"id": copy.ident, **dataclasses.asdict(copy)}
         row.pop("copy_id")
         options.print_json(row, line=True)
     else:
@@ -221,7 +223,7 @@ def _print_copy(copy: Any, as_json: bool) -> None:
 def _line_of(copy: Any) -> str:
     from pincite.report.cells import one_line
 
-    return f"{copy.sha256[:12]}  {one_line(copy.ref)}: {one_line(copy.name)}, {_describe(copy)}"
+    return f"{copy.ident:4} {one_line(copy.name)}: {one_line(copy.ref)}, {_describe(copy)}"
 
 
 def _describe(copy: Any) -> str:

@@ -48,8 +48,8 @@ from pincite.types import FILE, OWN_SCHEME, Citation, Document, Reason, Unchecke
 
 _NUMBER = re.compile(r"r?([1-9][0-9]{0,3})\Z")
 _FORMS = (
-    "an address (https://…), a DOI (10.…), a PMID (PMID 123), an ISBN, or a citation: ARTICLE#r7, "
-    "r7 with --article ARTICLE, or r7 with --report REPORT.json"
+    "an address (https://…), a DOI (10.…), a PMID (PMID 123), an ISBN, a citation (ARTICLE#r7, r7 "
+    "with --article ARTICLE, or r7 with --report REPORT.json), or an id from `pincite source list`"
 )
 
 
@@ -169,6 +169,11 @@ class OwnCopy:
     added: str = ""  # ISO timestamp, UTC; set by `attach`
     copy_id: int = 0
 
+    @property
+    def ident(self) -> str:
+        """What users call it in commands: c7."""
+        return f"c{self.copy_id}"
+
 
 class OwnCopies:
     """A folder of private copies; safe to use from several processes."""
@@ -202,6 +207,19 @@ class OwnCopies:
     def of(self, keys: Sequence[str]) -> list[OwnCopy]:
         """Return the copies that have one of the keys, oldest first."""
         return [copy for copy in self.all() if set(copy.keys) & set(keys)]
+
+    def called(self, ref: str) -> list[OwnCopy]:
+        """Return the copy with this id or file name; empty if there is none.
+
+        Raises InputError: Several files have this name.
+        """
+        copies = self.all()
+        found = [copy for copy in copies if copy.ident == ref]
+        found = found or [copy for copy in copies if copy.name == ref]
+        if len(found) > 1:
+            known = ", ".join(copy.ident for copy in found)
+            raise InputError(f"{len(found)} copies are called {ref}. Name one by its id: {known}.")
+        return found
 
     def remove(self, copies: Sequence[OwnCopy]) -> None:
         """Detach copies, and delete files that no other source has."""

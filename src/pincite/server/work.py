@@ -28,7 +28,6 @@ from pincite.errors import ConfigError, CorpusInUse, InputError
 from pincite.judgement.confirmation import StatementType
 from pincite.library.update import MAX_REFUSALS, How, Outcome, update
 from pincite.models.calibration import Calibration
-from pincite.notes import Note
 from pincite.protocols import Encoder, Progress
 from pincite.report import cells
 from pincite.server.requests import (

@@ -113,7 +113,8 @@ def _citation_values(result: CitationResult, finding: Finding) -> dict[str, Valu
         row |= {"citation_score": outcome.score, "quote": outcome.quoted}
         row["reasons"] = "; ".join(outcome.reasons)
     if copy:
-        row |= {"copy": str(copy.kind), "copy_url": copy.url, "copy_date": copy.date}
+        place = copy.file if copy.kind is CopyKind.OWN else copy.url
+        row |= {"copy": str(copy.kind), "copy_url": place, "copy_date": copy.date}
         row["not_live"] = str(result.not_live.reason) if result.not_live else None
     if copy and changed:
         row |= {"changed": wording.LABELS[changed.label], "changed_quote": changed.evidence.quoted}

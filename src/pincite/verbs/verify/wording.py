@@ -26,7 +26,6 @@ from pincite.types import (
     Unchecked,
     Verdict,
     Verifiability,
-    own_digest,
 )
 
 SIGNS = {
@@ -91,11 +90,9 @@ COPIES = {
     CopyKind.OWN: "your own copy",
     CopyKind.CORPUS: "copy in the corpus",
 }
-# Which copy was read, keyed by its kind and whether its date is known. An own copy has no link, so
-# its SHA-256 prefix is shown.
+# Which copy was read, keyed by its kind and whether its date is known.
 READ = {
     (kind, dated): words
-    + (" (SHA-256 %(digest)s…)" if kind is CopyKind.OWN else "")
     + ((" of %(date)s" if kind in ARCHIVED_KINDS else ", fetched %(date)s") if dated else "")
     for kind, words in COPIES.items()
     for dated in (True, False)
@@ -192,9 +189,8 @@ def copy_read(result: CitationResult, say: Callable[[str], str] = str) -> str:
     copy, instead = result.copy, result.not_live
     if copy is None:
         return ""
-    digest = " + ".join(one[:12] for one in (own_digest(copy.url) or "").split("+"))
-    known = {"date": (copy.date or "")[:10], "digest": digest}
-    read = say(READ[copy.kind, bool(copy.date)]) % known
+    read = say(READ[copy.kind, bool(copy.date)]) % {"date": (copy.date or "")[:10]}
+    read += f": {copy.file}" if copy.file else ""
     if instead:
         return cells.one_line(say(NOT_LIVE) % {"read": read, "why": why_unchecked(instead, say)})
     status = result.citation.url_status
