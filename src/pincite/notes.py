@@ -75,6 +75,10 @@ ENGLISH: Mapping[str, str] = {
     "nothing_answers": "none of the sentences found answers the question",
     "all_retracted": "all documents found for the question were retracted",
     # Warnings about a whole run.
+    "no_references": (
+        "No references were found in this article, so there is nothing to verify. Pincite reads "
+        "<ref>…</ref> in wikitext, and the references of a saved Wikipedia page."
+    ),
     "unused_file": "%(file)s: %(problem)s",
     "unused_line": "%(file)s line %(line)s: %(problem)s",
     "undated_not_suggested": (

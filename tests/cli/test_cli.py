@@ -361,6 +361,38 @@ def test_errors_say_what_to_do_and_have_their_exit_code(
     assert "Traceback" not in result.stderr
 
 
+def test_without_arguments_commands_are_shown() -> None:
+    shown = run().stdout
+    tried = re.findall(r"^  (pincite \w+)", shown, re.MULTILINE)
+    assert len(tried) == 3
+    for command in tried:
+        run(command.split()[1], "--help")
+
+
+def test_sources_are_matched_and_named(home: Path) -> None:
+    (home / "mine").mkdir()
+    text = "It opened in 1911."
+    (home / "mine" / "r1.txt").write_text(text)
+    (home / "notes.txt").write_text("Words that nobody cites.")
+    given = ("--sources", "mine", "--sources", "notes.txt", "--json", "-")
+    done = run("verify", "article.wiki", *given)
+    assert "r1.txt → r1" in done.stderr
+    assert "notes.txt" in done.stderr
+    report = json.loads(done.stdout)
+    copies = [c["copy"] for f in report["findings"] for c in f["citations"] if c["copy"]]
+    assert {"r1.txt"} == {copy["file"] for copy in copies}
+    assert {note["values"]["file"] for note in report["warnings_coded"]} == {"notes.txt"}
+    assert "r1.txt" not in run("verify", "article.wiki", *given, "-q").stderr
+
+
+def test_article_without_references_gets_no_table(home: Path) -> None:
+    (home / "bare.wiki").write_text("The bridge is of stone.")
+    done = run("verify", "bare.wiki", "--json", "r.json")
+    assert "supported" not in done.stdout
+    report = json.loads((home / "r.json").read_text())
+    assert [note["code"] for note in report["warnings_coded"]] == ["no_references"]
+
+
 def test_doctor_names_what_hosts_are_told(home: Path) -> None:
     shown = run("doctor").stdout
     assert "encoder@" in shown

@@ -174,9 +174,9 @@ def test_refusals(home: Path) -> None:
         ([ISBN, "book.pdf", "--pages", "120-135"], "are 16 pages"),
         ([ISBN, "none.pdf"], "missing"),
         (["r1", "book.pdf", "--article", "a", "--report", "b"], "Expected one of"),
-        (["r1", "book.pdf", "--article", "Nowhere Town"], "nothing leaves this machine"),
+        (["r1", "book.pdf", "--article", "Nowhere Town"], "add --online"),
     ):
-        code = {"Expected": 2, "nothing": 2}.get(message.split()[0], 3)
+        code = {"Expected": 2, "add": 2}.get(message.split()[0], 3)
         failed = run("source", "attach", *given, code=code)
         assert message in failed.stderr, given
     assert run("source", "list").stdout == ""

@@ -123,7 +123,7 @@ def report(text: str = "plain", url: str = "https://varde.example/bridge") -> Re
                     Label.NOT_SUPPORTED,
                     listing=listing,
                     place=Place(text, cited=text, elsewhere=True),
-                    copy=Copy(CopyKind.OWN, f"own:{'0123456789abcdef' * 4}"),
+                    copy=Copy(CopyKind.OWN, f"own:{'0123456789abcdef' * 4}", file="book.pdf"),
                 ),
             ),
             None,

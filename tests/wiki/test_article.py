@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from documents.test_hostile import docx
 
 from pincite.errors import InputError
 from pincite.wiki import article as files
@@ -103,6 +104,13 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [c.text for c in article.claims] == ["It is old."]
 
 
+def test_a_file_in_an_older_encoding_is_decoded(tmp_path: Path) -> None:
+    path = tmp_path / "a.wiki"
+    path.write_bytes("The café opened in 1911.<ref>x</ref>".encode("cp1252"))
+    (article,) = read_articles(path)
+    assert [claim.text for claim in article.claims] == ["The café opened in 1911."]
+
+
 def test_missing_empty_large_and_foreign_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -112,9 +120,10 @@ def test_missing_empty_large_and_foreign_files(
     path.write_text(" \n")
     with pytest.raises(InputError, match="is empty"):
         list(read_articles(path))
-    path.write_bytes(b"caf\xe9")
-    with pytest.raises(InputError, match="not UTF-8"):
-        list(read_articles(path))
+    for data, words in ((docx(b""), "Word"), (b"%PDF-1.7 x", "PDF"), (bytes(256), "text")):
+        path.write_bytes(data)
+        with pytest.raises(InputError, match=words):
+            list(read_articles(path))
     monkeypatch.setattr(files, "MAX_PAGE", 10)
     path.write_text("a" * 11)
     with pytest.raises(InputError, match="a page may have 10"):

@@ -86,16 +86,35 @@ def _added() -> dict[str, EntryPoint]:
     return {point.name: point for point in sorted(entry_points(group=GROUP))}
 
 
-@click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+FIRST = """\
+Pincite checks whether a source supports a statement, and finds a better source.
+Three commands to try:
+
+  pincite demo                                   check a sample article, offline
+  pincite serve --demo                           the same in your browser
+  pincite verify article.wiki --sources pages/   check your own article against
+                                                 the pages that you saved
+
+pincite --help lists all commands."""
+
+
+@click.group(
+    cls=_Verbs,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(package_name="pincite")
 @click.option("--debug", is_flag=True, expose_value=False, help="Show tracebacks.")
-def cli() -> None:
+@click.pass_context
+def cli(context: click.Context) -> None:
     """Check whether a source supports a statement, and find a better source.
 
     \b
     Start here:  pincite demo
     An article:  pincite verify article.wiki --sources pages/ --corpus corpus/
     """
+    if context.invoked_subcommand is None:
+        click.echo(FIRST)
 
 
 def main() -> None:

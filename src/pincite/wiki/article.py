@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import IO, Literal, cast
 from xml.parsers import expat
 
-from pincite.documents.text import code_of, detect
+from pincite.documents.body import Format, format_of
+from pincite.documents.text import code_of, decoded, detect
 from pincite.errors import InputError
 from pincite.text.sentences import n_words
 from pincite.types import Article, Claim
@@ -201,14 +202,37 @@ def read_pages_of(path: str | Path, title: str | None) -> Iterator[PageText]:
             if _DUMP.match(head):
                 yield from _articles_of_dump(stream, name, title)
             else:
-                source = stream.read(4 * MAX_PAGE + 1).decode("utf-8-sig")
+                source = article_text(stream.read(4 * MAX_PAGE + 1), name)
                 stem = "" if str(path) == "-" else Path(path).name.split(".")[0].replace("_", " ")
                 yield _page_of(source, name, title, stem, _HTML.match(head))
-        except UnicodeDecodeError as error:
-            message = f"{name} is not UTF-8 ({error.reason} at byte {error.start}). Convert it."
-            raise InputError(message) from error
         except (OSError, EOFError, zlib.error) as error:
             raise InputError(f"{name} cannot be read: {error}. Fetch the file again.") from error
+
+
+_KINDS = {
+    Format.PDF: "a PDF",
+    Format.DOCX: "a Word document",
+    Format.RTF: "an RTF document",
+    Format.PPTX: "a presentation",
+    Format.EPUB: "an EPUB book",
+    Format.XLSX: "a spreadsheet",
+    Format.ODS: "a spreadsheet",
+    Format.MHTML: "a web page saved as a single file (MHTML)",
+    Format.JATS: "a journal article in XML",
+}
+
+
+def article_text(data: bytes, name: str) -> str:
+    """Decode the file of an article. Raises InputError: It is neither wikitext nor HTML."""
+    kind, label = format_of(data, "", None)
+    text = None if kind in _KINDS or label else decoded(data)
+    if text is None:
+        raise InputError(
+            f"{name} is {_KINDS.get(kind) or label or 'not a text file'}. Articles are read as "
+            "wikitext or HTML, with their references: save the wiki's page as HTML, or copy its "
+            "wikitext into a file. For statements of any other text, use `pincite check`."
+        )
+    return text.removeprefix("\ufeff")
 
 
 def _opened(path: str | Path, name: str) -> IO[bytes]:

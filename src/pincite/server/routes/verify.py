@@ -34,6 +34,7 @@ from pincite.server.requests import Line, Revision, SentFile, VerifyFilesRequest
 from pincite.server.routes.jobs import find_file, readable, start_job, upload_form
 from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
+from pincite.server.tables import whole
 from pincite.server.uploads import Form as SentForm
 from pincite.server.work import THRESHOLDS
 from pincite.text.hosts import host_of
@@ -41,6 +42,7 @@ from pincite.types import CitationResult, Evidence, Finding, Suggestion, Uncheck
 from pincite.verbs.verify import render, wording
 from pincite.verbs.verify.coverage import Stage, stage
 from pincite.verbs.verify.report import Report
+from pincite.wiki.article import article_text
 
 WHOLE = 60_000  # characters; of a longer source, only a window is shown
 WINDOW = 12_000  # characters before and after the quote
@@ -171,7 +173,7 @@ def _article(site: Site, sent: SentForm) -> dict[str, Any]:
     """The article of a form: a file, else a text with several lines or markup, else a title.
 
     Raises:
-        Problem: 422, the file exceeds the limit for an article.
+        Problem: 422, the file exceeds the limit for an article, or is not one.
     """
     text, title = (sent.fields.get(name, "").strip() for name in ("article", "title"))
     file = next((each for each in sent.files if each.field == "file"), None)
@@ -182,7 +184,10 @@ def _article(site: Site, sent: SentForm) -> dict[str, Any]:
     if file.n_bytes > site.server.body_megabytes * 1e6:
         too_long = {"where": "text", "what": "too long", "kind": "too_long"}
         raise Problem(422, "invalid_request", "The file is too long.", errors=[too_long])
-    text = file.path.read_bytes().decode("utf-8", "replace").replace("\0", "\ufffd")
+    try:
+        text = article_text(file.path.read_bytes(), file.name).replace("\0", "\ufffd")
+    except InputError as error:
+        raise Problem(422, "unreadable_article", whole(str(error))) from error
     file.path.unlink()
     return {
         "text": text,

@@ -54,14 +54,11 @@ def home(settings: Settings) -> Site:
     return site_at(settings.verify.wiki) if settings.verify.wiki else wikipedia(settings.language)
 
 
-def require_online(settings: Settings, what: str, site: Site) -> None:
+def require_online(settings: Settings, what: str, site: Site, before: str = "") -> None:
     """Raise FetchingIsOff unless fetching is enabled."""
     if not settings.web.online:
-        raise FetchingIsOff(
-            f"{what} is not a file. As an article it would be fetched from {site.api}, but "
-            "nothing leaves this machine unless you allow it: give --online, or set web.online.",
-            site.api,
-        )
+        message = f"{before}To fetch {what}, add --online."
+        raise FetchingIsOff(message, site.api)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +105,8 @@ def fetch_article(text: str, settings: Settings, report: Callable[[str], None]) 
         FetchError: the wiki did not answer.
     """
     address = parse_address(text, home(settings))
-    require_online(settings, repr(text), address.site)
+    no_file = "" if "://" in text else f"No file is called {text!r}. "
+    require_online(settings, "that article" if no_file else text, address.site, no_file)
     with web_pages.open_web(settings.web) as web:
         try:
             page = fetch_page(ActionApi(address.site, web, tell=report), address)

@@ -104,6 +104,7 @@ class Run:
             n_claims=len(article.claims),
             n_references=article.n_references,
             warnings_coded=(
+                *(() if article.n_references else [Note("no_references")]),
                 *as_written(*article.warnings),
                 *self.warnings,
                 *as_written(*self.pipeline.warnings),

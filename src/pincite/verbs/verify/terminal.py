@@ -50,6 +50,10 @@ STYLES = {
 CLAIM_WIDTH, SOURCE_WIDTH, OPEN_WIDTH, PASSING_WIDTH = 150, 90, 70, 90  # before an ellipsis
 OPINION_LINES = 3  # of a second opinion; --html shows all
 SHOWN = 10  # claims listed per reason for which nothing could be checked
+NOTHING_CITED = (
+    "--uncited lists sentences that need a citation. `pincite check` checks statements against "
+    "documents."
+)
 LISTED = 20  # articles of a work list: one screen; the HTML page lists all
 
 
@@ -60,6 +64,12 @@ def print_report(
     shown = list(enumerate(report.findings, 1))[:limit]
     checked = [(rank, f) for rank, f in shown if f.label is not Label.UNCHECKED]
     parts: list[RenderableType] = [_head(report)]
+    if not report.n_claims:
+        parts += [Text(cells.one_line(w)) for w in report.warnings]
+        parts += [Text(NOTHING_CITED, style="dim")] if report.uncited is None else []
+        parts += [] if report.uncited is None else [Text(), _uncited_table(report.uncited)]
+        console.print(Group(*parts))
+        return
     if report.coverage.stages[Stage.JUDGED].uses:
         advice = wording.flag_advice(report.flag_precision) or wording.ADVICE
         parts += [Text(advice, style="italic"), Text()]
@@ -87,6 +97,8 @@ def _head(report: Report) -> Text:
     line += f"{cells.n_of(cited.uses, 'citation')} of {cells.n_of(cited.sources, 'source')}"
     if not report.complete:
         line += f"; stopped after {cells.n_of(counted.judged, 'claim')}"
+    if not report.n_claims:
+        return head
     head.append(line, style="not bold")
     for label in wording.ORDER:
         words = f"\n{counted.labels[label]:4} {wording.verdict(label):18}"
