@@ -114,6 +114,25 @@ def test_a_pdf_has_the_pages_that_are_said(site: Site, ada: Somebody) -> None:
     assert right.json()["n_pages"] == 2
 
 
+def test_a_copy_is_replaced_for_its_source(site: Site, ada: Somebody) -> None:
+    job_id, book = checked_book(ada.client, site)
+    old = hand_in(ada.client, job_id, book, ("draft.txt", b"Nothing is said here.")).json()
+    there = f"/copies/{old['sha256']}/replace"
+    assert there in ada.client.get("/copies").text
+    refused = ada.client.post(there, files={"file": ("locked.pdf", b"")})
+    assert refused.status_code == 422
+    assert 'role="alert"' in refused.text
+    sent = {"file": ("harbour.txt", BOOK.encode())}
+    assert ada.client.post(there, files=sent, follow_redirects=False).status_code == 303
+    (new,) = ada.client.get("/api/v1/copies").json()["copies"]
+    assert (new["name"], new["ref"]) == ("harbour.txt", old["ref"])
+    assert ada.client.post(there, files=sent).status_code == 404
+    assert not list((site.server.folder / "uploads").iterdir())
+    report = ada.client.get(f"/api/v1/jobs/{checked(ada.client, site)}/result").json()
+    copies = [c["copy"] for f in report["findings"] for c in f["citations"]]
+    assert [copy["file"] for copy in copies if copy] == ["harbour.txt"]
+
+
 # ── Whose it is ──────────────────────────────────────────────────────────────────────────────────
 
 

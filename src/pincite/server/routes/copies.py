@@ -11,6 +11,7 @@ from fastapi import Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from pydantic import BaseModel
 
+from pincite.documents.body import ENDINGS
 from pincite.errors import ConfigError, InputError
 from pincite.library import private_copies
 from pincite.library.private_copies import Named, OwnCopy
@@ -213,5 +214,38 @@ def again(job_id: str, who: Runner, site: Stores, _form: Form) -> RedirectRespon
 
 @pages.get("/copies")
 def copies(request: Request, who: Reader, site: Stores) -> HTMLResponse:
-    """The user's own copies, with buttons that delete them."""
-    return page(request, "copies.html", who, copies=site.own.of(who.account_id).all())
+    """The user's own copies, with forms that replace and delete them."""
+    return _copies(request, who, site)
+
+
+def _copies(
+    request: Request, who: Identity, site: Site, refused: tuple[str, Problem] | None = None
+) -> HTMLResponse:
+    """The list; `refused` has the copy for which a file was sent, and the problem with it."""
+    values = {"copies": site.own.of(who.account_id).all(), "accepted": ",".join(ENDINGS)}
+    status = 422 if refused else 200
+    return page(request, "copies.html", who, status=status, refused=refused, **values)
+
+
+@pages.post("/copies/{sha256}/replace", response_model=None)
+async def replace_copy(sha256: Sha256, request: Request, who: Runner, site: Stores) -> Response:
+    """Store another file in the place of a copy, for all sources that it stands for."""
+    try:
+        async with upload_form(request, who, site, {"text": TEXT_BYTES}) as (upload_id, form):
+            await run_sync(_replace, site, who, sha256, form, upload_id, limiter=READERS)
+    except Problem as problem:
+        if problem.status != 422:
+            raise
+        return await run_sync(_copies, request, who, site, (sha256, problem))
+    return forms.redirect("/copies")
+
+
+def _replace(site: Site, who: Identity, sha256: str, form: SentForm, upload_id: str) -> None:
+    own = site.own.of(who.account_id)
+    replaced = [copy for copy in own.all() if copy.sha256 == sha256]
+    if not replaced:
+        raise not_found()
+    for copy in replaced:
+        _attach(site, who, Named(copy.ref, copy.keys), form, site.library.uploads.at(upload_id))
+    own.remove(replaced)
+    site.library.uploads.remove(upload_id)
