@@ -230,7 +230,7 @@ def article_text(data: bytes, name: str) -> str:
         raise InputError(
             f"{name} is {_KINDS.get(kind) or label or 'not a text file'}. Articles are read as "
             "wikitext or HTML, with their references: save the wiki's page as HTML, or copy its "
-            "wikitext into a file. For statements of any other text, use `pincite check`."
+            "wikitext into a file. To check statements of another text, use Check instead."
         )
     return text.removeprefix("\ufeff")
 

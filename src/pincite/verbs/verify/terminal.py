@@ -51,8 +51,7 @@ CLAIM_WIDTH, SOURCE_WIDTH, OPEN_WIDTH, PASSING_WIDTH = 150, 90, 70, 90  # before
 OPINION_LINES = 3  # of a second opinion; --html shows all
 SHOWN = 10  # claims listed per reason for which nothing could be checked
 NOTHING_CITED = (
-    "--uncited lists sentences that need a citation. `pincite check` checks statements against "
-    "documents."
+    "--uncited lists sentences that need a citation; `pincite check` checks single statements."
 )
 LISTED = 20  # articles of a work list: one screen; the HTML page lists all
 
