@@ -25,7 +25,7 @@ def matched(folder: Path, article: str = ARTICLE) -> ArticleFiles:
 
 
 def pairs(files: ArticleFiles) -> list[tuple[str, str, str]]:
-    return [(each.file, each.citation.citation_id, each.by) for each in files.matches]
+    return [(each.file, each.ids, each.by) for each in files.matches]
 
 
 def whys(files: ArticleFiles) -> list[tuple[str, str]]:
@@ -93,6 +93,7 @@ def test_a_file_is_the_copy_of_its_citation(
         ("r9.txt", TEXT, Unmatched.NO_MATCH),
         ("empty.txt", " ", Unmatched.UNREADABLE),
         ("photo.jpg", "\x00\x01", Unmatched.UNREADABLE),
+        ("r1.zip", "PK\3\4", Unmatched.UNREADABLE),
     ],
 )
 def test_a_file_that_matches_no_citation_is_reported(
@@ -104,6 +105,7 @@ def test_a_file_that_matches_no_citation_is_reported(
     assert not files.matches
     # Pictures are parts of saved pages more often than sources.
     assert [each.file for each in files.warnings] == ([] if name == "photo.jpg" else [name])
+    assert len(lines(files)) == (1 if name == "photo.jpg" else 4)
 
 
 def test_a_file_that_matches_two_sources_is_unused(tmp_path: Path) -> None:
@@ -123,7 +125,7 @@ def test_references_of_one_source_share_its_file(tmp_path: Path) -> None:
     put(tmp_path, "annual-review.txt")
     put(tmp_path, "A book about piers.txt")
     files = matched(tmp_path, article)
-    assert len(files.matches) == 2
+    assert {each.ids for each in files.matches} == {"r1, r2", "r3, r4"}
     found = [files(cited(f"r{n}", article)) for n in (1, 2, 3, 4)]
     assert all(isinstance(each, Document) for each in found)
 

@@ -39,12 +39,21 @@ HOST_WIDTH = 40  # characters of status text, which leaves room for the bar
 SAMPLED = 5  # articles fetched to estimate a long list
 
 
+def _one(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> str | None:
+    if len(given) > 1:  # a shell has expanded `--sources pages/*.pdf`
+        raise click.UsageError(
+            f"Expected one ARTICLE, not {len(given)}. For several articles give --titles FILE; for "
+            "several sources give --sources their folder, or repeat it for each file."
+        )
+    return given[0] if given else None
+
+
 @click.command(
     "verify",
     cls=options.GroupedCommand,
     first="html_path json_path corpus sources online titles out suggest language fail_on",
 )
-@click.argument("article", required=False)
+@click.argument("article", metavar="[ARTICLE]", nargs=-1, callback=_one)
 @options.corpus_option("Corpus to suggest better sources from.")
 @click.option(
     "--sources",

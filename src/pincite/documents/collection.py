@@ -560,8 +560,11 @@ def files(
 
 Loader = Callable[[], Found]
 _SAVED_PAGES = (*Format.HTML.endings, *Format.MHTML.endings)
-# No README, and no pictures of a saved page.
-_WITHOUT_ADDRESS = tuple({*ENDINGS} - {*Format.MARKDOWN.endings, *Format.IMAGE.endings})
+# No README, and no pictures of a saved page; but formats that users try, to say that it failed.
+_WITHOUT_ADDRESS = (
+    *({*ENDINGS} - {*Format.MARKDOWN.endings, *Format.IMAGE.endings}),
+    *(".doc", ".odt", ".zip"),
+)
 MAX_PROBLEMS = 100  # the rest are only counted
 MAX_REMEMBERED = 5_000  # pages: an article cites some hundreds, a dump millions
 _NEEDS_MANIFEST = "no web address in this file; add it to manifest.jsonl"

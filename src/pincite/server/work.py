@@ -207,8 +207,7 @@ def _sent(
         "n_files": n_files,
         "n_named": files.n_named,
         "matched": [
-            [each.file, each.citation.citation_id, wording.name_of(each.citation)]
-            for each in files.matches
+            [each.file, each.ids, wording.name_of(each.citations[0])] for each in files.matches
         ],
         "unused": [[each.file, str(each.why), each.detail] for each in (*refused, *files.unused)],
     }

@@ -1,7 +1,7 @@
 """Private copies of sources: add one for a citation, list or remove them, check again with them."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import urlencode
 
 import anyio
@@ -222,9 +222,9 @@ def _copies(
     request: Request, who: Identity, site: Site, refused: tuple[str, Problem] | None = None
 ) -> HTMLResponse:
     """The list; `refused` has the copy for which a file was sent, and the problem with it."""
-    values = {"copies": site.own.of(who.account_id).all(), "accepted": ",".join(ENDINGS)}
-    status = 422 if refused else 200
-    return page(request, "copies.html", who, status=status, refused=refused, **values)
+    found = site.own.of(who.account_id).all()
+    values: dict[str, Any] = {"copies": found, "accepted": ",".join(ENDINGS), "refused": refused}
+    return page(request, "copies.html", who, status=422 if refused else 200, **values)
 
 
 @pages.post("/copies/{sha256}/replace", response_model=None)

@@ -67,11 +67,15 @@ BY = {
 
 
 class Match(NamedTuple):
-    """A file, the citation that it is a copy of, and how that was found (a key of `BY`)."""
+    """A file, the citations of the source that it is a copy of, and how that was found."""
 
     file: str
-    citation: Citation
-    by: str
+    citations: Sequence[Citation]
+    by: str  # a key of `BY`
+
+    @property
+    def ids(self) -> str:
+        return ", ".join(citation.citation_id for citation in self.citations)
 
 
 class Unused(NamedTuple):
@@ -120,7 +124,7 @@ class ArticleFiles:
     def _document(self, path: Path, url: str) -> Document | Unchecked:
         name = self.sources.name_of(path)
         # The address may have another extension, as that of a page saved for "/report.pdf".
-        kind = next(iter(_format(path).media_types), None)
+        kind = next(iter(_format(path)[0].media_types), None)
         entry = Entry(url or f"file:{quote(name)}", path, content_type=kind, meta={FILE: name})
         return entry.read(self.sources.limits)
 
@@ -144,7 +148,7 @@ def match_files(
             unused.append(found)
             continue
         matches.append(found)
-        for key in _source_keys(found.citation):
+        for key in {key for citation in found.citations for key in _source_keys(citation)}:
             paths.setdefault(key, []).append(path)
     progress(len(sources.single), len(sources.single))
     return ArticleFiles(sources, matches, unused, sources.n_named, paths)
@@ -159,7 +163,7 @@ def lines(files: ArticleFiles) -> list[str]:
         f"{len(files.matches)} of {cells.n_of(n_files, 'file')} matched to citations.{of_named}"
     ]
     for match in files.matches[:SHOWN]:
-        source = f"{match.citation.citation_id} {cells.shortened(name_of(match.citation), 60)}"
+        source = f"{match.ids} {cells.shortened(name_of(match.citations[0]), 60)}"
         found.append(f"  {cells.one_line(match.file)} → {source} (by {BY[match.by]})")
     if (more := len(files.matches) - SHOWN) > 0:
         found.append(f"  … and {more} more")
@@ -182,7 +186,7 @@ def _index(article: Article) -> dict[Key, list[Citation]]:
     known = {c.citation_id: c for claim in article.claims for c in claim.citations}
     found: dict[Key, list[Citation]] = {}
     for citation in known.values():
-        for key in _keys_of(citation):
+        for key in dict.fromkeys(_keys_of(citation)):
             found.setdefault(key, []).append(citation)
     return found
 
@@ -195,15 +199,16 @@ def _find(index: Mapping[Key, list[Citation]], name: str, keys: Iterable[Key]) -
     if not set.intersection(*({*_source_keys(citation)} for citation in index[key])):
         numbers = ", ".join(citation.citation_id for citation in index[key])
         return Unused(name, Unmatched.SEVERAL, numbers)
-    return Match(name, index[key][0], key[0])
+    return Match(name, index[key], key[0])
 
 
 def _match(path: Path, name: str, index: Mapping[Key, list[Citation]]) -> Match | Unused:
-    if not _format(path).reader:
-        return Unused(name, Unmatched.UNREADABLE)
+    kind, label = _format(path)
+    if not kind.reader:
+        return Unused(name, Unmatched.UNREADABLE, label)
     stated = read.addresses_of(_head(path), path.absolute().as_uri())
     found = _find(index, name, _of_name(path.stem, stated))
-    if isinstance(found, Match) or _format(path) is Format.IMAGE:  # many are of saved pages
+    if isinstance(found, Match) or kind is Format.IMAGE:  # many are of saved pages
         return found
     document = read.read_file(path)
     if isinstance(document, Unchecked):
@@ -216,8 +221,8 @@ def _unreadable(name: str, why: Unchecked) -> Unused:
     return Unused(name, Unmatched.UNREADABLE, why.detail[:200])
 
 
-def _format(path: Path) -> Format:
-    return body.format_of(_head(path), path.absolute().as_uri(), None)[0]
+def _format(path: Path) -> tuple[Format, str]:
+    return body.format_of(_head(path), path.absolute().as_uri(), None)
 
 
 def _head(path: Path) -> bytes:
