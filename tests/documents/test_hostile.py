@@ -315,7 +315,7 @@ def test_a_hostile_file_costs_itself(tmp_path: Path, name: str) -> None:
         GOOD.strip()
     ]
     assert len(found) <= body.MAX_REFUSED_IN_A_ROW + 2
-    open_sources(tmp_path, SMALL)  # indexes it, and does not raise either
+    open_sources(tmp_path, limits=SMALL)  # indexes it, and does not raise either
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -49,7 +49,7 @@ def flag(label: Label) -> Label:
 def test_as_a_run_at_that_threshold(name: Example, threshold: float) -> None:
     example = EXAMPLES[name]
     article = next(iter(read_articles(example.article, title=example.title)))
-    with build.verifying(Settings(), None, example.sources, keep=False) as run:
+    with build.verifying(Settings(), None, [example.sources], keep=False) as run:
         first = list(run.pipeline.findings(article))
         other = dataclasses.replace(run.pipeline, threshold=threshold)
         wanted = list(other.findings(article))

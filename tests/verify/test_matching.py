@@ -48,16 +48,16 @@ def put(folder: Path, name: str, text: str = TEXT) -> None:
     [
         ("r2.txt", TEXT, "r2", "number"),
         ("r2 my scan.txt", TEXT, "r2", "number"),
-        ("Pier-Review-1911.txt", TEXT, "r1", "name"),
+        ("Pier-Review-1911.txt", TEXT, "r1", "file name"),
         ("Review of the outer pier.txt", TEXT, "r1", "title"),
         ("A short book about piers.txt", TEXT, "r3", "title"),  # its citation has no address
         ("scan.txt", f"Lengths of northern piers\n\n{TEXT}", "r2", "title"),
-        ("scan.txt", f"Journal 3, 4 (doi:10.1000/XYZ.7).\n\n{TEXT}", "r2", "doi"),
+        ("scan.txt", f"Journal 3, 4 (doi:10.1000/XYZ.7).\n\n{TEXT}", "r2", "DOI"),
         (
             "saved.html",
             f'<link rel="canonical" href="http://clocks.example/pier?id=4"><p>{TEXT}</p>',
             "r4",
-            "url",
+            "address",
         ),
         (
             "saved.html",

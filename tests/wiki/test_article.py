@@ -120,7 +120,7 @@ def test_missing_empty_large_and_foreign_files(
     path.write_text(" \n")
     with pytest.raises(InputError, match="is empty"):
         list(read_articles(path))
-    for data, words in ((docx(b""), "Word"), (b"%PDF-1.7 x", "PDF"), (bytes(256), "text")):
+    for data, words in ((docx(b""), "DOCX"), (b"%PDF-1.7 x", "PDF"), (bytes(256), "text")):
         path.write_bytes(data)
         with pytest.raises(InputError, match=words):
             list(read_articles(path))

@@ -604,19 +604,16 @@ class Sources:
             self._index(directory, by_folder[directory])
 
     @property
-    def problems(self) -> tuple[Problem, ...]:
-        more = self._n_problems - len(self._problems)
-        rest = [Problem(self.place, 0, f"{more:,} more problems")] if more else []
-        return (*self._problems, *rest)
-
-    @property
     def warnings(self) -> tuple[Problem, ...]:
         """The problems, and the files that are of no use without the article."""
-        shown = self.unnamed[:MAX_PROBLEMS]
-        unused = [Problem(self.name_of(path), 0, _NEEDS_MANIFEST) for path in shown]
-        more = len(self.unnamed) - len(shown)
-        rest = [Problem(self.place, 0, f"{more:,} more files like these")] if more else []
-        return (*self.problems, *unused, *rest)
+        names = map(self.name_of, self.unnamed)
+        return self.problems([Problem(name, 0, _NEEDS_MANIFEST) for name in names])
+
+    def problems(self, unused: Sequence[Problem]) -> tuple[Problem, ...]:
+        """The problems, and those with single files."""
+        shown = (*self._problems, *unused)[:MAX_PROBLEMS]
+        more = self._n_problems + len(unused) - len(shown)
+        return (*shown, Problem(self.place, 0, f"{more:,} more problems")) if more else shown
 
     @property
     def place(self) -> str:

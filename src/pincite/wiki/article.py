@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Literal, cast
 from xml.parsers import expat
 
-from pincite.documents.body import Format, format_of
+from pincite.documents.body import format_of
 from pincite.documents.text import code_of, decoded, detect
 from pincite.errors import InputError
 from pincite.text.sentences import n_words
@@ -209,28 +209,16 @@ def read_pages_of(path: str | Path, title: str | None) -> Iterator[PageText]:
             raise InputError(f"{name} cannot be read: {error}. Fetch the file again.") from error
 
 
-_KINDS = {
-    Format.PDF: "a PDF",
-    Format.DOCX: "a Word document",
-    Format.RTF: "an RTF document",
-    Format.PPTX: "a presentation",
-    Format.EPUB: "an EPUB book",
-    Format.XLSX: "a spreadsheet",
-    Format.ODS: "a spreadsheet",
-    Format.MHTML: "a web page saved as a single file (MHTML)",
-    Format.JATS: "a journal article in XML",
-}
-
-
 def article_text(data: bytes, name: str) -> str:
     """Decode the file of an article. Raises InputError: It is neither wikitext nor HTML."""
     kind, label = format_of(data, "", None)
-    text = None if kind in _KINDS or label else decoded(data)
+    what = label or ("" if kind.is_text else f"in {kind.upper()} format")
+    text = None if what else decoded(data)
     if text is None:
         raise InputError(
-            f"{name} is {_KINDS.get(kind) or label or 'not a text file'}. Articles are read as "
-            "wikitext or HTML, with their references: save the wiki's page as HTML, or copy its "
-            "wikitext into a file. To check statements of another text, use Check instead."
+            f"{name} is {what or 'not a text file'}. Articles are read as wikitext or HTML, with "
+            "their references: save the wiki's page as HTML, or copy its wikitext into a file. To "
+            "check statements of another text, use Check instead."
         )
     return text.removeprefix("\ufeff")
 

@@ -57,13 +57,6 @@ WHAT_TO_DO = (
     "`pincite claims` prints the numbers of the citations. A manifest.jsonl beside the files can "
     'also say what each is a copy of: {"url": "https://…", "file": "…"}'
 )
-BY = {
-    "number": "number in the file name",
-    "url": "address in the file",
-    "name": "file name",
-    "doi": "DOI",
-    "title": "title",
-}
 
 
 class Match(NamedTuple):
@@ -71,7 +64,7 @@ class Match(NamedTuple):
 
     file: str
     citations: Sequence[Citation]
-    by: str  # a key of `BY`
+    by: str
 
     @property
     def ids(self) -> str:
@@ -106,8 +99,8 @@ class ArticleFiles:
     def warnings(self) -> tuple[Problem, ...]:
         """Problems with the files; a page saved for another article is none."""
         unnamed = {self.sources.name_of(path) for path in self.sources.unnamed}
-        lost = [each for each in self.unused if each.file in unnamed]
-        return (*self.sources.problems, *(Problem(each.file, 0, str(each)) for each in lost))
+        lost = [Problem(each.file, 0, str(each)) for each in self.unused if each.file in unnamed]
+        return self.sources.problems(lost)
 
     def __call__(self, citation: Citation) -> Document | Unchecked | None:
         """Return the file of a citation, or why it cannot be read; None if it has none."""
@@ -164,7 +157,7 @@ def lines(files: ArticleFiles) -> list[str]:
     ]
     for match in files.matches[:SHOWN]:
         source = f"{match.ids} {cells.shortened(name_of(match.citations[0]), 60)}"
-        found.append(f"  {cells.one_line(match.file)} → {source} (by {BY[match.by]})")
+        found.append(f"  {cells.one_line(match.file)} → {source} (by {match.by})")
     if (more := len(files.matches) - SHOWN) > 0:
         found.append(f"  … and {more} more")
     if lost:
@@ -234,13 +227,13 @@ def _keys_of(citation: Citation) -> Iterable[Key]:
     """The keys that identify a file as the citation's copy."""
     yield "number", citation.citation_id.removeprefix("r")
     if doi := doi_of(citation.doi or ""):
-        yield "doi", doi
+        yield "DOI", doi
     for url in addresses(citation):
-        yield "url", loose_key(url)
+        yield "address", loose_key(url)
         if doi := doi_of_url(url):
-            yield "doi", doi.lower()
+            yield "DOI", doi.lower()
         if name := _saved_as(url):
-            yield "name", name
+            yield "file name", name
     if title := _title(citation.title or ""):
         yield "title", title
 
@@ -249,16 +242,16 @@ def _of_name(stem: str, urls: Sequence[str]) -> Iterable[Key]:
     """Keys from a file's name and from the URLs that it states, most reliable first.
 
     >>> list(_of_name("r7 Annual report", ["https://port.example/"]))[:2]
-    [('number', '7'), ('url', 'port.example')]
+    [('number', '7'), ('address', 'port.example')]
     >>> list(_of_name("2019", []))
     []
     """
     if numbered := _NUMBERED.match(stem):
         yield "number", numbered[1]
     for url in urls:
-        yield "url", loose_key(url)
+        yield "address", loose_key(url)
     if name := _comparable(stem):
-        yield "name", name
+        yield "file name", name
     if title := _title(stem):
         yield "title", title
 
@@ -267,7 +260,7 @@ def _of_document(document: Document) -> Iterable[Key]:
     """Keys from a text: a DOI near its start, and its title with and without the site's name."""
     stated = doi_in(document.meta.get("doi", "") or document.text[:HEAD])
     if stated and (doi := doi_of(stated)):
-        yield "doi", doi
+        yield "DOI", doi
     first = next((line for line in document.text.splitlines() if line.strip()), "")
     for text in (document.title, *re.split(r"\s[|–—-]\s", document.title), first):
         if title := _title(text):
