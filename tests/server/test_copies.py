@@ -122,6 +122,7 @@ def test_a_copy_is_replaced_for_its_source(site: Site, ada: Somebody) -> None:
     refused = ada.client.post(there, files={"file": ("locked.pdf", b"")})
     assert refused.status_code == 422
     assert 'role="alert"' in refused.text
+    assert ada.client.get(there, follow_redirects=False).headers["location"] == "/copies"
     sent = {"file": ("harbour.txt", BOOK.encode())}
     assert ada.client.post(there, files=sent, follow_redirects=False).status_code == 303
     (new,) = ada.client.get("/api/v1/copies").json()["copies"]

@@ -213,9 +213,7 @@ class OwnCopies:
 
         Raises InputError: Several files have this name.
         """
-        copies = self.all()
-        found = [copy for copy in copies if copy.ident == ref]
-        found = found or [copy for copy in copies if copy.name == ref]
+        found = [copy for copy in self.all() if ref in (copy.ident, copy.name)]
         if len(found) > 1:
             known = ", ".join(copy.ident for copy in found)
             raise InputError(f"{len(found)} copies are called {ref}. Name one by its id: {known}.")

@@ -212,6 +212,12 @@ def again(job_id: str, who: Runner, site: Stores, _form: Form) -> RedirectRespon
     return forms.redirect(f"/jobs/{start_job(site, who, 'verify', body).job_id}")
 
 
+@pages.get("/copies/{_sha256}/replace")
+def replaced_before(_sha256: str, _who: Reader) -> RedirectResponse:
+    """The address of a form with an error, when it is reloaded."""
+    return forms.redirect("/copies")
+
+
 @pages.get("/copies")
 def copies(request: Request, who: Reader, site: Stores) -> HTMLResponse:
     """The user's own copies, with forms that replace and delete them."""

@@ -54,8 +54,8 @@ WHY = {
     Unmatched.TOO_MANY: f"not looked at: only the first {MAX_FILES:,} files are",
 }
 WHAT_TO_DO = (
-    "`pincite claims` prints the numbers of the citations. A manifest.jsonl beside the files can "
-    'also say what each is a copy of: {"url": "https://…", "file": "…"}'
+    "`pincite claims` prints the numbers of the citations. Or add manifest.jsonl beside the files, "
+    'with a line for each: {"url": "https://…", "file": "…"}'
 )
 
 
