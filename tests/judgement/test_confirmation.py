@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pincite.judgement import confirmation
+from pincite.judgement.aggregation import BY_NETWORK
 from pincite.judgement.confirmation import (
     Outcome,
     Unjudged,
@@ -19,6 +20,7 @@ from pincite.judgement.confirmation import (
     level,
 )
 from pincite.judgement.provenance import Source
+from pincite.notes import Note
 from pincite.types import Passage, Span
 
 PASSAGE = Passage("d", "https://d.example/", "", "Text.", Span(0, 5))
@@ -214,6 +216,38 @@ def test_what_is_denied_or_only_proposed_confirms_nothing(sentence: str, is_read
     passage = Passage("d", "", "", text, Span(0, len(text)))
     spans = confirmation.candidate_sentences("The council closed the mill.", passage)
     assert (sentence in [span.of(text) for span in spans]) is is_read
+
+
+@pytest.mark.parametrize(
+    ("reading", "sentence", "is_read"),
+    [
+        ("Lindol lowers fever.", "The enzymes that lindol blocks in fever are unknown.", False),
+        ("Lindol lowers fever.", "Despite its age, lindol against fever remains disputed.", False),
+        ("Lindol lowers fever.", "Although the cause is unclear, lindol lowers fever.", True),
+        ("The cause of the fever is unknown.", "The cause of the fever remains unknown.", True),
+        ("Lindol lowers fever.", "Lindol lowers fever, but not pain.", True),
+        ("Lindol lowers fever.", "Lindol dulls pain, but it does not lower fever.", False),
+        ("Lindol lowers fever.", "Lindol lowers fever, suggesting that it is not inert.", True),
+        ("Lindol lowers fever.", "Lindol does not lower fever, but it dulls pain.", False),
+        ("Lindol did not lower fever.", "Lindol did not lower fever; it is not a cure.", True),
+        ("Lindol increases the risk of stroke.", "Lindol reduced the risk of stroke.", False),
+        ("Lindol increases the risk of stroke.", "Lindol raised the risk of stroke.", True),
+    ],
+)
+def test_only_what_asserts_the_same_confirms(reading: str, sentence: str, is_read: bool) -> None:
+    passage = Passage("d", "", "", sentence, Span(0, len(sentence)))
+    assert bool(confirmation.candidate_sentences(reading, passage)) is is_read
+
+
+def test_a_refutation_is_not_quoted_from_what_is_unknown() -> None:
+    for text, refuted in (
+        ("The use of lindol in fever remains unclear.", 0.0),
+        ("Lindol raised fever.", 0.9),
+    ):
+        passage = Passage("d", "", "", text, Span(0, len(text)))
+        evidence = from_answers(passage, 0.0, 0.9, Span(0, len(text)))
+        read = replace(evidence, score=-4.0, reasons_coded=(Note(BY_NETWORK),))
+        assert confirmation.neutralise("Lindol lowers fever.", read, text).prob_refuted == refuted
 
 
 @pytest.mark.parametrize(
