@@ -30,6 +30,10 @@ from pincite.verbs.check.negation import negation
         ("Coffee causes cancer.", "Coffee does not cause cancer."),
         ("Coffee does not cause cancer.", "Coffee causes cancer."),
         ("Vaccines cause autism.", "Vaccines do not cause autism."),
+        (
+            "Lack of light does reduces growth.",
+            "It is not the case that Lack of light does reduces growth.",
+        ),
         ("Two mills were closed.", "It is not the case that two mills were closed."),
         ("A mill was closed.", "It is not the case that a mill was closed."),
         ("One in four is ill.", "It is not the case that one in four is ill."),

@@ -105,6 +105,9 @@ def finite_verb(text: str) -> Finite | None:
     if first.form == "past":
         sure = syntax.is_sure(first.word, _word(tokens, at + 1))
         return first if sure else None  # "patients treated with lindol live longer"
+    if _may_be_noun(first.word) and _word(tokens, at + 1) in syntax.PREPOSITIONS:
+        differs = second.form == "base" and not _may_be_noun(second.word)
+        return None if differs else first  # "test results from the valley differ"
     if place != at + 1 or not _may_be_noun(first.word):
         return first
     follows = _word(tokens, place + 1)  # "stone bridges span the river", "the dam leaks water"

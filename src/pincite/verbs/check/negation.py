@@ -96,6 +96,8 @@ def _denied_verb(text: str, scope: int, *, saying: bool) -> str | None:
     ):
         return None
     before, after = text[: verb.start], text[verb.end :]
+    if verb.base and before.endswith((" do ", " does ", " did ")):
+        return None  # a slip: "does shows"
     if verb.base and before.endswith(" never "):
         return before.removesuffix("never ") + text[verb.start :] if verb.form == "past" else None
     removed = re.match(r" (?:not|never)\b", after)
