@@ -223,6 +223,9 @@ def test_what_is_denied_or_only_proposed_confirms_nothing(sentence: str, is_read
     [
         ("Lindol lowers fever.", "The enzymes that lindol blocks in fever are unknown.", False),
         ("Lindol lowers fever.", "Despite its age, lindol against fever remains disputed.", False),
+        ("Lindol lowers fever.", "This study estimates by how much lindol lowers fever.", False),
+        ("Lindol lowers fever.", "PATIENTS Ten with a fever that lindol lowers.", False),
+        ("Lindol lowers fever.", "Patients on lindol had lower fever.", True),
         ("Lindol lowers fever.", "Although the cause is unclear, lindol lowers fever.", True),
         ("The cause of the fever is unknown.", "The cause of the fever remains unknown.", True),
         ("Lindol lowers fever.", "Lindol lowers fever, but not pain.", True),
@@ -272,12 +275,13 @@ def test_a_reading_may_be_of_a_proposal() -> None:
 
 
 def test_what_confirms_quotes_the_sentence_that_does_so_alone() -> None:
-    evidence = from_answers(PASSAGE, 0.9, 0.0)
-    here, there = Span(0, 2), Span(2, 4)
+    text = "The mill burnt. The old mill burnt down. It rained."
+    here, there, far = Span(0, 15), Span(16, 40), Span(41, 51)
+    evidence = from_answers(Passage("d", "", "", text, Span(0, len(text))), 0.9, 0.0)
 
     def found(*alone: tuple[Span, float, float]) -> tuple[float, Span | None]:
-        said = [confirmation.SentenceScore(*each) for each in alone]
-        made = confirmation.confirm_by_sentence(evidence, said)
+        read = [confirmation.SentenceScore(*each) for each in alone]
+        made = confirmation.confirm_by_sentence("The old mill burnt.", evidence, read)
         total = made.prob_supported + made.prob_refuted + made.prob_neutral
         assert total == pytest.approx(1.0)
         return made.prob_supported, made.quote
@@ -285,6 +289,9 @@ def test_what_confirms_quotes_the_sentence_that_does_so_alone() -> None:
     assert found((here, 0.3, 0.4), (there, 0.8, 0.1)) == (0.9, there)
     assert found((here, 0.4, 0.35)) == (confirmation.STRONG, here), "hardly likelier than not"
     assert found((here, 0.3, 0.4))[0] == 0.0
+    assert found((far, 0.4, 0.35))[0] == 0.0, "hardly likelier, and about something else"
+    assert found((here, 0.4, 0.35), (far, 0.4, 0.3))[1] == here
+    assert found((far, 0.8, 0.1)) == (0.9, far)
     assert found()[0] == 0.0
 
 

@@ -86,11 +86,13 @@ class VerifierJudge:
         shares = iter(self._shares(alone))
         return [
             confirmation.confirm_by_sentence(
-                each, [confirmation.SentenceScore(span, *next(shares)) for span in of_one]
+                reading.text,
+                each,
+                [confirmation.SentenceScore(span, *next(shares)) for span in of_one],
             )
             if each.prob_supported
             else each
-            for each, of_one in zip(evidence, spans, strict=True)
+            for (reading, _), each, of_one in zip(pairs, evidence, spans, strict=True)
         ]
 
     def _shares(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[tuple[float, float]]:
