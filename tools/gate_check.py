@@ -113,9 +113,9 @@ def run(folder: Path, *arguments: str) -> str:
 
 
 def answer(domain: str, half: str, row: dict[str, str], check: dict[str, Any]) -> Answer:
-    results = check["results"]
-    judged = [each for each in results if each["weight"]["outcome"] != "not_judged"]
-    nothing = {"weight": {"outcome": "no reading", "doc": None}, "items": []}
+    results = check["readings"]
+    judged = [each for each in results if each["outcome"] != "not_judged"]
+    nothing = {"outcome": "no reading", "doc": None, "evidence": []}
     first = (judged or results or [nothing])[0]
     return Answer(
         row["id"],
@@ -124,10 +124,10 @@ def answer(domain: str, half: str, row: dict[str, str], check: dict[str, Any]) -
         row["statement"],
         row["expected"],
         row["how"],
-        first["weight"]["outcome"],
-        first["weight"]["doc"],
-        tuple(each["weight"]["outcome"] for each in results),
-        tuple(f"{each['side']}: {each['outcome'].get('quoted', '')}" for each in first["items"]),
+        first["outcome"],
+        first["doc"],
+        tuple(each["outcome"] for each in results),
+        tuple(f"{each['side']}: {each.get('quote', '')}" for each in first["evidence"]),
     )
 
 
