@@ -115,7 +115,7 @@ def run(folder: Path, *arguments: str) -> str:
 def answer(domain: str, half: str, row: dict[str, str], check: dict[str, Any]) -> Answer:
     results = check["readings"]
     judged = [each for each in results if each["outcome"] != "not_judged"]
-    nothing = {"outcome": "no reading", "doc": None, "evidence": []}
+    nothing: dict[str, Any] = {"outcome": "no reading", "doc": None, "evidence": []}
     first = (judged or results or [nothing])[0]
     return Answer(
         row["id"],
