@@ -12,6 +12,7 @@
 	const ADDRESS = 'http://127.0.0.1:8765';
 	const POLL = 1000; // milliseconds between questions how far the server is
 	const PATIENCE = 30000; // milliseconds for one answer
+	const PROBLEMS = [ 'partly_supported', 'not_supported', 'refuted' ];
 	const SIGNS = { supported: '✓', partly_supported: '◐', not_supported: '○', refuted: '✗', unchecked: '–', open: '?' };
 	const TEXTS = {
 		en: {
@@ -21,7 +22,9 @@
 			supported: 'supported', partly_supported: 'partly supported', not_supported: 'not supported',
 			refuted: 'contradicted?', unchecked: 'could not check',
 			waiting: 'Waiting for the server …', running: 'Checked $1 of $2 claims',
-			done: 'Done: $1 claims.', stopped: 'Stopped.', none: 'No claim with a reference was found here.',
+			claims: [ '$1 claim', '$1 claims' ], nSupported: [ '$1 supported', '$1 supported' ], nProblems: [ '$1 problem', '$1 problems' ],
+			nUnchecked: [ '$1 could not be checked', '$1 could not be checked' ], next: 'Next problem', previous: 'Previous problem', key: '$1 (key $2)',
+			judged: 'Judged by the network for other languages: $1', stopped: 'Stopped.', none: 'No claim with a reference was found here.',
 			claim: 'Claim', quote: 'The source says', near: 'No sentence of it supports the claim; this comes closest',
 			missing: 'Nothing was found for', why: 'Could not check', step: 'What you can do', better: 'Better sources',
 			copyTag: 'Copy tag', copyReference: 'Copy reference', copied: 'Copied.', notCopied: 'Could not copy; select it here:',
@@ -37,7 +40,9 @@
 			supported: 'belegt', partly_supported: 'teilweise belegt', not_supported: 'nicht belegt',
 			refuted: 'widersprochen?', unchecked: 'nicht prüfbar',
 			waiting: 'Der Server arbeitet noch an anderem …', running: '$1 von $2 Aussagen geprüft',
-			done: 'Fertig: $1 Aussagen.', stopped: 'Angehalten.', none: 'Hier steht keine Aussage mit einem Beleg.',
+			claims: [ '$1 Aussage', '$1 Aussagen' ], nSupported: [ '$1 belegt', '$1 belegt' ], nProblems: [ '$1 Problem', '$1 Probleme' ],
+			nUnchecked: [ '$1 nicht prüfbar', '$1 nicht prüfbar' ], next: 'Nächstes Problem', previous: 'Voriges Problem', key: '$1 (Taste $2)',
+			judged: 'Beurteilt vom Netz für andere Sprachen: $1', stopped: 'Angehalten.', none: 'Hier steht keine Aussage mit einem Beleg.',
 			claim: 'Aussage', quote: 'Die Quelle sagt', near: 'Kein Satz der Quelle belegt die Aussage; dies kommt ihr am nächsten',
 			missing: 'Nichts gefunden für', why: 'Nicht prüfbar', step: 'Was du tun kannst', better: 'Bessere Quellen',
 			copyTag: 'Baustein kopieren', copyReference: 'Beleg kopieren', copied: 'Kopiert.', notCopied: 'Kopieren ging nicht; hier markieren:',
@@ -50,6 +55,7 @@
 	// The skin's own colours, so that its dark mode is ours; the second value is for skins without them.
 	const STYLE = `
 .pincite-dot{all:unset;box-sizing:border-box;cursor:pointer;display:inline-block;min-width:1.5em;margin:0 .1em;padding:0 .25em;border:1px solid currentColor;border-radius:.8em;font:bold .75em/1.4 sans-serif;text-align:center;vertical-align:super;background:var(--background-color-base,#fff)}
+.pincite-dot[aria-current]{outline:3px solid currentColor;outline-offset:1px}
 .pincite-dot:focus-visible,.pincite button:focus-visible,.pincite input:focus-visible,.pincite h2:focus-visible{outline:2px solid var(--border-color-progressive,#36c);outline-offset:1px}
 .pincite-supported{color:var(--color-success,#14694a)}.pincite-partly_supported,.pincite-unchecked{color:var(--color-warning,#7a4d00)}
 .pincite-not_supported,.pincite-refuted{color:var(--color-error,#b3202a)}.pincite-open{color:var(--color-subtle,#54595d)}
@@ -65,9 +71,11 @@
 	const texts = TEXTS[ language ] || TEXTS.en;
 	const claims = new Map(); // the id of a citation's mark in the page → what is known of its claim
 	let dots = new Map(); // the same id → its button
-	let panel, body, status, stop, job, opener;
+	let panel, body, status, stop, steps, job, opener;
 
 	const say = ( name, ...values ) => values.reduce( ( text, value, i ) => text.split( '$' + ( i + 1 ) ).join( value ), texts[ name ] );
+
+	const counted = ( name, n ) => texts[ name ][ n === 1 ? 0 : 1 ].replace( '$1', n );
 
 	// ── The page ───────────────────────────────────────────────────────────────────────────────
 
@@ -177,7 +185,7 @@
 			await follow( place, letters );
 			const found = await ask( 'GET', place + '/citations' );
 			found.forEach( ( claim ) => known( claim, idsAt( letters, claim.citations.map( ( each ) => each.at ) ) ) );
-			status.textContent = found.length ? say( 'done', found.length ) : say( 'none' );
+			status.textContent = found.length ? summary( found ) : say( 'none' );
 		} catch ( error ) {
 			complain( error );
 		} finally {
@@ -278,6 +286,48 @@
 			// Who bundles sources lets them support a claim together: none is accused alone.
 			paint( id, claim.label );
 		} );
+		steps.hidden = !problems().length;
+	}
+
+	/** "4 claims: 2 supported, 1 problem, 1 could not be checked". */
+	function summary( found ) {
+		const n = ( ...labels ) => found.filter( ( claim ) => labels.includes( claim.label ) ).length;
+		const parts = [ [ 'nSupported', n( 'supported' ) ], [ 'nProblems', n( ...PROBLEMS ) ], [ 'nUnchecked', n( 'unchecked' ) ] ];
+		return counted( 'claims', found.length ) + ': ' + parts.filter( ( part ) => part[ 1 ] ).map( ( part ) => counted( ...part ) ).join( ', ' ) + '.';
+	}
+
+	/** The first mark of each claim with a problem, in the order of the page. */
+	function problems() {
+		const seen = new Set();
+		return marks( content() ).map( ( mark ) => mark.id ).filter( ( id ) => {
+			const claim = claims.get( id );
+			const fresh = claim && dots.has( id ) && PROBLEMS.includes( claim.label ) && !seen.has( claim.claim );
+			return fresh && seen.add( claim.claim );
+		} );
+	}
+
+	/** Show the next problem (by = 1) or the one before it (-1), around the page. */
+	function step( by ) {
+		const found = problems();
+		if ( !found.length ) {
+			return;
+		}
+		const shown = document.querySelector( '.pincite-dot[aria-current]' );
+		const side = by > 0 ? Node.DOCUMENT_POSITION_FOLLOWING : Node.DOCUMENT_POSITION_PRECEDING;
+		const ahead = found.filter( ( each ) => shown && shown.compareDocumentPosition( dots.get( each ) ) & side );
+		const id = by > 0 ? ahead[ 0 ] || found[ 0 ] : ahead.pop() || found.pop();
+		show( id );
+		dots.get( id ).scrollIntoView( { block: 'center' } );
+	}
+
+	/** The keys n and p, while the panel is open and nothing is being typed. */
+	function pressed( event ) {
+		const by = { n: 1, p: -1 }[ String( event.key ).toLowerCase() ];
+		const typing = event.target.closest && event.target.closest( 'input, textarea, select, [contenteditable]:not([contenteditable=false])' );
+		if ( by && !panel.hidden && !typing && !event.ctrlKey && !event.altKey && !event.metaKey && !event.shiftKey && !event.defaultPrevented ) {
+			event.preventDefault();
+			step( by );
+		}
 	}
 
 	function paint( id, label ) {
@@ -321,6 +371,9 @@
 		const heading = el( 'h3' );
 		heading.append( el( 'span', SIGNS[ cited.label ] + ' ' + texts[ cited.label ] + ' · ', { class: 'pincite-' + cited.label } ), out( cited.copy_url || cited.url, cited.name ) );
 		found.append( heading );
+		if ( cited.judged_by ) {
+			found.append( el( 'p', say( 'judged', cited.judged_by ) ) );
+		}
 		if ( cited.unchecked ) {
 			found.append( el( 'p', say( 'why' ) + ': ' + cited.unchecked ) );
 			found.append( el( 'p', say( 'step' ) + ': ' + cited.step ) );
@@ -347,6 +400,8 @@
 	function show( id ) {
 		const claim = claims.get( id );
 		opener = dots.get( id );
+		dots.forEach( ( dot ) => dot.removeAttribute( 'aria-current' ) );
+		opener.setAttribute( 'aria-current', 'true' );
 		panel.hidden = false;
 		const heading = el( 'h3', SIGNS[ claim.label ] + ' ' + claim.verdict, { tabindex: '-1', class: 'pincite-' + claim.label } );
 		body.replaceChildren( heading, el( 'blockquote', claim.claim, { 'aria-label': say( 'claim' ) } ) );
@@ -411,9 +466,18 @@
 			return heading ? sectionAt( heading ) : [ content() ];
 		};
 		const starts = ( parts ) => () => job || check( parts() );
+		steps = el( 'div' );
+		steps.append( ...[ [ 'previous', -1, 'p' ], [ 'next', 1, 'n' ] ].map( ( [ name, by, key ] ) => {
+			const made = button( say( name ), () => step( by ) );
+			made.title = say( 'key', say( name ), key );
+			made.setAttribute( 'aria-keyshortcuts', key );
+			return made;
+		} ) );
+		steps.hidden = true;
 		panel.append( heading, button( say( 'page' ), starts( () => [ content() ] ) ), button( say( 'section' ), starts( section ) ), stop,
-			button( say( 'settings' ), settings ), button( say( 'close' ), close ), status, body );
+			button( say( 'settings' ), settings ), button( say( 'close' ), close ), status, steps, body );
 		panel.addEventListener( 'keydown', ( event ) => event.key === 'Escape' && close() );
+		document.addEventListener( 'keydown', pressed );
 		document.body.append( panel );
 		mw.util.addCSS( STYLE );
 	}

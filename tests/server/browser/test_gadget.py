@@ -14,7 +14,17 @@ from playwright.sync_api import Browser, Page, Route, expect
 from server.browser import wiki_pages
 from server.browser.looks import accessible, within_the_edge
 from server.browser.watched import payloads
-from server.browser.wiki_pages import ARTICLES, BRIDGE, ORIGIN, SKINS, TRAM, note, ref, references
+from server.browser.wiki_pages import (
+    ARTICLES,
+    BRIDGE,
+    ORIGIN,
+    PICTURED,
+    SKINS,
+    TRAM,
+    note,
+    ref,
+    references,
+)
 from server.processes import Served
 
 from pincite.server import wikis
@@ -106,15 +116,16 @@ def begun(page: Page) -> Page:
     return page
 
 
+ENDED = re.compile(r"^(\d+ claims?:|No claim)")
+
+
 def labels(page: Page) -> list[str | None]:
     return [dot.get_attribute("aria-label") for dot in page.locator(".pincite-dot").all()]
 
 
 def checked(page: Page, what: str = "Check this page") -> Page:
     begun(page).get_by_role("button", name=what).click()
-    expect(page.locator(".pincite [role=status]").first).to_have_text(
-        re.compile("^(Done|No claim)")
-    )
+    expect(page.locator(".pincite [role=status]").first).to_have_text(ENDED)
     return page
 
 
@@ -149,8 +160,55 @@ def test_a_section_a_single_citation_and_what_was_known(wiki: Wiki) -> None:
     assert labels(page)[0] == "supported"
     assert labels(page)[1:] == ["not checked yet: check this citation"] * 3
     page.get_by_role("button", name="Check this section").click()
-    expect(page.locator(".pincite [role=status]").first).to_contain_text("Done")
+    expect(page.locator(".pincite [role=status]").first).to_have_text(ENDED)
     assert "not checked yet: check this citation" in labels(page), "the other section is open"
+
+
+def test_counts_the_claims_and_steps_through_the_problems(wiki: Wiki) -> None:
+    def answered(route: Route) -> None:
+        found = route.fetch()
+        if not route.request.url.endswith("/citations"):
+            route.fulfill(response=found)
+            return
+        told = found.json()
+        told[0]["citations"][0]["judged_by"] = "multilingual-verifier"  # of the worst, the tram
+        route.fulfill(response=found, json=told)
+
+    wiki.answered = answered
+    page = checked(wiki.open("vector-2022", PICTURED))
+    status = page.locator(".pincite [role=status]").first
+    assert re.findall(r"\d+", status.inner_text()) == ["4", "1", "2", "1"]
+    shown = page.locator(".pincite-dot[aria-current]")
+    tram, carried, bridge = "cite_ref-t_2-0", "cite_ref-t_2-1", "cite_ref-1"
+
+    def at(mark: str) -> None:
+        expect(page.locator(f"#{mark} + .pincite-dot")).to_have_attribute("aria-current", "true")
+        expect(shown).to_have_count(1)
+        within_the_edge(page)
+
+    page.keyboard.press("n")
+    at(tram)
+    expect(page.locator(".pincite")).to_contain_text("multilingual-verifier")
+    page.keyboard.press("n")
+    at(carried)
+    page.get_by_role("button", name="Next problem").click()
+    at(tram)  # around the page
+    page.get_by_role("button", name="Previous problem").click()
+    at(carried)
+    page.keyboard.press("p")
+    at(tram)
+    for keys in ("Control+n", "Alt+n", "Shift+n"):
+        page.keyboard.press(keys)
+        at(tram)
+    page.get_by_role("button", name="Server").click()
+    page.get_by_label("Address of your Pincite server").press("n")
+    at(tram)
+    page.locator(f"#{bridge} + .pincite-dot").click()
+    page.keyboard.press("n")
+    at(tram)
+    page.keyboard.press("Escape")
+    page.keyboard.press("n")
+    at(tram)  # the panel is closed
 
 
 def test_hostile_articles_and_sources_run_nothing(wiki: Wiki) -> None:
@@ -181,7 +239,7 @@ def test_a_wrong_token_a_server_that_is_off_and_one_that_hangs(wiki: Wiki) -> No
     page.get_by_label("Address of your Pincite server").fill(wiki.server.url)
     page.get_by_role("button", name="Save").click()
     page.get_by_role("button", name="Check this page").click()
-    expect(page.locator(".pincite [role=status]").first).to_contain_text("Done")
+    expect(page.locator(".pincite [role=status]").first).to_have_text(ENDED)
     wiki.answered = lambda route: route.abort("connectionrefused")
     page = begun(wiki.open("vector", ARTICLES["plain"]))
     page.get_by_role("button", name="Check this page").click()

@@ -395,6 +395,7 @@ class CitedBody(BaseModel):
     quote: str  # verbatim from the source; empty if none supports the claim
     near: str  # the closest passage, verbatim, if there is no quote
     language: str  # of the quote or passage; empty: unknown
+    judged_by: str  # the network for other languages, if that judged; else empty
     reasons: list[str]
     unchecked: str | None  # why it could not be checked
     step: str  # what the user can do about it
@@ -500,6 +501,7 @@ def _cited(result: CitationResult, words: Language) -> CitedBody:
         quote=text if quoted else "",
         near="" if quoted else text,
         language=(evidence.passage.language or "") if evidence else "",
+        judged_by=evidence.verifier.partition("@")[0] if evidence else "",
         reasons=[said(note, words.say) for note in evidence.reasons_coded] if evidence else [],
         unchecked=words.say(REASONS[why.reason]) if why else None,
         step=words.say(STEPS[why.reason]) if why else "",
