@@ -18,7 +18,8 @@ from syrupy.assertion import SnapshotAssertion
 from pincite.cli.verify import deliver
 from pincite.errors import PinciteError
 from pincite.notes import Note
-from pincite.types import Article, Evidence, Finding, Label, Reason, Span
+from pincite.report import cells
+from pincite.types import Article, Evidence, Finding, Label, Reason, Span, Unchecked
 from pincite.verbs.verify import coverage, render, terminal, wording
 from pincite.verbs.verify.render import MAX_SHOWN, excerpt, in_menu
 from pincite.verbs.verify.report import Report
@@ -54,6 +55,35 @@ def partly() -> Finding:
 
 def only(finding: Finding) -> Report:
     return dataclasses.replace(report(CLAIM), findings=(finding,), n_claims=1)
+
+
+def test_every_format_says_how_the_sources_make_the_verdict() -> None:
+    found = partly()
+    (one,) = found.citations
+    assert isinstance(one.outcome, Evidence)
+    other = replace(one, citation=replace(one.citation, citation_id="r9"))
+    whole = replace(other, label=Label.SUPPORTED)
+    unread = replace(other, outcome=Unchecked("", Reason.DEAD, ""), label=Label.UNCHECKED)
+    together, supported, unchecked = one.outcome, Label.SUPPORTED, Label.UNCHECKED
+    cases = [
+        ("supported", (one, other), together, supported),
+        ("earlier", (one,), together, supported),
+        ("together", (one, whole), together, supported),
+        ("together", (one, other), together, Label.PARTLY_SUPPORTED),
+        ("open", (one, unread), None, unchecked),
+        ("", (one, whole), None, supported),
+        ("", (unread, unread), None, unchecked),
+        ("", (), None, unchecked),
+    ]
+    for key, citations, read, label in cases:
+        each = replace(found, citations=citations, together=read, label=label)
+        template = wording.JOINED.get(key, "")
+        said = wording.joined(each)
+        assert said == template % {"support": cells.percent(together.prob_supported)}
+        out = io.StringIO()
+        terminal.print_report(only(each), Console(file=out, width=200))
+        assert said in out.getvalue()
+        assert said[1:] in render.to_html(only(each), TODAY)
 
 
 def test_the_missing_part_is_marked_in_the_claim_and_escaped() -> None:

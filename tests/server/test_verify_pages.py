@@ -11,7 +11,7 @@ from check_samples import weighed
 from fastapi.testclient import TestClient
 from samples import report
 from server.conftest import client_of
-from server.corpora_of_tests import finished, run_next, uploads
+from server.corpora_of_tests import C, filled, finished, run_next, uploads
 from server.people_of_tests import SERVER, somebody
 
 from pincite.judgement import confirmation
@@ -23,7 +23,7 @@ from pincite.server.site import Site
 from pincite.server.tables import Kind
 from pincite.server.uploads import Why
 from pincite.server.work import blocks_of, sections_of
-from pincite.types import Failed, Label, Opinion, Span, Verdict
+from pincite.types import Failed, Label, Opinion, Reason, Span, Unchecked, Verdict
 from pincite.verbs.check import render
 from pincite.verbs.check.report import Reading, ReadingResult
 from pincite.verbs.verify.matching import Unmatched
@@ -230,9 +230,9 @@ def verified(**changed: Any) -> Verified:
     return Verified(made, {})
 
 
-def ended(site: Site, found: Verified) -> str:
+def ended(site: Site, found: Verified, **request: object) -> str:
     files = {"view": dict(found.view)} if found.view else {}
-    return finished(site, result=found.report.to_json(), files=files, text="Varde")
+    return finished(site, result=found.report.to_json(), files=files, text="Varde", **request)
 
 
 def test_finding_links_to_its_section_in_the_wiki(client: TestClient, site: Site) -> None:
@@ -362,6 +362,37 @@ def test_a_better_source_names_its_corpus_where_there_are_several(
     place = f"/jobs/{ended(site, verified(findings=tuple(named)))}"
     assert "corpus Press" in client.get(place).text
     assert "Sammlung Press" in client.get(place, headers={"Accept-Language": "de"}).text
+
+
+def test_form_offers_the_corpus_used_last(client: TestClient, site: Site) -> None:
+    client.post(C, json={"name": "Empty"})
+    assert 'name="corpus"' not in client.get("/").text
+    first, second = filled(client, site, "Bridges"), filled(client, site, "Towers")
+    for corpus_id in (first, second):
+        post(client, FILES, {"article": ARTICLE, "corpus": corpus_id})
+        selected = re.findall(r'<option value="([^"]*)" selected', client.get("/").text)
+        assert selected == [corpus_id]
+    again = post(client, FILES, {"article": " ", "corpus": ""}).text
+    assert '<option value="" selected' in again, "the choice of none is kept"
+
+
+def test_page_says_whether_better_sources_were_searched(client: TestClient, site: Site) -> None:
+    note = 'class="note"'
+    assert note in client.get(f"/jobs/{ended(site, verified())}").text
+    with_corpus = ended(site, verified(), corpus="abc")
+    assert note not in client.get(f"/jobs/{with_corpus}").text
+
+
+def test_unread_language_asks_for_no_copy(client: TestClient, site: Site) -> None:
+    def page(reason: Reason) -> str:
+        why = Unchecked("https://a.example/", reason, "")
+        found = report().findings[0]
+        results = [dataclasses.replace(each, outcome=why) for each in found.citations]
+        changed = dataclasses.replace(found, citations=tuple(results), label=Label.UNCHECKED)
+        return client.get(f"/jobs/{ended(site, verified(findings=(changed,)))}").text
+
+    assert 'class="hand-in"' in page(Reason.PAYWALL)
+    assert 'class="hand-in"' not in page(Reason.LANGUAGE)
 
 
 def test_form_can_request_uncited_sentences(client: TestClient, site: Site) -> None:

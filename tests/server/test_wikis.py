@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 from server.applications import app_of
-from server.corpora_of_tests import run_next
+from server.corpora_of_tests import filled, run_next
 from server.people_of_tests import SERVER, somebody
 
 from pincite.errors import ConfigError
@@ -143,6 +143,21 @@ def test_invalid_origins_are_a_config_error(origin: str) -> None:
 
 
 # ── Citations in short ───────────────────────────────────────────────────────────────────────────
+
+
+def test_wiki_gets_better_sources_from_the_corpus_of_the_form(site: Site) -> None:
+    own = TestClient(app_of(site), base_url=LOCAL)
+    sent = {"text": PAGE, "markup": "html"}
+
+    def corpus(client: TestClient) -> str | None:
+        found: str | None = client.post("/api/v1/verify", json=sent).json()["request"].get("corpus")
+        return found
+
+    assert corpus(client_of(site)) is None
+    run_next(site)
+    corpus_id = filled(own, site)
+    assert corpus(client_of(site)) == corpus_id
+    assert corpus(own) is None, "other programs name the corpus"
 
 
 def test_citations_of_a_verified_revision(site: Site) -> None:

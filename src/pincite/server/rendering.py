@@ -110,6 +110,7 @@ STEPS: Mapping[Reason, str] = wording.STEPS | {
     Reason.PAYWALL: "read it through a library, and upload your copy",
     Reason.OFFLINE: "upload the pages if you have them",
     Reason.NOT_SUPPLIED: "upload a saved copy",
+    Reason.LANGUAGE: "add pincite[multilingual] or a language model ([judge]) to this server",
 }
 
 

@@ -124,12 +124,11 @@ def not_read(code: str, read: Collection[str]) -> str:
     """Say why a text in the language `code` is not judged by models that read `read`.
 
     >>> not_read("fi", {"en", "de"})
-    "in 'fi', which is none of the languages that were measured: de, en"
+    'in suomi (fi); the models read only de, en'
     """
     if set(read) == {"en"}:
-        return f"in {code!r}, the model reads en; for more, pip install 'pincite[multilingual]'"
-    known = ", ".join(sorted(read))
-    return f"in {code!r}, which is none of the languages that were measured: {known}"
+        return f"in {named(code)}; for more than English, pip install 'pincite[multilingual]'"
+    return f"in {named(code)}; the models read only {', '.join(sorted(read))}"
 
 
 def terms(text: str) -> list[str]:

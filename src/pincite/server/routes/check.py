@@ -19,8 +19,8 @@ from pincite.server.forms import Form
 from pincite.server.identity import Identity, Reader, Runner
 from pincite.server.problems import Problem, not_found
 from pincite.server.rendering import Look, page, words_of
-from pincite.server.requests import MOST_AT_ONCE, AskRequest, CheckRequest, corpora_in
-from pincite.server.routes.jobs import parsed, readable, start_job
+from pincite.server.requests import MOST_AT_ONCE, AskRequest, CheckRequest
+from pincite.server.routes.jobs import filled_corpora, last_job, parsed, readable, start_job
 from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 from pincite.verbs.check import render, wording
@@ -129,11 +129,8 @@ def form_page(
     `again` has the values of a form with errors, or with several texts to be confirmed.
     """
     examples = demo.examples(site, kind)
-    last = next(iter(site.jobs.listed(who.account_id, 1, None, (kind,))), None)
-    default = last.request.get("corpus") if last else examples and examples.corpus_id
-    readable = (entry for entry in site.corpora.listed() if who.may_read(entry))
-    filled = [entry for entry in readable if not site.corpora.is_empty(entry)]
-    corpora = sorted(filled, key=lambda entry: entry.corpus_id not in corpora_in(default))
+    last = last_job(site, who, kind)
+    corpora = filled_corpora(site, who, last, examples and examples.corpus_id)
     if corpora and (texts := request.app.state.examples[kind]):
         examples = demo.Examples(corpora[0].corpus_id, [*texts])
     values: dict[str, Any] = {

@@ -17,9 +17,10 @@ from starlette.requests import ClientDisconnect
 
 from pincite.codec import JsonReport
 from pincite.errors import InputError
-from pincite.server.corpora import DiskFull
+from pincite.server.corpora import CorpusEntry, DiskFull
 from pincite.server.identity import Identity, Reader, Runner, owned
 from pincite.server.jobs import Job, JobStore, Status
+from pincite.server.middleware import is_of_a_wiki
 from pincite.server.problems import Problem, not_found
 from pincite.server.requests import (
     AskRequest,
@@ -130,6 +131,23 @@ def start_job(site: Site, who: Identity, kind: Kind, body: VerbRequest) -> Job:
     return site.jobs.submit(who.account_id, kind, subject, values)
 
 
+def filled_corpora(
+    site: Site, who: Identity, last: Job | None, example: str | None = None
+) -> list[CorpusEntry]:
+    """Return the corpora with documents that the user may read, the likeliest first.
+
+    That is what the user's last job of this kind searched, else the corpus of the examples.
+    """
+    likely = corpora_in((last.request.get("corpus") if last else None) or example)
+    readable = (entry for entry in site.corpora.listed() if who.may_read(entry))
+    filled = [entry for entry in readable if not site.corpora.is_empty(entry)]
+    return sorted(filled, key=lambda entry: entry.corpus_id not in likely)
+
+
+def last_job(site: Site, who: Identity, kind: Kind) -> Job | None:
+    return next(iter(site.jobs.listed(who.account_id, 1, None, (kind,))), None)
+
+
 def accepted(job: Job, response: Response) -> JobBody:
     response.headers["Location"] = f"/api/v1/jobs/{job.job_id}"
     return JobBody.model_validate(job)
@@ -214,8 +232,16 @@ async def _body(request: Request) -> AsyncIterator[bytes]:
 
 
 @api.post("/verify", status_code=202, operation_id="verify", responses=OF_STARTING)
-def verify(body: VerifyRequest, response: Response, who: Runner, site: Stores) -> JobBody:
-    """Check whether the sources of an article support it, and find better ones."""
+def verify(
+    body: VerifyRequest, request: Request, response: Response, who: Runner, site: Stores
+) -> JobBody:
+    """Check whether the sources of an article support it, and find better ones in `corpus`.
+
+    A request from a wiki page cannot list the corpora: it gets the one that the form would offer.
+    """
+    if body.corpus is None and is_of_a_wiki(request):
+        for entry in filled_corpora(site, who, last_job(site, who, "verify"))[:1]:
+            body = body.model_copy(update={"corpus": entry.corpus_id})
     return accepted(start_job(site, who, "verify", body), response)
 
 

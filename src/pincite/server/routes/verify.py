@@ -31,7 +31,14 @@ from pincite.server.jobs import Job, Status
 from pincite.server.problems import Problem, not_found
 from pincite.server.rendering import STEPS, Look, page, words_of
 from pincite.server.requests import Line, Revision, SentFile, VerifyFilesRequest, VerifyRequest
-from pincite.server.routes.jobs import find_file, readable, start_job, upload_form
+from pincite.server.routes.jobs import (
+    filled_corpora,
+    find_file,
+    last_job,
+    readable,
+    start_job,
+    upload_form,
+)
 from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 from pincite.server.tables import whole
@@ -120,8 +127,8 @@ def sent_before(_who: Reader) -> RedirectResponse:
 def verify_example(form: Form, who: Runner, site: Stores) -> RedirectResponse:
     """Verify a shipped article; the first one with a corpus if the server has the demo's."""
     name = forms.text(form, "example")
-    corpus = demo.web(site) if name == "article" else None
-    values: dict[str, Any] = {"example": name} | ({"corpus": corpus.corpus_id} if corpus else {})
+    corpus = _of_examples(site) if name == "article" else None
+    values: dict[str, Any] = {"example": name} | ({"corpus": corpus} if corpus else {})
     body = forms.validate(VerifyRequest, values)
     return forms.redirect(f"/jobs/{start_job(site, who, 'verify', body).job_id}")
 
@@ -196,10 +203,21 @@ def _article(site: Site, sent: SentForm) -> dict[str, Any]:
     }
 
 
+def _of_examples(site: Site) -> str | None:
+    corpus = demo.web(site)
+    return corpus.corpus_id if corpus else None
+
+
+def searches_web(site: Site) -> bool:
+    """Whether a search engine looks for better sources, with or without a corpus."""
+    return bool(site.settings.web.online and site.settings.web.search_url)
+
+
 def _form(request: Request, who: Identity, site: Site, **again: Any) -> HTMLResponse:
     values: dict[str, Any] = {
         "online": site.settings.web.online,
-        "corpora": [entry for entry in site.corpora.listed() if who.may_read(entry)],
+        "searches_web": searches_web(site),
+        "corpora": filled_corpora(site, who, last_job(site, who, "verify"), _of_examples(site)),
         "megabytes": site.server.upload_megabytes,
     }
     return page(request, "home.html", who, **values | again)
@@ -289,6 +307,8 @@ def _board(
         "steps": THRESHOLDS,
         "precision": report.flag_precision,
         "coverage": coverage_at(verified.report, report),
+        "searched": bool(look.job.request.get("corpus")) or searches_web(site),
+        "has_demo": demo.web(site) is not None,
         "n_uncited": sum(not finding.citations for finding in report.findings),
         "sent": verified.view.get("sent") if look.is_own else None,
         "blocks": list(article_blocks(verified, report)),

@@ -27,7 +27,7 @@ from pincite.retrieval.copies import without_copies
 from pincite.retrieval.fusion import JUDGED, kept, shares
 from pincite.retrieval.retrievers import Fused, HybridQuery
 from pincite.text.clauses import clauses
-from pincite.text.languages import not_read
+from pincite.text.languages import named
 from pincite.text.page_numbers import UNREAD
 from pincite.text.passages import cited_passages, whole
 from pincite.text.sentences import sentences
@@ -140,7 +140,7 @@ class VerifyPipeline:
         """Yield one finding per claim, in article order, as soon as it is known."""
         stated = article.language
         language = _ENGLISH.get(stated) or code_of(stated) or stated
-        detail = f"the article is {not_read(language, self.languages)}"
+        detail = f"the article is in {named(language)}"
         for claim in article.claims:
             if language in self.languages:
                 yield self.finding(claim, article.timestamp)
@@ -203,7 +203,7 @@ class VerifyPipeline:
         if isinstance(source, Unchecked):
             return ReadSource(citation, found)
         if source.language and source.language not in self.languages:
-            detail = f"the page is {not_read(source.language, self.languages)}"
+            detail = f"the page is in {named(source.language)}"
             why = Unchecked(source.url, Reason.LANGUAGE, detail)
             return ReadSource(citation, found._replace(source=why))
         return ReadSource(

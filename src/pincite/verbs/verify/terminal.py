@@ -71,7 +71,7 @@ def print_report(
         return
     if report.coverage.stages[Stage.JUDGED].uses:
         advice = wording.flag_advice(report.flag_precision) or wording.ADVICE
-        parts += [Text(advice, style="italic"), Text()]
+        parts += [Text(advice, style="italic"), Text(wording.SORTED, style="dim"), Text()]
     if checked:
         parts.append(_table(checked))
     if len(shown) < len(report.findings):
@@ -168,9 +168,8 @@ def _details(finding: Finding) -> Text:
         name = cells.shortened(wording.name_of(result.citation), SOURCE_WIDTH)
         text.append(f"\n  {wording.SIGNS[result.label]} {name}", style=STYLES[result.label])
         _indented(text, _of_source(result, finding))
-    if finding.together is not None:
-        support = cells.percent(finding.together.prob_supported)
-        text.append(f"\n  all sources read together: support {support} %", style="dim")
+    if joined := wording.joined(finding):
+        text.append(f"\n  {joined}", style="dim")
     for n, line in enumerate(wording.second_opinion(finding)[:OPINION_LINES]):
         text.append(f"\n  {'      ' if n else '⚖ '}{cells.shortened(line, CLAIM_WIDTH)}", "dim")
     if doubt := wording.unverifiable(finding):
@@ -260,6 +259,8 @@ def _unchecked_tables(report: Report) -> list[RenderableType]:
 
     def claim(finding: Finding) -> Text:
         text = Text(cells.shortened(finding.claim.text, OPEN_WIDTH))
+        if joined := wording.joined(finding):
+            text.append(f"\n{joined}", style="dim")
         if doubt := wording.unverifiable(finding):
             text.append(f"\n? {doubt}", style="yellow")
         for suggestion in finding.suggestions[:1]:

@@ -50,6 +50,11 @@ LEGEND = {
     Label.REFUTED: "the source seems to say something else",
     Label.UNCHECKED: "the source could not be read: no verdict",
 }
+SEVERAL = (
+    "A claim with several sources is supported if one of them says it, or if they do when read "
+    "together. If none does and one could not be read, there is no verdict."
+)
+SORTED = "Worst first: by label, then by support."
 # What the user can do about a source that could not be read.
 STEPS = {
     Reason.DEAD: "look for an archived copy; tag {{dead link}} if there is none",
@@ -75,7 +80,7 @@ STEPS = {
     Reason.TRUNCATED: "try again later",
     Reason.TIMED_OUT: "try again later",
     Reason.UNSUPPORTED_TYPE: "open it yourself: the program does not read films or sound",
-    Reason.LANGUAGE: "install pincite[multilingual] if that reads it, or ask someone who does",
+    Reason.LANGUAGE: "pip install 'pincite[multilingual]', or ask a language model: --judge",
     Reason.TITLE_ONLY: "attach the full text if you have it",
     Reason.WITHDRAWN: "find out why it was withdrawn before you keep the citation",
     Reason.USURPED: "look for an archived copy from before that",
@@ -145,6 +150,13 @@ MISSING = {
     "absent": "nothing was found for %(words)s",
     "denied": "the source seems to contradict %(words)s",
     "apart": "each part was found in one of the sources, the whole in none",
+}
+# Why a claim's verdict differs from those of its sources.
+JOINED = {
+    "supported": "no source says all of it, but read together they do: support %(support)d %%",
+    "earlier": "read together with the sources of the words before it: support %(support)d %%",
+    "together": "all sources read together: support %(support)d %%",
+    "open": "no verdict, because the source that could not be read may say it",
 }
 # Keyed by whether the claim has a citation.
 UNVERIFIABLE = {
@@ -263,6 +275,18 @@ def what_is_missing(
         for key, parts in (("absent", absent), ("denied", denied))
         if parts
     )
+
+
+def joined(finding: Finding, say: Callable[[str], str] = str) -> str:
+    """Say how the sources' verdicts make the claim's, where that is not plain; else empty."""
+    labels = {result.label for result in finding.citations}
+    if finding.together is None:
+        is_open = finding.label is Label.UNCHECKED and labels != {Label.UNCHECKED}
+        return say(JOINED["open"]) if is_open and labels else ""
+    alone = Label.SUPPORTED in labels or finding.opinion is not None
+    key = "together" if alone or finding.label is not Label.SUPPORTED else "supported"
+    key = "earlier" if len(finding.citations) == 1 else key
+    return say(JOINED[key]) % {"support": cells.percent(finding.together.prob_supported)}
 
 
 def unverifiable(finding: Finding, say: Callable[[str], str] = str) -> str:
