@@ -59,6 +59,12 @@ def test_planted_failures_rank_first(rows: list[tuple[dict, dict]]) -> None:  # 
     assert max(places) <= len(places)
 
 
+def test_every_kind_of_finding_is_shown(rows: list[tuple[dict, dict]]) -> None:  # type: ignore[type-arg]
+    (contradicted,) = (e for e, found in rows if found["label"] == "refuted")
+    assert contradicted["kind"] == "wrong person"
+    assert {found["label"] for _, found in rows} == {*FAILED, "supported", "unchecked"}
+
+
 def test_partly_supported_claims_name_what_is_missing(rows: list[tuple[dict, dict]]) -> None:  # type: ignore[type-arg]
     """In the claim's own words, at the place where it says them."""
     for _, found in rows:
@@ -113,7 +119,8 @@ def test_quotes_are_verbatim(report: dict[str, list[dict[str, object]]]) -> None
 def test_the_readme_shows_the_first_finding(report: dict[str, Any]) -> None:
     """But for the passage that is quoted: which of a page that says nothing is best is a toss."""
     readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
-    block = plain(readme.partition("```text\n")[2].partition("```")[0])
+    shown = readme.partition("```text\n")[2].partition("```")[0]
+    block = plain(re.sub(r"support \d+ %", "", shown))  # it stands between two lines of the claim
     finding = report["findings"][0]
     better = finding["suggestions"][0]
     for text in (finding["claim"], better["title"], better["url"], better["evidence"]["quote"]):

@@ -122,7 +122,7 @@ class ServerSettings:
     @property
     def folder(self) -> Path:
         if self.data:
-            return Path(self.data).expanduser()
+            return Path(self.data).expanduser().absolute()  # documents have file: addresses
         return Path(platformdirs.user_data_dir("pincite")) / "server"
 
     @property

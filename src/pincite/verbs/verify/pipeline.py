@@ -203,8 +203,7 @@ class VerifyPipeline:
         if isinstance(source, Unchecked):
             return ReadSource(citation, found)
         if source.language and source.language not in self.languages:
-            detail = f"the page is in {named(source.language)}"
-            why = Unchecked(source.url, Reason.LANGUAGE, detail)
+            why = Unchecked(source.url, Reason.LANGUAGE, named(source.language))
             return ReadSource(citation, found._replace(source=why))
         return ReadSource(
             citation, found, pinpoint.aim_of(citation, source), cited_passages(source)

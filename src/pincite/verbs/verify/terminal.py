@@ -164,12 +164,12 @@ def _details(finding: Finding) -> Text:
         text.append(f"\n  ⚑ {line}", style="yellow")
     if lacks := wording.what_is_missing(finding.label, finding.missing, len(finding.citations)):
         text.append(f"\n  ◐ {lacks}", style=STYLES[Label.PARTLY_SUPPORTED])
+    if joined := wording.joined(finding):
+        text.append(f"\n  {joined}", style="dim")
     for result in finding.citations:
         name = cells.shortened(wording.name_of(result.citation), SOURCE_WIDTH)
         text.append(f"\n  {wording.SIGNS[result.label]} {name}", style=STYLES[result.label])
         _indented(text, _of_source(result, finding))
-    if joined := wording.joined(finding):
-        text.append(f"\n  {joined}", style="dim")
     for n, line in enumerate(wording.second_opinion(finding)[:OPINION_LINES]):
         text.append(f"\n  {'      ' if n else '⚖ '}{cells.shortened(line, CLAIM_WIDTH)}", "dim")
     if doubt := wording.unverifiable(finding):
