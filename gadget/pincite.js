@@ -23,7 +23,7 @@
 			refuted: 'contradicted?', unchecked: 'could not check',
 			waiting: 'Waiting for the server …', running: 'Checked $1 of $2 claims',
 			claims: [ '$1 claim', '$1 claims' ], nSupported: [ '$1 supported', '$1 supported' ], nProblems: [ '$1 problem', '$1 problems' ],
-			nUnchecked: [ '$1 could not be checked', '$1 could not be checked' ], next: 'Next problem', previous: 'Previous problem', key: '$1 (key $2)',
+			nUnchecked: [ '$1 could not be checked', '$1 could not be checked' ], next: 'Next problem (n)', previous: 'Previous problem (p)',
 			judged: 'Judged by the network for other languages: $1', stopped: 'Stopped.', none: 'No claim with a reference was found here.',
 			claim: 'Claim', quote: 'The source says', near: 'No sentence of it supports the claim; this comes closest',
 			missing: 'Nothing was found for', why: 'Could not check', step: 'What you can do', better: 'Better sources',
@@ -38,10 +38,10 @@
 			settings: 'Server', address: 'Adresse deines Pincite-Servers', token: 'Sein Schlüssel', save: 'Speichern',
 			saved: 'In diesem Browser gespeichert.', open: 'noch nicht geprüft: diesen Beleg prüfen',
 			supported: 'belegt', partly_supported: 'teilweise belegt', not_supported: 'nicht belegt',
-			refuted: 'widersprochen?', unchecked: 'nicht prüfbar',
+			refuted: 'Widerspruch?', unchecked: 'nicht prüfbar',
 			waiting: 'Der Server arbeitet noch an anderem …', running: '$1 von $2 Aussagen geprüft',
 			claims: [ '$1 Aussage', '$1 Aussagen' ], nSupported: [ '$1 belegt', '$1 belegt' ], nProblems: [ '$1 Problem', '$1 Probleme' ],
-			nUnchecked: [ '$1 nicht prüfbar', '$1 nicht prüfbar' ], next: 'Nächstes Problem', previous: 'Voriges Problem', key: '$1 (Taste $2)',
+			nUnchecked: [ '$1 nicht prüfbar', '$1 nicht prüfbar' ], next: 'Nächstes Problem (n)', previous: 'Voriges Problem (p)',
 			judged: 'Beurteilt vom Netz für andere Sprachen: $1', stopped: 'Angehalten.', none: 'Hier steht keine Aussage mit einem Beleg.',
 			claim: 'Aussage', quote: 'Die Quelle sagt', near: 'Kein Satz der Quelle belegt die Aussage; dies kommt ihr am nächsten',
 			missing: 'Nichts gefunden für', why: 'Nicht prüfbar', step: 'Was du tun kannst', better: 'Bessere Quellen',
@@ -55,7 +55,7 @@
 	// The skin's own colours, so that its dark mode is ours; the second value is for skins without them.
 	const STYLE = `
 .pincite-dot{all:unset;box-sizing:border-box;cursor:pointer;display:inline-block;min-width:1.5em;margin:0 .1em;padding:0 .25em;border:1px solid currentColor;border-radius:.8em;font:bold .75em/1.4 sans-serif;text-align:center;vertical-align:super;background:var(--background-color-base,#fff)}
-.pincite-dot[aria-current]{outline:3px solid currentColor;outline-offset:1px}
+.pincite-dot[aria-current]{outline:2px solid currentColor;outline-offset:0}
 .pincite-dot:focus-visible,.pincite button:focus-visible,.pincite input:focus-visible,.pincite h2:focus-visible{outline:2px solid var(--border-color-progressive,#36c);outline-offset:1px}
 .pincite-supported{color:var(--color-success,#14694a)}.pincite-partly_supported,.pincite-unchecked{color:var(--color-warning,#7a4d00)}
 .pincite-not_supported,.pincite-refuted{color:var(--color-error,#b3202a)}.pincite-open{color:var(--color-subtle,#54595d)}
@@ -469,7 +469,6 @@
 		steps = el( 'div' );
 		steps.append( ...[ [ 'previous', -1, 'p' ], [ 'next', 1, 'n' ] ].map( ( [ name, by, key ] ) => {
 			const made = button( say( name ), () => step( by ) );
-			made.title = say( 'key', say( name ), key );
 			made.setAttribute( 'aria-keyshortcuts', key );
 			return made;
 		} ) );

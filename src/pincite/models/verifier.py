@@ -327,7 +327,8 @@ def _evidence(
     quote = seen.sentence if seen else wording.best_quote(claim.text, passage.text)
     if against and isinstance(contrary, Span):
         quote = contrary
-        notes = [Note(BY_NETWORK, {"share": f"{against:.2f}"})]
+        share = int(100 * against) / 100  # rounded down, as the percentages of reports
+        notes = [Note(BY_NETWORK, {"share": f"{share:.2f}"})]
     own_reasons = reasons(claim.text, passage, seen, claim.own, claim.language)
     return Evidence(
         passage=passage,
