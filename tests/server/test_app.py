@@ -29,6 +29,11 @@ def test_local_mode_listens_on_loopback_only() -> None:
         ServerSettings(log="xml")  # type: ignore[arg-type]
 
 
+def test_a_relative_data_folder_is_made_absolute() -> None:
+    """Else no uploaded file has a `file:` address, and none can be read."""
+    assert ServerSettings(data="kept").folder == Path.cwd() / "kept"
+
+
 @pytest.mark.slow
 def test_a_demo_that_is_killed_while_it_is_made_is_whole_at_the_next_start(tmp_path: Path) -> None:
     data = tmp_path / "data"
