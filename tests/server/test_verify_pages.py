@@ -230,9 +230,10 @@ def verified(**changed: Any) -> Verified:
     return Verified(made, {})
 
 
-def ended(site: Site, found: Verified, **request: object) -> str:
+def ended(site: Site, found: Verified, corpus: str | None = None) -> str:
     files = {"view": dict(found.view)} if found.view else {}
-    return finished(site, result=found.report.to_json(), files=files, text="Varde", **request)
+    result = found.report.to_json()
+    return finished(site, result=result, files=files, text="Varde", corpus=corpus)
 
 
 def test_finding_links_to_its_section_in_the_wiki(client: TestClient, site: Site) -> None:
@@ -387,8 +388,9 @@ def test_unread_language_asks_for_no_copy(client: TestClient, site: Site) -> Non
     def page(reason: Reason) -> str:
         why = Unchecked("https://a.example/", reason, "")
         found = report().findings[0]
-        results = [dataclasses.replace(each, outcome=why) for each in found.citations]
-        changed = dataclasses.replace(found, citations=tuple(results), label=Label.UNCHECKED)
+        (cited,) = found.citations
+        result = dataclasses.replace(cited, outcome=why, label=Label.UNCHECKED)
+        changed = dataclasses.replace(found, citations=(result,), label=Label.UNCHECKED)
         return client.get(f"/jobs/{ended(site, verified(findings=(changed,)))}").text
 
     assert 'class="hand-in"' in page(Reason.PAYWALL)

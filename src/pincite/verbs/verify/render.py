@@ -331,13 +331,8 @@ def names(language: Language = IN_ENGLISH) -> dict[str, Any]:
     """Return the names that the templates use."""
     translated: tuple[Callable[..., Any], ...] = (
         *(wording.copy_read, wording.second_opinion, wording.what_changed),
-        *(
-            wording.joined,
-            wording.what_is_missing,
-            wording.where,
-            wording.unverifiable,
-            why_excluded,
-        ),
+        *(wording.joined, wording.what_is_missing, wording.where),
+        *(wording.unverifiable, why_excluded),
     )
     return {
         "words": wording,
