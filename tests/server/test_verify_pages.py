@@ -382,6 +382,11 @@ def test_page_says_whether_better_sources_were_searched(client: TestClient, site
     assert note in client.get(f"/jobs/{ended(site, verified())}").text
     with_corpus = ended(site, verified(), corpus="abc")
     assert note not in client.get(f"/jobs/{with_corpus}").text
+    corpus_id = filled(client, site)
+    job_id = ended(site, verified())
+    assert f'<option value="{corpus_id}">' in client.get(f"/jobs/{job_id}").text
+    again = post(client, f"/jobs/{job_id}/again", {"corpus": corpus_id}).headers["location"]
+    assert client.get(f"/api/v1{again}").json()["request"]["corpus"] == corpus_id
 
 
 def test_unread_language_asks_for_no_copy(client: TestClient, site: Site) -> None:

@@ -203,12 +203,15 @@ async def hand_in(
 
 
 @pages.post("/jobs/{job_id}/again")
-def again(job_id: str, who: Runner, site: Stores, _form: Form) -> RedirectResponse:
-    """Run the same request again; the new job reads copies uploaded since."""
+def again(job_id: str, who: Runner, site: Stores, form: Form) -> RedirectResponse:
+    """Run the same request again, with copies uploaded since or a corpus of better sources."""
     job = readable(site, job_id, who)
     if job.kind != "verify":
         raise not_found()
-    body = forms.validate(VerifyFilesRequest, site.jobs.full_request(job))
+    values = site.jobs.full_request(job)
+    if corpus := forms.text(form, "corpus"):
+        values["corpus"] = corpus
+    body = forms.validate(VerifyFilesRequest, values)
     return forms.redirect(f"/jobs/{start_job(site, who, 'verify', body).job_id}")
 
 

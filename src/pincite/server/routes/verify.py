@@ -285,6 +285,7 @@ def _board(
     place = ids.index(claim_id) if claim_id else 0
     opened = report.findings[place] if ids else None
     at = verified.threshold if threshold is None else threshold
+    searched = bool(look.job.request.get("corpus")) or searches_web(site)
     query = {} if at == verified.threshold else {"threshold": f"{at:g}"}
 
     def address(claim_id: str) -> str:
@@ -307,7 +308,10 @@ def _board(
         "steps": THRESHOLDS,
         "precision": report.flag_precision,
         "coverage": coverage_at(verified.report, report),
-        "searched": bool(look.job.request.get("corpus")) or searches_web(site),
+        "searched": searched,
+        "corpora": []
+        if searched or not (look.is_own and look.who)
+        else filled_corpora(site, look.who, None),
         "has_demo": demo.web(site) is not None,
         "n_uncited": sum(not finding.citations for finding in report.findings),
         "sent": verified.view.get("sent") if look.is_own else None,
