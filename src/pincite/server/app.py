@@ -5,12 +5,13 @@ All parts of the server return errors as `application/problem+json`.
 
 import asyncio
 import contextlib
+import errno
 import os
 import signal
 import socket
 import tempfile
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -238,10 +239,13 @@ def serve(
                 say(problem)
         if demo:
             furnish(site, say)
+        for line in _advice(site, config):
+            say(line)
         slots = server.jobs_at_once
         worker = Worker(site.jobs, server, slots=slots, config=config, tidy=site.tidy)
         listening = _listening(server)
         host, port = listening.getsockname()[:2]
+        host = "localhost" if host in ("0.0.0.0", "::") else host  # noqa: S104 - not opened
         shown = f"[{host}]" if ":" in host else host
         say(f"Pincite is at http://{shown}:{port}/   (press Ctrl-C to stop)")
         if server.wikis and server.mode == "local":
@@ -257,6 +261,23 @@ def serve(
         finally:
             worker.stop()
             site.close()
+
+
+def _advice(site: Site, config: Path | None) -> Iterator[str]:
+    """What still keeps users from logging in to a server with accounts."""
+    server = site.server
+    if server.mode == "local":
+        return
+    if not site.people.accounts.listed(1):
+        place = f" --config {config}" if config else ""
+        yield f"No accounts yet. Create one: pincite server user add NAME --role admin{place}"
+    is_public = server.host not in LOCAL_NAMES
+    if is_public and server.secure_cookies and not server.address.startswith("https://"):
+        yield (
+            "Logins need https: put a proxy that speaks https in front of this server, and set "
+            "server.address to its https:// address. Over plain http, on a network that you "
+            "trust, set server.secure_cookies = false."
+        )
 
 
 def work(options: Mapping[str, object], config: Path | None, say: Say) -> None:
@@ -339,6 +360,9 @@ def _listening(settings: ServerSettings) -> socket.socket:
         listening.listen(BACKLOG)  # before the address is printed
     except OSError as error:
         listening.close()
-        what = f"Cannot listen on {settings.host}:{settings.port} ({error.strerror})."
-        raise ConfigError(f"{what} Choose another --port.") from error
+        if error.errno == errno.EADDRINUSE:
+            what = f"Port {settings.port} is in use. Choose another with --port."
+        else:
+            what = f"Cannot listen on {settings.host}:{settings.port}: {error.strerror}."
+        raise ConfigError(what) from error
     return listening

@@ -31,6 +31,11 @@ from pincite.server.problems import Problem, response
 from pincite.server.settings import LogForm, ServerSettings
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+HTTPS_REQUIRED = (
+    "This page was opened over plain http, but the server sends its login cookie over https only. "
+    "Open its https:// address. If it has none, its operator can set secure_cookies = false under "
+    "[server] in the configuration; passwords then cross the network unencrypted."
+)
 CSP = "; ".join(
     (
         "default-src 'none'",
@@ -132,7 +137,8 @@ class SecurityMiddleware:
         hosts = request.headers.getlist("host")
         host = _name(hosts[0]) if len(hosts) == 1 else ""
         if host not in self._hosts:
-            return Problem(421, "unknown_host", "This server does not answer to this name.")
+            detail = f"This server does not answer to the name {host!r}"
+            return Problem(421, "unknown_host", f"{detail}: it is not in server.hosts.")
         if wait := self._limits.of_address(request.scope):
             return too_many("Too many requests.", wait)
         if "\0" in request.url.path or b"%00" in request.scope["query_string"]:
@@ -147,10 +153,10 @@ class SecurityMiddleware:
         own = _embeds_nothing(request.headers) if safe else self._own_origin(request.headers)
         if own:
             return None
-        detail = "The request comes from a page on another site."
-        if request.headers.get("origin", "") == f"http://{request.headers['host']}":
-            detail = "This server expects https; for plain http, set server.secure_cookies = false."
-        return Problem(403, "foreign_origin", detail)
+        here = f"http://{request.headers['host']}".lower()
+        if "http" not in self._schemes and request.headers.get("origin", "").lower() == here:
+            return Problem(403, "https_required", HTTPS_REQUIRED)
+        return Problem(403, "foreign_origin", "The request comes from a page on another site.")
 
     def _own_origin(self, headers: Headers) -> bool:
         """Whether a request that changes something comes from our pages or from a program.
@@ -293,7 +299,7 @@ class Limits:
         )
         for buckets, key in attempts:
             if wait := buckets.take(key):
-                raise too_many("Too many wrong passwords.", wait)
+                raise too_many("Too many failed attempts.", wait)
 
         def succeeded() -> None:
             for buckets, key in attempts:
