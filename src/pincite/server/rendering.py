@@ -27,7 +27,7 @@ from pincite.notes import Language
 from pincite.report import cells, templates
 from pincite.report.reasons import REASONS
 from pincite.server import plugins
-from pincite.server.identity import PUBLIC, Identity
+from pincite.server.identity import PUBLIC, Identity, Permission
 from pincite.server.jobs import Job
 from pincite.server.problems import not_found
 from pincite.server.routing import Router, csrf_for
@@ -136,6 +136,11 @@ class Look:
         """Whether to show whole texts and forms; never for a share link."""
         return not self.link and self.who is not None and self.who.owns(self.job.owner)
 
+    @property
+    def may_run(self) -> bool:
+        """Whether to show forms that start jobs, share the result or judge it."""
+        return self.is_own and self.who is not None and Permission.RUN in self.who.may
+
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -156,6 +161,7 @@ def page(
     text = template.render(
         **forms | values,
         who=who,
+        may=who.may if who else frozenset(),
         csrf=csrf_for(request),
         here=request.url.path + (f"?{request.url.query}" if request.url.query else ""),
         path=request.url.path,

@@ -21,7 +21,7 @@ from pincite.retrieval.filters import Filters, condition
 from pincite.server import forms
 from pincite.server.corpora import CorpusEntry, Opened, Shared, hide_places
 from pincite.server.forms import Form, also_posted
-from pincite.server.identity import CorpusEditor, Identity, Reader
+from pincite.server.identity import CorpusEditor, Identity, Permission, Reader
 from pincite.server.problems import Problem, not_found
 from pincite.server.rendering import Look, page
 from pincite.server.requests import (
@@ -519,7 +519,7 @@ def corpus(corpus_id: str, request: Request, who: Reader, site: Stores) -> HTMLR
         "corpus.html",
         who,
         corpus=state,
-        may_change=who.owns(entry.owner) and not state.linked,
+        may_change=_may_change(who, entry) and not state.linked,
         listed=listed,
         query=query,
         result=result,
@@ -561,7 +561,7 @@ def document(
         "document.html",
         who,
         corpus=entry,
-        may_change=who.owns(entry.owner) and not site.corpora.is_linked(entry),
+        may_change=_may_change(who, entry) and not site.corpora.is_linked(entry),
         document=shown,
         pieces=(shown.text[:start], shown.text[start:end], shown.text[end:]),
     )
@@ -570,6 +570,10 @@ def document(
 def result_page(request: Request, look: Look, _site: Site, result: bytes) -> HTMLResponse:
     found = codec.from_json(Ingested, result)
     return page(request, "ingested.html", look.who, job=look.job, found=found)
+
+
+def _may_change(who: Identity, entry: CorpusEntry) -> bool:
+    return who.owns(entry.owner) and Permission.CORPORA in who.may
 
 
 def _size(site: Site, entry: CorpusEntry) -> int | None:

@@ -298,7 +298,7 @@ def _board(
         "look": look,
         "job": look.job,
         "place": look.place,
-        "may_judge": look.is_own,
+        "may_judge": look.may_run,
         "report": report,
         "counts": report.counts,
         "threshold": at,
