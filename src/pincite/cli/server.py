@@ -1,5 +1,7 @@
 """`pincite serve`, `worker`, `mcp`, and `pincite server`: accounts, backups and checks."""
 
+import csv
+import io
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,14 +13,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pincite.cli import options, shell
-from pincite.errors import ConfigError
+from pincite.errors import ConfigError, InputError, PinciteError
+from pincite.report import cells
 from pincite.server.settings import ServerSettings, load
 
 if TYPE_CHECKING:
+    from pincite.server.accounts import Account
     from pincite.server.site import People
 
 _of_server = partial(options.setting_options, record=ServerSettings)
 MOST_LISTED = 100_000  # accounts
+MOST_BYTES = 1_000_000  # of a file of accounts
 ROLES = ("rater", "reader", "editor", "admin")
 
 
@@ -162,21 +167,150 @@ def user() -> None:
 
     \b
     pincite server user add Ada --role admin
-    printf '%s' "$PASSWORD" | pincite server user add Ada --role admin
+    pincite server user add Grace --invite
+    pincite server user import users.csv > links.csv
     """
+
+
+_role_option = click.option(
+    "--role", type=click.Choice(ROLES), default="editor", show_default=True, help="Its permissions."
+)
 
 
 @user.command("add")
 @click.argument("name")
-@click.option("--role", type=click.Choice(ROLES), default="reader", show_default=True)
+@_role_option
+@click.option("--invite", is_flag=True, help="Print a link with which the user sets a password.")
 @_of_server("data")
-def add(name: str, role: str, **places: Any) -> None:
+def add(name: str, role: str, invite: bool, **places: Any) -> None:
     """Create an account; prompts for its password, or reads stdin."""
     from pincite.server.identity import Role
 
     with _people(**places) as people:
-        account = people.accounts.add(name, Role(role), _password())
-    options.say(f"{account.name} can log in as {account.role.value}.")
+        account = people.accounts.add(name, Role(role), None if invite else _password())
+        options.say(f"Account {account.name} created ({account.role.value}).")
+        if invite:
+            click.echo(_link(people, account)[0])
+
+
+@user.command("link")
+@click.argument("name")
+@_of_server("data")
+def link(name: str, **places: Any) -> None:
+    """Print a one-time link with which a user sets a forgotten or first password.
+
+    It replaces the account's earlier link. It works for 7 days, or 1 day if the account has a
+    password, which stays valid until the link is used.
+    """
+    with _people(**places) as people:
+        address, expires = _link(people, _named(people, name))
+    click.echo(address)
+    options.say(f"Send it to {name}. It works once, until {expires}.")
+
+
+@user.command("import")
+@click.argument("file", type=options.FilePath)
+@_role_option
+@click.option("--dry-run", is_flag=True, help="Only check the file.")
+@_of_server("data")
+def import_accounts(file: Path, role: str, dry_run: bool, **places: Any) -> None:
+    """Create the accounts in a CSV file, and print an invitation link for each as CSV.
+
+    \b
+    name,role
+    Ada,admin
+    Grace,
+
+    The column `role` may be missing or empty; --role then applies. Exit code 1: some rows have a
+    problem; the others have been imported.
+    """
+    rows = list(_rows(file))
+    n_done = n_wrong = 0
+    with _people(**places) as people:
+        out = csv.writer(sys.stdout, lineterminator="\n")
+        if not dry_run:
+            out.writerow(["name", "role", "link", "expires"])
+        seen: set[str] = set()
+        for number, row in rows:
+            try:
+                account = _imported(people, row, role, seen, dry_run=dry_run)
+            except PinciteError as error:
+                options.say(f"{file} line {number}: {error}")
+                n_wrong += 1
+                continue
+            n_done += 1
+            if account:
+                values = (account.name, account.role.value, *_link(people, account))
+                out.writerow(map(cells.cell, values))
+                sys.stdout.flush()
+    done = "can be created" if dry_run else "created"
+    options.say(f"{cells.n_of(n_done, 'account')} {done}, {cells.n_of(n_wrong, 'row')} not usable.")
+    if n_wrong:
+        raise click.exceptions.Exit(1)
+
+
+def _rows(file: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """Line numbers and rows of a CSV file with a column `name`; raises InputError."""
+    try:
+        with file.open("rb") as opened:
+            content = opened.read(MOST_BYTES + 1)
+        text = content.decode("utf-8-sig")
+    except OSError as error:
+        raise InputError(f"{file} cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{file} is not UTF-8. Save it as CSV UTF-8.") from error
+    if len(content) > MOST_BYTES:
+        raise InputError(f"{file} is larger than {MOST_BYTES / 1e6:.0f} MB.")
+    header = text.partition("\n")[0].strip()
+    delimiter = ";" if ";" in header else ","  # a spreadsheet's choice depends on its language
+    rows = csv.DictReader(
+        io.StringIO(text), delimiter=delimiter, skipinitialspace=True, strict=True
+    )
+    rows.fieldnames = [name.strip().casefold() for name in rows.fieldnames or ()]
+    if "name" not in rows.fieldnames or set(rows.fieldnames) - {"name", "role"}:
+        raise InputError(f"{file} begins with {header[:60]!r}. Expected the header name,role.")
+    try:
+        for row in rows:
+            yield rows.line_num, {key or "": value or "" for key, value in row.items()}
+    except csv.Error as error:
+        raise InputError(f"{file} line {rows.line_num} is not CSV: {error}.") from error
+
+
+def _imported(
+    people: "People", row: dict[str, Any], default: str, seen: set[str], *, dry_run: bool
+) -> "Account | None":
+    """Create a row's account; None in a dry run. Raises ConfigError or AccountExists."""
+    from pincite.server.accounts import AccountExists, name_key, valid_name
+    from pincite.server.identity import Role
+
+    name, role = valid_name(row["name"].strip()), row.get("role", "").strip().lower() or default
+    if "" in row:
+        raise ConfigError("More fields than the header has.")
+    if role not in ROLES:
+        raise ConfigError(f"Role is {role!r}; expected one of {', '.join(ROLES)}.")
+    if not dry_run:
+        return people.accounts.add(name, Role(role))
+    if name_key(name) in seen or people.accounts.named(name):
+        raise AccountExists(f"There is already an account called {name!r}.")
+    seen.add(name_key(name))
+    return None
+
+
+def _link(people: "People", account: "Account") -> tuple[str, str]:
+    """A new password link, and when it expires."""
+    from pincite.server.accounts import LINK_PATH
+
+    made = people.accounts.new_link(account.account_id)
+    assert made  # the account exists
+    expires = datetime.fromtimestamp(made[1], UTC).strftime("%Y-%m-%d %H:%M UTC")
+    return f"{people.settings.public_address}{LINK_PATH}/{made[0]}", expires
+
+
+def _named(people: "People", name: str) -> "Account":
+    account = people.accounts.named(name)
+    if account is None:
+        raise ConfigError(f"No account is called {name!r}. See: pincite server user list")
+    return account
 
 
 @user.command("set")
@@ -197,9 +331,7 @@ def set_account(
     if not (role or password or enabled is not None):
         raise click.UsageError("Expected --role, --password, --enable or --disable.")
     with _people(**places) as people:
-        account = people.accounts.named(name)
-        if account is None:
-            raise ConfigError(f"There is no account called {name!r}. See: pincite server user list")
+        account = _named(people, name)
         people.accounts.change(
             account.account_id,
             role=Role(role) if role else None,

@@ -22,16 +22,18 @@ from pincite.library.private_copies import AccountCopies
 from pincite.server import plugins
 from pincite.server.corpora import Shared
 from pincite.server.database import Database
-from pincite.server.identity import Role
+from pincite.server.identity import DAY, Role
 from pincite.server.tables import (
     accounts,
     api_keys,
     corpora,
     feedback,
+    hash_secret,
     jobs,
     logins,
     new_id,
     now,
+    password_links,
     sessions,
 )
 
@@ -39,6 +41,8 @@ MAX_NAME = 60
 MAX_KEY = 240  # NFKC expands a few characters into a dozen letters
 MIN_LENGTH, MAX_LENGTH = 10, 1000  # characters of a password; the limit keeps hashing cheap
 AT_ONCE = 2
+LINK_PATH = "/password"  # of the page that a password link opens
+INVITATION_DAYS, RESET_DAYS = 7, 1  # that a password link works, by whether there is a password
 _HASHER = PasswordHasher()
 _SLOTS = threading.BoundedSemaphore(AT_ONCE)
 
@@ -219,8 +223,8 @@ class Accounts:
     ) -> Account | None:
         """Change the given fields and end the account's sessions; None if there is no such account.
 
-        API keys are revoked when the account is disabled, and when its password changes because
-        someone else may have known it.
+        API keys and password links are revoked when the account is disabled, and when its password
+        changes because someone else may have known it.
 
         Raises:
             ConfigError: the password is not valid.
@@ -239,13 +243,47 @@ class Accounts:
         with self._db.writing() as db:
             if disabled or (role is not None and role is not Role.ADMIN):
                 _spare_last_admin(db, account_id)
-            if values:
-                this = accounts.c.account_id == account_id
-                db.execute(accounts.update().where(this).values(values))
-                db.execute(sessions.delete().where(sessions.c.account_id == account_id))
-            if disabled or password is not None:
-                db.execute(api_keys.delete().where(api_keys.c.account_id == account_id))
-            return _first(db, accounts.c.account_id == account_id)
+            revoke = bool(disabled) or password is not None
+            return _changed(db, account_id, values, revoke=revoke) if values else account
+
+    # ── Password links ───────────────────────────────────────────────────────────────────────────
+
+    def new_link(self, account_id: str) -> tuple[str, float] | None:
+        """Create a token with which its user sets the account's password once, and its expiry.
+
+        It replaces the account's earlier one. Only its hash is stored, and a database looks up
+        hashes, so the time of a look-up does not reveal a token.
+        """
+        account = self.get(account_id)
+        if account is None:
+            return None
+        token = secrets.token_urlsafe(32)
+        expires = now() + (RESET_DAYS if account.has_password else INVITATION_DAYS) * DAY
+        row = {"token_hash": hash_secret(token), "account_id": account_id, "expires": expires}
+        with self._db.writing() as db:
+            db.execute(password_links.delete().where(password_links.c.account_id == account_id))
+            db.execute(password_links.insert().values(row))
+        return token, expires
+
+    def by_link(self, token: str) -> Account | None:
+        """The enabled account whose password the token may set; None if it is not valid."""
+        account_id = self._db.scalar(sa.select(password_links.c.account_id).where(_valid(token)))
+        account = self.get(account_id) if account_id else None
+        return account if account and not account.disabled else None
+
+    def use_link(self, token: str, password: str) -> Account | None:
+        """Set the password of the token's account; None if the token is not valid, or was used.
+
+        Raises ConfigError: the password is not valid; the token stays so.
+        """
+        account = self.by_link(token)
+        if account is None:
+            return None
+        values = {"password": hash_password(password, account.name)}
+        with self._db.writing() as db:
+            if db.execute(password_links.delete().where(_valid(token))).rowcount != 1:
+                return None
+            return _changed(db, account.account_id, values, revoke=True)
 
     # ── Logins through a provider ────────────────────────────────────────────────────────────────
 
@@ -327,6 +365,21 @@ def _added(
     row = {"account_id": account_id, "name": name, "name_key": name_key(name), "role": role.value}
     db.execute(accounts.insert().values(**row, password=password, created=account.created))
     return account
+
+
+def _changed(
+    db: sa.Connection, account_id: str, values: dict[str, object], *, revoke: bool
+) -> Account | None:
+    """Change an account and end its sessions; `revoke` its API keys and password links, too."""
+    db.execute(accounts.update().where(accounts.c.account_id == account_id).values(values))
+    for table in (sessions, *((api_keys, password_links) if revoke else ())):
+        db.execute(table.delete().where(table.c.account_id == account_id))
+    return _first(db, accounts.c.account_id == account_id)
+
+
+def _valid(token: str) -> sa.ColumnElement[bool]:
+    links = password_links.c
+    return (links.token_hash == hash_secret(token)) & (links.expires > now())
 
 
 def _spare_last_admin(db: sa.Connection, account_id: str) -> None:

@@ -49,6 +49,7 @@ class Role(StrEnum):
     ADMIN = "admin"
 
 
+DEFAULT_ROLE = Role.EDITOR  # of new accounts
 ALLOWED: dict[Role, frozenset[Permission]] = {
     Role.RATER: frozenset(),  # only what plugins add
     Role.READER: frozenset({Permission.READ}),

@@ -6,7 +6,7 @@ Providers are declared in a separate TOML file, because it contains secrets:
     kind = "mediawiki"
     client_id = "…"
     client_secret = "…"
-    role = "reader"       # of new accounts; without it, only linked logins are accepted
+    role = "editor"       # of new accounts; without it, only linked logins are accepted
 
 The server takes only the user's identity from a provider and discards the access token.
 """

@@ -120,6 +120,13 @@ class ServerSettings:
         return (*self.hosts, *([own] if own else []))
 
     @property
+    def public_address(self) -> str:
+        """`address`, or else the most likely one, for links."""
+        name = self.names[0] if self.names else "localhost"
+        likely = f"https://{name}" if self.secure_cookies else f"http://{name}:{self.port}"
+        return self.address.rstrip("/") or likely
+
+    @property
     def folder(self) -> Path:
         if self.data:
             return Path(self.data).expanduser().absolute()  # documents have file: addresses

@@ -15,7 +15,7 @@ from pincite.server.identity import DAY, ApiKeys, Sessions
 from pincite.server.jobs import FeedbackStore, JobStore, ShareLinks
 from pincite.server.oauth import Provider, providers
 from pincite.server.settings import ServerSettings
-from pincite.server.tables import api_keys, now, sessions, share_links
+from pincite.server.tables import api_keys, now, password_links, sessions, share_links
 from pincite.server.uploads import Uploads
 from pincite.settings import Settings
 
@@ -40,7 +40,8 @@ class People:
         with self.database.writing() as db:
             db.execute(sessions.delete().where(~self.sessions.alive(at)))
             db.execute(api_keys.delete().where(api_keys.c.expires < at - KEYS_SHOWN_DAYS * DAY))
-            db.execute(share_links.delete().where(share_links.c.expires < at))
+            for links in (share_links, password_links):
+                db.execute(links.delete().where(links.c.expires < at))
 
 
 def open_people(database: Database, settings: ServerSettings) -> People:

@@ -85,7 +85,7 @@ feedback = sa.Table(
 )
 
 # ── Server mode ──────────────────────────────────────────────────────────────────────────────────
-# Only SHA-256 hashes of session tokens, API keys and share-link tokens are stored. The secrets have
+# Only SHA-256 hashes of session tokens, API keys and tokens in links are stored. The secrets have
 # 256 random bits, so a stolen database does not reveal them.
 
 
@@ -126,6 +126,13 @@ api_keys = sa.Table(
     sa.Column("created", sa.Double, nullable=False),
     sa.Column("expires", sa.Double, nullable=False),
     sa.Column("used", sa.Double),
+)
+password_links = sa.Table(  # each lets one user set a password, once
+    "password_links",
+    metadata,
+    sa.Column("token_hash", HASH, primary_key=True),
+    _account(unique=True),
+    sa.Column("expires", sa.Double, nullable=False),
 )
 logins = sa.Table(  # through providers
     "logins",

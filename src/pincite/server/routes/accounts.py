@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 
 from pincite.errors import ConfigError
 from pincite.server import forms, oauth
-from pincite.server.accounts import forget
+from pincite.server.accounts import LINK_PATH, Account, forget
 from pincite.server.forms import Form, also_posted
 from pincite.server.identity import PUBLIC, AnyUser, Guest, Identity, Role, SessionUser, allowed
 from pincite.server.middleware import AUDIT, OWN_SITE
@@ -281,6 +281,64 @@ def _account_page(request: Request, who: Identity, site: Site, new_key: str = ""
         providers=site.people.providers,
         new_key=new_key,
     )
+
+
+# ── Password links, which admins create ──────────────────────────────────────────────────────────
+
+
+class LinkRequest(Body):
+    """A password that is set with a link; the link's token is not in the path, which is logged."""
+
+    token: Annotated[Text, Field(max_length=100)]
+    new: Password
+
+
+@pages.get(LINK_PATH + "/{token}", dependencies=[PUBLIC])
+def password_link_page(token: str, request: Request, site: Stores) -> HTMLResponse:
+    """A form that sets the password; opening it does not use up the link."""
+    return _password_page(request, token, _linked(request, site, token))
+
+
+@pages.post(LINK_PATH, dependencies=[PUBLIC], response_model=None)
+def set_password_by_link(form: Form, request: Request, site: Stores) -> Response:
+    """Set the password and log in; the link then works no more."""
+    body = forms.body(LinkRequest, form)
+    account = _linked(request, site, body.token)
+    try:
+        changed = site.people.accounts.use_link(body.token, body.new)
+    except ConfigError as error:
+        return _password_page(request, body.token, account, error)
+    if changed is None:  # another request was faster
+        raise _bad_link()
+    answer = forms.redirect("/")
+    begin_session(request, answer, site, changed.account_id)
+    return answer
+
+
+def _linked(request: Request, site: Site, token: str) -> Account:
+    """The token's account. Raises Problem: 404, the same for every cause; 429."""
+    forget_try = request.app.state.limits.try_login(request, token)
+    account = site.people.accounts.by_link(token)
+    if account is None:
+        AUDIT.info("invalid password link")
+        raise _bad_link()
+    forget_try()
+    return account
+
+
+def _bad_link() -> Problem:
+    detail = (
+        "This link was used, has expired, or is not complete. Ask an administrator for another."
+    )
+    return Problem(404, "link_expired", detail)
+
+
+def _password_page(
+    request: Request, token: str, account: Account, error: ConfigError | None = None
+) -> HTMLResponse:
+    status = 422 if error else 200
+    values = {"token": token, "account": account, "error": error}
+    return page(request, "password_link.html", None, status=status, **values)
 
 
 # ── Logins ───────────────────────────────────────────────────────────────────────────────────────

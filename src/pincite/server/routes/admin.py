@@ -1,28 +1,30 @@
 """The pages of accounts, for admins."""
 
-from fastapi import Depends, Request
+from typing import Any
+
+from fastapi import Depends, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from pincite.server import forms
-from pincite.server.accounts import Name, forget, name_key
+from pincite.server.accounts import LINK_PATH, Name, forget, name_key
 from pincite.server.forms import Form, also_posted
-from pincite.server.identity import Admin, Role
+from pincite.server.identity import DEFAULT_ROLE, Admin, Identity, Role
 from pincite.server.problems import Problem, not_found
 from pincite.server.rendering import page
 from pincite.server.requests import Body, Cursor, IdPath, page_of, read_cursor
 from pincite.server.routes.accounts import Password, with_accounts
 from pincite.server.routing import Router
-from pincite.server.site import Stores
+from pincite.server.site import Site, Stores
 
 ROWS = 50
 pages = Router(prefix="/admin", include_in_schema=False, dependencies=[Depends(with_accounts)])
 
 
 class NewAccountRequest(Body):
-    """An account to be created; without a password only linked logins open it."""
+    """An account to be created; without a password it gets a link to set one."""
 
     name: Name
-    role: Role = Role.READER
+    role: Role = DEFAULT_ROLE
     password: Password | None = None
 
 
@@ -39,15 +41,41 @@ def accounts_page(
     request: Request, who: Admin, site: Stores, cursor: Cursor = None
 ) -> HTMLResponse:
     """All accounts, by name, with forms that change them."""
+    return _page(request, who, site, cursor)
+
+
+def _page(
+    request: Request, who: Identity, site: Site, cursor: str | None = None, **values: Any
+) -> HTMLResponse:
     found = site.people.accounts.listed(ROWS + 1, read_cursor(cursor, (str,)))
     shown, after = page_of(found, ROWS, lambda each: (name_key(each.name),))
-    return page(request, "admin_accounts.html", who, accounts=shown, roles=list(Role), next=after)
+    shared = {"roles": list(Role), "default": DEFAULT_ROLE, "password_link": ""} | values
+    return page(request, "admin_accounts.html", who, accounts=shown, next=after, **shared)
 
 
-@also_posted(pages, "/accounts", then="/admin/accounts")
-def create_account(body: NewAccountRequest, who: Admin, site: Stores) -> None:
-    """Create an account."""
+@pages.post("/accounts", response_model=None)
+def create_account(form: Form, request: Request, who: Admin, site: Stores) -> Response:
+    """Create an account; without a password, show a link with which its user sets one."""
+    if not form.get("password"):
+        body = forms.body(NewAccountRequest, form, password=None)
+        account = site.people.accounts.add(body.name, body.role)
+        return create_password_link(account.account_id, request, who, site)
+    body = forms.body(NewAccountRequest, form)
     site.people.accounts.add(body.name, body.role, body.password)
+    return forms.redirect("/admin/accounts")
+
+
+@pages.post("/accounts/{account_id}/link", response_model=None)
+def create_password_link(
+    account_id: IdPath, request: Request, who: Admin, site: Stores
+) -> HTMLResponse:
+    """Create a link that sets the account's password once; only this page shows it."""
+    account, made = site.people.accounts.get(account_id), site.people.accounts.new_link(account_id)
+    if account is None or made is None:
+        raise not_found()
+    base = site.server.address or str(request.base_url)
+    link = f"{base.rstrip('/')}{LINK_PATH}/{made[0]}"
+    return _page(request, who, site, linked=account, password_link=link, expires=made[1])
 
 
 @also_posted(pages, "/accounts/{account_id}", then="/admin/accounts")
