@@ -28,6 +28,7 @@ class Provider:
         self.seen: list[tuple[str, dict[str, str]]] = []
         self.broken = ""  # how the token endpoint misbehaves
         self.base = ""
+        self.issuer: dict[str, Any] = {}  # differences of its OpenID configuration
 
     def allow(self, url: str) -> str:
         """Somebody is sent to `url`, logs in and allows it: where they are sent back to."""
@@ -40,6 +41,16 @@ class Provider:
         self.codes[code] = asked
         back = urlencode({"code": code, "state": asked["state"]})
         return f"{asked['redirect_uri']}?{back}"
+
+    def configuration(self) -> dict[str, Any]:
+        """What OpenID Connect Discovery states."""
+        base = f"{self.base}/rest.php/oauth2"
+        return {
+            "issuer": self.base,
+            "authorization_endpoint": f"{base}/authorize",
+            "token_endpoint": f"{base}/access_token",
+            "userinfo_endpoint": f"{base}/resource/profile",
+        } | self.issuer
 
     def exchange(self, given: dict[str, str]) -> tuple[int, object]:
         """The token endpoint."""
@@ -69,6 +80,10 @@ def running() -> Iterator[Provider]:
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"])).decode()
             given = {key: value[0] for key, value in parse_qs(body).items()}
+            kind, _, proof = self.headers.get("Authorization", "").partition(" ")
+            if kind == "Basic":
+                user, _, password = base64.b64decode(proof).decode().partition(":")
+                given |= {"client_id": user, "client_secret": password}
             provider.seen.append((self.path, dict(self.headers)))
             assert self.path == "/rest.php/oauth2/access_token"
             if provider.broken:
@@ -79,6 +94,9 @@ def running() -> Iterator[Provider]:
 
         def do_GET(self) -> None:
             provider.seen.append((self.path, dict(self.headers)))
+            if self.path == "/.well-known/openid-configuration":
+                self._answer(200, json.dumps(provider.configuration()).encode())
+                return
             token = self.headers.get("Authorization", "").removeprefix("Bearer ")
             known = token in provider.tokens and self.path == "/rest.php/oauth2/resource/profile"
             self._answer(200 if known else 401, json.dumps(provider.profile).encode())

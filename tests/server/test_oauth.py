@@ -224,9 +224,63 @@ def test_a_disabled_user_cannot_log_in(make: Callable[..., Site], provider: Prov
     assert back(client, provider.allow(away(client))) == 403
 
 
+@pytest.fixture
+def discovering(
+    make_site: Callable[..., Site], provider: Provider, tmp_path: Path
+) -> Callable[[], Site]:
+    """A site that knows only the issuer of its provider."""
+
+    def made() -> Site:
+        path = tmp_path / "providers.toml"
+        path.write_text(
+            f'[wiki]\nissuer = "{provider.base}"\nclient_id = "{CLIENT}"\n'
+            f'client_secret = "{SECRET}"\nrole = "editor"\n'
+        )
+        return make_site(**SERVER, oauth=str(path))
+
+    return made
+
+
+@pytest.mark.parametrize("methods", [None, ["client_secret_basic"], ["client_secret_post"]])
+def test_an_issuer_states_its_endpoints(
+    discovering: Callable[[], Site], provider: Provider, methods: list[str] | None
+) -> None:
+    if methods:
+        provider.issuer = {"token_endpoint_auth_methods_supported": methods}
+    site = discovering()
+    assert provider.seen == []  # an unreachable issuer keeps no server from starting
+    client = browser(site)
+    provider.profile = {"sub": "17", "name": "Ada W."}
+    assert back(client, provider.allow(away(client))) == 303
+    assert client.get("/api/v1/me").json()["name"] == "Ada W."
+    basic = [path for path, sent in provider.seen if sent.get("Authorization", "")[:5] == "Basic"]
+    assert len(basic) == (methods != ["client_secret_post"])
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [
+        {"issuer": "https://another.example"},
+        {"issuer": None},
+        {"token_endpoint": "http://another.example/token"},
+        {"userinfo_endpoint": None},
+    ],
+)
+def test_a_bad_discovery_refuses_the_login_until_it_is_mended(
+    discovering: Callable[[], Site], provider: Provider, stated: dict[str, Any]
+) -> None:
+    client = browser(discovering())
+    provider.issuer = stated
+    reply = client.get(HERE)
+    assert (reply.status_code, reply.json()["code"]) == (403, "login_refused")
+    provider.issuer = {}
+    assert away(client).startswith(provider.base)
+
+
 @pytest.mark.parametrize(
     "text",
     [
+        "[a]\nissuer = 'http://id.example'\nclient_id = 'x'",
         "[a]\nclient_id = 'x'\nauthorize_url = 'http://a.example/x'",
         "[a]\nkind = 'mediawiki'",
         "[a]\nkind = 'mediawiki'\nclient_id = 'x'\nrole = 'admin'",

@@ -37,6 +37,7 @@ from pincite.server.middleware import (
     SecurityMiddleware,
     configure_logs,
 )
+from pincite.server.oauth import LoginFailed
 from pincite.server.operation import Metrics
 from pincite.server.problems import MEDIA_TYPE, ProblemBody
 from pincite.server.routes import (
@@ -74,6 +75,7 @@ REFUSALS: problems.Refusals = {
     NameTaken: (409, "name_taken", {}),
     AccountExists: (409, "name_taken", {}),
     LastAdmin: (409, "last_admin", {}),
+    LoginFailed: (403, "login_refused", {}),
     DiskFull: (507, "disk_full", {}),
     AccountFull: (422, "account_full", {}),
 }

@@ -13,16 +13,20 @@ The server takes only the user's identity from a provider and discards the acces
 
 import base64
 import json
+import logging
 import secrets
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
+import httpx
 from authlib.integrations.base_client import OAuthError
 from authlib.integrations.httpx_client import OAuth2Client
+from authlib.oidc.discovery import get_well_known_url
 
 from pincite.errors import ConfigError, PinciteError
 from pincite.server.identity import Role
@@ -30,13 +34,51 @@ from pincite.settings import schema
 
 SECONDS = 10.0  # for each request to a provider
 ATTEMPT_SECONDS = 600.0  # for a user to log in at the provider
+USERNAMES = ["username", "preferred_username", "name"]  # fields of MediaWiki and OpenID profiles
 AGENT = "pincite (https://pypi.org/project/pincite/)"
 Kind = Literal["mediawiki", "oidc"]
+LOG = logging.getLogger("pincite.server")
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 class LoginFailed(PinciteError):
     """The provider did not identify the user, or has blocked them."""
+
+
+class Endpoints(NamedTuple):
+    """The addresses of a provider, and how it authenticates its clients."""
+
+    authorize: str
+    token: str
+    profile: str
+    client_auth: str = "client_secret_post"
+
+
+@cache
+def discovered(issuer: str) -> Endpoints:
+    """The endpoints that an issuer publishes (OpenID Connect Discovery 1.0); failures are retried.
+
+    Raises LoginFailed
+    """
+    try:
+        reply = httpx.get(
+            get_well_known_url(issuer, external=True),
+            timeout=SECONDS,
+            trust_env=False,
+            headers={"User-Agent": AGENT},
+        )
+        stated = reply.raise_for_status().json()
+        names = ("authorization_endpoint", "token_endpoint", "userinfo_endpoint")
+        urls = [str(stated[name]) for name in names]
+        if stated["issuer"].rstrip("/") != issuer.rstrip("/") or not all(map(_is_safe, urls)):
+            raise ValueError("another issuer, or an address without https")
+        methods = stated.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
+    except Exception as error:  # a remote server may respond with anything
+        LOG.warning("OpenID discovery at %s failed: %r", issuer, error)
+        what = "The login service does not answer as expected. Try again later, or ask the operator"
+        raise LoginFailed(f"{what} of this server.") from error
+    post = "client_secret_post"
+    return Endpoints(*urls, post if post in methods else "client_secret_basic")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +90,7 @@ class Provider:
     client_id: str = ""
     client_secret: str = ""
     wiki: str = "https://meta.wikimedia.org/w"  # for mediawiki: the folder of its rest.php
+    issuer: str = ""  # for oidc; it states the three addresses, which others need here
     authorize_url: str = ""
     token_url: str = ""
     profile_url: str = ""
@@ -57,11 +100,15 @@ class Provider:
     role: str = ""  # of new accounts; if empty, only linked logins are accepted
 
     @property
-    def endpoints(self) -> tuple[str, str, str]:
-        if self.kind != "mediawiki":
-            return self.authorize_url, self.token_url, self.profile_url
-        base = f"{self.wiki.rstrip('/')}/rest.php/oauth2"
-        return f"{base}/authorize", f"{base}/access_token", f"{base}/resource/profile"
+    def endpoints(self) -> Endpoints:
+        """Raises LoginFailed: the issuer does not state them."""
+        if self.kind == "mediawiki":
+            base = f"{self.wiki.rstrip('/')}/rest.php/oauth2"
+            urls = f"{base}/authorize", f"{base}/access_token", f"{base}/resource/profile"
+            return Endpoints(*urls)
+        if self.issuer:
+            return discovered(self.issuer)
+        return Endpoints(self.authorize_url, self.token_url, self.profile_url)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +138,14 @@ def begin_login(provider: Provider, callback: str) -> tuple[str, str, str]:
     verifier = secrets.token_urlsafe(48)
     with _client(provider, callback) as client:
         url, state = client.create_authorization_url(
-            provider.endpoints[0], state=secrets.token_urlsafe(32), code_verifier=verifier
+            provider.endpoints.authorize, state=secrets.token_urlsafe(32), code_verifier=verifier
         )
     return url, state, verifier
 
 
 def fetch_person(provider: Provider, callback: str, code: str, verifier: str) -> Person:
     """Exchange the code for the user's identity. Raises LoginFailed."""
-    _, token_url, profile_url = provider.endpoints
+    _, token_url, profile_url, _ = provider.endpoints
     try:
         with _client(provider, callback) as client:
             client.fetch_token(
@@ -127,16 +174,17 @@ def _person(provider: Provider, profile: Mapping[str, Any]) -> Person:
         raise LoginFailed(f"The provider sent no {provider.subject!r}, which identifies a user.")
     if profile.get("blocked") is True:  # a field of MediaWiki profiles
         raise LoginFailed("This account is blocked at the provider.")
-    fields = [provider.username] if provider.username else ["username", "preferred_username"]
+    fields = [provider.username] if provider.username else USERNAMES
     names = [profile[field] for field in fields if isinstance(profile.get(field), str)]
     return Person(str(subject), names[0] if names else "")
 
 
 def _client(provider: Provider, callback: str) -> OAuth2Client:
+    auth = provider.endpoints.client_auth if provider.client_secret else "none"
     return OAuth2Client(
         client_id=provider.client_id,
         client_secret=provider.client_secret or None,
-        token_endpoint_auth_method="client_secret_post" if provider.client_secret else "none",
+        token_endpoint_auth_method=auth,
         scope=provider.scope if provider.kind == "oidc" else None,
         redirect_uri=callback,
         code_challenge_method="S256",
@@ -156,16 +204,20 @@ def _provider(name: str, values: object, path: Path) -> Provider:
     provider = Provider(**schema.checked(Provider, values, place))
     if not provider.client_id:
         raise ConfigError(f"{place}: client_id is missing.")
-    for url in provider.endpoints:
-        parts = urlsplit(url)
-        safe = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK)
-        if not (safe and parts.hostname):
+    for url in [provider.issuer] if provider.issuer else provider.endpoints[:3]:
+        if not _is_safe(url):
             raise ConfigError(f"{place}: {url!r} is not an https:// address.")
     roles = [role.value for role in Role if role is not Role.ADMIN]
     if provider.role not in ("", *roles):
         expected = ", ".join(roles)
         raise ConfigError(f"{place}: role is {provider.role!r}; expected one of {expected}.")
     return provider
+
+
+def _is_safe(url: str) -> bool:
+    parts = urlsplit(url)
+    is_loopback = parts.scheme == "http" and parts.hostname in LOOPBACK
+    return bool(parts.hostname) and (parts.scheme == "https" or is_loopback)
 
 
 class Attempt(NamedTuple):

@@ -18,7 +18,7 @@ from pincite.server.accounts import LINK_PATH, Account, forget
 from pincite.server.forms import Form, also_posted
 from pincite.server.identity import PUBLIC, AnyUser, Guest, Identity, Role, SessionUser, allowed
 from pincite.server.middleware import AUDIT, OWN_SITE
-from pincite.server.oauth import ATTEMPT_SECONDS, Attempt, LoginFailed, Person, Provider
+from pincite.server.oauth import ATTEMPT_SECONDS, Attempt, Person, Provider
 from pincite.server.problems import Problem, not_found
 from pincite.server.rendering import page
 from pincite.server.requests import Body, IdPath, Moment, Shown, Text
@@ -431,18 +431,15 @@ def finish_provider_login(
         raise Problem(403, "login_refused", detail)
     answer = forms.redirect(forms.local(attempt.next))
     clear_cookie(answer, site.server, "login")
-    try:
-        person = oauth.fetch_person(config, _callback(site, provider), code, attempt.verifier)
-        if not attempt.account_id:
-            begin_session(request, answer, site, _account_of(site, provider, config, person))
-        elif who is None or who.account_id != attempt.account_id:
-            detail = "You were logged out in the meantime. Nothing was linked."
-            raise Problem(403, "login_refused", detail)
-        else:
-            _check_may_link(who, FRESH_SECONDS + ATTEMPT_SECONDS)  # the cookie proves nothing
-            site.people.accounts.link(provider, person.subject, attempt.account_id, person.name)
-    except LoginFailed as error:
-        raise Problem(403, "login_refused", str(error)) from error
+    person = oauth.fetch_person(config, _callback(site, provider), code, attempt.verifier)
+    if not attempt.account_id:
+        begin_session(request, answer, site, _account_of(site, provider, config, person))
+    elif who is None or who.account_id != attempt.account_id:
+        detail = "You were logged out in the meantime. Nothing was linked."
+        raise Problem(403, "login_refused", detail)
+    else:
+        _check_may_link(who, FRESH_SECONDS + ATTEMPT_SECONDS)  # the cookie proves nothing
+        site.people.accounts.link(provider, person.subject, attempt.account_id, person.name)
     return answer
 
 
