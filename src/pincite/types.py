@@ -195,6 +195,11 @@ class Failed:
     step: FailedStep
     detail: str
 
+    @property
+    def is_of_run(self) -> bool:
+        """Whether the cause concerns the run, whose report states it once."""
+        return self.step in ("server", "budget", "stopped")
+
 
 @dataclass(frozen=True, slots=True)
 class Unchecked:

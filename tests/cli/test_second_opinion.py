@@ -118,6 +118,8 @@ def test_nothing_is_asked_twice_and_a_budget_is_kept(
     assert len(server.asked) == 2
     failed = [each["step"] for each in opinions().values() if "step" in each]
     assert failed == ["budget"] * (N - 2)
+    [warning] = json.loads(Path("out.json").read_text())["warnings"]
+    assert f" {N - 2} " in warning
     run(*verify(server))
     assert len(server.asked) == N
     assert not any("step" in each for each in opinions().values())
@@ -150,6 +152,22 @@ def test_whatever_the_server_says_the_report_is_written(
         if "verdict" not in finding["opinion"]:
             assert finding["label"] == ours[finding["claim_id"]]
     assert len(found) == N
+
+
+def test_an_unusable_server_is_a_warning_of_the_run_not_of_each_passage(
+    run: Callable[..., Result], server: Server
+) -> None:
+    server.by_request = lambda request: refusal(401)
+    judge = ("--judge", server.url, "--judge-model", "qwen3", "--judge-all")
+    run("corpus", "add", "kb", "sources/pages.jsonl")
+    run("check", "The mill number 3 was built in 1931.", "--corpus", "kb", *judge,
+        "--json", "check.json")  # fmt: skip
+    report = json.loads(Path("check.json").read_text())
+    codes = [note["code"] for note in report["warnings_coded"]]
+    assert codes.count("no_second_opinions") == 1
+    items = [item for r in readings(report) for item in r["evidence"]]
+    assert items
+    assert "second_failed" not in [n["code"] for item in items for n in item["reasons_coded"]]
 
 
 def test_check_and_ask_have_it_too(run: Callable[..., Result], server: Server) -> None:

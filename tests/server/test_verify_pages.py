@@ -325,7 +325,7 @@ def test_second_opinion_is_shown_with_any_disagreement(client: TestClient, site:
     for opinion, words in (
         (says, ("Second opinion from qwen3@127.0.0.1: supported", "It &lt;i&gt;does&lt;/i&gt;.",
                 "own verdict differs", "It points to", "found in no source were left out: 2")),
-        (Failed("server", "nobody <i>there</i>"), ("No second opinion: nobody &lt;i&gt;",)),
+        (Failed("source", "nobody <i>there</i>"), ("No second opinion: nobody &lt;i&gt;",)),
     ):  # fmt: skip
         told = dataclasses.replace(first, opinion=opinion)
         found = verified(findings=(told, *report().findings[1:]))

@@ -6,7 +6,7 @@ which most labels are right at the threshold: of simulated models for one that i
 labelled rows for one that is. A model that errs where we err then counts for less.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import NamedTuple
@@ -167,9 +167,20 @@ def _label(finding: Finding, opinion: Opinion, threshold: float) -> Label:
     return Label.PARTLY_SUPPORTED if partly else Label.NOT_SUPPORTED
 
 
+def failures(counts: Iterable[Mapping[str, int]]) -> tuple[Note, ...]:
+    """Notes for a report on opinions that are missing for a reason of the whole run."""
+    return tuple(
+        Note("no_second_opinions", {"n": n, "why": detail})
+        for why in counts
+        for detail, n in why.items()
+    )
+
+
 def fuse_evidence(evidence: Evidence, opinion: Opinion | Failed) -> Evidence:
     """Combine both opinions on a passage; the model's becomes the last of the reasons."""
     if isinstance(opinion, Failed):
+        if opinion.is_of_run:
+            return evidence
         why = Note("second_failed", {"why": opinion.detail})
         return replace(evidence, reasons_coded=(*evidence.reasons_coded, why))
     score = evidence.score + opinion.log_ratio

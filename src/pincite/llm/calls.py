@@ -9,6 +9,7 @@ import json
 import re
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, replace
@@ -76,6 +77,7 @@ class Calls:
         self._usage = Usage()
         self._reserved = [0, 0]  # tokens of prompts and replies in flight
         self._by_key: dict[str, Future[Completion | ServerError]] = {}  # also those in flight
+        self.unanswered: Counter[str] = Counter()  # opinions, by the run's reason
         self._n_unreachable = 0  # consecutive calls
         self._over: ServerError | None = None  # the answer to every further call
         self.stopped = False

@@ -111,6 +111,8 @@ class WithSecondOpinion:
         opinions = run_concurrently(tasks, self.at_once, self.judge.calls)
         if self.judge.calls.stopped:
             raise KeyboardInterrupt
+        failed = [each for each in opinions if isinstance(each, Failed) and each.is_of_run]
+        self.calls.unanswered.update(each.detail for each in failed)
         for n, opinion in zip(unsure, opinions, strict=True):
             if opinion:
                 base[n] = fuse_evidence(base[n], opinion)

@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pincite import runtime
 from pincite.completions import Usage
 from pincite.corpus.multi_corpus import Corpora
+from pincite.judgement import fusion
 from pincite.llm.calls import Calls
 from pincite.llm.judge import WithSecondOpinion
 from pincite.notes import Note
@@ -63,7 +64,11 @@ class AskRun:
             answers=tuple(answers),
             n_questions=len(questions),
             usage=replace(usage, seconds=round(time.monotonic() - self.started, 1)),
-            warnings_coded=(*self.warnings, *notes),
+            warnings_coded=(
+                *self.warnings,
+                *notes,
+                *fusion.failures(call.unanswered for call in self.calls),
+            ),
             settings=public_settings(self.settings),
             versions=self.versions,
             created=datetime.now(UTC).isoformat(timespec="seconds"),

@@ -12,6 +12,7 @@ from pincite import runtime
 from pincite.completions import Usage
 from pincite.corpus.multi_corpus import Corpora
 from pincite.errors import ConfigError
+from pincite.judgement import fusion
 from pincite.judgement.confirmation import Outcome
 from pincite.library.exclusions import Exclusions, chosen_list
 from pincite.library.web_pages import web_candidates, web_pages
@@ -75,7 +76,12 @@ class CheckRun:
             checks=tuple(checks),
             n_statements=len(statements),
             usage=replace(usage, seconds=round(time.monotonic() - self.started, 1)),
-            warnings_coded=(*self.warnings, *of_search, *self._of_statements(checks)),
+            warnings_coded=(
+                *self.warnings,
+                *of_search,
+                *fusion.failures(call.unanswered for call in self.calls),
+                *self._of_statements(checks),
+            ),
             settings=public_settings(self.settings),
             versions=self.versions,
             created=datetime.now(UTC).isoformat(timespec="seconds"),

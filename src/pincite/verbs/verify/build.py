@@ -1,5 +1,6 @@
 """Builds the `verify` pipeline from settings, and runs it on articles."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -12,7 +13,7 @@ from pincite import containment, runtime
 from pincite.corpus.multi_corpus import Corpora
 from pincite.documents import text as document_text
 from pincite.documents.collection import Problem, Sources, open_sources
-from pincite.judgement import aggregation
+from pincite.judgement import aggregation, fusion
 from pincite.library import judges
 from pincite.library.exclusions import Exclusions, chosen_list
 from pincite.library.parallel import once
@@ -109,6 +110,7 @@ class Run:
                 *self.warnings,
                 *as_written(*self.pipeline.warnings),
                 *(() if looked_for else [Note("uncited_unread", {"language": article.language})]),
+                *fusion.failures([_unanswered(findings)]),
                 *_internal_errors(findings, uncited or ()),
             ),
             settings=report_settings(self.settings),
@@ -267,6 +269,11 @@ class Elsewhere:
             own_copies=True,
         )
         return replace(once(repr(self), opened), settings=self.settings).report_on(page)
+
+
+def _unanswered(findings: Sequence[Finding]) -> Counter[str]:
+    failed = [each.opinion for each in findings if isinstance(each.opinion, Failed)]
+    return Counter(opinion.detail for opinion in failed if opinion.is_of_run)
 
 
 def _internal_errors(findings: Sequence[Finding], uncited: Sequence[Uncited]) -> tuple[Note, ...]:

@@ -213,7 +213,7 @@ def copy_read(result: CitationResult, say: Callable[[str], str] = str) -> str:
 
 def second_opinion(finding: Finding, say: Callable[[str], str] = str) -> list[str]:
     opinion, own = finding.opinion, fusion.own_support(finding)
-    if opinion is None:
+    if opinion is None or (isinstance(opinion, Failed) and opinion.is_of_run):
         return []
 
     def worded(key: str, **values: str | int) -> str:
