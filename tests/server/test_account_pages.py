@@ -1,5 +1,7 @@
 """Pages of accounts and administration, as forms without JavaScript; and the command line."""
 
+import csv
+import io
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +12,7 @@ from fastapi.testclient import TestClient
 from server.people_of_tests import PASSWORD, SERVER, browser, somebody
 
 from pincite.cli import cli
+from pincite.errors import InputError
 from pincite.server.identity import Role
 from pincite.server.site import Site
 
@@ -78,6 +81,104 @@ def test_account_forms_carry_the_csrf_token_and_escape_names(site: Site) -> None
     assert "&lt;img src=x onerror=alert(1)&gt;" in shown
 
 
+LINK = re.compile(r"https://pincite\.example\.org(/password/([\w-]{43}))")
+
+
+def test_an_invited_user_sets_a_password_and_is_logged_in(
+    site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "pincite")
+    admin = somebody(site, Role.ADMIN).client
+    token = token_of(admin, "/admin/accounts")
+    made = admin.post("/admin/accounts", data={"csrf": token, "name": HOSTILE, "password": ""})
+    assert made.status_code == 200
+    assert HOSTILE not in made.text
+    found = LINK.search(made.text)
+    assert found
+    assert found[2] not in admin.get("/admin/accounts").text
+    invited = browser(site)
+    for _ in range(2):  # opening it uses nothing up
+        shown = invited.get(found[1], headers=PAGE)
+        assert shown.status_code == 200
+        assert HOSTILE not in shown.text
+    short = invited.post("/password", data={"token": found[2], "new": "short"}, headers=PAGE)
+    assert (short.status_code, 'role="alert"' in short.text) == (422, True)
+    done = invited.post("/password", data={"token": found[2], "new": PASSWORD})
+    assert (done.status_code, done.headers["location"]) == (303, "/")
+    me = invited.get("/api/v1/me").json()
+    assert (me["name"], me["role"]) == (HOSTILE, "editor")
+    assert browser(site).get(found[1]).status_code == 404
+    actions = [record.action for record in caplog.records if hasattr(record, "action")]
+    assert actions == ["log_in", "create_account", "set_password_by_link"]
+    assert found[2] not in caplog.text
+
+
+def test_an_admin_resets_a_password_by_link_even_while_logged_in(site: Site) -> None:
+    admin, ada = somebody(site, Role.ADMIN).client, somebody(site, Role.EDITOR, "Ada")
+    here = f"/admin/accounts/{ada.account.account_id}/link"
+    found = LINK.search(admin.post(here, data={}).text)
+    assert found
+    assert posted(admin, found[1], "/password", token=found[2], new="a new password") == 303
+    assert admin.get("/api/v1/me").json()["name"] == "Ada"
+    assert ada.client.post(here, data={}).status_code == 401
+
+
+def test_invalid_password_links_all_look_alike_and_are_limited(
+    make_site: Callable[..., Site],
+) -> None:
+    site = make_site(**SERVER | {"login_tries": 3})
+    account_id = site.people.accounts.add("Ada", Role.EDITOR).account_id
+    used = site.people.accounts.new_link(account_id)
+    valid = site.people.accounts.new_link(account_id)
+    assert used
+    assert valid
+    client = browser(site)
+    for _ in range(5):
+        assert client.get(f"/password/{valid[0]}").status_code == 200
+    replies = [client.get(f"/password/{token}") for token in (used[0], "x" * 43, "%ff")]
+    assert {(each.status_code, each.json()["detail"]) for each in replies} == {
+        (404, replies[0].json()["detail"])
+    }
+    assert client.get(f"/password/{valid[0]}").status_code == 429
+    sent = client.post("/password", data={"token": valid[0], "new": PASSWORD})
+    assert sent.status_code == 429
+
+
+def test_accounts_are_imported_from_csv(tmp_path: Path) -> None:
+    def ran(*words: str) -> tuple[int, list[list[str]], str]:
+        options = ("--data", str(tmp_path / "data"))
+        done = CliRunner().invoke(cli, ["server", "user", *words, *options])
+        return done.exit_code, list(csv.reader(io.StringIO(done.stdout))), done.stderr
+
+    file = tmp_path / "users.csv"
+    file.write_text('Name;Role;Mail\nBela;;x\nCara;reader\nbela;\n;\nDan;king\n"=cmd()";ADMIN\n')
+    for options in (["--dry-run"], []):
+        code, rows, said = ran("import", str(file), "--role", "editor", *options)
+        assert code == 1
+        assert [row[:2] for row in rows[1:]] == [
+            ["Bela", "editor"], ["Cara", "reader"], ["'=cmd()", "admin"]
+        ]  # fmt: skip
+        assert [f"line {n}:" in said for n in range(2, 8)] == [
+            False,
+            False,
+            True,
+            True,
+            True,
+            False,
+        ]
+        assert all(("/password/" in row[2]) == (not options) for row in rows[1:])
+        assert len(ran("list")[1]) == (0 if options else 3)
+    assert ran("import", str(file))[1] == [["name", "role", "link", "expires"]]
+    for content in (b"", b"mail\nx\n", b"name\n\xe9\n", b'name\n"x\n'):
+        file.write_bytes(content)
+        with pytest.raises(InputError):
+            CliRunner().invoke(
+                cli,
+                ["server", "user", "import", str(file), "--data", str(tmp_path / "data")],
+                catch_exceptions=False,
+            )
+
+
 def test_own_account_page(site: Site) -> None:
     ada = somebody(site, Role.EDITOR, HOSTILE)
     client = ada.client
@@ -122,6 +223,10 @@ def test_command_line_manages_accounts(tmp_path: Path) -> None:
     assert ran("set", "Ada", "--disable")[0] == -1  # the only admin
     assert ran("set", "Grace", "--disable")[0] == 0
     assert ran("set", "nobody", "--disable")[0] == -1
+    links = [ran("add", "Eve", "--invite")[1], ran("link", "Eve")[1]]
+    tokens = {re.search(r"/password/([\w-]{43})\n", text)[1] for text in links}  # type: ignore[index]
+    assert len(tokens) == 2
+    assert ran("link", "nobody")[0] == -1
     listed = ran("list")[1]
     assert "Ada\tadmin\tnever\t\n" in listed
     assert "Grace\teditor\tnever\tdisabled\n" in listed

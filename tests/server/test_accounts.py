@@ -125,6 +125,71 @@ def test_the_last_admin_stays(site: Site, admin: Somebody, change: dict[str, str
     assert site.people.accounts.change(account_id, role=Role.READER)
 
 
+# ── Password links ───────────────────────────────────────────────────────────────────────────────
+
+
+def link_of(site: Site, account_id: str) -> str:
+    made = site.people.accounts.new_link(account_id)
+    assert made
+    return made[0]
+
+
+def test_a_password_link_works_once(site: Site) -> None:
+    accounts = site.people.accounts
+    ada = somebody(site, Role.EDITOR, "Ada")
+    _, text = site.people.keys.add(ada.account.account_id, "k", ["read"], 1)
+    token = link_of(site, ada.account.account_id)
+    assert accounts.log_in("Ada", PASSWORD)  # until it is used
+    with pytest.raises(ConfigError):
+        accounts.use_link(token, "short")
+    assert accounts.by_link(token) == accounts.named("Ada")  # looking uses nothing up
+    assert accounts.use_link(token, "a new password")
+    assert accounts.use_link(token, "another password") is None
+    assert accounts.by_link(token) is None
+    assert accounts.log_in("Ada", "a new password")
+    assert accounts.log_in("Ada", PASSWORD) is None
+    assert site.people.keys.identity(text) is None
+    assert ada.client.get("/api/v1/me").status_code == 401
+
+
+def test_only_the_hash_of_a_password_link_is_stored(site: Site) -> None:
+    token = link_of(site, site.people.accounts.add("Ada", Role.EDITOR).account_id)
+    rows = site.database.rows(sa.select(tables.password_links))
+    assert [row.token_hash for row in rows] == [tables.hash_secret(token)]
+    assert token not in str(rows)
+
+
+@pytest.mark.parametrize("how", ["replaced", "expired", "disabled", "password", "deleted"])
+def test_a_password_link_ends(site: Site, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    accounts = site.people.accounts
+    account_id = accounts.add("Ada", Role.EDITOR).account_id
+    token = link_of(site, account_id)
+    if how == "replaced":
+        assert accounts.by_link(link_of(site, account_id))
+    elif how == "expired":
+        later = tables.now() + 8 * 86400
+        monkeypatch.setattr("pincite.server.accounts.now", lambda: later)
+        monkeypatch.setattr("pincite.server.site.now", lambda: later)
+    elif how == "disabled":
+        accounts.change(account_id, disabled=True)
+        accounts.change(account_id, disabled=False)
+    elif how == "password":
+        accounts.change(account_id, password=PASSWORD)
+    else:
+        assert forget(site.database, account_id, site.own)
+    assert accounts.by_link(token) is None
+    assert accounts.use_link(token, "a new password") is None
+    site.people.forget_old()
+    left = site.database.scalar(sa.select(sa.func.count()).select_from(tables.password_links))
+    assert left == (how == "replaced")
+
+
+def test_a_disabled_account_gets_no_use_of_a_new_link(site: Site) -> None:
+    account_id = site.people.accounts.add("Ada", Role.EDITOR).account_id
+    site.people.accounts.change(account_id, disabled=True)
+    assert site.people.accounts.by_link(link_of(site, account_id)) is None
+
+
 # ── Share links ──────────────────────────────────────────────────────────────────────────────────
 
 

@@ -1,6 +1,7 @@
 """Starting a server: where it listens, and how."""
 
 import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,10 @@ from server.processes import Served, Started
 from pincite.errors import ConfigError
 from pincite.server import app as serving
 from pincite.server import demo
-from pincite.server.app import _listening
+from pincite.server.app import _advice, _listening
+from pincite.server.identity import Role
 from pincite.server.settings import ServerSettings
-from pincite.server.site import opened
+from pincite.server.site import Site, opened
 from pincite.settings import Settings
 
 
@@ -20,6 +22,31 @@ def test_a_taken_port_is_an_error() -> None:
         port = taken.getsockname()[1]
         with pytest.raises(ConfigError, match=str(port)):
             _listening(ServerSettings(port=port))
+
+
+@pytest.mark.parametrize(
+    ("settings", "names"),
+    [
+        ({}, []),
+        ({"mode": "server"}, ["user add"]),
+        ({"mode": "server", "host": "0.0.0.0"}, ["user add", "secure_cookies"]),
+        ({"mode": "server", "host": "0.0.0.0", "secure_cookies": False}, ["user add"]),
+        ({"mode": "server", "host": "0.0.0.0", "address": "https://a.example"}, ["user add"]),
+        (
+            {"mode": "server", "host": "0.0.0.0", "address": "http://a.example"},
+            ["user add", "secure_cookies"],
+        ),
+    ],
+)
+def test_start_states_what_keeps_users_from_logging_in(
+    make_site: Callable[..., Site], settings: dict[str, object], names: list[str]
+) -> None:
+    site = make_site(**settings)
+    lines = list(_advice(site, Path("my.toml")))
+    assert len(lines) == len(names)
+    assert all(name in line for name, line in zip(names, lines, strict=True))
+    site.people.accounts.add("Ada", Role.ADMIN)
+    assert list(_advice(site, None)) == lines[1:]
 
 
 def test_local_mode_listens_on_loopback_only() -> None:

@@ -82,7 +82,9 @@ def test_where_cookies_need_https_pages_do_too(
     headers = {"Host": "pincite.example.org", "Origin": f"{origin}://pincite.example.org"}
     reply = client.post("/api/v1/verify", json={"example": "article"}, headers=headers)
     assert reply.status_code == status
-    assert ("secure_cookies" in reply.json()["detail"]) == (origin == "http")
+    assert (reply.json()["code"] == "https_required") == (origin == "http")
+    evil = client.post("/login", headers=headers | {"Origin": "http://evil.example"})
+    assert evil.json()["code"] == "foreign_origin"
 
 
 def test_other_sites_may_link_to_pages_but_not_embed_them(site: Site) -> None:

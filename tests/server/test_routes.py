@@ -4,6 +4,7 @@ The table is made from the routes themselves. A new route is in it at once, and 
 says who may use it; a new kind of thing in an address, until this file knows whose one to try.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from typing import Any
@@ -175,6 +176,35 @@ def test_every_route_enforces_its_declared_permission(
             if refusal(reply) != expected(entry, name, may) or reply.status_code >= 500:
                 wrong.append((entry, name, reply.status_code, reply.text[:200]))
     assert not wrong
+
+
+FORM = re.compile(r'<form[^>]*?method="post"[^>]*?action="([^"?#]+)')
+
+
+def test_pages_show_only_the_forms_that_the_role_may_use(
+    site: Site, portal: BlockingPortal
+) -> None:
+    app = create_app(site)
+    shared = site.corpora.add("another", "c", shared=Shared.EVERYBODY).corpus_id
+    entries = list(table(app))
+    posts = {
+        re.compile(re.sub(r"{[^}]+}", "[^/]+", entry.path)): entry.declared
+        for entry in entries
+        if entry.method == "POST"
+    }
+    pages = [e for e in entries if e.method == "GET" and not e.parameters and "api" not in e.path]
+    shown: dict[str, set[str]] = {}
+    for name, may, client in callers(site, app, portal):
+        if name.startswith("key"):  # of a program, which sees no pages
+            continue
+        for address in [*(entry.path for entry in pages), f"/corpora/{shared}"]:
+            actions = FORM.findall(client.get(address, headers={"Accept": "text/html"}).text)
+            shown.setdefault(name, set()).update(actions)
+            for action in actions:
+                declared = {may for path, may in posts.items() if path.fullmatch(action)}
+                assert declared <= may, (name, address, action)
+    assert {"/verify", "/check", "/ask", "/corpora"} <= shown["editor"]
+    assert "/admin/accounts" in shown["admin"]
 
 
 def test_every_change_within_a_session_needs_its_csrf_token(

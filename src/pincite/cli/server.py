@@ -1,7 +1,6 @@
 """`pincite serve`, `worker`, `mcp`, and `pincite server`: accounts, backups and checks."""
 
 import csv
-import io
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pincite.cli import options, shell
-from pincite.errors import ConfigError, InputError, PinciteError
+from pincite.errors import ConfigError, InputError, PinciteError, usable
 from pincite.report import cells
 from pincite.server.settings import ServerSettings, load
 
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
 _of_server = partial(options.setting_options, record=ServerSettings)
 MOST_LISTED = 100_000  # accounts
-MOST_BYTES = 1_000_000  # of a file of accounts
 ROLES = ("rater", "reader", "editor", "admin")
 
 
@@ -221,79 +219,53 @@ def import_accounts(file: Path, role: str, dry_run: bool, **places: Any) -> None
     Ada,admin
     Grace,
 
-    The column `role` may be missing or empty; --role then applies. Exit code 1: some rows have a
-    problem; the others have been imported.
+    Without a role, --role applies; other columns are ignored. Rows with a problem are left out, and
+    the exit code is then 1.
     """
-    rows = list(_rows(file))
-    n_done = n_wrong = 0
-    with _people(**places) as people:
-        out = csv.writer(sys.stdout, lineterminator="\n")
-        if not dry_run:
-            out.writerow(["name", "role", "link", "expires"])
-        seen: set[str] = set()
-        for number, row in rows:
-            try:
-                account = _imported(people, row, role, seen, dry_run=dry_run)
-            except PinciteError as error:
-                options.say(f"{file} line {number}: {error}")
-                n_wrong += 1
-                continue
-            n_done += 1
-            if account:
-                values = (account.name, account.role.value, *_link(people, account))
-                out.writerow(map(cells.cell, values))
-                sys.stdout.flush()
-    done = "can be created" if dry_run else "created"
-    options.say(f"{cells.n_of(n_done, 'account')} {done}, {cells.n_of(n_wrong, 'row')} not usable.")
-    if n_wrong:
-        raise click.exceptions.Exit(1)
-
-
-def _rows(file: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """Line numbers and rows of a CSV file with a column `name`; raises InputError."""
-    try:
-        with file.open("rb") as opened:
-            content = opened.read(MOST_BYTES + 1)
-        text = content.decode("utf-8-sig")
-    except OSError as error:
-        raise InputError(f"{file} cannot be read: {error.strerror}.") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{file} is not UTF-8. Save it as CSV UTF-8.") from error
-    if len(content) > MOST_BYTES:
-        raise InputError(f"{file} is larger than {MOST_BYTES / 1e6:.0f} MB.")
-    header = text.partition("\n")[0].strip()
-    delimiter = ";" if ";" in header else ","  # a spreadsheet's choice depends on its language
-    rows = csv.DictReader(
-        io.StringIO(text), delimiter=delimiter, skipinitialspace=True, strict=True
-    )
-    rows.fieldnames = [name.strip().casefold() for name in rows.fieldnames or ()]
-    if "name" not in rows.fieldnames or set(rows.fieldnames) - {"name", "role"}:
-        raise InputError(f"{file} begins with {header[:60]!r}. Expected the header name,role.")
-    try:
-        for row in rows:
-            yield rows.line_num, {key or "": value or "" for key, value in row.items()}
-    except csv.Error as error:
-        raise InputError(f"{file} line {rows.line_num} is not CSV: {error}.") from error
-
-
-def _imported(
-    people: "People", row: dict[str, Any], default: str, seen: set[str], *, dry_run: bool
-) -> "Account | None":
-    """Create a row's account; None in a dry run. Raises ConfigError or AccountExists."""
     from pincite.server.accounts import AccountExists, name_key, valid_name
     from pincite.server.identity import Role
 
-    name, role = valid_name(row["name"].strip()), row.get("role", "").strip().lower() or default
-    if "" in row:
-        raise ConfigError("More fields than the header has.")
-    if role not in ROLES:
-        raise ConfigError(f"Role is {role!r}; expected one of {', '.join(ROLES)}.")
-    if not dry_run:
-        return people.accounts.add(name, Role(role))
-    if name_key(name) in seen or people.accounts.named(name):
-        raise AccountExists(f"There is already an account called {name!r}.")
-    seen.add(name_key(name))
-    return None
+    rows = _rows(file)
+    with _people(**places) as people:
+        taken = {name_key(each.name) for each in people.accounts.listed(MOST_LISTED)}
+        out, n_done = csv.writer(sys.stdout, lineterminator="\n"), 0
+        out.writerow(["name", "role", "link", "expires"])
+        for number, row in rows:
+            try:
+                name, chosen = valid_name(row["name"]), row.get("role", "").lower() or role
+                if chosen not in ROLES:
+                    raise ConfigError(f"Role is {chosen!r}; expected one of {', '.join(ROLES)}.")
+                if name_key(name) in taken:
+                    raise AccountExists(f"There is already an account called {name!r}.")
+                account = None if dry_run else people.accounts.add(name, Role(chosen))
+            except PinciteError as error:
+                options.say(f"{file} line {number}: {error}")
+                continue
+            taken.add(name_key(name))
+            n_done += 1
+            made = _link(people, account) if account else ("", "")
+            out.writerow(map(cells.cell, (name, chosen, *made)))
+            sys.stdout.flush()
+    done = "can be created" if dry_run else "created"
+    options.say(f"{n_done} of {cells.n_of(len(rows), 'account')} {done}.")
+    if n_done < len(rows):
+        raise click.exceptions.Exit(1)
+
+
+def _rows(file: Path) -> list[tuple[int, dict[str, str]]]:
+    """Line numbers and rows of a CSV file with a column `name`; raises InputError."""
+    try:
+        with usable(file), file.open(encoding="utf-8-sig", newline="") as opened:
+            is_semicolon = ";" in opened.readline()  # of spreadsheets in many languages
+            opened.seek(0)
+            reader = csv.DictReader(opened, delimiter=";" if is_semicolon else ",", strict=True)
+            names = reader.fieldnames = [each.strip().lower() for each in reader.fieldnames or ()]
+            rows = [(reader.line_num, row) for row in reader]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{file} is not CSV in UTF-8: {error}.") from error
+    if "name" not in names:
+        raise InputError(f"{file}: no column is called name. Expected the header name,role.")
+    return [(n, {key: (row[key] or "").strip() for key in names}) for n, row in rows]
 
 
 def _link(people: "People", account: "Account") -> tuple[str, str]:

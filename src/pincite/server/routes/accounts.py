@@ -286,6 +286,9 @@ def _account_page(request: Request, who: Identity, site: Site, new_key: str = ""
 # ── Password links, which admins create ──────────────────────────────────────────────────────────
 
 
+BAD_LINK = "This link was used, has expired or is incomplete. Ask an administrator for another."
+
+
 class LinkRequest(Body):
     """A password that is set with a link; the link's token is not in the path, which is logged."""
 
@@ -309,7 +312,7 @@ def set_password_by_link(form: Form, request: Request, site: Stores) -> Response
     except ConfigError as error:
         return _password_page(request, body.token, account, error)
     if changed is None:  # another request was faster
-        raise _bad_link()
+        raise not_found(BAD_LINK)
     answer = forms.redirect("/")
     begin_session(request, answer, site, changed.account_id)
     return answer
@@ -321,16 +324,9 @@ def _linked(request: Request, site: Site, token: str) -> Account:
     account = site.people.accounts.by_link(token)
     if account is None:
         AUDIT.info("invalid password link")
-        raise _bad_link()
+        raise not_found(BAD_LINK)
     forget_try()
     return account
-
-
-def _bad_link() -> Problem:
-    detail = (
-        "This link was used, has expired, or is not complete. Ask an administrator for another."
-    )
-    return Problem(404, "link_expired", detail)
 
 
 def _password_page(

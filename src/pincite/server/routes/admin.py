@@ -9,6 +9,7 @@ from pincite.server import forms
 from pincite.server.accounts import LINK_PATH, Name, forget, name_key
 from pincite.server.forms import Form, also_posted
 from pincite.server.identity import DEFAULT_ROLE, Admin, Identity, Role
+from pincite.server.middleware import AUDIT
 from pincite.server.problems import Problem, not_found
 from pincite.server.rendering import page
 from pincite.server.requests import Body, Cursor, IdPath, page_of, read_cursor
@@ -56,12 +57,12 @@ def _page(
 @pages.post("/accounts", response_model=None)
 def create_account(form: Form, request: Request, who: Admin, site: Stores) -> Response:
     """Create an account; without a password, show a link with which its user sets one."""
-    if not form.get("password"):
-        body = forms.body(NewAccountRequest, form, password=None)
-        account = site.people.accounts.add(body.name, body.role)
+    password = {} if form.get("password") else {"password": None}
+    body = forms.body(NewAccountRequest, form, **password)
+    account = site.people.accounts.add(body.name, body.role, body.password)
+    AUDIT.info("account %s was created", account.account_id)
+    if body.password is None:
         return create_password_link(account.account_id, request, who, site)
-    body = forms.body(NewAccountRequest, form)
-    site.people.accounts.add(body.name, body.role, body.password)
     return forms.redirect("/admin/accounts")
 
 
