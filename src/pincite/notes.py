@@ -79,7 +79,7 @@ ENGLISH: Mapping[str, str] = {
         "No references were found in this article, so there is nothing to verify. Pincite reads "
         "<ref>…</ref> in wikitext, and the references of a saved Wikipedia page."
     ),
-    "no_second_opinions": "No second opinion in %(n)s cases: %(why)s",
+    "no_second_opinions": "Missing second opinions: %(n)s. %(why)s",
     "unused_file": "%(file)s: %(problem)s",
     "unused_line": "%(file)s line %(line)s: %(problem)s",
     "undated_not_suggested": (
