@@ -1,5 +1,6 @@
 # pincite serve, for processors only. Build: docker build -t pincite:local .
 # With blind studies, whose reports count with the extra for evaluation.
+# Compiled here, because the image is read-only and each job is a process of its own.
 # The versions are those that the tests ran with (constraints.txt).
 FROM python:3.11-slim-bookworm AS build
 WORKDIR /source
@@ -7,7 +8,7 @@ COPY pyproject.toml README.md LICENSE NOTICE constraints.txt ./
 COPY src ./src
 COPY plugins/pincite-study ./plugins/pincite-study
 RUN python -m venv /opt/pincite \
-    && /opt/pincite/bin/pip install --no-cache-dir --no-compile -c constraints.txt \
+    && /opt/pincite/bin/pip install --no-cache-dir -c constraints.txt \
         '.[server,eval]' ./plugins/pincite-study
 
 FROM python:3.11-slim-bookworm

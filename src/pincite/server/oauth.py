@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
-import httpx
+import httpx2
 from authlib.integrations.base_client import OAuthError
 from authlib.integrations.httpx_client import OAuth2Client
 from authlib.oidc.discovery import get_well_known_url
@@ -61,7 +61,7 @@ def discovered(issuer: str) -> Endpoints:
     Raises LoginFailed
     """
     try:
-        reply = httpx.get(
+        reply = httpx2.get(
             get_well_known_url(issuer, external=True),
             timeout=SECONDS,
             trust_env=False,
