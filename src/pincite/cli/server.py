@@ -188,7 +188,7 @@ def add(name: str, role: str, invite: bool, **places: Any) -> None:
         account = people.accounts.add(name, Role(role), None if invite else _password())
         options.say(f"Account {account.name} created ({account.role.value}).")
         if invite:
-            click.echo(_link(people, account)[0])
+            _print_link(people, account)
 
 
 @user.command("link")
@@ -201,9 +201,7 @@ def link(name: str, **places: Any) -> None:
     password, which stays valid until the link is used.
     """
     with _people(**places) as people:
-        address, expires = _link(people, _named(people, name))
-    click.echo(address)
-    options.say(f"Send it to {name}. It works once, until {expires}.")
+        _print_link(people, _named(people, name))
 
 
 @user.command("import")
@@ -276,6 +274,12 @@ def _link(people: "People", account: "Account") -> tuple[str, str]:
     assert made  # the account exists
     expires = datetime.fromtimestamp(made[1], UTC).strftime("%Y-%m-%d %H:%M UTC")
     return f"{people.settings.public_address}{LINK_PATH}/{made[0]}", expires
+
+
+def _print_link(people: "People", account: "Account") -> None:
+    address, expires = _link(people, account)
+    click.echo(address)
+    options.say(f"Send it to {account.name}. It works once, until {expires}.")
 
 
 def _named(people: "People", name: str) -> "Account":

@@ -8,6 +8,7 @@ core (RFC 9106's second choice, the library's default), so few hashes run at onc
 import secrets
 import threading
 import unicodedata
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Annotated
@@ -368,7 +369,7 @@ def _added(
 
 
 def _changed(
-    db: sa.Connection, account_id: str, values: dict[str, object], *, revoke: bool
+    db: sa.Connection, account_id: str, values: Mapping[str, object], *, revoke: bool
 ) -> Account | None:
     """Change an account and end its sessions; `revoke` its API keys and password links, too."""
     db.execute(accounts.update().where(accounts.c.account_id == account_id).values(values))

@@ -69,7 +69,7 @@ def discovered(issuer: str) -> Endpoints:
         )
         stated = reply.raise_for_status().json()
         names = ("authorization_endpoint", "token_endpoint", "userinfo_endpoint")
-        urls = [str(stated[name]) for name in names]
+        authorize, token, profile = urls = [str(stated[name]) for name in names]
         if stated["issuer"].rstrip("/") != issuer.rstrip("/") or not all(map(_is_safe, urls)):
             raise ValueError("another issuer, or an address without https")
         methods = stated.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
@@ -78,7 +78,7 @@ def discovered(issuer: str) -> Endpoints:
         what = "The login service does not answer as expected. Try again later, or ask the operator"
         raise LoginFailed(f"{what} of this server.") from error
     post = "client_secret_post"
-    return Endpoints(*urls, post if post in methods else "client_secret_basic")
+    return Endpoints(authorize, token, profile, post if post in methods else "client_secret_basic")
 
 
 @dataclass(frozen=True, slots=True)

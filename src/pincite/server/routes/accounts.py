@@ -333,7 +333,7 @@ def _password_page(
     request: Request, token: str, account: Account, error: ConfigError | None = None
 ) -> HTMLResponse:
     status = 422 if error else 200
-    values = {"token": token, "account": account, "error": error}
+    values: dict[str, Any] = {"token": token, "account": account, "error": error}
     return page(request, "password_link.html", None, status=status, **values)
 
 
