@@ -225,6 +225,19 @@ def test_a_share_link_opens_one_result_until_it_is_revoked(site: Site) -> None:
     assert visitor.get(f"/s/{token}").status_code == 404
 
 
+def test_a_result_has_no_forms_for_an_owner_who_may_only_read_now(site: Site) -> None:
+    ada = somebody(site, Role.EDITOR, "Ada")
+    result = ask_samples.everything().to_json()
+    job_id = finished(site, "ask", result, owner=ada.account.account_id)
+    mine = re.compile(rf'(?:action|href)="/jobs/{job_id}/(?:feedback|links|again)')
+    assert mine.search(ada.client.get(f"/jobs/{job_id}").text)
+    site.people.accounts.change(ada.account.account_id, role=Role.READER)
+    log_in(ada.client, "Ada")
+    shown = ada.client.get(f"/jobs/{job_id}")
+    assert shown.status_code == 200
+    assert not mine.search(shown.text)
+
+
 def test_share_links_expire_and_go_with_their_job(database: Database) -> None:
     jobs, links = JobStore(database), ShareLinks(database)
     job = jobs.submit("local", "verify", "t", {})
