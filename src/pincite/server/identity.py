@@ -282,7 +282,8 @@ def needs(may: str) -> Callable[[Request], Identity]:
     def permitted(request: Request) -> Identity:
         identity = any_user(request)
         if may not in identity.may:
-            raise Problem(403, "not_allowed", f"This needs the permission {str(may)!r}.")
+            detail = f"This needs the permission {str(may)!r}, which your role or API key lacks."
+            raise Problem(403, "not_allowed", detail)
         return identity
 
     permitted.declares = str(may)  # type: ignore[attr-defined]
