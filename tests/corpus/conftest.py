@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from support.laws import FakeEncoder
 
-from pincite.corpus import dense, durable
+from pincite import durable
+from pincite.corpus import dense
 from pincite.corpus.embedded import EmbeddedCorpus
 
 

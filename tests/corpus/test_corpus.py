@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from support.laws import FakeEncoder, check_corpus, check_encoder, check_retriever
 
-from pincite.corpus import dense, durable
+from pincite import durable
+from pincite.corpus import dense
 from pincite.corpus.embedded import EmbeddedCorpus, is_corpus
 from pincite.corpus.maintenance import verify
 from pincite.corpus.protocol import Corpus

@@ -8,9 +8,9 @@ import pytest
 from support.laws import FakeEncoder
 
 from pincite.corpus import dense, generation
-from pincite.corpus.durable import n_bytes
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.corpus.maintenance import optimize, rebuild, verify
+from pincite.durable import n_bytes
 from pincite.errors import CorpusError
 from pincite.types import Document
 

@@ -19,7 +19,7 @@ from server.own_copies import copy_of
 from server.processes import Served
 
 from pincite.cli import cli
-from pincite.corpus.durable import WriterLock
+from pincite.durable import WriterLock
 from pincite.errors import ConfigError, CorpusError, InputError
 from pincite.library.private_copies import OwnCopies
 from pincite.server.backup import MANIFEST, DamagedArchive, InUse, backup, inspect, restore, using

@@ -11,7 +11,7 @@ from server.conftest import client_of
 from server.corpora_of_tests import BRIDGE, C, run_next, send, uploads
 from server.people_of_tests import SERVER, somebody
 
-from pincite.corpus.durable import n_bytes
+from pincite.durable import n_bytes
 from pincite.server.app import create_app
 from pincite.server.identity import Role
 from pincite.server.site import Site

@@ -18,8 +18,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from pincite.corpus.catalogue import Accepted
-from pincite.corpus.durable import Tell, checksum, read_stamp, silent, sync, write_stamp
 from pincite.corpus.store import Keys, Store
+from pincite.durable import Tell, checksum, read_stamp, silent, sync, write_stamp
 from pincite.errors import CorpusError
 from pincite.protocols import Floats
 

@@ -14,7 +14,6 @@ from pathlib import Path
 
 from pincite.corpus import catalogue, generation, maintenance
 from pincite.corpus.dense import Kind
-from pincite.corpus.durable import Tell, WriterLock, n_bytes
 from pincite.corpus.generation import (
     POINTER,
     Generation,
@@ -41,6 +40,7 @@ from pincite.corpus.protocol import (
 )
 from pincite.corpus.ranking import best, merged, text_of
 from pincite.corpus.store import Place, content_hash
+from pincite.durable import Tell, WriterLock, n_bytes
 from pincite.errors import CorpusError, usable
 from pincite.protocols import Encoder, Floats, Query
 from pincite.text.hosts import is_below

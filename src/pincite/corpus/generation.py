@@ -22,9 +22,9 @@ import numpy as np
 
 from pincite.corpus.catalogue import AcceptedPassages
 from pincite.corpus.dense import KIND, KINDS, DenseIndex
-from pincite.corpus.durable import Tell, n_bytes, read_stamp, silent, write_stamp
 from pincite.corpus.lexical import LexicalIndex
 from pincite.corpus.store import Store, content_hash, damaged
+from pincite.durable import Tell, n_bytes, read_stamp, silent, write_stamp
 from pincite.errors import CorpusError, StaleCorpus
 from pincite.protocols import Encoder, Floats
 from pincite.text.passages import PASSAGE_RULE, passages

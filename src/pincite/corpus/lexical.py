@@ -28,10 +28,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pincite.corpus.catalogue import Accepted
-from pincite.corpus.durable import Tell, checksum, read_stamp, silent, sync, write_stamp
 from pincite.corpus.ranking import idf
 from pincite.corpus.ranking import text_of as text_of_query
 from pincite.corpus.store import Store, folded, miscounted
+from pincite.durable import Tell, checksum, read_stamp, silent, sync, write_stamp
 from pincite.errors import CorpusError
 from pincite.protocols import Query
 from pincite.text import languages

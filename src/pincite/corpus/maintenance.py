@@ -17,7 +17,6 @@ from pathlib import Path
 import numpy as np
 
 from pincite.corpus.dense import KIND, DenseIndex, Kind
-from pincite.corpus.durable import Tell, WriterLock, n_bytes, silent
 from pincite.corpus.generation import (
     COMPACTING,
     POINTER,
@@ -37,6 +36,7 @@ from pincite.corpus.generation import (
 from pincite.corpus.lexical import LexicalIndex
 from pincite.corpus.protocol import Finding
 from pincite.corpus.store import TABLES, Store, connect, share_of_digest, unsound
+from pincite.durable import Tell, WriterLock, n_bytes, silent
 from pincite.errors import CorpusError
 from pincite.protocols import Encoder
 from pincite.text.passages import PASSAGE_RULE, passages

@@ -9,7 +9,7 @@ from typing import Literal, Protocol, Self, TypeAlias, runtime_checkable
 
 from pincite.corpus.catalogue import After, Contents, Listed, Which
 from pincite.corpus.dense import Kind
-from pincite.corpus.durable import Tell
+from pincite.durable import Tell
 from pincite.errors import ConfigError, CorpusError
 from pincite.protocols import Encoder, Floats, Query, Retriever
 from pincite.retrieval.filters import Filters

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pincite.corpus.durable import replacing
+from pincite.durable import replacing
 from pincite.errors import CorpusError
 from pincite.protocols import Floats
 from pincite.text.languages import identify

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pincite.corpus import durable
+from pincite import durable
 from pincite.corpus.protocol import Corpus, Way
 from pincite.documents import jsonl
 from pincite.errors import ConfigError, InputError, usable

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
-from pincite.corpus.durable import replacing
+from pincite.durable import replacing
 from pincite.errors import ConfigError, InputError
 
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+://.", re.IGNORECASE)

@@ -20,8 +20,8 @@ from typing import Any
 
 import platformdirs
 
-from pincite.corpus.durable import write_text
 from pincite.documents.dates import stated_date
+from pincite.durable import write_text
 from pincite.errors import ConfigError, InputError, usable
 from pincite.judgement.reliability import BARRED, LABELS, Entry, ReliabilityList
 from pincite.retrieval.copies import n_words, stands_in

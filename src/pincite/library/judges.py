@@ -8,8 +8,7 @@ from pathlib import Path
 
 import platformdirs
 
-from pincite import codec
-from pincite.corpus import durable
+from pincite import codec, durable
 from pincite.errors import usable
 from pincite.judgement.fusion import CAUTIOUS, JudgedRow, measure_verdicts, rates, shares_right
 from pincite.types import Verdict

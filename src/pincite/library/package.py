@@ -22,11 +22,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pincite import codec
-from pincite.corpus.durable import Tell, checksum, replacing, silent
 from pincite.corpus.generation import Generation, check_format, current_name, point_to
 from pincite.corpus.maintenance import flaws
 from pincite.corpus.protocol import Corpus
 from pincite.corpus.store import Store
+from pincite.durable import Tell, checksum, replacing, silent
 from pincite.errors import CorpusError, InputError
 from pincite.text.passages import passages
 

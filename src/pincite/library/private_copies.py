@@ -29,11 +29,11 @@ from typing import NamedTuple
 
 import platformdirs
 
-from pincite.corpus.durable import sync
 from pincite.documents.body import DEFAULT_LIMITS, Limits, too_large
 from pincite.documents.collection import exact_key
 from pincite.documents.read import read_bytes
 from pincite.documents.text import one_line
+from pincite.durable import sync
 from pincite.errors import ConfigError, InputError, usable
 from pincite.text.identifiers import doi_of, doi_of_url, isbn13, pmid_of, pmid_of_url, work_key
 from pincite.text.page_numbers import (

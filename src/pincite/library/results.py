@@ -16,8 +16,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from pincite import codec
-from pincite.corpus import durable
+from pincite import codec, durable
 from pincite.errors import ConfigError, InputError, usable
 from pincite.settings import ResultsSettings
 

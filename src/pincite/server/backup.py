@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path, PurePosixPath
 
-from pincite.corpus.durable import WriterLock
+from pincite.durable import WriterLock
 from pincite.errors import ConfigError, InputError, PinciteError, usable
 from pincite.library.private_copies import INDEX, OF_ACCOUNTS, OwnCopies
 from pincite.server.database import EARLIER, VERSION, Database, DatabaseError, create_folder

@@ -25,9 +25,9 @@ import sqlalchemy as sa
 from pincite import runtime
 from pincite.corpus import engines
 from pincite.corpus.catalogue import Contents
-from pincite.corpus.durable import WriterLock, n_bytes
 from pincite.corpus.embedded import is_corpus
 from pincite.corpus.protocol import Address, Catalogue, Corpus
+from pincite.durable import WriterLock, n_bytes
 from pincite.errors import (
     ConfigError,
     CorpusError,

@@ -38,8 +38,8 @@ from anyio.to_thread import run_sync
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
-from pincite.corpus.durable import WriterLock
 from pincite.documents.packed import MAX_RATIO, SMALL
+from pincite.durable import WriterLock
 from pincite.server.requests import SentFile
 from pincite.server.tables import new_id
 from pincite.verbs.verify.matching import Unused

@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from pincite.corpus import durable
+from pincite import durable
 from pincite.errors import ConfigError, InputError, MissingExtra, MissingModel
 from pincite.llm.templates import Templates
 from pincite.models import weights

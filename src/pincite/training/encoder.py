@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from pincite.corpus import durable
+from pincite import durable
 from pincite.corpus.generation import passage_text
 from pincite.documents import jsonl
 from pincite.documents.jsonl import LabelledClaim, read_labelled

@@ -14,7 +14,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
-from pincite.corpus import durable, engines
+from pincite import durable
+from pincite.corpus import engines
 from pincite.corpus.protocol import Corpus
 from pincite.documents.jsonl import LabelledClaim, read_labelled
 from pincite.errors import InputError

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pincite.corpus import durable
+from pincite import durable
 from pincite.errors import ConfigError, MissingModel
 from pincite.models import weights
 from pincite.training import bert_onnx

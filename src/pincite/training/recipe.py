@@ -17,7 +17,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from pincite.corpus import durable
+from pincite import durable
 from pincite.errors import ConfigError
 
 SHIPPED = Path(__file__).parent / "verifier.toml"

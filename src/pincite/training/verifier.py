@@ -20,7 +20,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
-from pincite.corpus import durable
+from pincite import durable
 from pincite.errors import InputError
 from pincite.models import weights
 from pincite.models.session import OnnxEncoder

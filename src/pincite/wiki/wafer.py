@@ -24,8 +24,8 @@ from typing import IO, Any, TypeAlias, cast
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from pincite.corpus.durable import write_text
 from pincite.documents.collection import loose_key
+from pincite.durable import write_text
 from pincite.errors import InputError
 from pincite.text.passages import passages
 from pincite.text.sentences import sentences

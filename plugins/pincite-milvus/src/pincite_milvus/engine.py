@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from typing import Any, TypeAlias
 from uuid import uuid4
 
-from pincite.corpus.durable import Tell
 from pincite.corpus.generation import ENCODED_TEXT, NO_ENCODER, version_of
 from pincite.corpus.lexical import LEXICAL_RULE
 from pincite.corpus.protocol import Address, Finding
+from pincite.durable import Tell
 from pincite.errors import ConfigError, CorpusError
 from pincite.protocols import Encoder
 from pincite.text.passages import PASSAGE_RULE, passages

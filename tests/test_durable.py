@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pincite.corpus import durable
-from pincite.corpus.durable import read_stamp
+from pincite import durable
+from pincite.durable import read_stamp
 
 
 @pytest.mark.parametrize(("n_refusals", "held"), [(3, False), (10_000, True)])
