@@ -8,7 +8,8 @@ import pytest
 
 from pincite.settings import LEAST_ANSWER
 from pincite.verbs.ask import extract
-from pincite.verbs.ask.extract import Part, Quotable, can_stand_alone, choose, parts, repeats
+from pincite.verbs.ask.extract import Quotable, can_stand_alone, choose, repeats
+from pincite.verbs.ask.parts import Part, parts
 
 
 def quotable(text: str, answers: float, source: int = 0, place: int = 0) -> Quotable:

@@ -4,10 +4,8 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from functools import partial
 from itertools import takewhile
-from operator import or_
 
 from pincite import containment
 from pincite.documents.papers import in_own_words
@@ -19,7 +17,11 @@ from pincite.text.figures import figures
 from pincite.text.sentences import joined, source_sentences
 from pincite.text.syntax import AUXILIARIES, PREPOSITIONS
 from pincite.types import Claim, Failed, Passage, Span
-from pincite.verbs.ask.report import EXTRACT, WHOLE, Reference
+from pincite.verbs.ask import stance
+from pincite.verbs.ask.parts import AIM, MOST_OF_AN_ABSTRACT, OPEN, TO_DO, Part, parts, unlabelled
+from pincite.verbs.ask.questions import wanted
+from pincite.verbs.ask.report import EXTRACT, WHOLE, Reference, Stance
+from pincite.verbs.ask.studies import fits, study_of, without_ages
 
 # Share of common content words from which a sentence repeats another. Sentences that differ in a
 # figure or in polarity never do: they may contradict each other.
@@ -40,11 +42,11 @@ WEIGHTS = {
     "is_open": -1.5,
     "goes_on": -0.75,
     "lacks": -5.0,
+    "other_ages": -2.0,  # set by reading answers, as `is_open`
 }
 # Chosen on the same half: sentences this far behind the best rarely answer.
 BEHIND = 2.0
 REPEATED = 1.0  # log-odds lost by a sentence whose words were all said before
-MOST_OF_AN_ABSTRACT = 30  # sentences; in a longer text, their position means nothing
 MIDDLE = 0.5
 LATE = 0.75  # conclusions begin about here, usually with the results
 READ = 100  # sentences that the network reads: the nearest to the question in meaning
@@ -55,6 +57,12 @@ TOO_FAR = 5.0  # log-odds below the best document: its sentences would be furthe
 UNREAD = -99.0  # log-odds of a sentence that could not be read
 FEWEST_WORDS, MOST_WORDS = 6, 70  # in a sentence that can stand alone and is readable
 OWN_WITHIN = 6  # words in which "this … study" must name the paper
+# A document is listed if its log-odds, less `LACKING` times the share of the question's subject
+# that it lacks, reach `ON_TOPIC`. For 71 PubMedQA questions to 250 abstracts, that lists 70 of the
+# 71 right papers and 3 of 639 others; to keep as many, the log-odds alone would list 29 others.
+LACKING, ON_TOPIC = 4.0, -1.0
+# Log-odds by which a clear sentence of the other side may lie below those that an answer needs.
+OTHER_SIDE = 1.0
 # Words that refer to the previous sentence, which is missing in an extract.
 _POINTS_BACK = frozenset(
     "this these those it its they their he his she her such both latter former".split()
@@ -65,28 +73,9 @@ _GOES_ON = re.compile(
     r"similarly|also|but|yet|although|for example)\b",
     re.IGNORECASE,
 )
-# Open questions and recommendations are not findings.
-_OPEN = re.compile(
-    r"\b(?:(?:further|future|more|additional|larger|prospective) (?:\w+ )?(?:stud|research|data|"
-    r"work|trial|campaign)\w*|needs? (?:to|for) further|(?:is|are) (?:needed|required|warranted)|"
-    r"few (?:data|studies)|little is known|poorly understood|(?:remains?|is|are) (?:largely )?(?:"
-    r"unknown|unclear|obscure|controversial|debated)|to date|among the first|limitations?|"
-    r"needs? for (?:[\w-]+ ){0,6}?(?:trials?|stud\w+|research|investigations?)|"
-    r"no (?:current|currently|clear|general) consensus|could be explained|deserves?|merits?|"
-    r"needs? to be done)\b",
-    re.IGNORECASE,
-)
 _THIS = frozenset({"this", "these", "those"})
 _THOSE_WHO = re.compile(r"those (?:\w+ )?(?:who|whose|with|without)\b", re.IGNORECASE)
 _POINT_BACK_TOGETHER = frozenset({("the", "latter"), ("the", "former"), ("the", "same")})
-# Words in the labels that open a section of an abstract, with or without a colon.
-_LABELS = frozenset(
-    "abstract aim aims and background conclusion conclusions context data design discussion "
-    "findings hypothesis importance interpretation intervention interventions introduction "
-    "limitations main measure measures method methods objective objectives of outcome outcomes "
-    "participants patients primary purpose rationale relevance result results setting settings "
-    "significance study the".split()
-)
 # "This study shows that …" refers to the paper itself, which the answer names.
 _OWN_PAPER = frozenset(
     "analyses analysis article audit case cohort data evidence experiment experiments finding "
@@ -96,65 +85,6 @@ _OWN_PAPER = frozenset(
 _NO_NOUN = AUXILIARIES | PREPOSITIONS | words_of("verbs", "modals")  # ends "this large database"
 # The rest of a sentence split at an abbreviation, or a mark that belongs to the previous one.
 _FRAGMENT = re.compile(r"[a-z]+[ ,;]|[\[,;)]")
-# What a study set out to do is not what it found.
-_STUDY = (
-    r"(?:present |current |prospective |retrospective |pilot )?(?:study|paper|article|work|trial)"
-)
-_WE_ASK = (
-    r"(?:aim(?:ed)?|sought|set out|wished|wanted|intend(?:ed)?|hypothesi[sz]ed?|(?:investigated?|"
-    r"explored?|examined?|evaluated?|assess(?:ed)?|ask(?:ed)?|tested|test|determined?|stud(?:y|ied)|"
-    r"compared?|analy[sz]ed?|measured?|addressed|describe|estimated?) (?:whether|if|how|the|to))\b"
-)
-_AIM = re.compile(
-    r"(?:(?:(?:the|our|its|an?|one|another|study|main|primary|present|overall|specific) )+"
-    r"(?:aims?|purposes?|objectives?|goals?|questions?|hypothes[ie]s)|aims?|objectives?|purposes?)\b(?!-)"
-    rf"(?:.{{0,60}}?\b(?:was|were|is|are)\b|,? of (?:the|this|our) {_STUDY})"
-    rf"|(?:(?:in|with) (?:this|the|our) {_STUDY},? |here,? |therefore,? |thus,? )?"
-    rf"(?:we (?:therefore |also |thus |further |\w+ly )?|(?:this|the|our) {_STUDY} ){_WE_ASK}"
-    rf"|(?:questions/ )?(?:this|the|our) {_STUDY} (?:investigat|explor|examin|evaluat|assess|"
-    r"compar|measur|address|describ|analy[sz]|review|test)\w*\b"
-    rf"|(?:this|the|our) {_STUDY} (?:was|is) (?:to|designed|conducted|performed|undertaken|aimed)\b"
-    r"|whether\b",
-    re.IGNORECASE,
-)
-# "To test whether it falls." is an aim; "To test this, we measured it." is not.
-_TO_DO = re.compile(r"to [^,]+(?:,(?! (?:we|the|an?|this|our) ).*)?\Z", re.IGNORECASE)
-_CONCLUDES = re.compile(
-    r"\b(?:conclu\w+|suggest(?:s|ing)?|indicates?|demonstrates?|shows?|supports?|implies|confirms?|"
-    r"appears?|seems?|should|recommend(?:ed)?|therefore|thus|overall|"
-    r"our (?:results|findings|data))\b",
-    re.IGNORECASE,
-)
-_DONE = re.compile(
-    r"\b(?:were|was) (?:\w+ly |then )?(?:randomi[sz]ed|included|enrolled|recruited|collected|"
-    r"measured|assessed|evaluated|performed|obtained|reviewed|analy[sz]ed|compared|examined|"
-    r"interviewed|administered|conducted|carried out|studied|used|divided|assigned|determined|"
-    r"calculated|recorded|selected|investigated|invited|asked|followed|screened|tested|given|"
-    r"identified|undertaken|explored|allocated|categori[sz]ed|defined|applied|estimated)\b"
-    r"|\bwe (?:\w+ly )?(?:reviewed|randomi[sz]ed|included|enrolled|recruited|collected|used|"
-    r"performed|conducted|studied|surveyed|gave|interviewed|obtained|calculated|searched|compared|"
-    r"evaluated|assessed|examined|investigated|explored|aimed|sought|measured)\b",
-    re.IGNORECASE,
-)
-_FOUND = re.compile(
-    r"signific|\bp ?[<=>≤≥]|\d ?%|\b(?:higher|lower|greater|less|fewer|better|worse|longer|shorter|"
-    r"differences?|similar|increased|decreased|reduced|improved|associated|correlated|predict\w*|"
-    r"effective|fell|rose|found|showed|revealed|compared with)\b",
-    re.IGNORECASE,
-)
-
-# Statistics in a sentence: it reports a result, and a conclusion may say the same in words.
-_FIGURES = re.compile(
-    r"\b[pP] ?[<=>≤≥]|\bCI\b|[±%]|\b(?:OR|RR|HR) ?[=:,]|\bodds ratio\b|\d+ of (?:the )?\d+|"
-    r"\(\d|\d\.\d"
-)
-_PAST = re.compile(r"\b(?:was|were|had|did)\b")
-_PRESENT = re.compile(
-    r"\b(?:is|are|may|might|can|could|should|would|must|suggest\w*|indicate\w*|conclude\w*)\b"
-)
-FEWEST_PLACED = 5  # sentences of an abstract in which place says what a sentence is
-MOST_CONCLUSIONS = 3  # sentences at the end of an abstract without labels
-
 # Words of most questions, whatever their subject; both forms if the first six letters differ.
 _GENERAL = frozenset(
     wording.content_words(
@@ -167,28 +97,6 @@ _GENERAL = frozenset(
     )
 )
 _SHORT = ("al.", "vs.", "cf.", "e.g.", "i.e.", "Fig.", "approx.", "resp.")  # no sentence end
-
-
-class Part(StrEnum):
-    """The part of its paper that a sentence belongs to, by labels, wording and place."""
-
-    BACKGROUND = "background"
-    AIM = "aim"
-    METHOD = "method"
-    RESULT = "result"  # with its figures
-    CONCLUSION = "conclusion"
-    OTHER = "other"
-
-
-_PARTS = {
-    Part.BACKGROUND: "background context importance introduction",
-    Part.RESULT: "results findings",
-    Part.AIM: "aim aims hypothesis objective objectives purpose rationale goal goals question",
-    Part.METHOD: "design intervention interventions measure measures method methods participants "
-    "patients population setting settings procedure procedures subjects sample materials",
-    Part.CONCLUSION: "conclusion conclusions interpretation",
-}
-_PART_OF = {word: part for part, words in _PARTS.items() for word in words.split()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +112,8 @@ class Quotable:
     depth: float = 0.0  # relative position in its document: 0 first, 1 last
     part: Part = Part.OTHER
     lacks: float = 0.0  # share of the question's subject that its document does not mention
+    fits: bool | None = None  # whether its study has the ages asked for; None: one names none
+    agrees: bool | None = None  # whether it finds what is asked; None: unclear
     span: Span = field(default=Span(0, 0))  # in its document, without the section label
 
     @property
@@ -216,9 +126,10 @@ class Quotable:
             "depth": self.depth,
             "concludes": float(self.part is Part.CONCLUSION),
             "is_method": float(self.part in (Part.BACKGROUND, Part.AIM, Part.METHOD)),
-            "is_open": float(bool(_OPEN.search(self.text))),
+            "is_open": float(bool(OPEN.search(self.text))),
             "goes_on": float(bool(_GOES_ON.match(self.text))),
             "lacks": self.lacks,
+            "other_ages": float(self.fits is False),
         }
         return BIAS + sum(WEIGHTS[name] * value for name, value in values.items())
 
@@ -247,7 +158,7 @@ def can_stand_alone(text: str, *, is_last: bool = False) -> bool:
     if _FRAGMENT.match(text):
         return False
     first, second = (word.strip("(,").casefold() for word in words[:2])
-    if _TO_DO.match(text) or _AIM.match(text) or (first, second) in _POINT_BACK_TOGETHER:
+    if TO_DO.match(text) or AIM.match(text) or (first, second) in _POINT_BACK_TOGETHER:
         return False
     if first == "of" and second in _THIS:
         return False
@@ -275,64 +186,6 @@ def depth(place: int, n_sentences: int) -> float:
     if not 1 < n_sentences <= MOST_OF_AN_ABSTRACT:
         return MIDDLE
     return min(LATE, place / (n_sentences - 1))
-
-
-def parts(sentences: Sequence[str], *, whole: bool = True) -> list[Part]:
-    """Return the part that each sentence belongs to, by section labels, else by wording.
-
-    In a `whole` abstract of a study without labels, place decides too: background stands before the
-    first aim or method, and conclusions after the last method or figure.
-    """
-    within: Part | None = None  # of the current section, once one is labelled
-    found = list[Part]()
-    for sentence in sentences:
-        rest = unlabelled(sentence)
-        label = sentence[: len(sentence) - len(rest)].lower()
-        if label:
-            words = re.findall(r"\w+", label)
-            known_parts = [_PART_OF[word] for word in words if word in _PART_OF]
-            within = known_parts[0] if known_parts else Part.OTHER
-        if within not in (None, Part.OTHER):
-            found.append(within)
-        elif _AIM.match(rest) or _TO_DO.match(rest):
-            found.append(Part.AIM)
-        elif _DONE.search(rest) and not _FOUND.search(rest):
-            found.append(Part.METHOD)
-        elif _FIGURES.search(rest):
-            found.append(Part.RESULT)
-        else:
-            found.append(Part.CONCLUSION if _CONCLUDES.search(rest) else Part.OTHER)
-    of_paper = Part.AIM in found or Part.METHOD in found
-    if within is None and whole and of_paper and FEWEST_PLACED <= len(found) <= MOST_OF_AN_ABSTRACT:
-        early = (n for n, part in enumerate(found) if part in (Part.AIM, Part.METHOD))
-        begins = next(early, 0)
-        late = (n for n, part in enumerate(found, 1) if part in (Part.METHOD, Part.RESULT))
-        ends = max((*late, begins + 1, len(found) - MOST_CONCLUSIONS))
-        past = [bool(_PAST.search(each) and not _PRESENT.search(each)) for each in sentences]
-        open_ = [bool(_OPEN.search(each)) for each in sentences]
-        found[:begins] = [Part.BACKGROUND] * begins
-        found[ends:] = [
-            # "Pain fell. Tea is effective.": results are in the past, conclusions need not be.
-            Part.RESULT if past[n] and not all(map(or_, past[n:], open_[n:])) else Part.CONCLUSION
-            for n in range(ends, len(found))
-        ]
-    return found
-
-
-def unlabelled(sentence: str) -> str:
-    """Remove the section label from a sentence of an abstract.
-
-    >>> unlabelled("MAIN RESULTS The rate fell."), unlabelled("DNA repair fell in both groups.")
-    ('The rate fell.', 'DNA repair fell in both groups.')
-    """
-    label, colon, rest = sentence.partition(": ")
-    if colon and label.isupper():
-        return rest
-    words = sentence.split()
-    n_label = 0
-    while n_label < len(words) and words[n_label].isupper() and words[n_label].lower() in _LABELS:
-        n_label += 1
-    return " ".join(words[n_label:])
 
 
 def choose(
@@ -364,7 +217,30 @@ def choose(
             break
         selected.append(first)
         left = [c for c in left if c is not first and not repeats(c.text, first.text)]
-    sources = list(dict.fromkeys(c.source for c in selected))
+    return in_order(with_other_side(selected, candidates, most, least))
+
+
+def with_other_side(
+    selected: Sequence[Quotable], candidates: Sequence[Quotable], most: int, least: float
+) -> list[Quotable]:
+    """Add the best sentence of a study that answers otherwise than all selected ones."""
+    sides = {c.agrees for c in selected} - {None}
+    sources = {c.source for c in selected}
+    others = [
+        c
+        for c in candidates
+        if c.agrees is not None and c.agrees not in sides and c.source not in sources
+        if c.answers >= least - OTHER_SIDE and c.fits is not False
+    ]
+    if len(sides) != 1 or not others:
+        return list(selected)
+    return [*selected[: max(1, most - 1)], max(others, key=lambda c: c.answers)][:most]
+
+
+def in_order(selected: Sequence[Quotable]) -> list[Quotable]:
+    """Sort by document, those with the ages asked for first, each in the order of its text."""
+    by_ages = sorted(selected, key=lambda c: (True, None, False).index(c.fits))
+    sources = list(dict.fromkeys(c.source for c in by_ages))
     ordered = sorted(selected, key=lambda c: (sources.index(c.source), c.place))
     opening = {c.source: c for c in reversed(ordered)}  # the first sentence of each document
     alone = Counter(c.source for c in ordered)
@@ -402,8 +278,8 @@ class Extractor:
 
     def quotes(
         self, question: str, references: Sequence[Reference]
-    ) -> tuple[list[Quotable], list[Failed]]:
-        """Return up to `sentences` quotes, best first, and why some could not be read."""
+    ) -> tuple[list[Quotable], dict[int, Stance], list[Failed]]:
+        """Return up to `sentences` quotes, the studies' stances, and why some were not read."""
         best = max((each.relevance for each in references), default=0.0)
         near = [
             (source, reference)
@@ -422,7 +298,16 @@ class Extractor:
             read = partial(quotable, question, source, reference, most)
             candidates += containment.attempted(read, skipped)
         read_ones = self._read(question, references, candidates, failures)
-        return choose(read_ones, self.sentences, self.least), failures
+        if number := wanted(question):
+            studies = {source: study_of(each.document) for source, each in near}
+            stating = [
+                replace(c, part=Part.CONCLUSION, depth=LATE)  # it may stand anywhere
+                for c in read_ones
+                if number.is_in(studies[c.source], c.span)
+            ]
+            return choose(stating, self.sentences, self.least), {}, failures
+        chosen = choose(read_ones, self.sentences, self.least)
+        return chosen, stances(read_ones, self.least), failures
 
     def _read(
         self,
@@ -457,10 +342,51 @@ class Extractor:
             best[each.source] = max(score, best.get(each.source, score))
         if self.documents_read:
             best = {source: references[source].relevance for source in best}
+        finds = stance.reader(question)
+
+        def agrees(each: Quotable, score: float) -> bool | None:
+            near_it = score >= stance.SURE_RELEVANCE
+            near_it |= lacks(question, each.text) <= stance.MOST_LACKING
+            return finds(each.text) if near_it else None
+
         return [
-            replace(each, relevance=score, of_document=best[each.source])
+            replace(
+                each,
+                relevance=score,
+                of_document=best[each.source],
+                agrees=agrees(each, score),
+            )
             for each, score in zip(near, odds, strict=True)
         ]
+
+
+def stances(candidates: Sequence[Quotable], least: float) -> dict[int, Stance]:
+    """Return what each study finds, by source; without those that say both or neither."""
+    best: dict[int, Quotable] = {}
+    unclear = set[int]()
+    for each in sorted(candidates, key=lambda c: -c.answers):
+        if each.answers < least - OTHER_SIDE or each.agrees is None or each.fits is False:
+            continue
+        if best.setdefault(each.source, each).agrees is not each.agrees:
+            unclear.add(each.source)
+    clear = ((n, each) for n, each in best.items() if n not in unclear)
+    return {n: Stance(bool(each.agrees), each.span) for n, each in clear}
+
+
+def on_topic(question: str, reference: Reference) -> bool:
+    """Whether a document is about the question, answered there or not."""
+    return reference.relevance - LACKING * _lacking(question, reference) >= ON_TOPIC
+
+
+def _lacking(question: str, reference: Reference, texts: Sequence[str] = ()) -> float:
+    """Return the share of the question's subject that a document lacks; ages may be in figures."""
+    document, number = reference.document, wanted(question)
+    about = number.about if number else question
+    if fits(question, document):
+        about = without_ages(about)
+    if not texts and len(document.text) > WHOLE:
+        texts = [passage.text for passage in reference.passages]
+    return lacks(about, "\n".join([document.title, *(texts or [document.text])]))
 
 
 def quotable(question: str, source: int, reference: Reference, n_passages: int) -> list[Quotable]:
@@ -473,7 +399,7 @@ def quotable(question: str, source: int, reference: Reference, n_passages: int) 
     if len(document.text) > WHOLE:
         within = sorted(passage.span for passage in reference.passages[: max(1, n_passages)])
     texts = [span.of(document.text) for span in within] or [document.text]
-    lacking = lacks(question, "\n".join([document.title, *texts]))
+    lacking, of_age = _lacking(question, reference, texts), fits(question, document)
 
     def cut(left: Span, right: Span) -> bool:
         on_one_line = "\n" not in text[left.end : right.start]
@@ -490,7 +416,16 @@ def quotable(question: str, source: int, reference: Reference, n_passages: int) 
             own = Span(span.end - len(sentence), span.end) if ends_it else span
             far = MIDDLE if within else depth(n, len(spans))
             candidates.append(
-                Quotable(sentence, source, own.start, depth=far, part=part, lacks=lacking, span=own)
+                Quotable(
+                    sentence,
+                    source,
+                    own.start,
+                    depth=far,
+                    part=part,
+                    lacks=lacking,
+                    fits=of_age,
+                    span=own,
+                )
             )
     end = len(text.rstrip())
     return [c for c in candidates if can_stand_alone(c.text, is_last=c.span.end == end)]

@@ -23,9 +23,10 @@ from pincite.text import words as wording
 from pincite.text.passages import passages
 from pincite.types import Document, Hit, Passage, Span
 from pincite.verbs.ask.answer_check import AnswerChecker, Repairer, copied_sentence
-from pincite.verbs.ask.extract import Extractor
+from pincite.verbs.ask.extract import Extractor, on_topic
 from pincite.verbs.ask.questions import plainer, unanswered_terms
 from pincite.verbs.ask.report import WHOLE, Answer, Checked, Reference, Searched, fault
+from pincite.verbs.ask.studies import fits
 from pincite.verbs.ask.writers import ModelWriter
 
 RANKED = 100  # passages of a long text: some 15,000 tokens of prompt
@@ -90,7 +91,11 @@ class AskPipeline:
         best = max((each.relevance for each in documents), default=None)
         texts = "\n".join(f"{r.document.title}\n{r.document.text}" for r in references)
         absent = containment.attempted(lambda: unanswered_terms(question, texts), lambda _: [])
-        left_out = [each for each in retracted if each.relevance >= self.least_relevance]
+        left_out = [
+            Reference(0, ref_id(each.document), each.document, each.relevance, each.passages)
+            for each in retracted
+            if each.relevance >= self.least_relevance
+        ]
         silent = replace(
             self._empty(question),
             searched=replace(
@@ -100,14 +105,16 @@ class AskPipeline:
                 absent=tuple(absent) if references else (),
             ),
             abstained_coded=(Note("nothing_answers"),),
+            references=tuple(listed(question, references, ())),
             left_out=tuple(
-                Reference(0, ref_id(e.document), replace(e.document, text=""), e.relevance)
-                for e in left_out
+                replace(each, document=replace(each.document, text=""), passages=())
+                for each in left_out
+                if on_topic(question, each)
             ),
         )
         if best is None or best < self.least_relevance:
             code = "nothing_filtered" if self.searched.filters else "nothing_found"
-            if left_out:
+            if silent.left_out:
                 code = "all_retracted"
             elif best is not None:
                 code = "nothing_relevant"
@@ -127,12 +134,16 @@ class AskPipeline:
         on_sentence: OnSentence | None,
     ) -> Answer:
         """Quote the sentences that answer the question; returns `silent` if there are none."""
-        quotes, failures = writer.quotes(silent.question, references)
+        quotes, stances, failures = writer.quotes(silent.question, references)
+        references = [
+            replace(each, stance=stances.get(source)) for source, each in enumerate(references)
+        ]
         silent = replace(silent, failure="; ".join(dict.fromkeys(map(fault, failures))))
         if not quotes:
             return silent
         cited = [references[quote.source].number for quote in quotes]
-        ordered, new = renumbered(references, cited)
+        _, new = renumbered(references, cited)
+        ordered = listed(silent.question, references, cited)
         text, sentences = citation_marks.quote_with_marks(
             [(quote.text, new[number]) for quote, number in zip(quotes, cited, strict=True)]
         )
@@ -211,10 +222,29 @@ class AskPipeline:
             failure=ending.failure,
             stopped=ending.stopped,
         )
-        if self.repairer is None:
-            return answer
-        repaired = partial(self.repairer.repair, answer, self.checker)
-        return containment.attempted(repaired, lambda why: replace(answer, failure=fault(why)))
+        if self.repairer is not None:
+            repaired = partial(self.repairer.repair, answer, self.checker)
+            failed = answer
+            answer = containment.attempted(
+                repaired, lambda why: replace(failed, failure=fault(why))
+            )
+        checked = (*answer.sentences, *answer.dropped, *(each.before for each in answer.changes))
+        cited = sorted({v.number for each in checked for v in each.verdicts if v.number})
+        return replace(answer, references=tuple(listed(answer.question, answer.references, cited)))
+
+
+def listed(question: str, references: Sequence[Reference], cited: Sequence[int]) -> list[Reference]:
+    """Return the cited references and those on the topic, with the ages asked for before others."""
+
+    def is_listed(reference: Reference) -> bool:
+        near = containment.attempted(lambda: on_topic(question, reference), lambda _: True)
+        return near or reference.number in cited
+
+    def rank(reference: Reference) -> int:
+        fitting = containment.attempted(lambda: fits(question, reference.document), lambda _: None)
+        return (True, None, False).index(fitting)
+
+    return renumbered(sorted(filter(is_listed, references), key=rank), cited)[0]
 
 
 def numbered(documents: Sequence["FoundDocument"]) -> list[Reference]:

@@ -1,9 +1,12 @@
-"""Simplifies a question, and finds its terms that the sources do not mention."""
+"""Simplifies a question, finds the number that it asks for, and terms that no source mentions."""
 
 import re
 from itertools import takewhile
+from typing import NamedTuple
 
 from pincite.text import words
+from pincite.types import Span
+from pincite.verbs.ask.studies import Study
 
 _TOPIC = re.compile(
     r"(?P<topic>\w[^:?]+):\s+(?P<verb>is|are|was|were|does|do|did|can|could|should|will|has|have)"
@@ -26,6 +29,63 @@ def plainer(question: str) -> str:
     return f"{match['verb'].capitalize()} {topic}{match['rest']}"
 
 
+# ── Questions for a number ───────────────────────────────────────────────────────────────────────
+
+_STUDIES = (
+    r"\b(?:trials?|stud(?:y|ies)|reviews?|meta-analys\w+|cohorts?|enrol\w+|randomi[sz]ed|recruited|"
+    r"included|took part)\b"
+)
+_HOW_MANY = re.compile(
+    r"how many (?:[\w-]+ ){0,2}?(?:patients|participants|subjects|people|adults|children|"
+    rf"(?:wo)?men|individuals|volunteers|residents|babies|infants|students)\b(?=.*{_STUDIES})"
+    r"|sample size|number of (?:patients|participants|subjects)",
+    re.IGNORECASE,
+)
+_MEASURES = {
+    "odds ratio": r"odds ratio|\bOR\b",
+    "hazard ratio": r"hazard ratio|\bHR\b",
+    "relative risk|risk ratio|rate ratio": r"relative risk|risk ratio|rate ratio|\bRR\b",
+    "mean difference": r"mean difference|\bS?MD\b",
+    "confidence interval": r"\bCI\b|confidence interval",
+    "p[- ]?value": r"\bp ?[<>=≤≥]",
+    "effect size|size of the effect": r"\d",
+}
+_MEASURED = [
+    (re.compile(rf"\b(?:{asked})s?\b", re.IGNORECASE), re.compile(written, re.IGNORECASE))
+    for asked, written in _MEASURES.items()
+]
+_WHAT = re.compile(r"\b(?:what|which|how (?:large|big|high|strong)|give|report)\b", re.IGNORECASE)
+
+
+class Wanted(NamedTuple):
+    """A number that a question asks of studies, and the rest of the question."""
+
+    effect: re.Pattern[str] | None  # how the measure is written; None: the number of patients
+    about: str
+
+    def is_in(self, study: Study, span: Span) -> bool:
+        """Whether a sentence at `span` of a study's text states the number."""
+        if self.effect is None:
+            return study.patients is not None and study.patients.span.overlaps(span)
+        found = (each for each in study.effects if self.effect.search(each.text))
+        return any(each.span.overlaps(span) for each in found)
+
+
+def wanted(question: str) -> Wanted | None:
+    """Return the number that a question asks for; None if it asks for none that rules know.
+
+    >>> wanted("How many patients were in the tea trial?").about
+    ' were in the tea ?'
+    """
+    if match := _HOW_MANY.search(question):
+        about = question[: match.start()] + question[match.end() :]
+        return Wanted(None, re.sub(_STUDIES, "", about, flags=re.IGNORECASE))
+    for asked, effect in _MEASURED:
+        if _WHAT.search(question) and (match := asked.search(question)):
+            return Wanted(effect, question[: match.start()] + question[match.end() :])
+    return None
+
+
 # ── Terms that the sources lack ──────────────────────────────────────────────────────────────────
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
@@ -34,13 +94,13 @@ _ASKING = frozenset(
     "answer associated association best cause caused causes compare compared define describe "
     "difference differences different differ differs discuss effect effective effects affect "
     "affected affects evidence exist exists explain give given gives happen happens help helps "
-    "identify impact impacts important importance influence influences involve involved involves "
-    "kind kinds know known lead leads like list lists literature make makes matter matters mean "
-    "means mention name named names necessary need needed needs outline paper papers part play "
-    "played plays please possible published question questions really related relation "
-    "relationship relationships research role roles show shows state study studies summarise "
-    "summarize tell there thing things type types use used useful uses using way ways work works "
-    "still better worse good bad new value worth".split()
+    "identify impact impacts important importance influence influences involve involved "
+    "involves kind kinds know known lead leads like link linked links list lists literature "
+    "make makes matter matters mean means mention name named names necessary need needed needs "
+    "outline paper papers part play played plays please possible published question questions "
+    "really related relation relationship relationships research role roles show shows state "
+    "study studies summarise summarize tell there thing things type types use used useful uses "
+    "using way ways work works still better worse good bad new value worth".split()
 )
 # Endings in which forms of a word differ: inflections, and Latin and Greek plurals.
 _ENDINGS = frozenset(

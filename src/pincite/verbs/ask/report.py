@@ -10,13 +10,22 @@ from pincite.completions import Usage
 from pincite.judgement.references import ReferenceVerdict, Retraction, Standing, retraction_of
 from pincite.notes import Note, texts
 from pincite.text.citation_marks import Sentence
-from pincite.types import INLINE, UNWRITTEN, Doc, Document, Failed, Passage, named, written
+from pincite.types import INLINE, UNWRITTEN, Doc, Document, Failed, Passage, Span, named, written
+from pincite.verbs.ask.studies import Study, study_of
 
 T = TypeVar("T")
 EXTRACT = "extract"  # `Answer.by` of an answer not written by a model
 # Characters of a text that is read as a whole; for a longer one, passages are chosen. The longest
 # abstracts in PubMed, in two languages, have about this many.
 WHOLE = 6_000
+
+
+@dataclass(frozen=True, slots=True)
+class Stance:
+    """Whether a paper finds what is asked, by rules, and the sentence that says so."""
+
+    agrees: Annotated[bool, Doc("whether it finds what is asked; false: it does not")]
+    span: Annotated[Span, Doc("of that sentence in the document's text")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +38,12 @@ class Reference:
     relevance: Annotated[float, Doc("log-odds that it bears on the question")] = 0.0
     # The most useful passages for the question come first.
     passages: tuple[Passage, ...] = field(default=(), metadata=UNWRITTEN)
+    stance: Annotated[Stance | None, Doc("null: not a yes/no question, or not clear")] = None
+
+    @property
+    @written
+    def study(self) -> Study:
+        return study_of(self.document)
 
     @property
     @written
