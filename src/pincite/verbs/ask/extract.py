@@ -223,18 +223,18 @@ def choose(
 def with_other_side(
     selected: Sequence[Quotable], candidates: Sequence[Quotable], most: int, least: float
 ) -> list[Quotable]:
-    """Add the best sentence of a study that answers otherwise than all selected ones."""
-    sides = {c.agrees for c in selected} - {None}
-    sources = {c.source for c in selected}
-    others = [
-        c
-        for c in candidates
-        if c.agrees is not None and c.agrees not in sides and c.source not in sources
-        if c.answers >= least - OTHER_SIDE and c.fits is not False
-    ]
-    if len(sides) != 1 or not others:
+    """Where studies disagree, add what those without a quote find, the other side first."""
+    quoted, sides = {c.source for c in selected}, {c.agrees for c in selected} - {None}
+    best: dict[int, Quotable] = {}
+    for each in sorted(candidates, key=lambda c: -c.answers):
+        clear = each.agrees is not None and each.fits is not False
+        if clear and each.answers >= least - OTHER_SIDE and each.source not in quoted:
+            best.setdefault(each.source, each)
+    added = sorted(best.values(), key=lambda c: c.agrees in sides)
+    if not sides or len(sides.union(c.agrees for c in added)) == 1:
         return list(selected)
-    return [*selected[: max(1, most - 1)], max(others, key=lambda c: c.answers)][:most]
+    n_kept = min(len(selected), max(1, most - 1)) if len(sides) == 1 else len(selected)
+    return [*selected[:n_kept], *added][:most]
 
 
 def in_order(selected: Sequence[Quotable]) -> list[Quotable]:

@@ -50,11 +50,13 @@ def to_markdown(report: AnswerReport, template: Path | None = None) -> str:
     def filled(answer: Answer) -> str:
         values = {
             **values_of(answer, DIGITS),
-            "shown": _view(answer, str, False),
+            "shown": _view(answer, IN_ENGLISH, False),
             "no_answer": ask_wording.NO_ANSWER,
             "advice": ask_wording.advice([answer]),
             "inherited": ask_wording.INHERITED,
             "left_out_title": ask_wording.LEFT_OUT,
+            "studies_title": ask_wording.STUDIES,
+            "studies_note": ask_wording.STUDIES_NOTE,
             "time": report.created,
             "warnings": values_of(report.warnings),
             "versions": values_of(report.versions),
@@ -72,19 +74,24 @@ def views(
 
     `with_texts`: whether references include the beginning of their texts.
     """
-    view = partial(_view, say=words.say, with_texts=with_texts)
+    view = partial(_view, words=words, with_texts=with_texts)
     return [render_parts(view, answer) for answer in answers]
 
 
-def _view(answer: Answer, say: Callable[[str], str], with_texts: bool) -> dict[str, Any]:
+def _view(answer: Answer, words: Language, with_texts: bool) -> dict[str, Any]:
+    say = words.say
     known = {reference.number: reference.document for reference in answer.references}
     cited, uncited = ask_wording.cited_and_uncited(answer)
+    columns, studies = ask_wording.studies(answer, say)
     references = partial(_reference, answer=answer, say=say, with_texts=with_texts)
     return {
         "question": answer.question,
         "by": ask_wording.written_by(answer, say),
         "abstained": answer.abstained_coded,
+        "sides": ask_wording.disagreement(answer, words),
         "incomplete": ask_wording.cautions(answer, say),
+        "study_columns": columns,
+        "studies": studies,
         "counts": [
             (n, TONES[standing], ask_wording.SIGNS[standing], say(ask_wording.SHORT[standing]))
             for standing, n in ask_wording.counts(answer.sentences)

@@ -123,7 +123,7 @@ _ENDS = "was|were|is|are|received|underwent|to|into|by|between|during"
 _TAIL = (
     rf"(?: ?\(?(?:{_UNNAMED_AGE})\)?"
     r"| (?:with|without|who|at|undergoing|receiving|treated|in|from|of)\b"
-    rf"(?: (?!(?:{_ENDS}|at \d)\b)[\w'’/%-]+){{1,9}}?(?=[,.;:()]| (?:{_ENDS}|for|and|at)\b))"
+    rf"(?: (?!(?:{_ENDS}|at \d)\b)[\w'’/%-]+){{1,9}}?(?= ?[,.;:()]|\Z| (?:{_ENDS}|for|and|at)\b))"
 )
 _COUNTED = re.compile(
     # Not the number of a group or type, or the end of a longer one.
@@ -134,6 +134,7 @@ _COUNTED = re.compile(
     r"(?P<n>\bn ?= ?\d(?:[\d,]*\d)?)",
     re.IGNORECASE,
 )
+_ALSO = re.compile(rf" and {_COUNT} {_ADJECTIVES}{_PEOPLE}\b", re.IGNORECASE)
 _GROUP = re.compile(
     rf"\b(?:in|of|among) (?P<who>{_ADJECTIVES}{_PEOPLE}\b(?P<tail>{_TAIL}{{0,2}}))", re.IGNORECASE
 )
@@ -248,8 +249,11 @@ class _Found:
         if first is None:
             return None, self.group()
         match, span = first
-        start, end = match.start("n" if match["n"] else "count"), match.end("n")
-        patients = self.stated(start, end if match["n"] else match.end("who"), span)
+        start, end = match.span("n")
+        if match["who"]:
+            also = _ALSO.match(self.text, match.end(), span.end)  # "… and 1,317 controls"
+            start, end = match.start("count"), also.end() if also else match.end("who")
+        patients = self.stated(start, end, span)
         return patients, self._described(match, span) or self.group()
 
     def group(self) -> Stated | None:

@@ -26,7 +26,7 @@ STYLES = {
 GRAVE = (Retraction.YES, Retraction.PARTLY, Retraction.CONCERN)
 PIECES = {"same": "", "gone": "red strike", "new": "green underline"}
 # Characters before an ellipsis.
-TITLE_WIDTH, QUOTE_WIDTH, QUESTION_WIDTH, NAME_WIDTH = 200, 300, 90, 24
+TITLE_WIDTH, QUOTE_WIDTH, QUESTION_WIDTH, NAME_WIDTH, CELL_WIDTH = 200, 300, 90, 24, 80
 
 
 def print_report(report: AnswerReport, console: Console) -> None:
@@ -77,12 +77,14 @@ def _answer(answer: Answer) -> list[RenderableType]:
     if by := ask_wording.written_by(answer):
         parts.append(Text(by, style="dim"))
     parts.append(Text())
+    if sides := ask_wording.disagreement(answer):
+        parts.append(Text(f"    {sides}\n", "bold"))
     if answer.abstained:
         text = Text(f"○ {ask_wording.NO_ANSWER}", "bold yellow")
         parts.append(text.append(f"\n  {cells.one_line(answer.abstained)}", "not bold default"))
     parts += [_sentence(s, str(n)) for n, s in enumerate(answer.sentences, 1)]
     parts += [Text(f"⚠ {caution}", "yellow") for caution in ask_wording.cautions(answer)]
-    parts += _references(answer)
+    parts += [*_studies(answer), *_references(answer)]
     if answer.dropped:
         parts.append(_heading("Dropped by verification", "no longer part of the answer"))
         parts += [_sentence(sentence) for sentence in answer.dropped]
@@ -120,13 +122,26 @@ def _verdict(verdict: ReferenceVerdict) -> RenderableType:
     return Padding(_row(f"[{name}]", text), (0, 0, 0, 1))
 
 
+def _studies(answer: Answer) -> list[RenderableType]:
+    columns, rows = ask_wording.studies(answer)
+    if not rows:
+        return []
+    table = Table(box=None, padding=(0, 1, 0, 0), header_style="dim", pad_edge=False)
+    for name in ("", *columns):
+        table.add_column(name, overflow="fold", no_wrap=name in ("", "Answer", "Year"))
+    for number, row in rows:
+        table.add_row(f"[{number}]", *(Text(cells.shortened(c.text, CELL_WIDTH)) for c in row))
+    note = Text(f"    {ask_wording.STUDIES_NOTE}", "dim")
+    return [_heading(ask_wording.STUDIES), Padding(table, (0, 0, 0, 1)), note]
+
+
 def _references(answer: Answer) -> list[RenderableType]:
     cited, uncited = ask_wording.cited_and_uncited(answer)
     parts: list[RenderableType] = []
     if cited:
         parts += [_heading("References"), *map(_reference, cited)]
     if uncited:
-        parts.append(_heading("Found for the question, but cited by no sentence"))
+        parts.append(_heading(ask_wording.ALSO_FOUND if cited else ask_wording.CLOSEST))
         parts += [_row(f"[{reference.number}]", _short(reference)) for reference in uncited]
     if answer.left_out:
         parts.append(_heading(ask_wording.LEFT_OUT))

@@ -1,16 +1,21 @@
 """Words and signs for answers of `ask`. They always go together, never colour alone."""
 
 import difflib
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from pincite.judgement.references import ReferenceVerdict, Retraction, Standing, Support
-from pincite.notes import QUOTED
+from pincite.notes import IN_ENGLISH, QUOTED, Language
 from pincite.report.cells import n_of, one_line
-from pincite.types import Evidence, Span
+from pincite.settings import LEAST_RELEVANCE
+from pincite.text.words import missing_words
+from pincite.types import Document, Evidence, Span
 from pincite.verbs.ask.bibliography import SEPARATOR, cited_date, short_authors, whole_pages
 from pincite.verbs.ask.report import EXTRACT, Answer, Checked, Reference
+from pincite.verbs.ask.studies import Stated
 
 SIGNS = {
     Standing.SUPPORTED: "✓",
@@ -48,9 +53,25 @@ ADVICE = (
     "advice: read the references before you rely on a sentence."
 )
 COPIED = (
-    "These sentences are copied word for word; whether they answer the question is for you to "
-    "judge. This is not advice: read the references before you rely on one."
+    "These sentences are copied word for word. Check whether they really answer the question, and "
+    "read the references before you rely on one: this is not medical or other advice."
 )
+ALSO_FOUND, CLOSEST = "Also found, not cited", "Closest documents"
+STUDIES = "Studies"
+STUDY_COLUMNS = ("Answer", "Design", "Population", "Number", "Effect", "Year")
+STUDIES_NOTE = "Copied from the papers by rules; blank where the rules found nothing."
+# How many studies find what was asked, and how many do not.
+FOUND_ONE, FOUND_MANY = "One study found this %(numbers)s", "%(n)s studies found this %(numbers)s"
+NOT_ONE, NOT_MANY = "one did not %(numbers)s.", "%(n)s did not %(numbers)s."
+NUMBERS = ("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+# Log-odds of the best document: of PubMedQA's, 52 of 57 from 1.5 are the right paper, and 18 of 49
+# from `LEAST_RELEVANCE`.
+CLOSE_MATCH = 1.5
+MATCHES = {
+    CLOSE_MATCH: "close",
+    LEAST_RELEVANCE: "loose: check that it is about your question",
+    -math.inf: "none is close",
+}
 LEFT_OUT = "Left out: retracted"
 VERBATIM_FROM = "verbatim from %(numbers)s"
 ONLY_ABSTRACTS = "abstracts only, not full texts"
@@ -104,6 +125,88 @@ def cautions(answer: Answer, say: Callable[[str], str] = str) -> list[str]:
     return cautions
 
 
+def disagreement(answer: Answer, words: Language = IN_ENGLISH) -> str:
+    """Say how many studies find what was asked and how many do not; empty if all agree.
+
+    "One study found this [1]; two did not [2, 3]."
+    """
+    sides: dict[bool, list[int]] = {True: [], False: []}
+    for reference in answer.references:
+        if reference.stance:
+            sides[reference.stance.agrees].append(reference.number)
+    if not all(sides.values()):
+        return ""
+
+    def count(templates: tuple[str, str], numbers: list[int]) -> str:
+        n = len(numbers)
+        counted = words.say(NUMBERS[n]) if n < len(NUMBERS) else n
+        given = {"n": counted, "numbers": f"[{', '.join(map(str, numbers))}]"}
+        return words.plural(*templates, n) % given
+
+    found = count((FOUND_ONE, FOUND_MANY), sides[True])
+    return f"{found[:1].upper()}{found[1:]}; {count((NOT_ONE, NOT_MANY), sides[False])}"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A value of the table of studies, and where it stands."""
+
+    text: str
+    source: str = ""  # the sentence, title or publication types that it was copied from
+
+
+def studies(
+    answer: Answer, say: Callable[[str], str] = str
+) -> tuple[list[str], list[tuple[int, list[Cell]]]]:
+    """Return those of `STUDY_COLUMNS` that have values, and the values by reference number.
+
+    Both are empty if no paper tells of a study.
+    """
+
+    def cell(stated: Stated | None, document: Document) -> Cell:
+        if stated is None:
+            return Cell("")
+        of = {"text": document.text, "title": document.title}
+        types = document.meta.get("publication_type", "")
+        source = stated.within.of(of.get(stated.of, types))
+        return Cell(one_line(stated.text), one_line(source))
+
+    def row(reference: Reference) -> list[Cell]:
+        document, study, stance = reference.document, reference.study, reference.stance
+        date = cited_date(document.published, document.meta)
+        answers = Cell("")
+        if stance:
+            sentence = one_line(stance.span.of(document.text))
+            answers = Cell(say("yes") if stance.agrees else say("no"), sentence)
+        parts = (study.design, study.population, study.patients, effect(answer.question, reference))
+        return [
+            answers,
+            *(cell(part, document) for part in parts),
+            Cell(str(date[0]) if date else ""),
+        ]
+
+    ordered = sorted(answer.references, key=lambda each: each.number)
+    if not any(each.study.design or each.study.effects for each in ordered):
+        return [], []
+    rows = [row(each) for each in ordered]
+    filled = [n for n in range(len(STUDY_COLUMNS)) if any(cells[n].text for cells in rows)]
+    numbered = zip((each.number for each in ordered), rows, strict=True)
+    return (
+        [say(STUDY_COLUMNS[n]) for n in filled],
+        [(number, [cells[n] for n in filled]) for number, cells in numbered],
+    )
+
+
+def effect(question: str, reference: Reference) -> Stated | None:
+    """Return the effect whose sentence is nearest to the question; the first of several."""
+    text = reference.document.text
+    return min(
+        reference.study.effects,
+        key=lambda each: missing_words(question, each.within.of(text)),
+        default=None,
+    )
+
+
 def searched(answer: Answer) -> list[tuple[str, str]]:
     where = answer.searched
     read = n_of(len(where.found), "document")
@@ -111,8 +214,7 @@ def searched(answer: Answer) -> list[tuple[str, str]]:
         read += f" ({ONLY_ABSTRACTS})"
     best = ""
     if where.best is not None:
-        number = f"{where.best:+.1f}".replace("-", "−")
-        best = f"{number} (log-odds that it bears on this)"
+        best = next(words for least, words in MATCHES.items() if where.best >= least)
     known = [
         ("corpus", f"{n_of(where.n_documents, 'document')} (digest {where.corpus})"),
         ("mode", where.mode),
