@@ -19,6 +19,7 @@ from pincite.text.syntax import AUXILIARIES, PREPOSITIONS
 from pincite.types import Claim, Failed, Passage, Span
 from pincite.verbs.ask import stance
 from pincite.verbs.ask.parts import AIM, MOST_OF_AN_ABSTRACT, OPEN, TO_DO, Part, parts, unlabelled
+from pincite.verbs.ask.patterns import patterns, words
 from pincite.verbs.ask.questions import wanted
 from pincite.verbs.ask.report import EXTRACT, WHOLE, Reference, Stance
 from pincite.verbs.ask.studies import fits, study_of, without_ages
@@ -63,39 +64,13 @@ OWN_WITHIN = 6  # words in which "this … study" must name the paper
 LACKING, ON_TOPIC = 4.0, -1.0
 # Log-odds by which a clear sentence of the other side may lie below those that an answer needs.
 OTHER_SIDE = 1.0
-# Words that refer to the previous sentence, which is missing in an extract.
-_POINTS_BACK = frozenset(
-    "this these those it its they their he his she her such both latter former".split()
-)
-# Openings that continue the previous sentence but can be read without it.
-_GOES_ON = re.compile(
-    r"(?:however|nevertheless|nonetheless|conversely|in contrast|in addition|moreover|furthermore|"
-    r"similarly|also|but|yet|although|for example)\b",
-    re.IGNORECASE,
-)
+_WORDS, _P = words("words"), patterns("parts")
+_GENERAL = frozenset(wording.content_words(" ".join(_WORDS["general"])))
 _THIS = frozenset({"this", "these", "those"})
-_THOSE_WHO = re.compile(r"those (?:\w+ )?(?:who|whose|with|without)\b", re.IGNORECASE)
 _POINT_BACK_TOGETHER = frozenset({("the", "latter"), ("the", "former"), ("the", "same")})
-# "This study shows that …" refers to the paper itself, which the answer names.
-_OWN_PAPER = frozenset(
-    "analyses analysis article audit case cohort data evidence experiment experiments finding "
-    "findings investigation meta-analysis model observation observations paper report research "
-    "result results review series study studies survey systematic trial work".split()
-)
 _NO_NOUN = AUXILIARIES | PREPOSITIONS | words_of("verbs", "modals")  # ends "this large database"
 # The rest of a sentence split at an abbreviation, or a mark that belongs to the previous one.
 _FRAGMENT = re.compile(r"[a-z]+[ ,;]|[\[,;)]")
-# Words of most questions, whatever their subject; both forms if the first six letters differ.
-_GENERAL = frozenset(
-    wording.content_words(
-        "affect affects associated benefit better best cause causes changes compared correlate "
-        "decreases determine different effect effects enhances evidence factor factors good help "
-        "helps impact important improves increases influences lead leads level levels link linked "
-        "lower patients people play possible predicts prevents protects raise raises rate rates "
-        "reduces related relationship results rise rises risk risks role safe study treat treats "
-        "treatment use uses used useful value work works necessary need needed get gets make makes"
-    )
-)
 _SHORT = ("al.", "vs.", "cf.", "e.g.", "i.e.", "Fig.", "approx.", "resp.")  # no sentence end
 
 
@@ -127,7 +102,7 @@ class Quotable:
             "concludes": float(self.part is Part.CONCLUSION),
             "is_method": float(self.part in (Part.BACKGROUND, Part.AIM, Part.METHOD)),
             "is_open": float(bool(OPEN.search(self.text))),
-            "goes_on": float(bool(_GOES_ON.match(self.text))),
+            "goes_on": float(bool(_P["goes_on"].match(self.text))),
             "lacks": self.lacks,
             "other_ages": float(self.fits is False),
         }
@@ -162,14 +137,14 @@ def can_stand_alone(text: str, *, is_last: bool = False) -> bool:
         return False
     if first == "of" and second in _THIS:
         return False
-    if _THOSE_WHO.match(text):
+    if _P["those_who"].match(text):
         return True
     if first not in _THIS:
-        return first not in _POINTS_BACK
+        return first not in _WORDS["point_back"]
     # "This large database analysis suggests …"
     names = (word.strip("(,").casefold() for word in words[1:OWN_WITHIN])
     named = takewhile(lambda word: word not in _NO_NOUN, names)
-    return any(word in _OWN_PAPER for word in named)
+    return any(word in _WORDS["own_paper"] for word in named)
 
 
 def is_cut(before: str, after: str) -> bool:
@@ -248,7 +223,7 @@ def in_order(selected: Sequence[Quotable]) -> list[Quotable]:
     return [
         c
         for c in ordered
-        if alone[c.source] == 1 or opening[c.source] is not c or not _GOES_ON.match(c.text)
+        if alone[c.source] == 1 or opening[c.source] is not c or not _P["goes_on"].match(c.text)
     ]
 
 
@@ -351,10 +326,7 @@ class Extractor:
 
         return [
             replace(
-                each,
-                relevance=score,
-                of_document=best[each.source],
-                agrees=agrees(each, score),
+                each, relevance=score, of_document=best[each.source], agrees=agrees(each, score)
             )
             for each, score in zip(near, odds, strict=True)
         ]

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 from pincite.text import words
 from pincite.types import Span
+from pincite.verbs.ask.patterns import patterns
+from pincite.verbs.ask.patterns import words as listed
 from pincite.verbs.ask.studies import Study
 
 _TOPIC = re.compile(
@@ -31,30 +33,11 @@ def plainer(question: str) -> str:
 
 # ── Questions for a number ───────────────────────────────────────────────────────────────────────
 
-_STUDIES = (
-    r"\b(?:trials?|stud(?:y|ies)|reviews?|meta-analys\w+|cohorts?|enrol\w+|randomi[sz]ed|recruited|"
-    r"included|took part)\b"
-)
-_HOW_MANY = re.compile(
-    r"how many (?:[\w-]+ ){0,2}?(?:patients|participants|subjects|people|adults|children|"
-    rf"(?:wo)?men|individuals|volunteers|residents|babies|infants|students)\b(?=.*{_STUDIES})"
-    r"|sample size|number of (?:patients|participants|subjects)",
-    re.IGNORECASE,
-)
-_MEASURES = {
-    "odds ratio": r"odds ratio|\bOR\b",
-    "hazard ratio": r"hazard ratio|\bHR\b",
-    "relative risk|risk ratio|rate ratio": r"relative risk|risk ratio|rate ratio|\bRR\b",
-    "mean difference": r"mean difference|\bS?MD\b",
-    "confidence interval": r"\bCI\b|confidence interval",
-    "p[- ]?value": r"\bp ?[<>=≤≥]",
-    "effect size|size of the effect": r"\d",
-}
-_MEASURED = [
-    (re.compile(rf"\b(?:{asked})s?\b", re.IGNORECASE), re.compile(written, re.IGNORECASE))
-    for asked, written in _MEASURES.items()
+_P = patterns("questions")
+_MEASURES = [
+    (re.compile(rf"\b(?:{asked})s?\b", re.IGNORECASE), written)
+    for asked, written in patterns("measures").items()
 ]
-_WHAT = re.compile(r"\b(?:what|which|how (?:large|big|high|strong)|give|report)\b", re.IGNORECASE)
 
 
 class Wanted(NamedTuple):
@@ -77,11 +60,11 @@ def wanted(question: str) -> Wanted | None:
     >>> wanted("How many patients were in the tea trial?").about
     ' were in the tea ?'
     """
-    if match := _HOW_MANY.search(question):
+    if match := _P["how_many"].search(question):
         about = question[: match.start()] + question[match.end() :]
-        return Wanted(None, re.sub(_STUDIES, "", about, flags=re.IGNORECASE))
-    for asked, effect in _MEASURED:
-        if _WHAT.search(question) and (match := asked.search(question)):
+        return Wanted(None, _P["studies"].sub("", about))
+    for asked, effect in _MEASURES:
+        if _P["what"].search(question) and (match := asked.search(question)):
             return Wanted(effect, question[: match.start()] + question[match.end() :])
     return None
 
@@ -89,26 +72,8 @@ def wanted(question: str) -> Wanted | None:
 # ── Terms that the sources lack ──────────────────────────────────────────────────────────────────
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
-# Words that are not a question's subject, besides those that `content_words` drops.
-_ASKING = frozenset(
-    "answer associated association best cause caused causes compare compared define describe "
-    "difference differences different differ differs discuss effect effective effects affect "
-    "affected affects evidence exist exists explain give given gives happen happens help helps "
-    "identify impact impacts important importance influence influences involve involved "
-    "involves kind kinds know known lead leads like link linked links list lists literature "
-    "make makes matter matters mean means mention name named names necessary need needed needs "
-    "outline paper papers part play played plays please possible published question questions "
-    "really related relation relationship relationships research role roles show shows state "
-    "study studies summarise summarize tell there thing things type types use used useful uses "
-    "using way ways work works still better worse good bad new value worth".split()
-)
-# Endings in which forms of a word differ: inflections, and Latin and Greek plurals.
-_ENDINGS = frozenset(
-    "s es y ies ied e ed d ing er ers or ors en ren ly al ally ual ic ical ically ion ions ation "
-    "ations ative ive ives ively ment ments ity ities ous ness able ible ance ances ence ences ant "
-    "ants ent ents ise ised ize ized ising izing isation ization ist ists ism um a us i is ae ia "
-    "ata eutic eutics sis ses tic ue ues hood".split()
-) | {""}
+_LISTED = listed("words")
+_ASKING, _ENDINGS = _LISTED["asking"], _LISTED["endings"] | {""}
 _FORMS = "women:woman men:man mice:mouse feet:foot teeth:tooth people:person lives:life geese:goose"
 _IRREGULAR = dict(pair.split(":") for pair in _FORMS.split())
 _SHARED = 3  # minimum number of letters shared by two forms of a word
