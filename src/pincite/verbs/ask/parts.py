@@ -10,11 +10,6 @@ from pincite.verbs.ask.patterns import patterns, words
 MOST_OF_AN_ABSTRACT = 30  # sentences; in a longer text, their position means nothing
 _WORDS, _P = words("words"), patterns("parts")
 OPEN, AIM, TO_DO = _P["open"], _P["aim"], _P["to_do"]
-# Statistics in a sentence: it reports a result, and a conclusion may say the same in words.
-_FIGURES = re.compile(
-    r"\b[pP] ?[<=>≤≥]|\bCI\b|[±%]|\b(?:OR|RR|HR) ?[=:,]|\bodds ratio\b|\d+ of (?:the )?\d+|"
-    r"\(\d|\d\.\d"
-)
 FEWEST_PLACED = 5  # sentences of an abstract in which place says what a sentence is
 MOST_CONCLUSIONS = 3  # sentences at the end of an abstract without labels
 
@@ -56,7 +51,7 @@ def parts(sentences: Sequence[str], *, whole: bool = True) -> list[Part]:
             found.append(Part.AIM)
         elif _P["done"].search(rest) and not _P["found"].search(rest):
             found.append(Part.METHOD)
-        elif _FIGURES.search(rest):
+        elif _P["figures"].search(rest):
             found.append(Part.RESULT)
         else:
             found.append(Part.CONCLUSION if _P["concludes"].search(rest) else Part.OTHER)

@@ -91,11 +91,7 @@ class AskPipeline:
         best = max((each.relevance for each in documents), default=None)
         texts = "\n".join(f"{r.document.title}\n{r.document.text}" for r in references)
         absent = containment.attempted(lambda: unanswered_terms(question, texts), lambda _: [])
-        left_out = [
-            Reference(0, ref_id(each.document), each.document, each.relevance, each.passages)
-            for each in retracted
-            if each.relevance >= self.least_relevance
-        ]
+        left_out = [e for e in numbered(retracted) if e.relevance >= self.least_relevance]
         silent = replace(
             self._empty(question),
             searched=replace(
@@ -107,7 +103,7 @@ class AskPipeline:
             abstained_coded=(Note("nothing_answers"),),
             references=tuple(listed(question, references, ())),
             left_out=tuple(
-                replace(each, document=replace(each.document, text=""), passages=())
+                replace(each, number=0, document=replace(each.document, text=""), passages=())
                 for each in left_out
                 if on_topic(question, each)
             ),
@@ -235,16 +231,9 @@ class AskPipeline:
 
 def listed(question: str, references: Sequence[Reference], cited: Sequence[int]) -> list[Reference]:
     """Return the cited references and those on the topic, with the ages asked for before others."""
-
-    def is_listed(reference: Reference) -> bool:
-        near = containment.attempted(lambda: on_topic(question, reference), lambda _: True)
-        return near or reference.number in cited
-
-    def rank(reference: Reference) -> int:
-        fitting = containment.attempted(lambda: fits(question, reference.document), lambda _: None)
-        return (True, None, False).index(fitting)
-
-    return renumbered(sorted(filter(is_listed, references), key=rank), cited)[0]
+    kept = [each for each in references if each.number in cited or on_topic(question, each)]
+    kept.sort(key=lambda each: (True, None, False).index(fits(question, each.document)))
+    return renumbered(kept, cited)[0]
 
 
 def numbered(documents: Sequence["FoundDocument"]) -> list[Reference]:

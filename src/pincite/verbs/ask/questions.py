@@ -10,11 +10,7 @@ from pincite.verbs.ask.patterns import patterns
 from pincite.verbs.ask.patterns import words as listed
 from pincite.verbs.ask.studies import Study
 
-_TOPIC = re.compile(
-    r"(?P<topic>\w[^:?]+):\s+(?P<verb>is|are|was|were|does|do|did|can|could|should|will|has|have)"
-    r" (?:it|they|this|these)\b(?P<rest>[^?]*\?)",
-    re.IGNORECASE,
-)
+_P = patterns("questions")
 
 
 def plainer(question: str) -> str:
@@ -23,7 +19,7 @@ def plainer(question: str) -> str:
     >>> plainer("Green tea: does it lower blood pressure?")
     'Does green tea lower blood pressure?'
     """
-    if not (match := _TOPIC.fullmatch(question.strip())):
+    if not (match := _P["topic"].fullmatch(question.strip())):
         return question
     topic = match["topic"]
     if topic[1:2].islower():  # not "DNA repair"
@@ -33,7 +29,6 @@ def plainer(question: str) -> str:
 
 # ── Questions for a number ───────────────────────────────────────────────────────────────────────
 
-_P = patterns("questions")
 _MEASURES = [
     (re.compile(rf"\b(?:{asked})s?\b", re.IGNORECASE), written)
     for asked, written in patterns("measures").items()

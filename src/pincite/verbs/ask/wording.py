@@ -5,7 +5,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pincite.judgement.references import ReferenceVerdict, Retraction, Standing, Support
 from pincite.notes import IN_ENGLISH, QUOTED, Language
@@ -59,7 +59,8 @@ COPIED = (
 ALSO_FOUND, CLOSEST = "Also found, not cited", "Closest documents"
 STUDIES = "Studies"
 STUDY_COLUMNS = ("Answer", "Design", "Population", "Number", "Effect", "Year")
-STUDIES_NOTE = "Copied from the papers by rules; blank where the rules found nothing."
+STUDIES_NOTE = "Read from the papers by rules; blank where the rules found nothing."
+SIDES = {True: "yes", False: "no"}
 # How many studies find what was asked, and how many do not.
 FOUND_ONE, FOUND_MANY = "One study found this %(numbers)s", "%(n)s studies found this %(numbers)s"
 NOT_ONE, NOT_MANY = "one did not %(numbers)s.", "%(n)s did not %(numbers)s."
@@ -147,12 +148,11 @@ def disagreement(answer: Answer, words: Language = IN_ENGLISH) -> str:
     return f"{found[:1].upper()}{found[1:]}; {count((NOT_ONE, NOT_MANY), sides[False])}"
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A value of the table of studies, and where it stands."""
+class Cell(NamedTuple):
+    """A value of the table of studies, and the sentence, title or types that it was read from."""
 
     text: str
-    source: str = ""  # the sentence, title or publication types that it was copied from
+    source: str = ""
 
 
 def studies(
@@ -160,7 +160,8 @@ def studies(
 ) -> tuple[list[str], list[tuple[int, list[Cell]]]]:
     """Return those of `STUDY_COLUMNS` that have values, and the values by reference number.
 
-    Both are empty if no paper tells of a study.
+    Both are empty if no paper tells of a study. Of several effects, the one whose sentence is
+    nearest to the question is shown.
     """
 
     def cell(stated: Stated | None, document: Document) -> Cell:
@@ -174,37 +175,26 @@ def studies(
     def row(reference: Reference) -> list[Cell]:
         document, study, stance = reference.document, reference.study, reference.stance
         date = cited_date(document.published, document.meta)
+
+        def far(one: Stated) -> float:
+            return missing_words(answer.question, one.within.of(document.text))
+
+        effect = min(study.effects, key=far, default=None)
+        found = [study.design, study.population, study.patients, effect]
         answers = Cell("")
         if stance:
-            sentence = one_line(stance.span.of(document.text))
-            answers = Cell(say("yes") if stance.agrees else say("no"), sentence)
-        parts = (study.design, study.population, study.patients, effect(answer.question, reference))
-        return [
-            answers,
-            *(cell(part, document) for part in parts),
-            Cell(str(date[0]) if date else ""),
-        ]
+            answers = Cell(say(SIDES[stance.agrees]), one_line(stance.span.of(document.text)))
+        year = Cell(str(date[0]) if date else "")
+        return [answers, *(cell(each, document) for each in found), year]
 
     ordered = sorted(answer.references, key=lambda each: each.number)
     if not any(each.study.design or each.study.effects for each in ordered):
         return [], []
     rows = [row(each) for each in ordered]
     filled = [n for n in range(len(STUDY_COLUMNS)) if any(cells[n].text for cells in rows)]
-    numbered = zip((each.number for each in ordered), rows, strict=True)
-    return (
-        [say(STUDY_COLUMNS[n]) for n in filled],
-        [(number, [cells[n] for n in filled]) for number, cells in numbered],
-    )
-
-
-def effect(question: str, reference: Reference) -> Stated | None:
-    """Return the effect whose sentence is nearest to the question; the first of several."""
-    text = reference.document.text
-    return min(
-        reference.study.effects,
-        key=lambda each: missing_words(question, each.within.of(text)),
-        default=None,
-    )
+    values = [[cells[n] for n in filled] for cells in rows]
+    numbers = [each.number for each in ordered]
+    return [say(STUDY_COLUMNS[n]) for n in filled], list(zip(numbers, values, strict=True))
 
 
 def searched(answer: Answer) -> list[tuple[str, str]]:
