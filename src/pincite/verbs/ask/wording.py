@@ -61,10 +61,7 @@ STUDIES = "Studies"
 STUDY_COLUMNS = ("Answer", "Design", "Population", "Number", "Effect", "Year")
 STUDIES_NOTE = "Read from the papers by rules; blank where the rules found nothing."
 SIDES = {True: "yes", False: "no"}
-# How many studies find what was asked, and how many do not.
-FOUND_ONE, FOUND_MANY = "One study found this %(numbers)s", "%(n)s studies found this %(numbers)s"
-NOT_ONE, NOT_MANY = "one did not %(numbers)s.", "%(n)s did not %(numbers)s."
-NUMBERS = ("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine")
 # Log-odds of the best document: of PubMedQA's, 52 of 57 from 1.5 are the right paper, and 18 of 49
 # from `LEAST_RELEVANCE`.
 CLOSE_MATCH = 1.5
@@ -138,14 +135,18 @@ def disagreement(answer: Answer, words: Language = IN_ENGLISH) -> str:
     if not all(sides.values()):
         return ""
 
-    def count(templates: tuple[str, str], numbers: list[int]) -> str:
+    def given(numbers: list[int]) -> dict[str, str]:
         n = len(numbers)
-        counted = words.say(NUMBERS[n]) if n < len(NUMBERS) else n
-        given = {"n": counted, "numbers": f"[{', '.join(map(str, numbers))}]"}
-        return words.plural(*templates, n) % given
+        counted = words.say(NUMBERS[n - 2]) if 1 < n < len(NUMBERS) + 2 else str(n)
+        return {"n": counted, "numbers": f"[{', '.join(map(str, numbers))}]"}
 
-    found = count((FOUND_ONE, FOUND_MANY), sides[True])
-    return f"{found[:1].upper()}{found[1:]}; {count((NOT_ONE, NOT_MANY), sides[False])}"
+    (yes, no), plural = sides.values(), words.plural
+    found = plural(
+        "One study found this %(numbers)s", "%(n)s studies found this %(numbers)s", len(yes)
+    )
+    not_found = plural("one did not %(numbers)s.", "%(n)s did not %(numbers)s.", len(no))
+    found %= given(yes)
+    return f"{found[:1].upper()}{found[1:]}; {not_found % given(no)}"
 
 
 class Cell(NamedTuple):
