@@ -414,3 +414,34 @@ def test_exact_matches_rank_first(
     finder = replace(finder_of(corpus, verifier), include_retracted=True)
     first = finder.find('"free of migraine" in trials of velorin')[0][0]
     assert first.document.meta["pmid"] == "13"
+
+
+# ── As a scientist reads it ──────────────────────────────────────────────────────────────────────
+
+
+def test_both_sides_are_quoted_and_their_studies_have_a_stance(
+    corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
+) -> None:
+    answer = pipeline(corpus, verifier).ask("Does velorin reduce the number of migraine days?")
+    stances = {r.ref_id: r.stance.agrees for r in answer.references if r.stance}
+    assert stances == {"11": True, "12": False}
+    quoted = {v.number for each in answer.sentences for v in each.verdicts}
+    assert {r.number for r in answer.references} == quoted
+
+
+def test_papers_on_other_topics_are_not_listed(
+    corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
+) -> None:
+    answer = pipeline(corpus, verifier).ask("Does velorin reduce the number of migraine days?")
+    assert "14" not in {reference.ref_id for reference in answer.references}
+    assert {reference.ref_id for reference in answer.left_out} == {"13"}
+    barley = pipeline(corpus, verifier).ask("Do soil bacteria help barley to grow taller?")
+    assert barley.left_out == ()
+
+
+def test_a_question_for_a_number_is_answered_from_its_sentence(
+    corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
+) -> None:
+    answer = pipeline(corpus, verifier).ask("How many adults were in the velorin trial?")
+    assert answer.sentences
+    assert all("0 adults" in each.sentence.text for each in answer.sentences)

@@ -172,3 +172,39 @@ def test_place_says_nothing_of_a_text_that_is_no_study() -> None:
         "We ordered three longer trains.",
     ]
     assert Part.CONCLUSION not in parts(report)
+
+
+# ── Sides and ages ───────────────────────────────────────────────────────────────────────────────
+
+
+def finding(source: int, agrees: bool | None, answers: float, fits: bool | None = None) -> Quotable:
+    """A conclusion that scores about `answers`, in words of its own."""
+    text = f"The trial number {source} found that {'abcdefgh'[source] * 9} changed the outcome."
+    found = Quotable(text, source, 0, part=Part.CONCLUSION, agrees=agrees, fits=fits)
+    return replace(found, relevance=(answers - found.answers) / extract.WEIGHTS["relevance"])
+
+
+def test_where_studies_disagree_both_sides_are_quoted() -> None:
+    far = LEAST_ANSWER - extract.OTHER_SIDE / 2
+    yes, no, unclear = finding(0, True, 3), finding(1, False, far), finding(2, None, far)
+    assert {c.source for c in choose([yes, no, unclear], 4)} == {0, 1}
+    assert {c.source for c in choose([yes, replace(no, agrees=True)], 4)} == {0}
+    many = [finding(n, True, 3) for n in range(2, 7)]
+    assert 1 in {c.source for c in choose([no, *many], 4)}
+    assert len(choose([no, *many], 4)) == 4
+
+
+def test_the_other_side_is_not_taken_from_other_ages() -> None:
+    yes, no = finding(0, True, 3, fits=True), finding(1, False, 0, fits=False)
+    assert {c.source for c in choose([yes, no], 4)} == {0}
+
+
+def test_studies_with_the_ages_asked_for_come_first() -> None:
+    other, fitting = finding(0, None, 3), finding(1, None, 2, fits=True)
+    assert [c.source for c in choose([other, fitting], 4)] == [1, 0]
+
+
+def test_a_study_that_says_both_has_no_stance() -> None:
+    yes, no = finding(0, True, 3), finding(0, False, 2)
+    assert extract.stances([yes, no], LEAST_ANSWER) == {}
+    assert extract.stances([yes], LEAST_ANSWER)[0].agrees

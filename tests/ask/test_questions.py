@@ -2,7 +2,9 @@
 
 import pytest
 
-from pincite.verbs.ask.questions import unanswered_terms
+from pincite.types import Document, Span
+from pincite.verbs.ask.questions import unanswered_terms, wanted
+from pincite.verbs.ask.studies import study_of
 
 READ = (
     "Migraines of women were treated by therapists. Hypertensive patients had high low-density "
@@ -28,3 +30,20 @@ def test_absent_terms_are_listed_as_written() -> None:
     found = unanswered_terms("Does vaccination of Danish women prevent Measles or measles?", READ)
     assert found == ["vaccination", "Danish", "prevent", "Measles", "measles"]
     assert unanswered_terms("Do migrants have mentors?", READ) == ["migrants", "mentors"]
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence"),
+    [
+        ("How many patients were in the tea trial?", 0),
+        ("What was the hazard ratio for falls?", 1),
+        ("What was the odds ratio for falls?", None),
+        ("Does tea prevent falls?", None),
+    ],
+)
+def test_a_number_is_found_in_its_sentence(question: str, sentence: int | None) -> None:
+    texts = ["We randomised 240 patients. ", "Falls were rarer (HR 0.7, 95% CI 0.5 to 0.9)."]
+    spans = [Span(0, len(texts[0])), Span(len(texts[0]), len("".join(texts)))]
+    study, number = study_of(Document("https://a.example/", "", "".join(texts))), wanted(question)
+    found = [n for n, span in enumerate(spans) if number and number.is_in(study, span)]
+    assert found == ([] if sentence is None else [sentence])

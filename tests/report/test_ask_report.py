@@ -20,7 +20,7 @@ from pincite.types import Span
 from pincite.verbs.ask import render as ask_render
 from pincite.verbs.ask import terminal as ask_terminal
 from pincite.verbs.ask import wording
-from pincite.verbs.ask.report import Answer, AnswerReport
+from pincite.verbs.ask.report import Answer, AnswerReport, Stance
 
 
 def shown(report: AnswerReport, width: int = 100) -> str:
@@ -219,3 +219,29 @@ def test_a_format_that_fails_affects_only_itself(tmp_path: Path) -> None:
     with pytest.raises(PinciteError, match="html"):
         deliver(bare, paths, None, quiet=True)
     assert [path.name for path in tmp_path.iterdir()] == ["json"]
+
+
+# ── Studies ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def with_stances(*sides: bool | None) -> Answer:
+    papers = [samples.reference(n, samples.document(n)) for n in range(1, len(sides) + 1)]
+    stances = [None if side is None else Stance(side, Span(0, 10)) for side in sides]
+    given = [replace(p, stance=s) for p, s in zip(papers, stances, strict=True)]
+    return replace(samples.extract(), references=tuple(given))
+
+
+def test_a_disagreement_counts_the_studies_of_each_side() -> None:
+    assert wording.disagreement(with_stances(True, None, True)) == ""
+    said = wording.disagreement(with_stances(True, False, None, True))
+    assert "[1, 4]" in said
+    assert "[2]" in said
+
+
+def test_each_value_of_the_table_has_the_sentence_it_was_read_from() -> None:
+    columns, rows = wording.studies(with_stances(True, False))
+    assert [number for number, _ in rows] == [1, 2]
+    assert len(columns) == len(rows[0][1]) < len(wording.STUDY_COLUMNS)  # no effects
+    patients = rows[0][1][columns.index("Number")]
+    assert patients.text in patients.source
+    assert patients.source in samples.document(1).text

@@ -1,0 +1,97 @@
+"""What abstracts say of their studies, read by rules."""
+
+from dataclasses import replace
+
+import pytest
+
+from pincite.types import Document
+from pincite.verbs.ask.studies import Stated, ages, fits, study_of
+
+TRIAL = Document(
+    "https://a.example/1",
+    "Lactobacillus against colds in nursing home residents",
+    "BACKGROUND: An earlier trial in 99 patients found an odds ratio of 0.50. METHODS: We randomly "
+    "assigned 640 residents over 65 years of age of 21 nursing homes to Lactobacillus or placebo. "
+    "RESULTS: Colds were as frequent (risk ratio 0.98, 95% CI 0.84-1.14; p=0.78). CONCLUSIONS: "
+    "Lactobacillus did not prevent colds.",
+    language="en",
+    meta={"publication_type": "Journal Article; Randomized Controlled Trial"},
+)
+
+
+def text_of(stated: Stated | None) -> str:
+    return stated.text if stated else ""
+
+
+def test_every_value_stands_where_its_span_says() -> None:
+    study = study_of(TRIAL)
+    wholes = {
+        "text": TRIAL.text,
+        "title": TRIAL.title,
+        "publication_type": TRIAL.meta["publication_type"],
+    }
+    stated = [study.design, study.population, study.patients, *study.effects]
+    assert all(stated)
+    for each in filter(None, stated):
+        assert each.span.of(wholes[each.of]) == each.text
+        assert each.text in each.within.of(wholes[each.of])
+
+
+def test_a_study_is_read_without_what_its_abstract_says_of_others() -> None:
+    study = study_of(TRIAL)
+    assert text_of(study.design) == "Randomized Controlled Trial"
+    assert text_of(study.patients) == "640 residents"
+    assert text_of(study.population) == "residents over 65 years of age of 21 nursing homes"
+    assert [each.text for each in study.effects] == ["risk ratio 0.98, 95% CI 0.84-1.14; p=0.78"]
+
+
+@pytest.mark.parametrize(
+    ("text", "design", "patients", "effect"),
+    [
+        (
+            "In a prospective cohort study we followed 21,640 adults (HR 1.13, 95% CI 1.03-1.24).",
+            "prospective cohort study",
+            "21,640 adults",
+            "HR 1.13, 95% CI 1.03-1.24",
+        ),
+        (
+            "We pooled thirteen trials (n = 34,112). The pooled risk ratio was 1.00 (P = .9).",
+            "",
+            "n = 34,112",
+            "pooled risk ratio was 1.00 (P = .9",
+        ),
+        (
+            "We interviewed 12 women with asthma and 13 controls; scores were 24.7% vs 14.7%.",
+            "",
+            "12 women with asthma and 13 controls",
+            "24.7% vs 14.7%",
+        ),
+        ("We examined type 2 diabetes patients or their records in group 2 adults.", "", "", ""),
+        ("The bridge was opened in 1911 by 14 ministers.", "", "", ""),
+    ],
+)
+def test_values_are_copied_or_missing(text: str, design: str, patients: str, effect: str) -> None:
+    study = study_of(replace(TRIAL, title="", text=text, meta={}))
+    effects = [each.text for each in study.effects]
+    found = text_of(study.design), text_of(study.patients), *effects
+    assert found == ((design, patients, effect) if effect else (design, patients))
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("women aged 50 and older", (50, 120)),
+        ("children under 5 years", (0, 5)),
+        ("mean age 83.1 years", (68.1, 98.1)),
+        ("patients after 12 weeks", None),
+    ],
+)
+def test_ages(words: str, expected: tuple[float, float] | None) -> None:
+    found = ages(words)
+    assert found == (pytest.approx(expected) if expected else None)
+
+
+def test_a_study_fits_if_most_of_its_ages_were_asked_for() -> None:
+    assert fits("Does it help older people?", TRIAL) is True
+    assert fits("Does it help children?", TRIAL) is False
+    assert fits("Does it help?", TRIAL) is None
