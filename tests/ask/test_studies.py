@@ -45,28 +45,19 @@ def test_a_study_is_read_without_what_its_abstract_says_of_others() -> None:
     assert [each.text for each in study.effects] == ["risk ratio 0.98, 95% CI 0.84-1.14; p=0.78"]
 
 
+COHORT = "In a prospective cohort study we followed 21,640 adults (HR 1.13, 95% CI 1.03-1.24)."
+POOLED = "We pooled thirteen trials (n = 34,112). The pooled risk ratio was 1.00; P = .9."
+PAIRS = "We interviewed 12 women with asthma and 13 controls; scores were 24.7% vs 14.7%."
+GROUPS = "We examined type 2 diabetes patients or their records in group 2 adults."
+
+
 @pytest.mark.parametrize(
     ("text", "design", "patients", "effect"),
     [
-        (
-            "In a prospective cohort study we followed 21,640 adults (HR 1.13, 95% CI 1.03-1.24).",
-            "prospective cohort study",
-            "21,640 adults",
-            "HR 1.13, 95% CI 1.03-1.24",
-        ),
-        (
-            "We pooled thirteen trials (n = 34,112). The pooled risk ratio was 1.00 (P = .9).",
-            "",
-            "n = 34,112",
-            "pooled risk ratio was 1.00 (P = .9",
-        ),
-        (
-            "We interviewed 12 women with asthma and 13 controls; scores were 24.7% vs 14.7%.",
-            "",
-            "12 women with asthma and 13 controls",
-            "24.7% vs 14.7%",
-        ),
-        ("We examined type 2 diabetes patients or their records in group 2 adults.", "", "", ""),
+        (COHORT, "prospective cohort study", "21,640 adults", "HR 1.13, 95% CI 1.03-1.24"),
+        (POOLED, "", "n = 34,112", "pooled risk ratio was 1.00; P = .9"),
+        (PAIRS, "", "12 women with asthma and 13 controls", "24.7% vs 14.7%"),
+        (GROUPS, "", "", ""),
         ("The bridge was opened in 1911 by 14 ministers.", "", "", ""),
     ],
 )

@@ -317,12 +317,18 @@ class Extractor:
             best[each.source] = max(score, best.get(each.source, score))
         if self.documents_read:
             best = {source: references[source].relevance for source in best}
-        finds = stance.reader(question)
+        finds, concluded = stance.reader(question), dict[int, set[bool | None]]()
+        for each in near:
+            if each.part is Part.CONCLUSION:
+                concluded.setdefault(each.source, set()).add(finds(each.text))
 
         def agrees(each: Quotable, score: float) -> bool | None:
-            near_it = score >= stance.SURE_RELEVANCE
-            near_it |= lacks(question, each.text) <= stance.MOST_LACKING
-            return finds(each.text) if near_it else None
+            """Whether a sentence finds what is asked, and its paper's conclusions say the same."""
+            side = finds(each.text)
+            is_near = score >= stance.SURE_RELEVANCE
+            is_near |= lacks(question, each.text) <= stance.MOST_LACKING
+            is_meant = concluded.get(each.source, {side}) - {None} == {side}
+            return side if is_near and is_meant else None
 
         return [
             replace(
