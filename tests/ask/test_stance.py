@@ -16,6 +16,8 @@ QUESTION = "Does vitamin D prevent falls?"
         ("Vitamin D may not only prevent falls, although few took it.", None),
         ("Vitamin D was given monthly.", None),
         ("Falls increased with vitamin D.", None),
+        ("More vitamin D went with a lower risk of falls.", True),
+        ("Less vitamin D went with a higher risk of falls.", None),
     ],
 )
 def test_sides(sentence: str, expected: bool | None) -> None:

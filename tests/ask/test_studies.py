@@ -74,7 +74,8 @@ def test_values_are_copied_or_missing(text: str, design: str, patients: str, eff
         ("women aged 50 and older", (50, 120)),
         ("children under 5 years", (0, 5)),
         ("mean age 83.1 years", (68.1, 98.1)),
-        ("patients after 12 weeks", None),
+        ("people over 65", (65, 120)),
+        ("patients over 12 weeks", None),
     ],
 )
 def test_ages(words: str, expected: tuple[float, float] | None) -> None:

@@ -259,7 +259,8 @@ class Extractor:
         near = [
             (source, reference)
             for source, reference in enumerate(references)
-            if reference.relevance >= best - TOO_FAR or not self.documents_read
+            if not self.documents_read
+            or (reference.relevance >= best - TOO_FAR and on_topic(question, reference))
         ]
         n_long = sum(len(reference.document.text) > WHOLE for _, reference in near)
         most = min(OF_ONE, OF_ALL // max(1, n_long))

@@ -10,7 +10,7 @@ MOST_LACKING = 0.6  # share of the question's subject that the sentence may leav
 SURE_RELEVANCE = 2.3  # … unless the network is this sure (log-odds) that it bears on the question
 
 _P, _MEANS = patterns("stance"), patterns("meanings")
-_YES = {"less": ("less",), "more": ("more",), "better": ("better", "less"), "linked": tuple(_MEANS)}
+_YES = {"better": ("better", "less"), "linked": tuple(_MEANS)}
 
 
 def reader(question: str) -> Callable[[str], bool | None]:
@@ -30,6 +30,12 @@ def reader(question: str) -> Callable[[str], bool | None]:
             return None
         if _P["no"].search(sentence):
             return False
-        return True if any(_MEANS[name].search(sentence) for name in _YES[asked]) else None
+        meant = {name for name, words in _MEANS.items() if words.search(sentence)}
+        if meant >= {"less", "more"} and asked in meant:  # "more cups … a lower risk"
+            of_risk = " ".join(match["word"] for match in _P["of_risk"].finditer(sentence))
+            meant = {name for name in ("less", "more") if _MEANS[name].search(of_risk)}
+        if asked in ("less", "more"):
+            return True if meant & {"less", "more"} == {asked} else None
+        return True if meant.intersection(_YES[asked]) else None
 
     return finds
