@@ -27,6 +27,7 @@ from pincite.verbs.ask.pipeline import (
     Ending,
     FoundDocument,
     LiteratureFinder,
+    absent_terms,
     numbered,
 )
 from pincite.verbs.ask.report import Answer, Checked, Reference, Searched
@@ -445,3 +446,12 @@ def test_a_question_for_a_number_is_answered_from_its_sentence(
     answer = pipeline(corpus, verifier).ask("How many adults were in the velorin trial?")
     assert answer.sentences
     assert all("0 adults" in each.sentence.text for each in answer.sentences)
+
+
+def test_terms_that_no_cited_paper_mentions_are_named(
+    corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
+) -> None:
+    answer = pipeline(corpus, verifier).ask("Does velorin reduce migraine days in adults?")
+    assert answer.searched.absent == ()
+    references = answer.references[:1]
+    assert absent_terms("Does velorin taste of barley?", references) == ["taste", "barley"]

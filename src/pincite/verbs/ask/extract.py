@@ -259,8 +259,7 @@ class Extractor:
         near = [
             (source, reference)
             for source, reference in enumerate(references)
-            if not self.documents_read
-            or (reference.relevance >= best - TOO_FAR and on_topic(question, reference))
+            if reference.relevance >= best - TOO_FAR or not self.documents_read
         ]
         n_long = sum(len(reference.document.text) > WHOLE for _, reference in near)
         most = min(OF_ONE, OF_ALL // max(1, n_long))
@@ -354,10 +353,10 @@ def stances(candidates: Sequence[Quotable], least: float) -> dict[int, Stance]:
 
 def on_topic(question: str, reference: Reference) -> bool:
     """Whether a document is about the question, answered there or not."""
-    return reference.relevance - LACKING * _lacking(question, reference) >= ON_TOPIC
+    return reference.relevance - LACKING * lacking(question, reference) >= ON_TOPIC
 
 
-def _lacking(question: str, reference: Reference, texts: Sequence[str] = ()) -> float:
+def lacking(question: str, reference: Reference, texts: Sequence[str] = ()) -> float:
     """Return the share of the question's subject that a document lacks; ages may be in figures."""
     document, number = reference.document, wanted(question)
     about = number.about if number else question
@@ -378,7 +377,7 @@ def quotable(question: str, source: int, reference: Reference, n_passages: int) 
     if len(document.text) > WHOLE:
         within = sorted(passage.span for passage in reference.passages[: max(1, n_passages)])
     texts = [span.of(document.text) for span in within] or [document.text]
-    lacking, of_age = _lacking(question, reference, texts), fits(question, document)
+    lacks_of_it, of_age = lacking(question, reference, texts), fits(question, document)
 
     def cut(left: Span, right: Span) -> bool:
         on_one_line = "\n" not in text[left.end : right.start]
@@ -401,7 +400,7 @@ def quotable(question: str, source: int, reference: Reference, n_passages: int) 
                     own.start,
                     depth=far,
                     part=part,
-                    lacks=lacking,
+                    lacks=lacks_of_it,
                     fits=of_age,
                     span=own,
                 )

@@ -92,7 +92,7 @@ class Searched:
     filters: Annotated[str, Doc("empty: none")] = ""
     found: Annotated[tuple[str, ...], Doc("ids of the documents read, best first")] = ()
     best: Annotated[float | None, Doc("relevance of the best of them, log-odds")] = None
-    absent: Annotated[tuple[str, ...], Doc("words of the question that none of them contains")] = ()
+    absent: Annotated[tuple[str, ...], Doc("terms that none of them, or none cited, has")] = ()
 
 
 @dataclass(frozen=True, slots=True)
