@@ -393,17 +393,7 @@ def quotable(question: str, source: int, reference: Reference, n_passages: int) 
             ends_it = span.of(text).endswith(sentence)
             own = Span(span.end - len(sentence), span.end) if ends_it else span
             far = MIDDLE if within else depth(n, len(spans))
-            candidates.append(
-                Quotable(
-                    sentence,
-                    source,
-                    own.start,
-                    depth=far,
-                    part=part,
-                    lacks=lacks_of_it,
-                    fits=of_age,
-                    span=own,
-                )
-            )
+            found = Quotable(sentence, source, own.start, depth=far, part=part, span=own)
+            candidates.append(replace(found, lacks=lacks_of_it, fits=of_age))
     end = len(text.rstrip())
     return [c for c in candidates if can_stand_alone(c.text, is_last=c.span.end == end)]

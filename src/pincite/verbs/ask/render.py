@@ -199,9 +199,11 @@ def _reference(
 
 # ── CSV ──────────────────────────────────────────────────────────────────────────────────────────
 
-COLUMNS = (
-    "question sentence_number sentence label references urls quote why notes abstained".split()
-)
+N_STUDY = len(ask_wording.STUDY_COLUMNS)
+COLUMNS = [
+    *"question sentence_number sentence label references urls quote why notes abstained".split(),
+    *(f"study_{name.lower()}" for name in ask_wording.STUDY_COLUMNS),
+]
 
 
 def to_csv(report: AnswerReport) -> str:
@@ -212,8 +214,10 @@ def rows(report: AnswerReport) -> Iterator[list[str | int | None]]:
     """Yield the values of `COLUMNS`. A question without an answer has one row, with the reason."""
     for answer in report.answers:
         urls = {each.number: each.document.url for each in answer.references}
+        studies = {e.number: ask_wording.study_cells(answer.question, e) for e in answer.references}
         for number, checked in enumerate(answer.sentences, 1):
             verdicts = checked.verdicts
+            of_studies = [studies[v.number] for v in verdicts if v.number in studies]
             yield [
                 answer.question,
                 number,
@@ -225,7 +229,12 @@ def rows(report: AnswerReport) -> Iterator[list[str | int | None]]:
                 "; ".join(v.why for v in verdicts if v.why),
                 "; ".join(checked.notes),
                 None,
+                *(
+                    " | ".join(filter(None, (c[n].text for c in of_studies)))
+                    for n in range(N_STUDY)
+                ),
             ]
         if not answer.sentences:
-            nothing = [None] * (len(COLUMNS) - 2)
-            yield [answer.question, *nothing, answer.abstained or answer.failure]
+            nothing = [None] * (len(COLUMNS) - N_STUDY - 2)
+            why = answer.abstained or answer.failure
+            yield [answer.question, *nothing, why, *[None] * N_STUDY]

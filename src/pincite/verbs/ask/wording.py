@@ -12,7 +12,7 @@ from pincite.notes import IN_ENGLISH, QUOTED, Language
 from pincite.report.cells import n_of, one_line
 from pincite.settings import LEAST_RELEVANCE
 from pincite.text.words import missing_words
-from pincite.types import Document, Evidence, Span
+from pincite.types import Evidence, Span
 from pincite.verbs.ask.bibliography import SEPARATOR, cited_date, short_authors, whole_pages
 from pincite.verbs.ask.report import EXTRACT, Answer, Checked, Reference
 from pincite.verbs.ask.studies import Stated
@@ -156,42 +156,41 @@ class Cell(NamedTuple):
     source: str = ""
 
 
+def study_cells(question: str, reference: Reference, say: Callable[[str], str] = str) -> list[Cell]:
+    """Return the values of `STUDY_COLUMNS`; of several effects, the nearest to the question."""
+    document, study, stance = reference.document, reference.study, reference.stance
+    types = document.meta.get("publication_type", "")
+    texts = {"text": document.text, "title": document.title, "publication_type": types}
+
+    def cell(stated: Stated | None) -> Cell:
+        if stated is None:
+            return Cell("")
+        return Cell(one_line(stated.text), one_line(stated.within.of(texts[stated.of])))
+
+    def far(one: Stated) -> float:
+        return missing_words(question, one.within.of(document.text))
+
+    effect = min(study.effects, key=far, default=None)
+    date = cited_date(document.published, document.meta)
+    sentence = one_line(stance.span.of(document.text)) if stance else ""
+    return [
+        Cell(say(SIDES[stance.agrees]) if stance else "", sentence),
+        *map(cell, (study.design, study.population, study.patients, effect)),
+        Cell(str(date[0]) if date else ""),
+    ]
+
+
 def studies(
     answer: Answer, say: Callable[[str], str] = str
 ) -> tuple[list[str], list[tuple[int, list[Cell]]]]:
     """Return those of `STUDY_COLUMNS` that have values, and the values by reference number.
 
-    Both are empty if no paper tells of a study. Of several effects, the one whose sentence is
-    nearest to the question is shown.
+    Both are empty if no paper tells of a study.
     """
-
-    def cell(stated: Stated | None, document: Document) -> Cell:
-        if stated is None:
-            return Cell("")
-        of = {"text": document.text, "title": document.title}
-        types = document.meta.get("publication_type", "")
-        source = stated.within.of(of.get(stated.of, types))
-        return Cell(one_line(stated.text), one_line(source))
-
-    def row(reference: Reference) -> list[Cell]:
-        document, study, stance = reference.document, reference.study, reference.stance
-        date = cited_date(document.published, document.meta)
-
-        def far(one: Stated) -> float:
-            return missing_words(answer.question, one.within.of(document.text))
-
-        effect = min(study.effects, key=far, default=None)
-        found = [study.design, study.population, study.patients, effect]
-        answers = Cell("")
-        if stance:
-            answers = Cell(say(SIDES[stance.agrees]), one_line(stance.span.of(document.text)))
-        year = Cell(str(date[0]) if date else "")
-        return [answers, *(cell(each, document) for each in found), year]
-
     ordered = sorted(answer.references, key=lambda each: each.number)
     if not any(each.study.design or each.study.effects for each in ordered):
         return [], []
-    rows = [row(each) for each in ordered]
+    rows = [study_cells(answer.question, each, say) for each in ordered]
     filled = [n for n in range(len(STUDY_COLUMNS)) if any(cells[n].text for cells in rows)]
     values = [[cells[n] for n in filled] for cells in rows]
     numbers = [each.number for each in ordered]
