@@ -83,6 +83,12 @@ def test_ages(words: str, expected: tuple[float, float] | None) -> None:
     assert found == (pytest.approx(expected) if expected else None)
 
 
+def test_a_population_is_not_cut_inside_a_range() -> None:
+    text = "We gave it to 212 adults with 4 to 14 migraine days to see whether it helped."
+    study = study_of(replace(TRIAL, title="", text=text, meta={}))
+    assert text_of(study.population) == "adults with 4 to 14 migraine days"
+
+
 def test_a_study_fits_if_most_of_its_ages_were_asked_for() -> None:
     assert fits("Does it help older people?", TRIAL) is True
     assert fits("Does it help children?", TRIAL) is False
