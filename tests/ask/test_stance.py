@@ -15,6 +15,7 @@ QUESTION = "Does vitamin D prevent falls?"
         ("There was no significant effect of vitamin D on falls.", False),
         ("Vitamin D may not only prevent falls, although few took it.", None),
         ("Vitamin D was given monthly.", None),
+        ("Vitamin D prevented falls of women who had not fallen before.", True),
         ("Falls increased with vitamin D.", None),
         ("More vitamin D went with a lower risk of falls.", True),
         ("Less vitamin D went with a higher risk of falls.", None),
