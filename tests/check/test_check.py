@@ -95,7 +95,7 @@ def test_a_page_in_an_unsupported_language_is_not_judged(corpus: EmbeddedCorpus)
     (result,) = only.check(READING.text).results
     (failed,) = [item.outcome for item in result.items if isinstance(item.outcome, Failed)]
     assert failed.step == "language"
-    assert "'de'" in failed.detail
+    assert "(de)" in failed.detail
     assert "pincite[multilingual]" in failed.detail
     assert result.weight.n_failed == 0, "what cannot be read makes no run incomplete"
 
