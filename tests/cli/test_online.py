@@ -64,7 +64,7 @@ def test_offline_nothing_is_asked(home: Wiki) -> None:
     done = run("verify", "Joe Hipp", code=2)
     assert "'Joe Hipp'" in done.stderr
     assert "--online" in done.stderr
-    assert "set web.online" in run("verify", "https://de.wikipedia.org/wiki/X", code=2).stderr
+    assert "--online" in run("verify", "https://de.wikipedia.org/wiki/X", code=2).stderr
     Path("titles.txt").write_text("Varde Bridge\n")
     assert "--online" in run("verify", "--titles", "titles.txt", "--out", "o", code=2).stderr
     assert "--online" in run("verify", "--category", "Bridges", "--out", "o", code=2).stderr
