@@ -134,10 +134,14 @@ def test_the_whole_way_with_a_model(run: Callable[..., Result], server: Server) 
     assert "up to 32 calls (26,560 tokens)" in result.stderr
 
 
-def test_each_step_has_its_limit_of_tokens(run: Callable[..., Result], server: Server) -> None:
+def test_each_step_has_its_limit_of_tokens_and_its_temperature(
+    run: Callable[..., Result], server: Server
+) -> None:
     with Path("pincite.toml").open("a") as file:
         file.write("chat.step_tokens = ['negate_claim = 33', 'freetext_confirmation_analysis=44',")
         file.write(" 'multiple_choice_confirmation_analysis=55', 'list_normative_statements=66']\n")
+        file.write("chat.step_temperatures = ['negate_claim=0.9', 'multiple_choice_confirmation")
+        file.write("_analysis=0']\n")
     run(*CHECK, *llm(server), "--trace", "run.jsonl", "--json", "-")
     limits = {
         step_of(asked["messages"][-1]["content"]): asked["max_tokens"] for asked in server.asked
@@ -147,6 +151,12 @@ def test_each_step_has_its_limit_of_tokens(run: Callable[..., Result], server: S
     assert limits["multiple_choice_confirmation_analysis"] == 55
     assert limits["list_normative_statements"] == 66
     assert limits["list_descriptive_statements"] == 500
+    heat = {
+        step_of(asked["messages"][-1]["content"]): asked["temperature"] for asked in server.asked
+    }
+    assert heat["negate_claim"] == 0.9
+    assert heat["multiple_choice_confirmation_analysis"] == 0
+    assert heat["freetext_confirmation_analysis"] == heat["list_normative_statements"] == 0.2
 
 
 def test_a_second_run_takes_the_replies_of_the_trace(

@@ -1,7 +1,6 @@
 """`pincite config`: what it shows, what it never shows, and EvidenceSeeker's files as ours."""
 
 import json
-import re
 import tomllib
 from pathlib import Path
 
@@ -176,6 +175,8 @@ def test_evidence_seeker_s_files_become_one_of_ours(tmp_path: Path) -> None:
         **dict.fromkeys(("freetext_confirmation_analysis", choice), 1024),
     }
     assert (chat.seconds, chat.temperature) == (99.0, 0.3)
+    assert chat.temperatures_of_steps["freetext_descriptive_analysis"] == 0.1
+    assert chat.temperatures_of_steps[choice] == 0.3
     templates = Templates.load("en", "de", Path(chat.prompts))
     assert templates.language == "German"
     assert templates.own == {"freetext_descriptive_analysis", "freetext_confirmation_analysis"}
@@ -189,6 +190,25 @@ def test_evidence_seeker_s_files_become_one_of_ours(tmp_path: Path) -> None:
     assert refused.exit_code == 2
     run("import", "r.yaml", "-o", "pincite.toml", "--force")
     assert "chat" not in tomllib.loads((tmp_path / "pincite.toml").read_text())
+
+
+def test_notes_on_the_language_agree_with_the_file(tmp_path: Path) -> None:
+    (tmp_path / "p.yaml").write_text(PREPROCESSING)
+    (tmp_path / "app.yaml").write_text("language: en\n")
+    result = run("import", "p.yaml", "app.yaml", "-o", "pincite.toml", "--prompts", "prompts")
+    notes = [line for line in result.stderr.splitlines() if "language" in line]
+    assert [note for note in notes if "kept" in note and "'de'" in note and "app.yaml" in note]
+    assert not [note for note in notes if "prompt_language" in note and "kept" in note]
+    found = settings.load({})
+    assert (found.language, found.chat.prompt_language) == ("de", "en")
+
+
+def test_an_invalid_address_names_its_file_and_option(tmp_path: Path) -> None:
+    (tmp_path / "p.yaml").write_text(
+        "used_model_key: m\nmodels: {m: {base_url: your_base_url, model: x}}\nnegate_claim: {}\n"
+    )
+    with pytest.raises(ConfigError, match=r"p\.yaml: models\.m\.base_url is 'your_base_url'"):
+        imported([tmp_path / "p.yaml"])
 
 
 def test_what_one_server_cannot_do_is_said(tmp_path: Path) -> None:
@@ -230,7 +250,11 @@ negate_claim: {used_model_key: d}
     result = imported([tmp_path / "a.yaml"])
     said = {note.option: note.message for note in result.notes}
     assert result.values["chat.temperature"] == 0.7
-    assert {"0.7", "0.2", "0.1"} <= set(re.findall(r"[\d.]*\d", said["temperature"]))
+    assert sorted(result.values["chat.step_temperatures"]) == [
+        "freetext_confirmation_analysis=0.2",
+        "negate_claim=0.1",
+    ]
+    assert "temperature" not in said
     assert "timeout" in said  # d has none
     assert "models.c" in said
     assert "multiple_choice_confirmation_analysis.llm_specific_configs.b" in said

@@ -92,6 +92,8 @@ def test_a_named_file_replaces_the_usual_ones(tmp_path: Path) -> None:
         ("chat.step_tokens = 'negate=9'", "expected step=tokens, .* Did you mean 'negate_claim'"),
         ("chat.step_tokens = 'negate_claim=many'", "expected 1 to 100,000"),
         ("chat.step_tokens = 'negate_claim=0'", "expected 1 to 100,000"),
+        ("chat.step_temperatures = 'negate_claim=hot'", "expected a number like 0.2"),
+        ("chat.step_temperatures = 'negate_claim=-1'", "expected a number like 0.2"),
         (
             "chat.url = 'http://a/v1'\nchat.model = 'm'\ncheck.confirmation = 'model'\n"
             "check.guidance = 'regex'",

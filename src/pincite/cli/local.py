@@ -84,8 +84,8 @@ def import_settings(
     if prompts:
         texts = {prompts / name: text for name, text in result.prompts.items()}
         result.values["chat.prompts"] = str(prompts.resolve())
-        # EvidenceSeeker names the language in English ("German") in every prompt.
         result.values |= {"chat.prompt_language": "en", "check.passage_source": False}
+        options.say('chat.prompt_language: "en"; these prompts name the language in English')
     elif result.prompts:
         options.say(f"{len(result.prompts)} prompts were left out: --prompts FOLDER keeps them.")
     texts[output or Path("-")] = _toml(result.values, {})

@@ -262,17 +262,19 @@ class ChatSettings:
     dialect: Annotated[Dialect, "Kind of server."] = "openai"
     at_once: Annotated[int, _Thousand, _AT_ONCE] = 16
     seconds: Annotated[float, _Seconds, _REPLY] = 260.0
-    temperature: Annotated[float, Range(0), "Temperature of all steps."] = 0.2
+    temperature: Annotated[float, Range(0), "Temperature of every step without its own."] = 0.2
     prompts: Annotated[str, "Folder of prompts that replace shipped ones of the same name."] = ""
     prompt_language: Annotated[Literal["en", "de"], "Language of the shipped prompts."] = "en"
     step_models: Annotated[Texts, 'Other models for steps: "negate_claim=qwen3".'] = ()
     step_tokens: Annotated[Texts, 'Longest replies of steps: "negate_claim=300".'] = ()
+    step_temperatures: Annotated[Texts, 'Other temperatures: "negate_claim=0".'] = ()
 
     def __post_init__(self) -> None:
         if self.url:
             check_url(self.url, "chat.url", chat.KEY_VARIABLE)
         _ = self.models_of_steps
         _ = self.tokens_of_steps
+        _ = self.temperatures_of_steps
 
     @property
     def models_of_steps(self) -> dict[str, str]:
@@ -289,6 +291,18 @@ class ChatSettings:
                     f"chat.step_tokens has {tokens!r} for {step}; expected 1 to {MOST_TOKENS:,}."
                 )
         return {step: int(tokens) for step, tokens in given.items()}
+
+    @property
+    def temperatures_of_steps(self) -> dict[str, float]:
+        """The temperature of every step."""
+        given = _by_step("step_temperatures", self.step_temperatures, "temperature")
+        for step, value in given.items():
+            if not re.fullmatch(r"[0-9]{1,3}(?:\.[0-9]{1,9})?", value):
+                raise ConfigError(
+                    f"chat.step_temperatures has {value!r} for {step}; expected a number like 0.2."
+                )
+        own = {step: float(value) for step, value in given.items()}
+        return dict.fromkeys(VARIABLES, self.temperature) | own
 
 
 def _by_step(setting: str, texts: Texts, what: str) -> dict[str, str]:

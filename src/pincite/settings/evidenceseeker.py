@@ -16,6 +16,7 @@ import yaml
 
 from pincite.errors import ConfigError
 from pincite.llm import chat
+from pincite.llm.client import check_url
 from pincite.llm.templates import OPTIONS, VARIABLES
 from pincite.settings import Settings, schema
 
@@ -130,7 +131,8 @@ class _Importer:
             return
         if key == "language":
             value = str(value).lower()
-            self.put("chat.prompt_language", "de" if value == "de" else "en", key)
+            # Another file's language is noted once, for `language`.
+            self.found.values.setdefault("chat.prompt_language", "de" if value == "de" else "en")
         elif key == "ignore_statement_types":
             value = [str(x).lower() for x in value] if isinstance(value, list) else [str(value)]
         elif key == "window_size":
@@ -170,6 +172,9 @@ class _Importer:
         """Convert the options of a step; returns the key of its model."""
         used = str(given.get("used_model_key") or main)
         if isinstance(model := models.get(used), dict):
+            if url := model.get("base_url"):
+                place = f"{self.path}: models.{used}.base_url"
+                check_url(str(url), place, chat.KEY_VARIABLE)
             if self.models.setdefault(step, model) != model:
                 self.note(step, "has a different model in another file, which is kept")
         elif used:
@@ -233,7 +238,8 @@ class _Importer:
 def _choose_server(found: Imported, models: Mapping[str, Mapping[str, Any]]) -> None:
     """Choose one server and model for all steps: the multiple choice's, else the most frequent.
 
-    Other models of the same server become `chat.step_models`.
+    Other models of the same server become `chat.step_models`, and other temperatures
+    `chat.step_temperatures`.
     """
     values, notes = found.values, found.notes
     given = {
@@ -256,14 +262,17 @@ def _choose_server(found: Imported, models: Mapping[str, Mapping[str, Any]]) -> 
     for step in (step for step, (at, _) in servers.items() if at != url):
         notes.append(Note("", step, f"uses another server; all steps here use {url}"))
     main = next(given[step] for step, server in servers.items() if server == (url, name))
-    for option in ("temperature", "timeout"):
-        kept = main.get(option)
-        if dropped := {s: m.get(option) for s, m in given.items() if m.get(option) != kept}:
-            listed = ", ".join(f"{step}: {value}" for step, value in dropped.items())
-            message = f"is the same for all steps here: {kept} is kept; dropped: {listed}"
-            notes.append(Note("", option, message))
-        if kept is not None:
-            values[TABLES["model"][option]] = kept
+    values["chat.temperature"] = main["temperature"]
+    temperatures = {s: m["temperature"] for s, m in given.items()}
+    if own := [f"{s}={t}" for s, t in temperatures.items() if t != main["temperature"]]:
+        values["chat.step_temperatures"] = own
+    seconds = main.get("timeout")
+    if dropped := {s: m.get("timeout") for s, m in given.items() if m.get("timeout") != seconds}:
+        listed = ", ".join(f"{step}: {value}" for step, value in dropped.items())
+        message = f"is the same for all steps here: {seconds} is kept; dropped: {listed}"
+        notes.append(Note("", "timeout", message))
+    if seconds is not None:
+        values["chat.seconds"] = seconds
     # Pincite's own check raises only when the model is called.
     guidance = values.get("check.guidance", "json")
     if guidance not in ("prompted", *chat.ENFORCED["openai"]):

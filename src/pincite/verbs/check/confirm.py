@@ -164,7 +164,7 @@ class ModelJudge:
         evidence = f"{source}\n{passage.text}" if source else passage.text
         system, user = self.templates.fill(ANALYSE, statement=statement, evidence_item=evidence)
         max_tokens = chat.tokens_of_steps.get(ANALYSE, ANALYSIS_TOKENS)
-        prompt = Prompt(user, system, max_tokens, chat.temperature, SEED)
+        prompt = Prompt(user, system, max_tokens, chat.temperatures_of_steps[ANALYSE], SEED)
         analysis = self.calls.read(ANALYSE, prompt, about, lambda reply: reply.text)
         if isinstance(analysis, Failed):
             return analysis
@@ -210,7 +210,7 @@ class ModelJudge:
             user,
             system,
             chat.tokens_of_steps.get(CHOOSE, CHOICE_TOKENS if guidance else _PROMPTED_TOKENS),
-            chat.temperature,
+            chat.temperatures_of_steps[CHOOSE],
             chance.randrange(2**31),
             check.top_logprobs if by_logprobs else 0,
             guidance,

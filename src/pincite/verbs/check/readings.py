@@ -167,6 +167,6 @@ class ModelInterpreter:
             user,
             system,
             chat.tokens_of_steps.get(step, max_tokens),
-            chat.temperature,
+            chat.temperatures_of_steps[step],
             guidance=Guidance("json", schema) if guided else None,
         )
