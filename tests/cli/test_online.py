@@ -118,6 +118,27 @@ def test_a_list_of_titles_is_resumable(home: Wiki) -> None:
     assert texts_asked(home) == ["12", "12", "30"]
 
 
+def test_a_list_of_titles_may_name_files(home: Wiki) -> None:
+    for name in ("Mill.wiki", "Town"):
+        Path(name).write_text(TEXT)
+    Path("titles.txt").write_text("./Town\nMill.wiki\nMill.wiki\nmissing.wiki\n")
+    many = ("verify", "--titles", "titles.txt", "--sources", "pages", "--out", "o")
+    assert "3 articles" in run(*many).stderr
+    listed = {row["title"]: row for row in rows("o")}
+    assert set(listed) == {"Mill", "Town", "missing.wiki"}
+    assert "cannot be opened" in listed["missing.wiki"]["problem"]
+    before = {p.name: p.read_bytes() for p in Path("o").iterdir()}
+    run(*many)
+    assert {p.name: p.read_bytes() for p in Path("o").iterdir()} == before
+    plan = run("verify", "--titles", "titles.txt", "--estimate")
+    assert "From 2 of 3 articles" in plan.stderr
+    assert home.asked == []
+    Path("titles.txt").write_text("Mill.wiki\nVarde Bridge\n")
+    run(*many, "--online")
+    assert {row["title"] for row in rows("o")} == {"Mill", "Varde Bridge"}
+    assert texts_asked(home) == ["11"]
+
+
 def test_a_stopped_batch_goes_on(home: Wiki, monkeypatch: pytest.MonkeyPatch) -> None:
     findings: Callable[..., Any] = VerifyPipeline.findings
 

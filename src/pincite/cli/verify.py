@@ -62,7 +62,11 @@ def _one(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> str |
     help="Folder of saved copies of the cited pages, or one copy. Repeatable.",
 )
 @click.option("--title", help="Page to check in a dump, or the title of a wikitext file's article.")
-@click.option("--titles", type=options.FilePath, help="File of articles to check, one per line.")
+@click.option(
+    "--titles",
+    type=options.FilePath,
+    help="File of articles to check, one per line: titles, addresses, files.",
+)
 @click.option("--category", help="Check the articles in this category of the wiki.")
 @click.option("--dump", type=options.Address, help="Check every article of a dump; may be s3://…")
 @click.option("--out", type=options.OutFolder, help="Folder for the reports of many articles.")
@@ -310,34 +314,43 @@ class Batch:
             web_pages.open_web(self.settings.web) as web,
             options.progress(self.quiet) as display,
         ):
-            wikis, addresses = self._list_articles(web, titles, category)
-            with self._verifying(fetched(display)) as run, self._worklist(len(addresses)):
+            wikis, listed = self._list_articles(web, titles, category)
+            with self._verifying(fetched(display)) as run, self._worklist(len(listed)):
 
                 def is_done(site: Site, revision_id: str) -> bool:
                     return self._is_done(run, _name(site.host, revision_id))
 
-                def report(page: Page) -> Report | str:
+                def report(page: Page | Article) -> Report | str:
                     nonlocal wants_estimate
-                    article = article_of(page)
+                    article = article_of(page) if isinstance(page, Page) else page
                     if wants_estimate:  # the first article represents the others
                         _say_estimate(run.estimate(article), self.settings)
                         wants_estimate = False
                     return run.verify(article, display)
 
-                for number, address in enumerate(addresses, 1):
-                    page = articles.page_of(wikis, address, is_done)
-                    head = f"{number}/{len(addresses)}"
+                for number, given in enumerate(listed, 1):
+                    head, name = f"{number}/{len(listed)}", ""
+                    page: Page | Article | Exception | None
+                    if isinstance(given, Path):
+                        page = articles.article_of_file(given, self.settings)
+                        if isinstance(page, Article):
+                            name, about = _name_in_file(given, page), str(given)
+                            page = None if self._is_done(run, name) else page
+                    else:
+                        page = articles.page_of(wikis, given, is_done)
+                        if isinstance(page, Page):
+                            name = _name(page.site.host, page.revision_id)
+                            about = articles.about(page)
                     if isinstance(page, Exception):
                         options.say(f"{head} {page}", self.quiet)
-                        self._add_problem(str(address), str(page))
+                        self._add_problem(str(given), str(page))
                     elif page is not None:
-                        options.say(f"{head} {articles.about(page)}", self.quiet)
+                        options.say(f"{head} {about}", self.quiet)
                         found = containment.attempted(
                             partial(report, page), build.could_not_be_checked
                         )
-                        name = _name(page.site.host, page.revision_id)
-                        self._store(str(address), name, found)
-                    display("articles", number, len(addresses))
+                        self._store(str(given), name, found)
+                    display("articles", number, len(listed))
 
     def check_dump(self, dump: Path, on: str, workers: int | None) -> None:
         """Check every article of a dump, here or on Ray's workers; the reports are the same."""
@@ -361,7 +374,7 @@ class Batch:
             def remaining_pages() -> Iterator[PageText]:
                 nonlocal n_done
                 for page in read_pages_of(dump, None):
-                    if self._is_done(run, _name_in_dump(dump, page)):
+                    if self._is_done(run, _name_in_file(dump, page)):
                         n_done += 1
                     else:
                         started.append(page)
@@ -369,7 +382,7 @@ class Batch:
 
             for found in parallel.map(report_on, remaining_pages()):
                 page = started.popleft()
-                self._store(page.title, _name_in_dump(dump, page), found)
+                self._store(page.title, _name_in_file(dump, page), found)
                 n_done += 1
                 display("articles", n_done, total)
 
@@ -379,18 +392,24 @@ class Batch:
         from pincite.wiki.api import Page, article_of
 
         with web_pages.open_web(self.settings.web) as web:
-            wikis, addresses = self._list_articles(web, titles, category)
-            n = min(SAMPLED, len(addresses))
-            chosen = [addresses[i * len(addresses) // n] for i in range(n)]
-            pages = [articles.page_of(wikis, address, lambda *_: False) for address in chosen]
+            wikis, listed = self._list_articles(web, titles, category)
+            n = min(SAMPLED, len(listed))
+            chosen = [listed[i * len(listed) // n] for i in range(n)]
+            pages = [
+                articles.article_of_file(given, self.settings)
+                if isinstance(given, Path)
+                else articles.page_of(wikis, given, lambda *_: False)
+                for given in chosen
+            ]
             found = [article_of(page) for page in pages if isinstance(page, Page)]
+            found += [page for page in pages if isinstance(page, Article)]
         if not found:
             why = f": {pages[0]}" if pages else ", because the list is empty"
             raise InputError(f"none of the {len(chosen)} articles could be read{why}")
-        if len(found) < len(addresses):
-            options.say(f"From {len(found)} of {len(addresses)} articles:", self.quiet)
+        if len(found) < len(listed):
+            options.say(f"From {len(found)} of {len(listed)} articles:", self.quiet)
         with self._verifying() as run:
-            return estimate.together([run.estimate(article) for article in found], len(addresses))
+            return estimate.together([run.estimate(article) for article in found], len(listed))
 
     def _verifying(
         self, fetching: Callable[[Any], None] = lambda _: None
@@ -403,12 +422,15 @@ class Batch:
 
     def _list_articles(
         self, web: Any, titles: Path | None, category: str | None
-    ) -> tuple["Wikis", Sequence[ArticleAddress]]:
+    ) -> tuple["Wikis", Sequence[Path | ArticleAddress]]:
         from pincite.verbs.verify import articles
 
         lines = options.read_lines(titles) if titles else []
+        files = [line for line in lines if line != "-" and articles.is_file(line)]
+        lines = [line for line in lines if line not in files]
         wikis = articles.Wikis(web, lambda line: options.say(line, self.quiet))
-        return wikis, articles.list_articles(wikis, self.settings, lines, category)
+        found = articles.list_articles(wikis, self.settings, lines, category)
+        return wikis, [*map(Path, dict.fromkeys(files)), *found]
 
     def _is_done(self, run: "Run", name: str) -> bool:
         """Whether a complete report with this run's settings exists; if so, add it to the list."""
@@ -506,8 +528,8 @@ def _name(host: str, revision_id: str) -> str:
     return re.sub(r"[^a-z0-9.-]", "_", f"{host}.{revision_id}".lower())
 
 
-def _name_in_dump(dump: Path, page: PageText) -> str:
-    """Return the file name for a page of a dump; without a revision, the name uses a hash."""
+def _name_in_file(file: Path, page: PageText | Article) -> str:
+    """Return the report's name for a page of a file; without a revision, it uses a hash."""
     text = f"{page.title}\0{page.source}".encode("utf-8", "surrogatepass")
     revision = page.revision_id or hashlib.sha256(text).hexdigest()[:16]
-    return _name(dump.name.partition(".")[0], revision)
+    return _name(file.name.partition(".")[0], revision)

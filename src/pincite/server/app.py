@@ -239,13 +239,13 @@ def serve(
         for entry in link(site.corpora, LOCAL, server.corpora):
             if problem := fault(entry):
                 say(problem)
+        listening = stack.enter_context(_listening(server))  # before the demo is indexed
         if demo:
             furnish(site, say)
         for line in _advice(site, config):
             say(line)
         slots = server.jobs_at_once
         worker = Worker(site.jobs, server, slots=slots, config=config, tidy=site.tidy)
-        listening = _listening(server)
         host, port = listening.getsockname()[:2]
         host = "localhost" if host in ("0.0.0.0", "::") else host  # noqa: S104 - not opened
         shown = f"[{host}]" if ":" in host else host

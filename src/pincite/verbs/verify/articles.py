@@ -144,6 +144,14 @@ def open_article(
     raise InputError(f"{given} contains no articles (nothing, or only redirects). Check the file.")
 
 
+def article_of_file(file: Path, settings: Settings) -> Article | InputError:
+    """Read one of many articles: a file's first. Returns the error if it cannot be read."""
+    try:
+        return open_article(file.expanduser(), None, settings, lambda _: None)
+    except InputError as error:
+        return error
+
+
 def about(page: Page) -> str:
     head = f"{page.title}: revision {page.revision_id} of {page.timestamp[:10]}, {page.site.host}"
     return "\n".join((head, *(f"  {note}" for note in page.notes)))
