@@ -17,6 +17,7 @@ from rich.console import Console
 from support.check_values import readings
 
 from pincite.errors import ConfigError
+from pincite.judgement.confirmation import Outcome
 from pincite.judgement.provenance import Source, SourceKind
 from pincite.report import yaml_text
 from pincite.verbs.check import render, terminal, wording
@@ -101,6 +102,22 @@ def test_a_warning_says_when_one_side_supports_itself() -> None:
     (mixed,) = with_sources(Source(own=True)).checks[0].results
     assert len({alone.warning, ascribed.warning, mixed.warning}) == 3
     assert "the mayor" in ascribed.warning
+
+
+@pytest.mark.parametrize(
+    ("text_ids", "outcome", "said"),
+    [
+        ((1, 1, 2, 2, 2), Outcome.BALANCED, "2 documents"),
+        ((1, 1, 1, 1, 1), Outcome.BALANCED, "one document"),
+        ((1, 1, 1, 1, 1), Outcome.CONFIRMATION, "1 document "),
+        ((1, 2, 2, 3, 4), Outcome.CONFIRMATION, "4 documents"),
+    ],
+)
+def test_a_warning_counts_documents(text_ids: tuple[int, ...], outcome: Outcome, said: str) -> None:
+    first = check_report().checks[0].results[0]
+    items = [replace(first.items[0], text_id=each) for each in text_ids]
+    weight = replace(first.weight, outcome=outcome, contradictions=tuple(range(len(items))))
+    assert said in wording.warning(weight, items).partition(";")[0]
 
 
 def test_a_claimreview_rates_readings_without_denying_it() -> None:

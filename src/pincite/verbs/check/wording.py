@@ -114,15 +114,18 @@ def _how_sure(weight: Weight, n_passages: int, words: Language) -> str:
     return text
 
 
-def warning(weight: Weight, items: Sequence[Weighed] = (), words: Language = IN_ENGLISH) -> str:
+def warning(weight: Weight, items: Sequence[Weighed], words: Language = IN_ENGLISH) -> str:
     """Say what must not be overlooked next to the mean; empty if nothing."""
-    n, text = len(weight.contradictions), ""
-    if n and weight.outcome is Outcome.BALANCED:
-        text = words.say("%(num)d passages strongly contradict each other")  # at least two
+    texts = {item.text_id for n, item in enumerate(items) if n in weight.contradictions}
+    n, text = len(texts), ""
+    if n > 1 and weight.outcome is Outcome.BALANCED:
+        text = words.say("%(num)d documents strongly contradict each other")
+    elif n and weight.outcome is Outcome.BALANCED:
+        text = words.say("passages of one document strongly contradict each other")
     elif n:
         text = words.plural(
-            "%(num)d passage strongly contradicts this",
-            "%(num)d passages strongly contradict this",
+            "%(num)d document strongly contradicts this",
+            "%(num)d documents strongly contradict this",
             n,
         )
     sources = [item.source for item in items if item.side == "for"]
