@@ -34,6 +34,8 @@ from pincite.verbs.check.negation import negation
             "Lack of light does reduces growth.",
             "It is not the case that Lack of light does reduces growth.",
         ),
+        ("Some say the dam leaks.", "It is not the case that some say the dam leaks."),
+        ("Some mills leak.", "No mills leak."),
         ("Two mills were closed.", "It is not the case that two mills were closed."),
         ("A mill was closed.", "It is not the case that a mill was closed."),
         ("One in four is ill.", "It is not the case that one in four is ill."),

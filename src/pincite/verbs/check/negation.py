@@ -75,6 +75,9 @@ def _denied_opening(text: str, scope: int) -> str | None:
         if match is None:
             continue
         rest = text[match.end() :]
+        verb = finite_verb(text[:scope])
+        if instead == "No" and verb and text[match.end() : verb.start].isspace():
+            return None  # "Some say": there is no "No say"
         words = set(_WORD.findall(rest[: max(0, scope - match.end())]))
         others = words & (_UNDENIABLE | (syntax.SUBORDINATORS - {"that"}))
         if others - _QUANTIFIERS.intersection(_WORD.findall(text[:12])) or "n't" in rest:

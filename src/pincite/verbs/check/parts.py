@@ -11,7 +11,8 @@ from pincite.judgement.confirmation import StatementType
 from pincite.text import syntax, words_of
 from pincite.text.clauses import clauses
 from pincite.text.coordination import shared
-from pincite.text.finite import finite_verb, is_plural
+from pincite.text.figures import MONTHS
+from pincite.text.finite import Finite, finite_verb, is_plural, lemmas
 from pincite.verbs.check.kinds import LONGEST, MARKS, ascription, kind_of
 from pincite.verbs.check.negation import negation
 
@@ -26,7 +27,7 @@ _BESIDE = {
         r"|,? (?:und|aber) (?=(?:soll|sollen|sollte|sollten|muss|müssen|müsste|müssten)\b)"
     ),
 }
-_BARE_AND = re.compile(r"(?<![,;])\s+(?:and|but)\s+")
+_BARE_AND = re.compile(r",?\s+(?:and|but)\s+")
 _PRONOUN = re.compile(r"(?:he|she|it|they)\b", re.IGNORECASE)
 _QUOTE = re.compile(r"[“\"]")
 _CONDITION = re.compile(
@@ -58,6 +59,10 @@ _FEELING = re.compile(rf"(?i:{_FEELINGS}), (?P<b>.+)")
 _VALUING = re.compile(rf"(?<=\w )(?:{_VALUES}) (?=\w)")
 _ONLY = re.compile(r"Only (?!if\b|when\b|by\b|in\b|after\b|then\b|a few\b)(?P<b>.+)")
 _NEITHER = re.compile(r"Neither (?P<a>[^,]+?) nor (?P<b>[^,]+)")
+_OBJECTS = frozenset("it them him us me".split())  # "the mayor sold it"
+_NO_SUBJECT = (syntax.PRONOUNS | syntax.DETERMINERS) - {"one", "two", "three", "four", "five"}
+_EXPLETIVE = frozenset("rain snow turn seem appear take happen become get follow".split())
+_HELPING = frozenset("not never been be being".split())
 _BEFORE_NOUN = syntax.DETERMINERS | {"of", "in", "with", "by", "for"}
 
 
@@ -215,21 +220,72 @@ def _halves(text: str) -> list[str]:
         return []
     for match in _BARE_AND.finditer(text):
         left, right = text[: match.start()], text[match.end() :]
-        if finite_verb(left) and _surely_a_sentence(right):
+        verb = finite_verb(left)
+        if verb is None or "," in left or _is_of_noun(left, verb):
+            continue
+        is_closed = _is_closed(left, verb)
+        if _surely_a_sentence(right, after_closed=is_closed):
             return [left, right]
+        if is_closed and _refers(right, left[: verb.start]) and (named := _named(right, left)):
+            return [left, named]
     return []
 
 
-def _surely_a_sentence(text: str) -> bool:
-    """Whether the text begins with a named subject and a verb that is no participle."""
+def _is_of_noun(text: str, verb: Finite) -> bool:
+    """Whether the verb may be a participle: "the mill built in 1802" and the tower were sold."""
+    after = (text[verb.end :].split() or [""])[0].lower()
+    return verb.word in syntax.TRANSITIVE and (not after or after in syntax.PREPOSITIONS)
+
+
+def _refers(clause: str, name: str) -> bool:
+    """Whether a clause certainly begins with a pronoun for this subject: not "it rained"."""
+    verb, words = finite_verb(clause), name.lower().split()
+    if not _PRONOUN.match(clause) or verb is None or not words or " to " in clause:
+        return False
+    if words[0] not in ("the", "this", "that") and not name.istitle():
+        return False  # "no mill opened in 1911 and it rained"
+    after = next((w for w in clause[verb.end :].split() if not syntax.is_adverb(w)), "")
+    if verb.form == "auxiliary":
+        return syntax.is_participle(after.strip("."))
+    return verb.base not in _EXPLETIVE
+
+
+
+def _is_closed(text: str, verb: Finite) -> bool:
+    """Whether nothing behind the verb can be meant by “it” or joined to another thing.
+
+    >>> [
+    ...     _is_closed(text, Finite(8, 11, "was", "", "auxiliary"))
+    ...     for text in ("The dam was built in 1963", "The dam was built in Varde")
+    ... ]
+    [True, False]
+    """
+    others = text[: verb.start].split()[1:]
+    named = others and others[-1][:1].isupper() and not others[0][:1].isupper()
+    if named or _NO_SUBJECT.intersection(others):
+        return False  # "the bridge Holm built in 1890", "the bridge they built"
+    rest = [w for w in text[verb.end :].split() if not (syntax.is_adverb(w) or w in _HELPING)]
+    if verb.form == "auxiliary" and rest and {"ADJ", "VERB"}.intersection(lemmas(rest[0])):
+        rest = rest[1:]  # "was completed", "is old"
+    known = syntax.PREPOSITIONS | {month.lower() for month in MONTHS}
+    return all(word.lower() in known or word[0].isdigit() for word in rest)
+
+
+def _surely_a_sentence(text: str, *, after_closed: bool) -> bool:
+    """Whether the text begins with a named subject and a verb that is no participle.
+
+    Behind a closed clause, “the tram opened in 1971” is no other thing that is meant.
+    """
     verb = finite_verb(text)
     subject = text[: verb.start].split() if verb else []
     if verb is None or not subject or {"and", "but"}.intersection(subject):
         return False
+    if verb.word in ("are", "were", "have") and not is_plural(" ".join(subject)):
+        return False
     named = subject[0][:1].isupper() and subject[0].lower() not in syntax.PRONOUNS
     after = (text[verb.end :].split() or [""])[0]
-    sure = verb.form == "auxiliary" or syntax.is_sure(verb.word, after)
-    return sure and (named or subject[0].lower() in syntax.DETERMINERS)
+    sure = verb.form == "auxiliary" or syntax.is_sure(verb.word, after) or after in _OBJECTS
+    return (sure or after_closed) and (named or subject[0].lower() in syntax.DETERMINERS)
 
 
 _RULES: tuple[Callable[[str], list[str]], ...] = (
