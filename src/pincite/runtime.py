@@ -205,7 +205,9 @@ def clients(chat: ChatSettings) -> dict[str, ChatClient]:
     limits = Limits(seconds=chat.seconds, at_once=chat.at_once)
     names = {"": chat.model, **chat.models_of_steps}
     clients = {
-        name: ChatClient(chat.url, name, _key(KEY_VARIABLE), limits, chat.dialect)
+        name: ChatClient(
+            *(chat.url, name, _key(KEY_VARIABLE), limits, chat.dialect, chat.repetition_penalty)
+        )
         for name in dict.fromkeys(names.values())
     }
     return {step: clients[name] for step, name in names.items()}

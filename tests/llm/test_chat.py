@@ -287,6 +287,19 @@ def asked(server: Server, prompt: Prompt, dialect: Dialect = "openai") -> Comple
     return reply
 
 
+@pytest.mark.parametrize(
+    ("dialect", "name"), [("vllm", "repetition_penalty"), ("llamacpp", "repeat_penalty")]
+)
+def test_a_repetition_penalty_is_sent_if_set(server: Server, dialect: Dialect, name: str) -> None:
+    server.answers = [good("B")] * 2
+    client = ChatClient(server.url, "tiny", KEY, FAST, dialect, 1.1)
+    client.generate([Prompt("A or B?")])
+    assert server.asked[0][name] == 1.1
+    asked(server, Prompt("A or B?"), dialect)
+    assert name not in server.asked[1]
+    assert client.fingerprint != ChatClient(server.url, "tiny", KEY, FAST, dialect).fingerprint
+
+
 @pytest.mark.parametrize("layout", [CHAT, OTHERS_ONLY])
 def test_log_probabilities_include_the_chosen_token(server: Server, layout: dict[str, Any]) -> None:
     server.answers = [good("B", logprobs=layout)]

@@ -23,6 +23,7 @@ from pincite.codec import to_json, values_of
 from pincite.errors import ConfigError, PinciteError
 from pincite.library.results import result_in
 from pincite.server.corpora import Shared
+from pincite.server.forms import PRESETS
 from pincite.server.identity import Role
 from pincite.server.jobs import Status
 from pincite.server.requests import MOST_AT_ONCE
@@ -155,9 +156,15 @@ def test_form_settings_are_sent_and_remembered(
     request = request_of(site, post(client, "/ask", **asked, question="Is it old?", documents="4"))
     assert request["settings"] == {"documents": 4, "dense_share": 0.7}
     shown = client.get("/check").text
-    assert (field(shown, "top_k"), field(shown, "dense_share")) == ("3", "0.7")
+    assert field(shown, "top_k") == "3"
+    assert "<option selected>0.7</option>" in shown
     assert field(client.get("/ask").text, "documents") == "4"
     assert 'name="temperature"' not in shown, "no model is asked here"
+    weight = re.search(r'<select name="dense_share">.*?</select>', shown, re.DOTALL)
+    assert weight
+    assert re.findall(r'value="([^"]*)"', weight[0]) == ["", *PRESETS["dense_share"]]
+    post(client, "/ask", corpus=corpus_id, question="Is it old?", dense_share="0.8")
+    assert '<option value="0.8" selected>' in client.get("/ask").text
     again = post(client, "/check", corpus=corpus_id, statement="It is old.", top_k="1000")
     assert again.status_code == 422
     assert "Write a number within the limits." in again.text

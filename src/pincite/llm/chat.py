@@ -177,21 +177,23 @@ class ChatClient(Client):
         key: str = "",
         limits: Limits | None = None,
         dialect: Dialect = "openai",
+        repetition_penalty: float = 0.0,
     ) -> None:
-        """`url`: up to `/v1`; `key`: "" if the server needs none."""
+        """`url`: up to `/v1`; `key`: "" if the server needs none; a penalty of 0 is not sent."""
         super().__init__(check_url(url, "chat.url", KEY_VARIABLE), key, limits)
         if not model:
             raise ConfigError(
                 "chat.model is empty; expected the name of one of the server's models."
             )
-        self.model, self._dialect = model, dialect
+        self.model, self._dialect, self._penalty = model, dialect, repetition_penalty
         # Fields that the model rejects → the names it accepts; "" omits them.
         self._renamed: dict[str, str] = {}
 
     @property
     def fingerprint(self) -> str:
-        """`model@host`; only the server knows the weights."""
-        return f"{self.model}@{urlsplit(self.url).netloc}"
+        """`model@host`; only the server knows the weights. A penalty changes replies."""
+        penalty = f" repetition_penalty={self._penalty}" if self._penalty else ""
+        return f"{self.model}@{urlsplit(self.url).netloc}{penalty}"
 
     def generate(self, prompts: Sequence[Prompt]) -> list[Completion | ServerError]:
         """Return the reply or error for each prompt; a permanent refusal ends the requests."""
@@ -304,6 +306,9 @@ class ChatClient(Client):
             fields["seed"] = prompt.seed
         if prompt.top_logprobs:
             fields |= {"logprobs": True, "top_logprobs": prompt.top_logprobs}
+        if self._penalty:
+            name = "repeat_penalty" if self._dialect == "llamacpp" else "repetition_penalty"
+            fields[name] = self._penalty
         fields |= guidance_fields(prompt.guidance, self._dialect) | dict(prompt.fields or {})
         named = {names.get(name, name): value for name, value in fields.items()}
         return {name: value for name, value in named.items() if name}

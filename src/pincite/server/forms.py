@@ -173,12 +173,21 @@ def local(path: str) -> str:
 
 # ── Settings of a run ────────────────────────────────────────────────────────────────────────────
 
+N_ = str  # marks texts for translation; templates and `rejected` look them up
 OF_A_MODEL = ("temperature", "chat_model")
 FIELDS: Mapping[str, tuple[str, ...]] = {
     "check": ("top_k", "confirmation_threshold", "dense_share", *OF_A_MODEL),
     "ask": ("documents", "dense_share", *OF_A_MODEL),
 }
 LABELS = {name: declared(Settings)[SHORT[name]].help for each in FIELDS.values() for name in each}
+# Verif.ai's page has these three.
+PRESETS = {
+    "dense_share": {
+        "0.2": N_("mostly keywords"),
+        "0.5": N_("balanced"),
+        "0.8": N_("mostly meaning"),
+    }
+}
 
 
 class Tunable(NamedTuple):
@@ -187,7 +196,7 @@ class Tunable(NamedTuple):
     name: str
     label: str  # in English
     default: Any  # the server's value
-    choices: tuple[str, ...]  # for a selection; empty for a number field
+    choices: Mapping[str, str]  # values and labels for a selection; empty for a number field
 
 
 def tunable(site: Site, kind: Kind) -> list[Tunable]:
@@ -199,7 +208,9 @@ def tunable(site: Site, kind: Kind) -> list[Tunable]:
             name,
             LABELS[name],
             values[SHORT[name]],
-            site.server.models if name == "chat_model" else (),
+            {each: each for each in site.server.models}
+            if name == "chat_model"
+            else PRESETS.get(name, {}),
         )
         for name in FIELDS[kind]
         if asks or name not in OF_A_MODEL
@@ -214,7 +225,6 @@ def settings_of(job: Job | None, kind: Kind) -> dict[str, Any]:
 
 # ── A form with an error ─────────────────────────────────────────────────────────────────────────
 
-N_ = str  # marks texts for translation; `rejected` looks them up
 _DATE = N_("Write a date as 2019, 2019-05 or 2019-05-31.")
 _NUMBER = N_("Write a number within the limits.")
 _MESSAGES = {

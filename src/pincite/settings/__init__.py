@@ -263,6 +263,9 @@ class ChatSettings:
     at_once: Annotated[int, _Thousand, _AT_ONCE] = 16
     seconds: Annotated[float, _Seconds, _REPLY] = 260.0
     temperature: Annotated[float, Range(0), "Temperature of every step without its own."] = 0.2
+    repetition_penalty: Annotated[
+        float, Range(0, 10, zero="not sent"), "Penalty of the server for repeated tokens."
+    ] = 0.0
     prompts: Annotated[str, "Folder of prompts that replace shipped ones of the same name."] = ""
     prompt_language: Annotated[Literal["en", "de"], "Language of the shipped prompts."] = "en"
     step_models: Annotated[Texts, 'Other models for steps: "negate_claim=qwen3".'] = ()
