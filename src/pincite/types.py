@@ -416,12 +416,16 @@ class Article:
 # ── Judgements ───────────────────────────────────────────────────────────────────────────────────
 
 
+FoundBy = Literal["words", "meaning", "both", ""]
+
+
 class Hit(NamedTuple):
     """A passage found by a retriever. Higher `score` is better; `rank` starts at 1."""
 
     passage: Passage
     score: float
     rank: int
+    found_by: FoundBy = ""  # which of several searches; "" for a single one
 
 
 @dataclass(frozen=True, slots=True)
@@ -586,6 +590,7 @@ class Suggestion:
     listing: Listing | None = field(default=None, metadata=named("reliability"))
     place: Place | None = None  # None: the source has no pages
     corpus: Annotated[str, Doc("its corpus; empty if only one was searched")] = ""
+    found_by: Annotated[FoundBy, Doc("the search that found its page; empty: of the web")] = ""
 
     @property
     @written

@@ -206,7 +206,8 @@ def test_corpus_from_nothing_to_nothing(home: Path) -> None:
     assert status["n_documents"] == 1
     for way in ("both", "words", "meaning"):
         found = run("corpus", "search", "web", "old river town", "--by", way, "--json").stdout
-        assert json.loads(found.splitlines()[0])["url"] == "https://better.example/"
+        first = json.loads(found.splitlines()[0])
+        assert (first["url"], first["found_by"]) == ("https://better.example/", way)
     run("corpus", "rebuild", "web")
     deleted = run("corpus", "delete", "web", "https://better.example/", "x").stderr
     assert "1 of 2 documents deleted" in deleted

@@ -57,6 +57,12 @@ def test_symmetric_and_without_repetition(one: list[Hit], two: list[Hit]) -> Non
     assert len(ids(fused)) == len(set(ids(fused)))
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_fused_hits_say_which_search_found_them(mode: fusion.Mode) -> None:
+    found = {ids([each]): each.found_by for each in fused(run("ab"), run("bc"), 10, mode)}
+    assert found == {"a": "words", "b": "both", "c": "meaning"}
+
+
 def test_nothing_fused_is_nothing() -> None:
     assert reciprocal_rank_fusion([], 5) == reciprocal_rank_fusion([[], []], 5) == []
 

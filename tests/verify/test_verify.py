@@ -99,6 +99,7 @@ def test_a_failing_source_and_a_better_one() -> None:
     assert found.label is Label.NOT_SUPPORTED
     assert [s.evidence.passage.url for s in found.suggestions] == [BETTER.url]
     assert found.suggestions[0].gain > 0
+    assert found.suggestions[0].found_by in ("words", "meaning", "both")
 
 
 def test_a_retracted_source_is_marked_and_never_suggested() -> None:

@@ -235,19 +235,20 @@ def search(folder: Address, query: str, k: int, by: str, as_json: bool, **given:
     if settings.filters.chosen.leaves_out_undated:
         options.say("Pages without a known date are left out; --undated lets them in.", as_json)
     for hit in hits:
-        _print_hit(hit, as_json)
+        _print_hit(hit, by, as_json)
     if not hits:
         among = " among the pages that the filters let through" if settings.filters.chosen else ""
         options.say(f"Nothing was found{among}.", as_json)
 
 
-def _print_hit(hit: Hit, as_json: bool) -> None:
+def _print_hit(hit: Hit, by: str, as_json: bool) -> None:
     from pincite.report.cells import one_line, shortened
 
     passage = hit.passage
     if as_json:
         row: dict[str, Any] = {"rank": hit.rank, "score": hit.score, "url": passage.url}
         row |= {"title": passage.title, "span": passage.span, "text": passage.text}
+        row |= {"found_by": hit.found_by or by}
         options.print_json(row, line=True)
     else:
         click.echo(f"{hit.rank:3} {hit.score:8.4f}  {one_line(passage.title or passage.url)}")

@@ -329,22 +329,19 @@ class Batch:
                     return run.verify(article, display)
 
                 for number, given in enumerate(listed, 1):
-                    head, name = f"{number}/{len(listed)}", ""
-                    page: Page | Article | Exception | None
-                    if isinstance(given, Path):
-                        page = articles.article_of_file(given, self.settings)
-                        if isinstance(page, Article):
-                            name, about = _name_in_file(given, page), str(given)
-                            page = None if self._is_done(run, name) else page
-                    else:
-                        page = articles.page_of(wikis, given, is_done)
-                        if isinstance(page, Page):
-                            name = _name(page.site.host, page.revision_id)
-                            about = articles.about(page)
+                    page = articles.page_of(wikis, given, is_done, self.settings)
+                    head = f"{number}/{len(listed)}"
                     if isinstance(page, Exception):
                         options.say(f"{head} {page}", self.quiet)
                         self._add_problem(str(given), str(page))
                     elif page is not None:
+                        if isinstance(page, Article):
+                            name, about = _name_in_file(Path(str(given)), page), page.title
+                            if self._is_done(run, name):
+                                continue
+                        else:
+                            name = _name(page.site.host, page.revision_id)
+                            about = articles.about(page)
                         options.say(f"{head} {about}", self.quiet)
                         found = containment.attempted(
                             partial(report, page), build.could_not_be_checked
@@ -395,12 +392,7 @@ class Batch:
             wikis, listed = self._list_articles(web, titles, category)
             n = min(SAMPLED, len(listed))
             chosen = [listed[i * len(listed) // n] for i in range(n)]
-            pages = [
-                articles.article_of_file(given, self.settings)
-                if isinstance(given, Path)
-                else articles.page_of(wikis, given, lambda *_: False)
-                for given in chosen
-            ]
+            pages = [articles.page_of(wikis, x, lambda *_: False, self.settings) for x in chosen]
             found = [article_of(page) for page in pages if isinstance(page, Page)]
             found += [page for page in pages if isinstance(page, Article)]
         if not found:

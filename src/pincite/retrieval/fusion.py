@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Literal, get_args
 
-from pincite.types import Hit, Passage
+from pincite.types import FoundBy, Hit, Passage
 
 Mode = Literal["weighted", "rrf", "union", "verifai"]
 MODES: tuple[Mode, ...] = get_args(Mode)
@@ -80,12 +80,17 @@ def fused(
     `dense_share` is for "weighted": 0 uses only the lexical hits, 1 only the dense ones.
     """
     if mode == "union":
-        return union([dense, lexical], k)
-    if mode == "rrf":
-        return reciprocal_rank_fusion([lexical, dense], k)
-    if mode == "verifai":
-        return sum_by_maximum([lexical, dense], VERIFAI, k)
-    return weighted_sum([lexical, dense], [1 - dense_share, dense_share], k)
+        hits = union([dense, lexical], k)
+    elif mode == "rrf":
+        hits = reciprocal_rank_fusion([lexical, dense], k)
+    elif mode == "verifai":
+        hits = sum_by_maximum([lexical, dense], VERIFAI, k)
+    else:
+        hits = weighted_sum([lexical, dense], [1 - dense_share, dense_share], k)
+    ways: dict[str, FoundBy] = {hit.passage.passage_id: "words" for hit in lexical}
+    for key in (hit.passage.passage_id for hit in dense):
+        ways[key] = "both" if key in ways else "meaning"
+    return [hit._replace(found_by=ways[hit.passage.passage_id]) for hit in hits]
 
 
 def pooled(runs: Sequence[Sequence[Hit]], k: int) -> list[Hit]:

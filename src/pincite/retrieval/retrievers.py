@@ -99,7 +99,7 @@ class Reranked:
         )
         least = min((score for score, _ in rows), default=0.0)
         rows += [(least, hit) for hit in others]
-        return [Hit(hit.passage, score, rank) for rank, (score, hit) in enumerate(rows, 1)]
+        return [hit._replace(score=s, rank=rank) for rank, (s, hit) in enumerate(rows, 1)]
 
 
 # Queries

@@ -181,13 +181,7 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
 }
 LABELS = {name: declared(Settings)[SHORT[name]].help for each in FIELDS.values() for name in each}
 # Verif.ai's page has these three.
-PRESETS = {
-    "dense_share": {
-        "0.2": N_("mostly keywords"),
-        "0.5": N_("balanced"),
-        "0.8": N_("mostly meaning"),
-    }
-}
+PRESETS = {"dense_share": {"0.2": N_("keywords"), "0.5": N_("balanced"), "0.8": N_("meaning")}}
 
 
 class Tunable(NamedTuple):
@@ -202,15 +196,14 @@ class Tunable(NamedTuple):
 def tunable(site: Site, kind: Kind) -> list[Tunable]:
     """Settings for this kind of run; those of a language model only if the run uses one."""
     settings, values = site.settings, flat(site.settings)
+    choices = {**PRESETS, "chat_model": {each: each for each in site.server.models}}
     asks = settings.check.asks_a_model if kind == "check" else settings.ask.answer == "model"
     return [
         Tunable(
             name,
             LABELS[name],
             values[SHORT[name]],
-            {each: each for each in site.server.models}
-            if name == "chat_model"
-            else PRESETS.get(name, {}),
+            choices.get(name, {}),
         )
         for name in FIELDS[kind]
         if asks or name not in OF_A_MODEL

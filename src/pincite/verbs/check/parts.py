@@ -12,7 +12,7 @@ from pincite.text import syntax, words_of
 from pincite.text.clauses import clauses
 from pincite.text.coordination import shared
 from pincite.text.figures import MONTHS
-from pincite.text.finite import Finite, finite_verb, is_plural, lemmas
+from pincite.text.finite import NOT, Finite, finite_verb, is_plural, lemmas
 from pincite.verbs.check.kinds import LONGEST, MARKS, ascription, kind_of
 from pincite.verbs.check.negation import negation
 
@@ -60,9 +60,7 @@ _VALUING = re.compile(rf"(?<=\w )(?:{_VALUES}) (?=\w)")
 _ONLY = re.compile(r"Only (?!if\b|when\b|by\b|in\b|after\b|then\b|a few\b)(?P<b>.+)")
 _NEITHER = re.compile(r"Neither (?P<a>[^,]+?) nor (?P<b>[^,]+)")
 _OBJECTS = frozenset("it them him us me".split())  # "the mayor sold it"
-_NO_SUBJECT = (syntax.PRONOUNS | syntax.DETERMINERS) - {"one", "two", "three", "four", "five"}
 _EXPLETIVE = frozenset("rain snow turn seem appear take happen become get follow".split())
-_HELPING = frozenset("not never been be being".split())
 _BEFORE_NOUN = syntax.DETERMINERS | {"of", "in", "with", "by", "for"}
 
 
@@ -250,21 +248,13 @@ def _refers(clause: str, name: str) -> bool:
     return verb.base not in _EXPLETIVE
 
 
-
 def _is_closed(text: str, verb: Finite) -> bool:
-    """Whether nothing behind the verb can be meant by “it” or joined to another thing.
-
-    >>> [
-    ...     _is_closed(text, Finite(8, 11, "was", "", "auxiliary"))
-    ...     for text in ("The dam was built in 1963", "The dam was built in Varde")
-    ... ]
-    [True, False]
-    """
+    """Whether nothing behind the verb can be meant by “it” or joined to another thing."""
     others = text[: verb.start].split()[1:]
     named = others and others[-1][:1].isupper() and not others[0][:1].isupper()
-    if named or _NO_SUBJECT.intersection(others):
+    if named or syntax.PRONOUNS.intersection(others) or {"the", "a"}.intersection(others):
         return False  # "the bridge Holm built in 1890", "the bridge they built"
-    rest = [w for w in text[verb.end :].split() if not (syntax.is_adverb(w) or w in _HELPING)]
+    rest = [w for w in text[verb.end :].split() if not (syntax.is_adverb(w) or w in NOT | {"been"})]
     if verb.form == "auxiliary" and rest and {"ADJ", "VERB"}.intersection(lemmas(rest[0])):
         rest = rest[1:]  # "was completed", "is old"
     known = syntax.PREPOSITIONS | {month.lower() for month in MONTHS}

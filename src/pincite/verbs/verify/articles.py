@@ -144,14 +144,6 @@ def open_article(
     raise InputError(f"{given} contains no articles (nothing, or only redirects). Check the file.")
 
 
-def article_of_file(file: Path, settings: Settings) -> Article | InputError:
-    """Read one of many articles: a file's first. Returns the error if it cannot be read."""
-    try:
-        return open_article(file.expanduser(), None, settings, lambda _: None)
-    except InputError as error:
-        return error
-
-
 def about(page: Page) -> str:
     head = f"{page.title}: revision {page.revision_id} of {page.timestamp[:10]}, {page.site.host}"
     return "\n".join((head, *(f"  {note}" for note in page.notes)))
@@ -176,9 +168,20 @@ def list_articles(
 
 
 def page_of(
-    wikis: Wikis, address: ArticleAddress, is_done: Callable[[Site, str], bool]
-) -> Page | WikiError | FetchError | None:
-    """Fetch one of many articles. Returns None if it is already done, the error if it failed."""
+    wikis: Wikis,
+    address: ArticleAddress | Path,
+    is_done: Callable[[Site, str], bool],
+    settings: Settings,
+) -> Page | Article | WikiError | FetchError | InputError | None:
+    """Fetch one of many articles, or read a file's first.
+
+    Returns None for a page that is already done, the error if it failed.
+    """
+    if isinstance(address, Path):
+        try:
+            return open_article(address.expanduser(), None, settings, lambda _: None)
+        except InputError as error:
+            return error
     if address.revision_id and is_done(address.site, address.revision_id):
         return None
     try:

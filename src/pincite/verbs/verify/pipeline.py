@@ -44,6 +44,7 @@ from pincite.types import (
     Exclusion,
     Failed,
     Finding,
+    FoundBy,
     Hit,
     Label,
     Opinion,
@@ -464,6 +465,7 @@ class VerifyPipeline:
         )
         stored = self._from_stored_text(ordered)
         shown = [each for each in stored if self._shows_why(claim, each.evidence)][: self.k]
+        shown = [replace(each, found_by=_found_by(hits, each.url)) for each in shown]
         return replace(found, suggestions=tuple(shown), n_candidates=len(judged), excluded=excluded)
 
     def _shows_why(self, claim: Claim, evidence: Evidence) -> bool:
@@ -592,6 +594,12 @@ def _missing_atoms(claim: Claim, sources: Sequence[ReadSource]) -> list[Part]:
 
 def _cited_addresses(claim: Claim) -> set[str]:
     return {address for citation in claim.citations for address in addresses(citation)}
+
+
+def _found_by(hits: Sequence[Hit], url: str) -> FoundBy:
+    """Which searches found passages of a page."""
+    ways = {hit.found_by for hit in hits if hit.passage.url == url}
+    return ways.pop() if len(ways) == 1 else "both" if ways else ""
 
 
 def _best_shares(hits: Sequence[Hit]) -> dict[str, float]:
