@@ -322,10 +322,11 @@ def test_the_folder_appears_only_when_complete(tmp_path: Path) -> None:
     assert not list((tmp_path / "out").glob("*.all.gz"))
 
 
+@pytest.mark.parametrize(("limit", "value"), [("BATCH", 3), ("BATCH_CHARS", 1)])
 def test_a_killed_run_continues_and_gives_the_same_bytes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, value: int
 ) -> None:
-    monkeypatch.setattr("pincite.wiki.wafer.BATCH", 3)
+    monkeypatch.setattr(f"pincite.wiki.wafer.{limit}", value)
     articles = [article_of(f"A{n}", f"http://a.example/{n % 5}") for n in range(20)]
 
     def killed(at: int) -> Iterator[Callable[[], Article]]:
@@ -338,6 +339,8 @@ def test_a_killed_run_continues_and_gives_the_same_bytes(
     for at in (2, 7, 13):
         with pytest.raises(KeyboardInterrupt):
             build(killed(at), tmp_path / "out", page, held_out=0.5)
+        state = json.loads((tmp_path / "out.part" / "state.json").read_text()) if at > 2 else {}
+        assert not state or at - state["counts"]["articles"] < value
     with pytest.raises(InputError, match="other arguments"):
         build(each(articles), tmp_path / "out", page, held_out=0.4)
     counts = build(each(articles), tmp_path / "out", page, held_out=0.5)

@@ -251,7 +251,9 @@ SPLITS = ("train", "dev", "fail-dev", "test", "fail-test")
 _RANKS = {"train": 0, "dev": 1, "fail-dev": 1, "test": 2, "fail-test": 2}
 PAGES, COUNTS, _STATE = "corpus.jsonl.gz", "counts.json", "state.json"
 _RESULT = "result"
-BATCH = 200  # articles between two states that a killed run continues from
+# At most this many articles and characters lie between two states that a killed run continues from:
+# 2 million characters of Wikipedia take 3.5 s, and a state 17 ms.
+BATCH, BATCH_CHARS = 200, 2_000_000
 _CACHED_PAGES = 256  # articles cite some pages repeatedly
 
 Find: TypeAlias = Callable[[str], Document | None]  # the stored page at an address
@@ -282,7 +284,7 @@ def build(
 ) -> dict[str, Any]:
     """Write the collection to `folder`, which must be new or empty, and return its counts.
 
-    A run that was killed continues after its last BATCH of articles, if everything but `tell` is
+    A run that was killed continues after its last batch of articles, if everything but `tell` is
     the same; the collection has the same bytes as without interruption.
 
     Args:
@@ -313,8 +315,10 @@ def build(
         with ExitStack() as stack:
             files = {split: _writer(stack, part / _unfiltered(split)) for split in SPLITS}
             pages = _writer(stack, part / PAGES) if align else None
+            n_chars = 0
             for read in islice(remaining, BATCH):
                 article = read()
+                n_chars += len(article.source)
                 records = list(records_in(article))
                 only = any(r.featured or r.failed_verification for r in records)
                 split = split_of(article.title, held_out=held_out, evaluation_only=only)
@@ -329,6 +333,8 @@ def build(
                 counts["articles"] += 1
                 counts["claims"] += len(article.claims)
                 tell("articles", counts["articles"], None)
+                if n_chars >= BATCH_CHARS:
+                    break
         sizes = {path.name: path.stat().st_size for path in part.glob("*.gz")}
         state = json.dumps({"run": run, "counts": counts, "sizes": sizes})
         write_text(part / _STATE, state)
