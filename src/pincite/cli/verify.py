@@ -62,11 +62,7 @@ def _one(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> str |
     help="Folder of saved copies of the cited pages, or one copy. Repeatable.",
 )
 @click.option("--title", help="Page to check in a dump, or the title of a wikitext file's article.")
-@click.option(
-    "--titles",
-    type=options.FilePath,
-    help="File of articles to check, one per line: titles, addresses, files.",
-)
+@click.option("--titles", type=options.FilePath, help="File of titles or files, one per line.")
 @click.option("--category", help="Check the articles in this category of the wiki.")
 @click.option("--dump", type=options.Address, help="Check every article of a dump; may be s3://…")
 @click.option("--out", type=options.OutFolder, help="Folder for the reports of many articles.")

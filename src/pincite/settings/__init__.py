@@ -263,9 +263,7 @@ class ChatSettings:
     at_once: Annotated[int, _Thousand, _AT_ONCE] = 16
     seconds: Annotated[float, _Seconds, _REPLY] = 260.0
     temperature: Annotated[float, Range(0), "Temperature of every step without its own."] = 0.2
-    repetition_penalty: Annotated[
-        float, Range(0, 10, zero="not sent"), "Penalty of the server for repeated tokens."
-    ] = 0.0
+    repetition_penalty: Annotated[float, Range(0), "For repeated tokens; 0: not sent."] = 0.0
     prompts: Annotated[str, "Folder of prompts that replace shipped ones of the same name."] = ""
     prompt_language: Annotated[Literal["en", "de"], "Language of the shipped prompts."] = "en"
     step_models: Annotated[Texts, 'Other models for steps: "negate_claim=qwen3".'] = ()
@@ -299,13 +297,12 @@ class ChatSettings:
     def temperatures_of_steps(self) -> dict[str, float]:
         """The temperature of every step."""
         given = _by_step("step_temperatures", self.step_temperatures, "temperature")
-        for step, value in given.items():
-            if not re.fullmatch(r"[0-9]{1,3}(?:\.[0-9]{1,9})?", value):
+        for text in given.values():
+            if not re.fullmatch(r"[0-9]{1,3}(?:\.[0-9]{1,9})?", text):
                 raise ConfigError(
-                    f"chat.step_temperatures has {value!r} for {step}; expected a number like 0.2."
+                    f"chat.step_temperatures has {text!r}; expected a number like 0.2."
                 )
-        own = {step: float(value) for step, value in given.items()}
-        return dict.fromkeys(VARIABLES, self.temperature) | own
+        return dict.fromkeys(VARIABLES, self.temperature) | {s: float(t) for s, t in given.items()}
 
 
 def _by_step(setting: str, texts: Texts, what: str) -> dict[str, str]:
