@@ -185,6 +185,21 @@ def test_the_network_alone_does_not_refute_what_states_all_figures(
     assert lacks.prob_refuted > 0
 
 
+def test_the_network_alone_does_not_refute_a_figure_that_follows_from_two(
+    tiny_verifier: Path, tmp_path: Path
+) -> None:
+    sure = CrossEncoderVerifier(calibrated(tiny_verifier, tmp_path, contrary_from=-9.0))
+    claim = Claim("c", "The cost of the depot rose by $5 million.")
+    follows, other = sure.verify(
+        [
+            (claim, passage("The cost of the depot had risen from $17 million to $22 million.")),
+            (claim, passage("The cost of the depot had risen from $17 million to $29 million.")),
+        ]
+    )
+    assert follows.prob_refuted == 0
+    assert other.prob_refuted > 0
+
+
 def test_what_the_network_alone_refutes_with_is_quoted(tiny_verifier: Path, tmp_path: Path) -> None:
     sure = CrossEncoderVerifier(calibrated(tiny_verifier, tmp_path, contrary_from=-9.0))
     text = "The bridge stands. Ingrid Holm built the bridge.\nRain fell. It opened late."

@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import pairwise, product
+from itertools import combinations, pairwise, product
 
 from pincite.text import LEXICON, numerals
 from pincite.text.figures import (
@@ -621,6 +621,26 @@ def unstated(
     )
 
 
+def is_computed(claim: str, source: str) -> bool:
+    """Whether a value of the claim is the difference or the sum of two values of the source.
+
+    >>> is_computed("The cost rose by $5 m.", "The loan is $22 m; the cost was $17 m in May.")
+    True
+    """
+    found = [value for value in values(source) if not value.weak and value.measure != "date"]
+    return any(
+        wanted.low <= total <= wanted.high
+        for wanted in values(claim)
+        if wanted.measure not in ("", "date")
+        for one, other in combinations([v for v in found if v.measure == wanted.measure], 2)
+        for total in (abs(_middle(one) - _middle(other)), _middle(one) + _middle(other))
+    )
+
+
+def _middle(value: Value) -> float:
+    return (value.low + value.high) / 2
+
+
 def states(source: Value, claim: Value) -> bool:
     """Whether the source's value is at least as specific as the claim's, and agrees with it."""
     if "date" in (source.measure, claim.measure):
@@ -751,7 +771,7 @@ def _derived(value: Value, known: Sequence[Value]) -> bool:
         ages = {round(v.low / _YEAR) for v in known if v.unit == "year"}
         return any(year == (a + n, a + n) or year == (a - n, a - n) for a in given for n in ages)
     if value.measure == "points":  # 10 % to 15 % is 5 points
-        shares = [(v.low + v.high) / 2 for v in known if v.measure == "share"]
+        shares = [_middle(v) for v in known if v.measure == "share"]
         return any(value.low <= b - a <= value.high for a in shares for b in shares)
     if value.measure != "time":
         return False
