@@ -32,7 +32,7 @@ def test_the_way_of_a_rater(visit: Watch, there: Furnished) -> None:
         arrived(page, "My answers")
         opened_details(page)
         seen_in_all_looks(page)
-        page.get_by_role("button", name="End here").click()
+        page.get_by_role("button", name="Finish").click()
         arrived(page, "Thank you")
         seen_in_all_looks(page)
 
@@ -50,6 +50,6 @@ def test_pages_of_whoever_makes_studies(visit: Watch, there: Furnished) -> None:
 def rated(page: Page) -> None:
     """One statement, with the mouse."""
     for side in page.locator("section.side").all():
-        side.get_by_label("A part of it").check()
+        side.get_by_label("Part of it").check()
     page.locator("[name=answer][value=a]").check()
-    page.get_by_role("button", name="Save and go on").click()
+    page.get_by_role("button", name="Save and continue").click()

@@ -59,8 +59,8 @@ _LOST = re.compile(
     re.IGNORECASE,
 )
 _UNLOADED = re.compile("loaded|call load", re.IGNORECASE)
-_MAKING, _READING = "the corpus could not be made", "it could not be read"
-_ASKING = "it could not be asked what it holds"
+_MAKING, _READING = "the corpus could not be created", "it could not be read"
+_ASKING = "its contents could not be listed"
 _T = TypeVar("_T")
 
 
@@ -93,13 +93,14 @@ def place_of(address: str) -> Place:
     consistency = asked.pop("consistency", ["Strong"])[-1].capitalize()
     if not parts.hostname or len(database) > 1 or not all(map(_NAME.fullmatch, (*database, name))):
         raise ConfigError(
-            f"{address} is no address of a corpus in Milvus. Expected milvus://host:19530/name, or "
-            "milvus://host:19530/database/name; names have letters, digits and _ only."
+            f"{address} is not the address of a corpus in Milvus. Expected "
+            "milvus://host:19530/name, or milvus://host:19530/database/name; names "
+            "contain only letters, digits and _."
         )
     index = asked.pop("index", [""])[-1].lower()
     if asked or consistency not in CONSISTENCY or index not in ("", *INDEXES):
         raise ConfigError(
-            f"{address}: behind the ? are known: consistency={'|'.join(CONSISTENCY)} and "
+            f"{address}: after the ?, expected consistency={'|'.join(CONSISTENCY)} or "
             f"index={'|'.join(INDEXES)}"
         )
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
@@ -163,7 +164,7 @@ class Collections:
         if not self.exist():
             raise CorpusError(
                 f"{self.place.address} does not exist: the server has no alias "
-                f"{self.place.name!r}. Make it: pincite corpus add {self.place.address} PATH…"
+                f"{self.place.name!r}. Create it: pincite corpus add {self.place.address} PATH…"
             )
         try:
             if self.place.name in self._said(_ASKING, self._client.list_collections):
@@ -203,15 +204,15 @@ class Collections:
         version = str(self._said(_ASKING, self._client.get_server_version))
         if "lite" in version and index not in OF_LITE:
             raise ConfigError(
-                f"{self.place.address}: Milvus-lite has no index {index!r}, only a real Milvus "
-                f"does. Expected index={'|'.join(OF_LITE)}, or nothing."
+                f"{self.place.address}: Milvus Lite has no index {index!r}. Expected "
+                f"index={'|'.join(OF_LITE)}, or none."
             )
 
     def publish(self) -> None:
         """From now on these are the collections that the name stands for."""
         there = self.exist()
         put = self._client.alter_alias if there else self._client.create_alias
-        self._said("the name could not be given", put, self.documents, self.place.name)
+        self._said("the alias could not be set", put, self.documents, self.place.name)
 
     def unnamed(self) -> list[str]:
         """Collections of this corpus that its name does not stand for: what rebuilds left."""
@@ -293,13 +294,13 @@ class Collections:
 
     def upsert(self, collection: str, rows: Sequence[Mapping[str, Any]]) -> None:
         """Put rows there; what has such a key is replaced."""
-        what = "it did not take what was added; the same command goes on from there"
+        what = "the documents could not be added; run the same command again to continue"
         for portion in _portions(rows, ROWS_AT_ONCE):
             self._said(what, self._client.upsert, collection, [dict(r) for r in portion])
 
     def remove(self, collection: str, ids: Sequence[str]) -> None:
         """Delete the rows with these keys; others are no error."""
-        what = "it did not delete; the same command goes on from there"
+        what = "the documents could not be deleted; run the same command again to continue"
         for portion in _portions(ids, IDS_AT_ONCE):
             self._said(what, self._client.delete, collection, ids=portion)
 
@@ -398,8 +399,8 @@ class Collections:
         if re.search("auth|permission|privilege", detail, re.IGNORECASE):
             what = f"it refused the token, which comes from {TOKEN}"
         return (
-            f"{self.place.address}: {what} ({detail}). Does a Milvus answer at {self.place.uri}, "
-            f"and is {TOKEN} set where it asks for one?"
+            f"{self.place.address}: {what} ({detail}). Is Milvus running at {self.place.uri}, "
+            f"and is {TOKEN} set if it needs one?"
         )
 
 

@@ -114,7 +114,7 @@ class MilvusCorpus(Corpus):
             if found.get(name) != value:
                 raise StaleCorpus(
                     f"{address} was built with {name} {found.get(name)!r}, and this is {value!r}. "
-                    f"Open it with what built it, or run: pincite corpus rebuild {address}"
+                    f"Use what built it, or run: pincite corpus rebuild {address}"
                 )
 
     # ── Writing ──────────────────────────────────────────────────────────────────────────────────

@@ -38,7 +38,7 @@ class Milvus:
         there = Collections(str(address))
         if there.exist():
             there.close()
-            raise CorpusError(f"{address} is a corpus already. Choose another name.")
+            raise CorpusError(f"{address} already exists. Choose another name.")
         manifest = _make(there, encoder, there.place.kind or HNSW)
         there.publish()
         return MilvusCorpus(there, encoder, write=True, manifest=manifest)
@@ -68,7 +68,7 @@ class Milvus:
             ConfigError: the index was not asked for in the address.
         """
         if index:
-            raise ConfigError(f"{address}: the index is a part of the address: {address}?index=…")
+            raise ConfigError(f"{address}: the index is part of the address: {address}?index=…")
         with closing(Collections(str(address))) as one, closing(Collections(str(address))) as other:
             old = MilvusCorpus(one, None, write=False)
             manifest = _make(other, encoder, other.place.kind or old.made_with("index"))
@@ -97,7 +97,7 @@ class Milvus:
                 _swept(there, left)
                 there.drop(unnamed)
             if n_left or unnamed:
-                problem = f"{n_left} rows of processes that were killed; no search finds them"
+                problem = f"{n_left} rows left by killed processes; searches never find them"
                 if unnamed:
                     problem += f"; of rebuilds {', '.join(unnamed)}"
                 remedy = f"Remove them: pincite corpus optimize {address}"

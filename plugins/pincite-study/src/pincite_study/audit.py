@@ -41,7 +41,7 @@ def sheet(store: StudyStore, study: Study) -> str:
         InputError: there is no such citation, or the study compares answers.
     """
     if study.compare == "answers":
-        raise InputError("An audit is of citations; this study compares answers.")
+        raise InputError("Only a study of citations can be audited; this one compares answers.")
     side, given = PAIRS[study.compare].cited, store.ratings(study.study_id)
     rows: list[list[Any]] = []
     for number, item in store.items(study.study_id).items():

@@ -32,7 +32,7 @@ def command() -> None:
     pincite serve                        # raters open the link that `create` printed
     pincite study report STUDY
 
-    A study lies in the database of `pincite serve`: give the same --data or --config.
+    A study is stored in the database of `pincite serve`: give the same --data or --config.
     """
 
 
@@ -50,13 +50,24 @@ def command() -> None:
     type=click.Choice(["low-scores", "random"]),
     help="[low-scores; random for answers]",
 )
-@click.option("--worst", type=options.Share, metavar="PERCENT", help="Of low-scores, such as 10%.")
-@click.option("-n", "--n", type=click.IntRange(1), help="Items at most. [all]")
-@click.option("--per-item", type=click.IntRange(1, 100), default=3, help="Ratings of each. [3]")
-@click.option("--seed", type=int, default=0, help="Of the sample, the orders and the sides. [0]")
-@click.option("--consent", type=options.FilePath, help="A text that raters agree to.")
-@click.option("--sources", type=options.FilePath, help="Folder of cited pages: for whole texts.")
-@click.option("--corpus", type=options.FilePath, help="Corpus of the suggestions: the same.")
+@click.option(
+    "--worst",
+    type=options.Share,
+    metavar="PERCENT",
+    help="Share of the lowest scores to take, such as 10%.",
+)
+@click.option("-n", "--n", type=click.IntRange(1), help="Maximum items. [all]")
+@click.option("--per-item", type=click.IntRange(1, 100), default=3, help="Ratings per item. [3]")
+@click.option(
+    "--seed", type=int, default=0, help="Random seed of the sample, the orders and the sides. [0]"
+)
+@click.option("--consent", type=options.FilePath, help="File with the text that raters agree to.")
+@click.option(
+    "--sources", type=options.FilePath, help="Folder of cited pages, to show raters whole texts."
+)
+@click.option(
+    "--corpus", type=options.FilePath, help="Corpus of the suggestions, to show raters whole texts."
+)
 @_placed
 def create(results: tuple[str, ...], data: str | None, config: Path | None, **given: Any) -> None:
     """Make a study of RESULTS: JSON files of `pincite verify` or `ask`, or ids of a server's jobs.
@@ -87,7 +98,7 @@ def create(results: tuple[str, ...], data: str | None, config: Path | None, **gi
 @command.command("list")
 @_placed
 def list_(data: str | None, config: Path | None) -> None:
-    """All studies, the newest first."""
+    """List all studies, newest first."""
     with _opened(data, config) as stores:
         found = stores.studies.listed(None, 1000)
     for study in found:
@@ -100,17 +111,17 @@ def list_(data: str | None, config: Path | None) -> None:
 @click.argument("study")
 @_placed
 def show(study: str, data: str | None, config: Path | None) -> None:
-    """How far a study is, and its invitation link."""
+    """Show a study's progress and its invitation link."""
     with _opened(data, config) as stores:
         _show(stores.study(study))
 
 
 @command.command("link")
 @click.argument("study")
-@click.option("--revoke", is_flag=True, help="No link any more, instead of a new one.")
+@click.option("--revoke", is_flag=True, help="Revoke the link without creating a new one.")
 @_placed
 def link(study: str, revoke: bool, data: str | None, config: Path | None) -> None:
-    """Make a new invitation link; the one before leads nowhere."""
+    """Create a new invitation link; the previous one stops working."""
     with _opened(data, config) as stores:
         stores.studies.relink(stores.study(study).study_id, revoke=revoke)
         _show(stores.study(study))
@@ -120,7 +131,7 @@ def link(study: str, revoke: bool, data: str | None, config: Path | None) -> Non
 @click.argument("study")
 @_placed
 def close(study: str, data: str | None, config: Path | None) -> None:
-    """Take no more answers."""
+    """Close a study to further answers."""
     with _opened(data, config) as stores:
         stores.studies.close(stores.study(study).study_id)
         _show(stores.study(study))
@@ -129,7 +140,7 @@ def close(study: str, data: str | None, config: Path | None) -> None:
 @command.command("delete")
 @click.argument("study")
 @click.option("--rater", type=int, help="Only this rater, by number, with their answers.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @_placed
 def delete(study: str, rater: int | None, yes: bool, data: str | None, config: Path | None) -> None:
     """Delete a study with all its ratings, or one rater who asks for it."""
@@ -174,7 +185,7 @@ def export(
 @click.argument("file", type=options.FilePath)
 @_placed
 def import_(file: Path, data: str | None, config: Path | None) -> None:
-    """Make a study again from FILE, which `study export` wrote, with the ratings that it had."""
+    """Recreate a study, with its ratings, from FILE written by `study export`."""
     from pincite_study import making as study_making
 
     with _opened(data, config) as stores:
@@ -188,10 +199,15 @@ def import_(file: Path, data: str | None, config: Path | None) -> None:
 @click.option("--figures", type=options.OutFolder, help="Folder for figures (PNG).")
 @click.option("--csv", type=options.OutFile, help="Write the ratings as a table.")
 @click.option("--jsonl", type=options.OutFile, help="Write the ratings as JSON lines.")
-@click.option("--label-studio", "label_studio", type=options.OutFile, help="For Label Studio.")
+@click.option(
+    "--label-studio",
+    "label_studio",
+    type=options.OutFile,
+    help="Write the ratings for Label Studio.",
+)
 @_placed
 def report(study: str, data: str | None, config: Path | None, **wanted: Path | None) -> None:
-    """What was preferred, by how much, and whether raters agree."""
+    """Report what raters preferred, by how much, and whether they agree."""
     from pincite_study import exports as study_exports
     from pincite_study import report as study_report
 
@@ -251,7 +267,7 @@ def _show(study: Any) -> None:
         f"of {study.n_items} statements"
     )
     if study.token:
-        click.echo(f"link: /studies/{study.token}   (behind the address of `pincite serve`)")
+        click.echo(f"link: /studies/{study.token}   (append it to the address of `pincite serve`)")
 
 
 @contextmanager

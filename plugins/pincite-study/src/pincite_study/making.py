@@ -130,14 +130,14 @@ def _answers(stores: Stores, result: str) -> AnswerReport:
     try:
         return AnswerReport.from_json(text_of(path) if kept is None else kept.decode())
     except InputError as error:
-        raise InputError(f"{result} is no report of `pincite ask --json`: {error}") from error
+        raise InputError(f"{result} is not a report of `pincite ask --json`: {error}") from error
 
 
 def _parsed(text: str, name: str) -> Report:
     try:
         return Report.from_json(text)
     except InputError as error:
-        raise InputError(f"{name} is no report of `pincite verify --json`: {error}") from error
+        raise InputError(f"{name} is not a report of `pincite verify --json`: {error}") from error
 
 
 class _Places:

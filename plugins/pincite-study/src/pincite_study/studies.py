@@ -46,10 +46,10 @@ MAX_SEED = 2**53  # what JSON keeps exactly
 CONSENT = """You will see statements from encyclopedia articles, each with two passages from \
 sources, and say which of the two supports the statement better. You may stop at any time.
 
-What is kept: your answers, how long each statement was on your screen, and when you took part; \
-under a number, without your name, your address or anything else that tells who you are. A cookie \
-with a random key lets this browser go on where you stopped. On the last page you can delete all \
-of it yourself, or ask for that later with your number.
+We store your answers, how long each statement was on your screen, and when you took part: under \
+a number, without your name, your address or anything else that identifies you. A cookie with a \
+random key lets this browser continue where you stopped. On the last page you can delete all of \
+it, or you can ask for that later with your number.
 
 The answers are evaluated together and may be published as research data under these numbers."""
 
@@ -418,7 +418,7 @@ def _consistent(items: Sequence[Item], ratings: Sequence[Given]) -> None:
             raise InputError(f"a rater has two ratings of one {name}")
     for each in ratings:
         if not 1 <= each.item <= len(items):
-            raise InputError("a rating is of an item that is not there")
+            raise InputError("a rating is of an item that does not exist")
         counted = (each.rater, each.position, each.n_answers)
         if not all(1 <= n <= MAX_COUNT for n in counted) or not math.isfinite(each.answered):
             raise InputError(f"a rating has a number that none can have: {each}")
@@ -435,7 +435,7 @@ def study_of(values: str) -> Mapping[str, Any]:
     try:
         found = json.loads(values)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"The study is no JSON: {error}.") from error
+        raise InputError(f"The study is not JSON: {error}.") from error
     if not isinstance(found, dict):
-        raise InputError("The study is no JSON object.")
+        raise InputError("The study is not a JSON object.")
     return found

@@ -19,7 +19,9 @@ Researcher = Annotated[Identity, Depends(needs(STUDY))]
 COOKIE = "pincite_rater"  # set for the pages of one study only
 # The token of an invitation link; or, for those who may rate, the study's id.
 Link = Annotated[str, Path(pattern=r"^[A-Za-z0-9_-]{1,40}$")]
-RaterKey = Annotated[str | None, Header(max_length=100, description="As joining gave it.")]
+RaterKey = Annotated[
+    str | None, Header(max_length=100, description="The key that joining returned.")
+]
 
 
 def someone(who: Guest) -> Identity | None:
@@ -53,7 +55,7 @@ MaybeTakingPart = Annotated[Rater | None, Depends(_maybe)]
 def _surely(rater: MaybeTakingPart) -> Rater:
     if rater is None:
         raise Problem(
-            401, "no_rater", "Join the study first; then send the key that joining gave you."
+            401, "no_rater", "Join the study first; then send the key that joining returned."
         )
     return rater
 

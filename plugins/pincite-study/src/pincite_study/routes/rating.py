@@ -221,7 +221,7 @@ def revealed(site: Site, study: Study, rater: Rater) -> list[Told]:
         Problem: 409, they may still change their answers.
     """
     if rater.finished is None and study.closed is None:
-        raise Problem(409, "not_finished", "Which side is which is told when you have finished.")
+        raise Problem(409, "not_finished", "You see which side is which when you have finished.")
     return [_told(task) for task in RatingStore(site.database).tasks(rater)]
 
 

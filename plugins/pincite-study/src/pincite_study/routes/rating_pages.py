@@ -151,7 +151,7 @@ def _words(request: Request, compare: Comparison) -> dict[str, Any]:
         "a": a,
         "b": b,
         "neither": _("Neither does"),
-        "both": _("Both alike"),
+        "both": _("Both equally"),
         "unsure": _("I cannot tell"),
     }
     told = {
@@ -162,7 +162,7 @@ def _words(request: Request, compare: Comparison) -> dict[str, Any]:
         "first": _("the answer of the first report"),
         "other": _("the answer of another report"),
     }
-    amounts = {"enough": _("All of it"), "partial": _("A part of it"), "none": _("Nothing of it")}
+    amounts = {"enough": _("All of it"), "partial": _("Part of it"), "none": _("None of it")}
     assert set(answers) == set(ANSWERS)
     assert set(amounts) == set(AMOUNTS)
     how_much = (
