@@ -17,7 +17,7 @@
 	const TEXTS = {
 		en: {
 			name: 'Check citations', page: 'Check this page', section: 'Check this section', stop: 'Stop', close: 'Close',
-			settings: 'Server', address: 'Address of your Pincite server', token: 'Its token', save: 'Save',
+			settings: 'Server', address: 'Address of your Pincite server', token: 'Token', save: 'Save',
 			saved: 'Saved in this browser.', open: 'not checked yet: check this citation',
 			supported: 'supported', partly_supported: 'partly supported', not_supported: 'not supported',
 			refuted: 'contradicted?', unchecked: 'could not check',
@@ -25,13 +25,13 @@
 			claims: [ '$1 claim', '$1 claims' ], nSupported: [ '$1 supported', '$1 supported' ], nProblems: [ '$1 problem', '$1 problems' ],
 			nUnchecked: [ '$1 could not be checked', '$1 could not be checked' ], next: 'Next problem (n)', previous: 'Previous problem (p)',
 			judged: 'Judged by the network for other languages: $1', stopped: 'Stopped.', none: 'No claim with a reference was found here.',
-			claim: 'Claim', quote: 'The source says', near: 'No sentence of it supports the claim; this comes closest',
+			claim: 'Claim', quote: 'The source says', near: 'No sentence in the source supports the claim; this comes closest',
 			missing: 'Nothing was found for', why: 'Could not check', step: 'What you can do', better: 'Better sources',
 			copyTag: 'Copy tag', copyReference: 'Copy reference', copied: 'Copied.', notCopied: 'Could not copy; select it here:',
 			advice: 'A suggestion by a program: read the source before you tag or replace anything.',
-			noServer: 'No server answers at $1. Start one with “pincite serve”, and see that $2 is among its server.wikis.',
+			noServer: 'No server answers at $1. Start one with “pincite serve”, and check that its server.wikis includes $2.',
 			slow: 'The server at $1 did not answer within 30 seconds.', token401: 'The server does not know this token. It prints the right one when it starts.',
-			notAllowed: 'The server refuses this ($1): $2', failed: 'The server could not do this ($1): $2', noAddress: 'This is no address: expected http://127.0.0.1:8765 or https://…'
+			notAllowed: 'The server refuses this ($1): $2', failed: 'The server could not do this ($1): $2', noAddress: 'This is not an address: expected http://127.0.0.1:8765 or https://…'
 		},
 		de: {
 			name: 'Belege prüfen', page: 'Diese Seite prüfen', section: 'Diesen Abschnitt prüfen', stop: 'Anhalten', close: 'Schließen',
