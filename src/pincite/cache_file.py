@@ -84,9 +84,9 @@ class CacheFile:
     def _warn(self, error: Exception) -> None:
         if not self._warned:
             warnings.warn(
-                f"The cache {self._path} cannot be used ({error}), so nothing is reused. Free some "
-                "space, delete the file if it is a damaged cache, or choose another place with "
-                "web.cache or PINCITE_CACHE.",
+                f"The cache {self._path} cannot be used ({error}), so nothing is reused. Free "
+                "disk space, delete the file if it is a damaged cache, or choose another "
+                "file with web.cache or PINCITE_CACHE.",
                 PinciteWarning,
                 stacklevel=4,
             )

@@ -172,7 +172,7 @@ def test_a_file_that_is_missing(tmp_path: Path) -> None:
     write_jsonl(tmp_path / MANIFEST, {"url": "https://e.org/s", "file": "none.html"})
     sources = open_sources(tmp_path)
     assert refusal(sources.get("https://e.org/s")).reason is Reason.NOT_SUPPLIED
-    assert "not there" in sources.warnings[0].message
+    assert "none.html" in sources.warnings[0].message
 
 
 def test_every_kind_of_file_in_nested_folders(tmp_path: Path) -> None:

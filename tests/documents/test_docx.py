@@ -135,7 +135,7 @@ def test_a_dtd_is_refused(start: str) -> None:
 def test_a_bomb_is_refused_before_it_is_parsed() -> None:
     found = refused(word(p("a" * 5_000_000)))
     assert found.reason is Reason.TOO_LARGE
-    assert "as no Word file does" in found.detail
+    assert "implausible" in found.detail
     found = refused(word(p("ab" * 200)), max_bytes=600)  # all parts together
     assert found.reason is Reason.TOO_LARGE
 
@@ -144,7 +144,7 @@ def test_only_what_word_packs_is_unpacked() -> None:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_BZIP2) as file:
         file.writestr("word/document.xml", "<document/>" * 1000)
-    assert "does not use" in refused(packed.getvalue()).detail
+    assert "does not allow" in refused(packed.getvalue()).detail
 
 
 def test_too_many_entries_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

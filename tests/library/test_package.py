@@ -224,7 +224,7 @@ def test_a_store_that_is_not_what_a_corpus_writes(
     ("manifest", "said"),
     [
         ({"sha256": "0" * 64}, "checksum differs"),
-        ({"n_bytes": 1}, "another size"),
+        ({"n_bytes": 1}, "does not have the size"),
         ({"pincite_package": "2"}, "reads 1"),
         ({"n_documents": 5}, "n_documents is 5"),
         ({"digest": "0" * 32}, "digest"),

@@ -78,7 +78,7 @@ def test_thoughts_are_not_part_of_the_reply(server: Server) -> None:
     server.answers = [good("<think>Hm,\na bridge?</think>\nA mill")]
     assert ask(server) == Completion("A mill", True, 7, 2)
     server.answers = [good("<think>too long</think>", finish_reason="length")]
-    assert "It was cut: raise max_tokens" in failed(server, BadReply)
+    assert "It was cut off: raise max_tokens" in failed(server, BadReply)
 
 
 def test_too_many_requests_then_a_good_reply(server: Server) -> None:

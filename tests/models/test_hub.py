@@ -178,7 +178,7 @@ def test_a_repository_of_pickles_is_not_fetched(tmp_path: Path, endpoint: str) -
     model = "lytang/MiniCheck-DeBERTa-v3-Large"
     failed = pincite(tmp_path, endpoint, "models", "fetch", model)
     assert failed.returncode == 6
-    assert "Pincite reads no pickles: docs/verifiers.md" in failed.stderr
+    assert "Pincite does not load pickles: docs/verifiers.md" in failed.stderr
     assert not (tmp_path / "cache" / "models" / model).exists()
 
 

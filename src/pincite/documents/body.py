@@ -58,16 +58,16 @@ def too_large(url: str, n_bytes: int, limit: int, what: str = "the file") -> Unc
     """Return the `Unchecked` for a source over a limit, stating both sizes.
 
     >>> too_large("u", 61_000_000, 50_000_000).detail
-    'the file has 61.0 MB; the limit is 50.0 MB'
+    'the file is 61.0 MB; the limit is 50.0 MB'
     """
-    detail = f"{what} has {_megabytes(n_bytes)}; the limit is {_megabytes(limit)}"
+    detail = f"{what} is {_megabytes(n_bytes)}; the limit is {_megabytes(limit)}"
     return Unchecked(url, Reason.TOO_LARGE, detail)
 
 
 def unusable(text: str, url: str, where: str, limits: Limits) -> Unchecked | None:
     """Return why a record's text cannot be used (empty or too long); `where` is file and line."""
     if not text:
-        return Unchecked(url, Reason.EMPTY, f"{where}: the text has no words")
+        return Unchecked(url, Reason.EMPTY, f"{where}: the text contains no words")
     if len(text) > limits.max_chars:
         detail = f"{where}: {len(text)} characters; the limit is {limits.max_chars}"
         return Unchecked(url, Reason.TOO_LARGE, detail)
@@ -242,7 +242,7 @@ def _by_label(head: bytes, url: str, content_type: str | None) -> tuple[Format, 
     if found is Format.TEXT and _TRANSCRIPT_START.match(head):
         found = Format.SUBTITLES if len(_TRANSCRIPT_TIME.findall(head)) >= MIN_TIMES else found
     if found.reader and not found.is_text:
-        return Format.MISLABELLED, f"labelled as {label}, but it does not begin as such a file"
+        return Format.MISLABELLED, f"labelled as {label}, but does not begin like such a file"
     return found, label
 
 

@@ -233,7 +233,7 @@ def rows(
     for n, (number, record) in enumerate(_records(path, limits)):
         if n == MAX_ROWS or n_bad == MAX_REFUSED_IN_A_ROW:
             why = f"{n:,} rows" if n == MAX_ROWS else f"{n_bad:,} bad rows in a row"
-            yield Problem(path.name, number, f"{why}; the rest is not read")
+            yield Problem(path.name, number, f"{why}; the rest was not read")
             return
         try:
             if isinstance(record, str):
@@ -337,7 +337,7 @@ def _entry(record: Mapping[str, Any], folder: Path, called: Mapping[str, Path], 
             if Path(name).is_absolute() or not is_inside(folder, file):
                 fault = _outside(name)
             elif not file.is_file():
-                fault = f"the file {name!r} is not there"
+                fault = f"the file {name!r} does not exist"
     known, remarks = _known(record)
     return Entry(
         url=url or "",
@@ -734,7 +734,7 @@ class Sources:
                 where = (line.number, line.offset)
                 self._add(url, partial(jsonl.document_at, path, *where, self.limits))
             else:
-                self._problem(path, line.number, line.broken or "no address in it")
+                self._problem(path, line.number, line.broken or "it contains no address")
 
     def _add(self, url: str, loader: Loader) -> None:
         self._loaders[exact_key(url)].append(loader)

@@ -173,7 +173,7 @@ def addresses(path: Path, limits: Limits) -> Iterator[tuple[Line, str]]:
         yield line, address
         in_a_row = 0 if address else in_a_row + 1
         if in_a_row == MAX_REFUSED_IN_A_ROW:
-            fault = f"{in_a_row:,} lines in a row have no address; the rest is not read"
+            fault = f"{in_a_row:,} lines in a row have no address; the rest was not read"
             yield line._replace(broken=fault), ""
             return
 
@@ -277,7 +277,7 @@ def _labelled(line: bytes, place: str) -> LabelledClaim:
     try:
         f"{row.claim}{row.evidence}".encode()
     except UnicodeEncodeError as error:  # a lone surrogate such as "\ud800"
-        raise InputError(f"{place}: {error}; expected text that UTF-8 can write.") from error
+        raise InputError(f"{place}: {error}; it cannot be encoded as UTF-8.") from error
     if not row.claim.strip():
         raise InputError(f"{place}: the claim is empty.")
     if row.label not in LABELS:

@@ -40,8 +40,8 @@ REASONS = {
     "robot": (Reason.REFUSED, "the copy is a robot check"),
     "blocked": (Reason.REFUSED, "the copy is a refusal page"),
     "moved": (Reason.NOT_SUPPLIED, "the copy only redirects to another page"),
-    "archive": (Reason.NOT_SUPPLIED, "an archive says that it has no copy"),
-    "listing": (Reason.LISTING, "the page is a list of others"),
+    "archive": (Reason.NOT_SUPPLIED, "the archive has no copy"),
+    "listing": (Reason.LISTING, "the page is a list of other pages"),
     "front": (Reason.FRONT_PAGE, "the copy is the site's front page"),
 }
 # An address of search results or of a topic: its page is supposed to be a list.

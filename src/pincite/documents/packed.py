@@ -79,7 +79,7 @@ class Parts:
             raise Refused(Reason.ENCRYPTED, f"{entry.filename} is locked with a password")
         if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             # Python decompresses other methods in whole chunks, whatever size is requested.
-            detail = f"{entry.filename} is compressed by a method that the format does not use"
+            detail = f"{entry.filename} is compressed by a method that the format does not allow"
             raise Refused(Reason.UNDECODABLE, detail)
         with self._packed.open(entry) as part:
             data = part.read(self._left + 1)  # the file's stated size is not trusted
@@ -90,7 +90,7 @@ class Parts:
             raise Refused(Reason.TOO_LARGE, unpacked.detail)
         if len(data) > max(SMALL, MAX_RATIO * entry.compress_size):
             detail = f"{entry.filename} compresses {len(data)} bytes into {entry.compress_size}"
-            raise Refused(Reason.TOO_LARGE, f"{detail}, as no {self._kind} does")
+            raise Refused(Reason.TOO_LARGE, f"{detail}, which is implausible for a {self._kind}")
         return data
 
 

@@ -86,7 +86,7 @@ def read_path(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> Iterator[Found]
             in_a_row = in_a_row + 1 if broken else 0
             if in_a_row == MAX_REFUSED_IN_A_ROW:
                 detail = (
-                    f"{path.name}: {in_a_row:,} records in a row are broken; the rest is not read"
+                    f"{path.name}: {in_a_row:,} records in a row are broken; the rest was not read"
                 )
                 yield Unchecked(url, Reason.UNDECODABLE, detail)
                 return

@@ -555,8 +555,8 @@ def refused(feedback: Comparison, guard: Comparison) -> str:
     """Explain why the new verifier is not better; "" if it is."""
     if feedback.fixed <= feedback.broken:
         return (
-            f"on {feedback.n} held-out rows of feedback it fixes {feedback.fixed} mistakes "
-            f"and makes {feedback.broken}"
+            f"on {feedback.n} held-out rows of feedback it fixes {feedback.fixed} mistakes and "
+            f"makes {feedback.broken} new ones"
         )
     before, after = guard.auroc_before, guard.auroc_after
     if before is not None and after is not None and before - after > MOST_LOST:

@@ -117,7 +117,11 @@ def _copied(url: str, document: Document | None, written: str | None) -> Exclusi
         if latest < written[:10]:
             return None
     when = f"published {published}" if published else "of unknown date"
-    than = f"the paragraph is of {written[:10]} or older" if written else "the article has no date"
+    than = (
+        f"the paragraph dates from {written[:10]} or earlier"
+        if written
+        else "the article has no date"
+    )
     title = document.title if document else ""
     detail = f"repeats the article's paragraph word for word, {when}; {than}"
     return Exclusion(url, title, Bar.COPY, detail)

@@ -131,7 +131,7 @@ def _extract(file: Path, target: Path) -> Package:
                 copy.flush()
                 os.fsync(copy.fileno())
     except _NO_ARCHIVE as error:
-        raise _bad(file, f"{error}; it may be cut") from error
+        raise _bad(file, f"{error}; it may be truncated") from error
     except OSError as error:
         what = f"{file} cannot be unpacked: {error.strerror or error}. Is it missing, or the disk "
         raise InputError(f"{what}full?") from error
@@ -163,7 +163,7 @@ def _members(file: Path, archive: zipfile.ZipFile) -> tuple[Package, zipfile.Zip
     if about.pincite_package != FORMAT:
         raise _bad(file, f"its format is {about.pincite_package!r}, this Pincite reads {FORMAT}")
     if found[STORE].file_size != about.n_bytes:
-        raise _bad(file, "its store has another size than its manifest says")
+        raise _bad(file, "its store does not have the size that its manifest states")
     return about, found[STORE]
 
 

@@ -155,7 +155,7 @@ class OnRay(Parallel):
 def _lost(error: Exception) -> PinciteError:
     place = os.environ.get("RAY_ADDRESS", "this machine")
     return PinciteError(
-        f"The Ray cluster on {place} failed: {error}. What was committed stays. Run the "
+        f"The Ray cluster on {place} failed: {error}. Committed work is kept. Run the "
         "same command again to continue."
     )
 

@@ -126,7 +126,7 @@ def _completion(
 ) -> Completion:
     """Make a complete reply; raises BadReply if it has no text."""
     if not text:
-        cut = " It was cut: raise max_tokens." if ended == "length" else ""
+        cut = " It was cut off: raise max_tokens." if ended == "length" else ""
         raise BadReply(f"The reply has no text.{cut}", 200)
     usage = usage if isinstance(usage, dict) else {}
     counts = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")]

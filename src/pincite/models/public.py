@@ -318,7 +318,7 @@ class Transformer:
 
 _ADVICE = (
     "Expected config.json, tokenizer.json and model.safetensors; docs/verifiers.md says how to "
-    "make them of other files."
+    "make them from other files."
 )
 
 

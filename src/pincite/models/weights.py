@@ -152,8 +152,8 @@ def fetch(model: str) -> Path:
         why = " ".join(str(error).split()) or type(error).__name__
         raise MissingModel(
             f"{model} could not be fetched: the Hugging Face hub did not answer as expected "
-            f"({why}). Expected a network. Without one, fetch it on another machine, copy its "
-            f"folder ({cache_folder() / model} here), and give the folder instead."
+            f"({why}). Expected a network connection. Without one, fetch it on another "
+            f"machine, copy its folder ({cache_folder() / model} here), and give that folder."
         ) from error
 
 
@@ -227,7 +227,7 @@ def _downloaded_safetensors(model: str, layout: public.Layout, present: Collecti
     stored = sorted(name for name in present if re.fullmatch(r"model.*\.safetensors", name))
     if not stored:
         raise MissingModel(
-            f"{model} has no weights as ONNX or safetensors, and Pincite reads no "
+            f"{model} has no weights as ONNX or safetensors, and Pincite does not load "
             "pickles: docs/verifiers.md says how to convert it."
         )
     wanted = [name for name in (*_ABOUT, *stored, _INDEX) if name in present]

@@ -257,9 +257,9 @@ class WebSources:
         except _NO_FILE:
             return None
         except HostBusy as error:
-            return f"{url} answers {error.status}, so it is left alone"
+            return f"{url} answers {error.status}, so its pages are not fetched"
         if status == TOO_MANY or status >= 500:
-            return f"{url} answers {status}, so it is left alone"  # RFC 9309, 2.3.1.4
+            return f"{url} answers {status}, so its pages are not fetched"  # RFC 9309, 2.3.1.4
         if not 200 <= status < 300:
             return None
         rules = Protego.parse(body[:ROBOTS_BYTES].decode("utf-8-sig", "replace"))

@@ -182,7 +182,7 @@ def _without_claim(flat: Flat, claims: list[Claim]) -> Iterator[str]:
             start = flat.uses[n].span.start
             yield f"no claim is made for the reference at character {start}"
     if n_values := sum(n in in_values for n in without):
-        kind = "references in table cells and infobox values that are no sentences"
+        kind = "references in table cells and infobox values that are not sentences"
         yield f"{kind}, without a claim: {n_values}"
 
 
@@ -280,7 +280,7 @@ def _articles_of_dump(stream: IO[bytes], name: str, title: str | None) -> Iterat
         elif wanted == page.title and page.deleted:
             raise InputError(
                 f"The text of the latest revision of {page.title!r} in {name} was deleted. "
-                "Ask for another article, or use a later dump."
+                "Choose another article, or use a later dump."
             )
         elif wanted == page.title and page.redirect:
             raise InputError(
@@ -291,7 +291,7 @@ def _articles_of_dump(stream: IO[bytes], name: str, title: str | None) -> Iterat
             yield page
             return
     if wanted:
-        message = f"{name} has no page called {wanted!r}. Expected the exact title, with its case."
+        message = f"{name} has no page called {wanted!r}. Expected the exact title and case."
         raise InputError(message)
 
 
