@@ -395,5 +395,5 @@ def _corpora(given: Corpora | None, settings: Settings) -> runtime.Places | None
 def _texts(given: str | Sequence[str], what: str) -> list[str]:
     found = [" ".join(each.split()) for each in ([given] if isinstance(given, str) else given)]
     if not found or not all(found):
-        raise InputError(f"There is no {what}; expected one or more texts with words.")
+        raise InputError(f"The {what} is empty; expected one or more texts with words.")
     return found

@@ -50,7 +50,7 @@ def test_metadata_is_shown_and_filtered_by(run: Callable[..., Result]) -> None:
     assert [item["url"] for item in reading["evidence"]] == ["https://a.example/"]
     assert reading["evidence"][0]["meta"]["author"] == "A. Berg"
     nothing = ("--where", "autor == A. Berg")
-    assert "filters let through" in run("corpus", "search", "kb", "bridge", *nothing).stderr
+    assert "pass the filters" in run("corpus", "search", "kb", "bridge", *nothing).stderr
     assert len(written(run(*CHECK, *nothing, "--json", "-"))["warnings"]) == 1
 
 

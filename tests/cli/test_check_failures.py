@@ -59,7 +59,7 @@ def test_a_server_that_fails_in_the_middle(
     report = written(result)
     reasons = [i["failed"]["detail"] for i in readings(report)[0]["evidence"] if i["failed"]]
     assert reasons
-    said = {"cut": "broke off", "slow": "within 1 s", "length": "It was cut: raise max_tokens"}
+    said = {"cut": "broke off", "slow": "within 1 s", "length": "It was cut off: raise max_tokens"}
     assert all(said.get(way, "not a chat completion") in reason for reason in reasons)
     assert report["usage"]["n_failed"] > 0
     assert "--trace run.jsonl" in result.stderr

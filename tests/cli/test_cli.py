@@ -171,7 +171,7 @@ def test_a_knowledge_base_is_kept_up_to_date(home: Path) -> None:
     ]
     (docs / "bridge.txt").unlink()
     again = run("corpus", "update", "kb", "docs")
-    assert "1 no longer there: --prune deletes them." in again.stderr
+    assert "1 no longer in PATHS: --prune deletes them." in again.stderr
     would = run("corpus", "update", "kb", "docs", "--prune", "--dry-run")
     assert "would be removed: file:" in would.stderr
     pruned = run("corpus", "update", "kb", "docs", "--prune")

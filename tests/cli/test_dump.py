@@ -134,7 +134,7 @@ def test_ray_writes_the_same(run: Run, dump: Path, more: list[str]) -> None:
         (["--dump", "dump.xml", "--out", "out", "--category", "Bridges"], "without --titles"),
         (["--dump", "dump.xml", "--estimate"], "without --titles"),
         (["--titles", "a", "--out", "out", "--on", "ray"], "--on ray needs --dump"),
-        (["--dump", "dump.xml", "--out", "out", "--on", "ray", "--online"], "no --online"),
+        (["--dump", "dump.xml", "--out", "out", "--on", "ray", "--online"], "excludes --online"),
         (["--dump", "dump.xml", "--out", "out", "--workers", "2"], "needs --on ray"),
     ],
 )

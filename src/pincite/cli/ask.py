@@ -55,8 +55,8 @@ def command(
         --chat-model qwen3 --repair --html answer.html --bibtex references.bib
 
     Every sentence gets a label that says whether its references support it. If nothing relevant is
-    found, there is no answer. QUESTION may hold several, one per line. Exit code 5: something could
-    not be written or checked.
+    found, there is no answer. QUESTION may contain several, one per line. Exit code 5: something
+    could not be written or checked.
     """
     from pincite.verbs.ask import build
 

@@ -52,7 +52,7 @@ def command(
     quiet: bool,
     **given: Any,
 ) -> None:
-    """Weigh STATEMENT, or each statement in a file, against a corpus, web pages, or both.
+    """Check STATEMENT, or each statement in a file, against a corpus, web pages, or both.
 
     \b
     pincite check "Bridges are built of stone" --corpus kb/
@@ -61,8 +61,8 @@ def command(
     pincite check "…" --online --search-url http://localhost:8888
 
     Each reading of a statement is judged separately: what supports it, what contradicts it, and how
-    strongly. STATEMENT may hold several, one per line. Exit code 5: something could not be judged;
-    running it again with the same --trace retries only that.
+    strongly. STATEMENT may contain several, one per line. Exit code 5: something could not be
+    judged; running it again with the same --trace retries only that.
     """
     from pincite.report import templates
     from pincite.verbs.check import build, render

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 @click.option("--all", "every", is_flag=True, help="Print every page of a dump.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines, one per claim.")
 @click.option("--wafer", is_flag=True, help="Print WAFER records of claims that cite an address.")
-@click.option("--out", type=options.OutFolder, help="Make a WAFER-like collection of all pages.")
+@click.option("--out", type=options.OutFolder, help="Write a WAFER-like collection of all pages.")
 @click.option(
     "--align",
     type=options.Address,
     multiple=True,
-    help="With --out: a corpus or folder that has the cited pages. Repeatable.",
+    help="With --out: corpus or folder with the cited pages. Repeatable.",
 )
 @click.option(
     "--held-out",
@@ -60,7 +60,7 @@ def command(
         raise click.UsageError("--align needs --out FOLDER.")
     if out:
         if title:
-            raise click.UsageError("--out takes all pages; it needs no --title.")
+            raise click.UsageError("--out includes all pages: leave out --title.")
         _collect(file, language, out, align, held_out, quiet)
         return
     articles = read_articles(file, title=title, language=language)

@@ -25,7 +25,7 @@ encoder_option = click.option("--encoder", help="Encoder: name, folder, Hugging 
 index_option = click.option(
     "--index",
     type=click.Choice(["ivf", "hnsw"]),
-    help="Vector index of more than 20,000 passages. [unchanged; ivf for a new corpus]",
+    help="Vector index for more than 20,000 passages. [unchanged; ivf for a new corpus]",
 )
 words_option = click.option(
     "--no-vectors", is_flag=True, help="Index words only; `corpus rebuild` can add vectors later."
@@ -176,12 +176,12 @@ def _print_outcome(outcome: Any, as_json: bool, quiet: bool, dry_run: bool = Fal
         for reason, n in outcome.passed_over.items():
             options.say(f"{n:,} {_PASSED_OVER.get(reason, reason)} skipped.", quiet)
         for url in outcome.gone:
-            options.say(f"no longer there: {url}", quiet)
+            options.say(f"no longer in PATHS: {url}", quiet)
         for url in outcome.removed:
             options.say(f"{'would be ' if dry_run else ''}removed: {url}", quiet)
     n_written = len(outcome.added) + len(outcome.changed)
     removed = f" {len(outcome.removed)} removed." if outcome.removed else ""
-    superseded = f" {outcome.n_superseded} older states left out." if outcome.n_superseded else ""
+    superseded = f" {outcome.n_superseded} older versions left out." if outcome.n_superseded else ""
     would = "Nothing was written; it would be: " if dry_run else ""
     options.say(
         f"{would}{_documents(n_written)} added or changed, "
@@ -189,7 +189,7 @@ def _print_outcome(outcome: Any, as_json: bool, quiet: bool, dry_run: bool = Fal
         quiet,
     )
     if outcome.gone:
-        options.say(f"{len(outcome.gone)} no longer there: --prune deletes them.", quiet)
+        options.say(f"{len(outcome.gone)} no longer in PATHS: --prune deletes them.", quiet)
 
 
 @command.command("status")
@@ -233,11 +233,11 @@ def search(folder: Address, query: str, k: int, by: str, as_json: bool, **given:
         found = corpus.by(WAYS[by], *chosen, settings.retrieval.fusion)
         (hits,) = found.retrieve([query], k)
     if settings.filters.chosen.leaves_out_undated:
-        options.say("Pages without a known date are left out; --undated lets them in.", as_json)
+        options.say("Pages without a known date are left out; --undated includes them.", as_json)
     for hit in hits:
         _print_hit(hit, by, as_json)
     if not hits:
-        among = " among the pages that the filters let through" if settings.filters.chosen else ""
+        among = " among the pages that pass the filters" if settings.filters.chosen else ""
         options.say(f"Nothing was found{among}.", as_json)
 
 
@@ -302,7 +302,7 @@ def verify(ctx: click.Context, folder: Address, repair: bool, as_json: bool, qui
     """Check the corpus FOLDER for damage: every checksum and cross-reference.
 
     Exit code 0: sound, or repaired; 1: damaged, with what to do. Leftovers of killed processes are
-    listed but are no damage.
+    listed, but do not count as damage.
     """
     from pincite.corpus import engines
 
@@ -399,7 +399,7 @@ def pack(folder: Path, file: str, as_json: bool, quiet: bool) -> None:
 @options.json_option
 @options.quiet_option
 def unpack(file: str, folder: Path, as_json: bool, quiet: bool) -> None:
-    """Make a corpus in FOLDER, which is new or empty, from FILE, written by `corpus pack`.
+    """Create a corpus in FOLDER, which is new or empty, from FILE, written by `corpus pack`.
 
     FILE may be an address. All checksums are verified first; then the indexes are rebuilt.
     """

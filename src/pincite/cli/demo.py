@@ -30,10 +30,10 @@ DEMO_ASK = DEMO.parent / "ask"
 @click.option("--ask", "what", flag_value="ask", help="Ask three questions instead.")
 @options.quiet_option
 def command(out: Path, what: str | None, quiet: bool) -> None:
-    """Check a shipped article against shipped sources; needs no network, key or server.
+    """Check a bundled article against bundled sources; needs no network, key or server.
 
-    With --check: five statements against a shipped knowledge base of 30 documents. With --ask:
-    three questions to 60 shipped abstracts, some of them retracted or contradicting each other.
+    With --check: five statements against a bundled knowledge base of 30 documents. With --ask:
+    three questions, answered from 60 bundled abstracts, some of them retracted or contradictory.
 
     Everything in the demo is invented: places, people, newspapers, journals, supplements, diseases.
     """

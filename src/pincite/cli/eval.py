@@ -199,7 +199,7 @@ def claims(
     """Measure verification on FILES of claims with evidence and labels (JSON lines, also .gz).
 
     Baselines: URL depth, BM25, Pincite reading only the first three passages, the encoder's cosine,
-    and if it is on this machine the ms-marco cross-encoder (make reranker).
+    and, if installed, the ms-marco cross-encoder (make reranker).
     """
     shell.require("eval")
     from pincite import runtime
@@ -262,8 +262,8 @@ def check(
     """Measure how often `pincite check` is right about the statements of LABELLED on CORPUS.
 
     LABELLED has a JSON object per line: statement, label (confirmed, disconfirmed, inconclusive,
-    not_judged), and if known type (descriptive, ascriptive, normative) and date. The first judged
-    reading of the type counts for a statement.
+    not_judged), and if known type (descriptive, ascriptive, normative) and date. For each
+    statement, the first judged reading of its type counts.
     """
     from pincite.evaluation import labelled_statements, tables
     from pincite.verbs.check import build as build_check
@@ -324,7 +324,7 @@ def scifact(folder: Path, as_json: bool, quiet: bool, **given: Any) -> None:
 @command.command("qa")
 @click.argument("file", type=options.FilePath)
 @click.option("--corpus", type=options.Address, required=True, help="Corpus of the papers.")
-@click.option("--limit", type=click.IntRange(min=1), help="Most questions. [all]")
+@click.option("--limit", type=click.IntRange(min=1), help="Maximum questions. [all]")
 @click.option("--system", "systems", multiple=True, help="System to measure. Repeatable. [all]")
 @json_option
 @quiet_option
@@ -377,7 +377,7 @@ def calibrate() -> None:
 @options.quiet_option
 @options.setting_options(*VERIFY, "judge", "budget")
 def judge(files: tuple[Path, ...], as_json: bool, quiet: bool, **given: Any) -> None:
-    """Ask a model about labelled rows, and keep the weight of each of its verdicts.
+    """Test a model on labelled rows, and store how much each of its verdicts counts.
 
     `verify --judge` with this model then uses these weights. The rows can be feedback on your own
     results: pincite feedback export rows.jsonl

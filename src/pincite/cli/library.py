@@ -21,9 +21,9 @@ lines_option = click.option("--json", "as_json", is_flag=True, help="Print JSON 
 
 @click.group("reliability")
 def reliability() -> None:
-    """Lists of how a community judges sources, for labels in reports and suggestions.
+    """Manage lists of how a community rates sources, which label reports and suggestions.
 
-    Pincite ships none. `verify` uses the list named like the article's language, or the setting
+    Pincite includes none. `verify` uses the list named after the article's language, or the setting
     `reliability`.
     """
 
@@ -31,7 +31,7 @@ def reliability() -> None:
 @reliability.command("import")
 @click.argument("file", type=options.FilePath)
 @click.option("--name", default="en", show_default=True, help="Name of the list.")
-@click.option("--wiki", help="Wiki that its links lead to. [the Wikipedia called NAME, or en]")
+@click.option("--wiki", help="Wiki that its links point to. [the Wikipedia called NAME, or en]")
 def import_list(file: Path, name: str, wiki: str | None) -> None:
     """Import FILE: rows of a wiki's perennial sources, or a plain list of sites and labels.
 
@@ -52,7 +52,7 @@ def import_list(file: Path, name: str, wiki: str | None) -> None:
             click.echo(f"{counted[label]:6} {words}")
     if found.without_place:
         n, named = len(found.without_place), "; ".join(found.without_place)
-        options.say(f"{n} name no site and cannot be matched: {named}")
+        options.say(f"{n} entries name no site and cannot be matched: {named}")
 
 
 @reliability.command("show")
@@ -86,8 +86,8 @@ def source() -> None:
 
     REF names a source as citations do: an address, a DOI (10.…), a PMID or an ISBN. Or it is a
     citation in an article (article.wiki#r7) or report, for sources that have none of these. For a
-    copy that is attached already, its id or file name in `pincite source list` will do. Copies are
-    kept in a folder that only you can read (own_copies in the settings). `pincite verify` reads
+    copy that is attached already, its id or file name in `pincite source list` also works. Copies
+    are kept in a folder that only you can read (own_copies in the settings). `pincite verify` reads
     them first; reports contain only short quotes of them.
 
     \b
@@ -261,7 +261,7 @@ def feedback() -> None:
 @click.option("--down", "given", flag_value="down", help="It is wrong.")
 @click.option("--label", help="The right label: support, refute, nei, … or confirmed, …")
 @click.option("--item", "item_id", help="Id of a claim or reading, or of its evidence.")
-@click.option("--note", default="", help="Why, in your words.")
+@click.option("--note", default="", help="Why, in your own words.")
 @click.option("--correction", default="", help="What it should say.")
 @click.option("--by", "who", default="", help="Your name, if you want it kept.")
 @options.config_option
@@ -273,7 +273,7 @@ def add(
     config: Path | None,
     **words: str,
 ) -> None:
-    """Keep your opinion of RESULT, a JSON file of `pincite verify`, `check` or `ask`.
+    """Record your opinion of RESULT, a JSON file of `pincite verify`, `check` or `ask`.
 
     It is about the whole result, or one item: a claim with a citation (CLAIM or CLAIM/r3), a
     suggestion (CLAIM/s1), a reading (1.r2: the second of the first statement) or its evidence
@@ -337,7 +337,7 @@ def list_opinions(as_json: bool, config: Path | None) -> None:
 @click.argument("output", type=options.OutFile)
 @options.config_option
 def export(form: str, output: Path, config: Path | None) -> None:
-    """Write the opinions to OUTPUT as JSON lines; of several on the same thing the last counts.
+    """Write the opinions to OUTPUT as JSON lines; if several concern one item, the last counts.
 
     \b
     claims    for eval claims, train verifier and learn; --down alone makes no row

@@ -91,7 +91,7 @@ def import_settings(
     texts[output or Path("-")] = _toml(result.values, {})
     for path in texts:
         if str(path) != "-" and path.exists() and not force:
-            raise click.UsageError(f"{path} exists; expected a new name, or --force.")
+            raise click.UsageError(f"{path} exists. Choose another name, or add --force.")
     for path, text in texts.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         options.write(text, path)
@@ -123,7 +123,7 @@ def doctor() -> None:
             click.echo(f"{role:9} MISSING: {error}")
     fast = "fast exact int8 products"
     if products_saturate():
-        fast = f"no {fast} (VNNI): networks take longer"
+        fast = f"no {fast} (VNNI): models run slower"
     click.echo(f"processor {cores()} cores, {fast}")
     cache = existing = weights.cache_folder()
     while not existing.exists():
@@ -132,8 +132,8 @@ def doctor() -> None:
     low = " (LOW)" if free < NEEDED_FREE else ""
     click.echo(f"cache     {cache}, {free / 1e9:.1f} GB free{low}")
     click.echo(f"feedback  {file_of(settings.library.feedback_file)} (stays here)")
-    click.echo(f"copies    {folder_of(settings.library.own_copies)} (your own; stay here)")
-    click.echo("network   nothing leaves this machine, except by: pincite models fetch ID")
+    click.echo(f"copies    {folder_of(settings.library.own_copies)} (your own; they stay here)")
+    click.echo("network   nothing leaves this machine, except with: pincite models fetch ID")
     for line in _sent_data(settings):
         click.echo(f"          {line}")
     if missing:
@@ -185,7 +185,7 @@ def fetch(model: str) -> None:
 
 @click.group("cache")
 def cache() -> None:
-    """What is kept so that nothing is fetched or judged twice.
+    """Show or clear the cache, which saves fetching and judging anything twice.
 
     These commands are safe while another run is fetching.
     """
@@ -226,7 +226,7 @@ def show_cache(config: Path | None) -> None:
 @click.option("--judgements", is_flag=True, help="Remove judged pairs, replies and scans instead.")
 @options.config_option
 def clear(older_than: float | None, judgements: bool, config: Path | None) -> None:
-    """Remove fetched pages; with --judgements, what was judged and recognised instead.
+    """Remove fetched pages; with --judgements, judged pairs, replies and scans instead.
 
     Reports stay. The next run fetches or judges again.
     """
@@ -238,7 +238,7 @@ def clear(older_than: float | None, judgements: bool, config: Path | None) -> No
     from pincite.web import cache
 
     if judgements and older_than is not None:
-        raise click.UsageError("--older-than is for pages; --judgements removes all.")
+        raise click.UsageError("--older-than is for pages only; --judgements removes everything.")
     if judgements:
         n_pairs = _count(LogitCache, judgements_file(), lambda file: file.forget())
         n_replies = _count(ReplyCache, replies_file(), lambda file: file.forget())

@@ -198,7 +198,7 @@ def parallel_options(command: Command) -> Command:
         type=click.Choice(["local", "ray"]),
         default="local",
         show_default=True,
-        help="Run in this process or on Ray (at RAY_ADDRESS, else started here).",
+        help="Run in this process or on Ray (at RAY_ADDRESS, or started here).",
     )(command)
 
 

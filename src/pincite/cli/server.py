@@ -113,7 +113,7 @@ def backup(file: Path, data: str | None, config: Path | None, force: bool) -> No
     """Back up the data folder and its SQLite database to FILE; the server can keep running.
 
     A PostgreSQL database is not included: dump it with pg_dump first. Only you can read FILE,
-    because it contains what all users asked.
+    because it contains everything that users submitted.
     """
     from pincite.server import backup as copies
 
@@ -260,7 +260,7 @@ def _rows(file: Path) -> list[tuple[int, dict[str, str]]]:
             names = reader.fieldnames = [each.strip().lower() for each in reader.fieldnames or ()]
             rows = [(reader.line_num, row) for row in reader]
     except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{file} is not CSV in UTF-8: {error}.") from error
+        raise InputError(f"{file} is not a CSV file in UTF-8: {error}.") from error
     if "name" not in names:
         raise InputError(f"{file}: no column is called name. Expected the header name,role.")
     return [(n, {key: (row[key] or "").strip() for key in names}) for n, row in rows]
@@ -293,7 +293,7 @@ def _named(people: "People", name: str) -> "Account":
 @click.argument("name")
 @click.option("--role", type=click.Choice(ROLES), help="New role.")
 @click.option("--password", is_flag=True, help="Set a password, from a prompt or stdin.")
-@click.option("--enable/--disable", "enabled", default=None, help="Whether it can log in.")
+@click.option("--enable/--disable", "enabled", default=None, help="Allow or block logging in.")
 @_of_server("data")
 def set_account(
     name: str, role: str | None, password: bool, enabled: bool | None, **places: Any

@@ -29,7 +29,7 @@ def run_options(
         click.argument("data", type=options.FilePath),
         click.option("--run", "folder", type=options.FilePath, default=Path(folder),
                      show_default=True, help="Folder for the run's data, state, log and model."),
-        click.option("--recipe", type=options.FilePath, default=recipe, help="A TOML file."),
+        click.option("--recipe", type=options.FilePath, default=recipe, help="Recipe (TOML)."),
         click.option("--base", help="Base model: name, folder or Hugging Face id.",
                      # click takes an explicit default of None for a value
                      **({"default": base, "show_default": True} if base else {"required": True})),
@@ -120,7 +120,7 @@ def answerer(recipe: Path, quiet: bool, qlora: bool, **given: Any) -> None:
 @click.option("--title", default="Answers with references", help="Name of the data set.")
 @click.option("--licence", default="", help="Licence of the answers, for the cards. [not stated]")
 def rows(reports: tuple[Path, ...], out: Path, title: str, licence: str) -> None:
-    """Turn verified answers into rows for `train answerer`: the REPORTS of pincite ask --json.
+    """Turn the answers in REPORTS of `pincite ask --json` into rows for `train answerer`.
 
     OUT gets train.jsonl, dev.jsonl, test.jsonl (80, 10, 10 % of the questions), card.json, and
     README.md, a card for publishing them. An answer is used if each of its sentences is supported
@@ -143,7 +143,7 @@ def _train(train: Train, folder: Path, quiet: bool, then: str) -> None:
     with (
         options.progress(quiet) as display,
         options.resumable(
-            f"Stopped. {folder} keeps what was done. Run the same command again to continue."
+            f"Stopped. {folder} contains the work so far. Run the same command again to continue."
         ),
     ):
         model = train(display, lambda text: options.say(text, quiet), _with_loss(display))
@@ -204,7 +204,7 @@ def learn(
 
     FILES are rows from `pincite feedback export` or a server's /api/v1/feedback/export; by default,
     what `pincite feedback` kept here. A fifth of the claims is held back. The new verifier is used
-    if it corrects more of their mistakes than it adds, and does not get worse on the regression set
+    if it corrects more mistakes on them than it adds, and does not get worse on the regression set
     (AUROC within 0.005). --undo goes back to the old one. Run the same command again to continue an
     interrupted run.
 

@@ -77,7 +77,7 @@ def _one(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> str |
     "--worst",
     type=options.Share,
     metavar="PERCENT",
-    help="Show the checked claims most likely to fail, such as 10%; of many: also as worst.csv.",
+    help="Show only the claims most likely to fail, such as 10%; with --out, also write worst.csv.",
 )
 @click.option("--show-excluded", is_flag=True, help="List pages that were found but left out.")
 @click.option(
@@ -113,8 +113,9 @@ def command(
     pincite verify --titles list.txt --online --out reports/
     pincite verify --dump dump.xml.bz2 --sources pages/ --out reports/ --on ray
 
-    For many articles (--titles, --category, --dump), --out gets a report on each and a work-list,
-    the riskiest article first. Run the same command again to continue after an interruption.
+    For many articles (--titles, --category, --dump), --out receives a report on each and a
+    work-list, the riskiest article first. Run the same command again to continue after an
+    interruption.
     """
     from pincite.library import download
     from pincite.models import weights
@@ -195,8 +196,8 @@ def _matched(
 def _check_dump_options(dump: Any, others: Any, on: str, settings: Settings) -> None:
     if on != "local" and (not dump or settings.web.online or settings.judge.url):
         raise click.UsageError(
-            "--on ray needs --dump, and no --online or --judge: only one process may count and "
-            "pace requests."
+            "--on ray needs --dump, and excludes --online and --judge: only one process may "
+            "count and pace requests."
         )
     if dump and (others or str(dump) == "-"):
         raise click.UsageError(

@@ -103,7 +103,7 @@ class RetrievalSettings:
 
     depth: Annotated[int, _TenThousand, "Passages to take from each retriever."] = 100  # as SIDE
     fusion: Annotated[Mode, "How to combine the rankings by words and by meaning."] = "weighted"
-    dense_share: Annotated[float, _Unit, "With weighted fusion: weight of meaning."] = DENSE_SHARE
+    dense_share: Annotated[float, _Unit, "Weighted fusion: words (0) to meaning (1)."] = DENSE_SHARE
     judged: Annotated[int, _TenThousand, "Best passages to judge."] = JUDGED
     read: Annotated[int, _TenThousand, "Passages of a cited page to judge."] = cascade.READ
 
@@ -157,7 +157,7 @@ class CheckSettings:
     retrieval: Annotated[Finder, "How to search; windows is EvidenceSeeker's way."] = "hybrid"
     top_k: Annotated[int, _Thousand, "Passages to judge for each reading."] = 8
     # As in the verifier's training data.
-    passage_words: Annotated[int, _Thousand, "Words of a passage that is judged."] = 170
+    passage_words: Annotated[int, _Thousand, "Words in each passage to judge."] = 170
     window_size: Annotated[int, Range(0), "With windows: sentences on either side."] = 3
     ignore_statement_types: Annotated[Texts, "Types of readings not to judge."] = ("normative",)
     threshold: Annotated[float, Range(0, 1, "[)"), "Ignore evidence weaker than this, 0 to 1."] = (
@@ -167,11 +167,11 @@ class CheckSettings:
     probabilities: Annotated[Probabilities, "Source of a model's probabilities."] = "logprobs"
     repetitions: Annotated[int, _Thousand, "Repetitions of the multiple-choice question."] = 1
     guidance: Annotated[GuidanceKind, "How a model is held to the answer format."] = "json"
-    answer_labels: Annotated[Texts, "Letters or digits of the answers."] = ("A", "B", "C")
-    label_delimiter: Annotated[str, "Between a label and its answer."] = "."
-    passage_source: Annotated[bool, "Show a model title, author and year of a passage."] = True
+    answer_labels: Annotated[Texts, "Letters or digits that label the answers."] = ("A", "B", "C")
+    label_delimiter: Annotated[str, "Text between a label and its answer."] = "."
+    passage_source: Annotated[bool, "Show the model each passage's title, author and year."] = True
     top_logprobs: Annotated[int, _Thousand, "Alternatives requested for each token."] = 5
-    template: Annotated[str, "Template of --markdown and of the result log."] = ""
+    template: Annotated[str, "Template for --markdown and the result log."] = ""
     translation: Annotated[Texts, 'Texts for the template: "confirmed=bestätigt".'] = ()
 
     def __post_init__(self) -> None:
@@ -236,14 +236,16 @@ class AskSettings:
         "extract"
     )
     documents: Annotated[int, _Million, "Number of papers to answer from."] = 10  # as Verif.ai
-    sentences: Annotated[int, _Million, "Most sentences in an answer without a model."] = 4
-    rerank: Annotated[bool, "Let the verifier rerank what was found."] = True
+    sentences: Annotated[int, _Million, "Maximum sentences in an answer without a model."] = 4
+    rerank: Annotated[bool, "Let the verifier rerank the search results."] = True
     exact_first: Annotated[bool, "Rank quoted phrases and exact matches first."] = True
     least_relevance: Annotated[float, "Minimum log-odds of the best document."] = LEAST_RELEVANCE
     least_answer: Annotated[float, "Minimum log-odds of a quoted sentence."] = LEAST_ANSWER
     include_retracted: Annotated[bool, "Use retracted papers too, marked as such."] = False
-    supported_from: Annotated[Share, "Probability of support that counts."] = SUPPORTED_FROM
-    contradicted_from: Annotated[Share, "The same for a contradiction."] = CONTRADICTED_FROM
+    supported_from: Annotated[Share, "Minimum probability for “supported”."] = SUPPORTED_FROM
+    contradicted_from: Annotated[Share, "Minimum probability for “contradicted”."] = (
+        CONTRADICTED_FROM
+    )
     uncited: Annotated[
         Literal["label", "neighbour"],
         "Sentences without a reference: label them, or use the neighbour's, as Verif.ai does.",
@@ -267,7 +269,7 @@ class ChatSettings:
     prompts: Annotated[str, "Folder of prompts that replace shipped ones of the same name."] = ""
     prompt_language: Annotated[Literal["en", "de"], "Language of the shipped prompts."] = "en"
     step_models: Annotated[Texts, 'Other models for steps: "negate_claim=qwen3".'] = ()
-    step_tokens: Annotated[Texts, 'Longest replies of steps: "negate_claim=300".'] = ()
+    step_tokens: Annotated[Texts, 'Maximum reply tokens of steps: "negate_claim=300".'] = ()
     step_temperatures: Annotated[Texts, 'Other temperatures: "negate_claim=0".'] = ()
 
     def __post_init__(self) -> None:
@@ -331,7 +333,7 @@ class JudgeSettings:
     low: Annotated[float, Range(0, 1), "Uncertain from this probability of support …"] = 0.1
     high: Annotated[float, Range(0, 1), "… up to this one."] = 0.7
     source_tokens: Annotated[int, Range(200, 1_000_000), "Tokens of sources in a prompt."] = 6000
-    guided: Annotated[bool, "Ask the server to keep replies to their JSON Schema."] = True
+    guided: Annotated[bool, "Ask the server to enforce the JSON Schema of replies."] = True
     at_once: Annotated[int, _Thousand, _AT_ONCE] = 4
     seconds: Annotated[float, _Seconds, _REPLY] = 260.0
 
@@ -359,8 +361,8 @@ class BudgetSettings:
     max_cost: Annotated[float, _NoLimit, "Maximum cost at the configured prices; 0: unlimited."] = (
         0.0
     )
-    price_prompt: Annotated[float, Range(0), "Price of a million tokens of prompts."] = 0.0
-    price_reply: Annotated[float, Range(0), "Price of a million tokens of replies."] = 0.0
+    price_prompt: Annotated[float, Range(0), "Price per million prompt tokens."] = 0.0
+    price_reply: Annotated[float, Range(0), "Price per million reply tokens."] = 0.0
 
     def __post_init__(self) -> None:
         if self.max_cost and not (self.price_prompt or self.price_reply):
@@ -388,7 +390,7 @@ class WebSettings:
     at_once: Annotated[int, Range(1, 256), "Hosts to fetch from at the same time."] = _RULES.at_once
     seconds: Annotated[float, Range(1, 3600), "Seconds for one page."] = _RULES.seconds
     megabytes: Annotated[float, Range(0.1, 1000), "Largest page."] = _RULES.body_bytes / 1e6
-    cache: Annotated[str, "File of fetched pages; empty: in the user's cache folder."] = ""
+    cache: Annotated[str, "File for fetched pages; empty: in the user's cache folder."] = ""
     cache_days: Annotated[float, Range(0, 36500), "Days to keep a page."] = _RULES.keep_days
     search_url: Annotated[str, "With --online: a SearXNG instance to find sources with."] = ""
     search_results: Annotated[int, Range(1, 20), "Search results to fetch per claim."] = 5
@@ -432,9 +434,9 @@ class LibrarySettings:
     """`[library]`: what is kept for you on this machine. Empty: in the user's data folder."""
 
     reliability: Annotated[str, "Source list to use, or none. [the language's own]"] = ""
-    feedback_file: Annotated[str, "What `pincite feedback` keeps."] = ""
-    own_copies: Annotated[str, "Folder of what `pincite source attach` keeps."] = ""
-    judges: Annotated[str, "What `pincite calibrate judge` measured."] = ""
+    feedback_file: Annotated[str, "File for `pincite feedback`."] = ""
+    own_copies: Annotated[str, "Folder for `pincite source attach`."] = ""
+    judges: Annotated[str, "File for `pincite calibrate judge`."] = ""
     corpora: Annotated[Texts, "Corpora to search where a command names none: [NAME=]FOLDER."] = ()
 
     @property
@@ -448,7 +450,7 @@ class ResultsSettings:
 
     folder: Annotated[str, "Folder for a YAML file of each check; empty: no log."] = ""
     by: Annotated[Period, "Subfolders of the log."] = ""
-    markdown: Annotated[bool, "Keep Markdown too, by check.template."] = True
+    markdown: Annotated[bool, "Also write Markdown, using check.template."] = True
     git: Annotated[Literal["", "commit", "push"], "What to do if it is a git repository."] = ""
 
 
