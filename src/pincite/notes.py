@@ -16,12 +16,12 @@ ENGLISH: Mapping[str, str] = {
     # Reasons for and against a verdict.
     "other_value": "source: %(source)s · claim: %(claim)s",
     "denied": "source: “%(source)s” · claim: “%(claim)s”",
-    "recognised": "recognised from a scan (%(confidence)s %% sure): it may be misread",
+    "recognised": "recognised from a scan (%(confidence)s %% sure): it may contain errors",
     "stated_only_as": "source: “%(source)s” · claim states it as fact",
     "limited_to": "source: “%(source)s” · claim leaves this out",
-    "given_to_another": "the source gives “%(words)s” to %(other)s, not to %(claim)s",
+    "given_to_another": "the source applies “%(words)s” to %(other)s, not to %(claim)s",
     "roles_swapped": "the source has %(claim)s and %(other)s the other way round: “%(source)s”",
-    "about_another": "the source speaks of %(other)s, not of %(claim)s",
+    "about_another": "the source mentions %(other)s, not %(claim)s",
     "read_as_contrary": "the verifier reads the quote as a contradiction (probability %(share)s)",
     "not_named": "the passage does not name %(words)s",
     "not_stated": "the passage does not state %(words)s",
@@ -96,7 +96,7 @@ ENGLISH: Mapping[str, str] = {
         "The statements are in %(language)s, but the verifier reads %(languages)s: its "
         'probabilities are unreliable here. Use a language model (confirmation = "model").'
     ),
-    "unread_passages": "Passages left out, in languages the verifier does not read: %(n)s.",
+    "unread_passages": "Passages left out because the verifier does not read the language: %(n)s.",
     "long_statements": (
         "%(n)s of %(all)s statements have more than %(most)s words, which is more than the "
         "verifier can read along with a passage. Use single sentences."
@@ -105,7 +105,7 @@ ENGLISH: Mapping[str, str] = {
         "Probabilities estimated from %(n)s repetitions are rough: use at least %(few)s."
     ),
     "no_negation_rules": "There are no negation rules for %(language)s; readings have no negation.",
-    "filters_excluded_all": "No document of the knowledge base passes the filters.",
+    "filters_excluded_all": "No document in the knowledge base passes the filters.",
     "empty_corpus": "The knowledge base is empty.",
 }
 

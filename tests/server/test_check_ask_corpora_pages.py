@@ -167,7 +167,7 @@ def test_form_settings_are_sent_and_remembered(
     assert '<option value="0.8" selected>' in client.get("/ask").text
     again = post(client, "/check", corpus=corpus_id, statement="It is old.", top_k="1000")
     assert again.status_code == 422
-    assert "Write a number within the limits." in again.text
+    assert "Enter a number within the limits." in again.text
     assert field(again.text, "top_k") == "1000"
 
 

@@ -99,11 +99,11 @@ def test_progress_of_every_kind_of_job(site: Site, client: TestClient, kind: Kin
     [
         ("/verify", {"article": " ", "title": "Kept <b>"}, "article", "Paste an article"),
         ("/verify", {"article": "A title"}, "article", "does not fetch pages"),
-        ("/check", {"statement": "", "corpus": "x"}, "statement", "Write the statement"),
+        ("/check", {"statement": "", "corpus": "x"}, "statement", "Enter the statement"),
         ("/check", {"statement": "Kept <b>"}, "corpus", "Choose a corpus"),
-        ("/ask", {"question": "", "corpus": "x"}, "question", "Write your question"),
+        ("/ask", {"question": "", "corpus": "x"}, "question", "Enter your question"),
         ("/ask", {"question": "Kept <b>?", "corpus": "gone"}, "corpus", "Choose a corpus"),
-        ("/check", {"statement": "S", "published_from": "May"}, "published_from", "Write a date"),
+        ("/check", {"statement": "S", "published_from": "May"}, "published_from", "Enter a date"),
         ("/ask", {"question": "w" * 2001, "corpus": "x"}, "question", "too long"),
     ],
 )
@@ -170,7 +170,7 @@ def test_sources_are_matched_and_unused_files_listed(client: TestClient, site: S
     job_id = run_next(site)
     assert answer.headers["location"] == f"/jobs/{job_id}"
     page = unescape(client.get(f"/jobs/{job_id}").text)
-    assert "3 files sent." in page
+    assert "3 files uploaded." in page
     assert "1 file was matched to a citation." in page
     assert "2 files could not be used:" in page
     assert page.count('<span class="why">') >= 2

@@ -150,7 +150,7 @@ RESULT = "/api/v1/jobs/{job_id}/result"
 # `Interpretation` is the result of a check for readings only, `Ingested` that of a file upload.
 RESULTS = (Report, CheckReport, Interpretation, AnswerReport, Ingested)
 ERRORS = {
-    "403": "Not allowed, or the request comes from a page of another site.",
+    "403": "Not allowed, or the request comes from a page on another site.",
     "413": "The body exceeds the server's limit.",
     "421": "This server does not answer to the name in `Host`.",
     "422": "The request is not valid.",

@@ -353,7 +353,7 @@ class Library:
                 self.register.remove(entry.corpus_id)
         waiting = {request["upload"] for _, request in self.jobs.open_requests("ingest")}
         if n_swept := self.uploads.sweep(waiting | self.jobs.upload_sizes().keys()):
-            LOG.warning("%s uploads that no job names were removed", n_swept)
+            LOG.warning("%s uploads that no job uses were removed", n_swept)
 
 
 def removed(folder: Path) -> bool:

@@ -218,13 +218,13 @@ def settings_of(job: Job | None, kind: Kind) -> dict[str, Any]:
 
 # ── A form with an error ─────────────────────────────────────────────────────────────────────────
 
-_DATE = N_("Write a date as 2019, 2019-05 or 2019-05-31.")
-_NUMBER = N_("Write a number within the limits.")
+_DATE = N_("Enter a date as 2019, 2019-05 or 2019-05-31.")
+_NUMBER = N_("Enter a number within the limits.")
 _MESSAGES = {
     **dict.fromkeys((name for each in FIELDS.values() for name in each), _NUMBER),
     "article": N_("Paste an article, or choose a file with one."),
-    "statement": N_("Write the statement to be checked."),
-    "question": N_("Write your question."),
+    "statement": N_("Enter the statement to check."),
+    "question": N_("Enter your question."),
     "corpus": N_("Choose a corpus that contains documents."),
     "published_from": _DATE,
     "published_to": _DATE,

@@ -249,9 +249,9 @@ KINDS: dict[Kind, type[Request]] = {  # as stored
 
 
 Row = TypeVar("Row")
-Limit = Annotated[int, Query(ge=1, le=200, description="Rows of a page.")]
+Limit = Annotated[int, Query(ge=1, le=200, description="Rows per page.")]
 Cursor = Annotated[
-    str | None, Query(max_length=500, description="`next` of the page before; none: the first.")
+    str | None, Query(max_length=500, description="`next` of the previous page, if any.")
 ]
 
 

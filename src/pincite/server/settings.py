@@ -55,7 +55,7 @@ class ServerSettings:
     session_hours: Annotated[float, Range(0.01, 8760), "Idle hours until a logout."] = 12.0
     session_days: Annotated[float, Range(0.01, 365), "Days until a logout."] = 14.0
     # A whole office may share one address.
-    requests_a_minute: Annotated[_Many, "Limit of an IP address; 0: none."] = 3000
+    requests_a_minute: Annotated[_Many, "Limit per IP address; 0: none."] = 3000
     login_tries: Annotated[
         int,
         Range(1, 1000),
@@ -70,9 +70,9 @@ class ServerSettings:
         int, Range(0, 64), "Jobs to run at once; 0: only in `pincite worker`."
     ] = 1
     queue: Annotated[int, Range(1, 1_000_000), "Jobs that can wait; others get a 429."] = 100
-    queue_each: Annotated[_Many, "Waiting or running jobs of an account; 0: no limit."] = 10
-    job_seconds: Annotated[float, Range(1, 10_000_000), "Longest time of a job."] = 3600.0
-    job_megabytes: Annotated[int, Range(100, 10_000_000), "Memory of a job's process."] = 4000
+    queue_each: Annotated[_Many, "Waiting or running jobs per account; 0: no limit."] = 10
+    job_seconds: Annotated[float, Range(1, 10_000_000), "Time limit of a job."] = 3600.0
+    job_megabytes: Annotated[int, Range(100, 10_000_000), "Memory limit of a job's process."] = 4000
     keep_days: Annotated[_Days, "Days that finished jobs are kept; 0: for ever."] = 90.0
     # ── Logging to stderr
     log: Annotated[LogForm, "Format of the log, text or JSON lines."] = "text"
@@ -86,7 +86,7 @@ class ServerSettings:
         _Megabytes, "Free disk space below which jobs and files are refused (507); 0: never."
     ] = 500.0
     account_megabytes: Annotated[
-        _Megabytes, "Size of an account's corpora and copies; 0: no limit."
+        _Megabytes, "Storage for an account's corpora and copies; 0: no limit."
     ] = 0.0
 
     def __post_init__(self) -> None:

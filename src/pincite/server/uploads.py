@@ -156,7 +156,7 @@ class _Reader:
                 raise BadForm(f"A form may have at most {MAX_FIELDS} fields.")
             return
         if len(self.form.files) >= MAX_FILES:
-            raise BadForm(f"At most {MAX_FILES:,} files may be sent at once.")
+            raise BadForm(f"At most {MAX_FILES:,} files may be uploaded at once.")
         self._name = _text(options[b"filename"])[:MAX_NAME]
         path = self._folder / f"{len(self.form.files) + 1:05d}{_ending(self._name)}"
         self._file = path.open("xb")

@@ -129,7 +129,7 @@ def _verify(
     sent: Mapping[str, Any] | None = None
     if isinstance(body, VerifyFilesRequest) and body.files:
         if folders is None or not folders.stored.is_dir():
-            raise InputError("The files that were sent are gone. Send them again.")
+            raise InputError("The uploaded files no longer exist. Upload them again.")
         refused = unpack_files(folders.stored, body.files, folders.unpacked)
         sources = matching.match_files(open_sources(folders.unpacked), article)
         sent = _sent(sources, refused, len(body.files))
@@ -219,7 +219,7 @@ def _without_folder(report: Report, folder: Path, listed: Collection[str]) -> Re
     def result(each: CitationResult) -> CitationResult:
         outcome = each.outcome
         if isinstance(outcome, Unchecked) and str(folder) in outcome.detail:
-            outcome = dataclasses.replace(outcome, detail="no file that you sent is a copy of it")
+            outcome = dataclasses.replace(outcome, detail="no uploaded file is a copy of it")
         return dataclasses.replace(each, outcome=outcome)
 
     return dataclasses.replace(
@@ -472,7 +472,7 @@ def ingest(
     """
     files = IngestRequest.model_validate(request).files
     if not folder.is_dir():
-        raise InputError("The files are gone. Send them again.")
+        raise InputError("The files no longer exist. Upload them again.")
     first = {each.name: each for each in reversed(files)}
     # A `file:` URL would reveal the server's folders.
     urls = {(folder / each.stored).resolve().as_uri(): upload_url(each.name) for each in files}

@@ -64,7 +64,7 @@ def test_files_and_a_zip_are_dropped(watch: Watch) -> None:
         looked_at(page)
         verify(page)
         told = page.locator("section.box", has_text="Your copies of its sources")
-        expect(told).to_contain_text("3 files sent.")
+        expect(told).to_contain_text("3 files uploaded.")
         expect(told).to_contain_text("2 files were matched to citations.")
         expect(told.locator(".unused li")).to_have_count(2)
         expect(told.locator(".unused bdi")).to_have_text(["more.zip/../out.html", hostile])

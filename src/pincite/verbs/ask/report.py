@@ -208,4 +208,4 @@ def render_parts(render: Callable[[Answer], T], answer: Answer) -> T:
 
 
 def fault(why: Failed) -> str:
-    return f"a fault of the program ({why.detail})"
+    return f"a bug in Pincite ({why.detail})"

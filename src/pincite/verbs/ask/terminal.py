@@ -89,7 +89,7 @@ def _answer(answer: Answer) -> list[RenderableType]:
         parts.append(_heading("Dropped by verification", "no longer part of the answer"))
         parts += [_sentence(sentence) for sentence in answer.dropped]
     if answer.changes:
-        parts.append(_heading("Repaired", "gone is struck through, new is underlined"))
+        parts.append(_heading("Repaired", "removed text is struck through, new text is underlined"))
         parts += [_change(change) for change in answer.changes]
     lines = [f"{name}: {value}" for name, value in ask_wording.searched(answer)]
     return [*parts, _heading("Searched"), _row("", Text("\n".join(lines), "dim")), Text()]

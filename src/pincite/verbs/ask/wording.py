@@ -67,8 +67,8 @@ NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine")
 CLOSE_MATCH = 1.5
 MATCHES = {
     CLOSE_MATCH: "close",
-    LEAST_RELEVANCE: "loose: check that it is about your question",
-    -math.inf: "none is close",
+    LEAST_RELEVANCE: "loose: check that it answers your question",
+    -math.inf: "no close match",
 }
 LEFT_OUT = "Left out: retracted"
 VERBATIM_FROM = "verbatim from %(numbers)s"

@@ -307,7 +307,7 @@ def _reviews(check: Check, report: CheckReport, number: int) -> list[dict[str, A
 
 
 _REVIEW = (
-    "Software compared this claim, as worded here, with a collection of documents. They can be "
+    "Software compared this claim, as worded here, with a collection of documents. Both can be "
     "wrong or incomplete: read the sources."
 )
 _PUBLISHER = ("claimreview.author", "claimreview.author_url", "claimreview.url")

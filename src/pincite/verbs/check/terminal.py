@@ -97,7 +97,7 @@ def _result(result: ReadingResult, statement: str, limit: int) -> list[Renderabl
     )
     shown = [f"– {cells.shortened(detail, TEXT_WIDTH)}" for detail in failures]
     if pages := check_wording.unused_pages(result.unread, result.excluded):
-        shown.append("– pages of the web that are not evidence:")
+        shown.append("– web pages that are not evidence:")
         shown += [f"    {cells.one_line(url)}: {cells.one_line(why)}" for url, why in pages]
     return [*parts, *(_indented(Text(line, style="yellow")) for line in shown)]
 

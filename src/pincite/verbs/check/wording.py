@@ -34,9 +34,9 @@ LABELS = {
     Outcome.NOT_JUDGED: "not judged",
 }
 KINDS = {
-    StatementType.DESCRIPTIVE: "says how things are",
-    StatementType.ASCRIPTIVE: "says what someone says or believes",
-    StatementType.NORMATIVE: "says how things should be, or judges them",
+    StatementType.DESCRIPTIVE: "factual statement",
+    StatementType.ASCRIPTIVE: "statement about what someone says or believes",
+    StatementType.NORMATIVE: "opinion or demand",
 }
 SOURCES = {
     SourceKind.OFFICIAL: "official source",
@@ -69,17 +69,18 @@ def sentence(
     """Describe the result of one reading."""
     say, n_passages = words.say, len(items)
     if weight.outcome is Outcome.NOT_JUDGED:
-        return say("not judged: it %(kind)s") % {"kind": say(KINDS[kind])}
+        return say("not judged: %(kind)s") % {"kind": say(KINDS[kind])}
     if weight.outcome is Outcome.NO_EVIDENCE and not n_passages:
         return say("nothing relevant was found")
     if weight.outcome is Outcome.NO_EVIDENCE:
         texts = _texts(weight.n_silent, words)
-        return say("%(texts)s found, none for or against it") % {"texts": texts}
+        return say("%(texts)s found, none supports or contradicts it") % {"texts": texts}
     if weight.outcome is Outcome.FAILED and not n_passages:
         return say(LABELS[Outcome.FAILED])
     if weight.outcome is Outcome.FAILED:
         text = say(
-            "%(n)s of %(all)s passages could not be judged, none of the others is for or against it"
+            "%(n)s of %(all)s passages could not be judged; none of the others supports or "
+            "contradicts it"
         )
         return text % {"n": weight.n_failed, "all": n_passages}
     n_for, n_against = (
@@ -135,10 +136,10 @@ def warning(weight: Weight, items: Sequence[Weighed], words: Language = IN_ENGLI
 
 def _one_sided(sources: Sequence[Source], words: Language) -> str:
     if all(source.own for source in sources):
-        return words.say("every document for it is published by the subject of the statement")
+        return words.say("every document for it was published by the subject of the statement")
     if all(source.speaker for source in sources):
         names = ", ".join(dict.fromkeys(source.speaker for source in sources))
-        return words.say("every quote for it is ascribed to %(names)s") % {"names": names}
+        return words.say("every quote for it is attributed to %(names)s") % {"names": names}
     return ""
 
 

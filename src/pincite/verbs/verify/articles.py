@@ -76,7 +76,7 @@ class Wikis:
         site, name = category_at(text, start)
         titles = members(self.api(site), name)
         if not titles:
-            raise NoArticle(f"{site.host} has no articles in the category {name!r}. Check it.")
+            raise NoArticle(f"{site.host} has no articles in category {name!r}. Check the name.")
         return [ArticleAddress(site, title) for title in titles]
 
     def newest(self, addresses: Sequence[ArticleAddress]) -> list[ArticleAddress]:
@@ -141,7 +141,7 @@ def open_article(
     otherwise = settings.language
     for article in read_articles(given, title=title, language=language, otherwise=otherwise):
         return article
-    raise InputError(f"{given} contains no articles (nothing, or only redirects). Check the file.")
+    raise InputError(f"{given} contains no articles (empty, or only redirects). Check the file.")
 
 
 def about(page: Page) -> str:

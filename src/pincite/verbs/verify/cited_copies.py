@@ -86,7 +86,7 @@ class CitedCopies:
     def _find_copy(self, citation: Citation, written: str | None) -> CitedSource:
         ordered = _ordered(citation)
         if not ordered:
-            detail = citation.title or citation.text or citation.template or "no address is given"
+            detail = citation.title or citation.text or citation.template or "no address"
             detail += f", ISBN {citation.isbn}" if citation.isbn else ""
             return CitedSource(Unchecked("", Reason.OFFLINE, detail))
         if citation.url and isinstance((own := self._stored(citation.url)).source, Document):

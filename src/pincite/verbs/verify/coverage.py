@@ -154,7 +154,7 @@ def _tally(citations: Iterable[Citation]) -> Tally:
 # ── In words ─────────────────────────────────────────────────────────────────────────────────────
 
 COUNTED = (
-    "A citation is one use of a source for a claim, and one reference may hold several; a source "
+    "A citation is one use of a source for a claim, and a reference may contain several; a source "
     "counts once, however often it is cited. Flagged claims: contradicted? or not supported."
 )
 

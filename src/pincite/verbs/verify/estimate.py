@@ -150,9 +150,9 @@ def together(estimates: Sequence[Estimate], n_articles: int) -> Estimate:
 
 # ── In words ─────────────────────────────────────────────────────────────────────────────────────
 
-FREE = "It costs nothing: no language model's server is asked."
+FREE = "It costs nothing: no language model is used."
 VERIFIER = (
-    "Each pair not judged before is a request to the verifier's server, which may cost something."
+    "Each pair not judged before is a request to the verifier's server, which may cost money."
 )
 
 
@@ -170,7 +170,7 @@ def lines(found: Estimate, settings: Settings) -> list[str]:
     if found.to_fetch:
         times += f": fetching {length(fetching)}, judging {length(judging)}"
     if judging[1] >= SHORT:
-        times += "; less for what was judged before"
+        times += "; less if pairs were judged before"
     if found.to_fetch and (settings.web.wayback or settings.web.search_url):
         times += "; more if archives or the search engine are used"
     costs = [VERIFIER] if served(settings.models.verifier) else []
@@ -187,9 +187,9 @@ def _opinions(found: Estimate, settings: Settings) -> str:
     calls = min(found.most_calls, budget.max_calls or found.most_calls)
     tokens = found.most_tokens * calls // found.most_calls
     tokens = min(tokens, budget.max_tokens or found.most_tokens)
-    asked = "" if judge.every else ", and only where we are unsure"
+    asked = "" if judge.every else ", and only about uncertain claims"
     cost = budget.limits.cost_of(tokens, 0)
-    price = f", about {cost:.2f} at the price that is set" if cost else ""
+    price = f", about {cost:.2f} at the configured price" if cost else ""
     return (
         f"{judge.model} at {host_of(judge.url)} is asked for at most {n_of(calls, 'opinion')}"
         f"{asked}: at most {tokens:,} tokens{price}. It receives the claims and their sources."

@@ -51,7 +51,7 @@ WHY = {
     Unmatched.NO_MATCH: "matches no citation (name it after one, such as r7%(ending)s)",
     Unmatched.SEVERAL: "matches several citations (name it after one of %(detail)s)",
     Unmatched.UNREADABLE: "no text could be read from it (%(detail)s)",
-    Unmatched.TOO_MANY: f"not looked at: only the first {MAX_FILES:,} files are",
+    Unmatched.TOO_MANY: f"skipped: only the first {MAX_FILES:,} files are read",
 }
 WHAT_TO_DO = (
     "`pincite claims` prints the numbers of the citations. Or add manifest.jsonl beside the files, "

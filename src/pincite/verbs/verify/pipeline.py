@@ -565,7 +565,7 @@ class SecondOpinion:
         def ask() -> Opinion | Failed:
             sources = self._sources(finding, written)
             if not sources:
-                return Failed("source", "the sources may not be sent, or are no longer there")
+                return Failed("source", "the sources must not be sent, or no longer exist")
             return self.judge.opinion(finding.claim, sources)
 
         return containment.attempted(ask, lambda why: why)

@@ -122,7 +122,7 @@ def _grid(title: str | Text = "", *, style: str = "", header: bool = False) -> T
 
 
 def _coverage_table(found: Coverage) -> Table:
-    table = _grid("How far the citations came", header=True)
+    table = _grid("How many citations could be checked", header=True)
     table.add_column("")
     table.add_column("citations", justify="right")
     table.add_column("sources", justify="right")
@@ -272,7 +272,7 @@ def _unchecked_tables(report: Report) -> list[RenderableType]:
     groups = coverage.by_reason(report.findings)
     found: list[RenderableType] = []
     if groups:
-        head = f"\nCould not check {n_claims}, and what you can do"
+        head = f"\n{n_claims} could not be checked, and what you can do"
         found.append(Text(head, style="italic yellow"))
     for group in groups:
         title = Text(f"{cells.n_of(len(group.findings), 'claim')}: {group.why}", style="yellow")

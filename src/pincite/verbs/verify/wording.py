@@ -79,11 +79,11 @@ STEPS = {
     Reason.TOO_LARGE: "attach only the part that is cited",
     Reason.TRUNCATED: "try again later",
     Reason.TIMED_OUT: "try again later",
-    Reason.UNSUPPORTED_TYPE: "open it yourself: the program does not read films or sound",
+    Reason.UNSUPPORTED_TYPE: "open it yourself: Pincite cannot read video or audio",
     Reason.LANGUAGE: "run pip install 'pincite[multilingual]', or ask a language model: --judge",
     Reason.TITLE_ONLY: "attach the full text if you have it",
     Reason.WITHDRAWN: "find out why it was withdrawn before you keep the citation",
-    Reason.USURPED: "look for an archived copy from before that",
+    Reason.USURPED: "look for an archived copy from before then",
     Reason.INTERNAL_ERROR: "run it again with --debug, and report what it prints",
 }
 ARCHIVED_KINDS = (CopyKind.ARCHIVED, CopyKind.WAYBACK)
@@ -129,7 +129,7 @@ ELSEWHERE = {
         (None, "elsewhere"),
     )
 }
-CHANGED_STEP = "read both; if so, set url-status=deviated in the citation"
+CHANGED_STEP = "read both; if the page has changed, set url-status=deviated in the citation"
 VERDICTS = {
     Verdict.SUPPORTED: "supported",
     Verdict.PARTLY_SUPPORTED: "partly supported",
@@ -160,8 +160,8 @@ JOINED = {
 }
 # Keyed by whether the claim has a citation.
 UNVERIFIABLE = {
-    True: "may be unverifiable: neither its sources nor %(n)d passages that were found support it",
-    False: "may be unverifiable: no source is cited, and none of %(n)d passages found supports it",
+    True: "may be unverifiable: neither its sources nor the %(n)d passages found support it",
+    False: "may be unverifiable: no source is cited; none of the %(n)d passages found supports it",
 }
 ADVICE = "A suggestion by a program: read the source before you tag or replace anything."
 NO_CITATION = "no citation"
@@ -169,9 +169,9 @@ UNCITED = {
     "title": "Sentences without a citation",
     "none": "No sentence was found that needs a citation and has none.",
     "advice": (
-        "A program's guess from how sentences are worded. The percentage estimates how likely such "
-        "a sentence has a citation in Wikipedia. What is obvious, or cited elsewhere in the "
-        "article, needs none."
+        "A program's guess from the wording. The percentage estimates how likely such a sentence "
+        "is to have a citation in Wikipedia. Facts that are obvious, or cited elsewhere in the "
+        "article, need none."
     ),
 }
 READ_FIRST = "Read the source before you tag."
