@@ -272,7 +272,7 @@ def test_verify_writes_every_format(home: Path) -> None:
         *("verify article.wiki --sources pages --corpus web --json r.json --csv r.csv".split()),
         *("--html r.html --wikitext r.txt".split()),
     )
-    assert "Could not check 2 claims" in result.stdout
+    assert "2 claims could not be checked" in result.stdout
     report = json.loads((home / "r.json").read_text())
     assert report["counts"]["citations_unchecked"] == {"dead": 1, "offline": 1}
     assert report["counts"]["citations_checked"] == 1

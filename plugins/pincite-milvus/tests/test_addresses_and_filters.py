@@ -22,7 +22,7 @@ pytestmark = pytest.mark.milvus
         ("milvus://host/", "Expected milvus://host:19530/name"),
         ("milvus://host/a/b/c", "database/name"),
         ("milvus://host/kb%27", "letters, digits and _"),
-        ("milvus://host/kb?token=secret", "behind the . are known: consistency"),
+        ("milvus://host/kb?token=secret", "after the ., expected consistency"),
         ("milvus://host:port/kb", "Expected milvus://host:19530/name"),
     ],
 )

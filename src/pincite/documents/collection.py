@@ -215,7 +215,7 @@ def entries(path: Path) -> Iterator[Entry | Problem]:
         elif not row.url:
             yield Problem(path.name, row.line, "no url")
         elif not row.file and (row.status is None or row.status < 300):
-            yield Problem(path.name, row.line, "neither a file nor the status of a failure")
+            yield Problem(path.name, row.line, "it has neither a file nor the status of a failure")
         else:
             for message in filter(None, (*row.remarks, row.fault)):
                 yield Problem(path.name, row.line, message)

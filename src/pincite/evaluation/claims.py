@@ -561,7 +561,7 @@ def refused(feedback: Comparison, guard: Comparison) -> str:
     before, after = guard.auroc_before, guard.auroc_after
     if before is not None and after is not None and before - after > MOST_LOST:
         return (
-            f"on {guard.n} rows that it did not learn from its AUROC falls from {before:.3f} to "
+            f"its AUROC on {guard.n} rows that it did not learn from falls from {before:.3f} to "
             f"{after:.3f}, by more than {MOST_LOST}"
         )
     if guard.broken - guard.fixed > MOST_BROKEN * guard.n:

@@ -133,8 +133,8 @@ def _extract(file: Path, target: Path) -> Package:
     except _NO_ARCHIVE as error:
         raise _bad(file, f"{error}; it may be truncated") from error
     except OSError as error:
-        what = f"{file} cannot be unpacked: {error.strerror or error}. Is it missing, or the disk "
-        raise InputError(f"{what}full?") from error
+        what = f"{file} cannot be unpacked: {error.strerror or error}."
+        raise InputError(f"{what} Is the file missing, or the disk full?") from error
     if checksum(target) != about.sha256:
         raise _bad(file, "its store is not what was packed: the checksum differs")
     return about

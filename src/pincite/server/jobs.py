@@ -363,7 +363,7 @@ class JobStore:
         if cancelled:
             self._end(db, job_id, Status.CANCELLED)
         elif attempts >= MAX_ATTEMPTS:
-            detail = f"Its process died {attempts} times. It may need more memory than available."
+            detail = f"Its process died {attempts} times. It may have run out of memory."
             problem = {"code": "worker_died", "detail": detail}
             self._end(db, job_id, Status.FAILED, problem=problem)
         else:

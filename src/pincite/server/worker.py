@@ -254,7 +254,7 @@ RETRY_SECONDS = 2.0
 NICENESS = 10  # the server shares these cores and has priority
 INTERNAL = {
     "code": "internal",
-    "detail": "An error in the program; the server's log has it under this job's id.",
+    "detail": "A bug in Pincite: see the server's log under this job's id.",
 }
 
 

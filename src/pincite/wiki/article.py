@@ -180,7 +180,7 @@ def _without_claim(flat: Flat, claims: list[Claim]) -> Iterator[str]:
     for n in without:
         if n not in in_values:
             start = flat.uses[n].span.start
-            yield f"no claim is made for the reference at character {start}"
+            yield f"no claim was found for the reference at character {start}"
     if n_values := sum(n in in_values for n in without):
         kind = "references in table cells and infobox values that are not sentences"
         yield f"{kind}, without a claim: {n_values}"

@@ -112,7 +112,7 @@ def _work(source: Source, definitions: Definitions, missing: list[str]) -> Sourc
     key, works = source.short_key, definitions.works
     work = works.get(key) or works.get(key.replace(" ", ""))
     if work is None:
-        missing.append(f"no full citation for the short one {source.text!r}")
+        missing.append(f"no full citation was found for the short citation {source.text!r}")
         return source
     pages = {key: source.fields[key] for key in ("p", "pp", "loc") if source.fields.get(key)}
     fields = {k: v for k, v in work.fields.items() if k not in ("page", "pages", "at")} | pages

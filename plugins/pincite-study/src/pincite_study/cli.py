@@ -70,16 +70,16 @@ def command() -> None:
 )
 @_placed
 def create(results: tuple[str, ...], data: str | None, config: Path | None, **given: Any) -> None:
-    """Make a study of RESULTS: JSON files of `pincite verify` or `ask`, or ids of a server's jobs.
+    """Create a study of RESULTS: JSON files of `pincite verify` or `ask`, or ids of server jobs.
 
-    citations: rated is what has a citation that was checked and a suggestion. passages, a control:
-    of each citation that was checked, the passage that the verifier chose and a random one of the
-    same source. low-scores: those whose citation the verifier thinks more likely to fail, the
-    lowest first, or with --worst that share of all; random: any. Whole texts are shown to raters
-    where both are at hand, and needed for passages: a job keeps them, for a file name the folders.
+    citations: raters compare each checked citation that has a suggestion with that suggestion.
+    passages, a control: they compare the passage that the verifier chose with a random one of the
+    same source. low-scores takes the citations that the verifier thinks most likely to fail, lowest
+    first, or with --worst that share of all; random takes any. Raters see whole texts where both
+    are available; passages need them. A job stores them; for a file, name the folders.
 
-    answers: RESULTS are reports of `pincite ask` to the same questions, by different models or
-    settings; those of the first are compared with those of each other one.
+    answers: RESULTS are reports of `pincite ask` on the same questions, by different models or
+    settings; the answers of the first are compared with those of each other report.
     """
     from pincite_study import making as study_making
     from pincite_study import wording as study_wording

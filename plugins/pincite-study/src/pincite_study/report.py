@@ -115,7 +115,7 @@ def drawn(report: Mapping[str, Any], folder: Path) -> list[Path]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"{folder} cannot be made: {error.strerror}.") from error
+        raise InputError(f"{folder} cannot be created: {error.strerror}.") from error
     pair, names = _pair(report), wording.preferences(report["study"]["compare"])
     scores = {
         BY_SCORE: (f"{pair.cited}_score", f"verifier's score of the {names[pair.cited]}"),

@@ -421,7 +421,7 @@ def _consistent(items: Sequence[Item], ratings: Sequence[Given]) -> None:
             raise InputError("a rating is of an item that does not exist")
         counted = (each.rater, each.position, each.n_answers)
         if not all(1 <= n <= MAX_COUNT for n in counted) or not math.isfinite(each.answered):
-            raise InputError(f"a rating has a number that none can have: {each}")
+            raise InputError(f"a rating has an invalid number: {each}")
         if not 0 <= each.seconds <= MAX_SECONDS:
             raise InputError(f"a rating took {each.seconds} seconds")
 
