@@ -50,7 +50,7 @@ SHARED: tuple[Iterable[str], ...] = (
     (ask_wording.LEFT_OUT, ask_wording.VERBATIM_FROM, ask_wording.ABSENT, ask_wording.CUT),
     (ask_wording.MISSING, ask_wording.UNKNOWN_ONE, ask_wording.UNKNOWN, notes.QUOTED),
     (ask_wording.ALSO_FOUND, ask_wording.CLOSEST, ask_wording.STUDIES, ask_wording.STUDIES_NOTE),
-    (*ask_wording.STUDY_COLUMNS, *ask_wording.NUMBERS, *ask_wording.SIDES.values()),
+    (*ask_wording.STUDY_COLUMNS, *ask_wording.SIDES.values()),
     [mark for mark in bibliography.RETRACTIONS.values() if mark],
     [said for code, said in notes.ENGLISH.items() if code != notes.AS_WRITTEN],
 )

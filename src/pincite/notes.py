@@ -72,6 +72,7 @@ ENGLISH: Mapping[str, str] = {
     "nothing_found": "nothing in this corpus matches the question",
     "nothing_filtered": "nothing that passes the filters matches the question",
     "nothing_relevant": "no document is relevant enough to the question",
+    "nothing_mentions": "no document found mentions %(words)s",
     "nothing_answers": "none of the sentences found answers the question",
     "all_retracted": "all documents found for the question were retracted",
     # Warnings about a whole run.

@@ -7,9 +7,12 @@ from typing import Any
 import pytest
 
 from pincite.settings import LEAST_ANSWER
+from pincite.types import Document
 from pincite.verbs.ask import extract
 from pincite.verbs.ask.extract import Quotable, can_stand_alone, choose, repeats
 from pincite.verbs.ask.parts import Part, parts
+from pincite.verbs.ask.report import Reference
+from pincite.verbs.ask.stance import reader, subject
 
 
 def quotable(text: str, answers: float, source: int = 0, place: int = 0) -> Quotable:
@@ -204,7 +207,40 @@ def test_studies_with_the_ages_asked_for_come_first() -> None:
     assert [c.source for c in choose([other, fitting], 4)] == [1, 0]
 
 
-def test_a_study_that_says_both_has_no_stance() -> None:
-    yes, no = finding(0, True, 3), finding(0, False, 2)
-    assert extract.stances([yes, no], LEAST_ANSWER) == {}
-    assert extract.stances([yes], LEAST_ANSWER)[0].agrees
+QUESTION = "Does Lactovia reuteri reduce crying in infants?"
+
+
+@pytest.mark.parametrize(
+    ("title", "conclusion", "expected"),
+    [
+        ("Lactovia reuteri in colic", "Lactovia reuteri reduced crying of infants.", True),
+        ("A trial in colic", "We found no evidence of an effect of L. reuteri on crying.", False),
+        ("Lactovia reuteri in colic", "The probiotic had no effect on crying of infants.", False),
+        ("Lactovia longum in colic", "L. longum did not reduce crying of infants.", None),
+        ("Lactovia reuteri in colic", "L. reuteri did not reduce vomiting of infants.", None),
+        (
+            "Lactovia reuteri",
+            "The trial was underpowered, and L. reuteri had no effect on crying.",
+            None,
+        ),
+        ("Lactovia reuteri", "We could not show that L. reuteri reduces crying of infants.", None),
+        ("Lactovia reuteri", "L. reuteri reduced crying and did not reduce crying at night.", None),
+    ],
+)
+def test_a_study_has_a_side_if_it_names_what_is_asked(
+    title: str, conclusion: str, expected: bool | None
+) -> None:
+    text = f"METHODS: We gave drops to 90 infants with colic. CONCLUSIONS: {conclusion}"
+    paper = Reference(1, "1", Document("https://a.example/1", title, text, language="en"))
+    sentences = extract.quotable(QUESTION, 0, paper, 1)
+    sided = extract.with_sides(reader(QUESTION), subject(QUESTION), paper, sentences)
+    assert [each.agrees for each in sided][-1] is expected
+
+
+def test_a_retracted_study_has_no_side() -> None:
+    text = "CONCLUSIONS: Lactovia reuteri reduced crying of infants."
+    document = Document("https://a.example/1", "", text, language="en", meta={"retracted": "yes"})
+    paper = Reference(1, "1", document)
+    sentences = extract.quotable(QUESTION, 0, paper, 1)
+    sided = extract.with_sides(reader(QUESTION), subject(QUESTION), paper, sentences)
+    assert [each.agrees for each in sided] == [None]

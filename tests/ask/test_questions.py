@@ -28,7 +28,7 @@ def test_question_words_and_inflected_forms_are_not_absent(question: str) -> Non
 
 def test_absent_terms_are_listed_as_written() -> None:
     found = unanswered_terms("Does vaccination of Danish women prevent Measles or measles?", READ)
-    assert found == ["vaccination", "Danish", "prevent", "Measles", "measles"]
+    assert found == ["vaccination", "Danish", "Measles", "measles"]
     assert unanswered_terms("Do migrants have mentors?", READ) == ["migrants", "mentors"]
 
 

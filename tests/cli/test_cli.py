@@ -200,7 +200,7 @@ def test_corpus_from_nothing_to_nothing(home: Path) -> None:
     assert "1 document added" in added.stderr
     assert "line 2" in added.stderr
     assert (
-        "0 documents added or changed, 1 known" in run("corpus", "add", "web", "web.jsonl").stderr
+        "0 documents added or updated, 1 unchanged" in run("corpus", "add", "web", "web.jsonl").stderr
     )
     status = json.loads(run("corpus", "status", "web", "--json").stdout)
     assert status["n_documents"] == 1

@@ -209,7 +209,7 @@ def test_extracts_have_their_own_advice() -> None:
     alone = samples.answer_report(samples.extract(), samples.abstained())
     assert wording.advice(both.answers) == wording.ADVICE
     assert wording.advice(alone.answers) == wording.COPIED
-    assert wording.advice([samples.abstained()]) == wording.ADVICE
+    assert not wording.advice([samples.abstained()])
 
 
 def test_a_format_that_fails_affects_only_itself(tmp_path: Path) -> None:
@@ -231,11 +231,14 @@ def with_stances(*sides: bool | None) -> Answer:
     return replace(samples.extract(), references=tuple(given))
 
 
-def test_a_disagreement_counts_the_studies_of_each_side() -> None:
-    assert wording.disagreement(with_stances(True, None, True)) == ""
-    said = wording.disagreement(with_stances(True, False, None, True))
+def test_studies_are_counted_by_side_with_all_that_bear_on_the_question() -> None:
+    said = wording.study_counts(with_stances(True, False, None, True))
     assert "[1, 4]" in said
     assert "[2]" in said
+
+
+def test_studies_are_not_counted_where_few_are_clear() -> None:
+    assert wording.study_counts(with_stances(True, None)) == ""
 
 
 def test_each_value_of_the_table_has_the_sentence_it_was_read_from() -> None:

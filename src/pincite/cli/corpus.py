@@ -184,8 +184,8 @@ def _print_outcome(outcome: Any, as_json: bool, quiet: bool, dry_run: bool = Fal
     superseded = f" {outcome.n_superseded} older versions left out." if outcome.n_superseded else ""
     would = "Nothing was written; it would be: " if dry_run else ""
     options.say(
-        f"{would}{_documents(n_written)} added or changed, "
-        f"{outcome.n_unchanged} known, {outcome.n_unread} unread.{removed}{superseded}",
+        f"{would}{_documents(n_written)} added or updated, "
+        f"{outcome.n_unchanged} unchanged, {outcome.n_unread} unreadable.{removed}{superseded}",
         quiet,
     )
     if outcome.gone:

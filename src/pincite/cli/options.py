@@ -349,7 +349,8 @@ def deliver(
     show: Callable[[], None],
     quiet: bool,
 ) -> None:
-    """Write the requested formats; `show` prints to the terminal unless stdout carries data.
+    """Write the requested formats; `show` prints to the terminal unless stdout carries data,
+    or the result is in files and the rest shall be `quiet`.
 
     `outputs` has the path of each format; None: not wanted.
 
@@ -369,7 +370,7 @@ def deliver(
                     failed[name] = text.detail
     for name in piped:  # a slow reader must not delay Ctrl-C
         write(writers[name](), None)
-    if not quiet and not piped:
+    if not piped and not (quiet and wanted):
         show()
     for name, path in wanted.items():
         if name not in piped and name not in failed:

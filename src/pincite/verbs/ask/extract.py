@@ -2,13 +2,14 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import takewhile
 
 from pincite import containment
 from pincite.documents.papers import in_own_words
+from pincite.judgement.references import Retraction
 from pincite.protocols import Encoder, Reader
 from pincite.settings import LEAST_ANSWER
 from pincite.text import words as wording
@@ -20,7 +21,7 @@ from pincite.types import Claim, Failed, Passage, Span
 from pincite.verbs.ask import stance
 from pincite.verbs.ask.parts import AIM, MOST_OF_AN_ABSTRACT, OPEN, TO_DO, Part, parts, unlabelled
 from pincite.verbs.ask.patterns import patterns, words
-from pincite.verbs.ask.questions import wanted
+from pincite.verbs.ask.questions import american, wanted
 from pincite.verbs.ask.report import EXTRACT, WHOLE, Reference, Stance
 from pincite.verbs.ask.studies import fits, study_of, without_ages
 
@@ -111,10 +112,15 @@ class Quotable:
 
 def lacks(question: str, source: str) -> float:
     """Return the share of a question's subject words that a source lacks."""
-    words = set(wording.content_words(question))
-    about = {_FORM.sub("", word) for word in words - _GENERAL or words}
-    there = {_FORM.sub("", word) for word in wording.content_words(source)}
+    words = set(wording.content_words(question, whole=True))
+    about = {_stem(word) for word in words if word[: wording.STEM] not in _GENERAL}
+    about = about or set(map(_stem, words))
+    there = {_stem(word) for word in wording.content_words(source, whole=True)}
     return len(about - there) / len(about) if about else 0.0
+
+
+def _stem(word: str) -> str:
+    return _FORM.sub("", american(word)[: wording.STEM])
 
 
 _FORM = re.compile(r"(?:ie|y)\Z")  # in the first six letters: "carry" and "carried" are one word
@@ -263,15 +269,19 @@ class Extractor:
         ]
         n_long = sum(len(reference.document.text) > WHOLE for _, reference in near)
         most = min(OF_ONE, OF_ALL // max(1, n_long))
-        failures, candidates = list[Failed](), list[Quotable]()
+        failures, candidates, found = list[Failed](), list[Quotable](), dict[int, Stance]()
 
         def skipped(why: Failed) -> list[Quotable]:
             failures.append(why)
             return []
 
-        for source, reference in near:
+        finds, subject = stance.reader(question), stance.subject(question)
+        for source, reference in enumerate(references):
             read = partial(quotable, question, source, reference, most)
-            candidates += containment.attempted(read, skipped)
+            sided = with_sides(finds, subject, reference, containment.attempted(read, skipped))
+            candidates += sided if (source, reference) in near else []
+            if clear := [each for each in sided if each.agrees is not None]:
+                found[source] = Stance(bool(clear[-1].agrees), clear[-1].span)
         read_ones = self._read(question, references, candidates, failures)
         if number := wanted(question):
             studies = {source: study_of(each.document) for source, each in near}
@@ -282,7 +292,7 @@ class Extractor:
             ]
             return choose(stating, self.sentences, self.least), {}, failures
         chosen = choose(read_ones, self.sentences, self.least)
-        return chosen, stances(read_ones, self.least), failures
+        return chosen, found, failures
 
     def _read(
         self,
@@ -317,38 +327,35 @@ class Extractor:
             best[each.source] = max(score, best.get(each.source, score))
         if self.documents_read:
             best = {source: references[source].relevance for source in best}
-        finds, concluded = stance.reader(question), dict[int, set[bool | None]]()
-        for each in near:
-            if each.part is Part.CONCLUSION:
-                concluded.setdefault(each.source, set()).add(finds(each.text))
-
-        def agrees(each: Quotable, score: float) -> bool | None:
-            """Whether a sentence finds what is asked, and its paper's conclusions say the same."""
-            side = finds(each.text)
-            is_near = score >= stance.SURE_RELEVANCE
-            is_near |= lacks(question, each.text) <= stance.MOST_LACKING
-            is_meant = concluded.get(each.source, {side}) - {None} == {side}
-            return side if is_near and is_meant else None
-
         return [
-            replace(
-                each, relevance=score, of_document=best[each.source], agrees=agrees(each, score)
-            )
+            replace(each, relevance=score, of_document=best[each.source])
             for each, score in zip(near, odds, strict=True)
         ]
 
 
-def stances(candidates: Sequence[Quotable], least: float) -> dict[int, Stance]:
-    """Return what each study finds, by source; without those that say both or neither."""
-    best: dict[int, Quotable] = {}
-    unclear = set[int]()
-    for each in sorted(candidates, key=lambda c: -c.answers):
-        if each.answers < least - OTHER_SIDE or each.agrees is None or each.fits is False:
-            continue
-        if best.setdefault(each.source, each).agrees is not each.agrees:
-            unclear.add(each.source)
-    clear = ((n, each) for n, each in best.items() if n not in unclear)
-    return {n: Stance(bool(each.agrees), each.span) for n, each in clear}
+def with_sides(
+    finds: Callable[[str], bool | None],
+    subject: stance.Subject,
+    reference: Reference,
+    sentences: Sequence[Quotable],
+) -> list[Quotable]:
+    """Add what the sentences of a study find of a question's subject, unless the study is unclear.
+
+    By rules alone, so that it does not depend on what else was found. The conclusions decide; the
+    results only where no conclusion names the subject.
+    """
+    document = reference.document
+    ends = [each for each in sentences if each.part is Part.CONCLUSION]
+    elsewhere = "\n".join([document.title, *(each.text for each in ends)])
+    named = [each for each in sentences if subject.is_named(each.text, elsewhere)]
+    deciding = [each for each in named if each in ends] or [
+        each for each in named if each.part in (Part.RESULT, Part.OTHER)
+    ]
+    sides = {each.place: finds(each.text) for each in deciding if each.fits is not False}
+    is_open = reference.retraction is Retraction.YES or stance.is_undecided(document.text)
+    if is_open or len(set(sides.values()) - {None}) != 1:
+        return list(sentences)
+    return [replace(each, agrees=sides.get(each.place)) for each in sentences]
 
 
 def on_topic(question: str, reference: Reference) -> bool:

@@ -26,6 +26,7 @@ from pincite.verbs.ask.answer_check import AnswerChecker, Repairer, copied_sente
 from pincite.verbs.ask.extract import Extractor, lacking, on_topic
 from pincite.verbs.ask.questions import plainer, unanswered_terms
 from pincite.verbs.ask.report import WHOLE, Answer, Checked, Reference, Searched, fault
+from pincite.verbs.ask.stance import subject
 from pincite.verbs.ask.studies import fits, without_ages
 from pincite.verbs.ask.writers import ModelWriter
 
@@ -118,6 +119,9 @@ class AskPipeline:
                 code = "nothing_relevant"
             return replace(silent, abstained_coded=(Note(code),))
         if isinstance(self.writer, Extractor):
+            if is_uncovered(question, absent):
+                missing = Note("nothing_mentions", {"words": tuple(absent)})
+                return replace(silent, abstained_coded=(missing,))
             return self._extract(self.writer, silent, references, on_sentence)
         text, ending = self._write(self.writer, question, references, on_sentence, on_draft)
         if not text.strip() and not ending.failure:
@@ -134,14 +138,16 @@ class AskPipeline:
         """Quote the sentences that answer the question; returns `silent` if there are none."""
         quotes, stances, failures = writer.quotes(silent.question, references)
         references = [
-            replace(each, stance=stances.get(source)) for source, each in enumerate(references)
+            replace(each, stance=stances.get(source) if on_topic(silent.question, each) else None)
+            for source, each in enumerate(references)
         ]
         silent = replace(silent, failure="; ".join(dict.fromkeys(map(fault, failures))))
         if not quotes:
             return silent
         cited = [references[quote.source].number for quote in quotes]
         _, new = renumbered(references, cited)
-        ordered = listed(silent.question, references, cited)
+        counted = [each.number for each in references if each.stance]
+        ordered = listed(silent.question, references, [*cited, *counted])
         text, sentences = citation_marks.quote_with_marks(
             [(quote.text, new[number]) for quote, number in zip(quotes, cited, strict=True)]
         )
@@ -242,6 +248,15 @@ def absent_terms(question: str, references: Sequence[Reference]) -> list[str]:
         question = without_ages(question)
     texts = "\n".join(f"{each.document.title}\n{each.document.text}" for each in references)
     return unanswered_terms(question, texts)
+
+
+def is_uncovered(question: str, absent: Sequence[str]) -> bool:
+    """Whether most of what the question asks about, on one side, is in `absent` terms."""
+    for part in subject(question):
+        terms = unanswered_terms(without_ages(part), "")
+        if terms and len(set(absent).intersection(terms)) >= MUCH_ABSENT * len(terms):
+            return True
+    return False
 
 
 def listed(question: str, references: Sequence[Reference], cited: Sequence[int]) -> list[Reference]:

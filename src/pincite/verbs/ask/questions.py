@@ -69,6 +69,8 @@ def wanted(question: str) -> Wanted | None:
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _LISTED = listed("words")
 _ASKING, _ENDINGS = _LISTED["asking"], _LISTED["endings"] | {""}
+_SPECIES = re.compile(r"\b([A-Z])[a-z]+ ([a-z]{3,})")  # which a paper shortens to "L. reuteri"
+_MEANINGS = patterns("meanings").values()
 _FORMS = "women:woman men:man mice:mouse feet:foot teeth:tooth people:person lives:life geese:goose"
 _IRREGULAR = dict(pair.split(":") for pair in _FORMS.split())
 _SHARED = 3  # minimum number of letters shared by two forms of a word
@@ -81,7 +83,8 @@ def unanswered_terms(question: str, source: str) -> list[str]:
     >>> unanswered_terms("Is there a vaccine against measles?", "Measles is a disease.")
     ['vaccine']
     """
-    written_there = _WORD.findall(source)
+    species = [each[0] for each in _SPECIES.finditer(question) if f"{each[1]}. {each[2]}" in source]
+    written_there = _WORD.findall("\n".join([source, *species]))
     there = frozenset(map(_base, frozenset(written_there)))
     initials = "".join(word[0].lower() for word in written_there)
     near: dict[str, list[str]] = {}
@@ -91,6 +94,8 @@ def unanswered_terms(question: str, source: str) -> list[str]:
     def is_there(written: str) -> bool:
         word = _base(written)
         if word in _ASKING or word in there or not words.content_words(written):
+            return True
+        if word.endswith("ly") or any(means.fullmatch(word) for means in _MEANINGS):
             return True
         if written.isupper() and len(word) >= _SHORTEST_ACRONYM and word in initials:
             return True
@@ -102,7 +107,20 @@ def unanswered_terms(question: str, source: str) -> list[str]:
 
 def _base(written: str) -> str:
     word = written.lower().replace("’", "'").removesuffix("'s")
-    return _IRREGULAR.get(word, word)
+    return _IRREGULAR.get(word, american(word))
+
+
+def american(word: str) -> str:
+    """Spell a word in lower case as in American English, roughly: for comparisons only.
+
+    >>> [american(word) for word in ("oedema", "haemorrhage", "tumours", "randomised")]
+    ['edema', 'hemorrhage', 'tumors', 'randomized']
+    """
+    return _BRITISH.sub(lambda match: _AMERICAN[match[0]], word)
+
+
+_AMERICAN = {"ae": "e", "oe": "e", "our": "or", "is": "iz"}
+_BRITISH = re.compile(r"[ao]e|our(?!s?e)|(?<=..)is(?=e[ds]?\Z|ing\Z|ation)")
 
 
 def _are_forms(one: str, other: str) -> bool:

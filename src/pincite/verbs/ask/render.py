@@ -88,13 +88,13 @@ def _view(answer: Answer, words: Language, with_texts: bool) -> dict[str, Any]:
         "question": answer.question,
         "by": ask_wording.written_by(answer, say),
         "abstained": answer.abstained_coded,
-        "sides": ask_wording.disagreement(answer, words),
+        "sides": ask_wording.study_counts(answer, words),
         "incomplete": ask_wording.cautions(answer, say),
         "study_columns": columns,
         "studies": studies,
         "counts": [
-            (n, TONES[standing], ask_wording.SIGNS[standing], say(ask_wording.SHORT[standing]))
-            for standing, n in ask_wording.counts(answer.sentences)
+            (n, TONES[standing], ask_wording.SIGNS[standing], label)
+            for standing, n, label in ask_wording.counts(answer.sentences, words)
         ],
         "sentences": [_sentence(sentence, known, say) for sentence in answer.sentences],
         "references": [references(each) | {"is_named": True} for each in cited],

@@ -1,13 +1,12 @@
 """Whether a sentence says yes or no to a question about an effect or an association, by rules."""
 
+import re
 from collections.abc import Callable
+from typing import NamedTuple
 
 from pincite.verbs.ask.patterns import patterns
-
-# Of 280 PubMedQA papers that did not choose the rules, they read 79: 71 as the experts, 6 where the
-# experts say "maybe", and 2 the other way round. The others stay open.
-MOST_LACKING = 0.6  # share of the question's subject that the sentence may leave out …
-SURE_RELEVANCE = 2.3  # … unless the network is this sure (log-odds) that it bears on the question
+from pincite.verbs.ask.questions import unanswered_terms
+from pincite.verbs.ask.studies import MOST_TEXT
 
 _P, _MEANS = patterns("stance"), patterns("meanings")
 _YES = {"better": ("better", "less"), "linked": tuple(_MEANS)}
@@ -28,6 +27,10 @@ def reader(question: str) -> Callable[[str], bool | None]:
     def finds(sentence: str) -> bool | None:
         if _P["limits"].search(sentence):
             return None
+        sides = {side(clause) for clause in _P["and"].split(sentence)} - {None}
+        return side(sentence) if len(sides) < 2 else None
+
+    def side(sentence: str) -> bool | None:
         if _P["no"].search(sentence):
             return False
         meant = {name for name, words in _MEANS.items() if words.search(sentence)}
@@ -39,3 +42,37 @@ def reader(question: str) -> Callable[[str], bool | None]:
         return True if meant.intersection(_YES[asked]) else None
 
     return finds
+
+
+def is_undecided(abstract: str) -> bool:
+    """Whether a study says that it could not tell."""
+    return bool(_P["undecided"].search(abstract[:MOST_TEXT]))
+
+
+class Subject(NamedTuple):
+    """What a question asks about, as written: the intervention or exposure, and the outcome."""
+
+    intervention: str
+    outcome: str
+
+    def is_named(self, sentence: str, elsewhere: str) -> bool:
+        """Whether a sentence names the outcome, and its paper the intervention too."""
+        both = f"{elsewhere}\n{sentence}"
+        return not unanswered_terms(self.outcome, sentence) and not unanswered_terms(
+            self.intervention, both
+        )
+
+
+def subject(question: str) -> Subject:
+    """Split a question at the word for what is asked; those studied belong to neither part.
+
+    >>> subject("Does vitamin D prevent falls in older women?")
+    Subject(intervention='Does vitamin D ', outcome=' falls')
+    """
+    found = (match for words in _MEANS.values() if (match := words.search(question)))
+    asked = min(found, key=re.Match.start, default=None)
+    if asked is None:
+        return Subject("", question)
+    after = question[asked.end() :]
+    named = (part for part in _P["studied"].split(after) if unanswered_terms(part, ""))
+    return Subject(question[: asked.start()], next(named, after))

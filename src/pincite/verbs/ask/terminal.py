@@ -38,7 +38,8 @@ def print_report(report: AnswerReport, console: Console) -> None:
     if len(report.answers) < report.n_questions:
         done = f"stopped after {len(report.answers)} of {report.n_questions} questions"
         parts.append(Text(f"… {done}", "yellow"))
-    parts.append(Text(ask_wording.advice(report.answers), style="italic"))
+    if advice := ask_wording.advice(report.answers):
+        parts.append(Text(advice, style="italic"))
     if used := cells.usage_line(report.usage):
         parts.append(Text(used, style="dim"))
     parts += [Text(f"warning: {cells.one_line(w)}", style="dim") for w in report.warnings]
@@ -49,9 +50,11 @@ def _overview(answers: Sequence[Answer]) -> Table:
     table = Table.grid(padding=(0, 2, 0, 0))
     for number, answer in enumerate(answers, 1):
         found = Text("\n").join(
-            Text(f"{n} {ask_wording.SIGNS[each]} {ask_wording.SHORT[each]}", STYLES[each])
-            for each, n in ask_wording.counts(answer.sentences)
+            Text(f"{ask_wording.SIGNS[each]} {n} {label}", STYLES[each])
+            for each, n, label in ask_wording.counts(answer.sentences)
         )
+        if cautions := ask_wording.cautions(answer):
+            found.append("\n").append(f"⚠ {' '.join(cautions)}", "yellow")
         text = cells.shortened(answer.question, QUESTION_WIDTH)
         nothing = Text("– failed" if answer.failure else f"○ {ask_wording.NO_ANSWER}", "yellow")
         table.add_row(Text(str(number), "dim"), text, found or nothing)
@@ -77,7 +80,7 @@ def _answer(answer: Answer) -> list[RenderableType]:
     if by := ask_wording.written_by(answer):
         parts.append(Text(by, style="dim"))
     parts.append(Text())
-    if sides := ask_wording.disagreement(answer):
+    if sides := ask_wording.study_counts(answer):
         parts.append(Text(f"    {sides}\n", "bold"))
     if answer.abstained:
         text = Text(f"○ {ask_wording.NO_ANSWER}", "bold yellow")

@@ -14,7 +14,9 @@ from pincite.settings import LEAST_RELEVANCE
 from pincite.text.words import missing_words
 from pincite.types import Evidence, Span
 from pincite.verbs.ask.bibliography import SEPARATOR, cited_date, short_authors, whole_pages
+from pincite.verbs.ask.questions import plainer
 from pincite.verbs.ask.report import EXTRACT, Answer, Checked, Reference
+from pincite.verbs.ask.stance import subject
 from pincite.verbs.ask.studies import Stated
 
 SIGNS = {
@@ -37,10 +39,10 @@ LABELS = {  # those that need attention first
     Standing.SUPPORTED: "supported",
     Standing.VERBATIM: "verbatim",
 }
-SHORT = {**LABELS, Standing.MIXED: "mixed"}  # for counts
+SHORT = {**LABELS, Standing.MIXED: "mixed"}  # for counts, as `counts` words them
 VERDICTS = {
     Support.SUPPORTS: "supports it",
-    Support.VERBATIM: "says it word for word",
+    Support.VERBATIM: "contains this exact sentence",
     Support.CONTRADICTS: "contradicts it",
     Support.NO_EVIDENCE: "says neither",
     Support.NO_SUCH_REFERENCE: "no such reference was found for this question",
@@ -59,30 +61,38 @@ COPIED = (
 ALSO_FOUND, CLOSEST = "Also found, not cited", "Closest documents"
 STUDIES = "Studies"
 STUDY_COLUMNS = ("Answer", "Design", "Population", "Number", "Effect", "Year")
-STUDIES_NOTE = "Read from the papers by rules; blank where the rules found nothing."
+STUDIES_NOTE = "Extracted automatically from the abstracts; blank means nothing was found."
 SIDES = {True: "yes", False: "no"}
-NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine")
+FEWEST_COUNTED = 2  # studies whose finding is clear
 # Log-odds of the best document: of PubMedQA's, 52 of 57 from 1.5 are the right paper, and 18 of 49
 # from `LEAST_RELEVANCE`.
 CLOSE_MATCH = 1.5
 MATCHES = {
     CLOSE_MATCH: "close",
-    LEAST_RELEVANCE: "loose: check that it answers your question",
+    LEAST_RELEVANCE: "weak. Check that it addresses your question.",
     -math.inf: "no close match",
 }
 LEFT_OUT = "Left out: retracted"
 VERBATIM_FROM = "verbatim from %(numbers)s"
 ONLY_ABSTRACTS = "abstracts only, not full texts"
-ABSENT = "None of the cited documents mentions %(words)s: the answer may miss the point."
+ABSENT = "No cited document mentions %(words)s, so this may not answer your question."
 CUT = "The model was stopped before it finished: the answer breaks off."
 MISSING = "A part is missing: %(failure)s"
-UNKNOWN_ONE = "It is not known whether the reference was retracted."
-UNKNOWN = "For %(n)s of %(all)s references it is not known whether they were retracted."
+UNKNOWN_ONE = "Retraction status unknown for the reference."
+UNKNOWN = "Retraction status unknown for %(n)s of %(all)s references."
 
 
-def counts(sentences: Sequence[Checked]) -> list[tuple[Standing, int]]:
+def counts(
+    sentences: Sequence[Checked], words: Language = IN_ENGLISH
+) -> list[tuple[Standing, int, str]]:
+    """Count sentences by standing, with the words for it."""
     counted = Counter(sentence.standing for sentence in sentences)
-    return [(each, counted[each]) for each in LABELS if counted[each]]
+    quoted = words.plural("sentence quoted", "sentences quoted", counted[Standing.VERBATIM])
+    return [
+        (each, counted[each], quoted if each is Standing.VERBATIM else words.say(SHORT[each]))
+        for each in LABELS
+        if counted[each]
+    ]
 
 
 def label(checked: Checked, say: Callable[[str], str] = str) -> str:
@@ -96,7 +106,7 @@ def advice(answers: Sequence[Answer]) -> str:
     copied = all(
         sentence.standing is Standing.VERBATIM for a in answers for sentence in a.sentences
     )
-    return COPIED if copied and any(a.sentences for a in answers) else ADVICE
+    return (COPIED if copied else ADVICE) if any(a.sentences for a in answers) else ""
 
 
 def written_by(answer: Answer, say: Callable[[str], str] = str) -> str:
@@ -106,8 +116,8 @@ def written_by(answer: Answer, say: Callable[[str], str] = str) -> str:
         text = say("Written by %(model)s; each sentence was compared with its references.")
         return text % {"model": one_line(answer.by)}
     if answer.only_abstracts:
-        return say("Extractive: sentences copied from the abstracts, not written by a model.")
-    return say("Extractive: sentences copied from the documents, not written by a model.")
+        return say("Quoted from the abstracts; no language model wrote this answer.")
+    return say("Quoted from the documents; no language model wrote this answer.")
 
 
 def cautions(answer: Answer, say: Callable[[str], str] = str) -> list[str]:
@@ -123,30 +133,39 @@ def cautions(answer: Answer, say: Callable[[str], str] = str) -> list[str]:
     return cautions
 
 
-def disagreement(answer: Answer, words: Language = IN_ENGLISH) -> str:
-    """Say how many studies find what was asked and how many do not; empty if all agree.
+def study_counts(answer: Answer, words: Language = IN_ENGLISH) -> str:
+    """Count the studies of the question's subject by what they find; empty if most are unclear.
 
-    "One study found this [1]; two did not [2, 3]."
+    "Of 4 studies, 2 report an effect [1, 3] and 1 reports none [2]; 1 could not be classified."
     """
     sides: dict[bool, list[int]] = {True: [], False: []}
+    n_unclear, asked = 0, subject(plainer(answer.question))
     for reference in answer.references:
+        document = reference.document
         if reference.stance:
             sides[reference.stance.agrees].append(reference.number)
-    if not all(sides.values()):
+        elif reference.retraction is not Retraction.YES:
+            n_unclear += asked.is_named(document.text, document.title)
+    yes, no = sides.values()
+    n_clear = len(yes) + len(no)
+    if n_clear < max(FEWEST_COUNTED, n_unclear):
         return ""
 
-    def given(numbers: list[int]) -> dict[str, str]:
-        n = len(numbers)
-        counted = words.say(NUMBERS[n - 2]) if 1 < n < len(NUMBERS) + 2 else str(n)
-        return {"n": counted, "numbers": f"[{', '.join(map(str, numbers))}]"}
+    def counted(one: str, several: str, numbers: list[int]) -> str:
+        given = {"n": len(numbers), "numbers": f"[{', '.join(map(str, numbers))}]"}
+        return words.plural(one, several, len(numbers)) % given
 
-    (yes, no), plural = sides.values(), words.plural
-    found = plural(
-        "One study found this %(numbers)s", "%(n)s studies found this %(numbers)s", len(yes)
+    effect = counted(
+        "%(n)s reports an effect %(numbers)s", "%(n)s report an effect %(numbers)s", yes
     )
-    not_found = plural("one did not %(numbers)s.", "%(n)s did not %(numbers)s.", len(no))
-    found %= given(yes)
-    return f"{found[:1].upper()}{found[1:]}; {not_found % given(no)}"
+    none = counted("%(n)s reports none %(numbers)s", "%(n)s report none %(numbers)s", no)
+    found = words.say("%(effect)s and %(none)s") if yes and no else (effect if yes else none)
+    found %= {"effect": effect, "none": none}
+    given = {"n": n_clear + n_unclear, "found": found, "unclear": n_unclear}
+    if not n_unclear:
+        return words.say("Of %(n)s studies, %(found)s.") % given
+    text = words.say("Of %(n)s studies, %(found)s; %(unclear)s could not be classified.")
+    return text % given
 
 
 class Cell(NamedTuple):
@@ -279,6 +298,7 @@ def places_of(reference: Reference, sentences: Sequence[Checked], support: Suppo
 
 def cited_and_uncited(answer: Answer) -> tuple[list[Reference], list[Reference]]:
     cited = {v.number for s in answer.sentences for v in s.verdicts}
+    cited.update(each.number for each in answer.references if each.stance)
     ordered = sorted(answer.references, key=lambda reference: reference.number)
     return [r for r in ordered if r.number in cited], [r for r in ordered if r.number not in cited]
 
