@@ -349,9 +349,9 @@ def deliver(
     show: Callable[[], None],
     quiet: bool,
 ) -> None:
-    """Write the requested formats; `show` prints to the terminal unless stdout carries data,
-    or the result is in files and the rest shall be `quiet`.
+    """Write the requested formats, or show the result.
 
+    `show` prints to the terminal unless stdout carries data; if `quiet`, only without files.
     `outputs` has the path of each format; None: not wanted.
 
     Raises:

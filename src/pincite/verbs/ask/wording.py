@@ -151,14 +151,13 @@ def study_counts(answer: Answer, words: Language = IN_ENGLISH) -> str:
     if n_clear < max(FEWEST_COUNTED, n_unclear):
         return ""
 
-    def counted(one: str, several: str, numbers: list[int]) -> str:
-        given = {"n": len(numbers), "numbers": f"[{', '.join(map(str, numbers))}]"}
-        return words.plural(one, several, len(numbers)) % given
-
-    effect = counted(
-        "%(n)s reports an effect %(numbers)s", "%(n)s report an effect %(numbers)s", yes
+    plural = words.plural
+    effect = plural("%(n)s reports an effect", "%(n)s report an effect", len(yes))
+    none = plural("%(n)s reports none", "%(n)s report none", len(no))
+    effect, none = (
+        f"{text % {'n': len(side)}} [{', '.join(map(str, side))}]"
+        for text, side in ((effect, yes), (none, no))
     )
-    none = counted("%(n)s reports none %(numbers)s", "%(n)s report none %(numbers)s", no)
     found = words.say("%(effect)s and %(none)s") if yes and no else (effect if yes else none)
     found %= {"effect": effect, "none": none}
     given = {"n": n_clear + n_unclear, "found": found, "unclear": n_unclear}
