@@ -192,6 +192,7 @@ def _reference(
             (support.value, ask_wording.places_of(reference, answer.sentences, support))
             for support in (Support.VERBATIM, Support.SUPPORTS, Support.CONTRADICTS)
         ],
+        "finding": ask_wording.finding(reference, answer),
         "is_named": False,
         "text": document.text[:MOST_TEXT] if with_texts else "",
     }
@@ -201,7 +202,8 @@ def _reference(
 
 N_STUDY = len(ask_wording.STUDY_COLUMNS)
 COLUMNS = [
-    *"question sentence_number sentence label references urls quote why notes abstained".split(),
+    *"question sentence_number sentence label references titles dois urls quote why notes".split(),
+    *(WHOLE_ANSWER := "abstained warnings counts left_out".split()),
     *(f"study_{name.lower()}" for name in ask_wording.STUDY_COLUMNS),
 ]
 
@@ -211,30 +213,55 @@ def to_csv(report: AnswerReport) -> str:
 
 
 def rows(report: AnswerReport) -> Iterator[list[str | int | None]]:
-    """Yield the values of `COLUMNS`. A question without an answer has one row, with the reason."""
+    """Yield the values of `COLUMNS`: of each sentence, then of the other studies that are counted.
+
+    A question without an answer has one row, with the reason. Each row has what is known of the
+    whole answer.
+    """
     for answer in report.answers:
-        urls = {each.number: each.document.url for each in answer.references}
-        studies = {e.number: ask_wording.study_cells(answer.question, e) for e in answer.references}
+        of_number = {each.number: each for each in answer.references}
+        whole = (
+            answer.abstained or answer.failure or None,
+            " | ".join(ask_wording.cautions(answer)),
+            ask_wording.study_counts(answer),
+            " | ".join(each.document.title or each.document.url for each in answer.left_out),
+        )
+
+        def of(references: Sequence[Reference], answer: Answer = answer) -> dict[str, str]:
+            documents = [each.document for each in references]
+            studies = [ask_wording.study_cells(answer.question, each) for each in references]
+            return {
+                "titles": " | ".join(cells.one_line(each.title) for each in documents),
+                "dois": " | ".join(filter(None, (each.meta.get("doi") for each in documents))),
+                "urls": " | ".join(each.url for each in documents),
+                **{
+                    name: " | ".join(filter(None, (c[n].text for c in studies)))
+                    for n, name in enumerate(COLUMNS[-N_STUDY:])
+                },
+            }
+
+        found: list[dict[str, str | int]] = []
         for number, checked in enumerate(answer.sentences, 1):
             verdicts = checked.verdicts
-            of_studies = [studies[v.number] for v in verdicts if v.number in studies]
-            yield [
-                answer.question,
-                number,
-                checked.sentence.text,
-                ask_wording.LABELS[checked.standing],
-                ", ".join(ask_wording.numbers(checked)),
-                " | ".join(urls[v.number] for v in verdicts if v.number in urls),
-                " | ".join(v.evidence.quoted for v in verdicts if v.evidence and v.evidence.quoted),
-                "; ".join(v.why for v in verdicts if v.why),
-                "; ".join(checked.notes),
-                None,
-                *(
-                    " | ".join(filter(None, (c[n].text for c in of_studies)))
-                    for n in range(N_STUDY)
-                ),
-            ]
-        if not answer.sentences:
-            nothing = [None] * (len(COLUMNS) - N_STUDY - 2)
-            why = answer.abstained or answer.failure
-            yield [answer.question, *nothing, why, *[None] * N_STUDY]
+            quotes = (v.evidence.quoted for v in verdicts if v.evidence)
+            found.append(
+                {
+                    **of([of_number[v.number] for v in verdicts if v.number in of_number]),
+                    "sentence_number": number,
+                    "sentence": checked.sentence.text,
+                    "label": ask_wording.LABELS[checked.standing],
+                    "references": ", ".join(ask_wording.numbers(checked)),
+                    "quote": " | ".join(filter(None, quotes)),
+                    "why": "; ".join(v.why for v in verdicts if v.why),
+                    "notes": "; ".join(checked.notes),
+                }
+            )
+        found += [
+            {**of([each]), "references": str(each.number), "quote": quote}
+            for each in answer.references
+            if (quote := ask_wording.finding(each, answer))
+        ]
+        for row in found or [{}]:
+            about = dict(zip(WHOLE_ANSWER, whole, strict=True))
+            values: dict[str, str | int | None] = {"question": answer.question, **about, **row}
+            yield [values.get(name) for name in COLUMNS]

@@ -142,7 +142,8 @@ def _references(answer: Answer) -> list[RenderableType]:
     cited, uncited = ask_wording.cited_and_uncited(answer)
     parts: list[RenderableType] = []
     if cited:
-        parts += [_heading("References"), *map(_reference, cited)]
+        parts.append(_heading("References"))
+        parts += [_reference(each, ask_wording.finding(each, answer)) for each in cited]
     if uncited:
         parts.append(_heading(ask_wording.ALSO_FOUND if cited else ask_wording.CLOSEST))
         parts += [_row(f"[{reference.number}]", _short(reference)) for reference in uncited]
@@ -154,11 +155,13 @@ def _references(answer: Answer) -> list[RenderableType]:
     return parts
 
 
-def _reference(reference: Reference) -> RenderableType:
+def _reference(reference: Reference, finding: str) -> RenderableType:
     document = reference.document
     text = _titled(reference)
     if notices := cells.one_line(document.meta.get("notices", "")):
         text.append(f"\n{notices}", "dark_orange")
+    if finding:
+        text.append(f"\n“{finding}”")
     text.append(f"\n{ask_wording.published_in(reference)}", "dim")
     text.append(f"\n{_addresses(reference)}", "dim")
     return _row(f"[{reference.number}]", text)

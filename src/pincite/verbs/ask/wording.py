@@ -233,6 +233,14 @@ def searched(answer: Answer) -> list[tuple[str, str]]:
     return [(name, one_line(value)) for name, value in known if value]
 
 
+def finding(reference: Reference, answer: Answer) -> str:
+    """Return what a counted study finds, in its words; empty if the answer quotes it."""
+    quoted = {v.number for sentence in answer.sentences for v in sentence.verdicts}
+    if reference.stance is None or reference.number in quoted:
+        return ""
+    return one_line(reference.stance.span.of(reference.document.text))
+
+
 def numbers(checked: Checked) -> list[str]:
     """Return the reference numbers of a sentence, with "?" after a mark that resolves to none."""
     shown = (
