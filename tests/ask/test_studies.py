@@ -48,6 +48,8 @@ def test_a_study_is_read_without_what_its_abstract_says_of_others() -> None:
 COHORT = "In a prospective cohort study we followed 21,640 adults (HR 1.13, 95% CI 1.03-1.24)."
 POOLED = "We pooled thirteen trials (n = 34,112). The pooled risk ratio was 1.00; P = .9."
 PAIRS = "We interviewed 12 women with asthma and 13 controls; scores were 24.7% vs 14.7%."
+SCREENED = "Of 340 infants screened, 120 were randomised to drops or placebo."
+SUBGROUP = "We examined 80 women (OR 0.60). In the subgroup of smokers it was OR 0.20."
 GROUPS = "We examined type 2 diabetes patients or their records in group 2 adults."
 
 
@@ -58,6 +60,12 @@ GROUPS = "We examined type 2 diabetes patients or their records in group 2 adult
         (POOLED, "", "n = 34,112", "pooled risk ratio was 1.00; P = .9"),
         (PAIRS, "", "12 women with asthma and 13 controls", "24.7% vs 14.7%"),
         (GROUPS, "", "", ""),
+        (SCREENED, "were randomised", "120", ""),
+        ("We screened 340 infants; 118 infants were analysed.", "", "118 infants", ""),
+        ("Those with asthma (n=255) wheezed less.", "", "n=255", ""),
+        ("Wheezing was rarer in one group (n=25) than in the other (n=26).", "", "", ""),
+        (SUBGROUP, "", "80 women", "OR 0.60"),
+        ("This is a secondary analysis of a randomised trial.", "secondary analysis", "", ""),
         ("The bridge was opened in 1911 by 14 ministers.", "", "", ""),
     ],
 )

@@ -47,6 +47,7 @@ class Study:
 _WORDS = "|".join([*TENS, *ONES])
 _NOT_TOLD = frozenset({Part.BACKGROUND, Part.AIM, Part.CONCLUSION})
 _DESIGNS = patterns("designs").values()
+_SECONDARY = next(iter(_DESIGNS))
 _P = patterns(
     "studies", words=_WORDS, scales="|".join(SCALES), prepositions="|".join(sorted(PREPOSITIONS))
 )
@@ -91,14 +92,21 @@ class _Found:
         return Stated(whole[start:end], Span(start, end), within, of)
 
     def design(self) -> Stated | None:
-        """Find the design in the title, else in the publication types, else in the text."""
+        """Find the design in the title, else in the publication types, else in the text.
+
+        An analysis of another study's data is no such study, wherever it says so.
+        """
         title, types = Span(0, len(self.title)), Span(0, len(self.types))
+        for span in self.told if not _SECONDARY.search(self.title) else ():
+            match = _SECONDARY.search(self.text, *span)
+            if match and _P["about_itself"].search(self.text[span.start : match.start()]):
+                return self.stated(*match.span(), span)
         for pattern in _DESIGNS:
             if match := pattern.search(self.title):
                 return self.stated(*match.span(), title, "title")
         if match := _P["types"].search(self.types):
             return self.stated(*match.span(), types, "publication_type")
-        for pattern in _DESIGNS:
+        for pattern in (*_DESIGNS,)[1:]:
             for span in self.told:
                 if match := pattern.search(self.text, *span):
                     return self.stated(*match.span(), span)
@@ -111,9 +119,12 @@ class _Found:
             for span in self.told
             if _P["recruits"].search(self.text, *span)
             for match in _P["counted"].finditer(self.text, *span)
+            if not _P["unstudied"].match(self.text, match.start(), span.end)
         )
         if (first := next(counted, None)) is None:
-            return None, self.group()
+            totals = [(m, s) for s in self.told for m in _P["only_n"].finditer(self.text, *s)]
+            only = len({match[0] for match, _ in totals}) == 1  # else they may be groups
+            return self.stated(*totals[0][0].span(), totals[0][1]) if only else None, self.group()
         match, span = first
         start, end = match.span("n")
         if match["who"]:
@@ -146,6 +157,8 @@ class _Found:
         for pattern in (_P["effect"], _P["shares"]):
             any_ = False
             for span in self.told:
+                if _P["subgroup"].search(self.text, *span):
+                    continue
                 for match in pattern.finditer(self.text, *span):
                     any_, (start, end) = True, match.span()
                     closed = match[0].count("(") - match[0].count(")")
