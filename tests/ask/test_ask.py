@@ -28,6 +28,7 @@ from pincite.verbs.ask.pipeline import (
     FoundDocument,
     LiteratureFinder,
     absent_terms,
+    is_uncovered,
     numbered,
 )
 from pincite.verbs.ask.report import Answer, Checked, Reference, Searched
@@ -455,3 +456,33 @@ def test_terms_that_no_cited_paper_mentions_are_named(
     assert answer.searched.absent == ()
     references = answer.references[:1]
     assert absent_terms("Does velorin taste of barley?", references) == ["taste", "barley"]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Does vitamin D reduce the number of migraine days?",
+        "Does velorin prevent scurvy?",
+    ],
+)
+def test_a_question_whose_subject_no_document_mentions_has_no_answer(
+    corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier, question: str
+) -> None:
+    answer = pipeline(corpus, verifier, least_relevance=-99.0).ask(question)
+    assert [note.code for note in answer.abstained_coded] == ["nothing_mentions"]
+
+
+@pytest.mark.parametrize(
+    ("question", "absent", "expected"),
+    [
+        ("Does vitamin D prevent falls?", ["vitamin"], True),
+        ("Does vitamin D prevent falls?", ["falls"], True),
+        ("Does routine antibiotic treatment prevent colic?", ["routine"], False),
+        ("Does vitamin D prevent falls in Danish women?", ["Danish"], False),
+        ("How long does colic last?", [], False),
+    ],
+)
+def test_a_question_is_uncovered_if_most_of_one_part_is_absent(
+    question: str, absent: list[str], expected: bool
+) -> None:
+    assert is_uncovered(question, absent) is expected

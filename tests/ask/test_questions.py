@@ -47,3 +47,17 @@ def test_a_number_is_found_in_its_sentence(question: str, sentence: int | None) 
     study, number = study_of(Document("https://a.example/", "", "".join(texts))), wanted(question)
     found = [n for n, span in enumerate(spans) if number and number.is_in(study, span)]
     assert found == ([] if sentence is None else [sentence])
+
+
+def test_british_and_american_spellings_are_one_word() -> None:
+    source = "Diarrhea, edema, hemorrhage and tumors were randomized in an etiology."
+    asked = "Does diarrhoea, oedema, haemorrhage, tumours, randomisation or aetiology matter?"
+    assert unanswered_terms(asked, source) == []
+
+
+def test_adverbs_and_verbs_for_what_is_asked_are_no_terms() -> None:
+    assert unanswered_terms("How long does colic last, and does it slowly increase?", "colic") == []
+
+
+def test_a_paper_may_shorten_the_name_of_a_species() -> None:
+    assert unanswered_terms("Does Lactovia reuteri help?", "We gave L. reuteri.") == []

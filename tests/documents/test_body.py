@@ -24,6 +24,8 @@ HTML = b"\n <!-- note --><!DOCTYPE html><html><body>x</body></html>"
         (b"words", "https://e.org/a.v2", "application/octet-stream", Format.TEXT),
         (b"words", "https://e.org/a", "text/x-something", Format.TEXT),
         (b"\x89PNG\r\n\x1a\n", "https://e.org/a", "text/html", Format.IMAGE),
+        (b"PMID- 1\nTI  - A\n\nPMID- 2\n", "file:///a.nbib", None, Format.UNSUPPORTED),
+        (b"PMID- 1\nTI  - A\n", "file:///a.nbib", None, Format.TEXT),
         (b"GIF89a", "https://e.org/a", "text/html", Format.UNSUPPORTED),
         (b"PK\3\4", "https://e.org/a.docx", None, Format.UNSUPPORTED),
         (b"PK\3\4...word/document.xml", "https://e.org/a", "text/html", Format.DOCX),

@@ -248,3 +248,20 @@ def test_each_value_of_the_table_has_the_sentence_it_was_read_from() -> None:
     patients = rows[0][1][columns.index("Number")]
     assert patients.text in patients.source
     assert patients.source in samples.document(1).text
+
+
+def test_counted_studies_are_exported_with_their_sentences() -> None:
+    answer = replace(with_stances(True, False, True), sentences=())
+    report = samples.answer_report(answer)
+    assert len(bibliography.cited_references(report)) == 3
+    quoted = ask_render.COLUMNS.index("quote")
+    assert [row[quoted] for row in ask_render.rows(report)] == [
+        wording.finding(each, answer) for each in answer.references
+    ]
+
+
+def test_quiet_still_prints_the_result(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    deliver(samples.everything(), {}, None, quiet=True)
+    assert capsys.readouterr().out
+    deliver(samples.everything(), {"csv": tmp_path / "a.csv"}, None, quiet=True)
+    assert not capsys.readouterr().out

@@ -211,6 +211,11 @@ def current_name(folder: Path) -> str:
             f"{folder / POINTER}, which names the build in use, is missing or damaged. "
             f"Repair it: pincite corpus verify {folder} --repair"
         )
+    if folder.is_file():
+        raise CorpusError(
+            f"{folder} is a file. Expected a corpus, a folder of its own. "
+            f"Create one: pincite corpus add papers/ {folder}"
+        )
     what = "is not a corpus" if folder.exists() else "does not exist"
     raise CorpusError(f"{folder} {what}. Create one: pincite corpus add {folder} PATH…")
 

@@ -154,6 +154,9 @@ _LABELS = {
     **{label: kind for kind in Format for label in (*kind.endings, *kind.media_types)},
     **dict.fromkeys(_NOT_READ, Format.UNSUPPORTED),
 }
+# A record of a list saved from PubMed's page ("PubMed", "Abstract"): read as one text, they would
+# make one study.
+_EXPORTED = re.compile(rb"^PMID(?:- |: )\d{1,9}\b", re.MULTILINE)
 _NO_LABEL = frozenset({"", "application/octet-stream", "binary/octet-stream", "unknown/unknown"})
 # A comment matches in one way only: otherwise 400 comments in a row take exponential time.
 _HTML_START = re.compile(
@@ -241,6 +244,8 @@ def _by_label(head: bytes, url: str, content_type: str | None) -> tuple[Format, 
         found = written  # servers often say text/plain
     if found is Format.TEXT and _TRANSCRIPT_START.match(head):
         found = Format.SUBTITLES if len(_TRANSCRIPT_TIME.findall(head)) >= MIN_TIMES else found
+    if found is Format.TEXT and len(_EXPORTED.findall(head)) > 1:
+        return Format.UNSUPPORTED, "several PubMed records as text (expected PubMed XML)"
     if found.reader and not found.is_text:
         return Format.MISLABELLED, f"labelled as {label}, but does not begin like such a file"
     return found, label

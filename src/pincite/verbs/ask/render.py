@@ -143,7 +143,7 @@ def _verdict(
     return {
         "number": verdict.number if document else None,
         "written": verdict.written,
-        "title": cells.one_line(document.title) or document.url if document else "",
+        "title": ask_wording.title_of(document) if document else "",
         "tone": TONES[standing([verdict.support])],
         "words": f"{sign} {say(ask_wording.VERDICTS[verdict.support])}",
         "why": verdict.why_coded,
@@ -180,8 +180,8 @@ def _reference(
     mark = bibliography.RETRACTIONS[reference.retraction]
     return {
         "number": reference.number,
-        "title": cells.one_line(document.title) or document.url,
-        "url": document.url,
+        "title": ask_wording.title_of(document),
+        "url": ask_wording.url_of(reference),
         "href": safe_link(document.url),
         "line": ask_wording.published_in(reference),
         "links": bibliography.links(document.meta),

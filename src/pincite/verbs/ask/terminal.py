@@ -163,7 +163,8 @@ def _reference(reference: Reference, finding: str) -> RenderableType:
     if finding:
         text.append(f"\n“{finding}”")
     text.append(f"\n{ask_wording.published_in(reference)}", "dim")
-    text.append(f"\n{_addresses(reference)}", "dim")
+    if addresses := _addresses(reference):
+        text.append(f"\n{addresses}", "dim")
     return _row(f"[{reference.number}]", text)
 
 
@@ -172,17 +173,18 @@ def _short(reference: Reference) -> Text:
     text = _titled(reference)
     date = bibliography.cited_date(document.published, document.meta)
     ids = [name for name, _ in bibliography.links(document.meta)][:1]
-    more = (*map(str, date[:1]), *(ids or [cells.shortened(document.url, TITLE_WIDTH)]))
+    url = cells.shortened(ask_wording.url_of(reference), TITLE_WIDTH)
+    more = [*map(str, date[:1]), *filter(None, ids or [url])]
     if document.corpus:
-        more = (*more, f"corpus {cells.one_line(document.corpus)}")
-    return text.append(f" · {' · '.join(more)}", "dim")
+        more.append(f"corpus {cells.one_line(document.corpus)}")
+    return text.append("".join(f" · {each}" for each in more), "dim")
 
 
 def _titled(reference: Reference) -> Text:
     text = Text()
     if mark := bibliography.RETRACTIONS[reference.retraction]:
         text.append(f"⚠ {mark} ", "bold red" if reference.retraction in GRAVE else "dark_orange")
-    title = reference.document.title or reference.document.url
+    title = ask_wording.title_of(reference.document)
     return text.append(cells.shortened(title, TITLE_WIDTH), "default")
 
 
@@ -193,7 +195,7 @@ def _addresses(reference: Reference) -> str:
         to if to.endswith(name.removeprefix("doi:")) else f"{name} {to}"
         for name, to in bibliography.links(meta)
     ]
-    return " · ".join(addresses) or cells.one_line(reference.document.url)
+    return " · ".join(addresses) or cells.one_line(ask_wording.url_of(reference))
 
 
 def _change(change: Change) -> RenderableType:

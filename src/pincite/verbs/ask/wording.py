@@ -6,13 +6,14 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
+from urllib.parse import unquote
 
 from pincite.judgement.references import ReferenceVerdict, Retraction, Standing, Support
 from pincite.notes import IN_ENGLISH, QUOTED, Language
 from pincite.report.cells import n_of, one_line
 from pincite.settings import LEAST_RELEVANCE
 from pincite.text.words import missing_words
-from pincite.types import Evidence, Span
+from pincite.types import Document, Evidence, Span
 from pincite.verbs.ask.bibliography import SEPARATOR, cited_date, short_authors, whole_pages
 from pincite.verbs.ask.questions import plainer
 from pincite.verbs.ask.report import EXTRACT, Answer, Checked, Reference
@@ -271,6 +272,21 @@ def unknown_retractions(references: Sequence[Reference], say: Callable[[str], st
     if len(references) == 1:
         return say(UNKNOWN_ONE)
     return say(UNKNOWN) % {"n": n, "all": len(references)}
+
+
+def title_of(document: Document) -> str:
+    """Return the title, else the name of a file, else the address."""
+    if title := one_line(document.title):
+        return title
+    is_file = document.url.startswith("file:")
+    return unquote(document.url.rpartition("/")[2]) if is_file else document.url
+
+
+def url_of(reference: Reference) -> str:
+    """Return the address; empty for a file that stands for its title."""
+    document = reference.document
+    is_file = document.url.startswith("file:")
+    return "" if is_file and not one_line(document.title) else document.url
 
 
 def published_in(reference: Reference) -> str:
