@@ -17,6 +17,7 @@ from pincite.cli.ask import deliver
 from pincite.errors import PinciteError
 from pincite.judgement.references import ReferenceVerdict, Standing, Support
 from pincite.types import Span
+from pincite.verbs.ask import bibliography
 from pincite.verbs.ask import render as ask_render
 from pincite.verbs.ask import terminal as ask_terminal
 from pincite.verbs.ask import wording
