@@ -17,10 +17,9 @@ from pincite.cli.ask import deliver
 from pincite.errors import PinciteError
 from pincite.judgement.references import ReferenceVerdict, Standing, Support
 from pincite.types import Span
-from pincite.verbs.ask import bibliography
+from pincite.verbs.ask import bibliography, wording
 from pincite.verbs.ask import render as ask_render
 from pincite.verbs.ask import terminal as ask_terminal
-from pincite.verbs.ask import wording
 from pincite.verbs.ask.report import Answer, AnswerReport, Stance
 
 
