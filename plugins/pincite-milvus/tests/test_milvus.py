@@ -282,12 +282,12 @@ def test_commands(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         return result.output
 
     assert "1 document added" in run("add", address, str(page))
-    assert "0 documents added or changed, 1 known" in run("add", address, str(page))
+    assert "0 documents added or updated, 1 unchanged" in run("add", address, str(page))
     assert "old bridge" in run("search", address, "wooden bridges")
     assert "1" in run("status", address)
     assert "sound" in run("verify", address)
     page.write_text("The new bridge at Varde was built of stone.")
-    assert "1 document added or changed" in run("update", address, str(page))
+    assert "1 document added or updated" in run("update", address, str(page))
     assert "0 rows" in run("optimize", address)
     with engines.open(address, None) as corpus:
         (hit,) = corpus.lexical().retrieve(["bridge"], 5)[0]
