@@ -80,6 +80,15 @@ def of_another(text: str, sentence: str, page: str = "") -> Note | None:
     return _of_group(text, sentence, page)
 
 
+def subject_name(sentence: str) -> str:
+    """The name that a sentence is about; empty if unknown.
+
+    >>> subject_name("Mara Quill of Varde spoke first.")
+    'Mara Quill of Varde'
+    """
+    return _pieces(sentence)[0].owner
+
+
 def _may_be_stated(text: str, values: dict[str, str], rest: str) -> bool:
     """Whether another sentence has the claim's figures and most words, and not the other name."""
     other = stems(values["other"]) - stems(values["claim"])

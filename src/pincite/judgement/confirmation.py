@@ -22,9 +22,10 @@ from pincite.judgement import aggregation
 from pincite.judgement.attribution import of_another
 from pincite.judgement.provenance import UNKNOWN, Source
 from pincite.text import antonyms, tables, words
+from pincite.text.finite import finite_verb
 from pincite.text.languages import common
-from pincite.text.sentences import is_question
-from pincite.types import INLINE, CopyKind, Doc, Evidence, Failed, Passage, Span, written
+from pincite.text.sentences import is_question, n_words
+from pincite.types import INLINE, CopyKind, Doc, Evidence, Failed, Passage, Span, sigmoid, written
 
 # Probability of support from which a passage confirms a reading; below it, and without a
 # contradiction, it is neutral. Chosen on the open half of tests/cases/gate.
@@ -46,6 +47,7 @@ NEAR_VERBATIM = 0.1  # share of the reading's content words that its sentence ma
 THRESHOLD = 0.2  # a document with |DOC| at or below it is neutral (EvidenceSeeker)
 # Bounds of the levels (EvidenceSeeker): a degree on a bound gets the weaker level.
 WEAK, MEDIUM, STRONG = 0.2, 0.4, 0.6
+SHORTEST_QUOTE = 4  # words; fewer state nothing ("High Court"), unless one is a figure
 # Decimals kept: 0.9 - 0.7 is 0.20000000000000007 in binary, which must not exceed 0.2.
 _DECIMALS = 9
 RESAMPLES, _SEED = 2000, 13  # of the bootstrap; more change the bounds by less than 0.01
@@ -326,6 +328,30 @@ def neutralise(
     )
 
 
+def with_sentence_quoted(reading: str, evidence: Evidence) -> Evidence:
+    """Replace a quote that states nothing, as a bare name or heading, by the next best sentence."""
+    text, quote = evidence.passage.text, evidence.quote
+    if quote is None:
+        return evidence
+    heading, gap, _ = quote.of(text).rpartition("\n\n")
+    if gap and not heading.rstrip().endswith((".", "!", "?", "”", '"', ":", "|")):
+        quote = Span(quote.start + len(heading) + len(gap), quote.end)
+    if _states_nothing(text, quote):
+        found = (span for span, share in words.quotable(reading, text) if share > 0)
+        quote = next((span for span in found if not _states_nothing(text, span)), None)
+    return replace(evidence, quote=quote)
+
+
+def _states_nothing(text: str, span: Span) -> bool:
+    line = span.of(text)
+    if "|" in line or any(map(str.isdigit, line)):
+        return False
+    is_name = all(word[:1].isupper() for word in line.split() if len(word) > 3)
+    if n_words(line) < SHORTEST_QUOTE:
+        return True
+    return (is_name or words.is_heading(text, span)) and not finite_verb(line)
+
+
 def degree(evidence: Evidence) -> float:
     """Return DOC: how far a passage confirms a reading, -1 … 1."""
     return round(evidence.prob_supported - evidence.prob_refuted, _DECIMALS)
@@ -377,11 +403,12 @@ def combine(
         return Weight(outcome, None, 0, n_silent=n_silent, n_failed=n_failed)
     doc = round(sum(speaking) / len(speaking), _DECIMALS)
     outcome = level(doc)
-    if outcome is Outcome.STRONG_CONFIRMATION and not each:
+    if abs(rank(outcome) or 0) == len(_LEVELS) // 2 and not each:
         firm = [item for item in items if item.source.independent]
-        strong = {i.text_id for i in firm if _vote(texts.get(i.text_id, ()), threshold) > STRONG}
-        if len(strong) < 2 and not any(_is_verbatim(reading, item, threshold) for item in firm):
-            outcome = Outcome.CONFIRMATION
+        votes = {item.text_id: _vote(texts.get(item.text_id, ()), threshold) for item in firm}
+        n_strong = sum(vote * doc > 0 and abs(vote) > STRONG for vote in votes.values())
+        if n_strong < 2 and not any(_is_verbatim(reading, item, threshold) for item in firm):
+            outcome = Outcome.CONFIRMATION if doc > 0 else Outcome.DISCONFIRMATION
     return Weight(
         outcome=outcome,
         doc=doc,
@@ -479,3 +506,23 @@ def sides(items: Sequence[Weighed]) -> tuple[list[int], list[int]]:
             found.setdefault(key, (n, doc))
     listed = list(found.values())
     return [n for n, doc in listed if doc > 0], [n for n, doc in listed if doc < 0]
+
+
+def nearest(reading: str, items: Sequence[Weighed]) -> list[int]:
+    """Return the passages of neutral documents, the nearest to the reading first.
+
+    The network's probability and the words shared count alike: the rules leave no probability of
+    contradiction to a passage that they make neutral.
+    """
+    deciding = {items[n].passage.doc_id for side_ in sides(items) for n in side_}
+
+    def nearness(evidence: Evidence) -> float:
+        likely = max(evidence.prob_supported, evidence.prob_refuted, sigmoid(evidence.score))
+        return likely + 1.0 - words.missing_words(reading, evidence.quoted)
+
+    near = {
+        n: nearness(item.outcome)
+        for n, item in enumerate(items)
+        if isinstance(item.outcome, Evidence) and item.passage.doc_id not in deciding
+    }
+    return sorted(near, key=lambda n: (-near[n], n))

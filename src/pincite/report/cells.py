@@ -54,6 +54,16 @@ def shortened(text: str, limit: int) -> str:
     return (head if 2 * len(head) > limit else cut) + "…"  # Japanese has hardly any spaces
 
 
+def in_quotes(text: str) -> str:
+    """Put text in quotation marks; its own become single ones.
+
+    >>> in_quotes('“It closed,” she said.')
+    '“‘It closed,’ she said.”'
+    """
+    pairs = re.sub(r'"([^"]*)"', r"“\1”", one_line(text))
+    return f"“{pairs.translate({0x201C: '‘', 0x201D: '’'})}”"
+
+
 def safe_link(url: str | None) -> str | None:
     """Return the URL if it is http or https; None for `javascript:` and the like."""
     web = url is not None and url.lower().startswith(("http://", "https://"))

@@ -7,9 +7,12 @@ valuation would not be checked.
 import re
 from typing import NamedTuple
 
+from pincite.judgement.attribution import subject_name
 from pincite.judgement.confirmation import StatementType
 from pincite.text import syntax, words_of
 from pincite.text.finite import finite_verb, is_plural
+from pincite.text.languages import identify
+from pincite.text.sentences import source_sentences
 from pincite.types import Span
 
 
@@ -33,6 +36,14 @@ _BELIEVING, _NO_SPEAKER, _NOBODY, _MANY, _ARTICLES, _NOT_SO, _SAGEN = (
     for name in "believing no_speaker nobody many articles untruly sagen".split()
 )
 _MANY_SAY = _BELIEVING | {"say", "show", "suggest", "indicate", "find"}  # "critics say"
+# "Mayor Holm: The mill closed." `_LABELS` name no speaker; after `_DENIED`, it is not so.
+_CAPITALISED = r"(?:[A-ZÀ-Þ][\w.’'-]*|of|the|for|de|von|van)"
+_PREFIX = re.compile(
+    rf"(?P<who>[A-ZÀ-Þ][\w.’'-]*(?:,? {_CAPITALISED}){{0,7}}(?: \([^()]{{1,40}}\))?): (?P<what>[^“\"„].+)"
+)
+_LABELS = {"Fact", "Claim", "Statement", "Breaking", "Update", "News", "Note", "Study", "Report"}
+_DENIED = {"Myth", "False", "Wrong", "Hoax", "Rumour", "Rumor", "Fake", "Lie", "Untrue"}
+_IN_QUOTES = re.compile(r"\s*[“\"](?:[^“”\"]*|[^“”\"]+[”\"],?(?:\s+(?P<who>she|he|they)\b.*)?)\s*")
 _BUT = re.compile(r"[,;] but [^“”\"]+$")
 _SPEAKER = r"(?P<who>[^,;:“\"„]{1,80}?)"  # a name or an office: everything up to the verb
 _SAYS = "|".join(_SAYING)
@@ -135,9 +146,15 @@ _VALUED = {
 # Removed before looking for opinions: comparisons, guesses about the past, and conditions.
 _NO_DEMAND = re.compile(
     r"\b(?:better|worse)\b.*\bthan\b|\b(?:besser|schlechter)\b.*\bals\b"
-    r"|\bmust (?:\w+ly )?have\b|\b(?i:should) (?:it|they|he|she|there)\b"
+    r"|\bmust (?:\w+ly )?have\b"
+    # An order or a law states what must be done, mostly with a figure.
+    r"|\bmust (?:\w+ly )?(?:pay|be paid|serve|repay|return|refund|contribute|hand over|vacate)\b"
+    r"|\bmust\b(?=[^.;]*(?:\d|\b(?:by law|court|judge|sentence|ruling|tribunal|order(?:ed)?)\b))"
+    r"|\bmuss(?=[^.;]*\d)"
+    r"|\b(?i:should) (?:it|they|he|she|there)\b"
     r"|\b(?i:it) (?:should|must) be (?:noted|said|added|emphasi[sz]ed)\b"
 )
+_PRONOUN = re.compile(rf"(?:She|He|They) (?:also |then |later )?(?:{_SAYS})\b")
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _QUOTED = re.compile(r"[“\"„][^“”\"„]*[”\"“]")
 MARKS = ' \t\n“”"„.;'
@@ -157,6 +174,38 @@ def kind_of(text: str, language: str = "en") -> StatementType:
     if valued or opinion or words & _NORMATIVE.get(language, frozenset()):
         return StatementType.NORMATIVE
     return StatementType.DESCRIPTIVE
+
+
+def without_speaker(text: str) -> tuple[str, str]:
+    """Return the speaker named before a colon, or "", and the statement.
+
+    >>> without_speaker("Mayor Holm: The mill closed.")
+    ('Mayor Holm', 'The mill closed.')
+    """
+    match = _PREFIX.fullmatch(text) if len(text) <= LONGEST else None
+    if match is None or match["who"].split()[0] in _DENIED:
+        return "", text
+    german = identify(match["what"]) == "de"
+    if not german and not finite_verb(match["what"]):
+        return "", text
+    return "" if match["who"] in _LABELS else match["who"], match["what"]
+
+
+def speaker_before(text: str, quote: Span) -> str:
+    """Who speaks in a quotation that names no speaker: the one named in the sentence before.
+
+    >>> text = "Ada Holm spoke first. “The mill closed in May.”"
+    >>> speaker_before(text, Span(22, len(text)))
+    'Ada Holm'
+    """
+    before = text[: quote.start]
+    opened = before.count("“") - before.count("”") > 0 or before.count('"') % 2 == 1
+    if not (opened or _IN_QUOTES.fullmatch(quote.of(text)) or _PRONOUN.match(quote.of(text))):
+        return ""
+    if opened:
+        before = before[: max(before.rfind("“"), before.rfind('"'))]
+    named = [subject_name(span.of(before)) for span in source_sentences(before, "en")[-1:]]
+    return next(iter(named), "") or "an unnamed speaker"
 
 
 def content_of(text: str, language: str = "en") -> str | None:

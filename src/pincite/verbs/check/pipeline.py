@@ -38,7 +38,7 @@ from pincite.types import (
     Unchecked,
 )
 from pincite.verbs.check.confirm import ModelJudge, VerifierJudge
-from pincite.verbs.check.kinds import ascription
+from pincite.verbs.check.kinds import ascription, speaker_before
 from pincite.verbs.check.readings import ModelInterpreter, interpret_by_rules
 from pincite.verbs.check.report import Check, Interpretation, Reading, ReadingResult, failed
 
@@ -120,16 +120,19 @@ class CheckPipeline:
         ]
         items: dict[Reading, list[Weighed]] = {reading: [] for reading in judged}
         for (reading, candidate), outcome in zip(pairs, self._outcomes(pairs), strict=True):
+            judged_as: Evidence | Unjudged
+            if isinstance(outcome, Evidence):
+                judged_as = confirmation.with_sentence_quoted(reading.text, outcome)
+            else:
+                judged_as = Unjudged(outcome.step, outcome.detail, candidate.passage)
             item = Weighed(
-                outcome=outcome
-                if isinstance(outcome, Evidence)
-                else Unjudged(outcome.step, outcome.detail, candidate.passage),
+                outcome=judged_as,
                 published=candidate.published,
                 meta=candidate.meta,
                 copies=candidate.copies,
                 corpus=candidate.corpus,
                 origin=candidate.origin,
-                source=_source(reading, candidate.source, outcome),
+                source=_source(reading, candidate.source, judged_as),
             )
             items[reading].append(item)
             values = codec.values_of(item)
@@ -369,7 +372,10 @@ def _source(reading: Reading, source: Source, outcome: Evidence | Failed) -> Sou
     text, language = outcome.quoted, outcome.passage.language or "en"
     said = [ascription(span.of(text), language) for span in source_sentences(text, language)]
     names = dict.fromkeys(named_speaker(each.speaker) for each in said if each)
-    return replace(source, own=own, speaker="; ".join(filter(None, names)))
+    speaker = "; ".join(filter(None, names))
+    if outcome.quote and language.startswith("en") and speaker in ("", "him", "her", "them"):
+        speaker = speaker_before(outcome.passage.text, outcome.quote) or speaker
+    return replace(source, own=own, speaker=speaker)
 
 
 def _contains(text: Passage, passage: Passage) -> bool:

@@ -20,7 +20,7 @@ from pincite.settings import Settings
 from pincite.text.languages import identify
 from pincite.text.sentences import sentences
 from pincite.types import Failed
-from pincite.verbs.check.kinds import LONGEST, MARKS, WORD, kind_of
+from pincite.verbs.check.kinds import LONGEST, MARKS, WORD, kind_of, without_speaker
 from pincite.verbs.check.negation import negation
 from pincite.verbs.check.parts import parts
 from pincite.verbs.check.report import STOPPED, Interpretation, Reading
@@ -43,7 +43,7 @@ def readings(statement: str, language: str = "en") -> list[Reading]:
     >>> [(str(r.kind), r.text) for r in readings("Holm says that the mill closed.")]
     [('ascriptive', 'Holm says that the mill closed.'), ('descriptive', 'the mill closed')]
     """
-    text = " ".join(statement.split())
+    _, text = without_speaker(" ".join(statement.split()))
     if not WORD.search(text):
         return []
     origins: list[tuple[str, ReadingOrigin]] = [(text, "statement")]

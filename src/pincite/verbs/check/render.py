@@ -13,6 +13,7 @@ from pincite.codec import DIGITS, values_of
 from pincite.documents.text import code_of
 from pincite.judgement import confirmation
 from pincite.judgement.confirmation import Outcome, Weighed
+from pincite.judgement.provenance import SourceKind
 from pincite.library.results import log_result
 from pincite.notes import IN_ENGLISH, Language
 from pincite.report import cells, templates
@@ -60,7 +61,8 @@ def _view(check: Check, words: Language, number: int) -> dict[str, Any]:
     return {
         "statement": check.statement,
         "short": cells.shortened(check.statement, _HEADLINE),
-        "interpreted_by": check.interpreted_by,
+        "interpreted_by": wording.interpreted_by(check.interpreted_by),
+        "speaker": check.speaker,
         "failures": [failure.detail for failure in check.failures],
         "readings": [
             {**_reading(result, words), "item_id": f"{number}.{result.reading.reading_id}"}
@@ -97,25 +99,26 @@ def _reading(result: ReadingResult, words: Language) -> dict[str, object]:
         "sides": sides(result, words),
         "failures": list(dict.fromkeys(failures)),
         "unused": wording.unused_pages(result.unread, result.excluded, words.say),
+        "nearest": bool(result.nearest) and words.say(wording.NEAREST),
     }
 
 
 def sides(result: ReadingResult, words: Language = IN_ENGLISH) -> list[dict[str, Any]]:
     """Group the documents into for, against and neutral; empty if nothing was judged.
 
-    Those of one side are ordered by kind of source.
+    Those for and against are ordered by kind of source, neutral ones by nearness.
     """
     items = result.items
     for_it, against = confirmation.sides(items)
-    deciding = {items[place].passage.doc_id for place in (*for_it, *against)}
-    judged = [n for n, item in enumerate(items) if not isinstance(item.outcome, Failed)]
-    neutral = [n for n in judged if items[n].passage.doc_id not in deciding]
-    if not judged:
+    neutral = confirmation.nearest(result.reading.text, items)
+    if not (for_it or against or neutral):
         return []
+    for places in (for_it, against):
+        places.sort(key=lambda n: wording.group_order(items[n].source))
     views = []
     for side, places in zip(_SIDES, (for_it, against, neutral), strict=True):
         by_document: dict[str, list[int]] = {}
-        for place in sorted(places, key=lambda n: wording.group_order(items[n].source)):
+        for place in places:
             by_document.setdefault(items[place].passage.doc_id, []).append(place)
         documents = [_document(result, of_one, words) for of_one in by_document.values()]
         views.append({**side, "documents": documents})
@@ -300,7 +303,7 @@ def to_claimreview(report: CheckReport) -> str:
 
 def _reviews(check: Check, report: CheckReport, number: int) -> list[dict[str, Any]]:
     return [
-        _review(result, report, f"reading-{number}-{result.reading.reading_id[1:]}")
+        _review(result, report, check.speaker, f"reading-{number}-{result.reading.reading_id[1:]}")
         for result in check.results
         if confirmation.rank(result.weight.outcome) is not None
     ]
@@ -323,7 +326,9 @@ def lacking(report: CheckReport) -> str:
     )
 
 
-def _review(result: ReadingResult, report: CheckReport, anchor: str) -> dict[str, Any]:
+def _review(
+    result: ReadingResult, report: CheckReport, speaker: str, anchor: str
+) -> dict[str, Any]:
     outcome, settings = result.weight.outcome, report.settings
     rank = confirmation.rank(outcome)
     assert rank is not None
@@ -336,7 +341,8 @@ def _review(result: ReadingResult, report: CheckReport, anchor: str) -> dict[str
         "inLanguage": language or None,
         "claimReviewed": one_line(result.reading.text),
         "datePublished": report.created[:10],
-        "itemReviewed": {"@type": "Claim", "name": one_line(result.reading.text)},
+        "itemReviewed": {"@type": "Claim", "name": one_line(result.reading.text)}
+        | ({"author": {"@type": "Person", "name": one_line(speaker)}} if speaker else {}),
         "reviewRating": {
             "@type": "Rating",
             "ratingValue": rank + 4,  # schema.org's Rating needs a scale; 4 is the middle
@@ -458,6 +464,8 @@ def _values(
         },
         "failures": values_of(check.failures),
         "interpreted_by": check.interpreted_by,
+        "readings_are": wording.interpreted_by(check.interpreted_by),
+        "speaker": check.speaker,
         "complete": check.complete,
         "warnings": list(report.warnings),
         "versions": dict(report.versions),
@@ -468,6 +476,8 @@ def _values(
 def _claim(result: ReadingResult) -> dict[str, object]:
     reading, weight = result.reading, result.weight
     documents = [_as_document(str(n), item) for n, item in enumerate(result.items)]
+    nearest = [documents[n] for n in result.nearest]
+    cited = [each for side in ("against", "for") for each in documents if each["side"] == side]
     return {
         **values_of(reading),
         **values_of(weight, DIGITS),
@@ -483,6 +493,8 @@ def _claim(result: ReadingResult) -> dict[str, object]:
         "confirmation_level": _level(weight.outcome),
         "verbalized_confirmation": result.summary,
         "documents": documents,
+        "nearest": nearest,
+        "cited": cited or nearest,
         "confirmation_by_document": {each["uid"]: _number(each["doc"]) for each in documents},
         "metadata": _Lenient(),
     }
@@ -499,12 +511,17 @@ def _as_document(uid: str, item: Weighed) -> dict[str, Any]:
         "text": passage.text,
         "side": item.side,
         "doc": _rounded(item.doc),
+        "degree": wording.signed(item.doc),
         "quote": "" if isinstance(outcome, Failed) else outcome.quoted,
+        "quoted": ""
+        if isinstance(outcome, Failed) or not outcome.quote
+        else cells.in_quotes(outcome.quoted),
         "failed": {"step": outcome.step, "detail": outcome.detail}
         if isinstance(outcome, Failed)
         else None,
         "is_title": is_title(item),
         "group": wording.group(item.source),
+        "known_kind": item.source.own or item.source.kind is not SourceKind.UNKNOWN,
         "group_order": wording.group_order(item.source),
         "published_by": wording.published_by(item),
         "speaker": item.source.speaker,

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pincite import codec, containment
 from pincite.completions import Usage
+from pincite.judgement import confirmation
 from pincite.judgement.confirmation import (
     THRESHOLD,
     Outcome,
@@ -17,10 +18,13 @@ from pincite.judgement.confirmation import (
     Weight,
 )
 from pincite.notes import IN_ENGLISH, Language, Note
+from pincite.text.words import missing_words
 from pincite.types import INLINE, Doc, Exclusion, Failed, Passage, Span, Unchecked, named, written
 from pincite.verbs.check import wording
+from pincite.verbs.check.kinds import without_speaker
 
 T = TypeVar("T")
+MOST_NEAREST = 3  # neutral quotes shown if nothing else is
 STOPPED = Failed("stopped", "the run was stopped")
 
 
@@ -66,6 +70,20 @@ class ReadingResult:
         return wording.sentence(self.weight, self.items, self.reading.kind)
 
     @property
+    def nearest(self) -> list[int]:
+        """If nothing is for or against the reading, the nearest quotes: three at most."""
+        if any(item.side in ("for", "against") for item in self.items):
+            return []
+        found: dict[int, int] = {}  # one of each text
+        for n in confirmation.nearest(self.reading.text, self.items):
+            outcome = self.items[n].outcome
+            quote = "" if isinstance(outcome, Failed) else outcome.quoted
+            lacks = missing_words(self.reading.text, quote) if quote else 1.0
+            if quote and (not found or lacks <= confirmation.SAME_TOPIC):
+                found.setdefault(self.items[n].text_id, n)
+        return [*found.values()][:MOST_NEAREST]
+
+    @property
     @written
     def warning(self) -> str:
         """What must not be overlooked next to the mean; empty if nothing."""
@@ -80,6 +98,11 @@ class Check:
     results: tuple[ReadingResult, ...] = field(metadata=named("readings"))
     interpreted_by: Annotated[str, Doc("rules, user, or the model")]
     failures: Annotated[tuple[Failed, ...], Doc("of the interpretation")] = ()
+
+    @property
+    @written
+    def speaker(self) -> Annotated[str, Doc("named before a colon, as in “Mayor Holm: …”")]:
+        return without_speaker(" ".join(self.statement.split()))[0]
 
     @property
     @written

@@ -67,7 +67,11 @@ def _overview(checks: Sequence[Check]) -> Table:
 def _check(check: Check, limit: int) -> list[RenderableType]:
     head = Text(cells.shortened(check.statement, STATEMENT_WIDTH), style="bold")
     readings = cells.n_of(len(check.results), "reading")
-    head.append(f"\n{readings}, found by {cells.one_line(check.interpreted_by)}", "not bold dim")
+    head.append(
+        f"\n{readings}, {check_wording.interpreted_by(check.interpreted_by)}", "not bold dim"
+    )
+    if check.speaker:
+        head.append(f", said by {cells.one_line(check.speaker)}", "not bold dim")
     parts: list[RenderableType] = [head]
     for result in check.results:
         parts += _result(result, check.statement, limit)
@@ -121,6 +125,10 @@ def _items(result: ReadingResult, limit: int) -> Table:
             table.add_row(Text(side, style), Text(doc, style), _item(result.items[n]))
         if len(shown) < len(places):
             table.add_row(Text(side, style), "", Text(f"… {len(places) - len(shown)} more", "dim"))
+    for n in result.nearest[: max(1, limit)]:
+        if n == result.nearest[0]:
+            table.add_row("", "", Text(check_wording.NEAREST, "italic"))
+        table.add_row(Text("neutral", "dim"), "", _item(result.items[n]))
     return table
 
 
@@ -142,13 +150,15 @@ def _item(item: Weighed) -> Text:
     if foreign := judged_in(item.outcome, "en"):
         text.append(f", {foreign}", style="dim")
     if item.outcome.quote:
-        quote = cells.shortened(item.outcome.quote.of(passage.text), TEXT_WIDTH)
-        text.append(f"\n“{quote}”")
+        quote = cells.in_quotes(cells.shortened(item.outcome.quoted, TEXT_WIDTH))
+        text.append(f"\n{quote}")
         if item.source.speaker:
             speaker = cells.shortened(item.source.speaker, SOURCE_WIDTH)
             text.append(f", according to {speaker}", style="dim")
         if is_title(item):
             text.append(" (only its title)", style="dim")
+    for reason in item.outcome.reasons:
+        text.append(f"\n{cells.one_line(reason)}", style="dim")
     if passage.title:
         text.append(f"\n{cells.one_line(passage.url)}", style="dim")
     return text

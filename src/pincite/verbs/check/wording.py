@@ -47,6 +47,7 @@ SOURCES = {
     SourceKind.UNKNOWN: "unknown kind of source",
 }
 OWN = "published by the subject of the statement"
+NEAREST = "closest passage; the verifier is undecided: read it"
 ADVICE = (
     "A knowledge base can be wrong, and what it lacks can be true: read the sources. Each reading "
     "is judged on its own; there is no overall verdict."
@@ -156,12 +157,17 @@ def group_order(source: Source) -> int:
 def published_by(item: Weighed, words: Language = IN_ENGLISH) -> str:
     """Publisher, author and date; for an own publication also its kind."""
     source = item.source
-    publisher = one_line(source.publisher) or words.say("publisher unknown")
-    names = [publisher, shortened(source.author, _AUTHORS)]
+    names = [one_line(source.publisher), shortened(source.author, _AUTHORS)]
     if source.own and source.kind is not SourceKind.UNKNOWN:
         names.insert(0, words.say(SOURCES[source.kind]))
-    date = item.published or words.say("without a date")
+    date = item.published or words.say("undated")
     return " · ".join([*dict.fromkeys(filter(None, names)), date])
+
+
+def interpreted_by(who: str) -> str:
+    """How the readings were found; `who` is "rules", "user", or a model."""
+    known = {"rules": "derived automatically", "user": "edited by you"}
+    return known.get(who) or f"found by {one_line(who)}"
 
 
 def unused_pages(
