@@ -119,7 +119,7 @@ def deliver(
     quiet: bool,
     translation: Mapping[str, str] | None = None,
 ) -> None:
-    """Like `options.deliver`; then say which settings the ClaimReview still needs."""
+    """Like `options.deliver`; then say what to know before publishing the ClaimReview."""
     from rich.console import Console
 
     from pincite.report import yaml_text
@@ -136,7 +136,7 @@ def deliver(
     options.deliver(
         writers, outputs, lambda: terminal.print_report(report, Console(), limit), quiet
     )
-    if outputs.get("claimreview") and (hint := render.lacking(report)):
+    for hint in render.before_publishing(report) if outputs.get("claimreview") else ():
         options.say(hint, quiet)
 
 

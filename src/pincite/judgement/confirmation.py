@@ -518,7 +518,8 @@ def nearest(reading: str, items: Sequence[Weighed]) -> list[int]:
 
     def nearness(evidence: Evidence) -> float:
         likely = max(evidence.prob_supported, evidence.prob_refuted, sigmoid(evidence.score))
-        return likely + 1.0 - words.missing_words(reading, evidence.quoted)
+        source = f"{evidence.passage.about}\n{evidence.passage.text}"
+        return likely + 1.0 - words.missing_words(reading, source)
 
     near = {
         n: nearness(item.outcome)

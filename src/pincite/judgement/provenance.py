@@ -35,6 +35,7 @@ class Source:
     author: str = ""
     speaker: str = ""  # to whom the quoted words are ascribed: "the mayor"
     own: bool = False  # published by the one that the reading is about
+    primary: bool = False  # minutes, a judgment, a contract, …: what it records is so by it
 
     @property
     def independent(self) -> bool:
@@ -64,6 +65,12 @@ _RELEASE_PATH = re.compile(
     r"/(?:press|media|news)-?_?releases?(?:[/?-]|$)|/(?:presse|medien)mitteilung(?:en)?(?:[/?-]|$)",
     re.IGNORECASE,
 )
+_PRIMARY = re.compile(
+    r"\b(?:minutes of|council minutes|minutes$|resolutions?\b|judge?ment of|judge?ment$|agreement"
+    r"|contract between|register of|land register|gazette|ruling of|protokoll|beschluss|urteil"
+    r"|vertrag zwischen|handelsregister|grundbuch)",
+    re.IGNORECASE | re.MULTILINE,
+)
 _WORDS = re.compile(r"[^\W_]+")
 _TRAILING = re.compile(
     r"(?:\s+(?:\w+ly|today|yesterday|also|later|has|have|had|on|(?:Mon|Tues|Wednes|Thurs|Fri|Satur"
@@ -81,7 +88,10 @@ def source_of(document: Document) -> Source:
     meta = document.meta
     publisher = meta.get("publisher") or meta.get("site") or meta.get("journal") or ""
     author = meta.get("authors") or meta.get("author") or ""
-    return Source(_kind(document), publisher, author)
+    kind, head = _kind(document), f"{document.title}\n{document.text[:_HEAD]}"
+    unofficial = kind in (SourceKind.PRESS_RELEASE, SourceKind.BLOG, SourceKind.PRESS)
+    primary = kind is SourceKind.OFFICIAL or (not unofficial and bool(_PRIMARY.search(head)))
+    return Source(kind, publisher, author, primary=primary)
 
 
 def _kind(document: Document) -> SourceKind:

@@ -423,8 +423,7 @@ def reasons(
     listed = tuple(words for words in absent if words not in shown and words in own)[:MAX_NAMED]
     found = [Note("not_stated", {"words": listed})] if listed else []
     unnamed = [n for n in names.missing(claim, source, language) if n not in shown and n in own]
-    if unnamed:
-        whole = names.whole(claim, unnamed)[:MAX_NAMED]
+    if whole := names.whole(claim, unnamed)[:MAX_NAMED]:
         found.append(Note("not_named", {"words": tuple(whole)}))
     return tuple(found)
 

@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import groupby, pairwise
 
-from pincite.text import LEXICON, words_of
+from pincite.text import LEXICON, syntax, words_of
 from pincite.text import words as wording
 from pincite.text.languages import CAPITALISED_NAMES, common
 from pincite.text.quantities import values
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*\.?")
+_OPENERS = syntax.DETERMINERS | syntax.PREPOSITIONS | syntax.PRONOUNS | syntax.SUBORDINATORS
 _CAPITALS = re.compile(r"[A-Z]{2,6}s?")
 _INITIAL = re.compile(r"[A-Z]\.?")
 _ROMAN = re.compile(r"[IVX]+")
@@ -93,7 +94,9 @@ def whole(claim: str, absent: Sequence[str]) -> list[str]:
     >>> whole(claim, ["Group", "Ann", "Co", "Chair"])
     ['World Bank Group', 'Ann', 'Co-Chair']
     """
-    known = sorted({*_names(claim), *absent}, key=len, reverse=True)
+    opening = _WORD.match(claim)  # "Tarn Energy was": no name in `_names`, unless a name follows
+    first = {opening[0]} if opening and opening[0].lower() not in _OPENERS else set[str]()
+    known = sorted({*_names(claim), *absent, *first}, key=len, reverse=True)
     word = rf"\b(?:{'|'.join(map(re.escape, known))})\b"
     found = list[str]()
     for run in re.finditer(rf"{word}(?:[ -]{word})*", claim):
@@ -103,7 +106,7 @@ def whole(claim: str, absent: Sequence[str]) -> list[str]:
             continue
         for lacks, side in groupby(parts, lambda part: part[0] in absent):
             beside = list(side)
-            if lacks:
+            if lacks and beside[0] is parts[0]:  # of "Varde Town Council", "Town" says nothing
                 found.append(run[0][beside[0].start() : beside[-1].end()])
     return list(dict.fromkeys(found))
 

@@ -316,14 +316,15 @@ _REVIEW = (
 _PUBLISHER = ("claimreview.author", "claimreview.author_url", "claimreview.url")
 
 
-def lacking(report: CheckReport) -> str:
-    """List the unset settings that search engines expect in the document; empty if none."""
-    absent = [name for name in _PUBLISHER if not report.settings.get(name)]
-    if not absent:
-        return ""
-    return (
-        f"claimreview: left out, because not set: {', '.join(absent)}. Set them before you publish."
-    )
+def before_publishing(report: CheckReport) -> Iterator[str]:
+    """Yield what to know before publishing the ClaimReview: a caution, and settings to add."""
+    results = (result for check in report.checks for result in check.results)
+    if all(confirmation.rank(result.weight.outcome) is None for result in results):
+        yield "claimreview: no reading has a rating, so the file holds no review."
+        return
+    yield "claimreview: publish it only if you agree with the ratings."
+    if absent := [name for name in _PUBLISHER if not report.settings.get(name)]:
+        yield f"claimreview: not set: {', '.join(absent)}. Set them before you publish."
 
 
 def _review(

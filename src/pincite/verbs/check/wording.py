@@ -44,9 +44,10 @@ SOURCES = {
     SourceKind.PRESS: "press",
     SourceKind.PRESS_RELEASE: "press release",
     SourceKind.BLOG: "blog or social network",
-    SourceKind.UNKNOWN: "unknown kind of source",
+    SourceKind.UNKNOWN: "type of source unknown",
 }
 OWN = "published by the subject of the statement"
+PRIMARY = "primary source (published by the subject)"
 NEAREST = "closest passage; the verifier is undecided: read it"
 ADVICE = (
     "A knowledge base can be wrong, and what it lacks can be true: read the sources. Each reading "
@@ -70,7 +71,7 @@ def sentence(
     """Describe the result of one reading."""
     say, n_passages = words.say, len(items)
     if weight.outcome is Outcome.NOT_JUDGED:
-        return say("not judged: %(kind)s") % {"kind": say(KINDS[kind])}
+        return say(KINDS[kind])
     if weight.outcome is Outcome.NO_EVIDENCE and not n_passages:
         return say("nothing relevant was found")
     if weight.outcome is Outcome.NO_EVIDENCE:
@@ -109,7 +110,7 @@ def _how_sure(weight: Weight, n_passages: int, words: Language) -> str:
     text = ""
     if weight.interval:
         low, high = map(signed, weight.interval)
-        text += words.say(", likely %(low)s to %(high)s") % {"low": low, "high": high}
+        text += words.say(", 95 %% interval %(low)s to %(high)s") % {"low": low, "high": high}
     if weight.n_failed:
         unjudged = {"n": weight.n_failed, "all": n_passages}
         text += words.say("; %(n)s of %(all)s passages could not be judged") % unjudged
@@ -136,7 +137,7 @@ def warning(weight: Weight, items: Sequence[Weighed], words: Language = IN_ENGLI
 
 
 def _one_sided(sources: Sequence[Source], words: Language) -> str:
-    if all(source.own for source in sources):
+    if all(source.own and not source.primary for source in sources):
         return words.say("every document for it was published by the subject of the statement")
     if all(source.speaker for source in sources):
         names = ", ".join(dict.fromkeys(source.speaker for source in sources))
@@ -146,19 +147,21 @@ def _one_sided(sources: Sequence[Source], words: Language) -> str:
 
 def group(source: Source) -> str:
     """The group of sources that a document is listed in."""
-    return OWN if source.own else SOURCES[source.kind]
+    if source.own:
+        return PRIMARY if source.primary else OWN
+    return SOURCES[source.kind]
 
 
 def group_order(source: Source) -> int:
     """Where its group comes: independent sources first."""
-    return [*SOURCES.values(), OWN].index(group(source))
+    return [PRIMARY, *SOURCES.values(), OWN].index(group(source))
 
 
 def published_by(item: Weighed, words: Language = IN_ENGLISH) -> str:
     """Publisher, author and date; for an own publication also its kind."""
     source = item.source
     names = [one_line(source.publisher), shortened(source.author, _AUTHORS)]
-    if source.own and source.kind is not SourceKind.UNKNOWN:
+    if source.own and not source.primary and source.kind is not SourceKind.UNKNOWN:
         names.insert(0, words.say(SOURCES[source.kind]))
     date = item.published or words.say("undated")
     return " · ".join([*dict.fromkeys(filter(None, names)), date])
