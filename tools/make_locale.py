@@ -38,7 +38,12 @@ SHARED: tuple[Iterable[str], ...] = (
     *(table.values() for table in (wording.LABELS, wording.LEGEND, reasons.REASONS, reasons.BARS)),
     *(table.values() for table in (rendering.STEPS, LISTED, forms.LABELS)),
     *(table.values() for table in (check_wording.LABELS, check_wording.KINDS)),
-    (*check_wording.SOURCES.values(), check_wording.OWN),
+    (
+        *check_wording.SOURCES.values(),
+        check_wording.OWN,
+        check_wording.PRIMARY,
+        check_wording.NEAREST,
+    ),
     *(table.values() for table in (ask_wording.LABELS, ask_wording.SHORT, ask_wording.VERDICTS)),
     *(table.values() for table in (wording.READ, wording.ARCHIVED, wording.CHANGED)),
     *(table.values() for table in (wording.ON_PAGE, wording.ELSEWHERE, wording.VERDICTS)),

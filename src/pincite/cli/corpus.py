@@ -170,7 +170,9 @@ def _print_outcome(outcome: Any, as_json: bool, quiet: bool, dry_run: bool = Fal
         options.print_json(dataclasses.asdict(outcome) | {"dry_run": dry_run})
     else:
         for unread in outcome.unread:
-            options.say(f"not added: {unread.url}: {unread.reason} {unread.detail}", quiet)
+            row = "" if unread.detail.startswith(unread.url) else f"{unread.url}: "
+            reason = "" if "line " in unread.detail else f"{unread.reason} "
+            options.say(f"not added: {row}{reason}{unread.detail}", quiet)
         if more := outcome.n_unread - len(outcome.unread):
             options.say(f"not added: {more:,} more", quiet)
         for reason, n in outcome.passed_over.items():

@@ -128,7 +128,7 @@ class Problem(NamedTuple):
     message: str
 
     def __str__(self) -> str:
-        return f"{self.file}{f' line {self.line}' if self.line else ''}: {self.message}"
+        return f"{self.file}{f', line {self.line}' if self.line else ''}: {self.message}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -474,7 +474,7 @@ class Collection:
             if isinstance(row, Problem):
                 yield Unchecked(row.file, Reason.UNDECODABLE, str(row))
                 continue
-            where = f"{piece.path.name} line {row.line}"
+            where = f"{piece.path.name}, line {row.line}"
             for remark in row.remarks:
                 yield Unchecked(row.url or where, Reason.UNDECODABLE, f"{where}: {remark}")
             if row.fault:

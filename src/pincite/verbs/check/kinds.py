@@ -193,7 +193,8 @@ def without_speaker(text: str) -> tuple[str, str]:
     german = identify(match["what"]) == "de"
     if not german and not finite_verb(match["what"]):
         return "", text
-    return "" if match["who"] in _LABELS else match["who"], match["what"]
+    statement = match["what"][0].upper() + match["what"][1:]
+    return "" if match["who"] in _LABELS else match["who"], statement
 
 
 def speaker_before(text: str, quote: Span) -> str:

@@ -7,6 +7,7 @@ and normative readings:
     statement ─▶ free analysis ─▶ list ─▶ negation of each reading
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -25,6 +26,8 @@ from pincite.verbs.check.negation import negation
 from pincite.verbs.check.parts import parts
 from pincite.verbs.check.report import STOPPED, Interpretation, Reading
 
+_QUOTED = re.compile(r"[“”\"„]")
+_TAG = re.compile(r"[,.]?[”\"“],? (?:she|he|they) \w+\Z")
 DEEPEST = 3  # an ascription of a valuation of two statements
 _NO_READING = "no reading: this says nothing that can be true or false; write it as a statement"
 
@@ -47,11 +50,18 @@ def readings(statement: str, language: str = "en") -> list[Reading]:
     if not WORD.search(text):
         return []
     origins: list[tuple[str, ReadingOrigin]] = [(text, "statement")]
-    origins += [(part, "rule") for part in _unfolded(text, language, DEEPEST)]
+    found = _unfolded(text, language, DEEPEST)
+    origins += [(_as_sentence(part) if _QUOTED.search(text) else part, "rule") for part in found]
     return numbered(
         Reading("", each, kind_of(each, language), negation(each, language), origin)
         for each, origin in origins
     )
+
+
+def _as_sentence(quoted: str) -> str:
+    """What was cut from a quotation, with a capital and a full stop."""
+    text = _TAG.sub("", quoted.lstrip('“"„ ')).rstrip(" ,;:")
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?", "”", '"')) else ".")
 
 
 def _unfolded(text: str, language: str, depth: int) -> list[str]:

@@ -118,7 +118,7 @@ CHANGED = {
 # Where a quote is: the page, keyed by whether its number is printed or counted in the file, or the
 # time in a recording; and whether it was cited there.
 TIME = "time"
-ON_PAGE = {True: "p. %(page)s", False: "p. %(page)s of the file", TIME: "at %(page)s"}
+ON_PAGE = {True: "p. %(page)s", False: "page %(page)s of the file", TIME: "at %(page)s"}
 ELSEWHERE = {
     (found, printed): f"cited %(cited)s, {words} {place}"
     for found, words in ((True, "found"), (False, "closest words"))
