@@ -141,7 +141,7 @@ def test_bad_lines_are_warnings(tmp_path: Path) -> None:
     assert [(w.file, w.line) for w in sources.warnings] == [
         ("manifest.jsonl", line) for line in (1, 2, 3, 4, 5, 6, 8)
     ]
-    assert str(sources.warnings[1]) == "manifest.jsonl line 2: no url"
+    assert str(sources.warnings[1]) == "manifest.jsonl, line 2: no url"
 
 
 @pytest.mark.parametrize(
