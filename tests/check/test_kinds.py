@@ -2,7 +2,8 @@
 
 import pytest
 
-from pincite.verbs.check.kinds import kind_of
+from pincite.types import Span
+from pincite.verbs.check.kinds import kind_of, speaker_before, without_speaker
 
 
 @pytest.mark.parametrize(
@@ -68,3 +69,60 @@ def test_evaluations_are_opinions(statement: str) -> None:
 )
 def test_german_evaluative_words_may_describe(statement: str, kind: str) -> None:
     assert kind_of(statement, "de") == kind
+
+
+@pytest.mark.parametrize(
+    ("statement", "kind"),
+    [
+        ("Friends of Varde Pier must pay £10,000 of the costs.", "descriptive"),
+        ("Yards must by law record their oil.", "descriptive"),
+        ("The claimant must pay the council's costs.", "descriptive"),
+        ("The town must act.", "normative"),
+        ("The town ought to spend £10,000 on the pier.", "normative"),
+        ("The town should pay £10,000.", "normative"),
+    ],
+)
+def test_an_order_with_a_figure_is_a_fact(statement: str, kind: str) -> None:
+    assert kind_of(statement) == kind
+
+
+@pytest.mark.parametrize(
+    ("statement", "speaker", "content"),
+    [
+        ("Mayor Oduya: Tarn was fined £18,000.", "Mayor Oduya", "Tarn was fined £18,000."),
+        ("Lars Holt (Tarn): the yard closed.", "Lars Holt (Tarn)", "The yard closed."),
+        ("Fact: the yard closed in May.", "", "The yard closed in May."),
+        ("Myth: the yard closed in May.", "", "Myth: the yard closed in May."),
+        ("Result: a tie.", "", "Result: a tie."),
+        ("The yard closed at 10:30 in May.", "", "The yard closed at 10:30 in May."),
+    ],
+)
+def test_the_speaker_before_a_colon(statement: str, speaker: str, content: str) -> None:
+    assert without_speaker(statement) == (speaker, content)
+
+
+@pytest.mark.parametrize(
+    ("text", "speaker"),
+    [
+        (
+            "Ada Quill of Varde spoke first. “*Tarn poured oil.*” Applause followed.",
+            "Ada Quill of Varde",
+        ),
+        ("The campaigner Ada Quill spoke. *She said Tarn poured oil.*", "Ada Quill"),
+        ("Ada Quill said: “It stinks. *Tarn poured oil.* Stop it.”", "Ada Quill"),
+        ("Mayor Oduya left. “*Tarn poured oil. It must stop,” said Ada Quill.", "Ada Quill"),
+        ("Applause followed. “*Tarn poured oil.*”", "an unnamed speaker"),
+        ("Ada Quill spoke first. *Tarn poured oil.*", ""),
+        ("Ada Quill spoke of a “mess”. *Tarn poured oil.*", ""),
+        ("*“Pier Diary” is a blog by Lars Holt.*", ""),
+    ],
+)
+def test_a_quotation_continues_its_speaker(text: str, speaker: str) -> None:
+    start = text.index("*")
+    inside = text[start + 1 :].partition("*")[0].partition(" It must")[0]
+    plain = text.replace("*", "")
+    opened = plain[start - 1 : start] == "“" and "It stinks" not in plain
+    span = Span(start - opened, start + len(inside))
+    if plain[span.end : span.end + 1] == "”":
+        span = Span(span.start, span.end + 1)
+    assert speaker_before(plain, span) == speaker

@@ -35,9 +35,10 @@ def test_a_plain_statement_is_its_own_reading() -> None:
     ],
 )
 def test_ascribed_content_is_a_reading(statement: str) -> None:
+    said = "the harbour was built in 1911"
     assert found(statement) == [
         ("ascriptive", statement),
-        ("descriptive", "the harbour was built in 1911"),
+        ("descriptive", said if "“" not in statement else "The harbour was built in 1911."),
     ]
 
 

@@ -223,7 +223,7 @@ def test_a_file_that_is_not_a_trace_is_left_alone(
 
 
 def test_claimreview_says_what_is_not_set(run: Callable[..., Result], tmp_path: Path) -> None:
-    assert "left out, because not set" in run(*CHECK, "--claimreview", "out.jsonld").stderr
+    assert "no reading has a rating" in run(*CHECK, "--claimreview", "out.jsonld").stderr
     with (tmp_path / "pincite.toml").open("a") as settings:
         settings.write("claimreview.author = 'A'\nclaimreview.author_url = 'https://a.example'\n")
         settings.write("claimreview.url = 'https://a.example/b'\n")

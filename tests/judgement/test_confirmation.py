@@ -324,3 +324,44 @@ def test_a_model_refutes_nothing_by_a_scan() -> None:
     scan = replace(PASSAGE, recognised=97)
     assert degree(from_answers(PASSAGE, 0.1, 0.9)) < 0 <= degree(from_answers(scan, 0.1, 0.9))
     assert degree(from_answers(scan, 0.9, 0.1)) > 0.7
+
+
+def test_neutral_documents_are_sorted_by_nearness() -> None:
+    reading = "The Tarn yard doubled its noise."
+    texts = ("Rain fell on the pier.", "The noise of the Tarn yard rose by a tenth.")
+    found = []
+    for n, text in enumerate(texts):
+        passage = Passage(f"d{n}", "", "", text, Span(0, len(text)))
+        found.append(Weighed(from_answers(passage, 0.1, 0.1, Span(0, len(text))), n))
+    assert confirmation.nearest(reading, found) == [1, 0]
+    assert confirmation.nearest(reading, items(0.9, 0.0)) == [1]
+
+
+@pytest.mark.parametrize(
+    ("text", "quote", "shown"),
+    [
+        (
+            "High Court, Planning Court.\n\nThe court dismissed the claim.",
+            "High Court, Planning Court.",
+            "The court dismissed the claim.",
+        ),
+        (
+            "VARDE COURT\n\nThe court dismissed the claim.",
+            "VARDE COURT\n\nThe court dismissed the claim.",
+            "The court dismissed the claim.",
+        ),
+        (
+            "The court dismissed the claim.",
+            "The court dismissed the claim.",
+            "The court dismissed the claim.",
+        ),
+        ("High Court, Planning Court.", "High Court, Planning Court.", ""),
+        ("Built: 1911", "Built: 1911", "Built: 1911"),
+    ],
+)
+def test_a_bare_name_or_heading_is_no_quote(text: str, quote: str, shown: str) -> None:
+    passage = Passage("d", "", "", text, Span(0, len(text)))
+    evidence = from_answers(passage, 0.9, 0.0, Span(0, len(quote)))
+    assert (
+        confirmation.with_sentence_quoted("The court dismissed a claim.", evidence).quoted == shown
+    )

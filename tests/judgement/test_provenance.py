@@ -73,3 +73,16 @@ def test_ascribed_words_and_own_publications_are_not_independent() -> None:
 )
 def test_a_speakers_name(words: str, name: str) -> None:
     assert named_speaker(words) == name
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "primary"),
+    [
+        ("Minutes of the meeting of 14 March", "The council resolved to sell.", True),
+        ("", "Register of members' interests\n\nHolm: none.", True),
+        ("", "Press release\n\nThe agreement is good.", False),
+        ("Our yard", "A few minutes from the harbour.", False),
+    ],
+)
+def test_records_are_primary_sources(title: str, text: str, primary: bool) -> None:
+    assert source_of(Document("https://a.example/", title, text)).primary is primary

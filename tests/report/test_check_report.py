@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from check_samples import check_report
+from check_samples import check_report, result
 from hostile import CASES, Page
 from hypothesis import given as given_any
 from hypothesis import strategies as st
@@ -266,13 +266,16 @@ def test_claimreview_can_be_published() -> None:
     page = render.to_html(report)
     assert len({review["url"] for review in reviews}) == len(reviews)
     assert all(f'id="{review["url"].partition("#")[2]}"' in page for review in reviews)
-    assert render.lacking(report) == ""
+    assert len([*render.before_publishing(report)]) == 1
 
 
 def test_claimreview_invents_no_publisher() -> None:
     (first, *_) = json.loads(render.to_claimreview(check_report()))["@graph"]
     assert not {"author", "url"} & set(first)
-    assert "claimreview.author, claimreview.author_url" in render.lacking(check_report())
+    assert (
+        "claimreview.author, claimreview.author_url"
+        in [*render.before_publishing(check_report())][-1]
+    )
 
 
 def test_a_terminal_shows_a_strong_contradiction_whatever_the_limit() -> None:
@@ -281,3 +284,29 @@ def test_a_terminal_shows_a_strong_contradiction_whatever_the_limit() -> None:
     shown = out.getvalue()
     assert re.search(r"against +−0.80", shown)
     assert "stopped after 1 of 2 statements" in shown
+
+
+def test_the_nearest_neutral_quotes_are_shown_if_nothing_else_is() -> None:
+    report = check_report()
+    (check,) = report.checks
+    neutral = result(1, "The pier was sold.", "https://varde.example/", 0.0, 0.0)
+    assert len(neutral.nearest) == 2
+    assert result(1, "The pier was sold.", "https://varde.example/", 0.0, 0.9).nearest == []
+    only = replace(report, checks=(replace(check, results=(neutral,)),))
+    for written in (render.to_markdown(only), render.to_footnotes(only), render.to_html(only)):
+        assert "The pier was sold." in written
+    assert "[^1]: " in render.to_footnotes(only)
+    shown = io.StringIO()
+    terminal.print_report(only, Console(file=shown, width=100))
+    assert "“The pier was sold" in shown.getvalue()
+    assert [*render.before_publishing(only)] == [
+        "claimreview: no reading has a rating, so the file holds no review."
+    ]
+
+
+def test_the_speaker_of_a_statement_is_its_author_in_claimreview() -> None:
+    report = check_report()
+    spoken = replace(report.checks[0], statement="Mayor Oduya: The pier was sold.")
+    assert spoken.speaker == "Mayor Oduya"
+    (first, *_) = json.loads(render.to_claimreview(replace(report, checks=(spoken,))))["@graph"]
+    assert first["itemReviewed"]["author"]["name"] == "Mayor Oduya"

@@ -13,6 +13,7 @@ from pincite.text import syntax, words_of
 from pincite.text.finite import finite_verb, is_plural
 from pincite.text.languages import identify
 from pincite.text.sentences import source_sentences
+from pincite.text.words import names
 from pincite.types import Span
 
 
@@ -213,8 +214,12 @@ def speaker_before(text: str, quote: Span) -> str:
     if opened:
         before = before[: max(before.rfind("“"), before.rfind('"'))]
     before = before if before.strip() else text[: quote.start]
-    named = [subject_name(span.of(before)) for span in source_sentences(before, "en")[-1:]]
-    return next(iter(named), "") or "an unnamed speaker"
+    spans = source_sentences(before, "en")
+    sentence = spans[-1].of(before) if spans else ""
+    name = subject_name(sentence)
+    # "Applause followed": one word with a capital because it opens the sentence.
+    is_name = " " in name or not sentence.startswith(name) or name in names(text)
+    return name if name and is_name else "an unnamed speaker"
 
 
 def content_of(text: str, language: str = "en") -> str | None:

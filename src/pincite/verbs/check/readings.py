@@ -26,7 +26,6 @@ from pincite.verbs.check.negation import negation
 from pincite.verbs.check.parts import parts
 from pincite.verbs.check.report import STOPPED, Interpretation, Reading
 
-_QUOTED = re.compile(r"[“”\"„]")
 _TAG = re.compile(r"[,.]?[”\"“],? (?:she|he|they) \w+\Z")
 DEEPEST = 3  # an ascription of a valuation of two statements
 _NO_READING = "no reading: this says nothing that can be true or false; write it as a statement"
@@ -50,8 +49,10 @@ def readings(statement: str, language: str = "en") -> list[Reading]:
     if not WORD.search(text):
         return []
     origins: list[tuple[str, ReadingOrigin]] = [(text, "statement")]
-    found = _unfolded(text, language, DEEPEST)
-    origins += [(_as_sentence(part) if _QUOTED.search(text) else part, "rule") for part in found]
+    for part in _unfolded(text, language, DEEPEST):
+        opening = re.escape(part.lstrip(MARKS)[:20])
+        cut = re.search(f'[“"„]{opening}', text)
+        origins.append((_as_sentence(part) if cut else part, "rule"))
     return numbered(
         Reading("", each, kind_of(each, language), negation(each, language), origin)
         for each, origin in origins
