@@ -293,6 +293,18 @@ def test_pasted_lines_are_shown_then_run_as_one_job(
     assert rows.headers["content-type"].startswith("text/csv")
     assert set(SIX) <= set(rows.text.replace("\n", ",").split(","))
     assert client.get("/history").text.count("/jobs/") == 2  # this, and the files of the corpus
+    if kind == "check":  # each statement leads to its own readings
+        (form_of_one, *others) = re.findall(
+            r'<form method="post" action="/check">.*?</form>', page, re.S
+        )
+        assert len(others) == 5
+        sent = dict(re.findall(r'name="(\w+)" value="([^"]*)"', form_of_one))
+        sent |= {"statement": SIX[0]}
+        one = request_of(
+            site, post(client, "/check", **{k: v for k, v in sent.items() if k != "csrf"})
+        )
+        assert (one["statement"], one["only_readings"]) == ([SIX[0]], True)
+        assert (one["corpus"], one["settings"]) == (asked["corpus"], asked["settings"])
 
 
 @pytest.mark.parametrize(("kind", "field", "_results"), FORMS)
