@@ -303,7 +303,7 @@ def test_pasted_lines_are_shown_then_run_as_one_job(
         one = request_of(
             site, post(client, "/check", **{k: v for k, v in sent.items() if k != "csrf"})
         )
-        assert (one["statement"], one["only_readings"]) == ([SIX[0]], True)
+        assert (one["statement"], one["only_readings"]) == (SIX[0], True)
         assert (one["corpus"], one["settings"]) == (asked["corpus"], asked["settings"])
 
 
