@@ -81,11 +81,7 @@ def of_another(text: str, sentence: str, page: str = "") -> Note | None:
 
 
 def subject_name(sentence: str) -> str:
-    """The name that a sentence is about; empty if unknown.
-
-    >>> subject_name("Mara Quill of Varde spoke first.")
-    'Mara Quill of Varde'
-    """
+    """The name that a sentence is about; empty if unknown."""
     return _pieces(sentence)[0].owner
 
 

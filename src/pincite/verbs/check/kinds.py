@@ -199,12 +199,7 @@ def without_speaker(text: str) -> tuple[str, str]:
 
 
 def speaker_before(text: str, quote: Span) -> str:
-    """Who speaks in a quotation that names no speaker: the one named in the sentence before.
-
-    >>> text = "Ada Holm spoke first. “The mill closed in May.”"
-    >>> speaker_before(text, Span(22, len(text)))
-    'Ada Holm'
-    """
+    """Who speaks in a quotation that names no speaker: the one named in the sentence before."""
     before = text[: quote.start].rpartition("\n")[2]
     opened = before.count("“") - before.count("”") > 0 or before.count('"') % 2 == 1
     if not (opened or _IN_QUOTES.fullmatch(quote.of(text)) or _PRONOUN.match(quote.of(text))):
