@@ -2,8 +2,10 @@
 
 import csv as spreadsheet
 import dataclasses
+import html
 import io
 import json
+import re
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -19,12 +21,13 @@ from pincite.cli.verify import deliver
 from pincite.errors import PinciteError
 from pincite.notes import Note
 from pincite.report import cells
-from pincite.types import Article, Evidence, Finding, Label, Reason, Span, Unchecked
+from pincite.types import Article, Copy, CopyKind, Evidence, Finding, Label, Reason, Span, Unchecked
 from pincite.verbs.verify import coverage, render, terminal, wording
 from pincite.verbs.verify.render import MAX_SHOWN, excerpt, in_menu
-from pincite.verbs.verify.report import Report
+from pincite.verbs.verify.report import Report, worst_first
 
 TODAY = date(2026, 11, 21)
+LINK = re.compile(r'<a href="([^"]*)"[^>]*>([^<]*)</a>')
 
 
 def test_a_stopped_run_says_so_everywhere() -> None:
@@ -380,3 +383,37 @@ def test_half_an_abbreviation_is_not_shown() -> None:
     found = excerpt(text, span_of(text, "The description rests on 14 animals."))
     assert found is not None
     assert not found.head.startswith("nov.")
+
+
+def test_a_stored_copy_is_named_without_a_link_to_the_live_page() -> None:
+    found = partly()
+    (result,) = found.citations
+    copy = Copy(CopyKind.STORED, "https://wexmoor.example/story", file="our-story.html")
+    page = render.to_html(only(replace(found, citations=(replace(result, copy=copy),))), TODAY)
+    links = {html.unescape(text): href for href, text in LINK.findall(page)}
+    assert links["https://wexmoor.example/story"] == "https://wexmoor.example/story"
+    assert not any("our-story.html" in text for text in links)
+    assert "our-story.html" in page
+
+
+def test_a_claim_marked_wrong_has_no_tag_and_comes_after_the_other_flags() -> None:
+    first, second, *others = report(CLAIM).findings
+    first = replace(first, claim=replace(first.claim, claim_id="c1"))
+    findings = (first, second, *others)
+    assert render.tag(first, TODAY)
+    assert render.to_paste(first, TODAY, {"c1"}) == render.to_paste(first, TODAY)[1:]
+    ranked = worst_first(findings, {"c1"})
+    assert ranked[1] == first
+    assert worst_first(ranked) == findings
+    marked = replace(report(CLAIM), findings=findings)
+    for text in (render.to_html(marked, TODAY, {"c1"}), render.to_wikitext(marked, TODAY, {"c1"})):
+        assert wording.MARKED_WRONG[1:] in text
+
+
+def test_a_tag_on_a_supported_claim_does_not_raise_its_rank() -> None:
+    *others, supported = report(CLAIM).findings
+    tagged = replace(supported.claim, tags=("failed verification",))
+    stale = replace(supported, claim=tagged, citations=partly().citations)
+    assert worst_first((stale, *others))[-1] == stale
+    assert wording.STALE_TAG in render.to_html(only(stale), TODAY)
+    assert wording.STALE_TAG in render.to_wikitext(only(stale), TODAY)

@@ -18,7 +18,13 @@ from pincite.judgement import confirmation
 from pincite.judgement.confirmation import StatementType
 from pincite.server.identity import Role
 from pincite.server.jobs import Status
-from pincite.server.routes.verify import Verified, coverage_at, edit_link, report_at
+from pincite.server.routes.verify import (
+    Verified,
+    coverage_at,
+    edit_link,
+    edit_summary,
+    report_at,
+)
 from pincite.server.site import Site
 from pincite.server.tables import Kind
 from pincite.server.uploads import Why
@@ -28,7 +34,7 @@ from pincite.verbs.check import render
 from pincite.verbs.check.report import Reading, ReadingResult
 from pincite.verbs.verify.matching import Unmatched
 from pincite.verbs.verify.report import Report
-from pincite.verbs.verify.wording import LABELS
+from pincite.verbs.verify.wording import LABELS, MARKED_WRONG
 from pincite.wiki.article import parse_article
 
 FILES = "/verify"
@@ -409,3 +415,30 @@ def test_form_can_request_uncited_sentences(client: TestClient, site: Site) -> N
         assert answer.headers["location"].endswith(run_next(site))
         page = client.get(answer.headers["location"]).text
         assert (f"Sentences without a citation: {n}" in page) is bool(n)
+
+
+def test_a_claim_marked_wrong_moves_down_and_loses_its_tag(site: Site, client: TestClient) -> None:
+    one = report("The mill opened in 1911.")
+    findings = tuple(
+        dataclasses.replace(each, claim=dataclasses.replace(each.claim, claim_id=f"c{n}"))
+        for n, each in enumerate(one.findings)
+    )
+    job_id = finished(site, "verify", dataclasses.replace(one, findings=findings).to_json())
+    where = f"/jobs/{job_id}?claim=c0"
+    assert "{{failed verification" in client.get(where).text
+    form = {"item": "c0/r1", "verdict": "wrong"}
+    assert client.post(f"/jobs/{job_id}/feedback", data=form).status_code == 200
+    shown = client.get(where).text
+    assert MARKED_WRONG in shown
+    assert "{{failed verification" not in shown
+    assert re.findall(r'id="row-(c\d)"', shown) == ["c1", "c0", "c2", "c3"]
+    assert MARKED_WRONG[1:] in client.get(f"/jobs/{job_id}/report.html").text
+    form["verdict"] = "right"
+    client.post(f"/jobs/{job_id}/feedback", data=form)
+    assert MARKED_WRONG not in client.get(where).text
+
+
+def test_an_edit_summary_names_the_sources_by_their_titles() -> None:
+    found = report("The mill opened in 1911.").findings[0]
+    assert "“The mill opened in 1911.”" in edit_summary(found)
+    assert edit_summary(dataclasses.replace(found, citations=())) == ""

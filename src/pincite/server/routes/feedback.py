@@ -185,4 +185,4 @@ def give(job_id: str, request: Request, form: Form, who: Runner, site: Stores) -
     back = forms.local(forms.text(form, "back") or f"/jobs/{job_id}")
     is_piece = request.headers.get("hx-request") == "true"
     name = "thanks.html" if is_piece else "thanks_page.html"
-    return page(request, name, who, feedback=feedback, back=back)
+    return page(request, name, who, feedback=feedback, back=back, is_piece=is_piece)

@@ -7,6 +7,7 @@ downloads are available only to the job's owner.
 from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import date
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import Path, Query, Request, Response
@@ -40,10 +41,10 @@ VIEWS: dict[Kind, View] = {
     "ask": ask.result_page,
     "ingest": corpora.result_page,
 }
-WRITERS: dict[Kind, Mapping[str, Callable[[Any], str]]] = {
+WRITERS: dict[Kind, Mapping[str, Callable[..., str]]] = {
     "verify": {
-        "html": lambda report: render.to_html(report, date.today()),
-        "wikitext": lambda report: render.to_wikitext(report, date.today()),
+        "html": lambda report, wrong: render.to_html(report, date.today(), wrong),
+        "wikitext": lambda report, wrong: render.to_wikitext(report, date.today(), wrong),
     },
     "check": check.WRITERS,
     "ask": ask.WRITERS,
@@ -96,7 +97,9 @@ def export(job_id: str, ending: str, request: Request, who: Reader, site: Stores
     write = WRITERS.get(job.kind, {}).get(ending)
     report: JsonReport | None
     if job.kind == "verify":
-        report = verify.report_shown(request, site, job)
+        wrong = verify.marked_wrong(site, job, who)
+        report = verify.report_shown(request, site, job, wrong)
+        write = partial(write, wrong=wrong) if write else None
     else:
         report = parsed(
             AnswerReport if job.kind == "ask" else CheckReport, site.jobs.result(job_id)

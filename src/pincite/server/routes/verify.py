@@ -4,7 +4,7 @@ URLs contain the threshold and the open finding, so that a link shows the same t
 """
 
 import html
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache, partial
@@ -18,7 +18,6 @@ from pydantic import BaseModel
 
 from pincite.documents.body import ENDINGS
 from pincite.errors import InputError
-from pincite.judgement import aggregation
 from pincite.judgement.fusion import relabel
 from pincite.library.private_copies import citation_keys
 from pincite.notes import Language, said
@@ -48,13 +47,15 @@ from pincite.text.hosts import host_of
 from pincite.types import CitationResult, Evidence, Finding, Suggestion, Unchecked
 from pincite.verbs.verify import render, wording
 from pincite.verbs.verify.coverage import Stage, stage
-from pincite.verbs.verify.report import Report
+from pincite.verbs.verify.report import Report, worst_first
 from pincite.wiki.article import article_text
 
 WHOLE = 60_000  # characters; of a longer source, only a window is shown
 WINDOW = 12_000  # characters before and after the quote
 SOURCES = "sources"  # prefix of fields with source files; any other file is the article
 REMEMBERED = 200  # newest jobs of an account that are searched for a citation
+MAX_NAME = 60  # characters of a source's name in an edit summary
+MARKS = 1_000  # newest feedback on a result that its page shows
 MAX_QUOTE = 600  # characters of a source in a response to the user script
 
 api = Router(prefix="/api/v1", tags=["jobs"])
@@ -90,15 +91,24 @@ def verified_in(site: Site, job: Job, result: bytes | None = None) -> Verified |
     return Verified(report, site.jobs.file(job.job_id, "view") or {}) if report else None
 
 
-def report_at(verified: Verified, threshold: float | None) -> Report:
+def marked_wrong(site: Site, job: Job, who: Identity) -> frozenset[str]:
+    """The claims with a verdict that the user marked as wrong; of several marks the last counts."""
+    last: dict[str, str] = {}
+    for each in site.feedback.listed(who.account_id, MARKS, None, job.job_id):
+        last.setdefault(each.opinion.item_id, each.verdict)
+    items = (item.split("/") for item, verdict in last.items() if verdict == "wrong")
+    return frozenset(claim for claim, *cited in items if cited and cited[0].startswith("r"))
+
+
+def report_at(verified: Verified, threshold: float | None, wrong: Collection[str] = ()) -> Report:
     """Relabel a report for another threshold; None keeps its own."""
     report = verified.report
     if threshold is None or threshold == verified.threshold:
-        return report
+        return replace(report, findings=worst_first(report.findings, wrong))
     findings = [relabel(finding, threshold) for finding in report.findings]
     return replace(
         report,
-        findings=tuple(aggregation.ranked(findings)),
+        findings=worst_first(findings, wrong),
         flag_precision=tuple(
             (base_rate, precision)
             for base_rate, precision in verified.view.get("precision", {}).get(
@@ -262,10 +272,12 @@ def _threshold(request: Request) -> float | None:
     return round(threshold, 4) if 0 < threshold < 1 else None
 
 
-def report_shown(request: Request, site: Site, job: Job) -> Report | None:
+def report_shown(
+    request: Request, site: Site, job: Job, wrong: Collection[str] = ()
+) -> Report | None:
     """The report of a finished verification at the threshold in the query."""
     verified = verified_in(site, job)
-    return report_at(verified, _threshold(request)) if verified else None
+    return report_at(verified, _threshold(request), wrong) if verified else None
 
 
 def _board(
@@ -278,7 +290,8 @@ def _board(
     Raises:
         Problem: 404, there is no such finding.
     """
-    report, today = report_at(verified, threshold), date.today()
+    wrong = marked_wrong(site, look.job, look.who) if look.is_own and look.who else frozenset()
+    report, today = report_at(verified, threshold, wrong), date.today()
     ids = [finding.claim.claim_id for finding in report.findings]
     if claim_id and claim_id not in ids:
         raise not_found()
@@ -328,7 +341,8 @@ def _board(
         "reference": partial(
             render.reference, today=today, language=opened.claim.language if opened else ""
         ),
-        "to_paste": partial(render.to_paste, today=today),
+        "to_paste": partial(render.to_paste, today=today, wrong=wrong),
+        "wrong": wrong,
     }
 
 
@@ -377,9 +391,10 @@ def article_blocks(verified: Verified, report: Report) -> Iterator[dict[str, Any
 
 
 def edit_summary(finding: Finding) -> str:
-    """A neutral edit summary that names the tool; empty without citations."""
-    numbers = "".join(f"[{r.citation.citation_id.removeprefix('r')}]" for r in finding.citations)
-    return f"checked source {numbers} (tool-assisted: Pincite)" if numbers else ""
+    """A neutral edit summary that names the sources and the tool; empty without citations."""
+    cited = (wording.name_of(result.citation) for result in finding.citations)
+    names = ", ".join(f"“{cells.shortened(name, MAX_NAME)}”" for name in dict.fromkeys(cited))
+    return f"checked {names} (tool-assisted: Pincite)" if names else ""
 
 
 def around(stored: Callable[[str], Mapping[str, Any] | None], evidence: Evidence) -> dict[str, Any]:

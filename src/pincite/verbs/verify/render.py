@@ -169,7 +169,7 @@ GONE = (Reason.DEAD, Reason.SOFT_404, Reason.FRONT_PAGE, Reason.NO_HOST)
 FAILED = (Label.NOT_SUPPORTED, Label.REFUTED, Label.PARTLY_SUPPORTED)
 
 
-def to_wikitext(report: Report, today: date) -> str:
+def to_wikitext(report: Report, today: date, wrong: Collection[str] = ()) -> str:
     """Return a block per claim that fails or has something to paste, then uncited sentences."""
     findings = [
         f
@@ -177,7 +177,7 @@ def to_wikitext(report: Report, today: date) -> str:
         if f.label in FAILED or f.suggestions or f.claim.disputed or any(map(archived, f.citations))
     ]
     blocks = [
-        containment.shown(partial(_block, number=number, today=today), finding)
+        containment.shown(partial(_block, number=number, today=today, wrong=wrong), finding)
         for number, finding in enumerate(findings, 1)
     ]
     advice = wording.flag_advice(report.flag_precision) or wording.ADVICE
@@ -263,17 +263,19 @@ def archived(result: CitationResult) -> str | None:
     )
 
 
-def _block(finding: Finding, number: int, today: date) -> str:
+def _block(finding: Finding, number: int, today: date, wrong: Collection[str]) -> str:
+    marked_wrong = finding.claim.claim_id in wrong
     lines: list[str | None] = [
         f"# {number}. {wording.verdict(finding.label)}{_section(finding.claim)}",
         f"# claim: {cells.shortened(finding.claim.text, 300)}",
-        *(f"# {line}" for line in wording.about_claim(finding.claim)),
+        *(f"# {line}" for line in wording.about_claim(finding)),
+        f"# {wording.MARKED_WRONG}" if marked_wrong else None,
     ]
     if lacks := wording.what_is_missing(finding.label, finding.missing, len(finding.citations)):
         lines.append(f"# {lacks}")
     if doubt := wording.unverifiable(finding):
         lines.append(f"# {doubt}")
-    lines.append(tag(finding, today))
+    lines.append(None if marked_wrong else tag(finding, today))
     for result in finding.citations:
         if not finding.claim.language and (parameters := archived(result)):
             why = wording.what_changed(result) or wording.copy_read(result)
@@ -289,10 +291,13 @@ MAX_BEFORE = 160  # characters of context before a claim
 MAX_NAME = 160  # characters of a source's name: some references are whole paragraphs
 
 
-def to_html(report: Report, today: date | None = None) -> str:
-    """Render the report as one self-contained page: no script, no request, everything escaped."""
+def to_html(report: Report, today: date | None = None, wrong: Collection[str] = ()) -> str:
+    """Render the report as one self-contained page: no script, no request, everything escaped.
+
+    `wrong`: ids of the claims whose verdicts the user marked as wrong.
+    """
     today = today or datetime.now(UTC).date()
-    shared = {**names(), "to_paste": partial(to_paste, today=today)}
+    shared = {**names(), "to_paste": partial(to_paste, today=today, wrong=wrong), "wrong": wrong}
     shared |= {"language": "en", "report": report}
     macros: Any = templates.page("finding.html.j2").make_module(shared)
     entries = [
@@ -336,6 +341,7 @@ def names(language: Language = IN_ENGLISH) -> dict[str, Any]:
     )
     return {
         "words": wording,
+        "wrong": (),
         **{function.__name__: partial(function, say=language.say) for function in translated},
         "shortened": cells.shortened,
         "excerpt": excerpt,
@@ -397,10 +403,10 @@ def name_of(result: CitationResult) -> str:
     return cells.shortened(wording.name_of(result.citation), MAX_NAME)
 
 
-def to_paste(found: Finding | Uncited, today: date) -> list[str]:
+def to_paste(found: Finding | Uncited, today: date, wrong: Collection[str] = ()) -> list[str]:
     texts: list[str | None] = []
     if isinstance(found, Finding):
-        texts.append(tag(found, today))
+        texts.append(None if found.claim.claim_id in wrong else tag(found, today))
         texts += [] if found.claim.language else map(archived, found.citations)
     elif not found.claim.tags:  # else an editor already asked for a citation
         texts.append(suggest.template("citation needed", date=f"{today:%B %Y}"))

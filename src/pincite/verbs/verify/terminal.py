@@ -160,7 +160,7 @@ def _claim(claim: Claim) -> Text:
 
 def _details(finding: Finding) -> Text:
     text = _claim(finding.claim)
-    for line in wording.about_claim(finding.claim):
+    for line in wording.about_claim(finding):
         text.append(f"\n  ⚑ {line}", style="yellow")
     if lacks := wording.what_is_missing(finding.label, finding.missing, len(finding.citations)):
         text.append(f"\n  ◐ {lacks}", style=STYLES[Label.PARTLY_SUPPORTED])

@@ -14,7 +14,6 @@ from pincite.text.page_numbers import is_time
 from pincite.types import (
     Citation,
     CitationResult,
-    Claim,
     CopyKind,
     Failed,
     Finding,
@@ -87,6 +86,7 @@ STEPS = {
     Reason.INTERNAL_ERROR: "run it again with --debug, and report what it prints",
 }
 ARCHIVED_KINDS = (CopyKind.ARCHIVED, CopyKind.WAYBACK)
+ON_THE_WEB = (CopyKind.LIVE, *ARCHIVED_KINDS)  # copies that an address leads to
 COPIES = {
     CopyKind.LIVE: "the page itself",
     CopyKind.ARCHIVED: "archived copy",
@@ -165,6 +165,8 @@ UNVERIFIABLE = {
 }
 ADVICE = "A suggestion by a program: read the source before you tag or replace anything."
 NO_CITATION = "no citation"
+STALE_TAG = "this tag can probably go"  # beside a supported claim that failed an editor's check
+MARKED_WRONG = "you marked this wrong"
 UNCITED = {
     "title": "Sentences without a citation",
     "none": "No sentence was found that needs a citation and has none.",
@@ -255,8 +257,14 @@ def reliability(listing: Listing | None) -> str:
     return cells.one_line("; ".join([label, *listing.others]))
 
 
-def about_claim(claim: Claim) -> list[str]:
-    lines = [f"tagged by an editor: {cells.one_line(', '.join(claim.tags))}"] if claim.tags else []
+def has_stale_tag(finding: Finding) -> bool:
+    return finding.label is Label.SUPPORTED and finding.claim.disputed
+
+
+def about_claim(finding: Finding) -> list[str]:
+    claim, stale = finding.claim, f"; {STALE_TAG}" if has_stale_tag(finding) else ""
+    tags = cells.one_line(", ".join(claim.tags))
+    lines = [f"tagged by an editor: {tags}{stale}"] if tags else []
     if claim.unread:
         templates = ", ".join(map(cells.one_line, claim.unread))
         lines.append(f"[…] stands for {templates}: read the claim in the article")
