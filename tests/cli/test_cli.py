@@ -280,7 +280,7 @@ def test_verify_writes_every_format(home: Path) -> None:
     assert len(report["versions"]["corpus"]) >= 16
     assert "<mark>" in (home / "r.html").read_text()
     assert (home / "r.csv").read_text().startswith("rank,claim_id")
-    assert (home / "r.txt").read_text().startswith("# article")
+    assert (home / "r.txt").read_text().startswith("# Varde Bridge")
 
 
 UNCITED = "Holm wrote in 1911 that it was “the finest bridge that was ever built here”."
@@ -411,3 +411,10 @@ def test_doctor_names_what_hosts_are_told(home: Path) -> None:
     assert "statements with passages, which go to http://box:1/v1" in run("doctor").stdout
     (home / "pincite.toml").write_text("models.encoder = 'nothing'")
     assert "MISSING" in run("doctor", code=6).stdout
+
+
+def test_a_quiet_run_still_prints_the_result(home: Path) -> None:
+    given = ("verify", "article.wiki", "--sources", "pages", "-q")
+    assert "supported" in run(*given).stdout
+    done = run(*given, "--html", "r.html")
+    assert (done.stdout, done.stderr) == ("", "")

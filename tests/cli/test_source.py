@@ -213,3 +213,15 @@ def test_killed_while_it_attaches(home: Path) -> None:
     attach()
     own = home / "data" / "pincite" / "own" / "files"
     assert len(list(own.iterdir())) == 1
+
+
+def test_a_file_that_does_not_look_like_the_source_is_attached_with_a_warning(home: Path) -> None:
+    (home / "notes.txt").write_text("buy more bread")
+    (home / "old.txt").write_text("Old Towns. " + "The zoo of the town has nine lions. " * 9)
+    run("verify", "article.wiki", "-q", "--json", "r.json")
+    done = run("source", "attach", "r4", "notes.txt", "--report", "r.json")
+    assert re.search(r"3 words .*“Old Towns”.*pincite source remove c1\b", done.stderr)
+    done = run("source", "attach", "r4", "old.txt", "--report", "r.json")
+    assert "remove" not in done.stderr
+
+

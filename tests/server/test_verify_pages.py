@@ -228,6 +228,20 @@ def test_sources_count_towards_the_quota(make_site: Callable[..., Site]) -> None
     assert len([path for path in uploads(site) if path.name != "lock"]) == 1
 
 
+def test_pasted_prose_is_a_text_and_named_by_its_bold_subject(
+    client: TestClient, site: Site
+) -> None:
+    for text, title in (
+        ("Wexmoor Lido opened in 1936 beside the river.", "Untitled"),
+        (f"'''Wexmoor Lido''' is a pool.\n{ARTICLE}", "Wexmoor Lido"),
+    ):
+        assert post(client, FILES, {"article": text}).status_code == 303
+        (job, *_) = site.jobs.listed(None, 5)
+        assert job.title == title
+        assert site.jobs.full_request(job)["text"] == text.strip()
+    assert post(client, FILES, {"article": "Wexmoor Lido"}).status_code == 422  # offline
+
+
 # ── The result ───────────────────────────────────────────────────────────────────────────────────
 
 
@@ -418,7 +432,7 @@ def test_form_can_request_uncited_sentences(client: TestClient, site: Site) -> N
 
 
 def test_a_claim_marked_wrong_moves_down_and_loses_its_tag(site: Site, client: TestClient) -> None:
-    one = report("The mill opened in 1911.")
+    one = verified().report
     findings = tuple(
         dataclasses.replace(each, claim=dataclasses.replace(each.claim, claim_id=f"c{n}"))
         for n, each in enumerate(one.findings)

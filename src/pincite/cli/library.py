@@ -133,6 +133,9 @@ def attach(ref: str, file: Path, pages: str | None, **given: Any) -> None:
         step = STEPS[attached.reason]
         raise InputError(f"{file} was not attached: {why}. {step[0].upper()}{step[1:]}.")
     options.say(f"attached to {one_line(attached.ref)}: {_describe(attached)}")
+    if doubt := private_copies.doubt(copies, source, attached):
+        undo = f"pincite source remove {attached.ident}"
+        options.say(f"{one_line(attached.name)} {doubt}; attached anyway; undo with: {undo}")
 
 
 @source.command("list")

@@ -280,7 +280,7 @@ def deliver(
     def show() -> None:
         terminal.print_report(report, Console(), limit, excluded=excluded)
 
-    options.deliver(writers, outputs, show, quiet)
+    options.deliver(writers, outputs, show, quiet and any(outputs.values()))
 
 
 class Batch:

@@ -35,6 +35,8 @@ from pincite.documents.read import read_bytes
 from pincite.documents.text import one_line
 from pincite.durable import sync
 from pincite.errors import ConfigError, InputError, usable
+from pincite.report.cells import n_of
+from pincite.text.hosts import host_of
 from pincite.text.identifiers import doi_of, doi_of_url, isbn13, pmid_of, pmid_of_url, work_key
 from pincite.text.page_numbers import (
     LABELS,
@@ -44,8 +46,10 @@ from pincite.text.page_numbers import (
     page_labels,
     page_starts,
 )
+from pincite.text.words import content_words
 from pincite.types import FILE, OWN_SCHEME, Citation, Document, Reason, Unchecked
 
+FEW_WORDS = 20  # the text of a whole source has more
 _NUMBER = re.compile(r"r?([1-9][0-9]{0,3})\Z")
 _FORMS = (
     "an address (https://…), a DOI (10.…), a PMID (PMID 123), an ISBN, a citation (ARTICLE#r7, r7 "
@@ -54,10 +58,11 @@ _FORMS = (
 
 
 class Named(NamedTuple):
-    """A source: what the user calls it, and its keys."""
+    """A source: what the user calls it, its keys, and a citation's title, authors and site."""
 
     ref: str
     keys: tuple[str, ...]
+    names: tuple[str, ...] = ()
 
 
 def citation_keys(citation: Citation) -> tuple[str, ...]:
@@ -107,7 +112,9 @@ def of_citation(citation: Citation, place: str) -> Named:
             f"{citation.citation_id} of {place} ({what or 'no title'}) has no address, DOI, PMID, "
             "ISBN, or title with author to identify the source."
         )
-    return Named(f"{what} ({citation.citation_id} of {place})", keys)
+    site = host_of(citation.url or "").removeprefix("www.").partition(".")[0]
+    names = (citation.title, *citation.authors, citation.publisher, site)
+    return Named(f"{what} ({citation.citation_id} of {place})", keys, tuple(filter(None, names)))
 
 
 def cited(citations: Iterable[Citation], number: str, place: str) -> Named:
@@ -437,6 +444,17 @@ def attach(
         title=document.title,
     )
     return copies.attach(copy, data)
+
+
+def doubt(copies: OwnCopies, source: Named, copy: OwnCopy) -> str:
+    """Say why a copy may be of another source: few words, or none of its names; else empty."""
+    read = read_copy(copies.read(copy) or b"", copy.name, copy.pages, DEFAULT_LIMITS)
+    named = {*content_words(" ".join(source.names))}
+    said = f"{read.title} {read.text}" if isinstance(read, Document) else ""
+    found = [f"has {n_of(copy.n_words, 'word')}"] if copy.n_words < FEW_WORDS else []
+    if named and named.isdisjoint(content_words(said)):
+        found.append(f"does not mention “{one_line(source.names[0])}”")
+    return " and ".join(found)
 
 
 def read_copy(

@@ -28,6 +28,7 @@ from pincite.server.problems import Problem
 from pincite.server.tables import Kind, iso
 from pincite.settings import SHORT, Settings
 from pincite.settings.schema import declared, request_model
+from pincite.wiki.article import title_of
 
 ROOT = Path(__file__).parents[1]
 Example = Literal["article", "inventor", "vole"]
@@ -167,7 +168,9 @@ class VerifyRequest(Body):
 
     @property
     def subject(self) -> str:
-        return self.article or self.title or ("An example article" if self.example else "Untitled")
+        if self.example:
+            return self.title or "An example article"
+        return self.article or self.title or title_of(self.text or "", "") or "Untitled"
 
 
 class SentFile(Body):

@@ -183,8 +183,7 @@ def _article(body: VerifyRequest, settings: Settings, emit: Emit) -> Article:
         example = EXAMPLES[body.example]
         return next(iter(read_articles(example.article, title=example.title)))
     if body.text:
-        title = body.title or "Untitled"
-        page = PageText(body.text, title, body.markup, language=body.settings.language)
+        page = PageText(body.text, body.subject, body.markup, language=body.settings.language)
         return parse_page(page, settings.language)
     return articles.fetch_article(
         body.article or "", settings, lambda line: emit("note", {"text": line})

@@ -42,6 +42,10 @@ _COMMENTS = rb"\s*+(?:(?><!--.*?-->)\s*+)*+"
 _DUMP = re.compile(rb"\s*+(?:<\?xml[^>]*\?>)?" + _COMMENTS + rb"<mediawiki\b", re.DOTALL)
 _HTML = re.compile(_COMMENTS + rb"<(?:!doctype html|html|head|body)\b", re.IGNORECASE | re.DOTALL)
 
+# The subject of an article, in bold at the start of a line: "The '''Wexmoor Lido''' is …".
+_BOLD_NAME = re.compile(r"^(?:\w{1,3} )?'{3,5}([^\n'|{}<>\[\]][^\n|{}<>\[\]]{0,100}?)'{3,5}", re.M)
+MAX_LEAD = 20_000  # characters in which the name is looked for: an infobox may be long
+
 Markup = Literal["wikitext", "html"]
 
 
@@ -258,9 +262,23 @@ def _page_of(source: str, name: str, title: str | None, stem: str, is_html: obje
         )
         raise InputError(message)
     if not is_html:
-        return PageText(source, title or stem)
+        return PageText(source, title or title_of(source, stem))
     known = title or page_title(source) or stem
     return PageText(source, known, "html", revision_of(source), language=page_language(source))
+
+
+def title_of(source: str, stem: str) -> str:
+    """The title of wikitext: its first name in bold, unless the file is named after that.
+
+    >>> title_of("{{Short description|Pool}}\\n'''Wexmoor Lido''' is a pool.", "fixed")
+    'Wexmoor Lido'
+    >>> title_of("'''Wexmoor Lido''' is a pool.", "Lido (Wexmoor)")
+    'Lido (Wexmoor)'
+    """
+    lead = _BOLD_NAME.search(source[:MAX_LEAD])
+    name = " ".join(lead[1].split()) if lead else ""
+    is_named_after = {*stem.casefold().split()} & {*name.casefold().split()}
+    return stem if is_named_after or not name else name
 
 
 # ── Dumps ──────────────────────

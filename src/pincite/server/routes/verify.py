@@ -48,13 +48,16 @@ from pincite.types import CitationResult, Evidence, Finding, Suggestion, Uncheck
 from pincite.verbs.verify import render, wording
 from pincite.verbs.verify.coverage import Stage, stage
 from pincite.verbs.verify.report import Report, worst_first
-from pincite.wiki.article import article_text
+from pincite.wiki.article import article_text, title_of
+from pincite.wiki.html import page_title
 
 WHOLE = 60_000  # characters; of a longer source, only a window is shown
 WINDOW = 12_000  # characters before and after the quote
 SOURCES = "sources"  # prefix of fields with source files; any other file is the article
 REMEMBERED = 200  # newest jobs of an account that are searched for a citation
 MAX_NAME = 60  # characters of a source's name in an edit summary
+MAX_TITLE = 255  # characters; MediaWiki's limit
+SENTENCE = 5  # words; a title that ends with a full stop has fewer: "Ada Berg Jr."
 MARKS = 1_000  # newest feedback on a result that its page shows
 MAX_QUOTE = 600  # characters of a source in a response to the user script
 
@@ -195,7 +198,7 @@ def _article(site: Site, sent: SentForm) -> dict[str, Any]:
     text, title = (sent.fields.get(name, "").strip() for name in ("article", "title"))
     file = next((each for each in sent.files if each.field == "file"), None)
     if file is None:
-        if "\n" in text or any(mark in text for mark in ("<ref", "{{", "[[")):
+        if any(mark in text for mark in ("\n", "<ref", "{{", "[[")) or _is_prose(text):
             return {"text": text, "title": title}
         return {"article": text} if text else {}
     if file.n_bytes > site.server.body_megabytes * 1e6:
@@ -206,11 +209,17 @@ def _article(site: Site, sent: SentForm) -> dict[str, Any]:
     except InputError as error:
         raise Problem(422, "unreadable_article", whole(str(error))) from error
     file.path.unlink()
-    return {
-        "text": text,
-        "markup": "html" if file.name.lower().endswith((".html", ".htm")) else "wikitext",
-        "title": title or file.name.rpartition("/")[2].rpartition(".")[0],
-    }
+    stem = file.name.rpartition("/")[2].rpartition(".")[0]
+    if file.name.lower().endswith((".html", ".htm")):
+        return {"text": text, "markup": "html", "title": title or page_title(text) or stem}
+    return {"text": text, "markup": "wikitext", "title": title or title_of(text, stem)}
+
+
+def _is_prose(text: str) -> bool:
+    """Whether one line is a pasted text rather than a title or an address."""
+    if text.startswith(("http://", "https://")):
+        return False
+    return len(text) > MAX_TITLE or (text.endswith(".") and len(text.split()) >= SENTENCE)
 
 
 def _of_examples(site: Site) -> str | None:
