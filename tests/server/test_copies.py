@@ -62,6 +62,7 @@ def test_a_copy_from_the_form_to_the_verdict(site: Site, ada: Somebody) -> None:
     assert str(site.server.folder) not in json.dumps(report)
     shown = ada.client.get(f"/jobs/{new}?claim={book[0]}").text
     assert "<mark>The bridge of Varde opened in 1911.</mark>" in shown
+    assert re.search(r"<li><bdi>harbour.txt</bdi> → <bdi>The Harbour of Varde</bdi>", shown)
     assert SECRET in shown  # the text around the quote, for whose copy it is
 
 

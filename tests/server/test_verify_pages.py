@@ -176,8 +176,7 @@ def test_sources_are_matched_and_unused_files_listed(client: TestClient, site: S
     job_id = run_next(site)
     assert answer.headers["location"] == f"/jobs/{job_id}"
     page = unescape(client.get(f"/jobs/{job_id}").text)
-    assert "3 files uploaded." in page
-    assert "1 file was matched to a citation." in page
+    assert "3 files uploaded; 1 matched." in page
     assert "2 files could not be used:" in page
     assert page.count('<span class="why">') >= 2
     assert "<img" not in client.get(f"/jobs/{job_id}").text
@@ -193,7 +192,13 @@ def test_sources_are_matched_and_unused_files_listed(client: TestClient, site: S
     site.tidy()
     again = client.post(f"/jobs/{job_id}/again", data={"csrf": ""}, follow_redirects=False)
     assert run_next(site) == again.headers["location"].removeprefix("/jobs/")
-    assert "1 file was matched to a citation." in client.get(again.headers["location"]).text
+    assert "3 files uploaded; 1 matched." in client.get(again.headers["location"]).text
+    corrected = {"text": ARTICLE.replace("1911", "1912")}
+    again = client.post(f"/jobs/{job_id}/again", data=corrected, follow_redirects=False)
+    assert run_next(site) == again.headers["location"].removeprefix("/jobs/")
+    page = unescape(client.get(again.headers["location"]).text)
+    assert "3 files uploaded; 1 matched." in page
+    assert "The bridge of Varde opened in 1912.<ref>" in page  # in the text box
     assert not list((site.server.folder / "unpacked").iterdir())
     site.jobs.delete([job.job_id for job in site.jobs.listed(None, 5)])
     site.tidy()

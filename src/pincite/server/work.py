@@ -132,7 +132,7 @@ def _verify(
             raise InputError("The uploaded files no longer exist. Upload them again.")
         refused = unpack_files(folders.stored, body.files, folders.unpacked)
         sources = matching.match_files(open_sources(folders.unpacked), article)
-        sent = _sent(sources, refused, len(body.files))
+        sent = _sent(sources, refused, body.files)
     seen: dict[str, Document] = {}  # the sources that were read, by document id
     fetching = _fetching(emit)
     with build.verifying(settings, corpus, sources, own_copies=True, fetching=fetching) as run:
@@ -199,11 +199,12 @@ def _fetching(emit: Emit) -> Callable[[FetchStep], None]:
 
 
 def _sent(
-    files: matching.ArticleFiles, refused: Sequence[matching.Unused], n_files: int
+    files: matching.ArticleFiles, refused: Sequence[matching.Unused], uploaded: Sequence[SentFile]
 ) -> Mapping[str, Any]:
     """What became of the uploaded files, for the result's page."""
     return {
-        "n_files": n_files,
+        "n_files": len(uploaded),
+        "is_zip": all(file.name.lower().endswith(".zip") for file in uploaded),
         "n_named": files.n_named,
         "matched": [
             [each.file, each.ids, wording.name_of(each.citations[0])] for each in files.matches

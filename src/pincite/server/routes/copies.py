@@ -204,13 +204,18 @@ async def hand_in(
 
 @pages.post("/jobs/{job_id}/again")
 def again(job_id: str, who: Runner, site: Stores, form: Form) -> RedirectResponse:
-    """Run the same request again, with copies uploaded since or a corpus of better sources."""
+    """Run a request again, with copies uploaded since, a corpus, or a corrected text."""
     job = readable(site, job_id, who)
     if job.kind != "verify":
         raise not_found()
     values = site.jobs.full_request(job)
     if corpus := forms.text(form, "corpus"):
         values["corpus"] = corpus
+    if text := forms.text(form, "text").replace("\r\n", "\n"):
+        replaced = ("article", "example", "revision", "markup")
+        kept = {name: value for name, value in values.items() if name not in replaced}
+        stated = values.get("title") or ("" if values.get("text") else job.title)
+        values = kept | {"text": text, "title": stated}
     body = forms.validate(VerifyFilesRequest, values)
     return forms.redirect(f"/jobs/{start_job(site, who, 'verify', body).job_id}")
 

@@ -44,7 +44,7 @@ from pincite.server.tables import whole
 from pincite.server.uploads import Form as SentForm
 from pincite.server.work import THRESHOLDS
 from pincite.text.hosts import host_of
-from pincite.types import CitationResult, Evidence, Finding, Suggestion, Unchecked
+from pincite.types import CitationResult, CopyKind, Evidence, Finding, Suggestion, Unchecked
 from pincite.verbs.verify import render, wording
 from pincite.verbs.verify.coverage import Stage, stage
 from pincite.verbs.verify.report import Report, worst_first
@@ -56,6 +56,7 @@ WINDOW = 12_000  # characters before and after the quote
 SOURCES = "sources"  # prefix of fields with source files; any other file is the article
 REMEMBERED = 200  # newest jobs of an account that are searched for a citation
 MAX_NAME = 60  # characters of a source's name in an edit summary
+MAX_EDITED = 300_000  # characters of an article in a text box
 MAX_TITLE = 255  # characters; MediaWiki's limit
 SENTENCE = 5  # words; a title that ends with a full stop has fewer: "Ada Berg Jr."
 MARKS = 1_000  # newest feedback on a result that its page shows
@@ -337,6 +338,8 @@ def _board(
         "has_demo": demo.web(site) is not None,
         "n_uncited": sum(not finding.citations for finding in report.findings),
         "sent": verified.view.get("sent") if look.is_own else None,
+        "own": list(dict.fromkeys(_own_copies(report))) if look.is_own else [],
+        "source": _editable(site, look.job) if look.may_run else "",
         "blocks": list(article_blocks(verified, report)),
         "open": opened,
         "rank": place + 1,
@@ -353,6 +356,18 @@ def _board(
         "to_paste": partial(render.to_paste, today=today, wrong=wrong),
         "wrong": wrong,
     }
+
+
+def _own_copies(report: Report) -> Iterator[tuple[str, str]]:
+    for result in (each for finding in report.findings for each in finding.citations):
+        if result.copy and result.copy.kind is CopyKind.OWN:
+            yield result.copy.file, wording.name_of(result.citation)
+
+
+def _editable(site: Site, job: Job) -> str:
+    """The wikitext of the article; empty if it is HTML or too long for a text box."""
+    text = str((site.jobs.file(job.job_id, "article") or {}).get("source", ""))
+    return text if job.request.get("markup") != "html" and len(text) <= MAX_EDITED else ""
 
 
 def coverage_at(own: Report, report: Report) -> list[tuple[str, int]]:
