@@ -311,6 +311,7 @@ def test_ctrl_c_while_they_are_looked_for(home: Path, monkeypatch: pytest.Monkey
 
 def test_fail_on(home: Path) -> None:
     run("verify", "article.wiki", "--sources", "pages", "--fail-on", "unchecked", "-q", code=1)
+    run("verify", "article.wiki", "--sources", "pages", "--fail-on", "could not check", code=1)
 
 
 def test_ctrl_c_keeps_what_is_done_and_says_so(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

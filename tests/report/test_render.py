@@ -21,7 +21,19 @@ from pincite.cli.verify import deliver
 from pincite.errors import PinciteError
 from pincite.notes import Note
 from pincite.report import cells
-from pincite.types import Article, Copy, CopyKind, Evidence, Finding, Label, Reason, Span, Unchecked
+from pincite.types import (
+    Article,
+    Copy,
+    CopyKind,
+    Evidence,
+    Finding,
+    Label,
+    Part,
+    Reason,
+    Span,
+    Unchecked,
+    Verifiability,
+)
 from pincite.verbs.verify import coverage, render, terminal, wording
 from pincite.verbs.verify.render import MAX_SHOWN, excerpt, in_menu
 from pincite.verbs.verify.report import Report, worst_first
@@ -417,3 +429,24 @@ def test_a_tag_on_a_supported_claim_does_not_raise_its_rank() -> None:
     assert worst_first((stale, *others))[-1] == stale
     assert wording.STALE_TAG in render.to_html(only(stale), TODAY)
     assert wording.STALE_TAG in render.to_wikitext(only(stale), TODAY)
+
+
+def test_pieces_of_names_are_not_called_missing() -> None:
+    claim = "In Varde the World Bank chose Ann Lee."
+
+    def missing(word: str) -> str:
+        start = claim.index(word)
+        part = Part("name", Span(start, start + len(word)), word, supported=False)
+        return wording.what_is_missing(Label.PARTLY_SUPPORTED, [part], claim=claim)
+
+    assert missing("World") == ""
+    assert "“World Bank”" in missing("Bank")
+    assert "“Varde”" in missing("Varde")
+
+
+def test_a_claim_is_not_called_unverifiable_beside_a_quote_with_its_words() -> None:
+    weak = report("The mill opened in 1911.").findings[0]
+    doubtful = replace(weak, suggestions=(), n_candidates=21)
+    assert doubtful.verifiability is Verifiability.DOUBTFUL
+    assert wording.unverifiable(doubtful) == ""
+    assert "21" in wording.unverifiable(replace(doubtful, citations=()))

@@ -461,3 +461,16 @@ def test_an_edit_summary_names_the_sources_by_their_titles() -> None:
     found = report("The mill opened in 1911.").findings[0]
     assert "“The mill opened in 1911.”" in edit_summary(found)
     assert edit_summary(dataclasses.replace(found, citations=())) == ""
+
+
+def test_the_text_of_a_source_in_another_language_is_shown(client: TestClient, site: Site) -> None:
+    words = "Badet åbnede i 1936, og borgmesteren holdt en tale ved åen. " * 9
+    files = [("bridge.html", f"<html lang=da><p>{words}".encode())]
+    assert sent(client, files, article=ARTICLE, title="Varde").status_code == 303
+    job_id = run_next(site)
+    findings = client.get(f"/api/v1/jobs/{job_id}/result").json()["findings"]
+    found = {f["citations"][0]["citation_id"]: f for f in findings}["r1"]
+    assert found["citations"][0]["unchecked"]["reason"] == "language"
+    page = unescape(client.get(f"/jobs/{job_id}?claim={found['claim_id']}").text)
+    assert words.strip()[-40:] in page
+    assert "(a translation)" in page

@@ -168,3 +168,15 @@ def test_file_whose_reading_raises_costs_itself(
     files = matched(tmp_path)
     assert pairs(files) == [("r1.txt", "r1", "number")]
     assert whys(files) == [("broken.txt", Unmatched.UNREADABLE)]
+
+
+def test_a_page_with_a_short_title_and_the_name_of_its_site_is_matched(tmp_path: Path) -> None:
+    cites = (
+        "It opened in 1936.<ref>{{cite web |title=Our story |website=Friends of Wexmoor Lido "
+        "|url=https://lido.example/about/story}}</ref>"
+    )
+    put(tmp_path, "Our story _ Friends.html", f"<p>{TEXT}</p>")
+    put(tmp_path, "saved.html", f"<title>Our story | Wexmoor Lido</title><p>{TEXT}</p>")
+    put(tmp_path, "Our story _ Harbour.html", f"<p>{TEXT}</p>")
+    files = matched(tmp_path, cites)
+    assert {file for file, *_ in pairs(files)} == {"Our story _ Friends.html", "saved.html"}

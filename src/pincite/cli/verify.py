@@ -39,6 +39,16 @@ HOST_WIDTH = 40  # characters of status text, which leaves room for the bar
 SAMPLED = 5  # articles fetched to estimate a long list
 
 
+class LabelChoice(click.Choice[str]):
+    """A label by its name in JSON (`not_supported`), or as it is printed (`not supported`)."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        from pincite.verbs.verify import wording
+
+        printed = {words.rstrip("?"): str(label) for label, words in wording.LABELS.items()}
+        return super().convert(printed.get(str(value).rstrip("?"), value), param, ctx)
+
+
 def _one(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> str | None:
     if len(given) > 1:  # a shell has expanded `--sources pages/*.pdf`
         raise click.UsageError(
@@ -82,7 +92,7 @@ def _one(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> str |
 @click.option("--show-excluded", is_flag=True, help="List pages that were found but left out.")
 @click.option(
     "--fail-on",
-    type=click.Choice(["not_supported", "refuted", "partly_supported", "unchecked"]),
+    type=LabelChoice(["not_supported", "refuted", "partly_supported", "unchecked"]),
     multiple=True,
     help="Exit with code 1 if a claim has this verdict. Repeatable.",
 )

@@ -221,13 +221,13 @@ def of_claim(report: Report) -> CheckedClaim:
 
 def of_finding(finding: Finding) -> ClaimResult:
     probability = finding.prob_supported
-    lacks = wording.what_is_missing(finding.label, finding.missing, len(finding.citations))
+    lacks = wording.missing_of(finding)
     return ClaimResult(
         claim=finding.claim.text,
         label=wording.LABELS[finding.label],
         meaning=wording.LEGEND[finding.label],
         probability_supported=None if probability is None else round(probability, 4),
-        sources=tuple(map(_source, finding.citations)),
+        sources=tuple(_source(each, finding.claim.text) for each in finding.citations),
         missing="; ".join(filter(None, (lacks, wording.unverifiable(finding)))),
         second_opinion=tuple(wording.second_opinion(finding)),
         better_sources=tuple(
@@ -237,7 +237,7 @@ def of_finding(finding: Finding) -> ClaimResult:
     )
 
 
-def _source(result: CitationResult) -> SourceResult:
+def _source(result: CitationResult, claim: str) -> SourceResult:
     outcome = result.outcome
     unread = outcome if isinstance(outcome, Unchecked) else None
     return build(
@@ -255,7 +255,7 @@ def _source(result: CitationResult) -> SourceResult:
             wording.where(result.place, result.label),
         ),
         reasons=() if isinstance(outcome, Unchecked) else outcome.reasons,
-        missing=wording.what_is_missing(result.label, result.missing),
+        missing=wording.what_is_missing(result.label, result.missing, claim=claim),
         copy=wording.copy_read(result),
         changed=wording.what_changed(result),
     )

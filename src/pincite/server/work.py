@@ -167,8 +167,10 @@ def _verify(
             )
         verifier = run.pipeline.verifier if is_read(article.language) else None
         calibration = getattr(verifier, "calibration", None)
-        quoted = _quoted(report, run.pipeline, seen)
+        foreign = _in_other_languages(report, seen)
+        quoted = [*_quoted(report, run.pipeline, seen), *foreign.values()]
     view = beside(blocks, calibration)
+    view["unjudged"] = {url: document.doc_id for url, document in foreign.items()}
     if sent:
         view["sent"] = sent
     files = {"article": {"source": article.source, "title": article.title}, "view": view}
@@ -248,6 +250,17 @@ def _quoted(
     suggested = [s.evidence.passage.url for finding in report.findings for s in finding.suggestions]
     found = filter(None, [*of_citations, *pipeline.documents(suggested)])
     return list({document.doc_id: document for document in found}.values())
+
+
+def _in_other_languages(report: Report, read: Mapping[str, Document]) -> dict[str, Document]:
+    """The documents, by URL, that were not judged because of their language."""
+    outcomes = [result.outcome for finding in report.findings for result in finding.citations]
+    urls = {
+        outcome.url
+        for outcome in outcomes
+        if isinstance(outcome, Unchecked) and outcome.reason is Reason.LANGUAGE
+    }
+    return {document.url: document for document in read.values() if document.url in urls}
 
 
 def _kept(documents: Sequence[Document]) -> dict[str, dict[str, Any]]:

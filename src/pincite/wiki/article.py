@@ -268,9 +268,9 @@ def _page_of(source: str, name: str, title: str | None, stem: str, is_html: obje
 
 
 def title_of(source: str, stem: str) -> str:
-    """The title of wikitext: its first name in bold, unless the file is named after that.
+    r"""The title of wikitext: its first name in bold, unless the file is named after that.
 
-    >>> title_of("{{Short description|Pool}}\\n'''Wexmoor Lido''' is a pool.", "fixed")
+    >>> title_of("{{Short description|Pool}}\n'''Wexmoor Lido''' is a pool.", "fixed")
     'Wexmoor Lido'
     >>> title_of("'''Wexmoor Lido''' is a pool.", "Lido (Wexmoor)")
     'Lido (Wexmoor)'

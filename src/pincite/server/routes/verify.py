@@ -317,6 +317,10 @@ def _board(
     def stored(doc_id: str) -> dict[str, Any] | None:
         return find_file(site, look.job, doc_id, look.who) if look.is_own and look.who else None
 
+    def unjudged_text(why: Unchecked) -> dict[str, Any] | None:
+        doc_id = verified.view.get("unjudged", {}).get(why.url)
+        return stored(doc_id) if doc_id else None
+
     return {
         "look": look,
         "job": look.job,
@@ -348,6 +352,7 @@ def _board(
         "edit": edit_link(verified, opened.claim.claim_id) if opened else None,
         "summary": edit_summary(opened) if opened else "",
         "around": partial(around, stored),
+        "unjudged_text": unjudged_text,
         "accepted": ",".join(ENDINGS),
         "may_hand_in": citation_keys,  # without keys, a copy could not be matched later
         "reference": partial(

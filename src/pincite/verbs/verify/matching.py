@@ -22,6 +22,7 @@ from pincite.documents.body import Format
 from pincite.documents.collection import Entry, Problem, Sources, loose_key
 from pincite.library.private_copies import citation_keys
 from pincite.report import cells
+from pincite.text.hosts import host_of
 from pincite.text.identifiers import doi_in, doi_of, doi_of_url
 from pincite.types import FILE, Article, Citation, Document, Unchecked
 from pincite.verbs.verify.coverage import addresses
@@ -32,6 +33,8 @@ _NUMBERED = re.compile(r"r([1-9]\d{0,3})(?=[\W_]|$)")
 _NAMELESS = frozenset({"index", "default", "download", "article", "document", "home", "main"})
 NAME_LETTERS = 6  # minimum length of a URL's last component: many files are called "vol2.pdf"
 TITLE_WORDS = 3  # minimum words in a title: many documents are called "Annual report"
+SITE_LETTERS = 4  # minimum letters of a word that names a website: not "the", "www", "news.co"
+MAX_TITLE_WORDS = 20  # of a page's title with the name of its website
 MAX_FILES = 2_000  # read to find a title or DOI; a long article cites a few hundred sources
 Key = tuple[str, str]  # kind and value
 Progress = Callable[[int, int], None]
@@ -236,6 +239,22 @@ def _keys_of(citation: Citation) -> Iterable[Key]:
             yield "file name", name
     if title := _title(citation.title or ""):
         yield "title", title
+    for site in _site(citation):
+        yield "title and site", f"{' '.join(_words(citation.title or ''))} | {site}"
+
+
+def _site(citation: Citation) -> Iterable[str]:
+    """Words that name a citation's website: those of its name, and of its host."""
+    words = (*_words(citation.publisher or ""), *host_of(citation.url or "").split(".")[:-1])
+    return {word for word in words if len(word) >= SITE_LETTERS} if citation.title else ()
+
+
+def _title_and_site(text: str) -> Iterable[Key]:
+    """Keys for "Our story | Friends", a page's title that begins with the cited one."""
+    words = _words(text)[:MAX_TITLE_WORDS]
+    for n in range(2, len(words)):  # "History" alone begins the titles of many pages
+        for site in words[n:]:
+            yield "title and site", f"{' '.join(words[:n])} | {site}"
 
 
 def _of_name(stem: str, urls: Sequence[str]) -> Iterable[Key]:
@@ -254,6 +273,7 @@ def _of_name(stem: str, urls: Sequence[str]) -> Iterable[Key]:
         yield "file name", name
     if title := _title(stem):
         yield "title", title
+    yield from _title_and_site(stem)
 
 
 def _of_document(document: Document) -> Iterable[Key]:
@@ -265,6 +285,7 @@ def _of_document(document: Document) -> Iterable[Key]:
     for text in (document.title, *re.split(r"\s[|–—-]\s", document.title), first):
         if title := _title(text):
             yield "title", title
+    yield from _title_and_site(document.title)
 
 
 def _saved_as(url: str) -> str:

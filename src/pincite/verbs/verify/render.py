@@ -216,7 +216,8 @@ def tag(finding: Finding, today: date) -> str | None:
     if finding.label is Label.PARTLY_SUPPORTED and not finding.missing:
         return None
     closest = max(checked, key=lambda evidence: evidence.score)
-    reason = f"The cited source does not seem to state {wording.quoted(finding.missing) or 'this'}"
+    lacks = wording.quoted(finding.missing, finding.claim.text) or "this"
+    reason = f"The cited source does not seem to state {lacks}"
     if closest.quoted:
         reason += f"; closest passage: “{cells.shortened(closest.quoted, MAX_REASON_QUOTE)}”"
     return suggest.template("failed verification", date=f"{today:%B %Y}", reason=reason)
@@ -271,7 +272,7 @@ def _block(finding: Finding, number: int, today: date, wrong: Collection[str]) -
         *(f"# {line}" for line in wording.about_claim(finding)),
         f"# {wording.MARKED_WRONG}" if marked_wrong else None,
     ]
-    if lacks := wording.what_is_missing(finding.label, finding.missing, len(finding.citations)):
+    if lacks := wording.missing_of(finding):
         lines.append(f"# {lacks}")
     if doubt := wording.unverifiable(finding):
         lines.append(f"# {doubt}")
@@ -336,7 +337,7 @@ def names(language: Language = IN_ENGLISH) -> dict[str, Any]:
     """Return the names that the templates use."""
     translated: tuple[Callable[..., Any], ...] = (
         *(wording.copy_read, wording.second_opinion, wording.what_changed),
-        *(wording.joined, wording.what_is_missing, wording.where),
+        *(wording.joined, wording.what_is_missing, wording.missing_of, wording.where),
         *(wording.unverifiable, why_excluded),
     )
     return {

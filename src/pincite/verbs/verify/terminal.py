@@ -162,7 +162,7 @@ def _details(finding: Finding) -> Text:
     text = _claim(finding.claim)
     for line in wording.about_claim(finding):
         text.append(f"\n  ⚑ {line}", style="yellow")
-    if lacks := wording.what_is_missing(finding.label, finding.missing, len(finding.citations)):
+    if lacks := wording.missing_of(finding):
         text.append(f"\n  ◐ {lacks}", style=STYLES[Label.PARTLY_SUPPORTED])
     if joined := wording.joined(finding):
         text.append(f"\n  {joined}", style="dim")

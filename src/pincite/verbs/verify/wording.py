@@ -10,11 +10,14 @@ from pincite.judgement.reliability import LABELS as LISTED
 from pincite.notes import Note
 from pincite.report import cells
 from pincite.report.reasons import why_unchecked
+from pincite.text.names import whole
 from pincite.text.page_numbers import is_time
+from pincite.text.words import missing_words, names
 from pincite.types import (
     Citation,
     CitationResult,
     CopyKind,
+    Evidence,
     Failed,
     Finding,
     Label,
@@ -178,6 +181,7 @@ UNCITED = {
 }
 READ_FIRST = "Read the source before you tag."
 ORDER = aggregation.ORDER  # in which verdicts are counted: those that need attention first
+FEW_MISSING = 0.25  # share of a claim's words that a quote lacks which seems to verify it
 MAX_PART = 120  # characters of a missing part
 
 
@@ -272,17 +276,26 @@ def about_claim(finding: Finding) -> list[str]:
 
 
 def what_is_missing(
-    label: Label, missing: Sequence[Part], n_sources: int = 1, say: Callable[[str], str] = str
+    label: Label,
+    missing: Sequence[Part],
+    n_sources: int = 1,
+    claim: str = "",
+    say: Callable[[str], str] = str,
 ) -> str:
     """Say which parts of a supported or partly supported claim lack support; empty if none."""
     absent, denied = absent_and_denied(missing)
     if label is Label.PARTLY_SUPPORTED and not missing and n_sources > 1:
         return say(MISSING["apart"])
     return "; ".join(
-        say(MISSING[key]) % {"words": quoted(parts)}
+        say(MISSING[key]) % {"words": words}
         for key, parts in (("absent", absent), ("denied", denied))
-        if parts
+        if (words := quoted(parts, claim))
     )
+
+
+def missing_of(finding: Finding, say: Callable[[str], str] = str) -> str:
+    n_sources, claim = len(finding.citations), finding.claim.text
+    return what_is_missing(finding.label, finding.missing, n_sources, claim, say)
 
 
 def joined(finding: Finding, say: Callable[[str], str] = str) -> str:
@@ -298,8 +311,11 @@ def joined(finding: Finding, say: Callable[[str], str] = str) -> str:
 
 
 def unverifiable(finding: Finding, say: Callable[[str], str] = str) -> str:
-    """Say that neither citation nor search supports the claim; empty if one does."""
-    if finding.verifiability is not Verifiability.DOUBTFUL:
+    """Say that neither citation nor search supports the claim; empty if one does, or seems to."""
+    read = [each.outcome for each in finding.citations if isinstance(each.outcome, Evidence)]
+    claim = finding.claim.text
+    seems = any(each.quoted and missing_words(claim, each.quoted) < FEW_MISSING for each in read)
+    if seems or finding.verifiability is not Verifiability.DOUBTFUL:
         return ""
     return say(UNVERIFIABLE[bool(finding.citations)]) % {"n": finding.n_candidates}
 
@@ -334,8 +350,20 @@ def absent_and_denied(missing: Sequence[Part]) -> tuple[list[Part], list[Part]]:
     return [part for part in missing if part not in denied], denied
 
 
-def quoted(parts: Sequence[Part]) -> str:
-    return ", ".join(f"“{cells.shortened(part.words, MAX_PART)}”" for part in parts)
+def quoted(parts: Sequence[Part], claim: str = "") -> str:
+    """Quote the parts of a claim; of names only whole ones: not "World" of "World Bank"."""
+    texts = dict.fromkeys(text for part in parts for text in _whole(part, claim))
+    return ", ".join(f"“{cells.shortened(text, MAX_PART)}”" for text in texts)
+
+
+def _whole(part: Part, claim: str) -> list[str]:
+    if part.kind != "name" or part.span.of(claim) != part.words:
+        return [part.words]
+    before, after = claim[: part.span.start], claim[part.span.end :]
+    beside = {*before.split(" ")[-2:-1], *after.split(" ")[1 if after[:1] == " " else 2 : 2]}
+    if beside.isdisjoint(names(claim)):
+        return [part.words]
+    return [name for name in whole(claim, [part.words]) if name != part.words]
 
 
 def flag_advice(precision: Sequence[tuple[float, float]]) -> str:
