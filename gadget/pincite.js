@@ -28,7 +28,7 @@
 			claim: 'Claim', quote: 'The source says', near: 'No sentence in the source supports the claim; this comes closest',
 			missing: 'Nothing was found for', why: 'Could not check', step: 'What you can do', better: 'Better sources',
 			copyTag: 'Copy tag', copyReference: 'Copy reference', copied: 'Copied.', notCopied: 'Could not copy; select it here:',
-			advice: 'A suggestion by a program: read the source before you tag or replace anything.',
+			advice: 'These are automatic suggestions: read the source before you tag or replace anything.',
 			noServer: 'No server answers at $1. Start one with “pincite serve”, and check that its server.wikis includes $2.',
 			slow: 'The server at $1 did not answer within 30 seconds.', token401: 'The server does not know this token. It prints the right one when it starts.',
 			notAllowed: 'The server refuses this ($1): $2', failed: 'The server could not do this ($1): $2', noAddress: 'This is not an address: expected http://127.0.0.1:8765 or https://…'

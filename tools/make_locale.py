@@ -50,6 +50,7 @@ SHARED: tuple[Iterable[str], ...] = (
     *(table.values() for table in (wording.OPINIONS, wording.UNCITED, wording.MISSING)),
     (*wording.UNVERIFIABLE.values(), *wording.JOINED.values()),
     (wording.NOT_LIVE, wording.NOT_LIVE_STATUS, wording.CHANGED_STEP),
+    (wording.STALE_TAG, wording.MARKED_WRONG),
     (wording.ADVICE, wording.READ_FIRST, wording.SEVERAL, wording.SORTED, check_wording.ADVICE),
     (ask_wording.ADVICE, ask_wording.COPIED, ask_wording.NO_ANSWER, ask_wording.INHERITED),
     (ask_wording.LEFT_OUT, ask_wording.VERBATIM_FROM, ask_wording.ABSENT, ask_wording.CUT),

@@ -75,7 +75,7 @@ def test_uses_and_sources() -> None:
     }
     assert found.waiting == 0
     assert next(iter(found.reasons.items())) == (Reason.OFFLINE, Tally(3, 2))
-    assert lost(found)[0][:2] == ("3 (2 sources)", "offline source")
+    assert lost(found)[0][:2] == ("3 (2 sources)", "no web address (book or print)")
 
 
 def test_copies_are_counted_by_their_kind() -> None:

@@ -20,7 +20,7 @@ REASONS = {
     Reason.PAYWALL: "behind a paywall",
     Reason.LOGIN: "behind a login",
     Reason.CONSENT: "behind a cookie-consent page",
-    Reason.OFFLINE: "offline source",
+    Reason.OFFLINE: "no web address (book or print)",
     Reason.NOT_SUPPLIED: "no stored copy",
     Reason.EMPTY: "no text in the copy",
     Reason.UNREADABLE_SCAN: "unreadable scan",

@@ -18,7 +18,7 @@ from pincite.types import (
     Reason,
     Unchecked,
 )
-from pincite.verbs.verify.wording import COPIES, STEPS
+from pincite.verbs.verify.wording import STEPS
 
 
 class Stage(StrEnum):
@@ -164,7 +164,17 @@ HEADS = {
     Stage.OBTAINED: "with copy",
     Stage.READ: "with text",
     Stage.JUDGED: "judged",
-    Stage.FLAGGED: "at a flagged claim",
+    Stage.FLAGGED: "cited for a flagged claim",
+}
+
+
+_PLURAL = {
+    CopyKind.LIVE: "the pages themselves",
+    CopyKind.ARCHIVED: "archived copies",
+    CopyKind.WAYBACK: "copies in the Wayback Machine",
+    CopyKind.STORED: "stored copies",
+    CopyKind.OWN: "your own copies",
+    CopyKind.CORPUS: "copies in the corpus",
 }
 
 
@@ -177,8 +187,11 @@ def rows(found: Coverage) -> list[tuple[str, int, int | None]]:
 
 
 def counted(found: Coverage) -> str:
-    kinds = (f"{COPIES[kind]} {_counted(tally)}" for kind, tally in found.copies.items())
-    return f"{COUNTED} What was judged: {', '.join(kinds)}." if found.copies else COUNTED
+    kinds = (
+        f"{_PLURAL[kind]}: {n_of(tally.uses, 'citation')} ({n_of(tally.sources, 'source')})"
+        for kind, tally in found.copies.items()
+    )
+    return f"{COUNTED} Judged from {'; '.join(kinds)}." if found.copies else COUNTED
 
 
 def lost(found: Coverage) -> list[tuple[str, str, str]]:

@@ -163,10 +163,10 @@ JOINED = {
 }
 # Keyed by whether the claim has a citation.
 UNVERIFIABLE = {
-    True: "may be unverifiable: neither its sources nor the %(n)d passages found support it",
+    True: "may be unverifiable: neither its sources nor any of %(n)d passages found supports it",
     False: "may be unverifiable: no source is cited; none of the %(n)d passages found supports it",
 }
-ADVICE = "A suggestion by a program: read the source before you tag or replace anything."
+ADVICE = "These are automatic suggestions: read the source before you tag or replace anything."
 NO_CITATION = "no citation"
 STALE_TAG = "this tag can probably go"  # beside a supported claim that failed an editor's check
 MARKED_WRONG = "you marked this wrong"
@@ -374,8 +374,8 @@ def flag_advice(precision: Sequence[tuple[float, float]]) -> str:
     one_in = f"1 in {1 / max(base_rate, 0.001):.0f}"
     # More digits would suggest more precision than the tests have.
     tenths = round(10 * (1 - share))
-    n_false = {0: "fewer than 1 of 10", 10: "nearly all"}.get(tenths, f"{tenths} of 10")
-    return f"Expect {n_false} flags to be false alarms when {one_in} citations is bad. {READ_FIRST}"
+    n_false = {0: "fewer than 1 in 10", 10: "nearly all"}.get(tenths, f"about {tenths} in 10")
+    return f"If {one_in} citations is bad, {n_false} flags will be false alarms. {READ_FIRST}"
 
 
 def name_of(citation: Citation) -> str:
