@@ -223,5 +223,3 @@ def test_a_file_that_does_not_look_like_the_source_is_attached_with_a_warning(ho
     assert re.search(r"3 words .*“Old Towns”.*pincite source remove c1\b", done.stderr)
     done = run("source", "attach", "r4", "old.txt", "--report", "r.json")
     assert "remove" not in done.stderr
-
-

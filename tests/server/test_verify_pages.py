@@ -414,7 +414,7 @@ def test_page_says_whether_better_sources_were_searched(client: TestClient, site
     assert client.get(f"/api/v1{again}").json()["request"]["corpus"] == corpus_id
 
 
-def test_unread_language_asks_for_no_copy(client: TestClient, site: Site) -> None:
+def test_unread_language_asks_for_a_translation(client: TestClient, site: Site) -> None:
     def page(reason: Reason) -> str:
         why = Unchecked("https://a.example/", reason, "")
         found = report().findings[0]
@@ -423,8 +423,8 @@ def test_unread_language_asks_for_no_copy(client: TestClient, site: Site) -> Non
         changed = dataclasses.replace(found, citations=(result,), label=Label.UNCHECKED)
         return client.get(f"/jobs/{ended(site, verified(findings=(changed,)))}").text
 
-    assert 'class="hand-in"' in page(Reason.PAYWALL)
-    assert 'class="hand-in"' not in page(Reason.LANGUAGE)
+    assert "(a translation)" not in page(Reason.PAYWALL)
+    assert "(a translation)" in page(Reason.LANGUAGE)
 
 
 def test_form_can_request_uncited_sentences(client: TestClient, site: Site) -> None:

@@ -247,11 +247,9 @@ def _by_label(head: bytes, url: str, content_type: str | None) -> tuple[Format, 
     if found is Format.TEXT and len(_EXPORTED.findall(head)) > 1:
         return Format.UNSUPPORTED, "several PubMed records as text (expected PubMed XML)"
     if found.reader and not found.is_text:
-        kind = label.rpartition("/")[2].lstrip(".") if found is Format.IMAGE else str(found)
+        kind = re.split(r"[./]", label)[-1] if found is Format.IMAGE else str(found)
         name = {"jpg": "JPEG", "tif": "TIFF"}.get(kind, kind.upper())
-        article = "an" if name[0] in "EMORX" else "a"
-        named = "named" if label.startswith(".") else "labelled"
-        return Format.MISLABELLED, f"{named} {label}, but not {article} {name} file"
+        return Format.MISLABELLED, f"named {label}, but not a {name} file"
     return found, label
 
 

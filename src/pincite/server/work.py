@@ -254,12 +254,9 @@ def _quoted(
 
 def _in_other_languages(report: Report, read: Mapping[str, Document]) -> dict[str, Document]:
     """The documents, by URL, that were not judged because of their language."""
-    outcomes = [result.outcome for finding in report.findings for result in finding.citations]
-    urls = {
-        outcome.url
-        for outcome in outcomes
-        if isinstance(outcome, Unchecked) and outcome.reason is Reason.LANGUAGE
-    }
+    results = (result for finding in report.findings for result in finding.citations)
+    unread = (each.outcome for each in results if isinstance(each.outcome, Unchecked))
+    urls = {why.url for why in unread if why.reason is Reason.LANGUAGE}
     return {document.url: document for document in read.values() if document.url in urls}
 
 

@@ -218,9 +218,8 @@ def _article(site: Site, sent: SentForm) -> dict[str, Any]:
 
 def _is_prose(text: str) -> bool:
     """Whether one line is a pasted text rather than a title or an address."""
-    if text.startswith(("http://", "https://")):
-        return False
-    return len(text) > MAX_TITLE or (text.endswith(".") and len(text.split()) >= SENTENCE)
+    is_sentence = text.endswith(".") and len(text.split()) >= SENTENCE
+    return not text.startswith(("http://", "https://")) and (is_sentence or len(text) > MAX_TITLE)
 
 
 def _of_examples(site: Site) -> str | None:

@@ -18,7 +18,7 @@ from pincite.types import (
     Reason,
     Unchecked,
 )
-from pincite.verbs.verify.wording import STEPS
+from pincite.verbs.verify.wording import COPIES, STEPS
 
 
 class Stage(StrEnum):
@@ -168,16 +168,6 @@ HEADS = {
 }
 
 
-_PLURAL = {
-    CopyKind.LIVE: "the pages themselves",
-    CopyKind.ARCHIVED: "archived copies",
-    CopyKind.WAYBACK: "copies in the Wayback Machine",
-    CopyKind.STORED: "stored copies",
-    CopyKind.OWN: "your own copies",
-    CopyKind.CORPUS: "copies in the corpus",
-}
-
-
 def rows(found: Coverage) -> list[tuple[str, int, int | None]]:
     """Return label, uses and distinct sources of each stage. The first has no count of sources."""
     return [
@@ -187,10 +177,11 @@ def rows(found: Coverage) -> list[tuple[str, int, int | None]]:
 
 
 def counted(found: Coverage) -> str:
-    kinds = (
-        f"{_PLURAL[kind]}: {n_of(tally.uses, 'citation')} ({n_of(tally.sources, 'source')})"
-        for kind, tally in found.copies.items()
-    )
+    kinds = [
+        f"{COPIES[kind].replace('copy', 'copies')}: {n_of(n.uses, 'citation')} "
+        f"({n_of(n.sources, 'source')})"
+        for kind, n in found.copies.items()
+    ]
     return f"{COUNTED} Judged from {'; '.join(kinds)}." if found.copies else COUNTED
 
 
