@@ -206,7 +206,7 @@ def test_an_address_is_looked_up_in_the_corpora(heard: Heard) -> None:
 
 def test_an_article_has_its_worst_claims_first(heard: Heard) -> None:
     result = found(heard, "article")
-    assert result["title"] == "article"
+    assert result["title"] == "Saltfen vole"
     assert len(result["claims"]) == 3
     assert result["not_shown"] == sum(result["counts"].values()) - 3 > 0
     assert result["claims"][0]["label"] != "supported"
