@@ -78,7 +78,7 @@ ENGLISH: Mapping[str, str] = {
     # Warnings about a whole run.
     "no_references": (
         "No references were found in this article, so there is nothing to verify. Pincite reads "
-        "<ref>…</ref> in wikitext, and the references of a saved Wikipedia page."
+        "ref tags in wikitext, and the references of a saved Wikipedia page."
     ),
     "no_second_opinions": "Missing second opinions: %(n)s. %(why)s",
     "unused_file": "%(file)s: %(problem)s",
