@@ -137,7 +137,11 @@ def test_a_missing_folder_is_reported_without_its_path(
     answer = client.get(f"{C}/{entry.corpus_id}")
     assert (answer.status_code, answer.json()["code"]) == (503, "corpus_unreadable")
     assert answer.json()["detail"].startswith("The corpus is stored elsewhere and cannot be read")
-    assert ask(client, site, entry.corpus_id)["status"] == "failed"
+    refused = client.post("/api/v1/ask", json={"question": "When?", "corpus": entry.corpus_id})
+    assert (refused.status_code, refused.json()["code"]) == (503, "corpus_unreadable")
+    assert str(tmp_path) not in refused.text
+    for path in ("/", "/check", "/ask"):
+        assert f'value="{entry.corpus_id}" disabled' in client.get(path).text
     assert "pincite corpus add" not in client.get(f"/corpora/{entry.corpus_id}").text
 
 

@@ -10,8 +10,9 @@ from server.conftest import client_of
 from server.people_of_tests import SERVER, browser, somebody
 
 from pincite.server.identity import Role
-from pincite.server.jobs import Job
+from pincite.server.jobs import Job, Status
 from pincite.server.middleware import configure_logs
+from pincite.server.operation import examine
 from pincite.server.site import Site
 
 SECRET = "Nobody may read this claim"
@@ -91,7 +92,7 @@ def test_a_fault_of_the_program_is_found_by_its_request(
     class Broken:
         """As if a store had a bug."""
 
-        def listed(self, *_: object) -> list[Job]:
+        def listed(self, *_: object, **__: object) -> list[Job]:
             raise ZeroDivisionError
 
     object.__setattr__(site, "jobs", Broken())
@@ -121,3 +122,24 @@ def test_ready_says_which_part_is_not(make_site: Callable[..., Site]) -> None:
         assert [each["where"] for each in answer.json()["errors"]] == ["database"]
         assert client.get("/healthz").json() == {"status": "ok"}
         assert set(client.get("/version").json()) == {"pincite", "api"}
+
+
+def test_ready_names_the_worker_when_jobs_wait_and_none_is_alive(
+    make_site: Callable[..., Site],
+) -> None:
+    site = make_site()
+    job = site.jobs.submit("local", "verify", "waits", {})
+    with client_of(site) as client:
+        assert client.get("/readyz").status_code == 200  # a worker may be about to take it
+        with site.database.writing() as connection:
+            connection.exec_driver_sql("UPDATE jobs SET created = created - 60")
+        answer = client.get("/readyz")
+        assert answer.status_code == 503
+        assert [each["where"] for each in answer.json()["errors"]] == ["worker"]
+        assert [part.well for part in examine(site.server) if part.name == "workers"] == [False]
+        site.jobs.submit("local", "verify", "waits, too", {})
+        assert site.jobs.take("w")
+        assert client.get("/readyz").status_code == 200  # it runs
+        assert site.jobs.finish(job.job_id, "w", Status.DONE)
+        assert client.get("/readyz").status_code == 200  # it was there a moment ago
+    assert [part.well for part in examine(site.server) if part.name == "workers"] == [True]

@@ -68,6 +68,11 @@ class CorpusEntry:
     shared: Shared
     created: float
 
+    @property
+    def is_missing(self) -> bool:
+        """Whether its folder holds no corpus (yet, or any more); other engines are not asked."""
+        return isinstance(self.address, Path) and not is_corpus(self.address)
+
 
 class CorpusRegister:
     """The corpora of a server. Every method is one transaction."""
@@ -159,8 +164,9 @@ _SEEN = sa.select(*_FIELDS).where(corpora.c.deleted.is_(None))
 
 SETTING = "server.corpora"
 LOG = logging.getLogger("pincite.server.corpora")
-_HIDDEN = (
-    "The corpus is stored elsewhere and cannot be read now. The reason is in the server's log."
+UNREADABLE = (
+    "The corpus is stored elsewhere and cannot be read now. An administrator finds the reason with "
+    "pincite server check."
 )
 
 
@@ -219,7 +225,7 @@ def hide_places(error: Exception, places: Iterable[Address], instead: str = "The
     others = [each for each in addresses if isinstance(each, str) or not each.exists()]
     if others and (isinstance(error, CorpusError) or any(str(each) in text for each in others)):
         LOG.warning("%s", text)
-        return _HIDDEN
+        return UNREADABLE
     for each in addresses:
         text = text.replace(str(each), instead)
     return text

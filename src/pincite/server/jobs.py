@@ -254,6 +254,22 @@ class JobStore:
         lost = (jobs.c.status == Status.RUNNING) & (jobs.c.lease < now())
         return int(self._db.scalar(sa.select(sa.func.count()).where(lost)))
 
+    def count_ignored(self) -> int:
+        """The number of waiting jobs if no worker is alive to take them, else 0.
+
+        An idle worker takes a job at once. So none is alive if a job has waited for the time of a
+        lease, and meanwhile no worker ran or ended a job.
+        """
+        waits = jobs.c.status == Status.QUEUED
+        wanted = sa.select(sa.func.count(), sa.func.min(jobs.c.created)).where(waits)
+        n, oldest = self._db.first(wanted)
+        since = now() - LEASE_SECONDS
+        if not n or oldest > since:
+            return 0
+        runs = (jobs.c.status == Status.RUNNING) & (jobs.c.lease >= now())
+        ended = jobs.c.started.is_not(None) & (jobs.c.finished >= since)
+        return 0 if self._db.first(sa.select(jobs.c.job_id).where(runs | ended).limit(1)) else n
+
     # ── For workers ──────────────────────────────────────────────────────────────────────────────
 
     def take(self, worker: str) -> Job | None:

@@ -32,6 +32,7 @@ def examine(settings: ServerSettings) -> Iterator[Part]:
         yield found
         if found.well:
             yield _jobs(JobStore(database), settings.queue)
+            yield workers(JobStore(database))
             yield _corpora(CorpusRegister(database, settings.folder / "corpora"))
     finally:
         database.close()
@@ -64,6 +65,16 @@ def _jobs(store: JobStore, queue: int) -> Part:
         what.append(f"the workers of {lost} are gone: run `pincite worker`")
     is_full = counts[Status.QUEUED] >= queue
     return Part("jobs", not is_full and not lost, ", ".join(what) + "; the queue is full" * is_full)
+
+
+def workers(store: JobStore) -> Part:
+    if n := store.count_ignored():
+        what = (
+            f"no worker takes jobs, and {n} {'waits' if n == 1 else 'wait'}: run `pincite worker`"
+        )
+        return Part("workers", False, what)
+    n_running = store.counts()[Status.RUNNING]
+    return Part("workers", True, f"{n_running} busy" if n_running else "no job has to wait for one")
 
 
 def _corpora(register: CorpusRegister) -> Part:

@@ -72,6 +72,7 @@ class Worker:
         self._store, self._settings, self._config, self._tidy = store, settings, config, tidy
         self._stop = threading.Event()
         name = f"{socket.gethostname()[:40]}-{os.getpid()}-{new_id()[:6]}"
+        self.slots = slots
         self._threads = [
             threading.Thread(target=self._work, args=(f"{name}-{n}",), daemon=True)
             for n in range(slots)

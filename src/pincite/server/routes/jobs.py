@@ -17,7 +17,7 @@ from starlette.requests import ClientDisconnect
 
 from pincite.codec import JsonReport
 from pincite.errors import InputError
-from pincite.server.corpora import CorpusEntry, DiskFull
+from pincite.server.corpora import UNREADABLE, CorpusEntry, DiskFull
 from pincite.server.identity import Identity, Reader, Runner, owned
 from pincite.server.jobs import Job, JobStore, Status
 from pincite.server.middleware import is_of_a_wiki
@@ -126,6 +126,8 @@ def start_job(site: Site, who: Identity, kind: Kind, body: VerbRequest) -> Job:
             raise Problem(422, "unknown_corpus", "There is no such corpus, or you may not read it.")
         if site.corpora.is_empty(entry):
             raise Problem(422, "empty_corpus", "The corpus is empty. Add documents to it first.")
+        if entry.is_missing:
+            raise Problem(503, "corpus_unreadable", UNREADABLE)
     subject = " ".join(body.subject.split())
     values = body.model_dump(mode="json", exclude_none=True)
     return site.jobs.submit(who.account_id, kind, subject, values)
@@ -141,7 +143,7 @@ def filled_corpora(
     likely = corpora_in((last.request.get("corpus") if last else None) or example)
     readable = (entry for entry in site.corpora.listed() if who.may_read(entry))
     filled = [entry for entry in readable if not site.corpora.is_empty(entry)]
-    return sorted(filled, key=lambda entry: entry.corpus_id not in likely)
+    return sorted(filled, key=lambda entry: (entry.is_missing, entry.corpus_id not in likely))
 
 
 def last_job(site: Site, who: Identity, kind: Kind) -> Job | None:
@@ -240,7 +242,8 @@ def verify(
     A request from a wiki page cannot list the corpora: it gets the one that the form would offer.
     """
     if body.corpus is None and is_of_a_wiki(request):
-        for entry in filled_corpora(site, who, last_job(site, who, "verify"))[:1]:
+        likely = filled_corpora(site, who, last_job(site, who, "verify"))[:1]
+        for entry in (each for each in likely if not each.is_missing):
             body = body.model_copy(update={"corpus": entry.corpus_id})
     return accepted(start_job(site, who, "verify", body), response)
 

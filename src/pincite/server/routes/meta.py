@@ -20,7 +20,7 @@ from pincite.server.worker import Worker
 NOT_READY = {  # public, so without URLs and paths
     "database": "The database does not answer, or has the tables of another version.",
     "folder": "The data folder is not writable or has no room: jobs and files are refused.",
-    "worker": "No job can run: a thread of the worker has ended.",
+    "worker": "No worker takes jobs: start `pincite serve` with --jobs, or `pincite worker`.",
 }
 KEPT_SECONDS = 365 * 86400
 api = Router(tags=["operation"])
@@ -56,10 +56,13 @@ async def healthz() -> Health:
 def readyz(request: Request, site: Stores) -> Ready:
     """Readiness: whether database, data folder and worker can work."""
     worker: Worker | None = request.app.state.worker
+    has_tables = operation.tables(site.database).well
     parts = {
-        "database": operation.tables(site.database).well,
+        "database": has_tables,
         "folder": operation.folder(site.server).well,
-        "worker": worker is None or worker.works,
+        "worker": worker.works
+        if worker and worker.slots
+        else not (has_tables and site.jobs.count_ignored()),
     }
     if failing := [name for name, well in parts.items() if not well]:
         errors = [{"where": name, "what": NOT_READY[name]} for name in failing]
