@@ -239,7 +239,7 @@ def test_the_commands(tmp_path: Path) -> None:
     assert "Restored the backup" in run("restore", file, "--data", new)
     assert run("check", "--data", new).splitlines()[1].startswith("ok    database")
     (tmp_path / "new" / "pincite.sqlite").unlink()
-    assert "FAULT database" in run("check", "--data", new, code=1)
+    assert "FAIL  database" in run("check", "--data", new, code=1)
 
 
 def attach(copies: OwnCopies, n: int) -> bytes:

@@ -67,7 +67,7 @@ def test_a_corpus_from_its_first_file_to_its_end(
     (passage,) = tower["passages"]
     assert tower["text"][passage["start"] : passage["end"]].startswith("The tower was built")
     hits = client.get(f"{here}/search", params={"q": "bridge opened", "by": "lexical"}).json()
-    assert [h["url"] for h in hits["hits"]] == ["upload:bridge.txt"]
+    assert [h["url"] for h in hits["hits"]] == ["bridge.txt"]
 
     assert client.delete(f"{here}/documents/{listed[0]['doc_id']}").status_code == 204
     assert client.get(f"{here}/documents/{listed[0]['doc_id']}").status_code == 404

@@ -154,7 +154,7 @@ def check(data: str | None, config: Path | None, file: Path | None) -> None:
         return
     parts = list(examine(load({"data": data}, config)))
     for part in parts:
-        click.echo(f"{'ok' if part.well else 'FAULT':<6}{part.name:<10}{part.what}")
+        click.echo(f"{'ok' if part.well else 'FAIL':<6}{part.name:<10}{part.what}")
     if not all(part.well for part in parts):
         raise click.exceptions.Exit(1)
 
@@ -225,7 +225,9 @@ def import_accounts(file: Path, role: str, dry_run: bool, **places: Any) -> None
 
     rows = _rows(file)
     with _people(**places) as people:
+        _check_address(people.settings)
         taken = {name_key(each.name) for each in people.accounts.listed(MOST_LISTED)}
+        lines = dict[str, int]()  # of this file, by name
         out, n_done = csv.writer(sys.stdout, lineterminator="\n"), 0
         out.writerow(["name", "role", "link", "expires"])
         for number, row in rows:
@@ -233,19 +235,23 @@ def import_accounts(file: Path, role: str, dry_run: bool, **places: Any) -> None
                 name, chosen = valid_name(row["name"]), row.get("role", "").lower() or role
                 if chosen not in ROLES:
                     raise ConfigError(f"Role is {chosen!r}; expected one of {', '.join(ROLES)}.")
+                if first := lines.get(name_key(name)):
+                    raise AccountExists(f"{name!r} repeats line {first}.")
                 if name_key(name) in taken:
                     raise AccountExists(f"There is already an account called {name!r}.")
                 account = None if dry_run else people.accounts.add(name, Role(chosen))
             except PinciteError as error:
                 options.say(f"{file} line {number}: {error}")
                 continue
-            taken.add(name_key(name))
+            lines[name_key(name)] = number
             n_done += 1
             made = _link(people, account) if account else ("", "")
             out.writerow(map(cells.cell, (name, chosen, *made)))
             sys.stdout.flush()
     done = "can be created" if dry_run else "created"
-    options.say(f"{n_done} of {cells.n_of(len(rows), 'account')} {done}.")
+    options.say(f"{n_done} of {len(rows)} accounts {done}.")
+    if n_done and not dry_run:
+        options.say("Keep the links secret (chmod 600): each one sets the password of its account.")
     if n_done < len(rows):
         raise click.exceptions.Exit(1)
 
@@ -263,6 +269,8 @@ def _rows(file: Path) -> list[tuple[int, dict[str, str]]]:
         raise InputError(f"{file} is not a CSV file in UTF-8: {error}.") from error
     if "name" not in names:
         raise InputError(f"{file}: no column is called name. Expected the header name,role.")
+    if others := [name for name in names if name not in ("name", "role")]:
+        options.say(f"Warning: {file}: ignored columns: {', '.join(others)}. Known: name, role.")
     return [(n, {key: (row[key] or "").strip() for key in names}) for n, row in rows]
 
 
@@ -276,7 +284,16 @@ def _link(people: "People", account: "Account") -> tuple[str, str]:
     return f"{people.settings.public_address}{LINK_PATH}/{made[0]}", expires
 
 
+def _check_address(settings: ServerSettings) -> None:
+    if not settings.names:
+        options.say(
+            f"Warning: links start with {settings.public_address}, because the settings do not say "
+            "what browsers call the server. Set server.address (or --config FILE that sets it)."
+        )
+
+
 def _print_link(people: "People", account: "Account") -> None:
+    _check_address(people.settings)
     address, expires = _link(people, account)
     click.echo(address)
     options.say(f"Send it to {account.name}. It works once, until {expires}.")
@@ -321,12 +338,13 @@ def set_account(
 @user.command("list")
 @_of_server("data")
 def listed(**places: Any) -> None:
-    """Print all accounts: name, role, last login."""
+    """Print all accounts: name, role, last login, state, id (as in the log)."""
     with _people(**places) as people:
         for account in people.accounts.listed(MOST_LISTED):
             last = account.last_login
             seen = datetime.fromtimestamp(last, UTC).date().isoformat() if last else "never"
-            row = account.name, account.role.value, seen, "disabled" * account.disabled
+            state = "disabled" if account.disabled else "enabled"
+            row = account.name, account.role.value, seen, state, account.account_id
             click.echo("\t".join(row))
 
 

@@ -253,10 +253,13 @@ def any_user(request: Request) -> Identity:
     """
     identity = guest(request)
     if identity is None:
+        has_key = "authorization" in request.headers
         raise Problem(
             401,
             "not_logged_in",
-            "Log in, or send an API key as `Authorization: Bearer …`.",
+            "This key is invalid, expired or revoked. Expected `Authorization: Bearer …`."
+            if has_key
+            else "Log in, or send an API key as `Authorization: Bearer …`.",
             headers={"WWW-Authenticate": "Bearer"},
         )
     return identity
@@ -283,6 +286,8 @@ def needs(may: str) -> Callable[[Request], Identity]:
         identity = any_user(request)
         if may not in identity.may:
             detail = f"This needs the permission {str(may)!r}, which your role or API key lacks."
+            if may == Permission.ADMIN:
+                detail = "Only administrators can open this page."
             raise Problem(403, "not_allowed", detail)
         return identity
 

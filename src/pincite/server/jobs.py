@@ -254,6 +254,18 @@ class JobStore:
         lost = (jobs.c.status == Status.RUNNING) & (jobs.c.lease < now())
         return int(self._db.scalar(sa.select(sa.func.count()).where(lost)))
 
+    def count_before(self, job: Job) -> int:
+        """The most waiting jobs that can start before this waiting one, as accounts take turns."""
+        waits = jobs.c.status == Status.QUEUED
+        n = dict[str, int]()
+        for owner, created, job_id in self._db.rows(
+            sa.select(jobs.c.owner, jobs.c.created, jobs.c.job_id).where(waits)
+        ):
+            is_before = owner != job.owner or (created, job_id) < (job.created, job.job_id)
+            n[owner] = n.get(owner, 0) + is_before
+        own = n.pop(job.owner, 0)
+        return own + sum(min(each, own + 1) for each in n.values())
+
     def count_ignored(self) -> int:
         """The number of waiting jobs if no worker is alive to take them, else 0.
 

@@ -136,7 +136,7 @@ class SecurityMiddleware:
     def _refused(self, request: Request) -> Problem | None:
         hosts = request.headers.getlist("host")
         host = _name(hosts[0]) if len(hosts) == 1 else ""
-        if host not in self._hosts:
+        if host not in self._hosts and not request.url.path.startswith("/static/"):
             detail = f"This server does not answer to the name {host!r}"
             return Problem(421, "unknown_host", f"{detail}: it is not in server.hosts.")
         if wait := self._limits.of_address(request.scope):
@@ -193,7 +193,8 @@ def _log(scope: Scope, status: int, seconds: float) -> None:
         "action": getattr(route, "operation_id", None) or route.name,
         "target": ",".join(map(str, scope["path_params"].values())),
     }
-    AUDIT.info("account %s: %s %s", *fields.values(), extra=fields)
+    done = f"{fields['action']} {fields['target']}".strip()
+    AUDIT.info("%s (%s): %s", user.name, user.account_id, done, extra=fields)
 
 
 class _TooLarge(HTTPException):

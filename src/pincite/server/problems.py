@@ -109,7 +109,7 @@ def response(request: Request, problem: Problem) -> Response:
         detail=problem.detail,
         instance=request.url.path,
         code=problem.code,
-        retryable=problem.status in _RETRYABLE,
+        retryable=problem.status in _RETRYABLE or "Retry-After" in problem.headers,
         request_id=getattr(request.state, "request_id", ""),
         errors=problem.errors,
     )

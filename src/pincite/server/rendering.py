@@ -18,7 +18,6 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 from fastapi import Request, Response
 from fastapi.responses import HTMLResponse
@@ -31,7 +30,7 @@ from pincite.server.identity import PUBLIC, Identity, Permission
 from pincite.server.jobs import Job
 from pincite.server.problems import not_found
 from pincite.server.routing import Router, csrf_for
-from pincite.server.work import SCHEME
+from pincite.text.hosts import without_folder
 from pincite.types import Label, Reason
 from pincite.verbs.verify import render, wording
 
@@ -205,7 +204,7 @@ def called(url: str, title: str = "") -> str:
     >>> called("upload:two%20words.pdf"), called("https://a.example/", "A page")
     ('two words.pdf', 'A page')
     """
-    return cells.one_line(title) or unquote(url.removeprefix(SCHEME))
+    return cells.one_line(title) or without_folder(url)
 
 
 def when(at: float) -> str:

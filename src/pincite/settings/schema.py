@@ -286,7 +286,7 @@ def checked(
             full[short.get(key, key)] = value
     for name in full:
         if name not in known:
-            raise ConfigError(f"{place}: {_unknown(name, known, short)}")
+            raise ConfigError(f"{place}: {_unknown(name, known, short, full[name])}")
     return {name: known[name].read(value, place, table) for name, value in full.items()}
 
 
@@ -340,11 +340,19 @@ def _part(values: dict[str, Any], table: str, path: Path) -> dict[str, Any]:
 def _read(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise ConfigError(f"There is no file {path}.") from error
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"{path} cannot be read as TOML: {error}") from error
 
 
-def _unknown(key: str, known: Mapping[str, Any], short: Mapping[str, str]) -> str:
+def _unknown(key: str, known: Mapping[str, Any], short: Mapping[str, str], value: object) -> str:
+    tables = dict.fromkeys(f"[{n.partition('.')[0]}]" if "." in n else n for n in known)
+    if isinstance(value, Mapping):  # written as a table
+        written = [*tables, *(f"[{name}]" for name in SEPARATE)]
+        guess = difflib.get_close_matches(f"[{key.lower()}]", written, n=1)
+        hint = f" Did you mean {guess[0]}?" if guess else ""
+        return f"unknown table [{key}].{hint} Known: {', '.join(written)}."
     table, leaf = key.rpartition(".")[::2]
     names = {name.rpartition(".")[2]: name for name in known}
     names |= {**short, **{name: name for name in known}}
@@ -353,5 +361,4 @@ def _unknown(key: str, known: Mapping[str, Any], short: Mapping[str, str]) -> st
         close += difflib.get_close_matches(text, names, n=1)
     hint = f" Did you mean {names[close[0]]!r}?" if close else ""
     beside = [name for name in known if name.startswith(f"{table}.")]
-    tables = dict.fromkeys(f"[{n.partition('.')[0]}]" if "." in n else n for n in known)
     return f"unknown setting {key!r}.{hint} Known: {', '.join(beside or tables)}."

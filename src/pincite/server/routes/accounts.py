@@ -107,11 +107,16 @@ def check_login(request: Request, response: Response, site: Site, login: LoginRe
     Raises:
         Problem: 401, the same for every cause; 429, too many attempts.
     """
-    forget_try = request.app.state.limits.try_login(request, login.name)
+    named = site.people.accounts.named(login.name)
+    who = f"{named.name} ({named.account_id})" if named else "an unknown name"
+    try:
+        forget_try = request.app.state.limits.try_login(request, login.name)
+    except Problem:
+        AUDIT.info("refused login for %s: too many failed attempts", who)
+        raise
     account = site.people.accounts.log_in(login.name, login.password)
     if account is None:
-        named = site.people.accounts.named(login.name)
-        AUDIT.info("failed login of %s", named.account_id if named else "an unknown name")
+        AUDIT.info("failed login for %s", who)
         raise Problem(401, "wrong_password", "The name or the password is wrong.")
     forget_try()
     return begin_session(request, response, site, account.account_id)

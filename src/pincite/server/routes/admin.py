@@ -39,10 +39,11 @@ class AccountChange(Body):
 
 @pages.get("/accounts")
 def accounts_page(
-    request: Request, who: Admin, site: Stores, cursor: Cursor = None
+    request: Request, who: Admin, site: Stores, cursor: Cursor = None, saved: str = ""
 ) -> HTMLResponse:
-    """All accounts, by name, with forms that change them."""
-    return _page(request, who, site, cursor)
+    """All accounts, by name, with forms that change them; `saved` is the id of a changed one."""
+    account = site.people.accounts.get(saved) if "\0" not in saved else None
+    return _page(request, who, site, cursor, saved=account)
 
 
 def _page(
@@ -54,13 +55,23 @@ def _page(
     return page(request, "admin_accounts.html", who, accounts=shown, next=after, **shared)
 
 
+@pages.get("/jobs")
+def jobs_page(request: Request, who: Admin, site: Stores, cursor: Cursor = None) -> HTMLResponse:
+    """The jobs of all accounts, the newest first, without what users wrote."""
+    before = read_cursor(cursor, (float, str))
+    found = site.jobs.listed(None, ROWS + 1, before)
+    shown, after = page_of(found, ROWS, lambda job: (job.created, job.job_id))
+    owners = {job.owner: site.people.accounts.get(job.owner) for job in shown}
+    return page(request, "admin_jobs.html", who, jobs=shown, owners=owners, next=after)
+
+
 @pages.post("/accounts", response_model=None)
 def create_account(form: Form, request: Request, who: Admin, site: Stores) -> Response:
     """Create an account; without a password, show a link with which its user sets one."""
     password = {} if form.get("password") else {"password": None}
     body = forms.body(NewAccountRequest, form, **password)
     account = site.people.accounts.add(body.name, body.role, body.password)
-    AUDIT.info("account %s was created", account.account_id)
+    AUDIT.info("account %s (%s) was created", account.name, account.account_id)
     if body.password is None:
         return create_password_link(account.account_id, request, who, site)
     return forms.redirect("/admin/accounts")
@@ -79,7 +90,7 @@ def create_password_link(
     return _page(request, who, site, linked=account, password_link=link, expires=made[1])
 
 
-@also_posted(pages, "/accounts/{account_id}", then="/admin/accounts")
+@also_posted(pages, "/accounts/{account_id}", then="/admin/accounts?saved={account_id}")
 def change_account(account_id: IdPath, body: AccountChange, who: Admin, site: Stores) -> None:
     """Set an account's role or password, or disable it; all its sessions end."""
     if site.people.accounts.change(account_id, **body.model_dump()) is None:

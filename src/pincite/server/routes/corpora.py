@@ -47,6 +47,7 @@ from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 from pincite.server.tables import whole
 from pincite.server.work import Ingested
+from pincite.text.hosts import without_folder
 from pincite.types import Document, Span
 
 ROWS, HITS = 25, 10  # per page
@@ -60,6 +61,7 @@ About = Annotated[Text, Field(max_length=5_000)]
 Words = Annotated[str, StringConstraints(max_length=300)]
 Values = Annotated[tuple[Words, ...], Field(max_length=20)]
 Whole = Annotated[str, BeforeValidator(whole)]  # a document's text, made valid UTF-8
+Url = Annotated[Whole, AfterValidator(without_folder)]  # a file's name: not where it is stored
 
 api = Router(prefix="/api/v1/corpora", tags=["corpora"])
 pages = Router(include_in_schema=False)
@@ -131,7 +133,7 @@ class ListedBody(Shown):
     """A document without its text."""
 
     doc_id: str
-    url: Whole  # "upload:name" for a file that states no URL
+    url: Url
     title: Whole
     kind: str
     published: str | None
@@ -197,7 +199,7 @@ class HitBody(BaseModel):
     score: float  # comparable only within one response
     passage_id: str
     doc_id: str
-    url: Whole
+    url: Url
     title: Whole
     about: Whole  # title, author, site and year, as far as known
     start: int

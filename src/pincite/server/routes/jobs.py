@@ -123,7 +123,8 @@ def start_job(site: Site, who: Identity, kind: Kind, body: VerbRequest) -> Job:
     for corpus_id in corpora_in(body.corpus):
         entry = site.corpora.get(corpus_id)
         if entry is None or not who.may_read(entry):
-            raise Problem(422, "unknown_corpus", "There is no such corpus, or you may not read it.")
+            named = (x for x in site.corpora.listed() if x.name == corpus_id and who.may_read(x))
+            raise Problem(422, "unknown_corpus", _no_corpus(corpus_id, next(named, None)))
         if site.corpora.is_empty(entry):
             raise Problem(422, "empty_corpus", "The corpus is empty. Add documents to it first.")
         if entry.is_missing:
@@ -131,6 +132,12 @@ def start_job(site: Site, who: Identity, kind: Kind, body: VerbRequest) -> Job:
     subject = " ".join(body.subject.split())
     values = body.model_dump(mode="json", exclude_none=True)
     return site.jobs.submit(who.account_id, kind, subject, values)
+
+
+def _no_corpus(given: str, named: CorpusEntry | None) -> str:
+    if named:
+        return f"{given!r} is a corpus's name; expected its id, {named.corpus_id!r}."
+    return "There is no corpus with this id, or you may not read it. GET /api/v1/corpora lists ids."
 
 
 def filled_corpora(
@@ -306,6 +313,9 @@ def get_result(job_id: str, who: Reader, site: Stores) -> Response:
     """The report, as the command line's `--json` gives it."""
     job = readable(site, job_id, who)
     result = site.jobs.result(job_id)
+    if result is None and not job.ended:
+        detail = f"There is no result yet: the job is {job.status.value}."
+        raise Problem(409, "no_result", detail, headers={"Retry-After": "5"})
     if result is None:
         why = (job.problem or {}).get("detail") or f"The job is {job.status.value}."
         raise Problem(409, "no_result", f"There is no result: {why}")
