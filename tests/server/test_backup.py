@@ -203,7 +203,7 @@ def test_a_corpus_that_is_being_written_is_not_copied_half(
 
 def test_check_reports_faulty_parts(settings: ServerSettings) -> None:
     _, corpus_id = fill(settings)
-    assert [part.well for part in examine(settings)] == [True] * 4
+    assert [part.well for part in examine(settings)] == [True] * 5
     with open_site(settings) as site:
         job = site.jobs.submit("local", "verify", "t", {"text": "x"})
         site.jobs.take("w")

@@ -62,7 +62,7 @@ def test_a_corpus_from_its_first_file_to_its_end(
     assert not list((site.server.folder / "uploads").iterdir())
 
     listed = client.get(f"{here}/documents", params={"order": "title"}).json()["documents"]
-    assert [d["url"] for d in listed] == ["upload:bridge.txt", "https://e.example/tower"]
+    assert [d["url"] for d in listed] == ["bridge.txt", "https://e.example/tower"]
     tower = client.get(f"{here}/documents/{listed[1]['doc_id']}").json()
     (passage,) = tower["passages"]
     assert tower["text"][passage["start"] : passage["end"]].startswith("The tower was built")
@@ -86,7 +86,7 @@ def test_search_by_each_way_with_filters(
     ask = {"q": "the old town", "by": by}
     found = client.get(f"{C}/{corpus_id}/search", params=ask).json()
     assert found["by"] == by
-    assert {h["url"] for h in found["hits"]} == {"upload:bridge.txt", "https://e.example/tower"}
+    assert {h["url"] for h in found["hits"]} == {"bridge.txt", "https://e.example/tower"}
     assert [h["rank"] for h in found["hits"]] == [1, 2]
     for condition in (
         {"published_from": "1912"},

@@ -9,7 +9,7 @@ import pytest
 from fastapi.testclient import TestClient
 from server.conftest import client_of
 
-from pincite.server.jobs import Status
+from pincite.server.jobs import Job, Status
 from pincite.server.routes import jobs as api_jobs
 from pincite.server.site import Site
 from pincite.settings import Settings
@@ -47,7 +47,7 @@ def test_a_job_from_its_request_to_its_result(client: TestClient, site: Site) ->
     assert (job["status"], job["kind"]) == ("queued", "verify")
     assert job["created"].endswith("+00:00")
     missing = problem(client.get(job["links"]["result"]), 409, "no_result")
-    assert missing["detail"] == "There is no result: The job is queued."
+    assert missing["retryable"]
     finish(site, '{"x": 1}')
     assert client.get(job["links"]["self"]).json()["status"] == "done"
     assert client.get(job["links"]["result"]).json() == {"x": 1}
@@ -191,3 +191,19 @@ def test_unavailable_database_is_a_503(client: TestClient, site: Site) -> None:
     assert body["retryable"] is True
     assert answer.headers["retry-after"]
     assert str(site.server.folder) not in answer.text
+
+
+def test_the_name_of_a_corpus_is_answered_with_its_id(client: TestClient, site: Site) -> None:
+    entry = site.corpora.add("local", "Local press")
+    asked = {"question": "When?", "corpus": "Local press"}
+    refused = problem(client.post("/api/v1/ask", json=asked), 422, "unknown_corpus")
+    assert entry.corpus_id in refused["detail"]
+
+
+def test_jobs_before_one_as_accounts_take_turns(client: TestClient, site: Site) -> None:
+    def submit(owner: str) -> Job:
+        return site.jobs.submit(owner, "ask", "", {})
+
+    first, *_ = [submit("a") for _ in range(5)]
+    mine = submit("b")
+    assert [site.jobs.count_before(each) for each in (first, mine, submit("b"))] == [1, 1, 3]

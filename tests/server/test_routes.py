@@ -45,12 +45,16 @@ class Entry:
 
     @property
     def parameters(self) -> list[str]:
-        return [part[1:-1].partition(":")[0] for part in self.path.split("/") if part[:1] == "{"]
+        return [
+            part[1:-1].partition(":")[0].lstrip("_")
+            for part in self.path.split("/")
+            if part[:1] == "{"
+        ]
 
     def at(self, ids: dict[str, str]) -> str:
         """Its address, with ids in it."""
         parts = [
-            ids[part[1:-1].partition(":")[0]] if part[:1] == "{" else part
+            ids[part[1:-1].partition(":")[0].lstrip("_")] if part[:1] == "{" else part
             for part in self.path.split("/")
         ]
         return "/".join(parts)

@@ -95,7 +95,8 @@ def _one_or_more(corpus: str | Sequence[str]) -> str | Sequence[str]:
     return found if len(found := corpora_in(corpus)) > 1 else found[0]
 
 
-_CorpusId = Annotated[Text, Field(min_length=1, max_length=200)]  # names get a message of their own
+# An id, or mistakenly a name, which gets a message of its own.
+_CorpusId = Annotated[Text, Field(min_length=1, max_length=200)]
 _CorpusIds = Annotated[tuple[_CorpusId, ...], Field(min_length=1, max_length=20)]
 Corpus = Annotated[
     _CorpusId | _CorpusIds, AfterValidator(_one_or_more)
