@@ -234,19 +234,6 @@ def test_command_line_manages_accounts(tmp_path: Path) -> None:
     assert "disabled" not in ran("list")[1]
 
 
-def test_an_admin_sees_the_jobs_of_all_accounts_but_not_their_texts(
-    make_site: Callable[..., Site],
-) -> None:
-    site = make_site(**SERVER)
-    admin, ada = somebody(site, Role.ADMIN, "Root"), somebody(site, Role.EDITOR, "Ada")
-    job = site.jobs.submit(ada.account.account_id, "check", "the title", {})
-    shown = admin.client.get("/admin/jobs").text
-    assert job.job_id in shown
-    assert "Ada" in shown
-    assert "the title" not in shown
-    assert ada.client.get("/admin/jobs").status_code == 403
-
-
 def test_import_names_repeated_lines_and_ignored_columns(tmp_path: Path) -> None:
     (tmp_path / "users.csv").write_text("name,Rolle\nAda,x\nGrace,x\nADA,x\n")
     words = ["server", "user", "import", str(tmp_path / "users.csv"), "--data", str(tmp_path)]

@@ -253,15 +253,10 @@ def any_user(request: Request) -> Identity:
     """
     identity = guest(request)
     if identity is None:
-        has_key = "authorization" in request.headers
-        raise Problem(
-            401,
-            "not_logged_in",
-            "This key is invalid, expired or revoked. Expected `Authorization: Bearer …`."
-            if has_key
-            else "Log in, or send an API key as `Authorization: Bearer …`.",
-            headers={"WWW-Authenticate": "Bearer"},
-        )
+        detail = "Log in, or send an API key as `Authorization: Bearer …`."
+        if "authorization" in request.headers:
+            detail = "This key is invalid, expired or revoked."
+        raise Problem(401, "not_logged_in", detail, headers={"WWW-Authenticate": "Bearer"})
     return identity
 
 

@@ -11,6 +11,7 @@ ago, so a user who queues ten articles delays other users by at most one of them
 import gzip
 import json
 import secrets
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
@@ -256,14 +257,11 @@ class JobStore:
 
     def count_before(self, job: Job) -> int:
         """The most waiting jobs that can start before this waiting one, as accounts take turns."""
-        waits = jobs.c.status == Status.QUEUED
-        n = dict[str, int]()
-        for owner, created, job_id in self._db.rows(
-            sa.select(jobs.c.owner, jobs.c.created, jobs.c.job_id).where(waits)
-        ):
-            is_before = owner != job.owner or (created, job_id) < (job.created, job.job_id)
-            n[owner] = n.get(owner, 0) + is_before
-        own = n.pop(job.owner, 0)
+        wanted = sa.select(jobs.c.owner, jobs.c.created, jobs.c.job_id)
+        rows = self._db.rows(wanted.where(jobs.c.status == Status.QUEUED))
+        mine, this = job.owner, (job.created, job.job_id)
+        n = Counter(owner for owner, *at in rows if owner != mine or tuple(at) < this)
+        own = n.pop(mine, 0)
         return own + sum(min(each, own + 1) for each in n.values())
 
     def count_ignored(self) -> int:
@@ -272,15 +270,13 @@ class JobStore:
         An idle worker takes a job at once. So none is alive if a job has waited for the time of a
         lease, and meanwhile no worker ran or ended a job.
         """
-        waits = jobs.c.status == Status.QUEUED
-        wanted = sa.select(sa.func.count(), sa.func.min(jobs.c.created)).where(waits)
-        n, oldest = self._db.first(wanted)
         since = now() - LEASE_SECONDS
-        if not n or oldest > since:
-            return 0
-        runs = (jobs.c.status == Status.RUNNING) & (jobs.c.lease >= now())
         ended = jobs.c.started.is_not(None) & (jobs.c.finished >= since)
-        return 0 if self._db.first(sa.select(jobs.c.job_id).where(runs | ended).limit(1)) else n
+        alive = ended | (jobs.c.status == Status.RUNNING) & (jobs.c.lease >= now())
+        old = (jobs.c.status == Status.QUEUED) & (jobs.c.created < since)
+        if self._db.first(sa.select(jobs.c.job_id).where(alive).limit(1)):
+            return 0
+        return int(self._db.scalar(sa.select(sa.func.count()).where(old)))
 
     # ── For workers ──────────────────────────────────────────────────────────────────────────────
 

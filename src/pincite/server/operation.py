@@ -68,13 +68,9 @@ def _jobs(store: JobStore, queue: int) -> Part:
 
 
 def workers(store: JobStore) -> Part:
-    if n := store.count_ignored():
-        what = (
-            f"no worker takes jobs, and {n} {'waits' if n == 1 else 'wait'}: run `pincite worker`"
-        )
-        return Part("workers", False, what)
-    n_running = store.counts()[Status.RUNNING]
-    return Part("workers", True, f"{n_running} busy" if n_running else "no job has to wait for one")
+    n = store.count_ignored()
+    what = f"jobs wait ({n}) and no worker takes them: run `pincite worker`"
+    return Part("workers", not n, what if n else "no job waits for a worker")
 
 
 def _corpora(register: CorpusRegister) -> Part:

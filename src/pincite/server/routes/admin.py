@@ -60,16 +60,6 @@ def _page(
     return page(request, "admin_accounts.html", who, accounts=shown, next=after, **shared)
 
 
-@pages.get("/jobs")
-def jobs_page(request: Request, who: Admin, site: Stores, cursor: Cursor = None) -> HTMLResponse:
-    """The jobs of all accounts, the newest first, without what users wrote."""
-    before = read_cursor(cursor, (float, str))
-    found = site.jobs.listed(None, ROWS + 1, before)
-    shown, after = page_of(found, ROWS, lambda job: (job.created, job.job_id))
-    owners = {job.owner: site.people.accounts.get(job.owner) for job in shown}
-    return page(request, "admin_jobs.html", who, jobs=shown, owners=owners, next=after)
-
-
 @pages.post("/accounts", response_model=None)
 def create_account(form: Form, request: Request, who: Admin, site: Stores) -> Response:
     """Create an account; without a password, show a link with which its user sets one."""

@@ -123,8 +123,11 @@ def start_job(site: Site, who: Identity, kind: Kind, body: VerbRequest) -> Job:
     for corpus_id in corpora_in(body.corpus):
         entry = site.corpora.get(corpus_id)
         if entry is None or not who.may_read(entry):
-            named = (x for x in site.corpora.listed() if x.name == corpus_id and who.may_read(x))
-            raise Problem(422, "unknown_corpus", _no_corpus(corpus_id, next(named, None)))
+            detail = "There is no such corpus, or you may not read it."
+            for each in site.corpora.listed():
+                if each.name == corpus_id and who.may_read(each):
+                    detail = f"{corpus_id!r} is a name; expected the id, {each.corpus_id!r}."
+            raise Problem(422, "unknown_corpus", detail)
         if site.corpora.is_empty(entry):
             raise Problem(422, "empty_corpus", "The corpus is empty. Add documents to it first.")
         if entry.is_missing:
@@ -132,12 +135,6 @@ def start_job(site: Site, who: Identity, kind: Kind, body: VerbRequest) -> Job:
     subject = " ".join(body.subject.split())
     values = body.model_dump(mode="json", exclude_none=True)
     return site.jobs.submit(who.account_id, kind, subject, values)
-
-
-def _no_corpus(given: str, named: CorpusEntry | None) -> str:
-    if named:
-        return f"{given!r} is a corpus's name; expected its id, {named.corpus_id!r}."
-    return "There is no corpus with this id, or you may not read it. GET /api/v1/corpora lists ids."
 
 
 def filled_corpora(
