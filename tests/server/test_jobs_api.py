@@ -9,7 +9,7 @@ import pytest
 from fastapi.testclient import TestClient
 from server.conftest import client_of
 
-from pincite.server.jobs import Job, Status
+from pincite.server.jobs import Status
 from pincite.server.routes import jobs as api_jobs
 from pincite.server.site import Site
 from pincite.settings import Settings
@@ -198,12 +198,3 @@ def test_the_name_of_a_corpus_is_answered_with_its_id(client: TestClient, site: 
     asked = {"question": "When?", "corpus": "Local press"}
     refused = problem(client.post("/api/v1/ask", json=asked), 422, "unknown_corpus")
     assert entry.corpus_id in refused["detail"]
-
-
-def test_jobs_before_one_as_accounts_take_turns(client: TestClient, site: Site) -> None:
-    def submit(owner: str) -> Job:
-        return site.jobs.submit(owner, "ask", "", {})
-
-    first, *_ = [submit("a") for _ in range(5)]
-    mine = submit("b")
-    assert [site.jobs.count_before(each) for each in (first, mine, submit("b"))] == [1, 1, 3]

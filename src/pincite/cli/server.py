@@ -286,10 +286,8 @@ def _link(people: "People", account: "Account") -> tuple[str, str]:
 
 def _check_address(settings: ServerSettings) -> None:
     if not settings.names:
-        options.say(
-            f"Warning: links start with {settings.public_address}, because the settings do not say "
-            "what browsers call the server. Set server.address (or --config FILE that sets it)."
-        )
+        where = settings.public_address
+        options.say(f"Warning: set server.address in --config FILE; until then links have {where}.")
 
 
 def _print_link(people: "People", account: "Account") -> None:

@@ -165,8 +165,7 @@ _SEEN = sa.select(*_FIELDS).where(corpora.c.deleted.is_(None))
 SETTING = "server.corpora"
 LOG = logging.getLogger("pincite.server.corpora")
 UNREADABLE = (
-    "The corpus is stored elsewhere and cannot be read now. An administrator finds the reason with "
-    "pincite server check."
+    "The corpus is stored elsewhere and cannot be read now. `pincite server check` says why."
 )
 
 

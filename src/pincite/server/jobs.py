@@ -11,7 +11,6 @@ ago, so a user who queues ten articles delays other users by at most one of them
 import gzip
 import json
 import secrets
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
@@ -255,21 +254,8 @@ class JobStore:
         lost = (jobs.c.status == Status.RUNNING) & (jobs.c.lease < now())
         return int(self._db.scalar(sa.select(sa.func.count()).where(lost)))
 
-    def count_before(self, job: Job) -> int:
-        """The most waiting jobs that can start before this waiting one, as accounts take turns."""
-        wanted = sa.select(jobs.c.owner, jobs.c.created, jobs.c.job_id)
-        rows = self._db.rows(wanted.where(jobs.c.status == Status.QUEUED))
-        mine, this = job.owner, (job.created, job.job_id)
-        n = Counter(owner for owner, *at in rows if owner != mine or tuple(at) < this)
-        own = n.pop(mine, 0)
-        return own + sum(min(each, own + 1) for each in n.values())
-
     def count_ignored(self) -> int:
-        """The number of waiting jobs if no worker is alive to take them, else 0.
-
-        An idle worker takes a job at once. So none is alive if a job has waited for the time of a
-        lease, and meanwhile no worker ran or ended a job.
-        """
+        """Jobs that waited for the time of a lease while no worker ran or ended any: none lives."""
         since = now() - LEASE_SECONDS
         ended = jobs.c.started.is_not(None) & (jobs.c.finished >= since)
         alive = ended | (jobs.c.status == Status.RUNNING) & (jobs.c.lease >= now())

@@ -95,7 +95,6 @@ def _one_or_more(corpus: str | Sequence[str]) -> str | Sequence[str]:
     return found if len(found := corpora_in(corpus)) > 1 else found[0]
 
 
-# An id, or mistakenly a name, which gets a message of its own.
 _CorpusId = Annotated[Text, Field(min_length=1, max_length=200)]
 _CorpusIds = Annotated[tuple[_CorpusId, ...], Field(min_length=1, max_length=20)]
 Corpus = Annotated[

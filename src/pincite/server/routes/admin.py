@@ -51,12 +51,7 @@ def _page(
 ) -> HTMLResponse:
     found = site.people.accounts.listed(ROWS + 1, read_cursor(cursor, (str,)))
     shown, after = page_of(found, ROWS, lambda each: (name_key(each.name),))
-    shared = {
-        "roles": list(Role),
-        "default": DEFAULT_ROLE,
-        "password_link": "",
-        "saved": None,
-    } | values
+    shared = {"roles": list(Role), "default": DEFAULT_ROLE, "password_link": ""} | values
     return page(request, "admin_accounts.html", who, accounts=shown, next=after, **shared)
 
 

@@ -18,7 +18,7 @@ from pincite.codec import JsonReport
 from pincite.server import forms
 from pincite.server.forms import Form, also_posted
 from pincite.server.identity import Guest, Identity, Reader, Runner
-from pincite.server.jobs import Event, Job, Status
+from pincite.server.jobs import Event, Job
 from pincite.server.problems import not_found
 from pincite.server.rendering import Look, language_of, page, translations
 from pincite.server.requests import Body, Cursor, IdPath
@@ -148,7 +148,6 @@ def _progress(request: Request, site: Site, job: Job) -> dict[str, Any]:
     return {
         "job": job,
         "item": item,
-        "n_before": site.jobs.count_before(job) if job.status is Status.QUEUED else 0,
         "now": next(filter(None, steps), ""),
         "done": counted.get("done", 0),
         "total": counted.get("total", 0),
