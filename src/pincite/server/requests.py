@@ -97,9 +97,7 @@ def _one_or_more(corpus: str | Sequence[str]) -> str | Sequence[str]:
 
 _CorpusId = Annotated[Text, Field(min_length=1, max_length=200)]
 _CorpusIds = Annotated[tuple[_CorpusId, ...], Field(min_length=1, max_length=20)]
-Corpus = Annotated[
-    _CorpusId | _CorpusIds, AfterValidator(_one_or_more)
-]  # a list of one becomes a single id
+Corpus = Annotated[_CorpusId | _CorpusIds, AfterValidator(_one_or_more)]  # one id, or several
 
 
 def _first(texts: Sequence[str]) -> str:

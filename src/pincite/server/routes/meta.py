@@ -57,12 +57,11 @@ def readyz(request: Request, site: Stores) -> Ready:
     """Readiness: whether database, data folder and worker can work."""
     worker: Worker | None = request.app.state.worker
     has_tables = operation.tables(site.database).well
+    n_ignored = site.jobs.count_ignored() if has_tables else 0
     parts = {
         "database": has_tables,
         "folder": operation.folder(site.server).well,
-        "worker": worker.works
-        if worker and worker.slots
-        else not (has_tables and site.jobs.count_ignored()),
+        "worker": (worker.works if worker and worker.slots else not n_ignored),
     }
     if failing := [name for name, well in parts.items() if not well]:
         errors = [{"where": name, "what": NOT_READY[name]} for name in failing]
