@@ -244,8 +244,8 @@ def test_objects_of_others_look_missing(
                 dict.fromkeys(OPEN, "x") | dict.fromkeys(mine, "A" * 22) | {"sha256": "a" * 64}
             )
             nothing = asked(client, entry, never)
-            if reply.status_code == 422 == nothing.status_code:
-                continue  # the body is looked at first, and says nothing of what is there
+            if reply.status_code == nothing.status_code and reply.status_code in (303, 422):
+                continue  # a redirect; or the body is looked at first, and says nothing of what is there
             alike = {**reply.json(), "instance": "", "request_id": ""} == {
                 **nothing.json(),
                 "instance": "",
@@ -296,6 +296,8 @@ def test_every_route_refuses_foreign_hosts_and_origins(
     for entry in table(app):
         address = entry.at(dict.fromkeys(entry.parameters, "x"))
         for headers in foreign + (changing if entry.method not in SAFE else []):
+            if "Host" in headers and entry.path.startswith("/static/"):
+                continue  # the style of the page that refuses
             reply = client.request(entry.method, address, json={}, headers=headers)
             assert reply.status_code in (403, 421), (entry, headers, reply.text)
             assert reply.json()["code"] in ("unknown_host", "foreign_origin")
