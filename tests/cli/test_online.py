@@ -120,7 +120,7 @@ def test_a_list_of_titles_is_resumable(home: Wiki) -> None:
 
 def test_a_list_of_titles_may_name_files(home: Wiki) -> None:
     for name in ("Mill.wiki", "Town"):
-        Path(name).write_text(TEXT)
+        Path(name).write_text(TEXT.replace("Varde Bridge", name.removesuffix(".wiki")))
     Path("titles.txt").write_text("./Town\nMill.wiki\nMill.wiki\nmissing.wiki\n")
     many = ("verify", "--titles", "titles.txt", "--sources", "pages", "--out", "o")
     assert "3 articles" in run(*many).stderr

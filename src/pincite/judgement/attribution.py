@@ -53,7 +53,7 @@ def of_another(text: str, sentence: str, page: str = "") -> Note | None:
     """Find what a sentence says of another name than the claim's, or with their roles exchanged.
 
     >>> str(of_another("In Holm 40 died.", "In Sandby 40 died, in Holm 12."))
-    'the source gives “40” to Sandby, not to Holm'
+    'the source applies “40” to Sandby, not to Holm'
     >>> str(of_another("Berg sued Holm.", "Holm sued Berg."))
     'the source has Berg and Holm the other way round: “Holm sued Berg.”'
     """

@@ -67,7 +67,7 @@ def subject(question: str) -> Subject:
     """Split a question at the word for what is asked; those studied belong to neither part.
 
     >>> subject("Does vitamin D prevent falls in older women?")
-    Subject(intervention='Does vitamin D ', outcome=' falls')
+    Subject(intervention='Does vitamin D ', outcome=' falls ')
     """
     found = (match for words in _MEANS.values() if (match := words.search(question)))
     asked = min(found, key=re.Match.start, default=None)
