@@ -176,7 +176,7 @@ def test_a_real_server_s_answer_streams_and_every_sentence_has_a_standing(
     streamed: list[str] = []
     monkeypatch.setattr("pincite.cli.ask.sys", MagicMock())  # a terminal
     monkeypatch.setattr(
-        "pincite.cli.ask._show_sentence", lambda checked: streamed.append(checked.sentence.text)
+        "pincite.cli.ask._show_sentence", lambda _, checked: streamed.append(checked.sentence.text)
     )
     settings = "chat.dialect = 'llamacpp'\nask.answer_tokens = 60\nask.prompt_tokens = 700\n"
     Path("pincite.toml").write_text(settings)

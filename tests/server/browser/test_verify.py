@@ -94,7 +94,7 @@ def test_by_keyboard_alone(watch: Watch, article: str) -> None:
         assert focused(page, "e => e.className") == "skip"
         page.keyboard.press("Enter")
         walked = []
-        for _ in range(8):
+        for _ in range(12):
             page.keyboard.press("Tab")
             walked.append(focused(page, "e => e.id || e.textContent.trim().split('\\n')[0]"))
             assert focused(page, "e => getComputedStyle(e).outlineStyle") != "none", walked
