@@ -120,7 +120,7 @@ def test_a_command_without_its_extra(
     assert code != "crashed"
     if extra := extra_of(words):
         assert (code, f"pip install 'pincite[{extra}]'" in said) == (6, True), said
-    else:
+    elif words != ("doctor",):  # 6 where pincite-multilingual is installed: its library is blocked
         assert code != 6
 
 
