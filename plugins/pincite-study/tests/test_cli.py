@@ -3,6 +3,8 @@
 import csv
 import json
 import re
+from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -44,15 +46,24 @@ def created(data: Path) -> str:
     return found[1]
 
 
+def opened(data: Path) -> closing[Database]:
+    return closing(Database(f"sqlite:///{data / 'pincite.sqlite'}"))
+
+
+def rate(data: Path, study_id: str, answer: Callable[[bool], Answered]) -> None:
+    """Three raters answer the first item; `answer` is given whether the baseline is on the left."""
+    with opened(data) as database:
+        ratings = RatingStore(database)
+        for _ in range(3):
+            rater, _ = ratings.join(study_id)
+            task = ratings.next(rater)
+            assert task
+            ratings.answer(rater, 1, answer(task.baseline_first), 2.0)
+
+
 def test_from_a_report_to_figures(data: Path, tmp_path: Path) -> None:
     study_id = created(data)
-    database = Database(f"sqlite:///{data / 'pincite.sqlite'}")
-    ratings = RatingStore(database)
-    for _ in range(3):
-        rater, _ = ratings.join(study_id)
-        task = ratings.next(rater)
-        assert task
-        ratings.answer(rater, 1, Answered("b" if task.baseline_first else "a"), 2.0)
+    rate(data, study_id, lambda baseline_first: Answered("b" if baseline_first else "a"))
     assert "3 of 3 ratings by 3 raters of 1 statements" in study(data, "show", study_id).stdout
     assert "3/3  Plain ones" in study(data, "list").stdout
     out = [tmp_path / name for name in ("r.json", "r.html", "r.csv", "r.jsonl", "ls.json")]
@@ -65,9 +76,9 @@ def test_from_a_report_to_figures(data: Path, tmp_path: Path) -> None:
     assert len(out[2].read_text().splitlines()) == 4
     assert sorted(path.suffix for path in (tmp_path / "figures").iterdir()) == [".png"] * 3
     study(data, "delete", study_id, "--rater", "2", "--yes")
-    assert StudyStore(database).get(study_id).n_ratings == 2  # type: ignore[union-attr]
+    with opened(data) as database:
+        assert StudyStore(database).get(study_id).n_ratings == 2  # type: ignore[union-attr]
     study(data, "close", study_id)
-    database.close()
 
 
 def test_passages_of_the_pages_in_a_folder(data: Path, tmp_path: Path) -> None:
@@ -103,17 +114,8 @@ def test_passages_of_the_pages_in_a_folder(data: Path, tmp_path: Path) -> None:
 def rated(data: Path, evidence: Amount) -> str:
     """A study whose three raters found this much evidence in the existing citation."""
     study_id = created(data)
-    database = Database(f"sqlite:///{data / 'pincite.sqlite'}")
-    ratings = RatingStore(database)
-    for _ in range(3):
-        rater, _ = ratings.join(study_id)
-        task = ratings.next(rater)
-        assert task
-        sides: tuple[Amount, Amount] = (evidence, "enough")
-        ratings.answer(
-            rater, 1, Answered("neither", *sides[:: 1 if task.baseline_first else -1]), 2
-        )
-    database.close()
+    sides: tuple[Amount, Amount] = (evidence, "enough")
+    rate(data, study_id, lambda first: Answered("neither", *sides[:: 1 if first else -1]))
     return study_id
 
 

@@ -1,7 +1,7 @@
 """The second stage of SIDE's evaluation: why did raters find no evidence in a citation?
 
-Raters see one passage of a source. An auditor who opens the whole source tells, for each citation
-in which a majority of them found none, whether that is so (Petroni et al. 2023, table 1). The
+Raters see one passage of a source. For each citation in which a majority of them found none,
+an auditor opens the whole source and notes whether that is so (Petroni et al. 2023, table 1). The
 sheet is a table for any spreadsheet program: `sheet` writes it, `counted` counts its answers.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 
 from pincite.errors import InputError
 from pincite.evaluation.measures import wilson
-from pincite.report.cells import cell
+from pincite.report.cells import csv_text
 from pincite_study.agreement import majority
 from pincite_study.preferences import PAIRS
 from pincite_study.studies import Study, StudyStore
@@ -55,14 +55,10 @@ def sheet(store: StudyStore, study: Study) -> str:
         rows.append([*row, source.passage, "", ""])
     if not rows:
         raise InputError(
-            "In no citation with enough ratings did a majority find no evidence. Expected a study "
+            "No citation has enough ratings with a majority that found no evidence. Expected a study "
             "whose raters said how much evidence there is."
         )
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows([cell(value) for value in row] for row in rows)
-    return out.getvalue()
+    return csv_text(COLUMNS, rows)
 
 
 def counted(text: str) -> str:

@@ -4,15 +4,13 @@ Sources stand in them as passage, quote and address; whole texts only in the exp
 made again from (`StudyStore.exported`).
 """
 
-import csv
-import io
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal, get_args
 
-from pincite.report.cells import cell
+from pincite.report.cells import csv_text
 from pincite_study.blind import Side, shown
 from pincite_study.items import Item
 from pincite_study.preferences import PAIRS, Comparison
@@ -98,11 +96,8 @@ def rows(study: Study, items: Mapping[int, Item], ratings: Sequence[Given]) -> l
 
 def as_csv(listed: Sequence[Mapping[str, Any]], compare: Comparison) -> str:
     """Rows with a header; no text can become a formula."""
-    out, columns = io.StringIO(), _columns(compare)
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows([cell(row[name]) for name in columns] for row in listed)
-    return out.getvalue()
+    columns = _columns(compare)
+    return csv_text(columns, ([row[name] for name in columns] for row in listed))
 
 
 def as_jsonl(listed: Sequence[Mapping[str, Any]]) -> str:
