@@ -278,10 +278,9 @@ def _link(people: "People", account: "Account") -> tuple[str, str]:
     """A new password link, and when it expires."""
     from pincite.server.accounts import LINK_PATH
 
-    made = people.accounts.new_link(account.account_id)
-    assert made  # the account exists
-    expires = datetime.fromtimestamp(made[1], UTC).strftime("%Y-%m-%d %H:%M UTC")
-    return f"{people.settings.public_address}{LINK_PATH}/{made[0]}", expires
+    token, expires = people.accounts.new_link(account)
+    shown = datetime.fromtimestamp(expires, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    return f"{people.settings.public_address}{LINK_PATH}/{token}", shown
 
 
 def _check_address(settings: ServerSettings) -> None:

@@ -249,20 +249,22 @@ class Accounts:
 
     # ── Password links ───────────────────────────────────────────────────────────────────────────
 
-    def new_link(self, account_id: str) -> tuple[str, float] | None:
+    def new_link(self, account: Account) -> tuple[str, float]:
         """Create a token with which its user sets the account's password once, and its expiry.
 
         It replaces the account's earlier one. Only its hash is stored, and a database looks up
         hashes, so the time of a look-up does not reveal a token.
         """
-        account = self.get(account_id)
-        if account is None:
-            return None
         token = secrets.token_urlsafe(32)
         expires = now() + (RESET_DAYS if account.has_password else INVITATION_DAYS) * DAY
-        row = {"token_hash": hash_secret(token), "account_id": account_id, "expires": expires}
+        row = {
+            "token_hash": hash_secret(token),
+            "account_id": account.account_id,
+            "expires": expires,
+        }
+        earlier = password_links.c.account_id == account.account_id
         with self._db.writing() as db:
-            db.execute(password_links.delete().where(password_links.c.account_id == account_id))
+            db.execute(password_links.delete().where(earlier))
             db.execute(password_links.insert().values(row))
         return token, expires
 

@@ -119,3 +119,8 @@ def _site(request: Request) -> Site:
 
 
 Stores = Annotated[Site, Depends(_site)]
+
+
+def base_of(request: Request, site: Site) -> str:
+    """The address that links to this server begin with."""
+    return (site.server.address or str(request.base_url)).rstrip("/")

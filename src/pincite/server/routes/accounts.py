@@ -309,7 +309,7 @@ def password_link_page(token: str, request: Request, site: Stores) -> HTMLRespon
 
 @pages.post(LINK_PATH, dependencies=[PUBLIC], response_model=None)
 def set_password_by_link(form: Form, request: Request, site: Stores) -> Response:
-    """Set the password and log in; the link then works no more."""
+    """Set the password and log in; the link then stops working."""
     body = forms.body(LinkRequest, form)
     account = _linked(request, site, body.token)
     try:

@@ -15,7 +15,7 @@ from pincite.server.rendering import page
 from pincite.server.requests import Body, Cursor, IdPath, page_of, read_cursor
 from pincite.server.routes.accounts import Password, with_accounts
 from pincite.server.routing import Router
-from pincite.server.site import Site, Stores
+from pincite.server.site import Site, Stores, base_of
 
 ROWS = 50
 pages = Router(prefix="/admin", include_in_schema=False, dependencies=[Depends(with_accounts)])
@@ -72,12 +72,12 @@ def create_password_link(
     account_id: IdPath, request: Request, who: Admin, site: Stores
 ) -> HTMLResponse:
     """Create a link that sets the account's password once; only this page shows it."""
-    account, made = site.people.accounts.get(account_id), site.people.accounts.new_link(account_id)
-    if account is None or made is None:
+    account = site.people.accounts.get(account_id)
+    if account is None:
         raise not_found()
-    base = site.server.address or str(request.base_url)
-    link = f"{base.rstrip('/')}{LINK_PATH}/{made[0]}"
-    return _page(request, who, site, linked=account, password_link=link, expires=made[1])
+    token, expires = site.people.accounts.new_link(account)
+    link = f"{base_of(request, site)}{LINK_PATH}/{token}"
+    return _page(request, who, site, linked=account, password_link=link, expires=expires)
 
 
 @also_posted(pages, "/accounts/{account_id}", then="/admin/accounts?saved={account_id}")

@@ -25,7 +25,7 @@ from pincite.server.requests import Body, Cursor, IdPath
 from pincite.server.routes import ask, check, corpora, jobs, verify
 from pincite.server.routes.jobs import parsed, readable
 from pincite.server.routing import Router
-from pincite.server.site import Site, Stores
+from pincite.server.site import Site, Stores, base_of
 from pincite.server.tables import Kind
 from pincite.types import Label
 from pincite.verbs.ask.report import AnswerReport
@@ -217,8 +217,7 @@ def create_link(
     """Create a link; its address is shown only on this page."""
     job = _sharable(site, job_id, who)
     _, token = site.people.links.add(job_id, forms.body(LinkRequest, form).days)
-    base = site.server.address or str(request.base_url)
-    return _links(request, who, site, job, f"{base.rstrip('/')}/s/{token}")
+    return _links(request, who, site, job, f"{base_of(request, site)}/s/{token}")
 
 
 @pages.post("/jobs/{job_id}/links/{link_id}/revoke")
