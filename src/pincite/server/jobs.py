@@ -255,7 +255,7 @@ class JobStore:
         return int(self._db.scalar(sa.select(sa.func.count()).where(lost)))
 
     def count_ignored(self) -> int:
-        """Jobs that waited for the time of a lease while no worker ran or ended any: none lives."""
+        """Jobs that have waited longer than a lease, if no worker runs or has ended any since."""
         since = now() - LEASE_SECONDS
         ended = jobs.c.started.is_not(None) & (jobs.c.finished >= since)
         alive = ended | (jobs.c.status == Status.RUNNING) & (jobs.c.lease >= now())

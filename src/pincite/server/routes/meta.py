@@ -57,11 +57,14 @@ def readyz(request: Request, site: Stores) -> Ready:
     """Readiness: whether database, data folder and worker can work."""
     worker: Worker | None = request.app.state.worker
     has_tables = operation.tables(site.database).well
-    n_ignored = site.jobs.count_ignored() if has_tables else 0
+    if worker and worker.slots:
+        works = worker.works
+    else:  # other processes run the jobs
+        works = not has_tables or operation.workers(site.jobs).well
     parts = {
         "database": has_tables,
         "folder": operation.folder(site.server).well,
-        "worker": (worker.works if worker and worker.slots else not n_ignored),
+        "worker": works,
     }
     if failing := [name for name, well in parts.items() if not well]:
         errors = [{"where": name, "what": NOT_READY[name]} for name in failing]
