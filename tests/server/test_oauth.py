@@ -1,6 +1,7 @@
 """Login through a provider, against a strict one on loopback."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -35,11 +36,12 @@ def provider() -> Iterator[Provider]:
 
 @pytest.fixture
 def make(make_site: Callable[..., Site], provider: Provider, tmp_path: Path) -> Callable[..., Site]:
-    def made(role: str = "", client_secret: str = SECRET) -> Site:
+    def made(role: str = "", client_secret: str = SECRET, place: str = "") -> Site:
+        place = place or f'kind = "mediawiki"\ntitle = "The <b>wiki"\nwiki = "{provider.base}"'
         path = tmp_path / "providers.toml"
         path.write_text(
-            f'[wiki]\nkind = "mediawiki"\ntitle = "The <b>wiki"\nclient_id = "{CLIENT}"\n'
-            f'client_secret = "{client_secret}"\nwiki = "{provider.base}"\nrole = "{role}"\n'
+            f'[wiki]\n{place}\nclient_id = "{CLIENT}"\nclient_secret = "{client_secret}"\n'
+            f'role = "{role}"\n'
         )
         return make_site(**SERVER, oauth=str(path))
 
@@ -225,20 +227,9 @@ def test_a_disabled_user_cannot_log_in(make: Callable[..., Site], provider: Prov
 
 
 @pytest.fixture
-def discovering(
-    make_site: Callable[..., Site], provider: Provider, tmp_path: Path
-) -> Callable[[], Site]:
+def discovering(make: Callable[..., Site], provider: Provider) -> Callable[[], Site]:
     """A site that knows only the issuer of its provider."""
-
-    def made() -> Site:
-        path = tmp_path / "providers.toml"
-        path.write_text(
-            f'[wiki]\nissuer = "{provider.base}"\nclient_id = "{CLIENT}"\n'
-            f'client_secret = "{SECRET}"\nrole = "editor"\n'
-        )
-        return make_site(**SERVER, oauth=str(path))
-
-    return made
+    return partial(make, "editor", place=f'issuer = "{provider.base}"')
 
 
 @pytest.mark.parametrize("methods", [None, ["client_secret_basic"], ["client_secret_post"]])
