@@ -55,8 +55,8 @@ def sheet(store: StudyStore, study: Study) -> str:
         rows.append([*row, source.passage, "", ""])
     if not rows:
         raise InputError(
-            "No citation has enough ratings with a majority that found no evidence. Expected a study "
-            "whose raters said how much evidence there is."
+            "No citation has enough ratings with a majority that found no evidence. Expected a "
+            "study whose raters said how much evidence there is."
         )
     return csv_text(COLUMNS, rows)
 
