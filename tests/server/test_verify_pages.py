@@ -402,6 +402,16 @@ def test_form_offers_the_corpus_used_last(client: TestClient, site: Site) -> Non
     assert '<option value="" selected' in again, "the choice of none is kept"
 
 
+@pytest.mark.parametrize("part", ["board", "finding"])
+def test_a_script_gets_only_the_part_that_it_replaces(
+    client: TestClient, site: Site, part: str
+) -> None:
+    where = f"/jobs/{ended(site, verified())}?threshold=0.5"
+    piece = client.get(where, headers={"HX-Target": part}).text.strip()
+    assert re.match(rf'<\w+ id="{part}"', piece)
+    assert piece in client.get(where).text
+
+
 def test_page_says_whether_better_sources_were_searched(client: TestClient, site: Site) -> None:
     note = 'class="note"'
     assert note in client.get(f"/jobs/{ended(site, verified())}").text

@@ -267,8 +267,8 @@ def result_page(
         copies = site.own.of(look.who.account_id).all()
         copy = next((each for each in reversed(copies) if each.sha256 == sha256), None)
     values |= {"copy": copy, "refused": refused}
-    # For a script that opens a finding, render only its part of the page.
-    name = "finding.html" if request.headers.get("hx-target") == "finding" else "verified.html"
+    part = request.headers.get("hx-target")  # of the page, if a script replaces only that
+    name = f"{part}.html" if part in ("board", "finding") else "verified.html"
     return page(request, name, look.who, status=422 if refused else 200, **values)
 
 
@@ -308,6 +308,8 @@ def _board(
     opened = report.findings[place] if ids else None
     at = verified.threshold if threshold is None else threshold
     searched = bool(look.job.request.get("corpus")) or searches_web(site)
+    of_example = bool(look.job.request.get("example"))
+    offers_search = look.may_run and not searched and not (of_example and demo.web(site))
     query = {} if at == verified.threshold else {"threshold": f"{at:g}"}
 
     def address(claim_id: str) -> str:
@@ -335,14 +337,14 @@ def _board(
         "precision": report.flag_precision,
         "coverage": coverage_at(verified.report, report),
         "searched": searched,
-        "corpora": []
-        if searched or not (look.is_own and look.who)
-        else filled_corpora(site, look.who, None),
-        "has_demo": demo.web(site) is not None,
+        "offers_search": offers_search,
+        "corpora": filled_corpora(site, look.who, None)
+        if look.who and offers_search and not of_example
+        else [],
         "n_uncited": sum(not finding.citations for finding in report.findings),
         "sent": verified.view.get("sent") if look.is_own else None,
         "own": list(dict.fromkeys(_own_copies(report))) if look.is_own else [],
-        "source": _editable(site, look.job) if look.may_run else "",
+        "editable": partial(_editable, site, look.job),
         "blocks": list(article_blocks(verified, report)),
         "open": opened,
         "rank": place + 1,
@@ -370,8 +372,10 @@ def _own_copies(report: Report) -> Iterator[tuple[str, str]]:
 
 def _editable(site: Site, job: Job) -> str:
     """The wikitext of the article; empty if it is HTML or too long for a text box."""
+    if job.request.get("markup") == "html":
+        return ""
     text = str((site.jobs.file(job.job_id, "article") or {}).get("source", ""))
-    return text if job.request.get("markup") != "html" and len(text) <= MAX_EDITED else ""
+    return text if len(text) <= MAX_EDITED else ""
 
 
 def coverage_at(own: Report, report: Report) -> list[tuple[str, int]]:
