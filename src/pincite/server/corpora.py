@@ -116,7 +116,7 @@ class CorpusRegister:
 
     def is_empty(self, entry: CorpusEntry) -> bool:
         """Whether the corpus has no documents; False for a linked one, without opening it."""
-        return not self.is_linked(entry) and not is_corpus(self.folder_of(entry.corpus_id))
+        return not self.is_linked(entry) and entry.is_missing
 
     def get(self, corpus_id: str) -> CorpusEntry | None:
         row = self._db.first(_SEEN.where(corpora.c.corpus_id == corpus_id))

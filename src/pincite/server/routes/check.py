@@ -105,14 +105,10 @@ def submitted(
     step, name = forms.text(form, "step"), "statement" if kind == "check" else "question"
     whole = {name: " ".join(forms.text(form, name).split())} if step == "one" else {}
     try:
-        body: CheckRequest | AskRequest
+        body = forms.body(CheckRequest if kind == "check" else AskRequest, form, **whole)
+        texts: tuple[str, ...] = getattr(body, name)
         if kind == "check":
-            body = forms.body(CheckRequest, form, **whole)
             body = body.model_copy(update={"only_readings": step != "evidence"})
-            texts = body.statement
-        else:
-            body = forms.body(AskRequest, form, **whole)
-            texts = body.question
         if len(texts) > 1 and step != "evidence":
             given = forms.typed(form) | {name: "\n\n".join(texts)}
             return form_page(request, who, site, kind, given=given, texts=texts)
