@@ -41,7 +41,7 @@ from pincite.server.requests import (
     VerifyRequest,
 )
 from pincite.server.tables import Kind, whole
-from pincite.server.uploads import Sources, unpack_files
+from pincite.server.uploads import ZIP, Sources, unpack_files
 from pincite.settings import Settings
 from pincite.types import (
     Article,
@@ -206,7 +206,7 @@ def _sent(
     """What became of the uploaded files, for the result's page."""
     return {
         "n_files": len(uploaded),
-        "is_zip": all(file.name.lower().endswith(".zip") for file in uploaded),
+        "is_zip": all(file.name.lower().endswith(ZIP) for file in uploaded),
         "n_named": files.n_named,
         "matched": [
             [each.file, each.ids, wording.name_of(each.citations[0])] for each in files.matches

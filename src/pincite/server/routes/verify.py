@@ -354,6 +354,7 @@ def _board(
         "summary": edit_summary(opened) if opened else "",
         "around": partial(around, stored),
         "unjudged_text": unjudged_text,
+        "WHOLE": WHOLE,
         "accepted": ",".join(ENDINGS),
         "may_hand_in": citation_keys,  # without keys, a copy could not be matched later
         "reference": partial(
