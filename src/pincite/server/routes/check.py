@@ -105,7 +105,8 @@ def submitted(
     step, name = forms.text(form, "step"), "statement" if kind == "check" else "question"
     whole = {name: " ".join(forms.text(form, name).split())} if step == "one" else {}
     try:
-        body = forms.body(CheckRequest if kind == "check" else AskRequest, form, **whole)
+        model: type[CheckRequest | AskRequest] = CheckRequest if kind == "check" else AskRequest
+        body = forms.body(model, form, **whole)
         texts: tuple[str, ...] = getattr(body, name)
         if kind == "check":
             body = body.model_copy(update={"only_readings": step != "evidence"})
