@@ -23,8 +23,7 @@ from pincite.types import Claim, Passage, Span
 _LONGEST = 45  # words of a sentence; longer ones are lists and menus
 _SHARE = 0.75  # of the claim's content words besides the name that must be said of the other
 _RELATED = 0.5  # the most that a sentence may lack of the claim's content words
-_OPENERS = syntax.DETERMINERS | syntax.PREPOSITIONS | syntax.PRONOUNS | syntax.SUBORDINATORS
-_NOT_NAMES = "|".join({*_OPENERS, *words_of("roles", "openers"), *MONTHS, *wording.DAYS})
+_NOT_NAMES = "|".join({*syntax.PARTICLES, *words_of("roles", "openers"), *MONTHS, *wording.DAYS})
 _CAPITAL = r"[A-ZÀ-Þ][\w’'-]+"
 _NAME = rf"\b(?!(?i:{_NOT_NAMES})\b){_CAPITAL}(?: (?:(?:of|de|von|van|du) )?{_CAPITAL})*"
 _PERSON = re.compile(r"\A(?:He|She)\b")
@@ -272,7 +271,7 @@ def _of_other_person(claim: Claim, passage: Passage, page: str) -> tuple[Note, S
     if not subject or span is None or not _OF_A_PERSON.search(claim.text):
         return None
     sentence = span.of(passage.text)
-    other = _pieces(sentence)[0].owner
+    other = subject_name(sentence)
     known = "\n".join((claim.text, claim.before, *claim.section))
     if (
         wording.missing_words(claim.text, sentence) > 1 - _SHARE

@@ -88,17 +88,17 @@ def source_of(document: Document) -> Source:
     meta = document.meta
     publisher = meta.get("publisher") or meta.get("site") or meta.get("journal") or ""
     author = meta.get("authors") or meta.get("author") or ""
-    kind, head = _kind(document), f"{document.title}\n{document.text[:_HEAD]}"
+    head = f"{document.title}\n{document.text[:_HEAD]}"
+    kind = _kind(document, head)
     unofficial = kind in (SourceKind.PRESS_RELEASE, SourceKind.BLOG, SourceKind.PRESS)
     primary = kind is SourceKind.OFFICIAL or (not unofficial and bool(_PRIMARY.search(head)))
     return Source(kind, publisher, author, primary=primary)
 
 
-def _kind(document: Document) -> SourceKind:
+def _kind(document: Document, head: str) -> SourceKind:
     meta, url = document.meta, document.url
     names = ("".join(_WORDS.findall(each.lower())) for each in meta.get("type", "").split(";"))
     by_type = [_BY_TYPE[name] for name in names if name in _BY_TYPE]
-    head = "\n".join([document.title, *document.text[:_HEAD].split("\n")])
     if document.kind in ("pubmed", "jats") or any(map(meta.get, ("doi", "pmid", "journal"))):
         return SourceKind.STUDY
     if _RELEASE.search(head) or _RELEASE_PATH.search(url):

@@ -24,7 +24,7 @@ _SCOPE = re.compile(  # "not A and B" is neither "not A" nor "not B"
     re.IGNORECASE,
 )
 _COLOURS = frozenset("black white red green blue yellow brown grey gray orange".split())
-_PAIR = re.compile(r"(?P<stem>.*?)(?:\b[Bb]oth )?\b(?P<a>[^,;:]+?) and (?P<b>[^,;:]+)")
+_PAIR = re.compile(r"(?:[Bb]oth )?\b(?P<a>[^,;:]+?) and (?P<b>[^,;:]+)")
 _THAN = re.compile(r"(?P<stem>.+ than )(?P<a>[^,;:]+?) and (?P<b>[^,;:]+)")
 _SINGULAR = {"are": "is", "were": "was", "have": "has", "do": "does"}
 
@@ -58,7 +58,7 @@ def _by_subject(text: str, verb: Finite) -> list[str]:
     match = _PAIR.fullmatch(text[: verb.start].strip())
     rest = text[verb.end :]
     first, *_ = [*(w for w in rest.split() if not syntax.is_adverb(w)), ""]
-    if match is None or match["stem"].strip() or not _alike(match["a"], match["b"]):
+    if match is None or not _alike(match["a"], match["b"]):
         return []
     if verb.form == "auxiliary" and not (_is_quality(first) or first in syntax.PREPOSITIONS):
         return []  # "are metals", "can meet"
@@ -83,9 +83,7 @@ def _by_predicate(text: str, verb: Finite) -> list[str]:
 
 
 def _by_end(head: str, verb: Finite, match: re.Match[str]) -> list[str]:
-    a, b, stem = match["a"], match["b"], match["stem"]
-    if stem.strip():
-        return []
+    a, b = match["a"], match["b"]
     both_qualities = _is_quality(a.split()[-1]) and _is_quality(b.split()[-1])
     if verb.form == "auxiliary":
         coloured = {a, b} <= _COLOURS
@@ -113,4 +111,4 @@ def _alike(a: str, b: str) -> bool:
 
 
 def _is_quality(word: str) -> bool:
-    return "ADJ" in lemmas(word) or syntax.is_participle(word) or word in syntax.PARTICIPLES
+    return "ADJ" in lemmas(word) or syntax.is_participle(word)

@@ -17,10 +17,11 @@ Token = tuple[str, int]  # a word or mark, and where it starts
 
 _TOKEN = re.compile(r"\w[\w’'-]*|[^\w\s]")
 _SET_OFF = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|[“\"][^“”\"]*[”\"]")
-_BE = frozenset("am is are was were".split())
 _HAVE = frozenset("has have had".split())
 _DO = frozenset("do does did".split())
-MODALS = frozenset("can cannot could will would may might must shall should ought".split())
+_BE_OR_MODAL = frozenset(
+    "am is are was were can cannot could will would may might must shall should ought".split()
+)
 NOT = frozenset("not never cannot".split())
 _PLURALS = frozenset(
     "they we you i these those people children men women mice teeth feet police data bacteria "
@@ -133,7 +134,7 @@ def _candidates(tokens: Sequence[Token], text: str) -> Iterator[tuple[int, Finit
         form: Form
         base = ""
         if (
-            lower in _BE | MODALS
+            lower in _BE_OR_MODAL
             or lower.endswith("n't")
             or (lower in _HAVE | _DO and _helps(tokens, n))
         ):
@@ -179,7 +180,7 @@ def _helps(tokens: Sequence[Token], n: int) -> bool:
     word, own = _word(tokens, place), tokens[n][0].lower()
     if own in _DO:
         return word in lemmas(word).get("VERB", ())
-    return word == "been" or syntax.is_participle(word) or word in syntax.PARTICIPLES
+    return word == "been" or syntax.is_participle(word)
 
 
 def _may_own(tokens: Sequence[Token], n: int) -> bool:

@@ -16,7 +16,6 @@ from pincite.text.languages import CAPITALISED_NAMES, common
 from pincite.text.quantities import values
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*\.?")
-_OPENERS = syntax.DETERMINERS | syntax.PREPOSITIONS | syntax.PRONOUNS | syntax.SUBORDINATORS
 _CAPITALS = re.compile(r"[A-Z]{2,6}s?")
 _INITIAL = re.compile(r"[A-Z]\.?")
 _ROMAN = re.compile(r"[IVX]+")
@@ -95,7 +94,7 @@ def whole(claim: str, absent: Sequence[str]) -> list[str]:
     ['World Bank Group', 'Ann', 'Co-Chair']
     """
     opening = _WORD.match(claim)  # "Tarn Energy was": no name in `_names`, unless a name follows
-    first = {opening[0]} if opening and opening[0].lower() not in _OPENERS else set[str]()
+    first = {opening[0]} if opening and opening[0].lower() not in syntax.PARTICLES else set[str]()
     known = sorted({*_names(claim), *absent, *first}, key=len, reverse=True)
     word = rf"\b(?:{'|'.join(map(re.escape, known))})\b"
     found = list[str]()

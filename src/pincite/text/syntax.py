@@ -28,6 +28,7 @@ DETERMINERS, PRONOUNS, PREPOSITIONS, SUBORDINATORS = (
     words_of("particles", name)
     for name in ("determiners", "pronouns", "prepositions", "subordinators")
 )
+PARTICLES = DETERMINERS | PRONOUNS | PREPOSITIONS | SUBORDINATORS
 _BEFORE_NOUN, _BEFORE_INFINITE, _SUBJECTS_ONLY, _OPENERS, _ADVERBS = (
     words_of("particles", name)
     for name in ("before_noun", "before_infinite", "subjects_only", "openers", "adverbs")

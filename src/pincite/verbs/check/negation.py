@@ -17,6 +17,7 @@ _QUANTIFIERS, _OTHERS, _AMOUNTS = (
     words_of("readings", name) for name in ("quantifiers", "undeniable", "amounts")
 )
 _UNDENIABLE = _QUANTIFIERS | _OTHERS
+_NO_NAMES = syntax.PARTICLES | _UNDENIABLE | _AMOUNTS
 _BOUND = frozenset("may might must shall".split())  # "may not" does not deny "may"
 _OPENINGS = (  # of a sentence with one verb and no other negation
     (re.compile(r"Not (?=(?:all|every|everyone|everybody|each)\b)"), ""),
@@ -164,10 +165,9 @@ def lowered(text: str) -> str:
     """Lower the first letter, as after "that", unless the word may be a name."""
     first, *_ = (*text.split(), "")
     word = first.lower().rstrip(",")
-    known = syntax.DETERMINERS | syntax.PRONOUNS | syntax.PREPOSITIONS | syntax.SUBORDINATORS
     nouns = lemmas(word).get("NOUN", ()) if word.isalpha() else ()
     plural = bool(nouns) and is_plural(word) and word not in nouns  # names are rarely plural
-    common = word in known | _UNDENIABLE | _AMOUNTS or plural or syntax.is_adverb(word)
+    common = word in _NO_NAMES or plural or syntax.is_adverb(word)
     if word == "i" or not (common or _COMMON.fullmatch(first)):
         return text
     return text[:1].lower() + text[1:]

@@ -44,7 +44,7 @@ _REASONS = (
     re.compile(rf"(?i:because|since|while|{_JOINED}) (?!of\b)(?P<b>[^,]+), (?P<a>.+)"),
 )
 _VERDICT = re.compile(
-    r"It (?:is|was)(?P<how>(?: \w+ly| just)*)(?P<no> not| never)?(?P<how2>(?: \w+ly)*) "
+    r"It (?:is|was)(?: \w+ly| just)*(?P<no> not| never)?(?: \w+ly)* "
     r"(?P<what>true|false|untrue|a myth|a lie|a fact|the case|correct|incorrect)"
     r" that (?P<b>.+)"
 )
@@ -61,6 +61,7 @@ _ONLY = re.compile(r"Only (?!if\b|when\b|by\b|in\b|after\b|then\b|a few\b)(?P<b>
 _NEITHER = re.compile(r"Neither (?P<a>[^,]+?) nor (?P<b>[^,]+)")
 _OBJECTS = frozenset("it them him us me".split())  # "the mayor sold it"
 _EXPLETIVE = frozenset("rain snow turn seem appear take happen become get follow".split())
+_NO_OTHER_THING = syntax.PREPOSITIONS | {month.lower() for month in MONTHS}
 _BEFORE_NOUN = syntax.DETERMINERS | {"of", "in", "with", "by", "for"}
 
 
@@ -257,8 +258,7 @@ def _is_closed(text: str, verb: Finite) -> bool:
     rest = [w for w in text[verb.end :].split() if not (syntax.is_adverb(w) or w in NOT | {"been"})]
     if verb.form == "auxiliary" and rest and {"ADJ", "VERB"}.intersection(lemmas(rest[0])):
         rest = rest[1:]  # "was completed", "is old"
-    known = syntax.PREPOSITIONS | {month.lower() for month in MONTHS}
-    return all(word.lower() in known or word[0].isdigit() for word in rest)
+    return all(word.lower() in _NO_OTHER_THING or word[0].isdigit() for word in rest)
 
 
 def _surely_a_sentence(text: str, *, after_closed: bool) -> bool:

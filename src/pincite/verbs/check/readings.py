@@ -50,8 +50,8 @@ def readings(statement: str, language: str = "en") -> list[Reading]:
         return []
     origins: list[tuple[str, ReadingOrigin]] = [(text, "statement")]
     for part in _unfolded(text, language, DEEPEST):
-        opening = re.escape(part.lstrip(MARKS)[:20])
-        cut = re.search(f'[“"„]{opening}', text)
+        opening = part.lstrip(MARKS)[:20]
+        cut = any(f"{mark}{opening}" in text for mark in '“"„')
         origins.append((_as_sentence(part) if cut else part, "rule"))
     return numbered(
         Reading("", each, kind_of(each, language), negation(each, language), origin)
