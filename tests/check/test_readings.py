@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pincite.text.languages import identify
-from pincite.verbs.check.kinds import content_of, kind_of
+from pincite.verbs.check.kinds import ascription, kind_of
 from pincite.verbs.check.readings import is_question, readings, user_reading
 
 CASES = Path(__file__).parents[1] / "cases" / "check" / "readings.txt"
@@ -231,7 +231,7 @@ def test_any_text_can_be_read(text: str, language: str) -> None:
     assert [r.reading_id for r in of_text] == [f"r{n}" for n in range(1, len(of_text) + 1)]
     assert all(r.text and kind_of(r.text, language) == r.kind for r in of_text)
     assert all(r.negation != r.text for r in of_text)
-    assert content_of(text, language) is None or text
+    assert ascription(text, language) is None or text
 
 
 def expected() -> Iterator[list[tuple[str, str, list[str]]]]:

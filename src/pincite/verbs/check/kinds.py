@@ -85,7 +85,7 @@ _ATTRIBUTIONS = {
         ),
         re.compile(rf"It (?:is|was|has been)(?P<how>(?: \w+)?) {_FEARED} that (?P<what>.+)"),
         re.compile(
-            rf"(?P<what>[^,;:]{{1,80}}) (?P<be>is|are|was|were)(?P<how>(?: \w+ly| often)?) {_SAID}"
+            rf"(?P<what>[^,;:]{{1,80}}) (?:is|are|was|were)(?P<how>(?: \w+ly| often)?) {_SAID}"
             r" to (?P<do>have been|be|have|[a-z]+)(?P<rest> .+)"
         ),
         re.compile(rf"{_SPEAKER}(?:\s+(?:{_SAYS}))?:\s*(?P<what>[“\"].+)"),
@@ -171,7 +171,7 @@ LONGEST = 1_500  # characters; these rules were not written for anything longer
 
 def kind_of(text: str, language: str = "en") -> StatementType:
     """Classify a text by rules."""
-    if content_of(text, language) is not None:
+    if ascription(text, language):
         return StatementType.ASCRIPTIVE
     bare = _NO_DEMAND.sub(" ", _QUOTED.sub(" ", text))
     words = {match[0].replace("’", "'") for match in WORD.finditer(bare)}
@@ -215,16 +215,6 @@ def speaker_before(text: str, quote: Span) -> str:
     # "Applause followed": one word with a capital because it opens the sentence.
     is_name = " " in name or not sentence.startswith(name) or name in names(text)
     return name if name and is_name else "an unnamed speaker"
-
-
-def content_of(text: str, language: str = "en") -> str | None:
-    """Return what the text ascribes to a speaker; "" if not a sentence, None if nothing is.
-
-    >>> content_of("According to Holm, the mill closed."), content_of("The mill closed.")
-    ('the mill closed', None)
-    """
-    found = ascription(text, language)
-    return found and found.content
 
 
 def ascription(text: str, language: str = "en") -> Ascription | None:
@@ -274,8 +264,6 @@ def _said_by(match: re.Match[str], content: str) -> str | None:
     plain = verb == infinitive  # a noun as often, as in "a report"
     if plain and not (verb in _MANY_SAY and (is_plural(match["who"]) or who[-1] in _MANY)):
         return None
-    if verb not in _SAYING and not plain:
-        return None
     sure = bool(syntax.Sentence.read(content, Span(0, len(content))).verbs)
     if match["what"].lstrip()[:1] in '“"' or sure:
         return content
@@ -296,6 +284,4 @@ def _reported(match: re.Match[str], what: str, rest: str) -> str | None:
         return f"{what} {'are' if plural else 'is'}{rest}"
     if do == "have been":
         return f"{what} {'were' if plural else 'was'}{rest}"
-    if do == "have":
-        return f"{what} {'have' if plural else 'has'}{rest}"
     return f"{what} {do if plural else syntax.third_person(do)}{rest}"
