@@ -97,6 +97,10 @@ class Weighed:
         return self.outcome.passage
 
     @property
+    def quoted(self) -> str:
+        return "" if isinstance(self.outcome, Failed) else self.outcome.quoted
+
+    @property
     @written
     def failed(self) -> Failed | None:
         outcome = self.outcome
@@ -514,7 +518,7 @@ def nearest(reading: str, items: Sequence[Weighed]) -> list[int]:
     The network's probability and the words shared count alike: the rules leave no probability of
     contradiction to a passage that they make neutral.
     """
-    deciding = {items[n].passage.doc_id for side_ in sides(items) for n in side_}
+    deciding = {item.passage.doc_id for item in items if item.side in ("for", "against")}
 
     def nearness(evidence: Evidence) -> float:
         likely = max(evidence.prob_supported, evidence.prob_refuted, sigmoid(evidence.score))

@@ -165,8 +165,7 @@ def _passage(result: ReadingResult, place: int) -> dict[str, Any]:
 
 def is_title(item: Weighed) -> bool:
     """Whether the quote is only the title of its document."""
-    quote = "" if isinstance(item.outcome, Failed) else item.outcome.quoted
-    return bool(quote) and one_line(quote) == one_line(item.passage.title)
+    return bool(item.quoted) and one_line(item.quoted) == one_line(item.passage.title)
 
 
 def page_of(item: Weighed) -> PageNumber | None:
@@ -502,7 +501,7 @@ def _claim(result: ReadingResult) -> dict[str, object]:
 
 
 def _as_document(uid: str, item: Weighed) -> dict[str, Any]:
-    passage, outcome = item.passage, item.outcome
+    passage = item.passage
     source = {"title": passage.title, "url": passage.url, "published": item.published}
     address = passage.url if passage.title and passage.url != passage.title else ""
     known = {name: value for name, value in source.items() if value}
@@ -513,13 +512,9 @@ def _as_document(uid: str, item: Weighed) -> dict[str, Any]:
         "side": item.side,
         "doc": _rounded(item.doc),
         "degree": wording.signed(item.doc),
-        "quote": "" if isinstance(outcome, Failed) else outcome.quoted,
-        "quoted": ""
-        if isinstance(outcome, Failed) or not outcome.quote
-        else cells.in_quotes(outcome.quoted),
-        "failed": {"step": outcome.step, "detail": outcome.detail}
-        if isinstance(outcome, Failed)
-        else None,
+        "quote": item.quoted,
+        "quoted": item.quoted and cells.in_quotes(item.quoted),
+        "failed": item.failed and values_of(item.failed),
         "is_title": is_title(item),
         "group": wording.group(item.source),
         "known_kind": item.source.own or item.source.kind is not SourceKind.UNKNOWN,

@@ -76,8 +76,7 @@ class ReadingResult:
             return []
         found: dict[int, int] = {}  # one of each text
         for n in confirmation.nearest(self.reading.text, self.items):
-            outcome = self.items[n].outcome
-            quote = "" if isinstance(outcome, Failed) else outcome.quoted
+            quote = self.items[n].quoted
             lacks = missing_words(self.reading.text, quote) if quote else 1.0
             if quote and (not found or lacks <= confirmation.SAME_TOPIC):
                 found.setdefault(self.items[n].text_id, n)

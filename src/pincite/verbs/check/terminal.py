@@ -70,8 +70,8 @@ def _check(check: Check, limit: int) -> list[RenderableType]:
     head.append(
         f"\n{readings}, {check_wording.interpreted_by(check.interpreted_by)}", "not bold dim"
     )
-    if check.speaker:
-        head.append(f", said by {cells.one_line(check.speaker)}", "not bold dim")
+    if speaker := check.speaker:
+        head.append(f", said by {cells.one_line(speaker)}", "not bold dim")
     parts: list[RenderableType] = [head]
     for result in check.results:
         parts += _result(result, check.statement, limit)
@@ -125,9 +125,9 @@ def _items(result: ReadingResult, limit: int) -> Table:
             table.add_row(Text(side, style), Text(doc, style), _item(result.items[n]))
         if len(shown) < len(places):
             table.add_row(Text(side, style), "", Text(f"… {len(places) - len(shown)} more", "dim"))
-    for n in result.nearest[: max(1, limit)]:
-        if n == result.nearest[0]:
-            table.add_row("", "", Text(check_wording.NEAREST, "italic"))
+    if nearest := result.nearest:
+        table.add_row("", "", Text(check_wording.NEAREST, "italic"))
+    for n in nearest[: max(1, limit)]:
         table.add_row(Text("neutral", "dim"), "", _item(result.items[n]))
     return table
 
