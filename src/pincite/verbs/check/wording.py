@@ -168,9 +168,11 @@ def published_by(item: Weighed, words: Language = IN_ENGLISH) -> str:
 
 
 def interpreted_by(who: str) -> str:
-    """How the readings were found; `who` is "rules", "user", or a model."""
+    """How the readings were found; `who` is "rules", "user", a model, or "rules + user"."""
     known = {"rules": "derived automatically", "user": "edited by you"}
-    return known.get(who) or f"found by {one_line(who)}"
+    first = who.removesuffix(" + user")
+    found = known.get(first) or f"found by {one_line(first)}"
+    return found if first == who else f"{found} and {known['user']}"
 
 
 def unused_pages(
