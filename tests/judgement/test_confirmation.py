@@ -26,6 +26,10 @@ from pincite.types import Passage, Span
 PASSAGE = Passage("d", "https://d.example/", "", "Text.", Span(0, 5))
 
 
+def passage_of(text: str, doc_id: str = "d", title: str = "") -> Passage:
+    return Passage(doc_id, "", title, text, Span(0, len(text)))
+
+
 def item(doc: float | None, text_id: int, published: str | None = None) -> Weighed:
     passage = Passage(f"d{text_id}", f"https://{text_id}.example/", "", "Text.", Span(0, 5))
     if doc is None:
@@ -169,8 +173,7 @@ def test_one_document_confirms_strongly_only_in_the_words_of_the_reading() -> No
     assert combine(items(-0.9, -0.9)).outcome is Outcome.STRONG_DISCONFIRMATION
     assert combine(items(0.9), each=True).outcome is Outcome.STRONG_CONFIRMATION
     text = "The mill closed in 1934."
-    passage = Passage("d", "", "", text, Span(0, len(text)))
-    found = [Weighed(from_answers(passage, 0.9, 0.0, Span(0, len(text))))]
+    found = [Weighed(from_answers(passage_of(text), 0.9, 0.0, Span(0, len(text))))]
     for reading, outcome in (
         ("In 1934 the mill closed.", Outcome.STRONG_CONFIRMATION),
         ("In 1935 the mill closed.", Outcome.CONFIRMATION),
@@ -189,7 +192,7 @@ def test_only_independent_documents_confirm_strongly() -> None:
 
 def test_a_headline_does_not_confirm_strongly() -> None:
     title, text = "The mill closed in 1934.", "The mill closed in 1934.\nIt reopened a year later."
-    passage = Passage("d", "", title, text, Span(0, len(text)))
+    passage = passage_of(text, title=title)
     found = [Weighed(from_answers(passage, 0.9, 0.0, Span(0, len(title))))]
     assert combine(found, reading=title).outcome is Outcome.CONFIRMATION
 
@@ -214,8 +217,7 @@ ALONE = [
 @pytest.mark.parametrize(("sentence", "is_read"), ALONE)
 def test_what_is_denied_or_only_proposed_confirms_nothing(sentence: str, is_read: bool) -> None:
     text = f"Rain fell on Varde. {sentence} Holm wrote it down."
-    passage = Passage("d", "", "", text, Span(0, len(text)))
-    spans = confirmation.candidate_sentences("The council closed the mill.", passage)
+    spans = confirmation.candidate_sentences("The council closed the mill.", passage_of(text))
     assert (sentence in [span.of(text) for span in spans]) is is_read
 
 
@@ -236,11 +238,16 @@ def test_what_is_denied_or_only_proposed_confirms_nothing(sentence: str, is_read
         ("Lindol did not lower fever.", "Lindol did not lower fever; it is not a cure.", True),
         ("Lindol increases the risk of stroke.", "Lindol reduced the risk of stroke.", False),
         ("Lindol increases the risk of stroke.", "Lindol raised the risk of stroke.", True),
+        ("Berg sued Holm.", "In 1903 Holm sued its rival Berg over a mill.", False),
+        ("Berg sued Holm.", "Holm was sued by Berg in 1903.", True),
+        ("Berg was sued by Holm.", "Holm was sued by Berg in 1903.", False),
+        ("Berg married Holm.", "Holm married Berg in 1903.", True),
+        ("Berg won the silver cup.", "Berg won the gold cup and Holm the silver cup.", False),
+        ("Berg won the gold cup.", "Berg won the gold cup and Holm the silver cup.", True),
     ],
 )
 def test_only_what_asserts_the_same_confirms(reading: str, sentence: str, is_read: bool) -> None:
-    passage = Passage("d", "", "", sentence, Span(0, len(sentence)))
-    assert bool(confirmation.candidate_sentences(reading, passage)) is is_read
+    assert bool(confirmation.candidate_sentences(reading, passage_of(sentence))) is is_read
 
 
 def test_a_refutation_is_not_quoted_from_what_is_unknown() -> None:
@@ -248,8 +255,7 @@ def test_a_refutation_is_not_quoted_from_what_is_unknown() -> None:
         ("The use of lindol in fever remains unclear.", 0.0),
         ("Lindol raised fever.", 0.9),
     ):
-        passage = Passage("d", "", "", text, Span(0, len(text)))
-        evidence = from_answers(passage, 0.0, 0.9, Span(0, len(text)))
+        evidence = from_answers(passage_of(text), 0.0, 0.9, Span(0, len(text)))
         read = replace(evidence, score=-4.0, reasons_coded=(Note(BY_NETWORK),))
         assert confirmation.neutralise("Lindol lowers fever.", read, text).prob_refuted == refuted
 
@@ -263,22 +269,20 @@ def test_a_refutation_is_not_quoted_from_what_is_unknown() -> None:
     ],
 )
 def test_a_sentence_that_its_neighbour_denies_confirms_nothing(text: str) -> None:
-    passage = Passage("d", "", "", text, Span(0, len(text)))
-    told = [s.of(text) for s in confirmation.candidate_sentences("The council closed it.", passage)]
-    assert "The council closed the mill." not in told
+    spans = confirmation.candidate_sentences("The council closed it.", passage_of(text))
+    assert "The council closed the mill." not in [span.of(text) for span in spans]
 
 
 def test_a_reading_may_be_of_a_proposal() -> None:
     text = "A proposed tunnel would cross the sound."
-    passage = Passage("d", "", "", text, Span(0, len(text)))
     reading = "It was proposed that a tunnel would cross the sound."
-    assert confirmation.candidate_sentences(reading, passage) == [Span(0, len(text))]
+    assert confirmation.candidate_sentences(reading, passage_of(text)) == [Span(0, len(text))]
 
 
 def test_what_confirms_quotes_the_sentence_that_does_so_alone() -> None:
     text = "The mill burnt. The old mill burnt down. It rained."
     here, there, far = Span(0, 15), Span(16, 40), Span(41, 51)
-    evidence = from_answers(Passage("d", "", "", text, Span(0, len(text))), 0.9, 0.0)
+    evidence = from_answers(passage_of(text), 0.9, 0.0)
 
     def found(*alone: tuple[Span, float, float]) -> tuple[float, Span | None]:
         read = [confirmation.SentenceScore(*each) for each in alone]
@@ -298,26 +302,9 @@ def test_what_confirms_quotes_the_sentence_that_does_so_alone() -> None:
 
 def test_two_sentences_that_share_the_details_are_read_as_one() -> None:
     text = "Councillors in Varde passed a budget of 92 crowns. The vote was 27 to 21. It rained."
-    passage = Passage("d", "", "", text, Span(0, len(text)))
     reading = "Councillors in Varde passed the budget with 27 votes to 21."
-    told = [span.of(text) for span in confirmation.candidate_sentences(reading, passage)]
-    assert told[-1] == text.removesuffix(" It rained.")
-
-
-@pytest.mark.parametrize(
-    ("reading", "sentence", "is_read"),
-    [
-        ("Berg sued Holm.", "In 1903 Holm sued its rival Berg over a mill.", False),
-        ("Berg sued Holm.", "Holm was sued by Berg in 1903.", True),
-        ("Berg was sued by Holm.", "Holm was sued by Berg in 1903.", False),
-        ("Berg married Holm.", "Holm married Berg in 1903.", True),
-        ("Berg won the silver cup.", "Berg won the gold cup and Holm the silver cup.", False),
-        ("Berg won the gold cup.", "Berg won the gold cup and Holm the silver cup.", True),
-    ],
-)
-def test_who_did_what(reading: str, sentence: str, is_read: bool) -> None:
-    passage = Passage("d", "", "", sentence, Span(0, len(sentence)))
-    assert bool(confirmation.candidate_sentences(reading, passage)) is is_read
+    spans = confirmation.candidate_sentences(reading, passage_of(text))
+    assert spans[-1].of(text) == text.removesuffix(" It rained.")
 
 
 def test_a_model_refutes_nothing_by_a_scan() -> None:
@@ -329,10 +316,10 @@ def test_a_model_refutes_nothing_by_a_scan() -> None:
 def test_neutral_documents_are_sorted_by_nearness() -> None:
     reading = "The Tarn yard doubled its noise."
     texts = ("Rain fell on the pier.", "The noise of the Tarn yard rose by a tenth.")
-    found = []
-    for n, text in enumerate(texts):
-        passage = Passage(f"d{n}", "", "", text, Span(0, len(text)))
-        found.append(Weighed(from_answers(passage, 0.1, 0.1, Span(0, len(text))), n))
+    found = [
+        Weighed(from_answers(passage_of(text, f"d{n}"), 0.1, 0.1, Span(0, len(text))), n)
+        for n, text in enumerate(texts)
+    ]
     assert confirmation.nearest(reading, found) == [1, 0]
     assert confirmation.nearest(reading, items(0.9, 0.0)) == [1]
 
@@ -360,8 +347,6 @@ def test_neutral_documents_are_sorted_by_nearness() -> None:
     ],
 )
 def test_a_bare_name_or_heading_is_no_quote(text: str, quote: str, shown: str) -> None:
-    passage = Passage("d", "", "", text, Span(0, len(text)))
-    evidence = from_answers(passage, 0.9, 0.0, Span(0, len(quote)))
-    assert (
-        confirmation.with_sentence_quoted("The court dismissed a claim.", evidence).quoted == shown
-    )
+    evidence = from_answers(passage_of(text), 0.9, 0.0, Span(0, len(quote)))
+    found = confirmation.with_sentence_quoted("The court dismissed a claim.", evidence)
+    assert found.quoted == shown

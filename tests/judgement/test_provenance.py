@@ -2,12 +2,7 @@
 
 import pytest
 
-from pincite.judgement.provenance import (
-    Source,
-    is_about,
-    named_speaker,
-    source_of,
-)
+from pincite.judgement.provenance import Source, is_about, named_speaker, source_of
 from pincite.types import Document
 
 

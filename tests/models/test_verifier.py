@@ -170,34 +170,29 @@ def test_a_claim_that_denies_has_a_bound_of_its_own(tiny_verifier: Path, tmp_pat
     assert found == contrary(odds)[0]
 
 
-def test_the_network_alone_does_not_refute_what_states_all_figures(
-    tiny_verifier: Path, tmp_path: Path
+@pytest.mark.parametrize(
+    ("claim", "states", "lacks"),
+    [
+        (
+            "Netting cut the moths caught in the mill from 41 to 28.",
+            "The moths caught in the mill were 28 with netting and 41 without.",
+            "The moths caught in the mill were 28 with netting and 51 without.",
+        ),
+        (
+            "The cost of the depot rose by $5 million.",
+            "The cost of the depot had risen from $17 million to $22 million.",
+            "The cost of the depot had risen from $17 million to $29 million.",
+        ),
+    ],
+)
+def test_the_network_alone_does_not_refute_figures_that_are_stated_or_follow_from_two(
+    tiny_verifier: Path, tmp_path: Path, claim: str, states: str, lacks: str
 ) -> None:
     sure = CrossEncoderVerifier(calibrated(tiny_verifier, tmp_path, contrary_from=-9.0))
-    claim = Claim("c", "Netting cut the moths caught in the mill from 41 to 28.")
-    states, lacks = sure.verify(
-        [
-            (claim, passage("The moths caught in the mill were 28 with netting and 41 without.")),
-            (claim, passage("The moths caught in the mill were 28 with netting and 51 without.")),
-        ]
-    )
-    assert states.prob_refuted == 0
-    assert lacks.prob_refuted > 0
-
-
-def test_the_network_alone_does_not_refute_a_figure_that_follows_from_two(
-    tiny_verifier: Path, tmp_path: Path
-) -> None:
-    sure = CrossEncoderVerifier(calibrated(tiny_verifier, tmp_path, contrary_from=-9.0))
-    claim = Claim("c", "The cost of the depot rose by $5 million.")
-    follows, other = sure.verify(
-        [
-            (claim, passage("The cost of the depot had risen from $17 million to $22 million.")),
-            (claim, passage("The cost of the depot had risen from $17 million to $29 million.")),
-        ]
-    )
-    assert follows.prob_refuted == 0
-    assert other.prob_refuted > 0
+    pairs = [(Claim("c", claim), passage(text)) for text in (states, lacks)]
+    stated, lacking = sure.verify(pairs)
+    assert stated.prob_refuted == 0
+    assert lacking.prob_refuted > 0
 
 
 def test_what_the_network_alone_refutes_with_is_quoted(tiny_verifier: Path, tmp_path: Path) -> None:
