@@ -407,7 +407,7 @@ def combine(
         return Weight(outcome, None, 0, n_silent=n_silent, n_failed=n_failed)
     doc = round(sum(speaking) / len(speaking), _DECIMALS)
     outcome = level(doc)
-    if abs(rank(outcome) or 0) == len(_LEVELS) // 2 and not each:
+    if outcome in (_LEVELS[0], _LEVELS[-1]) and not each:
         firm = [item for item in items if item.source.independent]
         votes = {item.text_id: _vote(texts.get(item.text_id, ()), threshold) for item in firm}
         n_strong = sum(vote * doc > 0 and abs(vote) > STRONG for vote in votes.values())

@@ -8,7 +8,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import groupby, pairwise
+from itertools import pairwise, takewhile
 
 from pincite.text import LEXICON, syntax, words_of
 from pincite.text import words as wording
@@ -102,11 +102,9 @@ def whole(claim: str, absent: Sequence[str]) -> list[str]:
         parts = list(re.finditer(word, run[0]))
         if parts and parts[-1][0] in absent:
             found.append(run[0])
-            continue
-        for lacks, side in groupby(parts, lambda part: part[0] in absent):
-            beside = list(side)
-            if lacks and beside[0] is parts[0]:  # of "Varde Town Council", "Town" says nothing
-                found.append(run[0][beside[0].start() : beside[-1].end()])
+        # Of "Varde Town Council", "Town" alone says nothing.
+        elif beside := [*takewhile(lambda part: part[0] in absent, parts)]:
+            found.append(run[0][beside[0].start() : beside[-1].end()])
     return list(dict.fromkeys(found))
 
 

@@ -342,8 +342,7 @@ def candidate(document: Document | None, passage: Passage, copies: Sequence[str]
     A report may be published: it has the names of local files, not their folders.
     """
     others = dict.fromkeys(map(without_folder, copies))
-    if (name := without_folder(passage.url)) != passage.url:
-        passage = replace(passage, url=name)
+    passage = replace(passage, url=without_folder(passage.url))
     if document is None or passage.span.of(document.text) != passage.text:
         return Candidate(passage, lost="the passage is not in the stored text")
     if retraction_of(document) is Retraction.YES:

@@ -99,7 +99,7 @@ def _reading(result: ReadingResult, words: Language) -> dict[str, object]:
         "sides": sides(result, words),
         "failures": list(dict.fromkeys(failures)),
         "unused": wording.unused_pages(result.unread, result.excluded, words.say),
-        "nearest": bool(result.nearest) and words.say(wording.NEAREST),
+        "nearest": words.say(wording.NEAREST) if result.nearest else "",
     }
 
 
