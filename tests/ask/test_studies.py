@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from pincite.types import Document
-from pincite.verbs.ask.studies import Stated, ages, fits, study_of
+from pincite.verbs.ask.report import Stated
+from pincite.verbs.ask.studies import ages, fits, study_of
 
 TRIAL = Document(
     "https://a.example/1",

@@ -8,7 +8,7 @@ from pincite.text import words
 from pincite.types import Span
 from pincite.verbs.ask.patterns import patterns
 from pincite.verbs.ask.patterns import words as listed
-from pincite.verbs.ask.studies import Study
+from pincite.verbs.ask.report import Study
 
 _P = patterns("questions")
 
@@ -70,7 +70,7 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _LISTED = listed("words")
 _ASKING, _ENDINGS = _LISTED["asking"], _LISTED["endings"] | {""}
 _SPECIES = re.compile(r"\b([A-Z])[a-z]+ ([a-z]{3,})")  # which a paper shortens to "L. reuteri"
-_MEANINGS = patterns("meanings").values()
+MEANINGS = patterns("meanings")
 _FORMS = "women:woman men:man mice:mouse feet:foot teeth:tooth people:person lives:life geese:goose"
 _IRREGULAR = dict(pair.split(":") for pair in _FORMS.split())
 _SHARED = 3  # minimum number of letters shared by two forms of a word
@@ -95,7 +95,7 @@ def unanswered_terms(question: str, source: str) -> list[str]:
         word = _base(written)
         if word in _ASKING or word in there or not words.content_words(written):
             return True
-        if word.endswith("ly") or any(means.fullmatch(word) for means in _MEANINGS):
+        if word.endswith("ly") or any(means.fullmatch(word) for means in MEANINGS.values()):
             return True
         if written.isupper() and len(word) >= _SHORTEST_ACRONYM and word in initials:
             return True

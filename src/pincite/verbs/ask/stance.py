@@ -5,11 +5,17 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from pincite.verbs.ask.patterns import patterns
-from pincite.verbs.ask.questions import unanswered_terms
-from pincite.verbs.ask.studies import MOST_TEXT
+from pincite.verbs.ask.questions import MEANINGS, unanswered_terms
+from pincite.verbs.ask.report import WHOLE
 
-_P, _MEANS = patterns("stance"), patterns("meanings")
-_YES = {"better": ("better", "less"), "linked": tuple(_MEANS)}
+_P = patterns("stance")
+_YES = {"better": ("better", "less"), "linked": tuple(MEANINGS)}
+
+
+def _asked(question: str) -> tuple[str, re.Match[str]] | None:
+    """Return the first word for what is asked, with the name of its meaning."""
+    found = ((name, m) for name, words in MEANINGS.items() if (m := words.search(question)))
+    return min(found, key=lambda each: each[1].start(), default=None)
 
 
 def reader(question: str) -> Callable[[str], bool | None]:
@@ -19,8 +25,7 @@ def reader(question: str) -> Callable[[str], bool | None]:
     >>> finds("It reduced falls."), finds("It did not prevent falls."), finds("Falls are common.")
     (True, False, None)
     """
-    places = ((m.start(), name) for name, words in _MEANS.items() if (m := words.search(question)))
-    _, asked = min(places, default=(0, ""))
+    asked, _ = _asked(question) or ("", None)
     if not asked or not _P["asks"].search(question) or _P["not_plain"].search(question):
         return lambda sentence: None
 
@@ -33,10 +38,10 @@ def reader(question: str) -> Callable[[str], bool | None]:
     def side(sentence: str) -> bool | None:
         if _P["no"].search(sentence):
             return False
-        meant = {name for name, words in _MEANS.items() if words.search(sentence)}
+        meant = {name for name, words in MEANINGS.items() if words.search(sentence)}
         if meant >= {"less", "more"} and asked in meant:  # "more cups … a lower risk"
             of_risk = " ".join(match["word"] for match in _P["of_risk"].finditer(sentence))
-            meant = {name for name in ("less", "more") if _MEANS[name].search(of_risk)}
+            meant = {name for name in ("less", "more") if MEANINGS[name].search(of_risk)}
         if asked in ("less", "more"):
             return True if meant & {"less", "more"} == {asked} else None
         return True if meant.intersection(_YES[asked]) else None
@@ -46,7 +51,7 @@ def reader(question: str) -> Callable[[str], bool | None]:
 
 def is_undecided(abstract: str) -> bool:
     """Whether a study says that it could not tell."""
-    return bool(_P["undecided"].search(abstract[:MOST_TEXT]))
+    return bool(_P["undecided"].search(abstract[:WHOLE]))
 
 
 class Subject(NamedTuple):
@@ -69,10 +74,9 @@ def subject(question: str) -> Subject:
     >>> subject("Does vitamin D prevent falls in older women?")
     Subject(intervention='Does vitamin D ', outcome=' falls ')
     """
-    found = (match for words in _MEANS.values() if (match := words.search(question)))
-    asked = min(found, key=re.Match.start, default=None)
-    if asked is None:
+    if (found := _asked(question)) is None:
         return Subject("", question)
+    _, asked = found
     after = question[asked.end() :]
     named = (part for part in _P["studied"].split(after) if unanswered_terms(part, ""))
     return Subject(question[: asked.start()], next(named, after))

@@ -8,40 +8,18 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Annotated, Literal
 
 from pincite.documents.papers import in_own_words
 from pincite.text.figures import ONES, SCALES, TENS
 from pincite.text.sentences import source_sentences
 from pincite.text.syntax import PREPOSITIONS
-from pincite.types import Doc, Document, Span
+from pincite.types import Document, Span
 from pincite.verbs.ask.parts import Part, parts
 from pincite.verbs.ask.patterns import patterns
+from pincite.verbs.ask.report import WHOLE, Field, Stated, Study
 
-MOST_TEXT = 6_000  # characters read: an abstract, or the beginning of a longer text
 MOST_EFFECTS = 3  # shown of a study; an abstract states its main outcome first
-Field = Literal["text", "title", "publication_type"]
 FULL_YEARS = 120.0  # upper end of an age range without one
-
-
-@dataclass(frozen=True, slots=True)
-class Stated:
-    """Words of a paper, as written there."""
-
-    text: str
-    span: Annotated[Span, Doc("in the paper's text, or in its title or publication types")]
-    within: Annotated[Span, Doc("of the sentence around it")]
-    of: Field = "text"
-
-
-@dataclass(frozen=True, slots=True)
-class Study:
-    """A study as its abstract describes it; None or empty where it does not say."""
-
-    design: Stated | None = None
-    population: Stated | None = None
-    patients: Annotated[Stated | None, Doc("how many were studied")] = None
-    effects: Annotated[tuple[Stated, ...], Doc("ratios and differences, with CI and p")] = ()
 
 
 _WORDS = "|".join([*TENS, *ONES])
@@ -62,7 +40,7 @@ def study_of(document: Document) -> Study:
     ('302 women', 'women aged 70 to 90 years', 'OR 0.6; 95% CI, 0.4-0.9')
     """
     types = document.meta.get("publication_type", "")
-    return _read(document.title, document.text[:MOST_TEXT], types, document.language)
+    return _read(document.title, document.text[:WHOLE], types, document.language)
 
 
 @lru_cache(maxsize=1024)  # every format asks, and so does the order of an answer

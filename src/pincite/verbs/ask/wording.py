@@ -16,9 +16,8 @@ from pincite.text.words import missing_words
 from pincite.types import Document, Evidence, Span
 from pincite.verbs.ask.bibliography import SEPARATOR, cited_date, short_authors, whole_pages
 from pincite.verbs.ask.questions import plainer
-from pincite.verbs.ask.report import EXTRACT, Answer, Checked, Reference
+from pincite.verbs.ask.report import EXTRACT, Answer, Checked, Reference, Stated
 from pincite.verbs.ask.stance import subject
-from pincite.verbs.ask.studies import Stated
 
 SIGNS = {
     Standing.SUPPORTED: "✓",
