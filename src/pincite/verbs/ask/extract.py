@@ -23,7 +23,7 @@ from pincite.verbs.ask.parts import AIM, MOST_OF_AN_ABSTRACT, OPEN, TO_DO, Part,
 from pincite.verbs.ask.patterns import patterns, words
 from pincite.verbs.ask.questions import american, wanted
 from pincite.verbs.ask.report import EXTRACT, WHOLE, Reference, Stance
-from pincite.verbs.ask.studies import fits, study_of, without_ages
+from pincite.verbs.ask.studies import fits, without_ages
 
 # Share of common content words from which a sentence repeats another. Sentences that differ in a
 # figure or in polarity never do: they may contradict each other.
@@ -262,12 +262,12 @@ class Extractor:
     ) -> tuple[list[Quotable], dict[int, Stance], list[Failed]]:
         """Return up to `sentences` quotes, the studies' stances, and why some were not read."""
         best = max((each.relevance for each in references), default=0.0)
-        near = [
-            (source, reference)
+        near = {
+            source
             for source, reference in enumerate(references)
             if reference.relevance >= best - TOO_FAR or not self.documents_read
-        ]
-        n_long = sum(len(reference.document.text) > WHOLE for _, reference in near)
+        }
+        n_long = sum(len(references[source].document.text) > WHOLE for source in near)
         most = min(OF_ONE, OF_ALL // max(1, n_long))
         failures, candidates, found = list[Failed](), list[Quotable](), dict[int, Stance]()
 
@@ -279,20 +279,18 @@ class Extractor:
         for source, reference in enumerate(references):
             read = partial(quotable, question, source, reference, most)
             sided = with_sides(finds, subject, reference, containment.attempted(read, skipped))
-            candidates += sided if (source, reference) in near else []
+            candidates += sided if source in near else []
             if clear := [each for each in sided if each.agrees is not None]:
                 found[source] = Stance(bool(clear[-1].agrees), clear[-1].span)
         read_ones = self._read(question, references, candidates, failures)
         if number := wanted(question):
-            studies = {source: study_of(each.document) for source, each in near}
             stating = [
                 replace(c, part=Part.CONCLUSION, depth=LATE)  # it may stand anywhere
                 for c in read_ones
-                if number.is_in(studies[c.source], c.span)
+                if number.is_in(references[c.source].study, c.span)
             ]
             return choose(stating, self.sentences, self.least), {}, failures
-        chosen = choose(read_ones, self.sentences, self.least)
-        return chosen, found, failures
+        return choose(read_ones, self.sentences, self.least), found, failures
 
     def _read(
         self,
@@ -345,12 +343,14 @@ def with_sides(
     results only where no conclusion names the subject.
     """
     document = reference.document
-    ends = [each for each in sentences if each.part is Part.CONCLUSION]
-    elsewhere = "\n".join([document.title, *(each.text for each in ends)])
-    named = [each for each in sentences if subject.is_named(each.text, elsewhere)]
-    deciding = [each for each in named if each in ends] or [
-        each for each in named if each.part in (Part.RESULT, Part.OTHER)
-    ]
+    ends = (each.text for each in sentences if each.part is Part.CONCLUSION)
+    elsewhere = "\n".join([document.title, *ends])
+
+    def naming(*of: Part) -> list[Quotable]:
+        within = (each for each in sentences if each.part in of)
+        return [each for each in within if subject.is_named(each.text, elsewhere)]
+
+    deciding = naming(Part.CONCLUSION) or naming(Part.RESULT, Part.OTHER)
     sides = {each.place: finds(each.text) for each in deciding if each.fits is not False}
     is_open = reference.retraction is Retraction.YES or stance.is_undecided(document.text)
     if is_open or len(set(sides.values()) - {None}) != 1:
@@ -400,7 +400,17 @@ def quotable(question: str, source: int, reference: Reference, n_passages: int) 
             ends_it = span.of(text).endswith(sentence)
             own = Span(span.end - len(sentence), span.end) if ends_it else span
             far = MIDDLE if within else depth(n, len(spans))
-            found = Quotable(sentence, source, own.start, depth=far, part=part, span=own)
-            candidates.append(replace(found, lacks=lacks_of_it, fits=of_age))
+            candidates.append(
+                Quotable(
+                    sentence,
+                    source,
+                    own.start,
+                    depth=far,
+                    part=part,
+                    lacks=lacks_of_it,
+                    fits=of_age,
+                    span=own,
+                )
+            )
     end = len(text.rstrip())
     return [c for c in candidates if can_stand_alone(c.text, is_last=c.span.end == end)]
