@@ -343,7 +343,7 @@ def cited_references(report: AnswerReport) -> list[Reference]:
     """Return the references that sentences cite or counts name, once each, in order."""
     by_id: dict[str, Reference] = {}
     for answer in report.answers:
-        numbers = {v.number for sentence in answer.sentences for v in sentence.verdicts}
+        numbers = answer.cited
         for reference in answer.references:
             if reference.number in numbers or reference.stance:
                 by_id.setdefault(reference.ref_id, reference)

@@ -181,7 +181,7 @@ def _reference(
     return {
         "number": reference.number,
         "title": ask_wording.title_of(document),
-        "url": ask_wording.url_of(reference),
+        "url": ask_wording.url_of(document),
         "href": safe_link(document.url),
         "line": ask_wording.published_in(reference),
         "links": bibliography.links(document.meta),
@@ -200,68 +200,72 @@ def _reference(
 
 # ── CSV ──────────────────────────────────────────────────────────────────────────────────────────
 
-N_STUDY = len(ask_wording.STUDY_COLUMNS)
+STUDY_COLUMNS = [f"study_{name.lower()}" for name in ask_wording.STUDY_COLUMNS]
 COLUMNS = [
     *"question sentence_number sentence label references titles dois urls quote why notes".split(),
-    *(WHOLE_ANSWER := "abstained warnings counts left_out".split()),
-    *(f"study_{name.lower()}" for name in ask_wording.STUDY_COLUMNS),
+    *"abstained warnings counts left_out".split(),
+    *STUDY_COLUMNS,
 ]
+Value = str | int | None
 
 
 def to_csv(report: AnswerReport) -> str:
     return cells.csv_text(COLUMNS, rows(report))
 
 
-def rows(report: AnswerReport) -> Iterator[list[str | int | None]]:
+def rows(report: AnswerReport) -> Iterator[list[Value]]:
     """Yield the values of `COLUMNS`: of each sentence, then of the other studies that are counted.
 
     A question without an answer has one row, with the reason. Each row has what is known of the
     whole answer.
     """
     for answer in report.answers:
-        of_number = {each.number: each for each in answer.references}
-        whole = (
-            answer.abstained or answer.failure or None,
-            " | ".join(ask_wording.cautions(answer)),
-            ask_wording.study_counts(answer),
-            " | ".join(each.document.title or each.document.url for each in answer.left_out),
-        )
-
-        def of(references: Sequence[Reference], answer: Answer = answer) -> dict[str, str]:
-            documents = [each.document for each in references]
-            studies = [ask_wording.study_cells(answer.question, each) for each in references]
-            return {
-                "titles": " | ".join(cells.one_line(each.title) for each in documents),
-                "dois": " | ".join(filter(None, (each.meta.get("doi") for each in documents))),
-                "urls": " | ".join(each.url for each in documents),
-                **{
-                    name: " | ".join(filter(None, (c[n].text for c in studies)))
-                    for n, name in enumerate(COLUMNS[-N_STUDY:])
-                },
-            }
-
-        found: list[dict[str, str | int]] = []
-        for number, checked in enumerate(answer.sentences, 1):
-            verdicts = checked.verdicts
-            quotes = (v.evidence.quoted for v in verdicts if v.evidence)
-            found.append(
-                {
-                    **of([of_number[v.number] for v in verdicts if v.number in of_number]),
-                    "sentence_number": number,
-                    "sentence": checked.sentence.text,
-                    "label": ask_wording.LABELS[checked.standing],
-                    "references": ", ".join(ask_wording.numbers(checked)),
-                    "quote": " | ".join(filter(None, quotes)),
-                    "why": "; ".join(v.why for v in verdicts if v.why),
-                    "notes": "; ".join(checked.notes),
-                }
-            )
-        found += [
-            {**of([each]), "references": str(each.number), "quote": quote}
-            for each in answer.references
-            if (quote := ask_wording.finding(each, answer))
-        ]
-        for row in found or [{}]:
-            about = dict(zip(WHOLE_ANSWER, whole, strict=True))
-            values: dict[str, str | int | None] = {"question": answer.question, **about, **row}
+        whole: dict[str, Value] = {
+            "question": answer.question,
+            "abstained": answer.abstained or answer.failure or None,
+            "warnings": " | ".join(ask_wording.cautions(answer)),
+            "counts": ask_wording.study_counts(answer),
+            "left_out": " | ".join(ask_wording.title_of(each.document) for each in answer.left_out),
+        }
+        for row in _rows(answer) or [{}]:
+            values = whole | row
             yield [values.get(name) for name in COLUMNS]
+
+
+def _rows(answer: Answer) -> list[dict[str, Value]]:
+    of_number = {each.number: each for each in answer.references}
+    found: list[dict[str, Value]] = []
+    for number, checked in enumerate(answer.sentences, 1):
+        verdicts = checked.verdicts
+        quotes = (v.evidence.quoted for v in verdicts if v.evidence)
+        cited = [of_number[v.number] for v in verdicts if v.number in of_number]
+        found.append(
+            _reference_values(answer, cited)
+            | {
+                "sentence_number": number,
+                "sentence": checked.sentence.text,
+                "label": ask_wording.LABELS[checked.standing],
+                "references": ", ".join(ask_wording.numbers(checked)),
+                "quote": " | ".join(filter(None, quotes)),
+                "why": "; ".join(v.why for v in verdicts if v.why),
+                "notes": "; ".join(checked.notes),
+            }
+        )
+    for each in answer.references:
+        if quote := ask_wording.finding(each, answer):
+            about = {"references": str(each.number), "quote": quote}
+            found.append(_reference_values(answer, [each]) | about)
+    return found
+
+
+def _reference_values(answer: Answer, references: Sequence[Reference]) -> dict[str, Value]:
+    documents = [each.document for each in references]
+    studies = [ask_wording.study_cells(answer.question, each) for each in references]
+    values: dict[str, Value] = {
+        "titles": " | ".join(cells.one_line(each.title) for each in documents),
+        "dois": " | ".join(filter(None, (each.meta.get("doi") for each in documents))),
+        "urls": " | ".join(each.url for each in documents),
+    }
+    for n, name in enumerate(STUDY_COLUMNS):
+        values[name] = " | ".join(filter(None, (row[n].text for row in studies)))
+    return values

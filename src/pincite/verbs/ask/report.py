@@ -141,6 +141,11 @@ class Answer:
     ] = ()
 
     @property
+    def cited(self) -> frozenset[int | None]:
+        """The numbers of the references that its sentences cite; None for a mark without one."""
+        return frozenset(v.number for each in self.sentences for v in each.verdicts)
+
+    @property
     @written
     def abstained(self) -> str:
         """Why there is no answer, in English; empty if there is one."""

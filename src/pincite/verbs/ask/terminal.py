@@ -173,7 +173,7 @@ def _short(reference: Reference) -> Text:
     text = _titled(reference)
     date = bibliography.cited_date(document.published, document.meta)
     ids = [name for name, _ in bibliography.links(document.meta)][:1]
-    url = cells.shortened(ask_wording.url_of(reference), TITLE_WIDTH)
+    url = cells.shortened(ask_wording.url_of(document), TITLE_WIDTH)
     more = [*map(str, date[:1]), *filter(None, ids or [url])]
     if document.corpus:
         more.append(f"corpus {cells.one_line(document.corpus)}")
@@ -195,7 +195,7 @@ def _addresses(reference: Reference) -> str:
         to if to.endswith(name.removeprefix("doi:")) else f"{name} {to}"
         for name, to in bibliography.links(meta)
     ]
-    return " · ".join(addresses) or cells.one_line(ask_wording.url_of(reference))
+    return " · ".join(addresses) or cells.one_line(ask_wording.url_of(reference.document))
 
 
 def _change(change: Change) -> RenderableType:

@@ -6,16 +6,15 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
-from urllib.parse import unquote
 
 from pincite.judgement.references import ReferenceVerdict, Retraction, Standing, Support
 from pincite.notes import IN_ENGLISH, QUOTED, Language
 from pincite.report.cells import n_of, one_line
 from pincite.settings import LEAST_RELEVANCE
+from pincite.text.hosts import without_folder
 from pincite.text.words import missing_words
 from pincite.types import Document, Evidence, Span
 from pincite.verbs.ask.bibliography import SEPARATOR, cited_date, short_authors, whole_pages
-from pincite.verbs.ask.questions import plainer
 from pincite.verbs.ask.report import EXTRACT, Answer, Checked, Reference, Stated
 from pincite.verbs.ask.stance import subject
 
@@ -139,7 +138,7 @@ def study_counts(answer: Answer, words: Language = IN_ENGLISH) -> str:
     "Of 4 studies, 2 report an effect [1, 3] and 1 reports none [2]; 1 could not be classified."
     """
     sides: dict[bool, list[int]] = {True: [], False: []}
-    n_unclear, asked = 0, subject(plainer(answer.question))
+    n_unclear, asked = 0, subject(answer.question)
     for reference in answer.references:
         document = reference.document
         if reference.stance:
@@ -235,8 +234,7 @@ def searched(answer: Answer) -> list[tuple[str, str]]:
 
 def finding(reference: Reference, answer: Answer) -> str:
     """Return what a counted study finds, in its words; empty if the answer quotes it."""
-    quoted = {v.number for sentence in answer.sentences for v in sentence.verdicts}
-    if reference.stance is None or reference.number in quoted:
+    if reference.stance is None or reference.number in answer.cited:
         return ""
     return one_line(reference.stance.span.of(reference.document.text))
 
@@ -275,16 +273,12 @@ def unknown_retractions(references: Sequence[Reference], say: Callable[[str], st
 
 def title_of(document: Document) -> str:
     """Return the title, else the name of a file, else the address."""
-    if title := one_line(document.title):
-        return title
-    is_file = document.url.startswith("file:")
-    return unquote(document.url.rpartition("/")[2]) if is_file else document.url
+    return one_line(document.title) or one_line(without_folder(document.url))
 
 
-def url_of(reference: Reference) -> str:
-    """Return the address; empty for a file that stands for its title."""
-    document = reference.document
-    is_file = document.url.startswith("file:")
+def url_of(document: Document) -> str:
+    """Return the address; empty for a file whose name is shown as its title."""
+    is_file = without_folder(document.url) != document.url
     return "" if is_file and not one_line(document.title) else document.url
 
 
@@ -319,10 +313,11 @@ def places_of(reference: Reference, sentences: Sequence[Checked], support: Suppo
 
 
 def cited_and_uncited(answer: Answer) -> tuple[list[Reference], list[Reference]]:
-    cited = {v.number for s in answer.sentences for v in s.verdicts}
-    cited.update(each.number for each in answer.references if each.stance)
+    """Separate the references that sentences cite or counts name from the others."""
     ordered = sorted(answer.references, key=lambda reference: reference.number)
-    return [r for r in ordered if r.number in cited], [r for r in ordered if r.number not in cited]
+    numbers = answer.cited
+    cited = [each for each in ordered if each.number in numbers or each.stance]
+    return cited, [each for each in ordered if each not in cited]
 
 
 def difference(before: str, after: str) -> list[tuple[str, str]]:
