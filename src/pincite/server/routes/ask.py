@@ -64,8 +64,8 @@ def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTML
 
 def so_far(events: Sequence[Event]) -> dict[str, Any]:
     """Template values of a running job: verified sentences and pending drafts."""
-    starts = [n for n, event in enumerate(events) if event.kind == "item"]
-    events = events[starts[-1] if starts else 0 :]
+    starts = (n for n, event in enumerate(events) if event.kind == "item")
+    events = events[max(starts, default=0) :]
     found = [event.data for event in events if event.kind == "sentence"]
     verified = [codec.from_values(Checked, each) for each in found]
     drafts = [event.data for event in events if event.kind == "draft"]

@@ -94,7 +94,6 @@ class AskPipeline:
         references = numbered(documents)
         best = max((each.relevance for each in documents), default=None)
         absent = containment.attempted(lambda: absent_terms(question, references), lambda _: [])
-        left_out = [e for e in numbered(retracted) if e.relevance >= self.least_relevance]
         silent = replace(
             self._empty(question),
             searched=replace(
@@ -107,8 +106,8 @@ class AskPipeline:
             references=tuple(listed(question, references, ())),
             left_out=tuple(
                 replace(each, number=0, document=replace(each.document, text=""), passages=())
-                for each in left_out
-                if on_topic(question, each)
+                for each in numbered(retracted)
+                if each.relevance >= self.least_relevance and on_topic(question, each)
             ),
         )
         if best is None or best < self.least_relevance:

@@ -58,8 +58,8 @@ def wanted(question: str) -> Wanted | None:
     if match := _P["how_many"].search(question):
         about = question[: match.start()] + question[match.end() :]
         return Wanted(None, _P["studies"].sub("", about))
-    for asked, effect in _MEASURES:
-        if _P["what"].search(question) and (match := asked.search(question)):
+    for asked, effect in _MEASURES if _P["what"].search(question) else ():
+        if match := asked.search(question):
             return Wanted(effect, question[: match.start()] + question[match.end() :])
     return None
 
