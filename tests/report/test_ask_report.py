@@ -260,6 +260,22 @@ def test_counted_studies_are_exported_with_their_sentences() -> None:
     ]
 
 
+def test_a_page_without_whole_texts_has_the_same_counts_and_studies() -> None:
+    answer = with_stances(True, False, None, True)
+    text = replace(
+        answer.references[0].document, text=f"{answer.references[0].document.text}\nEnd."
+    )
+    answer = replace(
+        answer, references=(replace(answer.references[0], document=text), *answer.references[1:])
+    )
+    (whole,) = ask_render.views([answer], with_texts=True)
+    (shared,) = ask_render.views([answer], only_passages=True)
+    assert "End." in str(whole["sentences"])
+    assert "End." not in str(shared)
+    for name in ("sides", "study_columns", "studies"):
+        assert shared[name] == whole[name]
+
+
 def test_quiet_still_prints_the_result(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     deliver(samples.everything(), {}, None, quiet=True)
     assert capsys.readouterr().out

@@ -1,7 +1,6 @@
 """The pages of `ask`: a question, and an answer with a verdict for each sentence."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from fastapi import Request, Response
@@ -18,7 +17,7 @@ from pincite.server.routes.jobs import parsed
 from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 from pincite.verbs.ask import bibliography, render, wording
-from pincite.verbs.ask.report import Answer, AnswerReport, Checked
+from pincite.verbs.ask.report import AnswerReport, Checked
 
 pages = Router(include_in_schema=False)
 WRITERS: dict[str, Callable[[AnswerReport], str]] = {
@@ -48,7 +47,6 @@ def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTML
     report = parsed(AnswerReport, result)
     if report is None:
         return None
-    answers = report.answers if look.is_own else tuple(map(_without_texts, report.answers))
     return page(
         request,
         "answered.html",
@@ -56,7 +54,12 @@ def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTML
         look=look,
         job=look.job,
         report=report,
-        answers=render.views(answers, words_of(request), with_texts=True),
+        answers=render.views(
+            report.answers,
+            words_of(request),
+            with_texts=look.is_own,
+            only_passages=not look.is_own,
+        ),
         advice=wording.advice(report.answers),
         used=cells.usage_line(report.usage),
     )
@@ -83,11 +86,3 @@ def so_far(events: Sequence[Event]) -> dict[str, Any]:
         for each in verified
     ]
     return {"sentences": sentences, "waiting": waiting}
-
-
-def _without_texts(answer: Answer) -> Answer:
-    """Drop the documents' texts but keep the judged passages."""
-    references = tuple(
-        replace(each, document=replace(each.document, text="")) for each in answer.references
-    )
-    return replace(answer, references=references)

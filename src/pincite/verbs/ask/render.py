@@ -1,6 +1,7 @@
 """Renders answers as one HTML page without script, as Markdown, and for the server's page."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -50,7 +51,7 @@ def to_markdown(report: AnswerReport, template: Path | None = None) -> str:
     def filled(answer: Answer) -> str:
         values = {
             **values_of(answer, DIGITS),
-            "shown": _view(answer, IN_ENGLISH, False),
+            "shown": _view(answer, IN_ENGLISH),
             "no_answer": ask_wording.NO_ANSWER,
             "advice": ask_wording.advice([answer]),
             "inherited": ask_wording.INHERITED,
@@ -68,19 +69,29 @@ def to_markdown(report: AnswerReport, template: Path | None = None) -> str:
 
 
 def views(
-    answers: Sequence[Answer], words: Language = IN_ENGLISH, *, with_texts: bool = False
+    answers: Sequence[Answer],
+    words: Language = IN_ENGLISH,
+    *,
+    with_texts: bool = False,
+    only_passages: bool = False,
 ) -> list[dict[str, Any]]:
     """Return what a page shows of each answer, as named in `answer.html.j2` and `ask.md.j2`.
 
-    `with_texts`: whether references include the beginning of their texts.
+    `with_texts`: whether references include the beginning of their texts; `only_passages`: whether
+    judged passages are shown without the text around them.
     """
-    view = partial(_view, words=words, with_texts=with_texts)
+    view = partial(_view, words=words, with_texts=with_texts, only_passages=only_passages)
     return [render_parts(view, answer) for answer in answers]
 
 
-def _view(answer: Answer, words: Language, with_texts: bool) -> dict[str, Any]:
+def _view(
+    answer: Answer, words: Language, with_texts: bool = False, only_passages: bool = False
+) -> dict[str, Any]:
     say = words.say
-    known = {reference.number: reference.document for reference in answer.references}
+    known = {
+        each.number: replace(each.document, text="") if only_passages else each.document
+        for each in answer.references
+    }
     cited, uncited = ask_wording.cited_and_uncited(answer)
     columns, studies = ask_wording.studies(answer, say)
     references = partial(_reference, answer=answer, say=say, with_texts=with_texts)
