@@ -264,7 +264,7 @@ def _rows(answer: Answer) -> list[dict[str, Value]]:
         )
     for each in answer.references:
         if quote := ask_wording.finding(each, answer):
-            about = {"references": str(each.number), "quote": quote}
+            about: dict[str, Value] = {"references": str(each.number), "quote": quote}
             found.append(_reference_values(answer, [each]) | about)
     return found
 
