@@ -384,7 +384,8 @@ def quotable(question: str, source: int, reference: Reference, n_passages: int) 
     if len(document.text) > WHOLE:
         within = sorted(passage.span for passage in reference.passages[: max(1, n_passages)])
     texts = [span.of(document.text) for span in within] or [document.text]
-    lacks_of_it, of_age = lacking(question, reference, texts), fits(question, document)
+    missing, of_age = lacking(question, reference, texts), fits(question, document)
+    of_it = partial(Quotable, lacks=missing, fits=of_age)
 
     def cut(left: Span, right: Span) -> bool:
         on_one_line = "\n" not in text[left.end : right.start]
@@ -400,17 +401,6 @@ def quotable(question: str, source: int, reference: Reference, n_passages: int) 
             ends_it = span.of(text).endswith(sentence)
             own = Span(span.end - len(sentence), span.end) if ends_it else span
             far = MIDDLE if within else depth(n, len(spans))
-            candidates.append(
-                Quotable(
-                    sentence,
-                    source,
-                    own.start,
-                    depth=far,
-                    part=part,
-                    lacks=lacks_of_it,
-                    fits=of_age,
-                    span=own,
-                )
-            )
+            candidates.append(of_it(sentence, source, own.start, depth=far, part=part, span=own))
     end = len(text.rstrip())
     return [c for c in candidates if can_stand_alone(c.text, is_last=c.span.end == end)]
