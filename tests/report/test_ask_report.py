@@ -262,12 +262,9 @@ def test_counted_studies_are_exported_with_their_sentences() -> None:
 
 def test_a_page_without_whole_texts_has_the_same_counts_and_studies() -> None:
     answer = with_stances(True, False, None, True)
-    text = replace(
-        answer.references[0].document, text=f"{answer.references[0].document.text}\nEnd."
-    )
-    answer = replace(
-        answer, references=(replace(answer.references[0], document=text), *answer.references[1:])
-    )
+    first, *others = answer.references
+    longer = replace(first.document, text=f"{first.document.text}\nEnd.")
+    answer = replace(answer, references=(replace(first, document=longer), *others))
     (whole,) = ask_render.views([answer], with_texts=True)
     (shared,) = ask_render.views([answer], only_passages=True)
     assert "End." in str(whole["sentences"])

@@ -44,7 +44,7 @@ def ask(form: Form, request: Request, who: Runner, site: Stores) -> Response:
 
 def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTMLResponse | None:
     """Render the answer; None if another version of Pincite wrote it."""
-    report = parsed(AnswerReport, result)
+    report, own = parsed(AnswerReport, result), look.is_own
     if report is None:
         return None
     return page(
@@ -55,10 +55,7 @@ def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTML
         job=look.job,
         report=report,
         answers=render.views(
-            report.answers,
-            words_of(request),
-            with_texts=look.is_own,
-            only_passages=not look.is_own,
+            report.answers, words_of(request), with_texts=own, only_passages=not own
         ),
         advice=wording.advice(report.answers),
         used=cells.usage_line(report.usage),

@@ -3,12 +3,13 @@
 import re
 from collections.abc import Sequence
 from enum import StrEnum
+from itertools import dropwhile
 from operator import or_
 
 from pincite.verbs.ask.patterns import patterns, words
 
 MOST_OF_AN_ABSTRACT = 30  # sentences; in a longer text, their position means nothing
-_WORDS, _P = words("words"), patterns("parts")
+_LABELS, _P = words("words")["labels"], patterns("parts")
 OPEN, AIM, TO_DO = _P["open"], _P["aim"], _P["to_do"]
 FEWEST_PLACED = 5  # sentences of an abstract in which place says what a sentence is
 MOST_CONCLUSIONS = 3  # sentences at the end of an abstract without labels
@@ -81,16 +82,7 @@ def unlabelled(sentence: str) -> str:
     ('The rate fell.', 'The rate fell.')
     """
     label, colon, rest = sentence.partition(": ")
-    if colon and (
-        label.isupper() or _WORDS["labels"].issuperset(re.findall(r"\w+", label.lower()))
-    ):
+    if colon and (label.isupper() or _LABELS.issuperset(re.findall(r"\w+", label.lower()))):
         return rest
     words = sentence.split()
-    n_label = 0
-    while (
-        n_label < len(words)
-        and words[n_label].isupper()
-        and words[n_label].lower() in _WORDS["labels"]
-    ):
-        n_label += 1
-    return " ".join(words[n_label:])
+    return " ".join(dropwhile(lambda word: word.isupper() and word.lower() in _LABELS, words))

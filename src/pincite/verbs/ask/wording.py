@@ -137,15 +137,11 @@ def study_counts(answer: Answer, words: Language = IN_ENGLISH) -> str:
 
     "Of 4 studies, 2 report an effect [1, 3] and 1 reports none [2]; 1 could not be classified."
     """
-    sides: dict[bool, list[int]] = {True: [], False: []}
-    n_unclear, asked = 0, subject(answer.question)
-    for reference in answer.references:
-        document = reference.document
-        if reference.stance:
-            sides[reference.stance.agrees].append(reference.number)
-        elif reference.retraction is not Retraction.YES:
-            n_unclear += asked.is_named(document.text, document.title)
-    yes, no = sides.values()
+    asked, all_ = subject(answer.question), answer.references
+    yes = [each.number for each in all_ if each.stance and each.stance.agrees]
+    no = [each.number for each in all_ if each.stance and not each.stance.agrees]
+    others = (r.document for r in all_ if not r.stance and r.retraction is not Retraction.YES)
+    n_unclear = sum(asked.is_named(each.text, each.title) for each in others)
     n_clear = len(yes) + len(no)
     if n_clear < max(FEWEST_COUNTED, n_unclear):
         return ""
@@ -207,11 +203,10 @@ def studies(
     ordered = sorted(answer.references, key=lambda each: each.number)
     if not any(each.study.design or each.study.effects for each in ordered):
         return [], []
-    rows = [study_cells(answer.question, each, say) for each in ordered]
-    filled = [n for n in range(len(STUDY_COLUMNS)) if any(cells[n].text for cells in rows)]
-    values = [[cells[n] for n in filled] for cells in rows]
-    numbers = [each.number for each in ordered]
-    return [say(STUDY_COLUMNS[n]) for n in filled], list(zip(numbers, values, strict=True))
+    rows = [(each.number, study_cells(answer.question, each, say)) for each in ordered]
+    filled = [n for n in range(len(STUDY_COLUMNS)) if any(cells[n].text for _, cells in rows)]
+    values = [(number, [cells[n] for n in filled]) for number, cells in rows]
+    return [say(STUDY_COLUMNS[n]) for n in filled], values
 
 
 def searched(answer: Answer) -> list[tuple[str, str]]:
