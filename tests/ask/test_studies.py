@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from pincite.types import Document
-from pincite.verbs.ask.report import Stated
+from pincite.verbs.ask.abstract import Stated
 from pincite.verbs.ask.studies import ages, fits, study_of
 
 TRIAL = Document(

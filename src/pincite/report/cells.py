@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 
 from pincite.completions import Usage
+from pincite.text.hosts import without_folder
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # OWASP, "CSV injection"
 
@@ -68,6 +69,15 @@ def safe_link(url: str | None) -> str | None:
     """Return the URL if it is http or https; None for `javascript:` and the like."""
     web = url is not None and url.lower().startswith(("http://", "https://"))
     return url.replace("&amp;", "&") if url and web else None  # wikitext may contain &amp;
+
+
+def called(url: str, title: str = "") -> str:
+    """The display name of a document: its title, file name or URL.
+
+    >>> called("upload:two%20words.pdf"), called("https://a.example/", "A page")
+    ('two words.pdf', 'A page')
+    """
+    return one_line(title) or one_line(without_folder(url))
 
 
 def cell(value: object) -> object:

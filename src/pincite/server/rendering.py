@@ -30,7 +30,6 @@ from pincite.server.identity import PUBLIC, Identity, Permission
 from pincite.server.jobs import Job
 from pincite.server.problems import not_found
 from pincite.server.routing import Router, csrf_for
-from pincite.text.hosts import without_folder
 from pincite.types import Label, Reason
 from pincite.verbs.verify import render, wording
 
@@ -193,18 +192,9 @@ def _environment(language: str) -> Any:
         "moment": lambda text: when(datetime.fromisoformat(text).timestamp()),
         "REASONS": REASONS,
         "STEPS": STEPS,
-        "called": called,
+        "called": cells.called,
     }
     return environment
-
-
-def called(url: str, title: str = "") -> str:
-    """The display name of a document: its title, file name or URL.
-
-    >>> called("upload:two%20words.pdf"), called("https://a.example/", "A page")
-    ('two words.pdf', 'A page')
-    """
-    return cells.one_line(title) or without_folder(url)
 
 
 def when(at: float) -> str:

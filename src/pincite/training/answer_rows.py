@@ -25,7 +25,8 @@ from pincite.text import citation_marks
 from pincite.text.passages import passages
 from pincite.text.prompt_quoting import abstract
 from pincite.types import Span
-from pincite.verbs.ask.report import WHOLE, Answer, AnswerReport, Reference
+from pincite.verbs.ask.abstract import WHOLE
+from pincite.verbs.ask.report import Answer, AnswerReport, Reference
 from pincite.verbs.ask.writers import excerpt
 
 PARTS = {"test": 0.1, "dev": 0.2, "train": 1.0}  # cumulative shares of the questions: 10, 10, 80 %

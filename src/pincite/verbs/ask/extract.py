@@ -19,10 +19,11 @@ from pincite.text.sentences import joined, source_sentences
 from pincite.text.syntax import AUXILIARIES, PREPOSITIONS
 from pincite.types import Claim, Failed, Passage, Span
 from pincite.verbs.ask import stance
+from pincite.verbs.ask.abstract import WHOLE
 from pincite.verbs.ask.parts import AIM, MOST_OF_AN_ABSTRACT, OPEN, TO_DO, Part, parts, unlabelled
 from pincite.verbs.ask.patterns import patterns, words
 from pincite.verbs.ask.questions import american, wanted
-from pincite.verbs.ask.report import EXTRACT, WHOLE, Reference, Stance
+from pincite.verbs.ask.report import EXTRACT, Reference, Stance
 from pincite.verbs.ask.studies import fits, without_ages
 
 # Share of common content words from which a sentence repeats another. Sentences that differ in a

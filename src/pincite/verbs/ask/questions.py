@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from pincite.text import words
 from pincite.types import Span
+from pincite.verbs.ask.abstract import Study
 from pincite.verbs.ask.patterns import patterns
 from pincite.verbs.ask.patterns import words as listed
-from pincite.verbs.ask.report import Study
 
 _P = patterns("questions")
 

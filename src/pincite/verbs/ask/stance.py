@@ -4,9 +4,9 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
+from pincite.verbs.ask.abstract import WHOLE
 from pincite.verbs.ask.patterns import patterns
 from pincite.verbs.ask.questions import MEANINGS, unanswered_terms
-from pincite.verbs.ask.report import WHOLE
 
 _P = patterns("stance")
 _YES = {"better": ("better", "less"), "linked": tuple(MEANINGS)}

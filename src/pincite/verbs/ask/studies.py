@@ -14,9 +14,9 @@ from pincite.text.figures import ONES, SCALES, TENS
 from pincite.text.sentences import source_sentences
 from pincite.text.syntax import PREPOSITIONS
 from pincite.types import Document, Span
+from pincite.verbs.ask.abstract import WHOLE, Field, Stated, Study
 from pincite.verbs.ask.parts import Part, parts
 from pincite.verbs.ask.patterns import patterns
-from pincite.verbs.ask.report import WHOLE, Field, Stated, Study
 
 MOST_EFFECTS = 3  # shown of a study; an abstract states its main outcome first
 FULL_YEARS = 120.0  # upper end of an age range without one

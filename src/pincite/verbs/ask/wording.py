@@ -9,13 +9,14 @@ from typing import NamedTuple
 
 from pincite.judgement.references import ReferenceVerdict, Retraction, Standing, Support
 from pincite.notes import IN_ENGLISH, QUOTED, Language
-from pincite.report.cells import n_of, one_line
+from pincite.report.cells import called, n_of, one_line
 from pincite.settings import LEAST_RELEVANCE
 from pincite.text.hosts import without_folder
 from pincite.text.words import missing_words
 from pincite.types import Document, Evidence, Span
+from pincite.verbs.ask.abstract import Stated
 from pincite.verbs.ask.bibliography import SEPARATOR, cited_date, short_authors, whole_pages
-from pincite.verbs.ask.report import EXTRACT, Answer, Checked, Reference, Stated
+from pincite.verbs.ask.report import EXTRACT, Answer, Checked, Reference
 from pincite.verbs.ask.stance import subject
 
 SIGNS = {
@@ -268,7 +269,7 @@ def unknown_retractions(references: Sequence[Reference], say: Callable[[str], st
 
 def title_of(document: Document) -> str:
     """Return the title, else the name of a file, else the address."""
-    return one_line(document.title) or one_line(without_folder(document.url))
+    return called(document.url, document.title)
 
 
 def url_of(document: Document) -> str:
