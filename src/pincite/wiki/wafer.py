@@ -25,7 +25,7 @@ from typing import IO, Any, TypeAlias, cast
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from pincite.documents.collection import loose_key
-from pincite.durable import write_text
+from pincite.durable import read_stamp, write_stamp
 from pincite.errors import InputError
 from pincite.text.passages import passages
 from pincite.text.sentences import sentences
@@ -336,8 +336,7 @@ def build(
                 if n_chars >= BATCH_CHARS:
                     break
         sizes = {path.name: path.stat().st_size for path in part.glob("*.gz")}
-        state = json.dumps({"run": run, "counts": counts, "sizes": sizes})
-        write_text(part / _STATE, state)
+        write_stamp(part / _STATE, {"run": run, "counts": counts, "sizes": sizes})
     result = _collected(part, ranks, counts, tell) | {"held_out": held_out}
     (part / _RESULT / COUNTS).write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     (part / _RESULT).replace(folder)
@@ -368,10 +367,7 @@ def _unfiltered(split: str) -> str:
 def _resumed(part: Path, run: Mapping[str, Any]) -> Counter[str]:
     """Return the counts of an interrupted run, and cut what it wrote after its last batch."""
     counts = Counter(articles=0, claims=0, pages=0, without_page=0, page_in_another_split=0)
-    try:
-        state = json.loads((part / _STATE).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        state = {"run": run, "counts": counts, "sizes": {}}
+    state = read_stamp(part / _STATE) or {"run": run, "counts": counts, "sizes": {}}
     if state["run"] != run:
         raise InputError(
             f"{part} is of an interrupted run with other arguments: {state['run']}. Expected "
