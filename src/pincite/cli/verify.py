@@ -290,7 +290,7 @@ def deliver(
     def show() -> None:
         terminal.print_report(report, Console(), limit, excluded=excluded)
 
-    options.deliver(writers, outputs, show, quiet and any(outputs.values()))
+    options.deliver(writers, outputs, show, quiet)
 
 
 class Batch:

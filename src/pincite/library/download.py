@@ -55,7 +55,7 @@ def local(
     """
     found = Inputs([], {})
     for each in given:
-        if not _ADDRESS.match(str(each)):
+        if not is_address(each):
             found.paths.append(Path(each))
             continue
         address = str(each)

@@ -57,8 +57,7 @@ def home(settings: Settings) -> Site:
 def require_online(settings: Settings, what: str, site: Site, before: str = "") -> None:
     """Raise FetchingIsOff unless fetching is enabled."""
     if not settings.web.online:
-        message = f"{before}To fetch {what}, add --online."
-        raise FetchingIsOff(message, site.api)
+        raise FetchingIsOff(f"{before}To fetch {what}, add --online.", site.api)
 
 
 @dataclass(frozen=True, slots=True)
