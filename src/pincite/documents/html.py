@@ -730,8 +730,8 @@ DATE_METAS = (
 ).split()
 # schema.org types of written works, unlike `Person`, `VideoObject` or `Product`.
 _WRITTEN = re.compile(r"(Article|Posting|Report|Review|WebPage|CreativeWork|Book|Thesis)$")
-# Capitalised "Von" and "Par" introduce a byline; in lower case they belong to a name.
 _UNSPECIFIC = ("WebPage", "CreativeWork", "Article", "Organization")
+# Capitalised "Von" and "Par" introduce a byline; in lower case they belong to a name.
 _INTRODUCED = re.compile(
     r"(?i:(written |posted |edited |words |story |text |reviewed )?by)\b:?\s+"
     r"|(Von|Par|Por)\s+(?=\w+\s+\w)|(?i:author|autor|auteur|text|words)\s*:\s*"
@@ -776,11 +776,8 @@ def type_of(stated: Statements) -> str:
     """The schema.org types of the page's first written work, and of its publisher."""
     thing = next(filter(_is_written, _things(stated.json_ld)), {})
     publisher = thing.get("publisher")
-    stated_types = [
-        thing.get("@type"),
-        publisher.get("@type") if isinstance(publisher, dict) else 0,
-    ]
-    names = [one for each in stated_types for one in (each if isinstance(each, list) else [each])]
+    of_publisher = _types_of(publisher) if isinstance(publisher, dict) else []
+    names = [*_types_of(thing), *of_publisher]
     specific = (name for name in names if isinstance(name, str) and name not in _UNSPECIFIC)
     return "; ".join(map(one_line, specific))[:MAX_AUTHOR_CHARS]
 
@@ -845,6 +842,10 @@ def _unwrapped(text: str) -> str:
     return inner.removeprefix("*/").removesuffix("/*").removesuffix("//")
 
 
-def _is_written(thing: dict[str, Any]) -> bool:
+def _types_of(thing: dict[str, Any]) -> list[Any]:
     types = thing.get("@type")
-    return any(_WRITTEN.search(str(one)) for one in (types if isinstance(types, list) else [types]))
+    return types if isinstance(types, list) else [types]
+
+
+def _is_written(thing: dict[str, Any]) -> bool:
+    return any(_WRITTEN.search(str(one)) for one in _types_of(thing))
