@@ -75,8 +75,13 @@ class CitedCopies:
         return CitedSource(given) if given and isinstance(found.source, Unchecked) else found
 
     def _given(self, citation: Citation) -> Document | Unchecked | None:
-        found = [each for find in self.given if (each := find(citation))]
-        return next((each for each in found if isinstance(each, Document)), (*found, None)[0])
+        why: Unchecked | None = None
+        for find in self.given:
+            found = find(citation)
+            if isinstance(found, Document):
+                return found
+            why = why or found
+        return why
 
     def _report_read(self, found: CitedSource) -> CitedSource:
         if isinstance(found.source, Document):
