@@ -137,7 +137,7 @@ def test_manifests_and_collections_are_left_as_they_are(tmp_path: Path) -> None:
     more = {"url": "https://journal.example/7", "text": f"{TEXT} Two."}
     put(tmp_path, "more.jsonl", json.dumps(more))
     files = matched(tmp_path)
-    assert (files.matches, files.unused, files.n_named) == ([], [], 2)
+    assert (files.matches, files.unused, files.sources.n_named) == ([], [], 2)
     for url, word in ((row["url"], "One."), (more["url"], "Two.")):
         copy = files.sources.get(url)
         assert isinstance(copy, Document)

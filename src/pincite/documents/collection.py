@@ -675,10 +675,8 @@ class Sources:
             if isinstance(entry, Problem):
                 self._problem(path, entry.line, entry.message)
                 continue
-            described = entry
-            if entry.file:
-                name = self.name_of(entry.file)
-                described = replace(entry, meta={**entry.meta, FILE: name})
+            name = {FILE: self.name_of(entry.file)} if entry.file else {}
+            described = replace(entry, meta={**entry.meta, **name})
             self._add(entry.url, partial(described.read, self.limits))
             if entry.file and not entry.fault:
                 yield entry.file.resolve()
@@ -695,9 +693,7 @@ class Sources:
             return
         self.single.append(path)
         if name.endswith(_SAVED_PAGES):
-            with path.open("rb") as file:
-                head = file.read(read.HEAD_BYTES)
-            stated = read.addresses_of(head, path.resolve().as_uri())
+            stated = read.addresses_of(read.head_of(path), path.resolve().as_uri())
             for url in stated:
                 entry = Entry(url, path, meta={FILE: self.name_of(path)})
                 self._add(url, partial(entry.read, self.limits))

@@ -152,6 +152,11 @@ def read_file(path: Path, limits: Limits = DEFAULT_LIMITS) -> Found:
     return replace(document, url=addresses[0]) if addresses else document
 
 
+def head_of(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(HEAD_BYTES)
+
+
 def addresses_of(data: bytes, url: str) -> list[str]:
     """The addresses that a web page's head states; empty for other formats."""
     data = unpacked(data, HEAD_BYTES) if data.startswith(_GZIP) else data

@@ -207,7 +207,7 @@ def _sent(
     return {
         "n_files": len(uploaded),
         "is_zip": all(file.name.lower().endswith(ZIP) for file in uploaded),
-        "n_named": files.n_named,
+        "n_named": files.sources.n_named,
         "matched": [
             [each.file, each.ids, wording.name_of(each.citations[0])] for each in files.matches
         ],

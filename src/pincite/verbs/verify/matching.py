@@ -94,7 +94,6 @@ class ArticleFiles:
     sources: Sources
     matches: Sequence[Match] = ()
     unused: Sequence[Unused] = ()
-    n_named: int = 0  # files listed in a manifest, or collections that state their own addresses
     _paths: Mapping[str, Sequence[Path]] = field(default_factory=dict)  # by key of the source
     _read: dict[str, Document | Unchecked] = field(default_factory=dict)
 
@@ -120,7 +119,8 @@ class ArticleFiles:
     def _document(self, path: Path, url: str) -> Document | Unchecked:
         name = self.sources.name_of(path)
         # The address may have another extension, as that of a page saved for "/report.pdf".
-        kind = next(iter(_format(path)[0].media_types), None)
+        found, _ = body.format_of(read.head_of(path), path.absolute().as_uri(), None)
+        kind = next(iter(found.media_types), None)
         entry = Entry(url or f"file:{quote(name)}", path, content_type=kind, meta={FILE: name})
         return entry.read(self.sources.limits)
 
@@ -147,7 +147,7 @@ def match_files(
         for key in {key for citation in found.citations for key in _source_keys(citation)}:
             paths.setdefault(key, []).append(path)
     progress(len(sources.single), len(sources.single))
-    return ArticleFiles(sources, matches, unused, sources.n_named, paths)
+    return ArticleFiles(sources, matches, unused, paths)
 
 
 def lines(files: ArticleFiles) -> list[str]:
@@ -199,11 +199,11 @@ def _find(index: Mapping[Key, list[Citation]], name: str, keys: Iterable[Key]) -
 
 
 def _match(path: Path, name: str, index: Mapping[Key, list[Citation]]) -> Match | Unused:
-    kind, label = _format(path)
+    head, uri = read.head_of(path), path.absolute().as_uri()
+    kind, label = body.format_of(head, uri, None)
     if not kind.reader:
         return Unused(name, Unmatched.UNREADABLE, label)
-    stated = read.addresses_of(_head(path), path.absolute().as_uri())
-    found = _find(index, name, _of_name(path.stem, stated))
+    found = _find(index, name, _of_name(path.stem, read.addresses_of(head, uri)))
     if isinstance(found, Match) or kind is Format.IMAGE:  # many are of saved pages
         return found
     document = read.read_file(path)
@@ -215,15 +215,6 @@ def _match(path: Path, name: str, index: Mapping[Key, list[Citation]]) -> Match 
 
 def _unreadable(name: str, why: Unchecked) -> Unused:
     return Unused(name, Unmatched.UNREADABLE, why.detail[:200])
-
-
-def _format(path: Path) -> tuple[Format, str]:
-    return body.format_of(_head(path), path.absolute().as_uri(), None)
-
-
-def _head(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(read.HEAD_BYTES)
 
 
 def _keys_of(citation: Citation) -> Iterable[Key]:
