@@ -344,6 +344,6 @@ def test_lines_that_are_no_rows_are_told_with_their_number(tmp_path: Path) -> No
     path.write_text("\n".join([*bad, "", good]))
     assert len(list(read_rows(path, lambda error: told.append(str(error))))) == 1
     assert len(told) == len(bad)
-    assert "line 1: expected an object with" in told[0]
+    assert "rows.jsonl line 1: " in told[0]
     with pytest.raises(InputError, match="cannot be read"):
         list(read_rows(tmp_path / "none.jsonl", lambda error: None))

@@ -95,8 +95,8 @@ def test_round_trip(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("{", r"w.jsonl, line 2: "),
-        ("[]", r"w.jsonl, line 2: "),
+        ("{", r"w.jsonl line 2: "),
+        ("[]", r"w.jsonl line 2: "),
         ({"input": "a"}, "line 2: field id"),
         ({"id": "a"}, "field input"),
         ({"id": "a", "input": "b", "output": [{"provenance": [{}]}]}, "outputs.0.provenance.0.url"),
@@ -107,7 +107,7 @@ def test_errors_name_file_line_and_field(tmp_path: Path, line: object, message: 
     path = write(tmp_path / "w.jsonl", LINE, line)
     with pytest.raises(InputError, match=message):
         list(read_records(path))
-    with pytest.raises(InputError, match="does not exist"):
+    with pytest.raises(InputError, match="cannot be read"):
         list(read_records(tmp_path / "none.jsonl"))
 
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any, NamedTuple, cast
+from typing import IO, Any, NamedTuple, TypeVar, cast
 
 from pincite.documents.body import (
     DEFAULT_LIMITS,
@@ -23,11 +23,12 @@ from pincite.documents.body import (
     unusable,
 )
 from pincite.documents.text import cleaned, code_of, language_of, one_line
-from pincite.errors import InputError
+from pincite.errors import InputError, usable
 from pincite.types import Document, Reason, Unchecked
 
 Found = Document | Unchecked
 Record = Mapping[str, Any]
+T = TypeVar("T")
 ENDINGS = (".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")
 FIRST_LINES = 20
 _IDS = ("id", "_id")
@@ -103,6 +104,36 @@ def record_of(line: Line, path: Path, limits: Limits) -> dict[str, Any] | Unchec
     if isinstance(record, dict):
         return record
     return Unchecked(where, Reason.UNDECODABLE, f"{where}: {fault or 'expected an object'}")
+
+
+def read_rows(
+    path: Path,
+    parse: Callable[[bytes], T],
+    expected: str,
+    on_bad: Callable[[InputError], None] | None = None,
+) -> Iterator[T]:
+    """Yield what `parse` makes of each line of a file, plain or .gz, in order.
+
+    A line is bad if `parse` cannot read it. `on_bad` is called with the error of each bad line,
+    which is skipped; None raises it.
+
+    Raises:
+        InputError: names the file, the line, what is wrong, and what is `expected`.
+    """
+    with usable(path):
+        for line in lines(path):
+            if line.broken:
+                raise OSError(line.broken)
+            try:
+                row = parse(line.data)
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+                what = f"no {error}" if isinstance(error, KeyError) else str(error)
+                bad = InputError(f"{path} line {line.number}: {what}; expected {expected}.")
+                if on_bad is None:
+                    raise bad from error
+                on_bad(bad)
+            else:
+                yield row
 
 
 def field_of(record: Record, *names: str) -> str | None:
@@ -242,46 +273,22 @@ def read_labelled(
 ) -> Iterator[LabelledClaim]:
     """Yield the rows of a file (`id, evidence, claim, label`, optionally `meta`) in order.
 
-    The file has JSON lines, plain or .gz. `on_bad` is called with the error of each bad row, which
-    is skipped; None raises it.
-
-    Raises:
-        InputError: states the file, the line, and what is missing or wrong.
+    Raises and skips as `read_rows`.
     """
-    try:
-        for line in lines(path):
-            if line.broken:
-                raise OSError(line.broken)
-            try:
-                yield _labelled(line.data, f"{path} line {line.number}")
-            except InputError as bad:
-                if on_bad is None:
-                    raise
-                on_bad(bad)
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error}") from error
+    return read_rows(path, _labelled, "an object with id, evidence, claim and label", on_bad)
 
 
-def _labelled(line: bytes, place: str) -> LabelledClaim:
-    try:
-        value = json.loads(line)
-        fields = (value["claim"], value["evidence"], value["label"], value.get("meta") or {})
-        row = LabelledClaim(str(value["id"]), *fields)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        expected = "id, evidence, claim, label"
-        raise InputError(
-            f"{place}: expected a JSON object with {expected}; got {error!r}"
-        ) from error
+def _labelled(line: bytes) -> LabelledClaim:
+    value = json.loads(line)
+    fields = (value["claim"], value["evidence"], value["label"], value.get("meta") or {})
+    row = LabelledClaim(str(value["id"]), *fields)
     if not isinstance(row.claim, str) or not isinstance(row.evidence, str):
-        raise InputError(f"{place}: claim and evidence must be strings.")
-    try:
-        f"{row.claim}{row.evidence}".encode()
-    except UnicodeEncodeError as error:  # a lone surrogate such as "\ud800"
-        raise InputError(f"{place}: {error}; it cannot be encoded as UTF-8.") from error
+        raise ValueError("claim and evidence must be strings")
+    f"{row.claim}{row.evidence}".encode()  # a lone surrogate such as "\ud800" raises ValueError
     if not row.claim.strip():
-        raise InputError(f"{place}: the claim is empty.")
+        raise ValueError("the claim is empty")
     if row.label not in LABELS:
-        raise InputError(f"{place}: label is {row.label!r}; expected one of {', '.join(LABELS)}.")
+        raise ValueError(f"label is {row.label!r}, none of {', '.join(LABELS)}")
     if not isinstance(row.meta, dict):
-        raise InputError(f"{place}: meta must be an object.")
+        raise ValueError("meta must be an object")
     return row

@@ -5,12 +5,10 @@ it in prompt order, and an answer that cites them by id. `RowMaker` makes rows f
 of `ask`, `LessonMaker` prompts and replies from rows.
 """
 
-import gzip
 import hashlib
 import json
 import random
 import re
-import zlib
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pincite.documents import jsonl
 from pincite.errors import InputError
 from pincite.judgement.references import Retraction, Support
 from pincite.llm.templates import Templates
@@ -340,17 +339,7 @@ def read_rows(path: Path, on_bad: Callable[[InputError], None]) -> Iterator[Row]
     Raises:
         InputError: The file cannot be read.
     """
-    opened = gzip.open if path.suffix == ".gz" else open
-    try:
-        with opened(path, "rb") as lines:
-            for number, line in enumerate(lines, 1):
-                if line.strip():
-                    try:
-                        yield _row(line)
-                    except (ValueError, KeyError, TypeError, RecursionError) as error:
-                        on_bad(InputError(f"{path} line {number}: expected {_FORM}; got {error!r}"))
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{path} cannot be read: {error}") from error
+    return jsonl.read_rows(path, _row, _FORM, on_bad)
 
 
 def _row(line: bytes) -> Row:

@@ -10,6 +10,7 @@ import random
 import shutil
 import warnings
 from dataclasses import asdict
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -22,9 +23,9 @@ from pincite.llm.templates import Templates
 from pincite.models import weights
 from pincite.training.answer_rows import Lesson, LessonMaker, read_rows
 from pincite.training.encoder import progress_callback, resume, trainer_arguments
-from pincite.training.groups import Tell, Warn
+from pincite.training.groups import Tell, Warn, skip
 from pincite.training.network import write_card
-from pincite.training.recipe import MAX_BAD, MODEL, AnswererRecipe, Run, begun, loss_curve
+from pincite.training.recipe import MODEL, AnswererRecipe, Run, begun, loss_curve
 from pincite.training.verifier import Progress
 
 LESSONS = "lessons.jsonl"
@@ -135,22 +136,13 @@ def prepared(
         text = tokenizer.apply_chat_template(messages, tokenize=False)
         return len(tokenizer(text, add_special_tokens=False)["input_ids"])
 
-    bad: list[InputError] = []
-
-    def skip(error: InputError) -> None:
-        bad.append(error)
-        if len(bad) > MAX_BAD:
-            raise InputError(
-                f"More than {MAX_BAD} lines or files cannot be used; the last: {error}"
-            ) from error
-        warn(f"skipped: {error}")
-
+    bad = list[InputError]()
     templates = Templates.load(recipe.prompt_language, recipe.language)
     maker = LessonMaker(
         templates, n_tokens, recipe.max_tokens, recipe.seed, special_tokens(tokenizer)
     )
     for path in _files_of(run.data):
-        for row in read_rows(path, skip):
+        for row in read_rows(path, partial(skip, bad, run.data, warn)):
             maker.add(row)
             if maker.n_rows % TOLD_EVERY == 0:
                 tell("reading rows", maker.n_rows, None)

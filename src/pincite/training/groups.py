@@ -10,6 +10,7 @@ import random
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
@@ -155,21 +156,19 @@ def read_set(
 def _read_file(
     path: Path, wanted: SetRecipe, seed: int, warn: Warn, read: Read
 ) -> list[LabelledClaim]:
-    bad: list[InputError] = []
-
-    def skip(error: InputError) -> None:
-        bad.append(error)
-        if len(bad) > MAX_BAD:
-            raise InputError(
-                f"{path} has more than {MAX_BAD} bad rows; the last: {error}"
-            ) from error
-        warn(f"skipped: {error}")
-
-    rows = list(read(path, skip))
+    rows = list(read(path, partial(skip, list[InputError](), path, warn)))
     if not rows:
         raise InputError(f"{path} has no usable rows; expected claims with evidence.")
     random.Random(f"{seed} {wanted.name}").shuffle(rows)  # noqa: S311 - a sample, not a secret
     return rows[: wanted.rows or None]
+
+
+def skip(bad: list[InputError], data: Path, warn: Warn, error: InputError) -> None:
+    """Add an error to the bad rows of `data`; raises InputError at more than MAX_BAD."""
+    bad.append(error)
+    if len(bad) > MAX_BAD:
+        raise InputError(f"{data} has more than {MAX_BAD} bad rows; the last: {error}") from error
+    warn(f"skipped: {error}")
 
 
 def is_held_back(claim: str, seed: int) -> bool:

@@ -12,7 +12,6 @@ import json
 import os
 import re
 import shutil
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -20,10 +19,11 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any, TypeAlias, cast
+from typing import IO, Any, TypeAlias
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
+from pincite.documents import jsonl
 from pincite.documents.collection import loose_key
 from pincite.durable import read_stamp, write_stamp
 from pincite.errors import InputError
@@ -38,7 +38,6 @@ CITATION = "[CIT]"
 FAILED = "failed verification"  # the tag's English name
 FAILED_ANSWER = "{Failed verification}"  # WAFER's answer for a citation with that tag
 FEATURED = "featured article"
-_EXPECTED = "Expected one WAFER record per line."
 # KILT, the basis of WAFER, writes a heading path as "Section::::History.:Early life."
 _SECTION = re.compile(r"\ASection::::")
 _HEADINGS = re.compile(r"\.:|::")
@@ -105,50 +104,24 @@ _META = (
 
 
 def read_records(
-    path: str | Path, on_bad: Callable[[InputError], None] | None = None
+    path: Path, on_bad: Callable[[InputError], None] | None = None
 ) -> Iterator[WaferRecord]:
-    """Yield the records of a file (plain or .gz) in order; blank lines are skipped.
-
-    `on_bad` is called with the error of each bad line, which is skipped; None raises it. Raises
-    InputError if the file is missing or a line is invalid, with file, line and field.
-    """
-    path, number = Path(path), 0
-    opened = gzip.open if path.suffix == ".gz" else open
-    try:
-        with cast("IO[str]", opened(path, "rt", encoding="utf-8")) as lines:
-            for number, line in enumerate(lines, 1):
-                if not line.strip():
-                    continue
-                try:
-                    record = _parse(line)
-                except (ValueError, RecursionError) as error:
-                    what = str(error)
-                    if isinstance(error, ValidationError):
-                        first = error.errors()[0]
-                        what = f"field {'.'.join(map(str, first['loc']))}: {first['msg']}"
-                    bad = InputError(f"{path}, line {number}: {what}. {_EXPECTED}")
-                    if on_bad is None:
-                        raise bad from error
-                    on_bad(bad)
-                    continue
-                yield record
-    except FileNotFoundError:
-        message = f"{path} does not exist. Expected WAFER records as JSON lines, plain or .gz."
-        raise InputError(message) from None
-    except (UnicodeDecodeError, OSError, EOFError, zlib.error) as error:
-        message = f"{path}, line {number}: {error}. {_EXPECTED}"
-        raise InputError(message) from error
+    """Yield the records of a file in order; raises and skips as `jsonl.read_rows`."""
+    return jsonl.read_rows(path, _parse, "one WAFER record per line", on_bad)
 
 
-def _parse(line: str) -> WaferRecord:
+def _parse(line: bytes) -> WaferRecord:
     row = json.loads(line)
     if not isinstance(row, dict) or not isinstance(row.get("meta") or {}, dict):
-        message = "not an object"
-        raise ValueError(message)
+        raise ValueError("not an object")
     meta = dict(row.get("meta") or {})
     known = {name: meta.pop(name) for name in _META if meta.get(name) is not None}
     fields = {"id": row.get("id"), "input": row.get("input"), "outputs": row.get("output") or ()}
-    return _RECORD.validate_python({**fields, **known, "extra": meta})
+    try:
+        return _RECORD.validate_python({**fields, **known, "extra": meta})
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise ValueError(f"field {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
 
 
 def to_line(record: WaferRecord) -> str:
