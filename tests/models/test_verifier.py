@@ -301,7 +301,7 @@ def test_a_cache_that_cannot_be_used_is_a_warning(
 
 def test_a_full_cache_is_one_warning(verifier: CrossEncoderVerifier, tmp_path: Path) -> None:
     judged = LogitCache(tmp_path / "judged.sqlite", "net@1")
-    judged._file._db.execute("PRAGMA query_only=1")
+    judged._db.execute("PRAGMA query_only=1")
     counting = Counting(verifier)
     with pytest.warns(PinciteWarning) as warned:
         both = [judged.logits(ROWS, counting).tolist() for _ in range(2)]

@@ -207,10 +207,10 @@ def show_cache(config: Path | None) -> None:
     click.echo(f"fetched pages   {n_bytes / MEGABYTE:.1f} MB in {pages}")
     click.echo(f"                pages and failures: {n_pages}")
     judged_bytes = judged.stat().st_size if judged.exists() else 0
-    n_pairs = _count(LogitCache, judged, lambda file: file.n_kept())
+    n_pairs = _count(LogitCache, judged, CacheFile.n_rows)
     click.echo(f"judged pairs    {judged_bytes / MEGABYTE:.1f} MB in {judged}")
     click.echo(f"                pairs of claim and passage: {n_pairs}")
-    n_replies = _count(ReplyCache, replies_file(), len)
+    n_replies = _count(ReplyCache, replies_file(), CacheFile.n_rows)
     n_scans = _count(ocr.open_cache, ocr.scans_file(), CacheFile.n_rows)
     click.echo(f"scans           {n_scans} recognised files in {ocr.scans_file()}")
     click.echo(f"second opinions {n_replies} replies in {replies_file()}")
@@ -240,8 +240,8 @@ def clear(older_than: float | None, judgements: bool, config: Path | None) -> No
     if judgements and older_than is not None:
         raise click.UsageError("--older-than is for pages only; --judgements removes everything.")
     if judgements:
-        n_pairs = _count(LogitCache, judgements_file(), lambda file: file.forget())
-        n_replies = _count(ReplyCache, replies_file(), lambda file: file.forget())
+        n_pairs = _count(LogitCache, judgements_file(), CacheFile.clear)
+        n_replies = _count(ReplyCache, replies_file(), CacheFile.clear)
         n_scans = _count(ocr.open_cache, ocr.scans_file(), CacheFile.clear)
         options.say(f"{n_pairs} judged pairs removed from {judgements_file()}")
         options.say(f"{n_replies} replies of language models removed")

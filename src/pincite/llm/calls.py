@@ -66,7 +66,7 @@ class Calls:
         self,
         models: Mapping[str, Generator],
         budget: Budget | None = None,
-        memory: Mapping[str, Completion] | None = None,
+        memory: "Mapping[str, Completion] | ReplyCache | None" = None,
         record: Record | None = None,
     ) -> None:
         """`models` and `memory` are by step ("": the others) and by `key_of` a prompt."""
@@ -270,28 +270,20 @@ def completion_of(values: Mapping[str, Any]) -> Completion:
     return Completion(**{**values, "tokens": tokens})
 
 
-class ReplyCache(Mapping[str, Completion]):
+class ReplyCache(CacheFile):
     """A file of replies by `key_of`; several processes may share it."""
 
     def __init__(self, path: Path) -> None:
-        self._file = CacheFile(path, "replies (key TEXT PRIMARY KEY, reply TEXT)")
-        self.forget, self.close = self._file.clear, self._file.close
+        super().__init__(path, "replies (key TEXT PRIMARY KEY, reply TEXT)")
 
     def record(self, event: Mapping[str, Any]) -> None:
         """Store the reply of a call; other events are ignored."""
         if event.get("event") == "call" and event.get("reply"):
-            self._file.insert([(event["key"], json.dumps(event["reply"]))])
+            self.insert([(event["key"], json.dumps(event["reply"]))])
 
-    def __getitem__(self, key: str) -> Completion:
-        for (reply,) in self._file.rows("SELECT reply FROM replies WHERE key = ?", (key,)):
-            return completion_of(json.loads(reply))
-        raise KeyError(key)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter([key for (key,) in self._file.rows("SELECT key FROM replies")])
-
-    def __len__(self) -> int:
-        return self._file.n_rows()
+    def get(self, key: str) -> Completion | None:
+        found = self.rows("SELECT reply FROM replies WHERE key = ?", (key,))
+        return completion_of(json.loads(found[0][0])) if found else None
 
 
 # ── Concurrent calls ─────────────────────────────────────────────────────────────────────────────

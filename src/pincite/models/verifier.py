@@ -428,7 +428,7 @@ def reasons(
     return tuple(found)
 
 
-class LogitCache:
+class LogitCache(CacheFile):
     """A file of logits, so that runs can be stopped and resumed; processes may share it.
 
     The key is a hash of the network's fingerprint, the claim's text and the passage's text. Each
@@ -436,13 +436,13 @@ class LogitCache:
     """
 
     def __init__(self, path: Path, network: str = "") -> None:
+        super().__init__(path, "outputs (key BLOB PRIMARY KEY, logits BLOB)")
         self._network = network
-        self._file = CacheFile(path, "outputs (key BLOB PRIMARY KEY, logits BLOB)")
 
     def logits(self, pairs: TextPairs, compute: Callable[[TextPairs], Floats]) -> Floats:
         """Return (n_pairs, n_labels) float32; computes unknown pairs only, in chunks."""
         keys = [self._key(pair) for pair in pairs]
-        known = self._file.values("logits", keys)
+        known = self.values("logits", keys)
         todo = list({key: i for i, key in enumerate(keys) if key not in known}.values())
         todo.sort(key=lambda i: len(pairs[i][0]) + len(pairs[i][1]))  # chunks of similar length
         for start in range(0, len(todo), COMMIT_EVERY):
@@ -452,20 +452,10 @@ class LogitCache:
                 (keys[i], row.astype(_STORED).tobytes())
                 for i, row in zip(chunk, fresh, strict=True)
             ]
-            self._file.insert(rows)
+            self.insert(rows)
             known.update(rows)
         stored = np.frombuffer(b"".join(known[key] for key in keys), dtype=_STORED)
         return stored.reshape(len(keys), -1 if keys else 1).astype(np.float32)
-
-    def forget(self) -> int:
-        """Remove everything, even while a run uses it; returns the number of pairs removed."""
-        return self._file.clear()
-
-    def n_kept(self) -> int:
-        return self._file.n_rows()
-
-    def close(self) -> None:
-        self._file.close()
 
     def _key(self, pair: tuple[str, str]) -> bytes:
         content = "\0".join((self._network, *pair))
