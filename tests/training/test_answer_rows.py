@@ -145,8 +145,6 @@ def test_no_question_is_in_two_parts(tmp_path: Path) -> None:
     assert len(parts[0]) > len(parts[1]) + len(parts[2]) > 0
     (own,) = (lines for lines in parts if any("QUESTION  3" in line for line in lines))
     assert any('"Question 3?"' in line for line in own)
-    card = json.loads(files["card.json"])
-    assert (sum(card["rows"].values()), card["answers_read"]) == (121, 122)
 
 
 def test_the_card_of_a_release_says_who_wrote_and_who_verified(tmp_path: Path) -> None:
@@ -157,8 +155,6 @@ def test_the_card_of_a_release_says_who_wrote_and_who_verified(tmp_path: Path) -
     (writer,) = found.writers
     assert f"{writer} (1 rows)" in readme
     assert all(each in readme for each in found.verifiers)
-    card = json.loads(found.files()["card.json"])
-    assert (card["written_by"], card["licence"]) == ({writer: 1}, "not stated")
 
 
 @pytest.fixture

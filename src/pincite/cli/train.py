@@ -115,16 +115,16 @@ def answerer(recipe: Path, quiet: bool, qlora: bool, **given: Any) -> None:
     type=options.FilePath,
     default=Path("pincite-rows"),
     show_default=True,
-    help="Folder for the rows and their cards.",
+    help="Folder for the rows and their card.",
 )
 @click.option("--title", default="Answers with references", help="Name of the data set.")
-@click.option("--licence", default="", help="Licence of the answers, for the cards. [not stated]")
+@click.option("--licence", default="", help="Licence of the answers, for the card. [not stated]")
 def rows(reports: tuple[Path, ...], out: Path, title: str, licence: str) -> None:
     """Turn the answers in REPORTS of `pincite ask --json` into rows for `train answerer`.
 
-    OUT gets train.jsonl, dev.jsonl, test.jsonl (80, 10, 10 % of the questions), card.json, and
-    README.md, a card for publishing them. An answer is used if each of its sentences is supported
-    by each of its references.
+    OUT gets train.jsonl, dev.jsonl, test.jsonl (80, 10, 10 % of the questions), and README.md, a
+    card for publishing them. An answer is used if each of its sentences is supported by each of
+    its references.
     """
     from pincite.training.answer_rows import RowMaker
 

@@ -58,7 +58,7 @@ class RowMaker:
                 self.writers[answer.by] += 1
 
     def files(self, title: str = "Answers with references", licence: str = "") -> dict[str, str]:
-        """Return the name and content of each file: three parts, card.json, and a README.md.
+        """Return the name and content of each file: three parts, and a README.md.
 
         README.md is a data set card as Hugging Face reads it; `licence` is that of the answers.
 
@@ -70,27 +70,20 @@ class RowMaker:
             drawn = int.from_bytes(hashlib.sha256(plain.encode()).digest()[:8]) / 2**64
             part = next(part for part, share in PARTS.items() if drawn < share)
             lines[part].append(json.dumps(row, ensure_ascii=False) + "\n")
-        card: dict[str, Any] = {
-            "kind": "answers with references",
-            "rows": {part: len(of_part) for part, of_part in lines.items()},
-            "answers_read": self.n_answers,
-            "left_out": dict(sorted(self.left_out.items())),
-            "written_by": dict(sorted(self.writers.items())),
-            "verified_by": sorted(self.verifiers),
-            "licence": licence or "not stated",
-        }
         files = {f"{part}.jsonl": "".join(of_part) for part, of_part in lines.items()}
         readme = _README.format(
             # JSON is YAML.
             header=json.dumps({"license": licence or "unknown", "pretty_name": title}),
             title=" ".join(title.split()),
-            parts="\n".join(f"| {part}.jsonl | {n} |" for part, n in card["rows"].items()),
+            parts="\n".join(
+                f"| {part}.jsonl | {len(of_part)} |" for part, of_part in lines.items()
+            ),
             verifiers=_listed(sorted(self.verifiers)),
             writers=_listed(f"{name} ({n} rows)" for name, n in sorted(self.writers.items())),
             left_out=_listed(f"{n} {why}" for why, n in sorted(self.left_out.items())),
             licence=licence or "not stated",
         )
-        return files | {"card.json": json.dumps(card, indent=1) + "\n", "README.md": readme}
+        return files | {"README.md": readme}
 
 
 _README = """---
