@@ -50,9 +50,9 @@ class Objective:
     def __init__(self, recipe: Recipe, student: Pairs, teacher: Pairs | None = None) -> None:
         self._recipe, self._student, self._teacher = recipe, student, teacher
 
-    def loss(self, groups: Sequence[Group], step: int, generator: torch.Generator) -> Tensor:
-        """Return the mean over groups, a scalar; randomness comes from the generator and torch."""
-        batch = self._batch(groups, self._e_step(groups, step, generator))
+    def loss(self, groups: Sequence[Group], step: int) -> Tensor:
+        """Return the mean over groups, a scalar; randomness comes from torch."""
+        batch = self._batch(groups, self._e_step(groups, step))
         logits = self._student.logits(batch.pairs)
         per_pair = label_loss(logits, batch.labels, self._recipe)
         if self._teacher:
@@ -71,16 +71,13 @@ class Objective:
             total = total + self._recipe.ranking_weight * _ranking(batch, logits)
         return total / len(groups)
 
-    def _e_step(
-        self, groups: Sequence[Group], step: int, generator: torch.Generator
-    ) -> list[list[float]]:
+    def _e_step(self, groups: Sequence[Group], step: int) -> list[list[float]]:
         recipe = self._recipe
         latent = [g for g in groups if len(g.passages) > 1]
         if not latent:
             return [[1.0] for _ in groups]
         pairs = [(g.claim, passage) for g in latent for passage in g.passages]
-        needs_scores = recipe.strategy in ("hard_em", "soft_em")
-        logits = self._student.judged(pairs) if needs_scores else torch.zeros(len(pairs), 3)
+        logits = self._student.judged(pairs)
         width = max(len(g.passages) for g in latent)
         scores, positive = torch.zeros(len(latent), width), torch.zeros(len(latent), width) > 0
         start = 0
@@ -91,7 +88,7 @@ class Objective:
             positive[i, :n] = True
             start += n
         temperature = temperature_at(step, recipe.temperature, recipe.temperature_steps)
-        found = responsibilities(scores, positive, recipe.strategy, temperature, generator)
+        found = responsibilities(scores, positive, recipe.strategy, temperature)
         rows = iter(found.tolist())
         return [next(rows)[: len(g.passages)] if len(g.passages) > 1 else [1.0] for g in groups]
 
@@ -137,34 +134,22 @@ def log_odds(logits: Tensor, which: int = SUPPORTED) -> Tensor:
 
 
 def responsibilities(
-    scores: Tensor,
-    positive: Tensor,
-    strategy: Strategy,
-    temperature: float = 1.0,
-    generator: torch.Generator | None = None,
+    scores: Tensor, positive: Tensor, strategy: Strategy, temperature: float = 1.0
 ) -> Tensor:
     """Return each latent passage's share of its group's loss: (G, L), rows sum to one.
 
     Args:
         scores: (G, L); detached, since this is the E step.
         positive: (G, L) bool, False for padding. Each row has at least one True.
-        strategy: `hard_em`: all on the best; `soft_em`: softmax of scores × temperature;
-            `first`; `random`: all on one drawn; `uniform`: equal shares.
+        strategy: `hard_em`: all on the best; `soft_em`: softmax of scores × temperature.
         temperature: Of soft EM; it rises during training (`temperature_at`).
-        generator: For `random`.
     """
-    scores = scores.detach()
-    if strategy == "soft_em":
-        return torch.softmax((scores * temperature).masked_fill(~positive, NEVER), dim=-1)
-    if strategy == "uniform":
-        return positive / positive.sum(dim=-1, keepdim=True)
-    if strategy == "hard_em":
-        chosen = scores.masked_fill(~positive, NEVER).argmax(dim=-1)
-    elif strategy == "first":
-        chosen = positive.int().argmax(dim=-1)
-    else:
-        chosen = torch.multinomial(positive.float(), 1, generator=generator).squeeze(-1)
-    return one_hot(chosen, scores.shape[-1]).to(scores.dtype)
+    soft = strategy == "soft_em"
+    scores = scores.detach() * (temperature if soft else 1.0)
+    scores = scores.masked_fill(~positive, NEVER)
+    if soft:
+        return torch.softmax(scores, dim=-1)
+    return one_hot(scores.argmax(dim=-1), scores.shape[-1]).to(scores.dtype)
 
 
 def temperature_at(step: int, span: tuple[float, float], n_steps: int) -> float:

@@ -33,7 +33,7 @@ MODEL = "model"
 R = TypeVar("R", "Recipe", "EncoderRecipe", "AnswererRecipe")
 
 STRICT = ConfigDict(extra="forbid", strict=True)
-Strategy = Literal["hard_em", "soft_em", "first", "random", "uniform"]
+Strategy = Literal["hard_em", "soft_em"]
 Count = Annotated[int, Field(ge=0)]
 Size = Annotated[int, Field(gt=0)]
 Share = Annotated[float, Field(ge=0, lt=1)]
@@ -204,12 +204,6 @@ def record(run: Run[R]) -> None:
     path = run.folder / RECORD
     inputs = _inputs(run)
     if not path.exists():
-        for name in (GROUPS, STATE):
-            if (run.folder / name).exists():
-                raise ConfigError(
-                    f"{run.folder} contains {name} but no {RECORD} to say what it was made from. "
-                    "Choose another folder with --run."
-                )
         run.folder.mkdir(parents=True, exist_ok=True)
         versions = {name: version(name) for name in ("pincite", "torch", "transformers")}
         durable.write_text(path, json.dumps(inputs | {"versions": versions}, indent=1) + "\n")

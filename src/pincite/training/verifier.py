@@ -134,16 +134,15 @@ def descend(
     groups, batches, model = work.groups, work.batches, work.model
     parameters = {n: p for n, p in model.named_parameters() if p.requires_grad}
     optimizer = torch.optim.AdamW(parameters.values(), weight_decay=recipe.weight_decay)
-    done = first = restore(folder / STATE, parameters, optimizer, len(groups))
-    generator, late, mean, saved = torch.Generator(), 0.0, 0.0, time.monotonic()
+    done = first = restore(folder / STATE, parameters, optimizer)
+    late, mean, saved = 0.0, 0.0, time.monotonic()
     model.train()
     try:
         for step in range(first, len(batches)):
             torch.manual_seed(recipe.seed * 1_000_003 + step)
-            generator.manual_seed(recipe.seed * 1_000_003 + step)
             for part in optimizer.param_groups:
                 part["lr"] = recipe.learning_rate * rate_at(step, len(batches), recipe.warmup)
-            loss = work.objective.loss([groups[i] for i in batches[step]], step, generator)
+            loss = work.objective.loss([groups[i] for i in batches[step]], step)
             if not torch.isfinite(loss):
                 raise InputError(
                     f"The loss is {loss.item()} at step {step}. Lower learning_rate in the recipe "
@@ -160,13 +159,13 @@ def descend(
             if progress:
                 progress(done, len(batches), mean)
             if time.monotonic() - saved > save_every:
-                save(folder, (done, len(groups)), mean, parameters, optimizer)
+                save(folder, done, mean, parameters, optimizer)
                 saved = time.monotonic()
     except KeyboardInterrupt:
-        save(folder, (done, len(groups)), mean, parameters, optimizer)
+        save(folder, done, mean, parameters, optimizer)
         raise
     if done > first:
-        save(folder, (done, len(groups)), mean, parameters, optimizer)
+        save(folder, done, mean, parameters, optimizer)
     model.eval()
 
 
@@ -192,34 +191,30 @@ def rate_at(step: int, n_steps: int, warmup: float) -> float:
     return min((step + 1) / rising, (n_steps - step) / max(1, n_steps - rising))
 
 
-def save(
-    folder: Path, counts: tuple[int, int], loss: float, parameters: dict[str, Any], optimizer: Any
-) -> None:
-    """Write the weights, AdamW's moments, `counts` (steps done, groups) and a log line."""
+def save(folder: Path, done: int, loss: float, parameters: dict[str, Any], optimizer: Any) -> None:
+    """Write the weights, AdamW's moments, the number of steps done and a log line."""
     tensors = {f"weight {name}": p.detach() for name, p in parameters.items()}
     for name, parameter in parameters.items():
         for key, value in optimizer.state.get(parameter, {}).items():
             tensors[f"{key} {name}"] = value
-    about = {"step": str(counts[0]), "groups": str(counts[1])}
     with durable.replacing(folder / STATE) as part:
-        save_file({k: t.contiguous().cpu() for k, t in tensors.items()}, part, about)
+        save_file({k: t.contiguous().cpu() for k, t in tensors.items()}, part, {"step": str(done)})
     with (folder / LOG).open("a", encoding="utf-8") as log:
-        log.write(json.dumps({"step": counts[0], "loss": round(loss, 4)}) + "\n")
+        log.write(json.dumps({"step": done, "loss": round(loss, 4)}) + "\n")
 
 
-def restore(path: Path, parameters: dict[str, Any], optimizer: Any, n_groups: int) -> int:
+def restore(path: Path, parameters: dict[str, Any], optimizer: Any) -> int:
     """Load what `save` wrote, if anything; returns the number of steps done.
 
     Raises:
-        InputError: It cannot be read, or belongs to another network or to other groups.
+        InputError: It cannot be read, or belongs to another network.
     """
     if not path.exists():
         return 0
     try:
         with safe_open(path, "pt") as state:
-            about = state.metadata() or {}
+            done = int((state.metadata() or {})["step"])
             tensors = {key: state.get_tensor(key) for key in state.keys()}  # noqa: SIM118
-        done, n_known = int(about["step"]), int(about["groups"])
     except (OSError, SafetensorError, KeyError, ValueError) as error:
         raise InputError(
             f"{path} cannot be read as the state of a run ({error}). Delete it to start over."
@@ -230,10 +225,6 @@ def restore(path: Path, parameters: dict[str, Any], optimizer: Any, n_groups: in
         raise InputError(
             f"{path} does not fit this network, first at {differing[0]!r}: it has another base, "
             "or other layers were frozen. Train in another folder."
-        )
-    if n_known != n_groups:
-        raise InputError(
-            f"{path} is from a run over {n_known} groups, not {n_groups}. Train in another folder."
         )
     for key, value in tensors.items():
         kind, name = key.split(" ", 1)

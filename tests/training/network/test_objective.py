@@ -1,7 +1,6 @@
 """The losses against numbers worked out by hand, and against what went wrong elsewhere."""
 
 import math
-from typing import Any
 
 import pytest
 
@@ -24,8 +23,6 @@ NO, YES = False, True
         # other scores by 0, so that the first passage would get 1 / (1 + e⁻⁴ + e⁻⁵) = 0.976.
         ("soft_em", [0.0, 0.2689, 0.7311]),
         ("hard_em", [0.0, 0.0, 1.0]),
-        ("first", [0.0, 1.0, 0.0]),
-        ("uniform", [0.0, 0.5, 0.5]),
     ],
 )
 def test_only_positives_have_a_share(strategy: Strategy, shares: list[float]) -> None:
@@ -37,27 +34,14 @@ def test_only_positives_have_a_share(strategy: Strategy, shares: list[float]) ->
 def test_the_masks_and_scores_that_were_given_are_left_as_they_were() -> None:
     scores = torch.tensor([[-1.0, 2.0, 3.0]], requires_grad=True)
     positive = torch.tensor([[YES, NO, YES]])
-    for strategy in ("hard_em", "soft_em", "first", "random", "uniform"):
+    strategies: list[Strategy] = ["hard_em", "soft_em"]
+    for strategy in strategies:
         shares = objective.responsibilities(scores, positive, strategy)
         assert shares.sum().item() == pytest.approx(1.0)
         assert shares[0, 1].item() == 0.0
         assert not shares.requires_grad
     assert positive.tolist() == [[YES, NO, YES]]
     assert scores.tolist() == [[-1.0, 2.0, 3.0]]
-
-
-def test_random_follows_its_generator_and_reaches_every_positive() -> None:
-    scores = torch.zeros(400, 3)
-    positive = torch.tensor([[YES, NO, YES]]).expand(400, 3)
-
-    def drawn(seed: int) -> Any:
-        generator = torch.Generator().manual_seed(seed)
-        return objective.responsibilities(scores, positive, "random", generator=generator)
-
-    assert torch.equal(drawn(3), drawn(3))
-    counts = drawn(3).sum(dim=0)
-    assert counts[1].item() == 0
-    assert 150 < counts[0].item() < 250
 
 
 def test_soft_em_becomes_sharper_with_the_temperature() -> None:

@@ -231,8 +231,6 @@ def test_a_state_that_does_not_fit_is_refused(
         trained(groups, short, tiny_roberta, tmp_path)
     with pytest.raises(InputError, match="other layers were frozen"):
         trained(groups, replace(short, frozen_layers=1), tiny_bert, tmp_path)
-    with pytest.raises(InputError, match="is from a run over 90 groups, not 89"):
-        trained(groups[1:], short, tiny_bert, tmp_path)
     state = (tmp_path / STATE).read_bytes()
     (tmp_path / STATE).write_bytes(state[: len(state) // 2])
     with pytest.raises(InputError, match="cannot be read as the state of a run"):
@@ -341,13 +339,6 @@ def test_another_run_is_refused(run: Run[Recipe], change: dict[str, object], mes
     with pytest.raises(ConfigError, match=message) as caught:
         record(replace(run, **change))  # type: ignore[arg-type]
     assert "--run" in str(caught.value)
-
-
-def test_a_folder_with_groups_of_unknown_origin_is_refused(run: Run[Recipe]) -> None:
-    run.folder.mkdir()
-    (run.folder / "groups.jsonl").write_text("")
-    with pytest.raises(ConfigError, match=r"groups\.jsonl but no run\.json"):
-        record(run)
 
 
 @pytest.mark.parametrize("content", ["{", "[]", "{}"])
