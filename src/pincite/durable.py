@@ -11,6 +11,8 @@ import hashlib
 import json
 import os
 import shutil
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -53,6 +55,28 @@ def replacing(path: Path) -> Iterator[Path]:
 def write_text(path: Path, text: str) -> None:
     with replacing(path) as part:
         part.write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def without_interrupt() -> Iterator[None]:
+    """Delay Ctrl-C, which only the main thread receives, until the body is done.
+
+    Raises:
+        KeyboardInterrupt: At the end, if Ctrl-C was pressed.
+    """
+    in_main = threading.current_thread() is threading.main_thread()
+    before = signal.getsignal(signal.SIGINT)
+    if not in_main or before is not signal.default_int_handler:  # ignored, as for background jobs
+        yield
+        return
+    pressed = list[int]()
+    signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if pressed:
+        raise KeyboardInterrupt
 
 
 def _remove(path: Path) -> None:

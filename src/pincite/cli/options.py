@@ -1,16 +1,14 @@
 """Shared by commands: options made from the settings, progress, and writing results."""
 
-import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import click
 
-from pincite import codec, containment
+from pincite import codec, containment, durable
 from pincite.cli import shell
 from pincite.errors import PinciteError, usable
 from pincite.settings import SHORT, Settings, load
@@ -360,7 +358,7 @@ def deliver(
     wanted = {name: path for name, path in outputs.items() if path is not None}
     piped = [name for name, path in wanted.items() if str(path) == "-"]
     failed: dict[str, str] = {}
-    with held_back():
+    with durable.without_interrupt():
         for name, path in wanted.items():
             if name not in piped:
                 text: Any = containment.attempted(writers[name], lambda why: why)
@@ -378,29 +376,3 @@ def deliver(
     if failed:
         named = ", ".join(f"{name} ({kind})" for name, kind in failed.items())
         raise PinciteError(f"Not written because of a bug: {named}. Try --debug.")
-
-
-@contextmanager
-def held_back() -> Iterator[None]:
-    """Delay Ctrl-C until the body is done; for short bodies, in the main thread.
-
-    Raises:
-        KeyboardInterrupt: At the end, if Ctrl-C was pressed.
-    """
-    pressed = False
-
-    def note(_signal: int, _frame: FrameType | None) -> None:
-        nonlocal pressed
-        pressed = True
-
-    before = signal.getsignal(signal.SIGINT)
-    if before is not signal.default_int_handler:  # ignored, as for background jobs
-        yield
-        return
-    signal.signal(signal.SIGINT, note)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-    if pressed:
-        raise KeyboardInterrupt

@@ -7,11 +7,8 @@ weights as an uninterrupted one.
 
 import json
 import random
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -150,7 +147,7 @@ def descend(
                 )
             loss.backward()
             torch.nn.utils.clip_grad_norm_(parameters.values(), MAX_NORM)
-            with _no_interrupt():  # half an update must never be saved, nor counted twice
+            with durable.without_interrupt():  # half an update must not be saved, nor counted twice
                 optimizer.step()
                 done = step + 1
             optimizer.zero_grad(set_to_none=True)
@@ -167,22 +164,6 @@ def descend(
     if done > first:
         save(folder, done, mean, parameters, optimizer)
     model.eval()
-
-
-@contextmanager
-def _no_interrupt() -> Iterator[None]:
-    """Delay Ctrl-C until the end of the block; only the main thread receives it."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    received: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, _: received.append(number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-    if received:
-        raise KeyboardInterrupt
 
 
 def rate_at(step: int, n_steps: int, warmup: float) -> float:
