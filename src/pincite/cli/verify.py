@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pincite import codec, containment
+from pincite import codec, containment, durable
 from pincite.cli import options
 from pincite.errors import InputError, usable
 from pincite.settings import Settings
@@ -464,7 +464,7 @@ class Batch:
             self._add(found, name)
 
         if found.findings or not found.stopped:
-            with options.held_back():
+            with durable.without_interrupt():
                 containment.attempted(
                     write, lambda why: self._add_problem(title, build.could_not_be_checked(why))
                 )
@@ -510,7 +510,7 @@ class Batch:
             try:
                 yield
             finally:
-                with options.held_back():
+                with durable.without_interrupt():
                     found = worklist.worklist(self._rows, n_articles)
                     options.write(worklist.to_json(found), self.out / "worklist.json")
                     options.write(worklist.to_csv(found), self.out / "worklist.csv")
