@@ -50,7 +50,7 @@ from pincite.text import names, quantities
 from pincite.text import words as wording
 from pincite.training import perturbations
 from pincite.training.groups import half_of, is_held_back, read_set
-from pincite.training.recipe import SetRecipe, read_recipe
+from pincite.training.recipe import Recipe, SetRecipe, recipe_in
 from pincite.types import Claim, Passage, Span
 
 # Evidence of some length that was looked up for its claim, as `verify` meets it. Left out: plain
@@ -257,7 +257,7 @@ def held_back(path: Path | None, claims: Path) -> list[tuple[LabelledClaim, bool
     """The rows that a recipe holds back, each with whether the bound may be chosen on it."""
     if path is None:
         return []
-    recipe = read_recipe(path)
+    recipe = recipe_in(path, Recipe)
     return [
         (row, half_of(row.claim, recipe.seed) == "fit")
         for each in recipe.sets

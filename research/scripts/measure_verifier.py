@@ -29,7 +29,7 @@ from pincite.models.session import Session
 from pincite.models.verifier import MAX_TOKENS, CrossEncoderVerifier
 from pincite.protocols import Floats
 from pincite.training.groups import cut, half_of, is_held_back
-from pincite.training.recipe import SHIPPED, Recipe, read_recipe
+from pincite.training.recipe import SHIPPED, Recipe, recipe_in
 from pincite.types import Claim, Passage, Span
 
 DEV = ("scifact_dev", "wice_claim_dev", "citation_integrity_dev")
@@ -65,7 +65,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("--predictions", type=Path, help="a folder for each row's probabilities")
     args = parser.parse_args()
-    rows = windows(args.claims, read_recipe(args.recipe), args.windows, args.looks)
+    rows = windows(args.claims, recipe_in(args.recipe, Recipe), args.windows, args.looks)
     files = args.files or sorted({row.file for row in rows})
     rows = [row for f in files for row in [r for r in rows if r.file == f][: args.rows or None]]
     for number, model in enumerate(args.models):

@@ -22,7 +22,7 @@ from typing import Any
 
 from pincite.documents.jsonl import LabelledClaim, read_labelled
 from pincite.training.groups import read_set
-from pincite.training.recipe import read_recipe
+from pincite.training.recipe import SHIPPED, Recipe, recipe_in
 
 NAME = "climate_fever"
 SIGNS = {"SUPPORT": "confirmed", "CONTRADICT": "disconfirmed"}
@@ -87,7 +87,7 @@ def climate(source: Path, out: Path) -> None:
 
 def trained_on(source: Path) -> tuple[set[str], list[LabelledClaim]]:
     """Ids of the rows that the shipped verifier's recipe takes, and all rows."""
-    recipe = read_recipe()
+    recipe = recipe_in(SHIPPED, Recipe)
     wanted = next(each for each in recipe.sets if each.name == NAME)
     taken = read_set(source.parent, wanted, recipe.seed, 0).rows
     return {row.row_id for row in taken}, list(read_labelled(source))

@@ -15,7 +15,6 @@ from pincite.training.recipe import (
     R,
     Recipe,
     loss_curve,
-    read_recipe,
     recipe_in,
 )
 
@@ -23,7 +22,7 @@ SETS = '[[sets]]\nname = "a"\n'
 
 
 def test_the_shipped_recipes_can_be_read() -> None:
-    recipe = read_recipe(SHIPPED)
+    recipe = recipe_in(SHIPPED, Recipe)
     assert len(recipe.sets) > 10
     assert any(each.retrieve for each in recipe.sets)
     encoder = recipe_in(ENCODER, EncoderRecipe)
@@ -35,7 +34,7 @@ def test_the_shipped_recipes_can_be_read() -> None:
 def test_values_come_as_they_are_written(tmp_path: Path) -> None:
     path = tmp_path / "r.toml"
     path.write_text(f"seed = 4\ntemperature = [0.2, 1]\n{SETS}rows = 3\nweight = 2\n")
-    recipe = read_recipe(path)
+    recipe = recipe_in(path, Recipe)
     assert (recipe.seed, recipe.temperature) == (4, (0.2, 1))
     assert (recipe.sets[0].name, recipe.sets[0].rows, recipe.sets[0].weight) == ("a", 3, 2)
     assert recipe.strategy == "hard_em"
@@ -69,7 +68,7 @@ def test_what_is_wrong_is_named_with_its_file(
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"none\.toml cannot be read"):
-        read_recipe(tmp_path / "none.toml")
+        recipe_in(tmp_path / "none.toml", Recipe)
 
 
 def test_a_card_states_the_loss_and_its_curve() -> None:

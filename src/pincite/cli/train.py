@@ -70,7 +70,7 @@ def command() -> None:
 )
 def verifier(recipe: Path, quiet: bool, files: tuple[Path, ...], **given: Any) -> None:
     """Train on DATA: a folder with a file NAME.jsonl.gz for each set of the recipe."""
-    wanted = recipes.read_recipe(recipe)
+    wanted = recipes.recipe_in(recipe, recipes.Recipe)
     shell.require("train")
     from pincite.training.verifier import train_verifier
 

@@ -148,6 +148,12 @@ def field_of(record: Record, *names: str) -> str | None:
 # ── Documents ────────────────────────────────────────────────────────────────────────────────────
 
 
+def find(folder: Path, *names: str) -> Path | None:
+    """The first file with one of these names, plain or gzipped."""
+    paths = (folder / f"{name}.jsonl{end}" for name in names for end in ("", ".gz"))
+    return next(filter(Path.is_file, paths), None)
+
+
 def has_documents(path: Path) -> bool:
     return path.name.lower().endswith(ENDINGS)
 

@@ -10,14 +10,9 @@ from pincite.errors import InputError, usable
 from pincite.types import Unchecked
 
 
-def find(folder: Path, *names: str) -> Path | None:
-    paths = (folder / f"{name}.jsonl{end}" for name in names for end in ("", ".gz"))
-    return next(filter(Path.is_file, paths), None)
-
-
 def required(folder: Path, name: str, collection: str) -> Path:
     """Find a file of a `collection`, described for the error; raises InputError."""
-    if path := find(folder, name):
+    if path := jsonl.find(folder, name):
         return path
     raise InputError(f"{folder} has no {name}.jsonl or {name}.jsonl.gz; expected {collection}.")
 

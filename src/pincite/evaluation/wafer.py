@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 
 from pincite.corpus.protocol import Corpus
+from pincite.documents import jsonl
 from pincite.documents.jsonl import LabelledClaim
 from pincite.errors import InputError
-from pincite.evaluation import claims, files, measures
+from pincite.evaluation import claims, measures
 from pincite.evaluation.claims import FAILS, CutRow, Predictions, cut
 from pincite.protocols import Query, Verifier, WordRetriever
 from pincite.retrieval import fusion, retrievers
@@ -62,7 +63,7 @@ def open_collection(folder: Path, split: str) -> Collection:
     Raises:
         InputError: A file is missing or a record is malformed.
     """
-    path, failures = files.find(folder, split), files.find(folder, f"fail-{split}")
+    path, failures = jsonl.find(folder, split), jsonl.find(folder, f"fail-{split}")
     if path is None:
         raise InputError(f"{folder} has no {split}.jsonl; expected a WAFER-like collection.")
     records = [one for file in (path, failures) if file for one in read_records(file)]
@@ -70,7 +71,7 @@ def open_collection(folder: Path, split: str) -> Collection:
         raise InputError(f"{folder} has no records in split {split!r}; expected WAFER JSON lines.")
     return Collection(
         tuple(record for record in records if not record.failed),
-        files.find(folder, f"corpus-{split}", "corpus"),
+        jsonl.find(folder, f"corpus-{split}", "corpus"),
         tuple(record for record in records if record.failed),
     )
 

@@ -17,7 +17,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pincite import cache_file
+from pincite import cache_file, durable
 from pincite.errors import ConfigError, MissingModel
 from pincite.models import public
 
@@ -241,9 +241,8 @@ def _downloaded_safetensors(model: str, layout: public.Layout, present: Collecti
 
 def _write(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_suffix(path.suffix + ".part")
-    beside.write_bytes(content)
-    beside.replace(path)
+    with durable.replacing(path) as part:
+        part.write_bytes(content)
 
 
 @cache

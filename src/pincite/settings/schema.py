@@ -32,6 +32,7 @@ from typing import get_type_hints as hints_of
 
 import platformdirs
 
+from pincite import durable
 from pincite.errors import ConfigError
 from pincite.llm import chat
 
@@ -307,9 +308,7 @@ def put(path: Path, name: str, value: str | None) -> None:
         if value is not None:
             part[leaf] = value
         path.parent.mkdir(parents=True, exist_ok=True)
-        beside = path.with_name(path.name + ".part")
-        beside.write_text(tomlkit.dumps(whole), encoding="utf-8")
-        beside.replace(path)
+        durable.write_text(path, tomlkit.dumps(whole))
     except (OSError, ValueError) as error:
         todo = f"remove {name}" if value is None else f"set {name} to {json.dumps(value)}"
         raise ConfigError(f"{path} cannot be changed ({error}): {todo} there yourself.") from error

@@ -84,12 +84,13 @@ def as_text(text: str, foreign: Sequence[Mark] | None = None) -> str:
         mark.span: text[mark.span.start + 1 : mark.span.end - 1]
         for mark in (marks(text) if foreign is None else foreign)
     }
-    return _with(
+    return with_written(
         text, {s: f"{{{t}}}" if _PUBMED.search(t) else f"({t})" for s, t in inside.items()}
     )
 
 
-def _with(text: str, written: Mapping[Span, str]) -> str:
+def with_written(text: str, written: Mapping[Span, str]) -> str:
+    """Replace the spans, which are in order, by other words."""
     parts, at = [], 0
     for span, words in written.items():
         parts += [text[at : span.start], words]
@@ -149,7 +150,7 @@ def cited_sentences(text: str, language: str = "en") -> list[Sentence]:
     [('It rose.', ('1',)), ('It fell.', ('2',))]
     """
     found = marks(text)
-    blank = _with(text, {m.span: _FILLER * (m.span.end - m.span.start) for m in found})
+    blank = with_written(text, {m.span: _FILLER * (m.span.end - m.span.start) for m in found})
     spans: list[Span] = []
     for span in sentences(blank, language):
         if spans and not _WORD.search(span.of(blank)):
@@ -263,4 +264,4 @@ def renumber(text: str, known: Mapping[str, int]) -> tuple[str, list[int]]:
             pairs = zip(mark.ids, numbers, strict=True)
             new = (old if number is None else str(order[number]) for old, number in pairs)
             written[mark.span] = f"[{', '.join(new)}]"
-    return _with(text, written), list(order)
+    return with_written(text, written), list(order)

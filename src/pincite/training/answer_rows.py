@@ -132,7 +132,7 @@ def _row_of(answer: Answer) -> dict[str, Any] | str:
     references.sort(key=lambda each: (order.get(each.ref_id, len(found)), each.number))
     known = {each.ref_id: each.number for each in references}
     places = {each.number: place for place, each in enumerate(references)}
-    parts, at = [], 0
+    written = dict[Span, str]()
     for mark in citation_marks.marks(text):
         named = [places.get(citation_marks.find_number(each, known) or 0) for each in mark.ids]
         its = [references[place] for place in named if place is not None]
@@ -141,16 +141,15 @@ def _row_of(answer: Answer) -> dict[str, Any] | str:
         if any(each.retraction is Retraction.YES for each in its):
             return "that cite a retracted paper"
         if all(each.ref_id.isdigit() for each in its):
-            written = f"({', '.join(f'PUBMED:{each.ref_id}' for each in its)})"
+            written[mark.span] = f"({', '.join(f'PUBMED:{each.ref_id}' for each in its)})"
         else:
-            written = f"[{', '.join(str(places[each.number] + 1) for each in its)}]"
-        parts += [text[at : mark.span.start], written]
-        at = mark.span.end
+            numbers = (str(places[each.number] + 1) for each in its)
+            written[mark.span] = f"[{', '.join(numbers)}]"
     abstracts = [
         {"id": each.ref_id, "title": each.document.title, "text": _text(each, answer)}
         for each in references
     ]
-    whole = "".join([*parts, text[at:]])
+    whole = citation_marks.with_written(text, written)
     return {"question": answer.question, "abstracts": abstracts, "answer": whole}
 
 
@@ -283,13 +282,12 @@ def lesson_of(row: Row, places: Sequence[int], templates: Templates) -> Lesson:
     ]
     system, user = templates.fill(STEP, question=row.question, abstracts="\n\n".join(blocks))
     now = {str(place + 1): number for number, place in enumerate(places, 1)}
-    parts, at = [], 0
-    for mark in citation_marks.marks(row.answer):
-        if all(each in now for each in mark.ids):  # ids of papers stay
-            numbers = sorted(now[each] for each in mark.ids)
-            parts += [row.answer[at : mark.span.start], f"[{', '.join(map(str, numbers))}]"]
-            at = mark.span.end
-    return Lesson(system, user, "".join([*parts, row.answer[at:]]))
+    written = {
+        mark.span: f"[{', '.join(map(str, sorted(now[each] for each in mark.ids)))}]"
+        for mark in citation_marks.marks(row.answer)
+        if all(each in now for each in mark.ids)  # ids of papers stay
+    }
+    return Lesson(system, user, citation_marks.with_written(row.answer, written))
 
 
 def cited_places(row: Row) -> list[int]:

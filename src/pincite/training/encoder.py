@@ -219,9 +219,7 @@ def _cited(path: Path, on_bad: Callable[[InputError], None]) -> Iterator[Labelle
 def _pages_beside(path: Path, on_bad: Callable[[InputError], None]) -> dict[str, Document]:
     """Read `corpus-NAME.jsonl` or `corpus.jsonl` beside a file of records; pages by address."""
     name = path.name.removesuffix(".gz").removesuffix(".jsonl")
-    places = [path.with_name(f"{stem}.jsonl{end}")
-              for stem in (f"corpus-{name}", "corpus") for end in (".gz", "")]  # fmt: skip
-    place = next((place for place in places if place.exists()), None)
+    place = jsonl.find(path.parent, f"corpus-{name}", "corpus")
     pages: dict[str, Document] = {}
     for found in jsonl.documents(place) if place else ():
         if isinstance(found, Document):

@@ -15,9 +15,12 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
+from pydantic import TypeAdapter
+
 from pincite import durable
 from pincite.corpus import engines
 from pincite.corpus.protocol import Corpus
+from pincite.documents import jsonl
 from pincite.documents.jsonl import LabelledClaim, read_labelled
 from pincite.errors import InputError
 from pincite.protocols import Encoder
@@ -145,9 +148,7 @@ def read_set(
         InputError: The file is missing or unreadable, has no rows, or more than MAX_BAD malformed
             ones.
     """
-    path = next(
-        (p for end in (".jsonl.gz", ".jsonl") if (p := folder / (wanted.name + end)).exists()), None
-    )
+    path = jsonl.find(folder, wanted.name)
     if path is None:
         raise InputError(f"{folder} has no {wanted.name}.jsonl.gz, which the recipe names.")
     return _read_file(path, wanted, seed, warn, read)
@@ -355,13 +356,6 @@ def write_groups(path: Path, groups: Sequence[Group]) -> None:
 
 
 def read_groups(path: Path) -> list[Group]:
-    with path.open(encoding="utf-8") as lines:
-        values = [json.loads(line) for line in lines]
-    return [
-        Group(**value | {
-            "passages": tuple(value["passages"]),
-            "negatives": tuple(value["negatives"]),
-            "rivals": tuple((claim, label) for claim, label in value["rivals"]),
-        })
-        for value in values
-    ]  # fmt: skip
+    kind = TypeAdapter(Group)
+    with path.open("rb") as lines:
+        return [kind.validate_json(line) for line in lines]

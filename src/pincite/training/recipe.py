@@ -132,10 +132,6 @@ class AnswererRecipe:
     language: str = "en"  # of the answers
 
 
-def read_recipe(path: Path = SHIPPED) -> Recipe:
-    return recipe_in(path, Recipe)
-
-
 def recipe_in(path: Path, kind: type[R]) -> R:
     """Read a recipe of this kind from a TOML file.
 

@@ -29,7 +29,7 @@ from pincite.training.recipe import (  # noqa: E402
     Recipe,
     Run,
     SetRecipe,
-    read_recipe,
+    recipe_in,
     record,
 )
 
@@ -278,7 +278,7 @@ def test_the_recipe_for_a_gpu_trains_in_bfloat16_and_resumes(
     groups: list[Group], tiny_bert: Path, tmp_path: Path
 ) -> None:
     recipe = replace(
-        read_recipe(SHIPPED), steps=20, max_tokens=64, batch_tokens=600, frozen_layers=1,
+        recipe_in(SHIPPED, Recipe), steps=20, max_tokens=64, batch_tokens=600, frozen_layers=1,
         precision="bfloat16", learning_rate=5e-3,
     )  # fmt: skip
     whole, means = trained(groups * 4, recipe, tiny_bert, tmp_path / "whole")
