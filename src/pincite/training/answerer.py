@@ -24,7 +24,7 @@ from pincite.models import weights
 from pincite.training.answer_rows import Lesson, LessonMaker, read_rows
 from pincite.training.encoder import progress_callback, resume, trainer_arguments
 from pincite.training.groups import Tell, Warn, skip
-from pincite.training.network import write_card
+from pincite.training.network import quiet, write_card
 from pincite.training.recipe import MODEL, AnswererRecipe, Run, begun, loss_curve
 from pincite.training.verifier import Progress
 
@@ -194,10 +194,8 @@ def load_base(base: str, precision: str, device: str = "cpu") -> tuple[Any, Any]
             "'pincite[train,qlora]'. Without it, float32 and bfloat16 work."
         )
     from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
-    from transformers.utils import logging
 
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
+    quiet()
     try:
         config = AutoConfig.from_pretrained(base)
         model = AutoModelForCausalLM.from_pretrained(

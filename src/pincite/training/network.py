@@ -41,7 +41,7 @@ def load(base: str) -> tuple[Any, Any]:
     Raises:
         MissingModel: There is no such network, or it has no fast tokenizer.
     """
-    _quiet()  # suppress the warning about the new head
+    quiet()  # about the new head
     model, tokenizer = _from_onnx(weights.locate(base)) if base in FROM_ONNX else _from_hub(base)
     model.config.id2label = dict(enumerate(CLASSES))
     model.config.label2id = {label: number for number, label in enumerate(CLASSES)}
@@ -80,7 +80,7 @@ def load_body(base: str) -> tuple[Any, Any]:
     """
     from transformers import AutoModel, BertModel
 
-    _quiet()  # suppress the warning about the dropped head
+    quiet()  # about the dropped head
     if base == weights.ENCODER:
         folder = weights.locate(base)
         state, config = _recovered(folder)
@@ -132,7 +132,8 @@ def own_rows(folder: Path) -> int:
     return int(weights.read_card(folder).get(OWN_ROWS, 0))
 
 
-def _quiet() -> None:
+def quiet() -> None:
+    """Suppress the progress and the warnings of transformers."""
     from transformers.utils import logging
 
     logging.set_verbosity_error()

@@ -130,7 +130,7 @@ def test_answers_are_learnt_and_what_was_left_out_is_told(run: Run[AnswererRecip
     means = trained(longer, warn=warned.append)
     assert means[-1] < 0.7 * means[0]
     told = "\n".join(warned)
-    assert "line 8: expected an object" in told
+    assert "rows.jsonl line 8: " in told
     assert "6 of 7 rows are used" in told
     assert "left out: 1 whose answer cites what is not among its abstracts" in told
     folder = run.folder / "model"
@@ -211,8 +211,8 @@ def test_what_cannot_be_trained_is_refused(
         trained(replace(run, recipe=replace(RECIPE, max_tokens=4096), folder=tmp_path / "b"))
     with pytest.raises(InputError, match="has no rows to train on"):
         trained(replace(run, recipe=replace(RECIPE, max_tokens=20), folder=tmp_path / "c"))
-    monkeypatch.setattr(answerer, "MAX_BAD", 0)
-    with pytest.raises(InputError, match="More than 0 lines"):
+    monkeypatch.setattr("pincite.training.groups.MAX_BAD", 0)
+    with pytest.raises(InputError, match="more than 0 bad rows"):
         trained(replace(run, folder=tmp_path / "d"))
     with pytest.raises(InputError, match=r"a folder of \.jsonl"):
         trained(replace(run, data=tmp_path / "e", folder=tmp_path / "f"))
