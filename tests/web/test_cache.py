@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pincite.errors import PinciteWarning
-from pincite.web.cache import DAY, CachedPage, FetchCache, holdings, prune
+from pincite.web.cache import DAY, CachedPage, FetchCache, holdings
 
 
 def cached_page(url: str, age: float, body: bytes = b"text", reason: str = "") -> CachedPage:
@@ -23,6 +23,11 @@ def filled(path: Path) -> FetchCache:
     cache.put(cached_page("https://a.example/gone", 3, b"", "dead"))
     cache.put(cached_page("https://a.example/robots.txt", 40))
     return cache
+
+
+def prune(path: Path, older_than_days: float) -> int:
+    with FetchCache(path) as cache:
+        return cache.prune(older_than_days)
 
 
 def test_holdings(tmp_path: Path) -> None:
@@ -47,7 +52,7 @@ def test_a_damaged_page_counts_as_missing(tmp_path: Path) -> None:
         with sqlite3.connect(tmp_path / "c") as raw:
             raw.execute("UPDATE fetched_pages SET page = substr(page, 1, length(page) - 9)")
         raw.close()
-        assert cache.get("https://a.example/1") is None
+        assert cache.get("https://a.example/2") is None
 
 
 def test_the_space_is_freed(tmp_path: Path) -> None:

@@ -249,7 +249,8 @@ def clear(older_than: float | None, judgements: bool, config: Path | None) -> No
         return
     pages = options.load_settings({"config": config}).web.cache_file
     before, _ = cache.holdings(pages)
-    n = cache.prune(pages, -1 if older_than is None else older_than)
+    days = -1 if older_than is None else older_than
+    n = _count(cache.FetchCache, pages, lambda file: file.prune(days))
     freed = max(0, before - cache.holdings(pages)[0]) / MEGABYTE
     options.say(f"{n} addresses removed, {freed:.1f} MB freed")
 

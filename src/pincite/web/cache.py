@@ -32,10 +32,6 @@ class CachedPage:
     fetched: float = 0.0  # seconds since 1970
     expires: float = 0.0
 
-    @property
-    def fresh(self) -> bool:
-        return time.time() < self.expires
-
     def lasting(self, seconds: float) -> "CachedPage":
         """A copy fetched now that expires after `seconds`."""
         now = time.time()
@@ -51,11 +47,12 @@ class FetchCache(CacheFile, AbstractContextManager["FetchCache"]):
         super().__init__(path, table)
 
     def get(self, url: str) -> CachedPage | None:
-        """Look up an address, expired or not; a damaged page counts as missing."""
+        """Look up an address; an expired or damaged page counts as missing."""
         for (packed,) in self.rows("SELECT page FROM fetched_pages WHERE url = ?", (url,)):
             with contextlib.suppress(OSError, EOFError, zlib.error, ValueError):
                 head, _, body = gzip.decompress(packed).partition(b"\n")
-                return CachedPage(body=body, **json.loads(head))
+                page = CachedPage(body=body, **json.loads(head))
+                return page if time.time() < page.expires else None
         return None
 
     def put(self, page: CachedPage) -> None:
@@ -66,8 +63,9 @@ class FetchCache(CacheFile, AbstractContextManager["FetchCache"]):
         row = (page.url, page.fetched, packed)
         self._written("INSERT OR REPLACE INTO fetched_pages VALUES (?, ?, ?)", [row])
 
-    def prune(self, before: float) -> int:
-        """Remove pages fetched before a time, and free their space; returns their number."""
+    def prune(self, older_than_days: float) -> int:
+        """Remove older pages, and free their space; returns their number."""
+        before = time.time() - older_than_days * DAY
         n_removed = self._written("DELETE FROM fetched_pages WHERE fetched < ?", [(before,)])
         with self._lock, contextlib.suppress(sqlite3.OperationalError):  # locked by another run
             self._db.execute("VACUUM")
@@ -85,11 +83,3 @@ def holdings(path: Path) -> tuple[int, int]:
         n_pages = cache.n_rows()
     log = path.with_name(path.name + "-wal")
     return sum(file.stat().st_size for file in (path, log) if file.exists()), n_pages
-
-
-def prune(path: Path, older_than_days: float) -> int:
-    """Remove older pages from a cache; returns their number."""
-    if not path.exists():
-        return 0
-    with FetchCache(path) as cache:
-        return cache.prune(time.time() - older_than_days * DAY)

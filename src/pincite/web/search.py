@@ -80,8 +80,7 @@ class SearxSearch(AbstractContextManager["SearxSearch"]):
         if _LANGUAGE.fullmatch(language):
             params["language"] = language
         address = f"{self._base}/search?{urlencode(params)}"
-        cached = self._cache.get(address)
-        if cached and cached.fresh:
+        if cached := self._cache.get(address):
             return results_of(cached.body)
         try:
             reply = self._client.get(address, accept="application/json")
@@ -190,8 +189,7 @@ class Wayback:
         page = original_of(url, self.hosts).partition("#")[0]
         params = {"url": page} | ({"timestamp": near} if near else {})
         key = f"{self._api}?{urlencode(params)}"
-        cached = self._cache.get(key)
-        if cached and cached.fresh:
+        if cached := self._cache.get(key):
             return self._snapshot(cached.body)
         return None if self._refused else self._request(key, page)
 

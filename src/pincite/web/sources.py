@@ -165,8 +165,7 @@ class WebSources:
                 done(key, outcome, "fetched" if isinstance(outcome, Fetched) else "failed")
 
         for key in keys:
-            cached = self._cache.get(key)
-            if cached and cached.fresh:
+            if cached := self._cache.get(key):
                 done(key, _outcome(key, cached), "cached")
                 continue
             try:
@@ -197,8 +196,7 @@ class WebSources:
         return self._client.rules
 
     def is_cached(self, url: str) -> bool:
-        cached = self._cache.get(_key(url))
-        return cached is not None and cached.fresh
+        return self._cache.get(_key(url)) is not None
 
     def host_of(self, url: str) -> str | None:
         """The host to be contacted for an address; None if it would not be opened."""
@@ -269,8 +267,7 @@ class WebSources:
 
     def _read_robots(self, url: str) -> tuple[int, bytes]:
         """Fetch a robots.txt, cached like a page, for a day (RFC 9309, 2.4)."""
-        cached = self._cache.get(url)
-        if cached and cached.fresh and cached.status is not None:
+        if (cached := self._cache.get(url)) and cached.status is not None:
             return cached.status, cached.body
         reply = self._client.get(url, accept="text/plain,*/*;q=0.5", pause=False)
         lasting = DAY if reply.status < 500 and reply.status != TOO_MANY else HOUR
