@@ -13,7 +13,6 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal, NamedTuple
 from urllib.parse import urlsplit
 
-from pincite.documents.body import DEFAULT_LIMITS, Limits
 from pincite.documents.outcome import of_status
 from pincite.documents.read import read_bytes
 from pincite.errors import (
@@ -275,16 +274,11 @@ class WebSources:
         return reply.status, reply.body
 
 
-def read_fetched(outcome: Outcome, limits: Limits = DEFAULT_LIMITS) -> Document | Unchecked:
+def read_fetched(outcome: Outcome) -> Document | Unchecked:
     if isinstance(outcome, Unchecked):
         return outcome
-    return read_bytes(
-        outcome.body,
-        url=outcome.url,
-        content_type=outcome.content_type,
-        fetched=outcome.fetched,
-        limits=limits,
-    )
+    url, declared, fetched = outcome.url, outcome.content_type, outcome.fetched
+    return read_bytes(outcome.body, url=url, content_type=declared, fetched=fetched)
 
 
 def _key(url: str) -> str:
