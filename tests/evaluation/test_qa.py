@@ -14,9 +14,10 @@ from click.testing import CliRunner
 from evaluation.invented import WordVerifier
 
 from pincite.cli import cli
+from pincite.documents.papers import address
 from pincite.errors import ConfigError, InputError
 from pincite.evaluation import qa, tables
-from pincite.evaluation.qa import Question, pubmed_url
+from pincite.evaluation.qa import Question
 from pincite.protocols import Floats
 from pincite.retrieval.retrievers import Fused, Reranked
 from pincite.types import Claim, Document, Hit, Passage, Span
@@ -30,7 +31,7 @@ from pincite.verbs.verify import build
 BRIDGE = "The old stone bridge of Varde opened in 1911."
 MILL = "The mill of Varde burnt down in 1913."
 PAPERS = {
-    pubmed_url(pmid): Document(pubmed_url(pmid), "", text, language="en", meta={"pmid": pmid})
+    address(pmid): Document(address(pmid), "", text, language="en", meta={"pmid": pmid})
     for pmid, text in {"1": BRIDGE, "2": MILL, "3": "Bakers sold warm bread."}.items()
 }
 URLS = list(PAPERS)

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from pincite.documents import jsonl
+from pincite.documents.papers import address
 from pincite.errors import ConfigError, InputError
 from pincite.evaluation import files, measures
 from pincite.protocols import Retriever
@@ -76,15 +77,6 @@ def sample(questions: Sequence[Question], n: int | None) -> list[Question]:
     return [questions[i] for i in order[:n]] if n else list(questions)
 
 
-def pubmed_url(pmid: str) -> str:
-    """Return the address of a paper in PubMed.
-
-    >>> pubmed_url("123")
-    'https://pubmed.ncbi.nlm.nih.gov/123/'
-    """
-    return f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/"
-
-
 def _json(path: Path) -> Any:
     try:
         with jsonl.opened(path) as file:
@@ -101,7 +93,7 @@ def _pubmedqa(pmid: str, record: Any, place: str) -> Question:
     if not files.is_texts(labels) or len(labels) != len(contexts):
         labels = [""] * len(contexts)
     document = Document(
-        url=pubmed_url(pmid),
+        url=address(pmid),
         title="",
         text="\n".join(f"{n}: {t}" if n else t for n, t in zip(labels, contexts, strict=True)),
         kind="pubmedqa",
@@ -118,11 +110,11 @@ def _bioasq(record: Any, place: str) -> Question:
     documents = fields.get("documents", [])
     if not question_id or not text or not files.is_texts(documents):
         raise InputError(f"{place}: expected id, body and documents.")
-    pmids = [_PMID.search(address) for address in documents]
+    pmids = [_PMID.search(each) for each in documents]
     if None in pmids:
         wrong = documents[pmids.index(None)]
         raise InputError(f"{place}: {wrong!r} does not end in a PMID.")
-    urls = frozenset(pubmed_url(found[1]) for found in pmids if found)
+    urls = frozenset(address(found[1]) for found in pmids if found)
     return Question(question_id, " ".join(text.split()), urls)
 
 
