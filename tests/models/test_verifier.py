@@ -18,6 +18,7 @@ from pincite.models.calibration import FEATURES, LEAST_SUPPORT, contrary, featur
 from pincite.models.verifier import CrossEncoderVerifier, LogitCache, reasons
 from pincite.notes import texts
 from pincite.protocols import Floats
+from pincite.text.words import sentences_of
 from pincite.types import Claim, Passage, Span
 
 
@@ -207,8 +208,23 @@ def test_what_the_network_alone_refutes_with_is_quoted(tiny_verifier: Path, tmp_
     said = contrary(odds, best)
     assert places[0].of(text) == pieces[int(said.argmax())]
     assert whole == pytest.approx(min(said.max(), contrary(even)[0]), abs=1e-5)
-    (short,) = sure.verify([PAIRS[0]])
-    assert short.quoted == PAIRS[0][1].text.strip()
+    (found,) = sure.verify([(CLAIM, passage(text))])
+    sentences = [span.of(text) for span in sentences_of(text)]
+    alone = contrary(sure.log_odds([(CLAIM, passage(one)) for one in sentences]))
+    assert found.quoted == sentences[int(alone.argmax())]
+
+
+def test_the_quote_of_what_the_network_alone_refutes_is_the_most_contrary_sentence() -> None:
+    shipped = CrossEncoderVerifier(weights.locate(weights.VERIFIER), threads=1)
+    says = "The wall was finished in 1963, one year later than planned, for want of cement."
+    text = (
+        "The building of the Skeld dam\n\nPlans for a dam above Skeld were drawn up after the flood "
+        f"of 1954. Work on the foundations began in the spring of 1959. {says}\n\nNine farms were "
+        "given up. Their owners received land near Dunmoor."
+    )
+    (found,) = shipped.verify([(Claim("c", "The Skeld dam was completed in 1971."), passage(text))])
+    assert found.reasons_coded[0].code == BY_NETWORK
+    assert found.quoted == says
 
 
 def test_the_quote_of_what_supports_is_the_sentence_that_says_it() -> None:

@@ -18,6 +18,7 @@ from pincite.judgement.aggregation import (
     BY_NETWORK,
     THRESHOLD,
     as_recognised,
+    is_by_network,
     is_qualified,
     log_odds,
 )
@@ -141,10 +142,11 @@ class CrossEncoderVerifier:
         return self._quoted([claim.text for claim, _ in pairs], found)
 
     def _quoted(self, claims: Sequence[str], found: Sequence[Evidence]) -> list[Evidence]:
-        """Replace the quotes of supporting evidence by those that the network prefers.
+        """Replace the quotes of supporting and refuting evidence by those the network prefers.
 
-        Of the sentences that share most with the claim, the one with the largest sum of log-odds
-        and shared words. Servers are not used for this, since they may charge.
+        Supporting: of the sentences that share most with the claim, the one with the largest sum of
+        log-odds and shared words. Refuting by the network alone: the most contrary sentence. Servers
+        are not used for this, since they may charge.
         """
         if self._network.width == 1 or isinstance(self._network, ChatNetwork):
             return list(found)
@@ -156,13 +158,18 @@ class CrossEncoderVerifier:
         odds = self.log_odds(
             [(Claim("", claims[i]), p) for (i, _), p in zip(candidates, texts, strict=True)]
         )
-        odds_of = dict(zip(candidates, odds[:, 0], strict=True))
+        support_of = dict(zip(candidates, odds[:, 0], strict=True))
+        contrary_of = dict(zip(candidates, calibration.contrary(odds), strict=True))
         quoted = list(found)
         for i, spans in enumerate(options):
-            if spans:
-                best = max(spans, key=lambda span: odds_of[i, span] + spans[span])
+            if not spans:
+                continue
+            if is_by_network(found[i]):
+                quote = max(spans, key=lambda span: contrary_of[i, span])
+            else:
+                best = max(spans, key=lambda span: support_of[i, span] + spans[span])
                 quote = wording.best_quote(claims[i], found[i].passage.text, best)
-                quoted[i] = replace(found[i], quote=quote)
+            quoted[i] = replace(found[i], quote=quote)
         return quoted
 
     def contrary(
@@ -275,9 +282,12 @@ def _closer(text: str) -> list[Span]:
 def _to_choose_from(claim: str, evidence: Evidence) -> dict[Span, float]:
     """Return the candidate sentences for the quote, with the value of their words.
 
-    Empty if the passage does not support the claim, or a sentence has all of its words.
+    All if the network alone refutes the claim. Empty if the passage does not support it, or a
+    sentence has all of its words.
     """
     text = evidence.passage.text
+    if is_by_network(evidence):
+        return dict(wording.quotable(claim, text))
     if evidence.prob_supported < QUOTED_FROM or evidence.prob_refuted or is_qualified(evidence):
         return {}
     across = not common(claim, text)
