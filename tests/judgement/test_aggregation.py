@@ -125,7 +125,7 @@ def test_groups(
     assert aggregation.group_score(group, read) == score
 
 
-def test_the_worst_come_first_after_disputed_ones() -> None:
+def test_the_worst_come_first_and_a_tag_raises_what_no_source_supports() -> None:
     findings = [
         finding(Label.SUPPORTED, 3.0),
         finding(Label.UNCHECKED, None),
@@ -134,9 +134,12 @@ def test_the_worst_come_first_after_disputed_ones() -> None:
         finding(Label.REFUTED, -2.0),
         finding(Label.SUPPORTED, 0.5),
     ]
-    claim = replace(findings[0].claim, tags=("failed verification",))
-    findings[0] = replace(findings[0], claim=claim)
-    assert [f.score for f in aggregation.ranked(findings)] == [3.0, -2.0, -1.0, -4.0, None, 0.5]
+    scores = [f.score for f in aggregation.ranked(findings)]
+    assert scores == [-2.0, -1.0, -4.0, None, 0.5, 3.0]
+    tagged = replace(findings[0].claim, tags=("failed verification",))
+    findings[:2] = (replace(each, claim=tagged) for each in findings[:2])
+    scores = [f.score for f in aggregation.ranked(findings)]
+    assert scores == [None, -2.0, -1.0, -4.0, 3.0, 0.5]
 
 
 def test_suggestions_outrank_support_and_come_from_different_pages() -> None:

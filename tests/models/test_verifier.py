@@ -218,7 +218,7 @@ def test_the_quote_of_what_the_network_alone_refutes_is_the_most_contrary_senten
     shipped = CrossEncoderVerifier(weights.locate(weights.VERIFIER), threads=1)
     says = "The wall was finished in 1963, one year later than planned, for want of cement."
     text = (
-        "The building of the Skeld dam\n\nPlans for a dam above Skeld were drawn up after the flood "
+        "The building of the Skeld dam\n\nPlans for a dam were drawn up after the flood "
         f"of 1954. Work on the foundations began in the spring of 1959. {says}\n\nNine farms were "
         "given up. Their owners received land near Dunmoor."
     )

@@ -19,6 +19,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from pincite.cli.verify import deliver
 from pincite.errors import PinciteError
+from pincite.judgement import aggregation
 from pincite.notes import Note
 from pincite.report import cells
 from pincite.types import (
@@ -36,7 +37,7 @@ from pincite.types import (
 )
 from pincite.verbs.verify import coverage, render, terminal, wording
 from pincite.verbs.verify.render import MAX_SHOWN, excerpt, in_menu
-from pincite.verbs.verify.report import Report, worst_first
+from pincite.verbs.verify.report import Report
 
 TODAY = date(2026, 11, 21)
 LINK = re.compile(r'<a href="([^"]*)"[^>]*>([^<]*)</a>')
@@ -414,9 +415,9 @@ def test_a_claim_marked_wrong_has_no_tag_and_comes_after_the_other_flags() -> No
     findings = (first, second, *others)
     assert render.tag(first, TODAY)
     assert render.to_paste(first, TODAY, {"c1"}) == render.to_paste(first, TODAY)[1:]
-    ranked = worst_first(findings, {"c1"})
+    ranked = aggregation.ranked(findings, {"c1"})
     assert ranked[1] == first
-    assert worst_first(ranked) == findings
+    assert aggregation.ranked(ranked) == list(findings)
     marked = replace(report(CLAIM), findings=findings)
     for text in (render.to_html(marked, TODAY, {"c1"}), render.to_wikitext(marked, TODAY, {"c1"})):
         assert wording.MARKED_WRONG[1:] in text
@@ -426,7 +427,7 @@ def test_a_tag_on_a_supported_claim_does_not_raise_its_rank() -> None:
     *others, supported = report(CLAIM).findings
     tagged = replace(supported.claim, tags=("failed verification",))
     stale = replace(supported, claim=tagged, citations=partly().citations)
-    assert worst_first((stale, *others))[-1] == stale
+    assert aggregation.ranked((stale, *others))[-1] == stale
     assert wording.STALE_TAG in render.to_html(only(stale), TODAY)
     assert wording.STALE_TAG in render.to_wikitext(only(stale), TODAY)
 
@@ -448,5 +449,8 @@ def test_a_claim_is_not_called_unverifiable_beside_a_quote_with_its_words() -> N
     weak = report("The mill opened in 1911.").findings[0]
     doubtful = replace(weak, suggestions=(), n_candidates=21)
     assert doubtful.verifiability is Verifiability.DOUBTFUL
+    uncited = replace(doubtful, citations=())
     assert wording.unverifiable(doubtful) == ""
-    assert "21" in wording.unverifiable(replace(doubtful, citations=()))
+    assert "21" in wording.unverifiable(uncited)
+    assert only(doubtful).counts.may_be_unverifiable == 0
+    assert only(uncited).counts.may_be_unverifiable == 1

@@ -10,7 +10,7 @@ source: a model may overlook one wrong year in a long sentence, a rule does not.
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -31,6 +31,7 @@ from pincite.types import (
     Span,
     Suggestion,
     Unchecked,
+    Verifiability,
 )
 
 # Probability of support from which a citation counts as supporting its claim. Of 0.30, 0.35 … 0.60,
@@ -66,6 +67,8 @@ BY_RULE = frozenset({"other_value", "denied"})
 UNSURE = 0.2
 # Codes of the notes on a passage that only reports, hedges or limits what the claim states.
 QUALIFIED = frozenset({"stated_only_as", "limited_to"})
+# Share of a claim's words that a quote lacks which seems to verify it.
+FEW_MISSING = 0.25
 # The network's own log-odds of support of a page's best passage from which such a passage does not
 # count. It approximates the bound found by `tools/calibrate.py`, which includes the page's support.
 # Rules are left out here: a name that seems missing lowers the support of true claims too.
@@ -280,6 +283,15 @@ def group_label(
     ).label
 
 
+def may_be_unverifiable(finding: Finding) -> bool:
+    """Whether neither citation nor search supports the claim, and no quote has nearly all of it."""
+    if finding.verifiability is not Verifiability.DOUBTFUL:
+        return False
+    quotes = [r.outcome.quoted for r in finding.citations if isinstance(r.outcome, Evidence)]
+    claim = finding.claim.text
+    return not any(q and words.missing_words(claim, q) < FEW_MISSING for q in quotes)
+
+
 def group_score(results: Sequence[CitationResult], together: Evidence | None) -> float | None:
     """Return the best score, alone or together; None if nothing could be checked."""
     scores = [r.outcome.score for r in results if isinstance(r.outcome, Evidence)]
@@ -295,16 +307,21 @@ ORDER = (
 )
 
 
-def ranked(findings: Sequence[Finding]) -> list[Finding]:
-    """Rank findings worst first: disputed ones, then by ORDER, then by score.
+def ranked(findings: Sequence[Finding], wrong: Collection[str] = ()) -> list[Finding]:
+    """Rank findings worst first: by ORDER, then by score; ties keep article order.
 
-    Supported ones whose source changed precede the others. Ties keep article order.
+    A tag of an editor raises the rank of a claim unless its source supports it. The claims in
+    `wrong`, whose flags the user rejects, follow the other flags. Supported ones whose source
+    changed precede the others.
     """
 
-    def key(finding: Finding) -> tuple[bool, int, bool, float]:
-        last = finding.label is Label.SUPPORTED and not finding.source_changed
-        label = ORDER.index(finding.label)
-        return not finding.claim.disputed, label, last, finding.score or 0.0
+    def key(finding: Finding) -> tuple[int, bool, int, bool, float]:
+        claim, label = finding.claim, finding.label
+        is_supported = label is Label.SUPPORTED
+        is_unread = label is Label.UNCHECKED and not claim.disputed
+        group = 3 if is_supported else 1 if claim.claim_id in wrong else 2 if is_unread else 0
+        last = is_supported and not finding.source_changed
+        return group, not claim.disputed, ORDER.index(label), last, finding.score or 0.0
 
     return sorted(findings, key=key)
 

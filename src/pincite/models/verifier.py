@@ -145,8 +145,8 @@ class CrossEncoderVerifier:
         """Replace the quotes of supporting and refuting evidence by those the network prefers.
 
         Supporting: of the sentences that share most with the claim, the one with the largest sum of
-        log-odds and shared words. Refuting by the network alone: the most contrary sentence. Servers
-        are not used for this, since they may charge.
+        log-odds and shared words. Refuting by the network alone: the most contrary sentence.
+        Servers are not used for this, since they may charge.
         """
         if self._network.width == 1 or isinstance(self._network, ChatNetwork):
             return list(found)

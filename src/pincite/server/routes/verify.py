@@ -18,6 +18,7 @@ from pydantic import BaseModel
 
 from pincite.documents.body import ENDINGS
 from pincite.errors import InputError
+from pincite.judgement import aggregation
 from pincite.judgement.fusion import relabel
 from pincite.library.private_copies import citation_keys
 from pincite.notes import Language, said
@@ -47,7 +48,7 @@ from pincite.text.hosts import host_of
 from pincite.types import CitationResult, CopyKind, Evidence, Finding, Suggestion, Unchecked
 from pincite.verbs.verify import render, wording
 from pincite.verbs.verify.coverage import Stage, stage
-from pincite.verbs.verify.report import Report, worst_first
+from pincite.verbs.verify.report import Report
 from pincite.wiki.article import article_text, title_of
 from pincite.wiki.html import page_title
 
@@ -108,11 +109,11 @@ def report_at(verified: Verified, threshold: float | None, wrong: Collection[str
     """Relabel a report for another threshold; None keeps its own."""
     report = verified.report
     if threshold is None or threshold == verified.threshold:
-        return replace(report, findings=worst_first(report.findings, wrong))
+        return replace(report, findings=tuple(aggregation.ranked(report.findings, wrong)))
     findings = [relabel(finding, threshold) for finding in report.findings]
     return replace(
         report,
-        findings=worst_first(findings, wrong),
+        findings=tuple(aggregation.ranked(findings, wrong)),
         flag_precision=tuple(
             (base_rate, precision)
             for base_rate, precision in verified.view.get("precision", {}).get(

@@ -38,7 +38,7 @@ from pincite.verbs.verify.cited_copies import CitedCopies, Place
 from pincite.verbs.verify.estimate import Estimate, estimate_article
 from pincite.verbs.verify.matching import ArticleFiles
 from pincite.verbs.verify.pipeline import SecondOpinion, VerifyPipeline
-from pincite.verbs.verify.report import Report, worst_first
+from pincite.verbs.verify.report import Report
 from pincite.web.sources import FetchStep
 from pincite.wiki.article import PageText, parse_page
 from pincite.wiki.uncited import find_uncited, is_read
@@ -101,7 +101,7 @@ class Run:
             title=article.title,
             language=article.language,
             revision_id=article.revision_id,
-            findings=worst_first(findings),
+            findings=tuple(aggregation.ranked(findings)),
             n_claims=len(article.claims),
             n_references=article.n_references,
             warnings_coded=(

@@ -1,7 +1,7 @@
 """The report of `verify` and its JSON."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -11,28 +11,12 @@ from pincite import codec, containment
 from pincite.codec import Probability
 from pincite.judgement import aggregation
 from pincite.notes import Note
-from pincite.types import Doc, Finding, Label, Reason, Unchecked, Uncited, Verifiability, written
+from pincite.types import Doc, Finding, Label, Reason, Unchecked, Uncited, written
 from pincite.verbs.verify import wording
 from pincite.verbs.verify.coverage import Coverage
 from pincite.wiki.uncited import is_read
 
 SCHEMA = Path(__file__).parent / "report.schema.json"
-
-
-def worst_first(findings: Sequence[Finding], wrong: Collection[str] = ()) -> tuple[Finding, ...]:
-    """Rank findings; the claims in `wrong`, whose flags the user rejects, after the other flags.
-
-    A tag of an editor raises the rank of a claim unless its source supports it.
-    """
-
-    def group(finding: Finding) -> int:
-        if finding.label is Label.SUPPORTED:
-            return 3
-        if finding.claim.claim_id in wrong:
-            return 1
-        return 2 if finding.label is Label.UNCHECKED and not finding.claim.disputed else 0
-
-    return tuple(sorted(aggregation.ranked(findings), key=group))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +42,7 @@ class Report(codec.JsonReport):
     language: str
     revision_id: str | None
     url: Annotated[str | None, Doc("of this very revision, if it came from a wiki")] = None
-    findings: tuple[Finding, ...]  # in the order of `worst_first`
+    findings: tuple[Finding, ...]  # in the order of `aggregation.ranked`
     n_claims: Annotated[int, Doc("of the article; more than findings if the run was stopped")]
     n_references: int
     coverage: Coverage
@@ -105,9 +89,7 @@ class Report(codec.JsonReport):
             citations_checked=len(outcomes) - reasons.total(),
             citations_unchecked=dict(sorted(reasons.items())),
             with_suggestion=sum(bool(finding.suggestions) for finding in self.findings),
-            may_be_unverifiable=sum(
-                finding.verifiability is Verifiability.DOUBTFUL for finding in self.findings
-            ),
+            may_be_unverifiable=sum(map(aggregation.may_be_unverifiable, self.findings)),
         )
 
     def writers(self) -> Mapping[str, Callable[[Any], Any]]:

@@ -12,12 +12,11 @@ from pincite.report import cells
 from pincite.report.reasons import why_unchecked
 from pincite.text.names import whole
 from pincite.text.page_numbers import is_time
-from pincite.text.words import missing_words, names
+from pincite.text.words import names
 from pincite.types import (
     Citation,
     CitationResult,
     CopyKind,
-    Evidence,
     Failed,
     Finding,
     Label,
@@ -27,7 +26,6 @@ from pincite.types import (
     Reason,
     Unchecked,
     Verdict,
-    Verifiability,
 )
 
 SIGNS = {
@@ -181,7 +179,6 @@ UNCITED = {
 }
 READ_FIRST = "Read the source before you tag."
 ORDER = aggregation.ORDER  # in which verdicts are counted: those that need attention first
-FEW_MISSING = 0.25  # share of a claim's words that a quote lacks which seems to verify it
 MAX_PART = 120  # characters of a missing part
 
 
@@ -312,10 +309,7 @@ def joined(finding: Finding, say: Callable[[str], str] = str) -> str:
 
 def unverifiable(finding: Finding, say: Callable[[str], str] = str) -> str:
     """Say that neither citation nor search supports the claim; empty if one does, or seems to."""
-    read = [each.outcome for each in finding.citations if isinstance(each.outcome, Evidence)]
-    claim = finding.claim.text
-    seems = any(each.quoted and missing_words(claim, each.quoted) < FEW_MISSING for each in read)
-    if seems or finding.verifiability is not Verifiability.DOUBTFUL:
+    if not aggregation.may_be_unverifiable(finding):
         return ""
     return say(UNVERIFIABLE[bool(finding.citations)]) % {"n": finding.n_candidates}
 
