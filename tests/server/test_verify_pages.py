@@ -233,6 +233,15 @@ def test_sources_count_towards_the_quota(make_site: Callable[..., Site]) -> None
     assert len([path for path in uploads(site) if path.name != "lock"]) == 1
 
 
+def test_a_page_sent_without_a_title_is_named_as_it_says(client: TestClient, site: Site) -> None:
+    page = "<html><head>{}</head><body><h1>The <i>Varde</i> Bridge</h1><p>It opened.</p></body>"
+    for head, title in (("<title>Varde Bridge</title>", "Varde Bridge"), ("", "The Varde Bridge")):
+        sent = {"text": page.format(head), "markup": "html"}
+        assert client.post("/api/v1/verify", json=sent).status_code == 202
+        (job, *_) = site.jobs.listed(None, 5)
+        assert job.title == title
+
+
 def test_pasted_prose_is_a_text_and_named_by_its_bold_subject(
     client: TestClient, site: Site
 ) -> None:

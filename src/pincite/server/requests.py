@@ -172,7 +172,8 @@ class VerifyRequest(Body):
     def subject(self) -> str:
         if self.example:
             return self.title or "An example article"
-        return self.article or self.title or title_of(self.text or "", "") or "Untitled"
+        known = self.article or self.title
+        return known or title_of(self.text or "", "Untitled", self.markup)
 
 
 class SentFile(Body):

@@ -263,18 +263,22 @@ def _page_of(source: str, name: str, title: str | None, stem: str, is_html: obje
         raise InputError(message)
     if not is_html:
         return PageText(source, title or title_of(source, stem))
-    known = title or page_title(source) or stem
+    known = title or title_of(source, stem, "html")
     return PageText(source, known, "html", revision_of(source), language=page_language(source))
 
 
-def title_of(source: str, stem: str) -> str:
-    r"""The title of wikitext: its first name in bold, unless the file is named after that.
+def title_of(source: str, stem: str, markup: Markup = "wikitext") -> str:
+    r"""The title that a page states, or else `stem`, the name of its file.
+
+    Of wikitext, that is its first name in bold, unless the file is named after that.
 
     >>> title_of("{{Short description|Pool}}\n'''Wexmoor Lido''' is a pool.", "fixed")
     'Wexmoor Lido'
     >>> title_of("'''Wexmoor Lido''' is a pool.", "Lido (Wexmoor)")
     'Lido (Wexmoor)'
     """
+    if markup == "html":
+        return page_title(source) or stem
     lead = _BOLD_NAME.search(source[:MAX_LEAD])
     name = " ".join(lead[1].split()) if lead else ""
     is_named_after = {*stem.casefold().split()} & {*name.casefold().split()}

@@ -149,12 +149,16 @@ def read_html(source: str, edition: Edition = ENGLISH) -> Flat:
     return _Page(source, edition).run()
 
 
+_TITLE = re.compile(r"<title[^>]{0,200}>([^<]{1,500})</title>", re.IGNORECASE)
+_HEADING = re.compile(r"<h1\b[^>]{0,500}>(.{1,1000}?)</h1>", re.IGNORECASE | re.DOTALL)
+
+
 def page_title(source: str) -> str | None:
-    """The page's `<title>`, without the name of the wiki."""
-    found = re.search(r"<title[^>]{0,200}>([^<]{1,500})</title>", source[:200_000], re.IGNORECASE)
+    """The page's `<title>`, without the name of the wiki; else its first heading."""
+    found = _TITLE.search(source[:200_000]) or _HEADING.search(source[:200_000])
     if found is None:
         return None
-    text = re.sub(r"<[^>]*>", "", html.unescape(found[1]))
+    text = " ".join(html.unescape(re.sub(r"<[^>]*>", "", found[1])).split())
     return re.sub(rf"\s+[-–—]\s+[^-–—]*(?:{_WIKI})[^-–—]*$", "", text).strip() or None
 
 

@@ -49,8 +49,7 @@ from pincite.types import CitationResult, CopyKind, Evidence, Finding, Suggestio
 from pincite.verbs.verify import render, wording
 from pincite.verbs.verify.coverage import Stage, stage
 from pincite.verbs.verify.report import Report
-from pincite.wiki.article import article_text, title_of
-from pincite.wiki.html import page_title
+from pincite.wiki.article import Markup, article_text, title_of
 
 WHOLE = 60_000  # characters; of a longer source, only a window is shown
 WINDOW = 12_000  # characters before and after the quote
@@ -212,9 +211,8 @@ def _article(site: Site, sent: SentForm) -> dict[str, Any]:
         raise Problem(422, "unreadable_article", whole(str(error))) from error
     file.path.unlink()
     stem = file.name.rpartition("/")[2].rpartition(".")[0]
-    if file.name.lower().endswith((".html", ".htm")):
-        return {"text": text, "markup": "html", "title": title or page_title(text) or stem}
-    return {"text": text, "markup": "wikitext", "title": title or title_of(text, stem)}
+    markup: Markup = "html" if file.name.lower().endswith((".html", ".htm")) else "wikitext"
+    return {"text": text, "markup": markup, "title": title or title_of(text, stem, markup)}
 
 
 def _is_prose(text: str) -> bool:
