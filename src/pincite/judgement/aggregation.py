@@ -86,7 +86,7 @@ def refutes(evidence: Evidence) -> bool:
 
 
 def names_contradiction(evidence: Evidence) -> bool:
-    return evidence.contradiction is not None or is_by_network(evidence)
+    return evidence.contradiction is not None or _is_by_network(evidence)
 
 
 def is_qualified(evidence: Evidence) -> bool:
@@ -154,7 +154,7 @@ def denying(evidence: Sequence[Evidence]) -> Evidence | None:
 def counts_as_refutation(evidence: Evidence, of_page: Sequence[Evidence]) -> bool:
     """Whether a contradiction counts: by the network alone, if no passage is near support."""
     read = [each.score if each.read is None else each.read for each in of_page]
-    return not is_by_network(evidence) or all(score < COUNTS_BELOW for score in read)
+    return not _is_by_network(evidence) or all(score < COUNTS_BELOW for score in read)
 
 
 def is_open(evidence: Sequence[Evidence], threshold: float = THRESHOLD) -> bool:
@@ -170,7 +170,7 @@ def is_near(evidence: Evidence, threshold: float = THRESHOLD) -> bool:
     return log_odds(evidence.prob_supported) >= log_odds(threshold) - OPEN
 
 
-def is_by_network(evidence: Evidence) -> bool:
+def _is_by_network(evidence: Evidence) -> bool:
     return any(note.code == BY_NETWORK for note in evidence.reasons_coded)
 
 
