@@ -19,7 +19,15 @@ from pincite import types
 from pincite.documents.body import Limits
 from pincite.errors import ConfigError, InputError
 from pincite.library import private_copies
-from pincite.library.private_copies import FILES, INDEX, OwnCopies, OwnCopy, OwnSources, attach
+from pincite.library.private_copies import (
+    FILES,
+    INDEX,
+    Attached,
+    OwnCopies,
+    OwnCopy,
+    OwnSources,
+    attach,
+)
 from pincite.text.identifiers import isbn13, pmid_of, work_key
 from pincite.types import (
     Citation,
@@ -232,8 +240,8 @@ def attached(folder: Path, ref: str, data: bytes, pages: str = "", name: str = "
     path.write_bytes(data)
     printed = private_copies.parse_pages(pages) if pages else None
     kept = attach(OwnCopies(folder / "own"), private_copies.named(ref), path, printed)
-    assert isinstance(kept, OwnCopy), kept
-    return kept
+    assert isinstance(kept, Attached), kept
+    return kept.copy
 
 
 def held(folder: Path, **known: str) -> Document | Unchecked | None:
@@ -343,6 +351,26 @@ def test_refusals_say_why(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "missing.pdf"):
         with pytest.raises(InputError):
             attach(store, source, path)
+
+
+def test_attaching_parses_a_file_once_and_doubts_what_names_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsed: list[str] = []
+
+    def read_bytes(data: bytes, *, url: str, limits: Limits) -> Document | Unchecked:
+        parsed.append(url)
+        return private_copies_read(data, url=url, limits=limits)
+
+    private_copies_read = private_copies.read_bytes
+    monkeypatch.setattr(private_copies, "read_bytes", read_bytes)
+    (tmp_path / "a.txt").write_text("The bridge over the Varde opened in 1911.")
+    for names, is_doubted in ((("Moths of the mill",), True), (("The Varde bridge",), False)):
+        source = private_copies.Named(ISBN, (f"isbn:{ISBN}",), names)
+        kept = attach(OwnCopies(tmp_path / "own"), source, tmp_path / "a.txt")
+        assert isinstance(kept, Attached)
+        assert ("does not mention" in kept.doubt) is is_doubted
+    assert len(parsed) == 2
 
 
 def test_pages_of_an_excerpt(tmp_path: Path) -> None:

@@ -132,10 +132,11 @@ def attach(ref: str, file: Path, pages: str | None, **given: Any) -> None:
         why = one_line(attached.detail) or REASONS[attached.reason]
         step = STEPS[attached.reason]
         raise InputError(f"{file} was not attached: {why}. {step[0].upper()}{step[1:]}.")
-    options.say(f"attached to {one_line(attached.ref)}: {_describe(attached)}")
-    if doubt := private_copies.doubt(copies, source, attached):
-        undo = f"pincite source remove {attached.ident}"
-        options.say(f"{one_line(attached.name)} {doubt}; attached anyway; undo with: {undo}")
+    copy = attached.copy
+    options.say(f"attached to {one_line(copy.ref)}: {_describe(copy)}")
+    if attached.doubt:
+        undo = f"pincite source remove {copy.ident}"
+        options.say(f"{one_line(copy.name)} {attached.doubt}; attached anyway; undo with: {undo}")
 
 
 @source.command("list")

@@ -182,6 +182,13 @@ class OwnCopy:
         return f"c{self.copy_id}"
 
 
+class Attached(NamedTuple):
+    """A stored copy, and why it may be of another source: few words, or none of its names."""
+
+    copy: OwnCopy
+    doubt: str  # empty if there is none
+
+
 class OwnCopies:
     """A folder of private copies; safe to use from several processes."""
 
@@ -410,7 +417,7 @@ def attach(
     limits: Limits = DEFAULT_LIMITS,
     *,
     name: str = "",
-) -> OwnCopy | Unchecked:
+) -> Attached | Unchecked:
     """Read a file and store it as the user's copy of a source; or return why it is unusable.
 
     `pages` are the numbers printed on its first and last page; `name` is its original name, if
@@ -443,18 +450,11 @@ def attach(
         language=document.language or "",
         title=document.title,
     )
-    return copies.attach(copy, data)
-
-
-def doubt(copies: OwnCopies, source: Named, copy: OwnCopy) -> str:
-    """Say why a copy may be of another source: few words, or none of its names; else empty."""
-    read = read_copy(copies.read(copy) or b"", copy.name, copy.pages, DEFAULT_LIMITS)
     named = {*content_words(" ".join(source.names))}
-    said = f"{read.title} {read.text}" if isinstance(read, Document) else ""
-    found = [f"has {n_of(copy.n_words, 'word')}"] if copy.n_words < FEW_WORDS else []
-    if named and named.isdisjoint(content_words(said)):
-        found.append(f"does not mention “{one_line(source.names[0])}”")
-    return " and ".join(found)
+    doubts = [f"has {n_of(copy.n_words, 'word')}"] if copy.n_words < FEW_WORDS else []
+    if named and named.isdisjoint(content_words(f"{document.title} {document.text}")):
+        doubts.append(f"does not mention “{one_line(source.names[0])}”")
+    return Attached(copies.attach(copy, data), " and ".join(doubts))
 
 
 def read_copy(

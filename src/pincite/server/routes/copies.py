@@ -163,22 +163,22 @@ def _attach(site: Site, who: Identity, source: Named, form: SentForm, folder: Pa
     try:
         printed = private_copies.parse_pages(pages) if pages else None
         own = site.own.of(who.account_id)
-        copy = private_copies.attach(own, source, path, printed, name=name)
+        kept = private_copies.attach(own, source, path, printed, name=name)
     except InputError as error:
         raise Problem(422, "invalid_pages", str(error)) from error
     except ConfigError as error:  # the message contains the server's folder
         raise Problem(503, "not_kept", "The copy could not be stored. Try again later.") from error
-    if isinstance(copy, Unchecked):
-        why = whole(one_line(copy.detail)) or REASONS[copy.reason]
-        step = STEPS[copy.reason]
+    if isinstance(kept, Unchecked):
+        why = whole(one_line(kept.detail)) or REASONS[kept.reason]
+        step = STEPS[kept.reason]
         detail = f"The copy was not stored: {why}. {step[0].upper()}{step[1:]}."
-        errors = [{"where": "file", "what": why, "reason": copy.reason.value, "step": step}]
+        errors = [{"where": "file", "what": why, "reason": kept.reason.value, "step": step}]
         raise Problem(422, "unreadable_copy", detail, errors=errors)
     if site.server.mode == "server" and site.people.accounts.get(who.account_id) is None:
         site.own.mark_deleted(who.account_id)  # the account was deleted meanwhile
         site.tidy()
         raise not_found()
-    return copy
+    return kept.copy
 
 
 @pages.post("/jobs/{job_id}/copies", response_model=None)
