@@ -10,7 +10,10 @@ import pytest
 from cli.check_runs import prepare
 from click.testing import CliRunner, Result
 
-from pincite.cli import cli, main
+from pincite.cli import cli, corpus, main
+from pincite.library.update import Outcome
+from pincite.report.reasons import REASONS
+from pincite.types import Reason, Unchecked
 
 ARTICLE = (
     "The '''Varde Bridge''' opened in 1911.<ref>{{cite web |url=https://varde.example/bridge "
@@ -193,6 +196,21 @@ def test_words_now_and_vectors_later(home: Path) -> None:
     assert "1 unchanged" in run("corpus", "add", "kb", "web.jsonl").stderr
     refused = run("corpus", "add", "kb", "web.jsonl", "--no-vectors", code=2).stderr
     assert "Leave out --no-vectors" in refused
+
+
+def test_each_unread_document_is_named_once_with_the_reason(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    outcome = Outcome()
+    outcome.refuse(Unchecked("https://a.example/", Reason.EMPTY, "no text on line 3"))
+    outcome.refuse(Unchecked("https://b.example/", Reason.TIMED_OUT))
+    outcome.refuse(Unchecked("a.jsonl line 2", Reason.UNDECODABLE, "a.jsonl line 2: no url"))
+    corpus._print_outcome(outcome, as_json=False, quiet=False)
+    empty, late, line = capsys.readouterr().err.splitlines()[:3]
+    assert REASONS[Reason.EMPTY] in empty
+    assert "line 3" in empty
+    assert late.endswith(f"https://b.example/: {REASONS[Reason.TIMED_OUT]}")
+    assert line.count("a.jsonl line 2") == 1
 
 
 def test_corpus_from_nothing_to_nothing(home: Path) -> None:

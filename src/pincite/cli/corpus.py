@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeAlias
+from urllib.parse import urlsplit
 
 import click
 
@@ -166,13 +167,16 @@ _PASSED_OVER = {"title_only": "records without an abstract or a text"}
 
 
 def _print_outcome(outcome: Any, as_json: bool, quiet: bool, dry_run: bool = False) -> None:
+    from pincite.report.reasons import why_unchecked
+
     if as_json:
         options.print_json(dataclasses.asdict(outcome) | {"dry_run": dry_run})
     else:
         for unread in outcome.unread:
-            row = "" if unread.detail.startswith(unread.url) else f"{unread.url}: "
-            reason = "" if "line " in unread.detail else f"{unread.reason} "
-            options.say(f"not added: {row}{reason}{unread.detail}", quiet)
+            # A record without an address is named by file and line, with which its detail begins.
+            is_address = urlsplit(unread.url).scheme
+            why = f"{unread.url}: {why_unchecked(unread)}" if is_address else unread.detail
+            options.say(f"not added: {why}", quiet)
         if more := outcome.n_unread - len(outcome.unread):
             options.say(f"not added: {more:,} more", quiet)
         for reason, n in outcome.passed_over.items():
