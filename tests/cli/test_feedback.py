@@ -150,14 +150,6 @@ def test_from_opinions_to_rows(home: Path) -> None:
     ]
     assert labelled[1].evidence == TRAM
 
-    run("export", "--format", "scifact", "s.jsonl")
-    claims, corpus = rows(home / "s.jsonl"), rows(home / "s.corpus.jsonl")
-    doc_ids = [claim["cited_doc_ids"][0] for claim in claims]
-    assert claims[1]["evidence"] == {str(doc_ids[1]): [{"sentences": [1], "label": "SUPPORT"}]}
-    assert claims[2]["evidence"] == {}
-    assert corpus[1]["abstract"][1] == "The tram runs to the harbour."
-    assert {each["doc_id"] for each in corpus} == set(doc_ids)
-
     run("export", "--format", "readings", "readings.jsonl")
     assert rows(home / "readings.jsonl") == [
         {

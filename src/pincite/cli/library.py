@@ -333,7 +333,7 @@ def list_opinions(as_json: bool, config: Path | None) -> None:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["claims", "scifact", "readings", "answers"]),
+    type=click.Choice(["claims", "readings", "answers"]),
     default="claims",
     show_default=True,
     help="Kind of rows.",
@@ -345,21 +345,19 @@ def export(form: str, output: Path, config: Path | None) -> None:
 
     \b
     claims    for eval claims, train verifier and learn; --down alone makes no row
-    scifact   SciFact's claims, and its corpus as OUTPUT.corpus.jsonl
     readings  for eval check
     answers   answers and their sentences with corrections
     """
     from pincite.library import feedback
 
+    convert = {
+        "claims": feedback.claims,
+        "readings": feedback.statements,
+        "answers": feedback.answers,
+    }
     with _open_opinions(config) as opinions:
         found = opinions.all()
-    if form == "scifact":
-        rows, corpus = feedback.scifact(found)
-        path = output.with_name(f"{output.name.removesuffix('.jsonl')}.corpus.jsonl")
-        options.write("".join(codec.to_json(row, None) for row in corpus), path)
-    else:
-        convert = {"claims": feedback.claims, "answers": feedback.answers}
-        rows = convert.get(form, feedback.statements)(found)
+    rows = convert[form](found)
     options.write("".join(codec.to_json(row, None) for row in rows), output)
     options.say(f"{len(rows)} rows from {len(found)} opinions.")
 

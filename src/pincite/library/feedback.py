@@ -19,7 +19,6 @@ import platformdirs
 from pincite.documents.jsonl import LABELS
 from pincite.errors import ConfigError, InputError, usable
 from pincite.library.results import Item, Result
-from pincite.text.sentences import sentences
 
 SIGNS = ("confirmed", "disconfirmed", "inconclusive")  # of a reading, as `eval check` expects them
 UP, DOWN = "up", "down"
@@ -91,13 +90,8 @@ def opinion(
     of_reading = item is not None and not of_passage and result.kind == "check"
     labels = LABELS if of_passage else SIGNS if of_reading else ()
     if given not in (UP, DOWN, *labels):
-        what = (
-            "a passage"
-            if of_passage
-            else "a reading"
-            if of_reading
-            else "an item without a passage"
-        )
+        what = "a reading" if of_reading else "an item without a passage"
+        what = "a passage" if of_passage else what
         raise ConfigError(f"{given!r} is not a label of {what}; {_expected(labels, item)}")
     item = item or Item("", "", "")
     return Opinion(
@@ -184,36 +178,6 @@ def claims(given: Iterable[Opinion]) -> list[dict[str, object]]:
                 }
             )
     return rows
-
-
-def scifact(given: Iterable[Opinion]) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
-    """Make claims and a corpus in SciFact's format (Wadden et al. 2020) from the same opinions.
-
-    A claim without support or contradiction has no evidence; `partial` is left out. A rationale is
-    the quote's sentences, or all of the passage's.
-    """
-    labels = {"support": "SUPPORT", "refute": "CONTRADICT"}
-    doc_ids: dict[tuple[str, str], int] = {}
-    rows: list[dict[str, object]] = []
-    corpus: list[dict[str, object]] = []
-    for number, each in enumerate(_latest(one for one in given if one.passage), start=1):
-        label = _label(each)
-        if label in (None, "partial"):
-            continue
-        key = (each.url, each.passage)
-        abstract = [span.of(each.passage) for span in sentences(each.passage)]
-        if key not in doc_ids:
-            doc_ids[key] = len(doc_ids) + 1
-            corpus.append({"doc_id": doc_ids[key], "title": each.url, "abstract": abstract})
-        doc_id = doc_ids[key]
-        evidence = {}
-        if label in labels:
-            quoted = [n for n, s in enumerate(abstract) if s in each.quote or each.quote in s]
-            rationale = {"sentences": quoted or [*range(len(abstract))], "label": labels[label]}
-            evidence = {str(doc_id): [rationale]}
-        row = {"id": number, "claim": each.statement, "evidence": evidence}
-        rows.append(row | {"cited_doc_ids": [doc_id]})
-    return rows, corpus
 
 
 def statements(given: Iterable[Opinion]) -> list[dict[str, object]]:

@@ -4,15 +4,13 @@ Risk is the expected number of claims that their sources do not support: the sum
 over the claims that could be checked.
 """
 
-import csv as spreadsheet
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pincite import codec
 from pincite.report import cells, templates
-from pincite.report.cells import cell, n_of, safe_link
+from pincite.report.cells import n_of, safe_link
 from pincite.types import Label, Reliability
 from pincite.verbs.verify import coverage, wording
 from pincite.verbs.verify.coverage import FLAGS, Coverage, Stage, summed
@@ -105,14 +103,13 @@ def to_json(found: WorkList) -> str:
 
 
 def to_csv(found: WorkList) -> str:
-    out = io.StringIO()
-    writer = spreadsheet.writer(out, lineterminator="\n")
-    writer.writerow([*_COLUMNS, "references", *(f"citations_{stage}" for stage in Stage)])
+    rows = []
     for row in found.rows:
         uses = [tally.uses for tally in row.coverage.stages.values()] if row.coverage else []
         counted = [row.coverage.references, *uses] if row.coverage else [None] * (1 + len(Stage))
-        writer.writerow([*map(cell, _values(row).values()), *counted])
-    return out.getvalue()
+        rows.append([*_values(row).values(), *counted])
+    columns = [*_COLUMNS, "references", *(f"citations_{stage}" for stage in Stage)]
+    return cells.csv_text(columns, rows)
 
 
 def to_html(found: WorkList) -> str:
