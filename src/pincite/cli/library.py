@@ -61,23 +61,25 @@ def import_list(file: Path, name: str, wiki: str | None) -> None:
 @lines_option
 def show_listed(urls: tuple[str, ...], name: str, as_json: bool) -> None:
     """Print what the list says about each of URLS; without any, print the imported lists."""
-    from rich.console import Console
-
     from pincite.library import exclusions
-    from pincite.verbs.verify import terminal
+    from pincite.report.cells import one_line
+    from pincite.verbs.verify import wording
 
     if not urls:
         for each in exclusions.imported_lists():
             click.echo(exclusions.load_list(each).fingerprint)
         return
     rules = exclusions.load_list(name).rules
-    found = [(url, rules.listing_of(url if "://" in url else f"https://{url}")) for url in urls]
-    if not as_json:
-        Console().print(terminal.rating_lines(found), soft_wrap=True, end="")
-        return
-    for url, listing in found:
-        row = {"url": url, **codec.values_of(listing)}
-        options.print_json(row, line=True)
+    for url in urls:
+        listing = rules.listing_of(url if "://" in url else f"https://{url}")
+        if as_json:
+            options.print_json({"url": url, **codec.values_of(listing)}, line=True)
+            continue
+        entry = f"{listing.name} ({listing.place})" if listing.name else listing.place
+        rating = " · ".join(filter(None, (wording.reliability(listing), one_line(entry))))
+        click.echo(f"{one_line(url)}\n  {rating}")
+        if listing.link:
+            click.echo(f"  {one_line(listing.link)}")
 
 
 @click.group("source")

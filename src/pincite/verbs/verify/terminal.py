@@ -21,7 +21,6 @@ from pincite.types import (
     Finding,
     Label,
     Listing,
-    Reliability,
     Suggestion,
     Uncited,
 )
@@ -31,15 +30,6 @@ from pincite.verbs.verify.render import NO_QUOTE, excerpt
 from pincite.verbs.verify.report import Report
 from pincite.verbs.verify.worklist import FLAGGED, Row, WorkList
 
-LISTING_STYLES = {
-    Reliability.RELIABLE: "green",
-    Reliability.NO_CONSENSUS: "yellow",
-    Reliability.MIXED: "yellow",
-    Reliability.UNRELIABLE: "red",
-    Reliability.DEPRECATED: "bold red",
-    Reliability.BLACKLISTED: "bold red",
-    Reliability.UNLISTED: "dim",
-}
 STYLES = {
     Label.SUPPORTED: "green",
     Label.PARTLY_SUPPORTED: "dark_orange",
@@ -294,21 +284,6 @@ def _uncited_table(uncited: Sequence[Uncited]) -> Table:
             _indented(text, _quote(suggestion.evidence))
         rows.append((f"{cells.percent(each.probability)} %", text))
     return _list(title.append(f"\n{about}", style="not bold dim"), 5, rows)
-
-
-def rating_lines(found: Sequence[tuple[str, Listing]]) -> Text:
-    """Show each address with its label, entry and discussion in a reliability list."""
-    shown = Text()
-    for url, listing in found:
-        shown.append(f"{cells.one_line(url)}\n", style="bold")
-        shown.append(f"  {wording.reliability(listing)}", style=LISTING_STYLES[listing.reliability])
-        if listing.place:
-            entry = f"{listing.name} ({listing.place})" if listing.name else listing.place
-            shown.append(f" · {cells.one_line(entry)}")
-        if listing.link:
-            shown.append(f"\n  {cells.one_line(listing.link)}", style="dim")
-        shown.append("\n")
-    return shown
 
 
 def print_list(found: WorkList, console: Console) -> None:
