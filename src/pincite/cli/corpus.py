@@ -12,7 +12,13 @@ from urllib.parse import urlsplit
 import click
 
 from pincite.cli import options
+from pincite.corpus import engines
+from pincite.corpus.origins import Origins
 from pincite.errors import ConfigError
+from pincite.library import download
+from pincite.models import weights
+from pincite.report.cells import n_of, one_line, shortened
+from pincite.report.reasons import why_unchecked
 from pincite.types import Hit
 
 if TYPE_CHECKING:
@@ -119,11 +125,7 @@ def _updated(
     no_vectors: bool,
 ) -> Any:
     """Run an update; a dry one writes nothing."""
-    from pincite.corpus import engines
-    from pincite.corpus.origins import Origins
-    from pincite.library import download
     from pincite.library.update import update
-    from pincite.models import weights
 
     cache = weights.cache_folder().parent
     with options.progress(quiet) as display, ExitStack() as stack:
@@ -151,7 +153,7 @@ def _updated(
             if not how.dry:
                 with suppress(Exception):  # the error itself is reported below
                     n = corpus.status().n_documents
-                    options.say(f"{folder} has {_documents(n)}; it had {before}.")
+                    options.say(f"{folder} has {n_of(n, 'document')}; it had {before}.")
                 options.say("Run the same command again to continue.", quiet)
             raise
 
@@ -159,7 +161,7 @@ def _updated(
 def _show_update(display: options.Display, outcome: Any) -> None:
     n = len(outcome.added) + len(outcome.changed) + outcome.n_unchanged
     unread = f", {outcome.n_unread:,} unread" if outcome.n_unread else ""
-    text = f"reading files; {_documents(n)}{unread}"
+    text = f"reading files; {n_of(n, 'document')}{unread}"
     display("reading files", outcome.n_files_done, outcome.n_files, text)
 
 
@@ -167,8 +169,6 @@ _PASSED_OVER = {"title_only": "records without an abstract or a text"}
 
 
 def _print_outcome(outcome: Any, as_json: bool, quiet: bool, dry_run: bool = False) -> None:
-    from pincite.report.reasons import why_unchecked
-
     if as_json:
         options.print_json(dataclasses.asdict(outcome) | {"dry_run": dry_run})
     else:
@@ -190,7 +190,7 @@ def _print_outcome(outcome: Any, as_json: bool, quiet: bool, dry_run: bool = Fal
     superseded = f" {outcome.n_superseded} older versions left out." if outcome.n_superseded else ""
     would = "Nothing was written; it would be: " if dry_run else ""
     options.say(
-        f"{would}{_documents(n_written)} added or updated, "
+        f"{would}{n_of(n_written, 'document')} added or updated, "
         f"{outcome.n_unchanged} unchanged, {outcome.n_unread} unreadable.{removed}{superseded}",
         quiet,
     )
@@ -203,8 +203,6 @@ def _print_outcome(outcome: Any, as_json: bool, quiet: bool, dry_run: bool = Fal
 @options.json_option
 def status(folder: Address, as_json: bool) -> None:
     """Show what is in the corpus FOLDER, its size, and the encoder that made it."""
-    from pincite.corpus import engines
-
     with engines.open(folder, None) as corpus:
         values = dataclasses.asdict(corpus.status()) | {"manifest": dict(corpus.manifest())}
     if as_json:
@@ -228,7 +226,6 @@ def status(folder: Address, as_json: bool) -> None:
 def search(folder: Address, query: str, k: int, by: str, as_json: bool, **given: Any) -> None:
     """Print the passages of FOLDER that match QUERY, best first."""
     from pincite import runtime
-    from pincite.corpus import engines
 
     settings = options.load_settings(given)
     chosen = settings.filters.exclude_hosts, settings.filters.chosen
@@ -248,8 +245,6 @@ def search(folder: Address, query: str, k: int, by: str, as_json: bool, **given:
 
 
 def _print_hit(hit: Hit, by: str, as_json: bool) -> None:
-    from pincite.report.cells import one_line, shortened
-
     passage = hit.passage
     if as_json:
         row: dict[str, Any] = {"rank": hit.rank, "score": hit.score, "url": passage.url}
@@ -268,18 +263,12 @@ def _print_hit(hit: Hit, by: str, as_json: bool) -> None:
 @options.quiet_option
 def delete(folder: Address, urls: tuple[str, ...], quiet: bool) -> None:
     """Delete the documents at URLS from the corpus FOLDER, permanently."""
-    from pincite.corpus import engines
-
     with engines.open(folder, None, write=True) as corpus:
         absent = [url for url, known in zip(urls, corpus.get(urls), strict=True) if known is None]
         n_deleted = corpus.delete(urls)
     for url in absent:
         options.say(f"not in the corpus: {url}", quiet)
-    options.say(f"{n_deleted} of {_documents(len(urls))} deleted.", quiet)
-
-
-def _documents(n: int) -> str:
-    return "1 document" if n == 1 else f"{n} documents"
+    options.say(f"{n_deleted} of {n_of(len(urls), 'document')} deleted.", quiet)
 
 
 @command.command("rebuild")
@@ -289,8 +278,6 @@ def _documents(n: int) -> str:
 @options.quiet_option
 def rebuild(folder: Address, encoder: str | None, index: Any, quiet: bool) -> None:
     """Rebuild indexes and vectors from the stored documents, with the current encoder and rules."""
-    from pincite.corpus import engines
-
     with options.progress(quiet) as display:
         engines.engine(folder).rebuild(
             folder, _encoder(folder, encoder), partial(display, "rebuilding"), index
@@ -310,8 +297,6 @@ def verify(ctx: click.Context, folder: Address, repair: bool, as_json: bool, qui
     Exit code 0: sound, or repaired; 1: damaged, with what to do. Leftovers of killed processes are
     listed, but do not count as damage.
     """
-    from pincite.corpus import engines
-
     with options.progress(quiet) as display:
         findings = engines.engine(folder).verify(folder, repair=repair, tell=display)
     n_wrong = sum(finding.counts for finding in findings)
@@ -333,8 +318,6 @@ def verify(ctx: click.Context, folder: Address, repair: bool, as_json: bool, qui
 @options.quiet_option
 def optimize(folder: Address, index: Any, quiet: bool) -> None:
     """Compact the corpus FOLDER. While it runs, it needs as much disk space again."""
-    from pincite.corpus import engines
-
     with options.progress(quiet) as display:
         gained = engines.engine(folder).optimize(folder, display, index)
     options.say(gained, quiet)
@@ -356,7 +339,6 @@ def copy(source: Address, target: Address, encoder: str | None, quiet: bool) -> 
     the same command again to continue an interrupted copy.
     """
     from pincite import runtime
-    from pincite.corpus import engines
     from pincite.library.package import copy as copy_corpus
 
     model = runtime.encoder_for(options.load_settings({"encoder": encoder}), source, bool(encoder))
@@ -368,7 +350,7 @@ def copy(source: Address, target: Address, encoder: str | None, quiet: bool) -> 
     ):
         done = copy_corpus(one, other, partial(display, "copying documents"))
     options.say(
-        f"{_documents(done.n_copied)} copied with {done.n_vectors:,} vectors; "
+        f"{n_of(done.n_copied, 'document')} copied with {done.n_vectors:,} vectors; "
         f"{done.n_known:,} were there already.",
         quiet,
     )
@@ -385,7 +367,7 @@ def pack(folder: Path, file: str, as_json: bool, quiet: bool) -> None:
     FILE may be an address: hf://datasets/OWNER/NAME/kb.zip (log in with `hf auth login`), s3://… It
     contains the documents' addresses: for local files, their paths.
     """
-    from pincite.library import download, package
+    from pincite.library import package
 
     far = download.is_address(file)
     with options.progress(quiet) as display, TemporaryDirectory() as aside:
@@ -396,7 +378,7 @@ def pack(folder: Path, file: str, as_json: bool, quiet: bool) -> None:
             download.send(path, file)
     if as_json:
         options.print_json(about)
-    options.say(f"{file}: {_documents(about.n_documents)}, {n_bytes:,} bytes.", quiet)
+    options.say(f"{file}: {n_of(about.n_documents, 'document')}, {n_bytes:,} bytes.", quiet)
 
 
 @command.command("unpack")
@@ -409,21 +391,20 @@ def unpack(file: str, folder: Path, as_json: bool, quiet: bool) -> None:
 
     FILE may be an address. All checksums are verified first; then the indexes are rebuilt.
     """
-    from pincite.library import download, package
+    from pincite.library import package
 
     with options.progress(quiet) as display, TemporaryDirectory() as aside:
         (path,) = download.local([file], Path(aside)).paths
         about = package.unpack(path, folder, display)
     if as_json:
         options.print_json(about)
-    documents = _documents(about.n_documents)
+    documents = n_of(about.n_documents, "document")
     options.say(f"{folder}: {documents}, built with the encoder {about.encoder}.", quiet)
 
 
 def _encoder(folder: Address, name: str | None, parallel: Any = None) -> Any:
     """Load the encoder, by default the corpus's; Ray's workers run it, unless it is on a server."""
     from pincite import runtime
-    from pincite.corpus import engines
     from pincite.library.parallel import OnRay, SpreadEncoder
 
     settings = options.load_settings({"encoder": name})

@@ -3,18 +3,33 @@
 import dataclasses
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from pincite import codec
 from pincite.cli import options
+from pincite.documents.jsonl import LABELS
 from pincite.errors import InputError
+from pincite.judgement.reliability import LABELS as RATINGS
+from pincite.library import exclusions, private_copies
+from pincite.library.feedback import (
+    THUMBS,
+    Opinions,
+    Words,
+    answers,
+    claims,
+    file_of,
+    opinion,
+    plain,
+    statements,
+)
+from pincite.library.results import read_result
+from pincite.report.cells import one_line, shortened
+from pincite.report.reasons import REASONS
 from pincite.types import Unchecked
-
-if TYPE_CHECKING:
-    from pincite.library.feedback import Opinions
-    from pincite.library.private_copies import OwnCopies
+from pincite.verbs.verify import wording
+from pincite.wiki.addresses import LANGUAGES, site_at, wikipedia
 
 lines_option = click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
 
@@ -39,15 +54,11 @@ def import_list(file: Path, name: str, wiki: str | None) -> None:
     pincite reliability import perennial-sources.jsonl.gz
     pincite reliability import our-list.csv --name house
     """
-    from pincite.judgement.reliability import LABELS
-    from pincite.library import exclusions
-    from pincite.wiki.addresses import LANGUAGES, site_at, wikipedia
-
     site = site_at(wiki) if wiki else wikipedia(name if name in LANGUAGES else "en")
     found, kept = exclusions.import_list(file, name, site)
     click.echo(f"{found.n_rows} entries read, {len(found.entries)} sites: {kept}")
     counted = Counter(entry.reliability for entry in found.entries)
-    for label, words in LABELS.items():
+    for label, words in RATINGS.items():
         if counted[label]:
             click.echo(f"{counted[label]:6} {words}")
     if found.without_place:
@@ -61,10 +72,6 @@ def import_list(file: Path, name: str, wiki: str | None) -> None:
 @lines_option
 def show_listed(urls: tuple[str, ...], name: str, as_json: bool) -> None:
     """Print what the list says about each of URLS; without any, print the imported lists."""
-    from pincite.library import exclusions
-    from pincite.report.cells import one_line
-    from pincite.verbs.verify import wording
-
     if not urls:
         for each in exclusions.imported_lists():
             click.echo(exclusions.load_list(each).fingerprint)
@@ -122,17 +129,12 @@ def attach(ref: str, file: Path, pages: str | None, **given: Any) -> None:
     A source can have several files, such as chapters: with --pages, the one that has the cited
     pages is read.
     """
-    from pincite.library import private_copies
-    from pincite.report.cells import one_line
-    from pincite.report.reasons import REASONS
-    from pincite.verbs.verify.wording import STEPS
-
     source, copies = _source(ref, **given)
     printed = private_copies.parse_pages(pages) if pages else None
     attached = private_copies.attach(copies, source, file, printed)
     if isinstance(attached, Unchecked):
         why = one_line(attached.detail) or REASONS[attached.reason]
-        step = STEPS[attached.reason]
+        step = wording.STEPS[attached.reason]
         raise InputError(f"{file} was not attached: {why}. {step[0].upper()}{step[1:]}.")
     copy = attached.copy
     options.say(f"attached to {one_line(copy.ref)}: {_describe(copy)}")
@@ -178,7 +180,6 @@ def remove(ref: str, **given: Any) -> None:
 
 def _source(ref: str, article: str | None, report: Path | None, **given: Any) -> tuple[Any, Any]:
     """Return the source that REF names, directly or as a citation, and the store of copies."""
-    from pincite.library import private_copies
     from pincite.verbs.verify import articles
     from pincite.verbs.verify.report import Report
 
@@ -211,10 +212,8 @@ def _attached(ref: str, given: dict[str, Any]) -> tuple[Any, Any]:
     return copies, found
 
 
-def _copies(settings: Any) -> "OwnCopies":
-    from pincite.library.private_copies import OwnCopies, folder_of
-
-    return OwnCopies(folder_of(settings.library.own_copies))
+def _copies(settings: Any) -> private_copies.OwnCopies:
+    return private_copies.OwnCopies(private_copies.folder_of(settings.library.own_copies))
 
 
 def _print_copy(copy: Any, as_json: bool) -> None:
@@ -227,8 +226,6 @@ def _print_copy(copy: Any, as_json: bool) -> None:
 
 
 def _line_of(copy: Any) -> str:
-    from pincite.report.cells import one_line
-
     return f"{copy.ident:4} {one_line(copy.name)}: {one_line(copy.ref)}, {_describe(copy)}"
 
 
@@ -287,10 +284,6 @@ def add(
     Labels of a passage: support, refute, nei, partial, not_support. Labels of a reading: confirmed,
     disconfirmed, inconclusive.
     """
-    from pincite.documents.jsonl import LABELS
-    from pincite.library.feedback import THUMBS, Words, opinion
-    from pincite.library.results import read_result
-
     if (given is None) == (label is None):
         raise click.UsageError("Expected one of --up, --down and --label LABEL.")
     found = read_result(result)
@@ -315,9 +308,6 @@ def add(
 @options.config_option
 def list_opinions(as_json: bool, config: Path | None) -> None:
     """Print all opinions, oldest first."""
-    from pincite.library.feedback import plain
-    from pincite.report.cells import one_line, shortened
-
     with _open_opinions(config) as opinions:
         found = opinions.all()
     for each in found:
@@ -350,13 +340,7 @@ def export(form: str, output: Path, config: Path | None) -> None:
     readings  for eval check
     answers   answers and their sentences with corrections
     """
-    from pincite.library import feedback
-
-    convert = {
-        "claims": feedback.claims,
-        "readings": feedback.statements,
-        "answers": feedback.answers,
-    }
+    convert = {"claims": claims, "readings": statements, "answers": answers}
     with _open_opinions(config) as opinions:
         found = opinions.all()
     rows = convert[form](found)
@@ -364,7 +348,5 @@ def export(form: str, output: Path, config: Path | None) -> None:
     options.say(f"{len(rows)} rows from {len(found)} opinions.")
 
 
-def _open_opinions(config: Path | None) -> "Opinions":
-    from pincite.library.feedback import Opinions, file_of
-
+def _open_opinions(config: Path | None) -> Opinions:
     return Opinions(file_of(options.load_settings({"config": config}).library.feedback_file))
