@@ -17,6 +17,7 @@ from verify.test_verify import WordVerifier
 
 from pincite import types
 from pincite.documents.body import Limits
+from pincite.documents.read import read_bytes
 from pincite.errors import ConfigError, InputError
 from pincite.library import private_copies
 from pincite.library.private_copies import (
@@ -358,12 +359,11 @@ def test_attaching_parses_a_file_once_and_doubts_what_names_nothing(
 ) -> None:
     parsed: list[str] = []
 
-    def read_bytes(data: bytes, *, url: str, limits: Limits) -> Document | Unchecked:
+    def counted(data: bytes, *, url: str, limits: Limits) -> Document | Unchecked:
         parsed.append(url)
-        return private_copies_read(data, url=url, limits=limits)
+        return read_bytes(data, url=url, limits=limits)
 
-    private_copies_read = private_copies.read_bytes
-    monkeypatch.setattr(private_copies, "read_bytes", read_bytes)
+    monkeypatch.setattr(private_copies, "read_bytes", counted)
     (tmp_path / "a.txt").write_text("The bridge over the Varde opened in 1911.")
     for names, is_doubted in ((("Moths of the mill",), True), (("The Varde bridge",), False)):
         source = private_copies.Named(ISBN, (f"isbn:{ISBN}",), names)

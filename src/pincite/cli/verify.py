@@ -18,22 +18,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from rich.console import Console
 
 from pincite import codec, containment, durable
 from pincite.cli import options
+from pincite.documents.collection import open_sources
 from pincite.errors import InputError, usable
+from pincite.models import weights
+from pincite.report.cells import one_line
 from pincite.settings import Settings
+from pincite.text.hosts import host_of, snapshot_at
 from pincite.types import Article, Finding, Label
+from pincite.verbs.verify import articles, estimate, matching, render, terminal, wording, worklist
 from pincite.verbs.verify.report import Report
 from pincite.wiki.addresses import ArticleAddress, Site
-from pincite.wiki.article import PageText
+from pincite.wiki.api import Page, article_of
+from pincite.wiki.article import PageText, read_pages_of
 
 if TYPE_CHECKING:
-    from pincite.verbs.verify.articles import Wikis
     from pincite.verbs.verify.build import Run
-    from pincite.verbs.verify.estimate import Estimate
-    from pincite.verbs.verify.matching import ArticleFiles
-    from pincite.verbs.verify.worklist import Row
 
 HOST_WIDTH = 40  # characters of status text, which leaves room for the bar
 SAMPLED = 5  # articles fetched to estimate a long list
@@ -43,8 +46,6 @@ class LabelChoice(click.Choice[str]):
     """A label by its name in JSON (`not_supported`), or as it is printed (`not supported`)."""
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        from pincite.verbs.verify import wording
-
         printed = {words.rstrip("?"): str(label) for label, words in wording.LABELS.items()}
         return super().convert(printed.get(str(value).rstrip("?"), value), param, ctx)
 
@@ -128,8 +129,7 @@ def command(
     interruption.
     """
     from pincite.library import download
-    from pincite.models import weights
-    from pincite.verbs.verify import articles, build
+    from pincite.verbs.verify import build
 
     outputs = options.pop_outputs(given)
     fail_on, limit, excluded = (given.pop(key) for key in ("fail_on", "limit", "show_excluded"))
@@ -152,7 +152,7 @@ def command(
                 (local,) = download.local([dump], cache, display).paths
             batch.check_dump(local, on, workers)
         elif only_estimate:
-            _print_estimate(batch.estimate(titles, category), settings, outputs["json"])
+            _print_estimate(batch.estimated(titles, category), settings, outputs["json"])
         else:
             batch.check_list(titles, category)
         return
@@ -190,11 +190,8 @@ def command(
 
 def _matched(
     sources: Sequence[Path], article: Article, display: options.Display, quiet: bool
-) -> "ArticleFiles":
+) -> matching.ArticleFiles:
     """Match the files of --sources with the article's citations, and say which is which."""
-    from pincite.documents.collection import open_sources
-    from pincite.verbs.verify import matching
-
     found = open_sources(*sources)
     files = matching.match_files(found, article, partial(display, "reading sources"))
     display.hide("reading sources")
@@ -218,21 +215,15 @@ def _check_dump_options(dump: Any, others: Any, on: str, settings: Settings) -> 
 
 def _asks_others(settings: Settings) -> bool:
     """Whether a run waits for hosts or servers; if not, it is too quick to need an estimate."""
-    from pincite.verbs.verify import estimate
-
     return settings.web.online or estimate.asks_a_server(settings)
 
 
-def _say_estimate(plan: "Estimate", settings: Settings) -> None:
-    from pincite.verbs.verify import estimate
-
+def _say_estimate(plan: estimate.Estimate, settings: Settings) -> None:
     for line in estimate.lines(plan, settings):
         options.say(f"  {line}")
 
 
-def _print_estimate(plan: "Estimate", settings: Settings, json_path: Path | None) -> None:
-    from pincite.verbs.verify import estimate
-
+def _print_estimate(plan: estimate.Estimate, settings: Settings, json_path: Path | None) -> None:
     if json_path:
         options.write(codec.to_json(plan), json_path)
         return
@@ -242,8 +233,6 @@ def _print_estimate(plan: "Estimate", settings: Settings, json_path: Path | None
 
 def fetched(display: options.Display) -> Callable[[Any], None]:
     """Return a function that shows the progress of fetching: host, and addresses left."""
-    from pincite.report.cells import one_line
-    from pincite.text.hosts import host_of, snapshot_at
 
     def step(now: Any) -> None:
         copy = snapshot_at(now.url)
@@ -258,7 +247,6 @@ def fetched(display: options.Display) -> Callable[[Any], None]:
 
 def in_passing(display: options.Display) -> Callable[[Finding], None]:
     """Return a function that prints each claim that needs an editor, above the progress bar."""
-    from pincite.verbs.verify import terminal
 
     def tell(finding: Finding) -> None:
         if display.is_shown and (line := terminal.progress_line(finding)):
@@ -275,10 +263,6 @@ def deliver(
     quiet: bool,
     excluded: bool = False,
 ) -> None:
-    from rich.console import Console
-
-    from pincite.verbs.verify import render, terminal
-
     today = datetime.now(UTC).date()
     writers = {
         "json": report.to_json,
@@ -307,14 +291,13 @@ class Batch:
     ) -> None:
         self.settings, self.corpora, self.sources = settings, corpora, sources
         self.out, self.quiet, self.worst = out, quiet, worst
-        self._rows: list[Row] = []
+        self._rows: list[worklist.Row] = []
         self._scores: list[tuple[float, str, int]] = []  # with the report and the rank in it
 
     def check_list(self, titles: Path | None, category: str | None) -> None:
         """Check the articles of a file or a category; Ctrl-C still leaves a work-list."""
         from pincite.library import web_pages
-        from pincite.verbs.verify import articles, build
-        from pincite.wiki.api import Page, article_of
+        from pincite.verbs.verify import build
 
         wants_estimate = not self.quiet and _asks_others(self.settings)
         with (
@@ -360,7 +343,6 @@ class Batch:
         """Check every article of a dump, here or on Ray's workers; the reports are the same."""
         from pincite.library.parallel import OnRay
         from pincite.verbs.verify import build
-        from pincite.wiki.article import read_pages_of
 
         n_done = 0
         total = sum(1 for _ in read_pages_of(dump, None))
@@ -390,10 +372,8 @@ class Batch:
                 n_done += 1
                 display("articles", n_done, total)
 
-    def estimate(self, titles: Path | None, category: str | None) -> "Estimate":
+    def estimated(self, titles: Path | None, category: str | None) -> estimate.Estimate:
         from pincite.library import web_pages
-        from pincite.verbs.verify import articles, estimate
-        from pincite.wiki.api import Page, article_of
 
         with web_pages.open_web(self.settings.web) as web:
             wikis, listed = self._list_articles(web, titles, category)
@@ -421,9 +401,7 @@ class Batch:
 
     def _list_articles(
         self, web: Any, titles: Path | None, category: str | None
-    ) -> tuple["Wikis", Sequence[Path | ArticleAddress]]:
-        from pincite.verbs.verify import articles
-
+    ) -> tuple[articles.Wikis, Sequence[Path | ArticleAddress]]:
         lines = options.read_lines(titles) if titles else []
         files = [line for line in lines if line != "-" and articles.is_file(line)]
         lines = [line for line in lines if line not in files]
@@ -451,7 +429,7 @@ class Batch:
         Raises:
             KeyboardInterrupt: Ctrl-C cut the report short; the partial report is stored.
         """
-        from pincite.verbs.verify import build, render
+        from pincite.verbs.verify import build
 
         if isinstance(found, str):
             self._add_problem(title, found)
@@ -472,9 +450,7 @@ class Batch:
             raise KeyboardInterrupt
 
     def _add(self, report: Report, name: str) -> None:
-        from pincite.verbs.verify.worklist import row_of
-
-        self._rows.append(row_of(report, f"{name}.html"))
+        self._rows.append(worklist.row_of(report, f"{name}.html"))
         if self.worst:
             for rank, finding in enumerate(report.findings, 1):
                 if finding.score is not None:
@@ -482,8 +458,6 @@ class Batch:
 
     def _write_worst(self, share: float) -> None:
         """Write the claims of all articles that are most likely to fail, the lowest score first."""
-        from pincite.verbs.verify import render
-
         ranks: dict[str, set[int]] = {}
         n_claims = math.ceil(share * len(self._scores))
         for _, name, rank in heapq.nsmallest(n_claims, self._scores):
@@ -492,17 +466,11 @@ class Batch:
         options.write(render.to_csv_of(reports), self.out / "worst.csv")
 
     def _add_problem(self, title: str, why: str) -> None:
-        from pincite.verbs.verify.worklist import Row
-
-        self._rows.append(Row(title, problem=why))
+        self._rows.append(worklist.Row(title, problem=why))
 
     @contextmanager
     def _worklist(self, n_articles: int) -> Iterator[None]:
         """Write the work-list when the block ends, even after Ctrl-C."""
-        from rich.console import Console
-
-        from pincite.verbs.verify import terminal, worklist
-
         with usable(self.out, "created"):
             self.out.mkdir(parents=True, exist_ok=True)
         options.say(f"{n_articles} articles, reports in {self.out}", self.quiet)
