@@ -28,7 +28,8 @@ from pincite.library.results import read_result
 from pincite.report.cells import one_line, shortened
 from pincite.report.reasons import REASONS
 from pincite.types import Unchecked
-from pincite.verbs.verify import wording
+from pincite.verbs.verify import articles, wording
+from pincite.verbs.verify.report import Report
 from pincite.wiki.addresses import LANGUAGES, site_at, wikipedia
 
 lines_option = click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
@@ -180,9 +181,6 @@ def remove(ref: str, **given: Any) -> None:
 
 def _source(ref: str, article: str | None, report: Path | None, **given: Any) -> tuple[Any, Any]:
     """Return the source that REF names, directly or as a citation, and the store of copies."""
-    from pincite.verbs.verify import articles
-    from pincite.verbs.verify.report import Report
-
     settings = options.load_settings(given)
     copies = _copies(settings)
     if article and report:

@@ -376,7 +376,6 @@ class OwnSources:
     """Finds and reads the user's copies of citations' sources."""
 
     copies: OwnCopies
-    limits: Limits = DEFAULT_LIMITS
     _read: dict[str, Document | Unchecked] = field(default_factory=dict)
 
     def __call__(self, citation: Citation) -> Document | Unchecked | None:
@@ -398,7 +397,7 @@ class OwnSources:
         if key not in self._read:
             data = self.copies.read(copy)
             self._read[key] = (
-                read_copy(data, copy.name, copy.pages, self.limits)
+                read_copy(data, copy.name, copy.pages, DEFAULT_LIMITS)
                 if data is not None
                 else Unchecked(
                     f"{OWN_SCHEME}{copy.sha256}",

@@ -25,6 +25,7 @@ from pincite.corpus.origins import Origins
 from pincite.corpus.protocol import Address
 from pincite.documents.collection import open_sources
 from pincite.errors import ConfigError, CorpusInUse, InputError
+from pincite.judgement.aggregation import precisions
 from pincite.judgement.confirmation import StatementType
 from pincite.library.update import MAX_REFUSALS, How, Outcome, update
 from pincite.models.calibration import Calibration
@@ -56,7 +57,6 @@ from pincite.types import (
 from pincite.verbs.check import readings
 from pincite.verbs.check.report import Interpretation
 from pincite.verbs.verify import matching, wording
-from pincite.verbs.verify.build import flag_precision
 from pincite.verbs.verify.pipeline import VerifyPipeline
 from pincite.verbs.verify.report import Report
 from pincite.web.sources import FetchStep
@@ -286,7 +286,7 @@ def beside(blocks: Sequence[Mapping[str, Any]], calibration: Calibration | None)
         "blocks": blocks,
         "sections": sections_of(blocks),
         "precision": {
-            f"{threshold:.2f}": flag_precision(calibration, threshold) if calibration else ()
+            f"{threshold:.2f}": precisions(calibration.rates_at(threshold)) if calibration else ()
             for threshold in THRESHOLDS
         },
     }

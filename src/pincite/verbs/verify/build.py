@@ -19,7 +19,6 @@ from pincite.library.exclusions import Exclusions, chosen_list
 from pincite.library.parallel import once
 from pincite.library.private_copies import OwnCopies, OwnSources, folder_of
 from pincite.library.web_pages import web_candidates, web_pages
-from pincite.models.calibration import Calibration
 from pincite.notes import Note, as_written
 from pincite.protocols import Progress
 from pincite.settings import POLITENESS, Settings, public_settings
@@ -217,7 +216,8 @@ def verifying(
         warnings = tuple(map(_unused, unused))
         if (stored or pipeline.online) and settings.filters.chosen.leaves_out_undated:
             warnings = (*warnings, Note("undated_not_suggested"))
-        precision = flag_precision(verifier.calibration, settings.verify.threshold)
+        rates = verifier.calibration.rates_at(settings.verify.threshold)
+        precision = aggregation.precisions(rates)
         second = None
         if settings.judge.url:
             chosen, threshold = settings.judge, settings.verify.threshold
@@ -244,11 +244,6 @@ def _unused(problem: Problem) -> Note:
     if line:
         return Note("unused_line", {"file": file, "line": line, "problem": why})
     return Note("unused_file", {"file": file, "problem": why})
-
-
-def flag_precision(calibration: Calibration, threshold: float) -> tuple[tuple[float, float], ...]:
-    """Return (base rate, precision of flags) pairs; empty if no rates were measured."""
-    return aggregation.precisions(calibration.rates_at(threshold))
 
 
 @dataclass(frozen=True, slots=True)
