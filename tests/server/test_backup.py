@@ -242,6 +242,18 @@ def test_the_commands(tmp_path: Path) -> None:
     assert "FAIL  database" in run("check", "--data", new, code=1)
 
 
+@pytest.mark.parametrize("words", [["check"], ["backup", "b"], ["user", "list"]])
+@pytest.mark.parametrize("line", ["[verfy]\nk = 3", "[server]\nprot = 1", "[web]\npauze = 1"])
+def test_every_command_reports_a_misspelt_setting(
+    tmp_path: Path, words: list[str], line: str
+) -> None:
+    config = tmp_path / "pincite.toml"
+    config.write_text(line, encoding="utf-8")
+    places = ["--config", str(config), "--data", str(tmp_path / "data")]
+    done = CliRunner().invoke(cli, ["server", *words, *places])
+    assert isinstance(done.exception, ConfigError)
+
+
 def attach(copies: OwnCopies, n: int) -> bytes:
     data = f"The bridge, part {n}.".encode()
     digest = hashlib.sha256(data).hexdigest()

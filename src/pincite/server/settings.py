@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 import platformdirs
 
+from pincite import settings as pipeline_settings
 from pincite.errors import ConfigError
 from pincite.settings import schema
 from pincite.settings.schema import Range, build, check
@@ -141,7 +142,9 @@ def load(options: Mapping[str, object], config: Path | None = None) -> ServerSet
     """Load server settings from options, environment, file and defaults.
 
     Raises ConfigError: unknown key, wrong type or unreadable TOML; the message gives the location.
+    The other tables are checked, too, so that every command reports what stops `pincite serve`.
     """
+    pipeline_settings.load({}, config)
     found = schema.load_values(ServerSettings, options, config, table=TABLE)
     return build(ServerSettings, {name: value for name, (value, _) in found.items()})
 
