@@ -1,12 +1,14 @@
 """The pages of a study: the way of a rater without scripts, and nothing that tells the sides."""
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from fastapi.testclient import TestClient
 from pincite_study.blind import shown
 from pincite_study.items import Item
 from pincite_study.studies import StudyStore
+from server.applications import app_of
 from study_samples import item, study
 
 from pincite.server import rendering
@@ -44,6 +46,14 @@ def test_no_page_names_a_site_a_title_or_a_score(client: TestClient, site: Site)
         for told in (".example", "score", "Title of", "existing", "uggest", "-0.5", "1.43"):
             assert told not in text
     assert ".example" not in pages[-1]
+
+
+def test_an_invitation_has_the_public_address(make_site: Callable[..., Site]) -> None:
+    site = make_site(address="https://pincite.example.org")
+    made = study(StudyStore(site.database), n=4)
+    behind_a_proxy = TestClient(app_of(site), base_url="http://127.0.0.1")
+    page = behind_a_proxy.get(f"/studies/{made.study_id}/report").text
+    assert f"https://pincite.example.org/studies/{made.token}" in page
 
 
 def test_sides_come_in_both_orders(client: TestClient, site: Site) -> None:

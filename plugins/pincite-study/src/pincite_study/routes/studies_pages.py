@@ -13,7 +13,7 @@ from pincite.server.problems import not_found
 from pincite.server.rendering import language_of, page, translations
 from pincite.server.requests import Id
 from pincite.server.routing import Router
-from pincite.server.site import Site, Stores
+from pincite.server.site import Site, Stores, base_of
 from pincite_study import report as study_report
 from pincite_study.routes import studies as api_studies
 from pincite_study.routes.access import STUDY, RaterAccount, Researcher
@@ -66,7 +66,7 @@ def report(request: Request, study_id: Id, who: Researcher, site: Stores) -> HTM
         "study_report.html",
         who,
         study=study,
-        invitation=str(request.base_url).rstrip("/") + (api_studies.link_of(study) or ""),
+        invitation=base_of(request, site) + (api_studies.link_of(study) or ""),
         report=counted,
         **study_report.named(counted, translated),
     )
