@@ -155,18 +155,12 @@ def test_accounts_are_imported_from_csv(tmp_path: Path) -> None:
         assert [row[:2] for row in rows[1:]] == [
             ["Bela", "editor"], ["Cara", "reader"], ["'=cmd()", "admin"]
         ]  # fmt: skip
-        assert [f"line {n}:" in said for n in range(2, 8)] == [
-            False,
-            False,
-            True,
-            True,
-            True,
-            False,
-        ]
+        # Bela stands there twice, line 5 is empty, and king is no role.
+        assert [n for n in range(2, 8) if f"line {n}:" in said] == [4, 6]
         assert all(("/password/" in row[2]) == (not options) for row in rows[1:])
         assert len(ran("list")[1]) == (0 if options else 3)
     assert ran("import", str(file))[1] == [["name", "role", "link", "expires"]]
-    for content in (b"", b"mail\nx\n", b"name\n\xe9\n", b'name\n"x\n'):
+    for content in (b"", b"mail\nx\n", b"name\n\xe9\n", b'name\n"x\n', b"name\nA,B\n"):
         file.write_bytes(content)
         with pytest.raises(InputError):
             CliRunner().invoke(

@@ -232,7 +232,7 @@ def import_accounts(file: Path, role: str, dry_run: bool, **places: Any) -> None
         out.writerow(["name", "role", "link", "expires"])
         for number, row in rows:
             try:
-                name, chosen = valid_name(row["name"]), row.get("role", "").lower() or role
+                name, chosen = valid_name(row.get("name", "")), row.get("role", "").lower() or role
                 if chosen not in ROLES:
                     raise ConfigError(f"Role is {chosen!r}; expected one of {', '.join(ROLES)}.")
                 if first := lines.get(name_key(name)):
@@ -258,20 +258,21 @@ def import_accounts(file: Path, role: str, dry_run: bool, **places: Any) -> None
 
 def _rows(file: Path) -> list[tuple[int, dict[str, str]]]:
     """Line numbers and rows of a CSV file with a column `name`; raises InputError."""
+    from pincite.documents.collection import csv_rows
+
+    rows = []
     try:
-        with usable(file), file.open(encoding="utf-8-sig", newline="") as opened:
-            is_semicolon = ";" in opened.readline()  # of spreadsheets in many languages
-            opened.seek(0)
-            reader = csv.DictReader(opened, delimiter=";" if is_semicolon else ",", strict=True)
-            names = reader.fieldnames = [each.strip().lower() for each in reader.fieldnames or ()]
-            rows = [(reader.line_num, row) for row in reader]
-    except (UnicodeDecodeError, csv.Error) as error:
+        with usable(file):
+            text = file.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
         raise InputError(f"{file} is not a CSV file in UTF-8: {error}.") from error
-    if "name" not in names:
-        raise InputError(f"{file}: no column is called name. Expected the header name,role.")
-    if others := [name for name in names if name not in ("name", "role")]:
+    for number, row in csv_rows(text, ["name"], strict=True):
+        if isinstance(row, str):
+            raise InputError(f"{file} line {number or 1}: {row}.")
+        rows.append((number, {key: value.strip() for key, value in row.items()}))
+    if others := sorted({name for _, row in rows for name in row} - {"name", "role"}):
         options.say(f"Warning: {file}: ignored columns: {', '.join(others)}. Known: name, role.")
-    return [(n, {key: (row[key] or "").strip() for key in names}) for n, row in rows]
+    return rows
 
 
 def _link(people: "People", account: "Account") -> tuple[str, str]:

@@ -116,7 +116,7 @@ _OWN = frozenset(
 MAX_ROWS = 500_000  # all are held in memory, 500 bytes or more each
 _SEPARATORS = ",;\t"  # spreadsheets use semicolons where the decimal separator is a comma
 _DATE = re.compile(r"\d{4}(-\d\d(-\d\d)?)?(?=$|T| )")
-_CSV_FIELDS = frozenset({"url", "file", "text"})  # one of them makes a table a manifest
+_CSV_FIELDS = ("url", "file", "text")  # one of them makes a table a manifest
 HEAD = 10_000  # bytes of a header
 
 
@@ -199,7 +199,7 @@ def is_manifest(path: Path) -> bool:
     if path.name.lower().endswith(".csv"):
         with path.open("rb") as file:
             header = (decoded(file.readline(HEAD)) or "").lower()
-        return not _CSV_FIELDS.isdisjoint(re.findall(r"[a-z]+", header))
+        return not set(_CSV_FIELDS).isdisjoint(re.findall(r"[a-z]+", header))
     first = jsonl.first_records(path) if path.name.lower().endswith(".jsonl") else []
     return bool(first) and all("file" in record and "text" not in record for record in first)
 
@@ -276,7 +276,7 @@ def _records(path: Path, limits: Limits) -> Iterator[Row]:
 
 
 def _csv_records(path: Path, limits: Limits) -> Iterator[Row]:
-    """Read a CSV file with a header; detects separator and encoding, drops empty cells and rows."""
+    """Read a CSV file in any encoding."""
     size = path.stat().st_size
     if size > limits.max_bytes:
         yield 0, too_large("", size, limits.max_bytes).detail
@@ -288,12 +288,22 @@ def _csv_records(path: Path, limits: Limits) -> Iterator[Row]:
     # The limit is global to the process, and 131,072 characters by default; a cell may hold a whole
     # text.
     csv.field_size_limit(max(csv.field_size_limit(), limits.line_bytes))
+    yield from csv_rows(text, _CSV_FIELDS)
+
+
+def csv_rows(text: str, columns: Sequence[str], *, strict: bool = False) -> Iterator[Row]:
+    """Read a table whose header names one of `columns`; drops empty cells and rows.
+
+    The names come in lower case. `strict` reports misplaced quotation marks, after which nothing
+    is read.
+    """
     separator = max(_SEPARATORS, key=text.partition("\n")[0].count)
-    rows = csv.DictReader(io.StringIO(text, newline=""), restval="", delimiter=separator)
+    opened = io.StringIO(text, newline="")
+    rows = csv.DictReader(opened, restval="", delimiter=separator, strict=strict)
     try:
         rows.fieldnames = names = [name.strip().lower() for name in rows.fieldnames or ()]
-        if not _CSV_FIELDS & set(names):
-            yield 0, "expected a column named url, file or text"
+        if set(names).isdisjoint(columns):
+            yield 0, f"expected a column named {' or '.join(columns)}"
             return
         for cells in rows:
             surplus = cells.pop(None, [])
