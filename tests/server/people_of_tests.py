@@ -7,7 +7,7 @@ from fastapi.testclient import TestClient
 from server.applications import app_of
 
 from pincite.server.accounts import Account
-from pincite.server.identity import Role
+from pincite.server.identity import Role, csrf_of
 from pincite.server.site import Site
 
 PASSWORD = "correct horse battery"
@@ -54,9 +54,15 @@ def somebody(
 
 
 def log_in(client: TestClient, name: str, password: str = PASSWORD) -> None:
-    reply = client.post("/api/v1/session", json={"name": name, "password": password})
-    assert reply.status_code == 200, reply.text
-    client.headers["X-CSRF-Token"] = reply.json()["csrf"]
+    reply = client.post("/login", data={"name": name, "password": password})
+    assert reply.status_code == 303, reply.text
+    token_of_session(client)
+
+
+def token_of_session(client: TestClient) -> None:
+    """Let the client send the CSRF token of its session, as our pages do."""
+    *_, token = (value for name, value in client.cookies.items() if "session" in name)
+    client.headers["X-CSRF-Token"] = csrf_of(token)
 
 
 def program(

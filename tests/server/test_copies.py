@@ -292,7 +292,7 @@ def test_deleting_an_account_deletes_its_copies(
     shelf = site.own.folder(ada.account.account_id)
     if killed:
         monkeypatch.setattr(AccountCopies, "tidy", lambda *_: None)
-    assert ada.client.request("DELETE", "/api/v1/me", json={"password": PASSWORD}).is_success
+    assert ada.client.post("/account/delete", data={"password": PASSWORD}).status_code == 303
     assert shelf.exists() == killed
     monkeypatch.undo()
     site.tidy()

@@ -1,5 +1,6 @@
 """Authentication: passwords, sessions and their cookies, CSRF, keys, and rate limits."""
 
+import re
 import runpy
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -8,7 +9,16 @@ import pytest
 import sqlalchemy as sa
 from argon2 import PasswordHasher
 from fastapi.testclient import TestClient
-from server.people_of_tests import ORIGIN, PASSWORD, SERVER, browser, log_in, program, somebody
+from server.people_of_tests import (
+    ORIGIN,
+    PASSWORD,
+    SERVER,
+    browser,
+    log_in,
+    program,
+    somebody,
+    token_of_session,
+)
 
 from pincite.server import tables
 from pincite.server.accounts import __file__
@@ -18,6 +28,7 @@ from pincite.server.tables import accounts, api_keys, sessions
 
 COOKIE = "__Host-pincite-session"
 EXAMPLE = {"example": "article"}
+KEY = re.compile(r"pincite_[\w-]{43}")
 MakeSite = Callable[..., Site]
 
 
@@ -41,15 +52,23 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
     return go
 
 
+def new_key(client: TestClient, **form: object) -> str:
+    """Make an API key with the form, which shows it once."""
+    found = KEY.search(client.post("/account/keys", data=form).text)
+    assert found
+    return found[0]
+
+
 # ── Passwords and sessions ───────────────────────────────────────────────────────────────────────
 
 
 def test_a_login_sets_a_cookie_that_no_script_and_no_other_site_gets(site: Site) -> None:
     site.people.accounts.add("Ada", Role.EDITOR, PASSWORD)
-    reply = browser(site).post("/api/v1/session", json={"name": "ADA", "password": PASSWORD})
-    assert reply.status_code == 200
-    assert reply.json()["name"] == "Ada"
-    assert reply.json()["may"] == ["corpora", "read", "run"]
+    client = browser(site)
+    reply = client.post("/login", data={"name": "ADA", "password": PASSWORD})
+    assert reply.status_code == 303
+    me = client.get("/api/v1/me").json()
+    assert (me["name"], me["may"]) == ("Ada", ["corpora", "read", "run"])
     cookie = reply.headers["set-cookie"]
     assert cookie.startswith(f"{COOKIE}=")
     for word in ("HttpOnly", "Secure", "SameSite=lax", "Path=/"):
@@ -59,15 +78,14 @@ def test_a_login_sets_a_cookie_that_no_script_and_no_other_site_gets(site: Site)
 
 def test_neither_passwords_nor_tokens_nor_keys_are_in_the_database(site: Site) -> None:
     ada = somebody(site, Role.EDITOR)
-    reply = ada.client.post("/api/v1/me/keys", json={"name": "k", "scopes": ["read"]})
-    key = reply.json()["key"]
+    key = new_key(ada.client, name="k", scopes=["read"])
     token = ada.client.cookies[COOKIE]
     with site.database.reading() as db:
         kept = repr([db.execute(sa.select(each)).all() for each in (accounts, sessions, api_keys)])
     assert "$argon2id$" in kept
     for secret in (PASSWORD, key, token):
         assert secret not in kept
-    assert key not in ada.client.get("/api/v1/me/keys").text
+    assert key not in ada.client.get("/account").text
 
 
 @pytest.mark.parametrize("name", ["Ada", "nobody of this name", "Grace", "a\u0000b", "' OR 1=1 --"])
@@ -78,13 +96,12 @@ def test_a_wrong_name_a_wrong_password_and_a_disabled_account_look_alike(
     grace = site.people.accounts.add("Grace", Role.EDITOR, PASSWORD)
     site.people.accounts.change(grace.account_id, disabled=True)
     password = PASSWORD if name == "Grace" else "not the password"
-    reply = browser(site).post("/api/v1/session", json={"name": name, "password": password})
+    reply = browser(site).post("/login", data={"name": name, "password": password})
     if "\0" in name:
         assert reply.status_code == 422
         return
     assert reply.status_code == 401
-    assert reply.json()["code"] == "wrong_password"
-    assert reply.json()["detail"] == "The name or the password is wrong."
+    assert "The name or the password is wrong." in reply.text
     assert "set-cookie" not in reply.headers
 
 
@@ -99,7 +116,7 @@ def test_a_login_replaces_the_session_and_its_tokens(site: Site) -> None:
     planted, thief = browser(site), browser(site)
     for client in (planted, thief):
         client.cookies.set(COOKIE, "planted-by-an-attacker", domain="pincite.example.org")
-    reply = planted.post("/api/v1/session", json={"name": "the editor", "password": PASSWORD})
+    reply = planted.post("/login", data={"name": "the editor", "password": PASSWORD})
     assert "planted" not in reply.headers["set-cookie"]
     assert thief.get("/api/v1/me").status_code == 401
     log_in(thief, ada.account.name)  # an invalid cookie needs no CSRF token
@@ -108,7 +125,7 @@ def test_a_login_replaces_the_session_and_its_tokens(site: Site) -> None:
 def test_logging_out_ends_the_session_on_the_server_too(site: Site) -> None:
     ada = somebody(site, Role.READER)
     token = ada.client.cookies[COOKIE]
-    assert ada.client.delete("/api/v1/session").status_code == 204
+    assert ada.client.post("/logout").status_code == 303
     assert site.people.sessions.identity(token) is None
     assert ada.client.get("/api/v1/me").status_code == 401
 
@@ -151,10 +168,10 @@ def test_a_new_password_logs_out_everywhere_else_and_revokes_keys(site: Site) ->
     elsewhere = browser(site)
     log_in(elsewhere, ada.account.name)
     script = program(site, ada.account, [Permission.READ])
-    wrong = ada.client.post("/api/v1/me/password", json={"old": "wrong!", "new": "a new password"})
-    assert wrong.status_code == 403
-    reply = ada.client.post("/api/v1/me/password", json={"old": PASSWORD, "new": "a new password"})
-    assert reply.status_code == 204
+    for old, status in (("wrong!", 403), (PASSWORD, 303)):
+        data = {"old": old, "new": "a new password"}
+        assert ada.client.post("/account/password", data=data).status_code == status
+    token_of_session(ada.client)
     assert ada.client.get("/api/v1/me").status_code == 200
     assert elsewhere.get("/api/v1/me").status_code == 401
     assert script.get("/api/v1/me").status_code == 401
@@ -165,7 +182,7 @@ def test_a_new_password_logs_out_everywhere_else_and_revokes_keys(site: Site) ->
 def test_passwords_that_will_not_do_are_refused(site: Site, password: str) -> None:
     ada = somebody(site, Role.EDITOR)
     new = {"old": PASSWORD, "new": password}
-    reply = ada.client.post("/api/v1/me/password", json=new)
+    reply = ada.client.post("/account/password", data=new)
     assert reply.status_code == 422
     assert ada.client.get("/api/v1/me").status_code == 200
 
@@ -222,14 +239,12 @@ def test_a_key_needs_no_token_and_a_wrong_one_is_not_helped_by_a_cookie(site: Si
 
 def test_a_key_is_shown_once_and_known_by_its_beginning(site: Site) -> None:
     ada = somebody(site, Role.READER)
-    keys = {"name": "my script", "scopes": ["read", "read"], "days": 7}
-    created = ada.client.post("/api/v1/me/keys", json=keys).json()
-    assert created["key"].startswith(created["prefix"])
-    assert len(created["key"]) == len("pincite_") + 43
-    assert created["scopes"] == ["read"]
-    [shown] = ada.client.get("/api/v1/me/keys").json()["keys"]
-    assert shown == {key: value for key, value in created.items() if key != "key"}
-    reply = ada.client.post("/api/v1/me/keys", json=keys | {"scopes": ["read", "admin"]})
+    key = new_key(ada.client, name="my script", scopes=["read", "read"], days=7)
+    [kept] = site.people.keys.of(ada.account.account_id)
+    assert key.startswith(kept.prefix)
+    assert kept.scopes == ("read",)
+    beyond = {"name": "my script", "scopes": ["read", "admin"]}
+    reply = ada.client.post("/account/keys", data=beyond)
     assert (reply.status_code, reply.json()["code"]) == (422, "beyond_role")
 
 
@@ -245,13 +260,14 @@ def test_a_key_loses_the_permissions_that_its_owner_loses(site: Site) -> None:
 def test_keys_expire_and_can_be_revoked(site: Site, clock: Callable[[float], None]) -> None:
     ada = somebody(site, Role.EDITOR)
     first, second = (program(site, ada.account, [Permission.READ]) for _ in range(2))
-    one, other = ada.client.get("/api/v1/me/keys").json()["keys"]
-    assert ada.client.delete(f"/api/v1/me/keys/{one['key_id']}").status_code == 204
-    assert ada.client.delete(f"/api/v1/me/keys/{one['key_id']}").status_code == 404
+    one, other = site.people.keys.of(ada.account.account_id)
+    for status in (303, 404):
+        reply = ada.client.post(f"/account/keys/{one.key_id}/revoke")
+        assert reply.status_code == status
     assert sorted(each.get("/api/v1/me").status_code for each in (first, second)) == [200, 401]
     clock(86_401)
     assert {each.get("/api/v1/me").status_code for each in (first, second)} == {401}
-    assert other["expires"]
+    assert other.expires
 
 
 # ── How often ────────────────────────────────────────────────────────────────────────────────────
@@ -266,12 +282,11 @@ def test_guessing_a_password_is_stopped_by_address_whether_the_name_exists(
     for name in ("Ada", "nobody"):
         client = browser(site)
         body = {"name": name, "password": "a wrong guess"}
-        replies = [client.post("/api/v1/session", json=body) for _ in range(6)]
+        replies = [client.post("/login", data=body) for _ in range(6)]
         seen.append([reply.status_code for reply in replies])
         assert int(replies[-1].headers["Retry-After"]) > 60
-        assert replies[-1].json()["retryable"]
         # The right one does not help any more either: or else one could go on guessing.
-        right = client.post("/api/v1/session", json={"name": "Ada", "password": PASSWORD})
+        right = client.post("/login", data={"name": "Ada", "password": PASSWORD})
         assert right.status_code == 429
     assert seen == [[401] * 4 + [429] * 2] * 2
 
@@ -284,7 +299,7 @@ def test_guessing_from_many_addresses_is_stopped_by_name(make_site: MakeSite) ->
     for n in range(12):
         client.headers["X-Forwarded-For"] = f"203.0.113.{n}"
         body = {"name": "\uff21da" if n % 2 else "ADA", "password": "a wrong guess"}
-        codes.append(client.post("/api/v1/session", json=body).status_code)
+        codes.append(client.post("/login", data=body).status_code)
     assert codes == [401] * 10 + [429] * 2
 
 
@@ -297,7 +312,7 @@ def test_many_guesses_at_once_are_no_more_than_one_after_the_other(make_site: Ma
     body = {"name": "Ada", "password": "a wrong guess"}
 
     def guess(_: int) -> int:
-        return client.post("/api/v1/session", json=body).status_code
+        return client.post("/login", data=body).status_code
 
     with ThreadPoolExecutor(8) as pool:
         codes = list(pool.map(guess, range(8)))
@@ -327,7 +342,7 @@ def test_local_mode_has_no_limits_and_no_accounts(make_site: MakeSite) -> None:
     client = browser(site)
     assert {client.get("/api/v1/me").status_code for _ in range(5)} == {200}
     assert client.get("/api/v1/me").json()["name"] == "you"
-    reply = client.post("/api/v1/session", json={"name": "a", "password": "b"})
+    reply = client.post("/login", data={"name": "a", "password": "b"})
     assert (reply.status_code, reply.json()["code"]) == (404, "no_accounts")
     assert client.request("DELETE", "/api/v1/me", json={}).json()["code"] == "no_accounts"
     for page in ("/login", "/account", "/admin/accounts"):
@@ -339,7 +354,7 @@ def test_plain_http_gets_a_cookie_without_secure_only_by_a_setting(make_site: Ma
     site = make_site(mode="server", secure_cookies=False, address="http://127.0.0.1")
     site.people.accounts.add("Ada", Role.EDITOR, PASSWORD)
     client: TestClient = browser(site)
-    reply = client.post("/api/v1/session", json={"name": "Ada", "password": PASSWORD})
+    reply = client.post("/login", data={"name": "Ada", "password": PASSWORD})
     assert reply.headers["set-cookie"].startswith("pincite-session=")
     assert "Secure" not in reply.headers["set-cookie"]
     assert client.get("/api/v1/me").status_code == 200

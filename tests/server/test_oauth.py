@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from fastapi.testclient import TestClient
 from server import provider as providers
-from server.people_of_tests import PASSWORD, SERVER, browser, program, somebody
+from server.people_of_tests import PASSWORD, SERVER, browser, program, somebody, token_of_session
 from server.provider import CLIENT, SECRET, Provider
 
 from pincite.errors import ConfigError
@@ -67,8 +67,11 @@ def test_a_new_user_gets_an_account_if_the_provider_has_a_role(
     reply = client.get(provider.allow(away(client, "?next=/history")), headers=WAY_BACK)
     assert (reply.status_code, reply.headers["location"]) == (303, "/history")
     me = client.get("/api/v1/me").json()
-    assert (me["name"], me["role"], me["has_password"]) == ("Ada W.", "editor", False)
-    assert me["logins"] == [{"provider": "wiki", "name": "Ada W."}]
+    assert (me["name"], me["role"]) == ("Ada W.", "editor")
+    account = site.people.accounts.get(me["account_id"])
+    assert account
+    assert not account.has_password
+    assert site.people.accounts.logins(account.account_id) == [("wiki", "Ada W.")]
     # And with the same account the next time, under whatever name they go there by then.
     provider.profile["username"] = "Ada Somebody"
     again = browser(site)
@@ -115,7 +118,7 @@ def test_a_logged_in_user_links_a_login(make: Callable[..., Site], provider: Pro
     assert other.get("/api/v1/me").json()["account_id"] == ada.account.account_id
     grace = somebody(site, Role.EDITOR, "Grace")
     assert back(grace.client, provider.allow(away(grace.client, "?link=true"))) == 409
-    assert ada.client.delete("/api/v1/me/logins/wiki").status_code == 204
+    assert ada.client.post("/account/logins/wiki/unlink").status_code == 303
     assert back(browser(site), provider.allow(url)) == 400
 
 
@@ -132,18 +135,18 @@ def test_a_forged_attempt_links_nothing_by_key_or_old_session(
         forged = oauth.Attempt("wiki", state, verifier, ada.account.account_id, "/").cookie()
         client.cookies.set(cookie_name(site.server, "login"), forged)
         assert back(client, provider.allow(url)) == code
-    assert ada.client.get("/api/v1/me").json()["logins"] == []
+    assert site.people.accounts.logins(ada.account.account_id) == []
 
 
 def test_the_last_way_in_is_not_cut(make: Callable[..., Site], provider: Provider) -> None:
     site = make("reader")
     client = browser(site)
     back(client, provider.allow(away(client)))
-    client.headers["X-CSRF-Token"] = client.get("/api/v1/me").json()["csrf"]
-    reply = client.delete("/api/v1/me/logins/wiki")
+    token_of_session(client)
+    reply = client.post("/account/logins/wiki/unlink")
     assert (reply.status_code, reply.json()["code"]) == (409, "last_way_in")
     # Who has just come from the provider needs no old password to set a first one.
-    assert client.post("/api/v1/me/password", json={"new": PASSWORD}).status_code == 204
+    assert client.post("/account/password", data={"new": PASSWORD}).status_code == 303
 
 
 def test_a_login_that_another_browser_began_is_refused(

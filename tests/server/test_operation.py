@@ -71,7 +71,7 @@ def test_changes_are_logged_with_account_and_action_but_no_text(
     ada.client.get("/api/v1/jobs")
     ada.client.delete("/api/v1/jobs/missing")
     ada.client.delete(f"/api/v1/jobs/{job}")
-    browser(site).post("/api/v1/session", json={"name": "Ada", "password": "wrong password"})
+    browser(site).post("/login", data={"name": "Ada", "password": "wrong password"})
     text = capsys.readouterr().err
     lines = [json.loads(line) for line in text.splitlines()]
     account_id = ada.account.account_id
@@ -94,7 +94,7 @@ def test_a_refused_login_is_logged_with_the_account(
     configure_logs("json")
     wrong = {"name": "ada", "password": "wrong password"}
     client = browser(site)
-    last = [client.post("/api/v1/session", json=wrong).status_code for _ in range(9)][-1]
+    last = [client.post("/login", data=wrong).status_code for _ in range(9)][-1]
     assert last == 429
     line = json.loads(capsys.readouterr().err.splitlines()[-1])
     assert f"Ada ({ada.account.account_id})" in line["message"]

@@ -110,8 +110,8 @@ def test_rows_of_an_account_are_deleted_with_it(
         for owner in (who.account.account_id, "another"):
             row = {"owner": owner, "colour": "green", "recipe": "copper"}
             connection.execute(paints.insert().values(row))
-    done = who.client.request("DELETE", "/api/v1/me", json={"password": PASSWORD})
-    assert done.status_code == 204
+    done = who.client.post("/account/delete", data={"password": PASSWORD})
+    assert done.status_code == 303
     with site.database.reading() as connection:
         left = connection.execute(sa.select(paints.c.owner)).scalars().all()
     assert left == ["another"]

@@ -65,7 +65,7 @@ from pincite.verbs.verify.report import Report
 
 ROUTERS = (
     *(meta.api, jobs.api, verify.api, copies.api, corpora.api, feedback.api),
-    *(accounts.session, accounts.me),
+    accounts.api,
     *(rendering.router, meta.pages, verify.pages, copies.pages, check.pages, ask.pages),
     *(corpora.pages, feedback.pages, results.pages, accounts.pages, admin.pages),
 )

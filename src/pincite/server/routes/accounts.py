@@ -1,10 +1,9 @@
-"""The user's own account: login, API keys and deletion; API and pages.
+"""The pages of the user's own account: login, API keys and deletion.
 
 A login through a provider opens only the account linked to it; an equal name proves nothing. To
 link a login, the user must already be logged in, or the provider's `role` must allow new accounts.
 """
 
-from dataclasses import asdict
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -16,13 +15,22 @@ from pincite.errors import ConfigError
 from pincite.server import forms, oauth
 from pincite.server.accounts import LINK_PATH, Account, forget
 from pincite.server.forms import Form, also_posted
-from pincite.server.identity import PUBLIC, AnyUser, Guest, Identity, Role, SessionUser, allowed
+from pincite.server.identity import (
+    DAY,
+    PUBLIC,
+    AnyUser,
+    Guest,
+    Identity,
+    Role,
+    SessionUser,
+    allowed,
+)
 from pincite.server.middleware import AUDIT, OWN_SITE
 from pincite.server.oauth import ATTEMPT_SECONDS, Attempt, Person, Provider
 from pincite.server.problems import Problem, not_found
 from pincite.server.rendering import page
-from pincite.server.requests import Body, IdPath, Moment, Shown, Text
-from pincite.server.routing import Router, clear_cookie, cookie_name, set_cookie
+from pincite.server.requests import Body, IdPath, Text
+from pincite.server.routing import Router, cookie_name, set_cookie
 from pincite.server.site import Site, Stores
 from pincite.server.tables import now
 
@@ -30,23 +38,13 @@ FRESH_SECONDS = 600.0  # since the last login, for irreversible actions
 MAX_NEXT = 500  # characters of a path in the cookie of a login
 
 
-class LoginBody(BaseModel):
-    """A login at a provider that is linked with this account."""
-
-    provider: str
-    name: str  # at the provider
-
-
-class PersonBody(Shown):
+class PersonBody(BaseModel):
     """The authenticated user."""
 
     account_id: str
     name: str
     role: Role
     may: list[str]
-    logins: list[LoginBody]
-    has_password: bool
-    csrf: str  # for the header X-CSRF-Token of our own scripts; empty with an API key
 
 
 def with_accounts(site: Stores) -> None:
@@ -59,25 +57,9 @@ def with_accounts(site: Stores) -> None:
         raise Problem(404, "no_accounts", 'There are no accounts: server.mode is "local".')
 
 
-def person_body(site: Site, who: Identity) -> PersonBody:
-    account = site.people.accounts.get(who.account_id)
-    logins = site.people.accounts.logins(who.account_id)
-    return PersonBody(
-        account_id=who.account_id,
-        name=who.name,
-        role=who.role,
-        may=sorted(who.may),
-        logins=[LoginBody(provider=provider, name=name) for provider, name in logins],
-        has_password=account.has_password if account else False,
-        csrf=who.csrf,
-    )
-
-
-ACCOUNTS = [Depends(with_accounts)]
 Password = Annotated[Text, Field(min_length=1, max_length=1000)]
-session = Router(prefix="/api/v1/session", tags=["accounts"], dependencies=ACCOUNTS)
-me = Router(prefix="/api/v1/me", tags=["accounts"])
-pages = Router(include_in_schema=False, dependencies=ACCOUNTS)
+api = Router(prefix="/api/v1", tags=["accounts"])
+pages = Router(include_in_schema=False, dependencies=[Depends(with_accounts)])
 
 
 class LoginRequest(Body):
@@ -87,21 +69,21 @@ class LoginRequest(Body):
     password: Password
 
 
-@session.post("", operation_id="log_in", dependencies=[PUBLIC])
-def log_in(body: LoginRequest, request: Request, response: Response, site: Stores) -> PersonBody:
-    """Log in: the answer sets the session cookie."""
-    return person_body(site, check_login(request, response, site, body))
+@api.get("/me", operation_id="get_me")
+def get_me(who: AnyUser) -> PersonBody:
+    """The authenticated user and their permissions."""
+    may = sorted(who.may)
+    return PersonBody(account_id=who.account_id, name=who.name, role=who.role, may=may)
 
 
-@session.delete("", operation_id="log_out", status_code=204)
 @also_posted(pages, "/logout", then="/login")
 def log_out(who: SessionUser, request: Request, response: Response, site: Stores) -> None:
     """Log out: the session ends."""
     site.people.sessions.end(request.cookies.get(cookie_name(site.server), ""))
-    clear_cookie(response, site.server)
+    set_cookie(response, site.server, "session", "", 0)
 
 
-def check_login(request: Request, response: Response, site: Site, login: LoginRequest) -> Identity:
+def check_login(request: Request, response: Response, site: Site, login: LoginRequest) -> None:
     """Log in by name and password; set the cookie on `response`.
 
     Raises:
@@ -119,19 +101,18 @@ def check_login(request: Request, response: Response, site: Site, login: LoginRe
         AUDIT.info("failed login for %s", who)
         raise Problem(401, "wrong_password", "The name or the password is wrong.")
     forget_try()
-    return begin_session(request, response, site, account.account_id)
+    begin_session(request, response, site, account.account_id)
 
 
-def begin_session(request: Request, response: Response, site: Site, account_id: str) -> Identity:
+def begin_session(request: Request, response: Response, site: Site, account_id: str) -> None:
     """Start a session for the browser and end its earlier one."""
     earlier = request.cookies.get(cookie_name(site.server), "")
     token = site.people.sessions.begin(account_id, earlier)
-    set_cookie(response, site.server, token)
+    set_cookie(response, site.server, "session", token, site.server.session_days * DAY)
     identity = site.people.sessions.identity(token)
     if identity is None:  # disabled or deleted in the meantime
         raise Problem(401, "wrong_password", "The name or the password is wrong.")
-    request.state.identity = identity
-    return identity
+    request.state.identity = identity  # for the audit log
 
 
 class PasswordRequest(Body):
@@ -155,37 +136,6 @@ class DeleteRequest(Body):
     password: Password | None = None
 
 
-class KeyBody(Shown):
-    """An API key; its text is shown only when it is created."""
-
-    key_id: str
-    name: str
-    prefix: str
-    scopes: list[str]
-    created: Moment
-    expires: Moment
-    used: Moment | None
-
-
-class NewKeyBody(KeyBody):
-    """A new API key."""
-
-    key: str
-
-
-class KeyList(BaseModel):
-    """All keys of an account, the newest first."""
-
-    keys: list[KeyBody]
-
-
-@me.get("", operation_id="get_me")
-def get_me(who: AnyUser, site: Stores) -> PersonBody:
-    """The authenticated user and their permissions."""
-    return person_body(site, who)
-
-
-@me.post("/password", operation_id="set_password", status_code=204, dependencies=ACCOUNTS)
 @also_posted(pages, "/account/password", then="/account")
 def set_password(
     body: PasswordRequest, who: SessionUser, request: Request, response: Response, site: Stores
@@ -196,23 +146,6 @@ def set_password(
     begin_session(request, response, site, who.account_id)
 
 
-@me.get("/keys", operation_id="list_keys", dependencies=ACCOUNTS)
-def list_keys(who: SessionUser, site: Stores) -> KeyList:
-    """The user's API keys."""
-    return KeyList(keys=[KeyBody.model_validate(k) for k in site.people.keys.of(who.account_id)])
-
-
-@me.post("/keys", operation_id="create_key", status_code=201, dependencies=ACCOUNTS)
-def create_key(body: KeyRequest, who: SessionUser, site: Stores) -> NewKeyBody:
-    """Create an API key. Its text is in this answer and nowhere else."""
-    excess = sorted(set(body.scopes) - allowed(who.role))
-    if excess:
-        raise Problem(422, "beyond_role", f"Your role does not allow {excess[0]!r}.")
-    key, text = site.people.keys.add(who.account_id, body.name, sorted(set(body.scopes)), body.days)
-    return NewKeyBody.model_validate({**asdict(key), "key": text})
-
-
-@me.delete("/keys/{key_id}", operation_id="revoke_key", status_code=204, dependencies=ACCOUNTS)
 @also_posted(pages, "/account/keys/{key_id}/revoke", then="/account")
 def revoke_key(key_id: IdPath, who: SessionUser, site: Stores) -> None:
     """Revoke a key."""
@@ -220,9 +153,6 @@ def revoke_key(key_id: IdPath, who: SessionUser, site: Stores) -> None:
         raise not_found()
 
 
-@me.delete(
-    "/logins/{provider}", operation_id="unlink_login", status_code=204, dependencies=ACCOUNTS
-)
 @also_posted(pages, "/account/logins/{provider}/unlink", then="/account")
 def unlink_login(provider: IdPath, who: SessionUser, site: Stores) -> None:
     """Unlink a login at a provider."""
@@ -233,7 +163,6 @@ def unlink_login(provider: IdPath, who: SessionUser, site: Stores) -> None:
         raise Problem(409, "last_way_in", str(error)) from error
 
 
-@me.delete("", operation_id="delete_me", status_code=204, dependencies=ACCOUNTS)
 @also_posted(pages, "/account/delete", then="/login")
 def delete_me(
     body: DeleteRequest, who: SessionUser, request: Request, response: Response, site: Stores
@@ -242,7 +171,7 @@ def delete_me(
     confirm_identity(site, request, who, body.password)
     forget(site.database, who.account_id, site.own)
     site.tidy()
-    clear_cookie(response, site.server)
+    set_cookie(response, site.server, "session", "", 0)
 
 
 def confirm_identity(site: Site, request: Request, who: Identity, password: str | None) -> None:
@@ -268,11 +197,15 @@ def account_page(request: Request, who: SessionUser, site: Stores) -> HTMLRespon
     return _account_page(request, who, site)
 
 
-@pages.post("/account/keys", name="create_key")
-def create_key_page(form: Form, request: Request, who: SessionUser, site: Stores) -> HTMLResponse:
-    """A new API key, which only this page shows."""
-    key = create_key(forms.body(KeyRequest, form), who, site).key
-    return _account_page(request, who, site, key)
+@pages.post("/account/keys")
+def create_key(form: Form, request: Request, who: SessionUser, site: Stores) -> HTMLResponse:
+    """Create an API key; only this page shows its text."""
+    body = forms.body(KeyRequest, form)
+    scopes = sorted(set(body.scopes))
+    if excess := sorted(set(scopes) - allowed(who.role)):
+        raise Problem(422, "beyond_role", f"Your role does not allow {excess[0]!r}.")
+    _, text = site.people.keys.add(who.account_id, body.name, scopes, body.days)
+    return _account_page(request, who, site, text)
 
 
 def _account_page(request: Request, who: Identity, site: Site, new_key: str = "") -> HTMLResponse:
@@ -280,7 +213,8 @@ def _account_page(request: Request, who: Identity, site: Site, new_key: str = ""
         request,
         "account_page.html",
         who,
-        person=person_body(site, who),
+        account=site.people.accounts.get(who.account_id),
+        logins=site.people.accounts.logins(who.account_id),
         keys=site.people.keys.of(who.account_id),
         scopes=sorted(allowed(who.role)),
         providers=site.people.providers,
@@ -395,15 +329,7 @@ def begin_provider_login(
     then = forms.local(next) if len(next) <= MAX_NEXT else "/"
     attempt = Attempt(provider, state, verifier, who.account_id if link and who else "", then)
     answer = forms.redirect(url)
-    answer.set_cookie(
-        cookie_name(site.server, "login"),
-        attempt.cookie(),
-        max_age=int(ATTEMPT_SECONDS),
-        path="/",
-        secure=site.server.secure_cookies,
-        httponly=True,
-        samesite="lax",  # the provider returns the browser through a link
-    )
+    set_cookie(answer, site.server, "login", attempt.cookie(), ATTEMPT_SECONDS)
     return answer
 
 
@@ -431,7 +357,7 @@ def finish_provider_login(
         detail = "The provider reports that you did not allow the login."
         raise Problem(403, "login_refused", detail)
     answer = forms.redirect(forms.local(attempt.next))
-    clear_cookie(answer, site.server, "login")
+    set_cookie(answer, site.server, "login", "", 0)
     person = oauth.fetch_person(config, _callback(site, provider), code, attempt.verifier)
     if not attempt.account_id:
         begin_session(request, answer, site, _account_of(site, provider, config, person))
