@@ -73,10 +73,9 @@ def test_confirmed_item_becomes_a_training_row(
     client: TestClient, site: Site, tmp_path: Path, kind: Kind, item: str, statement: str
 ) -> None:
     answer = say(client, ended(site, kind), item)
-    assert answer.status_code == 201, answer.text
-    said = answer.json()
+    assert answer.status_code == 204, answer.text
+    (said,) = exported(client, "opinions")
     assert (said["statement"], said["versions"]) == (statement, HEAD["versions"])
-    assert client.get(F).json()["feedback"] == [said]
     (row,) = exported(client)
     assert (row["claim"], row["evidence"], row["label"]) == (statement, PASSAGE, "support")
     file = tmp_path / "rows.jsonl"
@@ -89,12 +88,11 @@ def test_last_feedback_counts_and_wrong_alone_makes_no_row(client: TestClient, s
     say(client, job_id, "c0ffee/r1", verdict="wrong", note="The year!")
     assert exported(client) == []
     better = "It was built of local stone."
-    said = say(client, job_id, "c0ffee/r1", verdict="wrong", label="refute", quote=better).json()
-    assert (said["label"], said["quote"], said["said"]) == ("refute", better, "supported")
+    say(client, job_id, "c0ffee/r1", verdict="wrong", label="refute", quote=better)
+    _, last = exported(client, "opinions")
+    assert (last["given"], last["correction"], last["said"]) == ("refute", better, "supported")
     assert [row["label"] for row in exported(client)] == ["refute"]
     assert [row["quote"] for row in exported(client, "opinions")] == [QUOTE, better]
-    assert client.delete(f"{F}/{said['feedback_id']}").status_code == 204
-    assert exported(client) == []
 
 
 def test_a_reading_becomes_a_row_of_a_test_set(client: TestClient, site: Site) -> None:
@@ -122,27 +120,19 @@ def test_invalid_feedback_is_refused(client: TestClient, site: Site) -> None:
     ):
         answer = say(client, **{"job_id": job_id} | body)
         assert (answer.status_code, answer.json()["code"]) == (status, code), body
-    assert client.get(F).json()["feedback"] == []
+    assert exported(client, "opinions") == []
 
 
-def test_lists_and_exports_show_own_feedback_only(client: TestClient, site: Site) -> None:
+def test_exports_show_own_feedback_only(client: TestClient, site: Site) -> None:
     mine = [ended(site, "verify"), ended(site, "check")]
     theirs = ended(site, "ask", "anna")
     as_somebody(client, "anna", Role.EDITOR)
-    kept = say(client, theirs, "1.s1/r3").json()["feedback_id"]
+    say(client, theirs, "1.s1/r3")
     as_somebody(client, "local", Role.EDITOR)
     assert say(client, theirs).status_code == 404
     for job_id in mine:
         say(client, job_id)
-    assert client.delete(f"{F}/{kept}").status_code == 404
-    first = client.get(F, params={"limit": 1}).json()
-    second = client.get(F, params={"limit": 1, "cursor": first["next"]}).json()
-    both = [f["job_id"] for page in (first, second) for f in page["feedback"]]
-    assert both == mine[::-1]
-    assert second["next"] is None
-    only = client.get(F, params={"job_id": mine[0]}).json()["feedback"]
-    assert [f["job_id"] for f in only] == mine[:1]
-    assert len(exported(client, "opinions")) == 2
+    assert [row["kind"] for row in exported(client, "opinions")] == ["verify", "check"]
     everybody = {"format": "opinions", "everybody": "true"}
     assert client.get(f"{F}/export", params=everybody).status_code == 403
     as_somebody(client, "root", Role.ADMIN)
@@ -155,7 +145,6 @@ def test_feedback_outlives_its_job(client: TestClient, site: Site) -> None:
     job_id = ended(site, "verify")
     say(client, job_id, "c0ffee/r1")
     site.jobs.delete([job_id])
-    (said,) = client.get(F).json()["feedback"]
-    assert said["job_id"] is None
+    (said,) = exported(client, "opinions")
     assert said["statement"] == "The bridge opened in 1913."
     assert len(exported(client)) == 1

@@ -38,6 +38,7 @@ from pincite.server.tables import (
 LEASE_SECONDS = 20.0  # a worker renews a lease every few seconds
 MAX_ATTEMPTS = 3  # for a job whose process dies each time
 MAX_TITLE = 300
+MARKS = 1_000  # newest feedback on a result that is looked at
 TEXT = "text"  # a key of the request; can be megabytes, so it is stored separately
 
 
@@ -482,50 +483,25 @@ class ShareLinks:
 Verdict = Literal["right", "wrong"]
 
 
-@dataclass(frozen=True, slots=True)
-class Feedback:
-    """A user's feedback on a result or one of its items; it outlives the job, corpus and model."""
-
-    feedback_id: str
-    owner: str
-    job_id: str | None  # None: the job has been deleted
-    verdict: Verdict
-    opinion: Opinion
-    created: float
-
-
 class FeedbackStore:
-    """The feedback of all users. Every method is one transaction."""
+    """Feedback on results and their items; it outlives the job. Every method is one transaction."""
 
     def __init__(self, database: Database) -> None:
         self._db = database
 
-    def add(self, owner: str, job_id: str, verdict: Verdict, opinion: Opinion) -> Feedback:
-        entry = Feedback(new_id(), owner, job_id, verdict, opinion, now())
-        self._db.write(feedback.insert().values(asdict(entry)))
-        return entry
+    def add(self, owner: str, job_id: str, verdict: Verdict, opinion: Opinion) -> None:
+        row = {"feedback_id": new_id(), "owner": owner, "job_id": job_id, "verdict": verdict}
+        row |= {"opinion": asdict(opinion), "created": now()}
+        self._db.write(feedback.insert().values(row))
 
-    def get(self, feedback_id: str) -> Feedback | None:
-        row = self._db.first(sa.select(feedback).where(feedback.c.feedback_id == feedback_id))
-        return _feedback(row) if row else None
-
-    def listed(
-        self,
-        owner: str,
-        limit: int,
-        before: tuple[float, str] | None = None,
-        job_id: str | None = None,
-    ) -> list[Feedback]:
-        """List at most `limit` entries of a user's feedback, newest first.
-
-        `before` has the time and id of the last entry on the previous page.
-        """
-        columns = feedback.c.created, feedback.c.feedback_id
-        wanted = newest_first(sa.select(feedback), *columns, before).limit(limit)
-        wanted = wanted.where(feedback.c.owner == owner)
-        if job_id is not None:
-            wanted = wanted.where(feedback.c.job_id == job_id)
-        return [_feedback(row) for row in self._db.rows(wanted)]
+    def verdicts(self, owner: str, job_id: str) -> dict[str, Verdict]:
+        """A user's last verdict on each item of a result."""
+        wanted = sa.select(feedback.c.opinion, feedback.c.verdict).where(
+            feedback.c.owner == owner, feedback.c.job_id == job_id
+        )
+        newest = wanted.order_by(feedback.c.created.desc(), feedback.c.feedback_id.desc())
+        rows = self._db.rows(newest.limit(MARKS))
+        return {opinion["item_id"]: verdict for opinion, verdict in reversed(rows)}
 
     def opinions(self, owner: str | None) -> list[Opinion]:
         """The opinions of a user (None: of all users), oldest first."""
@@ -533,11 +509,3 @@ class FeedbackStore:
         if owner is not None:
             wanted = wanted.where(feedback.c.owner == owner)
         return [Opinion(**opinion) for (opinion,) in self._db.rows(wanted)]
-
-    def remove(self, feedback_id: str) -> None:
-        self._db.write(feedback.delete().where(feedback.c.feedback_id == feedback_id))
-
-
-def _feedback(row: sa.Row[tuple[object, ...]]) -> Feedback:
-    values = dict(row._mapping)
-    return Feedback(**values | {"opinion": Opinion(**values["opinion"])})

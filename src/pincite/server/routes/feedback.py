@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import Query, Request, Response
 from fastapi.responses import HTMLResponse
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from pincite.documents.jsonl import LABELS
 from pincite.errors import ConfigError, InputError
@@ -16,25 +16,15 @@ from pincite.library.feedback import Words
 from pincite.library.results import result_in
 from pincite.server import forms
 from pincite.server.forms import Form
-from pincite.server.identity import Reader, Runner, owned
-from pincite.server.jobs import Feedback, Verdict
+from pincite.server.identity import Reader, Runner
+from pincite.server.jobs import Verdict
 from pincite.server.problems import Problem
 from pincite.server.rendering import page
-from pincite.server.requests import (
-    Body,
-    Cursor,
-    Id,
-    Limit,
-    Line,
-    Moment,
-    Text,
-    page_of,
-    read_cursor,
-)
+from pincite.server.requests import Body, Id, Line, Text
 from pincite.server.routes.jobs import parsed, readable
 from pincite.server.routing import Router
 from pincite.server.site import Stores
-from pincite.server.tables import iso, whole
+from pincite.server.tables import whole
 from pincite.verbs.check import render
 from pincite.verbs.check.report import CheckReport
 
@@ -55,32 +45,8 @@ class NewFeedback(Body):
     note: Line | None = None
 
 
-class FeedbackBody(BaseModel):
-    """A user's opinion, as it was stored."""
-
-    feedback_id: str
-    job_id: str | None
-    item: str
-    verdict: Verdict
-    label: str | None
-    quote: str | None
-    note: str | None
-    statement: str
-    said: str  # the label in the result
-    url: str
-    versions: dict[str, str]  # of the program and of the models that produced the result
-    created: Moment
-
-
-class FeedbackList(BaseModel):
-    """A page of feedback, the newest first."""
-
-    feedback: list[FeedbackBody]
-    next: str | None
-
-
-@api.post("", status_code=201, operation_id="give_feedback")
-def give_feedback(body: NewFeedback, who: Runner, site: Stores) -> FeedbackBody:
+@api.post("", status_code=204, operation_id="give_feedback")
+def give_feedback(body: NewFeedback, who: Runner, site: Stores) -> None:
     """Store an opinion. Of several on one item the last counts.
 
     A better quote that stands in the passage replaces the one that was shown.
@@ -99,23 +65,11 @@ def give_feedback(body: NewFeedback, who: Runner, site: Stores) -> FeedbackBody:
     opinion = opinions.opinion(result, found, label, item, words)
     if words.correction and words.correction in opinion.passage:
         opinion = replace(opinion, quote=words.correction)
-    stored = site.feedback.add(who.account_id, job.job_id, body.verdict, opinion)
+    site.feedback.add(who.account_id, job.job_id, body.verdict, opinion)
     whole_check = item is None and job.kind == "check" and not job.request.get("unlogged")
     if report := parsed(CheckReport, result) if whole_check else None:
         with suppress(ConfigError):  # the opinion is stored anyway
             render.log_checks(report, site.settings, opinions.THUMBS[label])
-    return _body(stored)
-
-
-@api.get("", operation_id="list_feedback")
-def list_feedback(
-    who: Reader, site: Stores, limit: Limit = 50, cursor: Cursor = None, job_id: Id | None = None
-) -> FeedbackList:
-    """The user's own feedback, the newest first."""
-    before = read_cursor(cursor, (float, str))
-    found = site.feedback.listed(who.account_id, limit + 1, before, job_id)
-    shown, after = page_of(found, limit, lambda each: (each.created, each.feedback_id))
-    return FeedbackList(feedback=[_body(each) for each in shown], next=after)
 
 
 @api.get(
@@ -152,37 +106,13 @@ def export_feedback(
     return Response(whole(text), media_type="application/jsonl", headers=headers)
 
 
-@api.delete("/{feedback_id}", status_code=204, operation_id="delete_feedback")
-def delete_feedback(feedback_id: Id, who: Runner, site: Stores) -> None:
-    """Delete an opinion."""
-    site.feedback.remove(owned(site.feedback.get(feedback_id), who).feedback_id)
-
-
-def _body(stored: Feedback) -> FeedbackBody:
-    opinion = stored.opinion
-    return FeedbackBody(
-        feedback_id=stored.feedback_id,
-        job_id=stored.job_id,
-        item=opinion.item_id,
-        verdict=stored.verdict,
-        label=None if opinion.given in (opinions.UP, opinions.DOWN) else opinion.given,
-        quote=opinion.correction or None,
-        note=opinion.note or None,
-        statement=whole(opinion.statement),
-        said=opinion.said,
-        url=whole(opinion.url),
-        versions=json.loads(opinion.versions),
-        created=iso(stored.created),
-    )
-
-
 @pages.post("/jobs/{job_id}/feedback")
 def give(job_id: str, request: Request, form: Form, who: Runner, site: Stores) -> HTMLResponse:
     """Store an opinion, and confirm it in place of the form, or on a page without scripts."""
     values = {name: value for name, value in forms.values_of(NewFeedback, form).items() if value}
     body = forms.validate(NewFeedback, values | {"job_id": job_id})
-    feedback = give_feedback(body, who, site)
+    give_feedback(body, who, site)
     back = forms.local(forms.text(form, "back") or f"/jobs/{job_id}")
     is_piece = request.headers.get("hx-request") == "true"
     name = "thanks.html" if is_piece else "thanks_page.html"
-    return page(request, name, who, feedback=feedback, back=back, is_piece=is_piece)
+    return page(request, name, who, verdict=body.verdict, back=back, is_piece=is_piece)
