@@ -28,7 +28,7 @@ from pincite.server.routes.verify import (
 from pincite.server.site import Site
 from pincite.server.tables import Kind
 from pincite.server.uploads import Why
-from pincite.server.work import blocks_of, sections_of
+from pincite.server.work import blocks_of
 from pincite.types import Failed, Label, Opinion, Reason, Span, Unchecked, Verdict
 from pincite.verbs.check import render
 from pincite.verbs.check.report import Reading, ReadingResult
@@ -275,7 +275,9 @@ def test_finding_links_to_its_section_in_the_wiki(client: TestClient, site: Site
         title="A & B", revision_id="7", url="https://en.wikipedia.org/w/index.php?oldid=7"
     )
     claim_id = found.report.findings[0].claim.claim_id
-    found = dataclasses.replace(found, view={"sections": {claim_id: 2}})
+    block = {"section": 2, "kind": "paragraph", "text": "x", "label": "", "claims": []}
+    blocks = [block, block | {"claims": [(0, 1, claim_id)]}]
+    found = dataclasses.replace(found, view={"blocks": blocks})
     link = "https://en.wikipedia.org/w/index.php?title=A_%26_B&action=edit&section=2"
     assert edit_link(found, claim_id) == (link, "en.wikipedia.org")
     page = client.get(f"/jobs/{ended(site, found)}").text
@@ -299,7 +301,8 @@ def test_sections_are_numbered_as_in_the_wiki() -> None:
         "The tram came in 1922.<ref>https://a.example/2</ref>"
     )
     article = parse_article(text, "Varde")
-    found = sections_of(blocks_of(article, "wikitext"))
+    blocks = blocks_of(article, "wikitext")
+    found = {claim_id: block["section"] for block in blocks for *_, claim_id in block["claims"]}
     by_text = {claim.text: found[claim.claim_id] for claim in article.claims}
     assert by_text == {"A lead.": 0, "The bridge opened in 1911.": 2, "The tram came in 1922.": 3}
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from pincite import runtime
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.library.update import ingest
-from pincite.server.corpora import CorpusEntry, Shared
+from pincite.server.corpora import Shared
 from pincite.server.identity import LOCAL
 from pincite.server.site import Site
 from pincite.server.tables import Kind
@@ -63,8 +63,8 @@ class Examples(NamedTuple):
     texts: list[str]
 
 
-def web(site: Site) -> CorpusEntry | None:
-    """The corpus of better sources for the first example; None without `--demo`."""
+def web(site: Site) -> str | None:
+    """The id of the corpus of better sources for the first example; None without `--demo`."""
     return _corpus(site, WEB)
 
 
@@ -74,12 +74,13 @@ def examples(site: Site, kind: Kind) -> Examples | None:
         "check": (KNOWLEDGE, "statements", "statement"),
         "ask": (ABSTRACTS, "questions", "question"),
     }[kind]
-    entry = _corpus(site, name)
-    if entry is None:
+    corpus_id = _corpus(site, name)
+    if corpus_id is None:
         return None
     expected = json.loads((ROOT / "demo" / kind / "expected.json").read_text(encoding="utf-8"))
-    return Examples(entry.corpus_id, [each[one] for each in expected[many]])
+    return Examples(corpus_id, [each[one] for each in expected[many]])
 
 
-def _corpus(site: Site, name: str) -> CorpusEntry | None:
-    return next((entry for entry in site.corpora.listed() if entry.name == name), None)
+def _corpus(site: Site, name: str) -> str | None:
+    found = (entry.corpus_id for entry in site.corpora.listed() if entry.name == name)
+    return next(found, None)

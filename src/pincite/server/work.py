@@ -28,7 +28,6 @@ from pincite.errors import ConfigError, CorpusInUse, InputError
 from pincite.judgement.aggregation import precisions
 from pincite.judgement.confirmation import StatementType
 from pincite.library.update import MAX_REFUSALS, How, Outcome, update
-from pincite.models.calibration import Calibration
 from pincite.protocols import Encoder, Progress
 from pincite.report import cells
 from pincite.server.requests import (
@@ -169,8 +168,14 @@ def _verify(
         calibration = getattr(verifier, "calibration", None)
         foreign = _in_other_languages(report, seen)
         quoted = [*_quoted(report, run.pipeline, seen), *foreign.values()]
-    view = beside(blocks, calibration)
-    view["unjudged"] = {url: document.doc_id for url, document in foreign.items()}
+    view: dict[str, Any] = {
+        "blocks": blocks,
+        "precision": {
+            f"{threshold:.2f}": precisions(calibration.rates_at(threshold)) if calibration else ()
+            for threshold in THRESHOLDS
+        },
+        "unjudged": {url: document.doc_id for url, document in foreign.items()},
+    }
     if sent:
         view["sent"] = sent
     files = {"article": {"source": article.source, "title": article.title}, "view": view}
@@ -277,23 +282,11 @@ THRESHOLDS = tuple(step / 20 for step in range(1, 20))  # the positions of the s
 _SHOWN_ALWAYS = (BlockKind.PARAGRAPH, BlockKind.ITEM, BlockKind.HEADING)
 
 
-def beside(blocks: Sequence[Mapping[str, Any]], calibration: Calibration | None) -> dict[str, Any]:
-    """Build the view as JSON values.
-
-    `blocks` come from `blocks_of`. `calibration` is the verifier's; None if it was not calibrated.
-    """
-    return {
-        "blocks": blocks,
-        "sections": sections_of(blocks),
-        "precision": {
-            f"{threshold:.2f}": precisions(calibration.rates_at(threshold)) if calibration else ()
-            for threshold in THRESHOLDS
-        },
-    }
-
-
 def blocks_of(article: Article, markup: Literal["wikitext", "html"]) -> list[dict[str, Any]]:
-    """Split the article's text into blocks with the positions of its claims, as JSON values."""
+    """Split the article's text into blocks with the positions of its claims, as JSON values.
+
+    Sections count as in MediaWiki: 0 before the first heading.
+    """
     claims = sorted((claim.span, claim.claim_id) for claim in article.claims if claim.span)
     starts = [span.start for span, _ in claims]
     ends = list(accumulate((span.end for span, _ in claims), max))
@@ -317,15 +310,6 @@ def blocks_of(article: Article, markup: Literal["wikitext", "html"]) -> list[dic
                 }
             )
     return shown
-
-
-def sections_of(blocks: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """The section number of each claim, counted as in MediaWiki: 0 before the first heading."""
-    return {
-        claim_id: block["section"]
-        for block in reversed(blocks)  # the first block of a claim wins
-        for _, _, claim_id in block["claims"]
-    }
 
 
 def _claims_in(block: Block, claims: Sequence[tuple[Span, str]]) -> list[tuple[int, int, str]]:

@@ -59,7 +59,6 @@ MAX_NAME = 60  # characters of a source's name in an edit summary
 MAX_EDITED = 300_000  # characters of an article in a text box
 MAX_TITLE = 255  # characters; MediaWiki's limit
 SENTENCE = 5  # words; a title that ends with a full stop has fewer: "Ada Berg Jr."
-MARKS = 1_000  # newest feedback on a result that its page shows
 MAX_QUOTE = 600  # characters of a source in a response to the user script
 
 api = Router(prefix="/api/v1", tags=["jobs"])
@@ -97,9 +96,7 @@ def verified_in(site: Site, job: Job, result: bytes | None = None) -> Verified |
 
 def marked_wrong(site: Site, job: Job, who: Identity) -> frozenset[str]:
     """The claims with a verdict that the user marked as wrong; of several marks the last counts."""
-    last: dict[str, str] = {}
-    for each in site.feedback.listed(who.account_id, MARKS, None, job.job_id):
-        last.setdefault(each.opinion.item_id, each.verdict)
+    last = site.feedback.verdicts(who.account_id, job.job_id)
     items = (item.split("/") for item, verdict in last.items() if verdict == "wrong")
     return frozenset(claim for claim, *cited in items if cited and cited[0].startswith("r"))
 
@@ -141,7 +138,7 @@ def sent_before(_who: Reader) -> RedirectResponse:
 def verify_example(form: Form, who: Runner, site: Stores) -> RedirectResponse:
     """Verify a shipped article; the first one with a corpus if the server has the demo's."""
     name = forms.text(form, "example")
-    corpus = _of_examples(site) if name == "article" else None
+    corpus = demo.web(site) if name == "article" else None
     values: dict[str, Any] = {"example": name} | ({"corpus": corpus} if corpus else {})
     body = forms.validate(VerifyRequest, values)
     return forms.redirect(f"/jobs/{start_job(site, who, 'verify', body).job_id}")
@@ -221,11 +218,6 @@ def _is_prose(text: str) -> bool:
     return not text.startswith(("http://", "https://")) and (is_sentence or len(text) > MAX_TITLE)
 
 
-def _of_examples(site: Site) -> str | None:
-    corpus = demo.web(site)
-    return corpus.corpus_id if corpus else None
-
-
 def searches_web(site: Site) -> bool:
     """Whether a search engine looks for better sources, with or without a corpus."""
     return bool(site.settings.web.online and site.settings.web.search_url)
@@ -235,7 +227,7 @@ def _form(request: Request, who: Identity, site: Site, **again: Any) -> HTMLResp
     values: dict[str, Any] = {
         "online": site.settings.web.online,
         "searches_web": searches_web(site),
-        "corpora": filled_corpora(site, who, last_job(site, who, "verify"), _of_examples(site)),
+        "corpora": filled_corpora(site, who, last_job(site, who, "verify"), demo.web(site)),
         "megabytes": site.server.upload_megabytes,
     }
     return page(request, "home.html", who, **values | again)
@@ -397,9 +389,9 @@ def edit_link(verified: Verified, claim_id: str) -> tuple[str, str] | None:
     if not (report.revision_id and query and base.endswith("/index.php") and cells.safe_link(base)):
         return None
     parameters = {"title": report.title.replace(" ", "_"), "action": "edit"}
-    section = verified.view.get("sections", {}).get(claim_id)
-    if section is not None:
-        parameters["section"] = str(section)
+    for block in verified.view.get("blocks", ()):
+        if any(placed == claim_id for _, _, placed in block["claims"]):
+            parameters.setdefault("section", str(block["section"]))
     return f"{base}?{urlencode(parameters)}", host_of(base)
 
 
