@@ -15,8 +15,7 @@ from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, ValidationError
 from starlette.datastructures import FormData, UploadFile
 
-from pincite.server.jobs import Job
-from pincite.server.problems import Problem
+from pincite.server.problems import Problem, invalid_request
 from pincite.server.rendering import language_of, translations
 from pincite.server.requests import MOST_AT_ONCE, Body
 from pincite.server.routing import FORMS, media_type
@@ -64,17 +63,7 @@ def validate(model: type[Model], values: Mapping[str, object]) -> Model:
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        errors = [
-            {
-                "where": ".".join(map(str, each["loc"])) or "form",
-                "what": str(each["msg"]),
-                "kind": each["type"],
-            }
-            for each in error.errors()
-        ]
-        first = errors[0]
-        detail = f"{first['where']}: {first['what']}."
-        raise Problem(422, "invalid_request", detail, errors=errors) from error
+        raise invalid_request(error.errors()) from error
 
 
 def body(model: type[Model], form: FormData, **overrides: object) -> Model:
@@ -209,11 +198,6 @@ def tunable(site: Site, kind: Kind) -> list[Tunable]:
         if asks or name not in OF_A_MODEL
         if name != "chat_model" or site.server.models
     ]
-
-
-def settings_of(job: Job | None, kind: Kind) -> dict[str, Any]:
-    settings = job.request.get("settings", {}) if job else {}
-    return {name: settings[name] for name in FIELDS[kind] if name in settings}
 
 
 # ── A form with an error ─────────────────────────────────────────────────────────────────────────

@@ -334,6 +334,9 @@ def address_of(scope: Scope) -> str:
 # ── Logs ─────────────────────────────────────────────────────────────────────────────────────────
 
 
+TEXT = "%(asctime)s %(levelname)s %(name)s %(message)s%(mark)s"
+
+
 def configure_logs(form: LogForm, *, requests: bool = False) -> None:
     """Log warnings, errors and changes by accounts to stderr and, if `requests`, each request.
 
@@ -341,7 +344,7 @@ def configure_logs(form: LogForm, *, requests: bool = False) -> None:
     appear as route patterns.
     """
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_Json() if form == "json" else _Text())
+    handler.setFormatter(_Json() if form == "json" else logging.Formatter(TEXT))
     handler.addFilter(_with_request)
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
     REQUESTS.setLevel(logging.INFO if requests else logging.WARNING)
@@ -350,18 +353,8 @@ def configure_logs(form: LogForm, *, requests: bool = False) -> None:
 
 def _with_request(record: logging.LogRecord) -> bool:
     record.request_id = REQUEST_ID.get()
+    record.mark = f" [{record.request_id}]" if record.request_id else ""
     return True
-
-
-class _Text(logging.Formatter):
-    """Human-readable lines, followed by a traceback if there is one."""
-
-    def __init__(self) -> None:
-        super().__init__("%(asctime)s %(levelname)s %(name)s %(message)s")
-
-    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - the library's name
-        request_id = getattr(record, "request_id", "")
-        return super().formatMessage(record) + (f" [{request_id}]" if request_id else "")
 
 
 class _Json(logging.Formatter):

@@ -5,7 +5,7 @@ and `request_id` also appears in the log.
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlencode
@@ -65,6 +65,20 @@ def not_found(
     return Problem(404, "not_found", what)
 
 
+def invalid_request(found: Sequence[Mapping[str, Any]]) -> Problem:
+    """422, with the errors that pydantic found in a request."""
+    errors = [
+        {
+            "where": ".".join(map(str, each["loc"])) or "form",
+            "what": str(each["msg"]),
+            "kind": each["type"],
+        }
+        for each in found
+    ]
+    first = errors[0]
+    return Problem(422, "invalid_request", f"{first['where']}: {first['what']}.", errors=errors)
+
+
 def install(app: FastAPI, refusals: Refusals) -> None:
     """Register handlers that turn every error into a problem."""
 
@@ -79,13 +93,7 @@ def _problem(error: Exception, refusals: Refusals) -> Problem:
     if isinstance(error, Problem):
         return error
     if isinstance(error, RequestValidationError):
-        errors = [
-            {"where": ".".join(map(str, each["loc"])), "what": str(each["msg"])}
-            for each in error.errors()
-        ]
-        first = errors[0] if errors else {"where": "body", "what": "invalid"}
-        detail = f"{first['where']}: {first['what']}."
-        return Problem(422, "invalid_request", detail, errors=errors)
+        return invalid_request(error.errors())
     if isinstance(error, HTTPException):
         code = _CODES.get(error.status_code) or HTTPStatus(error.status_code).name.lower()
         return Problem(error.status_code, code, str(error.detail), headers=error.headers)

@@ -130,8 +130,9 @@ def form_page(
     corpora = filled_corpora(site, who, last, examples and examples.corpus_id)
     if corpora and (texts := request.app.state.examples[kind]):
         examples = demo.Examples(corpora[0].corpus_id, [*texts])
+    settings = last.request.get("settings", {}) if last else {}
     values: dict[str, Any] = {
-        "given": forms.settings_of(last, kind),
+        "given": {name: settings[name] for name in forms.FIELDS[kind] if name in settings},
         "corpora": corpora,
         "examples": examples,
         "tunable": forms.tunable(site, kind),
