@@ -99,6 +99,21 @@ def test_an_admin_makes_changes_and_deletes_accounts(site: Site, admin: Somebody
     assert ada.get("/api/v1/me").status_code == 401
 
 
+def test_only_an_admin_sees_the_jobs_of_everybody(site: Site, admin: Somebody) -> None:
+    ada = somebody(site, Role.EDITOR, "Ada")
+    for owner in (ada, admin):
+        site.jobs.submit(owner.account.account_id, "verify", f"by {owner.account.name}", {})
+    shown = admin.client.get("/history?everybody=true").text
+    assert re.search(r"by Ada</a>\s*<span class=\"meta\">Ada ", shown)
+    assert "by the admin" in shown
+    assert "by Ada" not in admin.client.get("/history").text
+    assert "by the admin" not in ada.client.get("/history?everybody=true").text
+    (waiting,) = site.jobs.listed(ada.account.account_id, 9)
+    assert "ahead of this one" not in ada.client.get(f"/jobs/{waiting.job_id}").text
+    (behind,) = site.jobs.listed(admin.account.account_id, 9)
+    assert "1 job is ahead of this one" in admin.client.get(f"/jobs/{behind.job_id}").text
+
+
 def test_accounts_are_listed_in_pages(site: Site, admin: Somebody) -> None:
     for n in range(7):
         site.people.accounts.add(f"reader {n}", Role.READER)

@@ -232,6 +232,18 @@ def test_accounts_take_turns(store: JobStore) -> None:
     assert rest == [many[1], again, many[2]]
 
 
+def test_the_place_in_the_queue_follows_the_turns(database: Database) -> None:
+    store = JobStore(database)
+    first = submit(store, "b")
+    assert store.take("w")
+    waiting = [submit(store, owner) for owner in "aaabcbc"]
+    ahead = {job_id: store.n_ahead(job_id) for job_id in waiting}
+    assert store.n_ahead(first) == 0  # it runs
+    taken = [job.job_id for job in iter(lambda: store.take("w"), None)]
+    assert sorted(waiting, key=ahead.__getitem__) == taken
+    assert sorted(ahead.values()) == list(range(len(waiting)))
+
+
 def test_one_account_has_so_many_jobs_at_once_and_no_more(database: Database) -> None:
     store = JobStore(database, queue=100, each=2)
     first = submit(store, "a")

@@ -99,23 +99,17 @@ class Event:
 _COLUMNS = [jobs.c[name] for name in Job.__slots__]
 
 
-def _next_job() -> sa.Select[Any]:
-    """Select and lock the next job, skipping jobs that other workers have locked."""
-    earlier = jobs.alias("earlier")
-    last = (  # an account's jobs start in order, so its newest started job is the last
-        sa.select(earlier.c.started)
-        .where(earlier.c.owner == jobs.c.owner, earlier.c.started.is_not(None))
-        .order_by(earlier.c.created.desc(), earlier.c.job_id.desc())
-        .limit(1)
-        .scalar_subquery()
-    )
-    return (
-        sa.select(jobs.c.job_id)
-        .where(jobs.c.status == Status.QUEUED)
-        .order_by(sa.func.coalesce(last, 0.0), jobs.c.created, jobs.c.job_id)
-        .limit(1)
-        .with_for_update(of=jobs, skip_locked=True)  # SQLite has a single writer anyway
-    )
+_EARLIER = jobs.alias("earlier")
+# When the last job of a job's owner started; an account's jobs start in order.
+_LAST_START = (
+    sa.select(_EARLIER.c.started)
+    .where(_EARLIER.c.owner == jobs.c.owner, _EARLIER.c.started.is_not(None))
+    .order_by(_EARLIER.c.created.desc(), _EARLIER.c.job_id.desc())
+    .limit(1)
+    .scalar_subquery()
+)
+_TURN = (sa.func.coalesce(_LAST_START, 0.0), jobs.c.created, jobs.c.job_id)
+_WAITING = sa.select(jobs.c.job_id).where(jobs.c.status == Status.QUEUED)
 
 
 class JobStore:
@@ -183,6 +177,14 @@ class JobStore:
                 followed = followed.where(later.c.owner == owner)
             wanted = wanted.where(jobs.c.job_id.not_in(followed))
         return [_job(row) for row in self._db.rows(wanted.limit(limit))]
+
+    def n_ahead(self, job_id: str) -> int:
+        """How many waiting jobs start before this one, if no others come; 0 if it does not wait."""
+        last, *by_age = _TURN
+        turn = sa.func.row_number().over(partition_by=jobs.c.owner, order_by=by_age)
+        oldest = sa.func.min(jobs.c.created).over(partition_by=jobs.c.owner)
+        waiting = [each for (each,) in self._db.rows(_WAITING.order_by(turn, last, oldest))]
+        return waiting.index(job_id) if job_id in waiting else 0
 
     def result(self, job_id: str) -> bytes | None:
         """The report's JSON in UTF-8; None if the job has no result (yet)."""
@@ -270,7 +272,9 @@ class JobStore:
     def take(self, worker: str) -> Job | None:
         """Assign the next job to this worker; None if none is waiting."""
         with self._db.writing() as db:
-            job_id = db.execute(_next_job()).scalar()
+            wanted = _WAITING.order_by(*_TURN).limit(1)
+            # SQLite has a single writer anyway.
+            job_id = db.execute(wanted.with_for_update(of=jobs, skip_locked=True)).scalar()
             if job_id is None:
                 return None
             at = now()

@@ -273,13 +273,13 @@ def list_jobs(
     kind: Annotated[list[Kind] | None, Query()] = None,
 ) -> JobList:
     """Your own jobs, the newest first."""
-    jobs, after = listed(site, who, limit, cursor, kind or ())
+    jobs, after = listed(site, who.account_id, limit, cursor, kind or ())
     return JobList(jobs=[JobBody.model_validate(job) for job in jobs], next=after)
 
 
 def listed(
     site: Site,
-    who: Identity,
+    owner: str | None,
     limit: int,
     cursor: str | None,
     kinds: Sequence[Kind],
@@ -287,7 +287,7 @@ def listed(
     once: bool = False,
 ) -> tuple[list[Job], str | None]:
     before = read_cursor(cursor, (float, str))
-    found = site.jobs.listed(who.account_id, limit + 1, before, kinds, once=once)
+    found = site.jobs.listed(owner, limit + 1, before, kinds, once=once)
     return page_of(found, limit, lambda job: (job.created, job.job_id))
 
 

@@ -130,10 +130,16 @@ def history(
     site: Stores,
     cursor: Cursor = None,
     kind: Annotated[list[Kind] | None, Query()] = None,
+    everybody: bool = False,
 ) -> HTMLResponse:
-    """The user's own jobs, newest first."""
-    found, following = jobs.listed(site, who, ROWS, cursor, kind or (), once=True)
-    return page(request, "history.html", who, jobs=found, cursor=cursor, next=following)
+    """The user's own jobs, newest first; for an administrator also those of `everybody`."""
+    owner = None if everybody and who.is_admin else who.account_id
+    found, following = jobs.listed(site, owner, ROWS, cursor, kind or (), once=True)
+    values: dict[str, Any] = {"jobs": found, "cursor": cursor, "next": following, "owners": None}
+    if owner is None:
+        accounts = (site.people.accounts.get(each) for each in {job.owner for job in found})
+        values["owners"] = {each.account_id: each.name for each in accounts if each}
+    return page(request, "history.html", who, **values)
 
 
 def _progress(request: Request, site: Site, job: Job) -> dict[str, Any]:
@@ -149,6 +155,7 @@ def _progress(request: Request, site: Site, job: Job) -> dict[str, Any]:
         "job": job,
         "item": item,
         "now": next(filter(None, steps), ""),
+        "ahead": site.jobs.n_ahead(job.job_id),
         "done": counted.get("done", 0),
         "total": counted.get("total", 0),
         **(ask.so_far(events) if job.kind == "ask" else {}),
