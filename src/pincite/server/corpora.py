@@ -402,9 +402,10 @@ class Quotas:
         """
         if not self._each:
             return
+        register = self._library.register
         own = {
-            each.corpus_id: self._bytes_of(each)
-            for each in self._library.register.listed()
+            each.corpus_id: n_bytes(register.folder_of(each.corpus_id))
+            for each in register.listed()
             if each.owner == owner
         }
         sizes = {
@@ -425,10 +426,6 @@ class Quotas:
                 f"An account may store {_mb(self._each)}. Yours stores {_mb(used)} ({parts}), and "
                 f"{_mb(n_more)} would be added. Delete something, or upload less."
             )
-
-    def _bytes_of(self, entry: CorpusEntry) -> int:
-        register = self._library.register
-        return 0 if register.is_linked(entry) else n_bytes(register.folder_of(entry.corpus_id))
 
 
 def _mb(size: float) -> str:

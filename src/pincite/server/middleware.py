@@ -118,7 +118,7 @@ class SecurityMiddleware:
                 return
             limit = self._body_bytes(scope["path"])
             await self._app(scope, _limited(receive, limit), sent)
-        except _TooLarge as error:
+        except HTTPException as error:  # of `_limited`
             if not begun:
                 await response(request, Problem(413, "too_large", error.detail))(
                     scope, receive, sent
@@ -197,13 +197,6 @@ def _log(scope: Scope, status: int, seconds: float) -> None:
     AUDIT.info("%s (%s): %s", user.name, user.account_id, done, extra=fields)
 
 
-class _TooLarge(HTTPException):
-    """An HTTPException, because FastAPI replaces any other error raised while it reads a body."""
-
-    def __init__(self, limit: int) -> None:
-        super().__init__(413, f"A request may have at most {limit:,} bytes.")
-
-
 def is_of_a_wiki(request: Request) -> bool:
     """Whether `server.wikis` has marked the request as coming from an allowed wiki script."""
     return bool(request.scope.get("state", {}).get(OF_A_WIKI))
@@ -224,7 +217,8 @@ def _limited(receive: Receive, limit: int) -> Receive:
         message = await receive()
         left -= len(message.get("body", b""))
         if left < 0:
-            raise _TooLarge(limit)
+            # FastAPI replaces any other error that is raised while it reads a body.
+            raise HTTPException(413, f"A request may have at most {limit:,} bytes.")
         return message
 
     return limited
@@ -352,8 +346,8 @@ def configure_logs(form: LogForm, *, requests: bool = False) -> None:
 
 
 def _with_request(record: logging.LogRecord) -> bool:
-    record.request_id = REQUEST_ID.get()
-    record.mark = f" [{record.request_id}]" if record.request_id else ""
+    record.request_id = request_id = REQUEST_ID.get()
+    record.mark = f" [{request_id}]" if request_id else ""
     return True
 
 

@@ -149,22 +149,19 @@ def load(options: Mapping[str, object], config: Path | None = None) -> ServerSet
     return build(ServerSettings, {name: value for name, (value, _) in found.items()})
 
 
-MAX_TEXT = 100_000  # characters
 MAX_EXAMPLES = 12
 
 
 def read_examples(path: str) -> tuple[str, ...]:
     """The example texts in a file that the settings name, one per line; none without a file.
 
-    Raises ConfigError: the file cannot be read as text, or is too long.
+    Raises ConfigError: the file cannot be read as text.
     """
     if not path:
         return ()
     try:
-        text = Path(path).expanduser().read_text(encoding="utf-8").strip()
+        text = Path(path).expanduser().read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} cannot be read as text: {error}.") from error
-    if not 0 < len(text) <= MAX_TEXT:
-        raise ConfigError(f"{path} has {len(text):,} characters; expected 1 to {MAX_TEXT:,}.")
     lines = (" ".join(line.split()) for line in text.splitlines())
     return tuple(line for line in lines if line and not line.startswith("#"))[:MAX_EXAMPLES]
