@@ -28,7 +28,7 @@ from pincite.server.routes.verify import (
 from pincite.server.site import Site
 from pincite.server.tables import Kind
 from pincite.server.uploads import Why
-from pincite.server.work import blocks_of
+from pincite.server.work import THRESHOLDS, blocks_of
 from pincite.types import Failed, Label, Opinion, Reason, Span, Unchecked, Verdict
 from pincite.verbs.check import render
 from pincite.verbs.check.report import Reading, ReadingResult
@@ -188,6 +188,9 @@ def test_sources_are_matched_and_unused_files_listed(client: TestClient, site: S
     result = client.get(f"/api/v1/jobs/{job_id}/result").text
     assert str(site.server.folder) not in result
     assert "unpacked" not in result
+    view = site.jobs.file(job_id, "view")
+    assert view
+    assert list(view["precision"]) == [f"{threshold:.2f}" for threshold in THRESHOLDS]
     # They stay as long as the job: it can be run again.
     site.tidy()
     again = client.post(f"/jobs/{job_id}/again", data={"csrf": ""}, follow_redirects=False)

@@ -495,8 +495,7 @@ class FeedbackStore:
 
     def add(self, owner: str, job_id: str, verdict: Verdict, opinion: Opinion) -> None:
         row = {"feedback_id": new_id(), "owner": owner, "job_id": job_id, "verdict": verdict}
-        row |= {"opinion": asdict(opinion), "created": now()}
-        self._db.write(feedback.insert().values(row))
+        self._db.write(feedback.insert().values(**row, opinion=asdict(opinion), created=now()))
 
     def verdicts(self, owner: str, job_id: str) -> dict[str, Verdict]:
         """A user's last verdict on each item of a result."""

@@ -73,13 +73,4 @@ def so_far(events: Sequence[Event]) -> dict[str, Any]:
     if drafts:
         after, texts = int(drafts[-1]["after"]), list(drafts[-1]["texts"])
         waiting = texts[max(0, len(verified) - after) :]
-    sentences = [
-        {
-            "text": each.sentence.text,
-            "tone": render.TONES[each.standing],
-            "sign": wording.SIGNS[each.standing],
-            "label": wording.LABELS[each.standing],
-        }
-        for each in verified
-    ]
-    return {"sentences": sentences, "waiting": waiting}
+    return {"checked": verified, "waiting": waiting, "tones": render.TONES, "of_ask": wording}

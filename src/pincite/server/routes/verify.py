@@ -139,8 +139,7 @@ def verify_example(form: Form, who: Runner, site: Stores) -> RedirectResponse:
     """Verify a shipped article; the first one with a corpus if the server has the demo's."""
     name = forms.text(form, "example")
     corpus = demo.web(site) if name == "article" else None
-    values: dict[str, Any] = {"example": name} | ({"corpus": corpus} if corpus else {})
-    body = forms.validate(VerifyRequest, values)
+    body = forms.validate(VerifyRequest, {"example": name, "corpus": corpus})
     return forms.redirect(f"/jobs/{start_job(site, who, 'verify', body).job_id}")
 
 
@@ -316,16 +315,12 @@ def _board(
     return {
         "look": look,
         "job": look.job,
-        "place": look.place,
-        "may_judge": look.may_run,
         "report": report,
-        "counts": report.counts,
         "threshold": at,
         "own_threshold": verified.threshold,
         "address": address,
         "query": f"?{urlencode(query)}" if query else "",
         "steps": THRESHOLDS,
-        "precision": report.flag_precision,
         "coverage": coverage_at(verified.report, report),
         "searched": searched,
         "offers_search": offers_search,
