@@ -155,7 +155,7 @@ def _progress(request: Request, site: Site, job: Job) -> dict[str, Any]:
         "job": job,
         "item": item,
         "now": next(filter(None, steps), ""),
-        "ahead": site.jobs.n_ahead(job.job_id),
+        "ahead": site.jobs.n_ahead(job.job_id) if job.status == "queued" else 0,
         "done": counted.get("done", 0),
         "total": counted.get("total", 0),
         **(ask.so_far(events) if job.kind == "ask" else {}),
