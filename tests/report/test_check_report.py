@@ -17,7 +17,7 @@ from rich.console import Console
 from support.check_values import readings
 
 from pincite.errors import ConfigError
-from pincite.judgement.confirmation import Outcome
+from pincite.judgement.confirmation import Outcome, Unjudged
 from pincite.judgement.provenance import Source, SourceKind
 from pincite.report import yaml_text
 from pincite.verbs.check import render, terminal, wording
@@ -302,6 +302,42 @@ def test_the_nearest_neutral_quotes_are_shown_if_nothing_else_is() -> None:
     assert [*render.before_publishing(only)] == [
         "claimreview: no reading has a rating, so the file holds no review."
     ]
+
+
+def test_every_format_shows_the_same_nearest_passages_in_the_same_order() -> None:
+    text, url = "The pier was sold.", "https://varde.example/"
+    found = result(1, text, url, 0.1, 0.05, 0.0)
+    unquoted, *others = found.items
+    assert not isinstance(unquoted.outcome, Unjudged)
+    unquoted = replace(unquoted, outcome=replace(unquoted.outcome, quote=None))
+    titled = [
+        replace(
+            each,
+            outcome=replace(each.outcome, passage=replace(each.passage, title=title)),
+            corpus="archive",
+        )
+        for each, title in zip(others, (text, "Piers"), strict=True)
+    ]
+    found = replace(found, items=(unquoted, *titled))
+    report = check_report()
+    report = replace(report, checks=(replace(report.checks[0], results=(found,)),))
+    names = [found.items[n].passage.title for n in found.nearest]
+    assert sorted(names) == ["Piers", text]
+    assert render.sides(found)[2]["documents"][0]["name"] == names[0]
+    shown = io.StringIO()
+    terminal.print_report(report, Console(file=shown, width=400))
+    html = re.split("<details class=.neutral.|<article", render.to_html(report))[1]
+    for written in (
+        re.sub("<[^>]+>", "", html[html.index("undecided") :]),
+        render.to_markdown(report).partition("undecided")[2],
+        render.to_footnotes(report).partition("undecided")[2],
+        shown.getvalue().partition("undecided")[2],
+    ):
+        assert re.findall(r"corpus (\w+)", written) == ["archive", "archive"]
+        assert written.count("only its title") == 1
+        places = [written.replace("“The pier was sold.”", "").find(name) for name in names]
+        assert -1 not in places
+        assert places == sorted(places)
 
 
 def test_the_speaker_of_a_statement_is_its_author_in_claimreview() -> None:

@@ -100,17 +100,19 @@ def _reading(result: ReadingResult, words: Language) -> dict[str, object]:
         "failures": list(dict.fromkeys(failures)),
         "unused": wording.unused_pages(result.unread, result.excluded, words.say),
         "nearest": words.say(wording.NEAREST) if result.nearest else "",
+        "n_nearest": len(result.nearest),
     }
 
 
 def sides(result: ReadingResult, words: Language = IN_ENGLISH) -> list[dict[str, Any]]:
     """Group the documents into for, against and neutral; empty if nothing was judged.
 
-    Those for and against are ordered by kind of source, neutral ones by nearness.
+    Those for and against are ordered by kind of source, neutral ones by nearness, with the
+    passages of `ReadingResult.nearest` first.
     """
     items = result.items
     for_it, against = confirmation.sides(items)
-    neutral = confirmation.nearest(result.reading.text, items)
+    neutral = [*dict.fromkeys([*result.nearest, *confirmation.nearest(result.reading.text, items)])]
     if not (for_it or against or neutral):
         return []
     for places in (for_it, against):
