@@ -1,4 +1,4 @@
-"""Reads scholarly articles in XML: PubMed records and full text in JATS or NLM's older DTDs.
+"""Reads scholarly articles: PubMed records, and full text in JATS or NLM's older DTDs.
 
 References, reviewers' reports and translations in `sub-article` are omitted, so that no other
 article's statements are attributed to this one. Floats (figures, tables, lists, notes within a
@@ -8,19 +8,30 @@ publishers rarely update files that they have distributed.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from lxml import etree
+from lxml.builder import E
 
 from pincite.documents import tables
-from pincite.documents.body import Body, Format, Limits, unusable
+from pincite.documents.body import Body, Format, Limits, too_large, unpacked, unusable
 from pincite.documents.dates import first_date, iso_date, stated_date
 from pincite.documents.tables import Cell
 from pincite.documents.text import cleaned, code_of, one_line
-from pincite.documents.xml_records import Broken, flat, head_of, line_of, parsed, records, root_of
+from pincite.documents.xml_records import (
+    Broken,
+    Record,
+    flat,
+    head_of,
+    line_of,
+    parsed,
+    records,
+    root_of,
+)
 from pincite.judgement.references import is_retracted_title
 from pincite.retrieval.filters import SEPARATOR
 from pincite.types import Document, Reason, Unchecked
@@ -101,7 +112,7 @@ def reader_of(path: Path) -> str:
     """The name of the reader for the records of an XML file; empty for other files."""
     head = head_of(path)
     root = root_of(head)
-    if root in ("PubmedArticleSet", "PubmedArticle"):
+    if root in ("PubmedArticleSet", "PubmedArticle") or _TEXT_START.match(head):
         return PUBMED
     is_jats = root in ("article", "pmc-articleset", "OAI-PMH") and _JOURNAL.search(head)
     return Format.JATS if is_jats else ""
@@ -111,7 +122,8 @@ def bodies(path: Path, reader: str, limits: Limits) -> Iterator[Body | Unchecked
     """Yield the records of a file; a broken one becomes an `Unchecked`."""
     names = _PUBMED_RECORDS if reader == PUBMED else ("article",)
     file = path.resolve().as_uri()
-    for record in records(path, names, limits):
+    is_text = _TEXT_START.match(head_of(path))
+    for record in _text_records(path, limits) if is_text else records(path, names, limits):
         where = f"{path.name} record {record.number}" if record.number else path.name
         detail = f"{where}: {record.broken}"
         if reader == Format.JATS:
@@ -299,6 +311,58 @@ def _corrections(citation: Any, types: Iterable[str]) -> dict[str, str]:
             status.append(_PUBMED_STATUS[kind])
             notices.append(f"{kind}: {other}")
     return {"retracted": min(status, key=STATUS_RANKS.index), "notices": joined(notices)}
+
+
+# ── PubMed's text format (.nbib), through its XML ────────────────────────────────────────────────
+
+_TEXT_START = re.compile(rb"(?:\xef\xbb\xbf)?\s*PMID- ?\d")
+_TEXT_FIELD = re.compile(r"^([A-Z]{2,4}) *- ?(.*(?:\n {6}.*)*)", re.MULTILINE)
+_TEXT_NOTICES = dict(zip("RIN RRI PRIN ECI EIN CRI".split(), _PUBMED_STATUS, strict=True))
+
+
+def _text_records(path: Path, limits: Limits) -> Iterator[Record]:
+    data = path.read_bytes()
+    data = unpacked(data, limits.max_bytes) if data.startswith(b"\x1f\x8b") else data
+    if len(data) > limits.max_bytes:
+        detail = too_large("", len(data), limits.max_bytes).detail
+        yield Record(0, b"", detail, Reason.TOO_LARGE)
+        return
+    _, *texts = re.split(r"^(?=PMID-)", data.decode("utf-8-sig", "replace"), flags=re.MULTILINE)
+    for number, text in enumerate(texts, 1):
+        fields = defaultdict[str, list[str]](list)
+        for tag, value in _TEXT_FIELD.findall(text):
+            fields[tag].append(one_line(value))
+        yield Record(number, etree.tostring(_as_xml(fields)))
+
+
+def _as_xml(fields: Mapping[str, list[str]]) -> Any:
+    def of(tag: str, element: str) -> list[Any]:
+        return [E(element, value) for value in fields[tag]]
+
+    names = [*of("FAU" if fields["FAU"] else "AU", "LastName"), *of("CN", "CollectiveName")]
+    issue = (*of("VI", "Volume"), *of("IP", "Issue"), E.PubDate(*of("DP", "MedlineDate")))
+    journal = (*of("JT", "Title"), *of("TA", "ISOAbbreviation"), *of("IS", "ISSN"))
+    article = E.Article(
+        *(*of("TI", "ArticleTitle"), *of("TT", "VernacularTitle")),
+        E.Abstract(*of("AB", "AbstractText")),
+        E.Journal(*journal, E.JournalIssue(*issue)),
+        E.Pagination(*of("PG", "MedlinePgn")),
+        E.AuthorList(*map(E.Author, names)),
+        E.PublicationTypeList(*of("PT", "PublicationType")),
+    )
+    topics = (heading.lstrip("*").partition("/")[0] for heading in fields["MH"])
+    notices = [(kind, each) for tag, kind in _TEXT_NOTICES.items() for each in of(tag, "RefSource")]
+    dois = (each.removesuffix(" [doi]") for each in fields["AID"] if each.endswith(" [doi]"))
+    ids = [("doi", doi) for doi in dois] + [("pmc", pmc) for pmc in fields["PMC"]]
+    return E.PubmedArticle(
+        E.MedlineCitation(
+            *(*of("PMID", "PMID"), article),
+            E.MeshHeadingList(*(E.MeshHeading(E.DescriptorName(each)) for each in topics)),
+            E.KeywordList(*of("OT", "Keyword")),
+            E.CommentsCorrectionsList(*(E.CommentsCorrections(e, RefType=k) for k, e in notices)),
+        ),
+        E.PubmedData(E.ArticleIdList(*(E.ArticleId(each, IdType=kind) for kind, each in ids))),
+    )
 
 
 # ── JATS: the article and its front matter ───────────────────────────────────────────────────────

@@ -135,7 +135,7 @@ def _xml_reader(path: Path) -> str:
     """The reader for a file of PubMed records or JATS articles; empty for other files."""
     with path.open("rb") as opened:
         start = opened.read(512)
-    if not start.startswith(_GZIP) and not start.lstrip(_BEFORE_XML).startswith(b"<"):
+    if not start.startswith(_GZIP) and not start.lstrip(_BEFORE_XML).startswith((b"<", b"PMID-")):
         return ""  # most files; avoids loading lxml
     from pincite.documents import papers
 
