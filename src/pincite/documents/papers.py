@@ -22,16 +22,7 @@ from pincite.documents.body import Body, Format, Limits, too_large, unpacked, un
 from pincite.documents.dates import first_date, iso_date, stated_date
 from pincite.documents.tables import Cell
 from pincite.documents.text import cleaned, code_of, one_line
-from pincite.documents.xml_records import (
-    Broken,
-    Record,
-    flat,
-    head_of,
-    line_of,
-    parsed,
-    records,
-    root_of,
-)
+from pincite.documents.xml_records import Broken, flat, head_of, line_of, parsed, records, root_of
 from pincite.judgement.references import is_retracted_title
 from pincite.retrieval.filters import SEPARATOR
 from pincite.types import Document, Reason, Unchecked
@@ -120,10 +111,12 @@ def reader_of(path: Path) -> str:
 
 def bodies(path: Path, reader: str, limits: Limits) -> Iterator[Body | Unchecked]:
     """Yield the records of a file; a broken one becomes an `Unchecked`."""
+    if _TEXT_START.match(head_of(path)):
+        yield from _text_bodies(path, limits)
+        return
     names = _PUBMED_RECORDS if reader == PUBMED else ("article",)
     file = path.resolve().as_uri()
-    is_text = _TEXT_START.match(head_of(path))
-    for record in _text_records(path, limits) if is_text else records(path, names, limits):
+    for record in records(path, names, limits):
         where = f"{path.name} record {record.number}" if record.number else path.name
         detail = f"{where}: {record.broken}"
         if reader == Format.JATS:
@@ -320,28 +313,31 @@ _TEXT_FIELD = re.compile(r"^([A-Z]{2,4}) *- ?(.*(?:\n {6}.*)*)", re.MULTILINE)
 _TEXT_NOTICES = dict(zip("RIN RRI PRIN ECI EIN CRI".split(), _PUBMED_STATUS, strict=True))
 
 
-def _text_records(path: Path, limits: Limits) -> Iterator[Record]:
+def _text_bodies(path: Path, limits: Limits) -> Iterator[Body | Unchecked]:
     data = path.read_bytes()
     data = unpacked(data, limits.max_bytes) if data.startswith(b"\x1f\x8b") else data
     if len(data) > limits.max_bytes:
-        detail = too_large("", len(data), limits.max_bytes).detail
-        yield Record(0, b"", detail, Reason.TOO_LARGE)
+        yield too_large(path.resolve().as_uri(), len(data), limits.max_bytes)
         return
     _, *texts = re.split(r"^(?=PMID-)", data.decode("utf-8-sig", "replace"), flags=re.MULTILINE)
     for number, text in enumerate(texts, 1):
         fields = defaultdict[str, list[str]](list)
         for tag, value in _TEXT_FIELD.findall(text):
             fields[tag].append(one_line(value))
-        yield Record(number, etree.tostring(_as_xml(fields)))
+        yield Body(f"{path.name} record {number}", etree.tostring(_as_xml(fields)), limits=limits)
 
 
 def _as_xml(fields: Mapping[str, list[str]]) -> Any:
     def of(tag: str, element: str) -> list[Any]:
         return [E(element, value) for value in fields[tag]]
 
-    names = [*of("FAU" if fields["FAU"] else "AU", "LastName"), *of("CN", "CollectiveName")]
+    topics = (heading.lstrip("*").partition("/")[0] for heading in fields["MH"])
+    notices = [(kind, each) for tag, kind in _TEXT_NOTICES.items() for each in of(tag, "RefSource")]
+    ids = [("doi", each[:-6]) for each in fields["AID"] if each.endswith(" [doi]")]
+    ids += [("pmc", each) for each in fields["PMC"]]
     issue = (*of("VI", "Volume"), *of("IP", "Issue"), E.PubDate(*of("DP", "MedlineDate")))
     journal = (*of("JT", "Title"), *of("TA", "ISOAbbreviation"), *of("IS", "ISSN"))
+    names = [*of("FAU" if fields["FAU"] else "AU", "LastName"), *of("CN", "CollectiveName")]
     article = E.Article(
         *(*of("TI", "ArticleTitle"), *of("TT", "VernacularTitle")),
         E.Abstract(*of("AB", "AbstractText")),
@@ -350,19 +346,14 @@ def _as_xml(fields: Mapping[str, list[str]]) -> Any:
         E.AuthorList(*map(E.Author, names)),
         E.PublicationTypeList(*of("PT", "PublicationType")),
     )
-    topics = (heading.lstrip("*").partition("/")[0] for heading in fields["MH"])
-    notices = [(kind, each) for tag, kind in _TEXT_NOTICES.items() for each in of(tag, "RefSource")]
-    dois = (each.removesuffix(" [doi]") for each in fields["AID"] if each.endswith(" [doi]"))
-    ids = [("doi", doi) for doi in dois] + [("pmc", pmc) for pmc in fields["PMC"]]
-    return E.PubmedArticle(
-        E.MedlineCitation(
-            *(*of("PMID", "PMID"), article),
-            E.MeshHeadingList(*(E.MeshHeading(E.DescriptorName(each)) for each in topics)),
-            E.KeywordList(*of("OT", "Keyword")),
-            E.CommentsCorrectionsList(*(E.CommentsCorrections(e, RefType=k) for k, e in notices)),
-        ),
-        E.PubmedData(E.ArticleIdList(*(E.ArticleId(each, IdType=kind) for kind, each in ids))),
+    citation = E.MedlineCitation(
+        *(*of("PMID", "PMID"), article),
+        E.MeshHeadingList(*(E.MeshHeading(E.DescriptorName(each)) for each in topics)),
+        E.KeywordList(*of("OT", "Keyword")),
+        E.CommentsCorrectionsList(*(E.CommentsCorrections(e, RefType=k) for k, e in notices)),
     )
+    links = E.ArticleIdList(*(E.ArticleId(each, IdType=kind) for kind, each in ids))
+    return E.PubmedArticle(citation, E.PubmedData(links))
 
 
 # ── JATS: the article and its front matter ───────────────────────────────────────────────────────
