@@ -216,6 +216,8 @@ QUESTION = "Does Lactovia reuteri reduce crying in infants?"
         ("Lactovia reuteri in colic", "Lactovia reuteri reduced crying of infants.", True),
         ("A trial in colic", "We found no evidence of an effect of L. reuteri on crying.", False),
         ("Lactovia reuteri in colic", "The probiotic had no effect on crying of infants.", False),
+        ("Lactovia reuteri and crying", "L. reuteri did not improve the colic of babies.", False),
+        ("Lactovia reuteri and crying", "The drops did not improve the sleep of babies.", None),
         ("Lactovia longum in colic", "L. longum did not reduce crying of infants.", None),
         ("Lactovia reuteri in colic", "L. reuteri did not reduce vomiting of infants.", None),
         (

@@ -347,11 +347,14 @@ def with_sides(
     ends = (each.text for each in sentences if each.part is Part.CONCLUSION)
     elsewhere = "\n".join([document.title, *ends])
 
-    def naming(*of: Part) -> list[Quotable]:
-        within = (each for each in sentences if each.part in of)
-        return [each for each in within if subject.is_named(each.text, elsewhere)]
+    def naming(names: Callable[[str, str], bool], *of: Part) -> list[Quotable]:
+        return [s for s in sentences if s.part in of and names(s.text, elsewhere)]
 
-    deciding = naming(Part.CONCLUSION) or naming(Part.RESULT, Part.OTHER)
+    deciding = (
+        naming(subject.is_named, Part.CONCLUSION)
+        or naming(subject.is_partly_named, Part.CONCLUSION)
+        or naming(subject.is_named, Part.RESULT, Part.OTHER)
+    )
     sides = {each.place: finds(each.text) for each in deciding if each.fits is not False}
     is_open = reference.retraction is Retraction.YES or stance.is_undecided(document.text)
     if is_open or len(set(sides.values()) - {None}) != 1:

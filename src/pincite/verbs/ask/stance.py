@@ -67,6 +67,14 @@ class Subject(NamedTuple):
             self.intervention, both
         )
 
+    def is_partly_named(self, sentence: str, elsewhere: str) -> bool:
+        """Whether a sentence names at least a third of the terms, and its paper over two thirds."""
+        both = f"{self.intervention} {self.outcome}"
+        n_terms = len(unanswered_terms(both, ""))
+        n_lacking = len(unanswered_terms(both, sentence))
+        n_lacking_in_paper = len(unanswered_terms(both, f"{elsewhere}\n{sentence}"))
+        return 3 * n_lacking <= 2 * n_terms and 3 * n_lacking_in_paper < n_terms
+
 
 def subject(question: str) -> Subject:
     """Split a question at the word for what is asked; those studied belong to neither part.
