@@ -17,7 +17,6 @@ from pincite.evaluation.labelled_statements import (
 )
 from pincite.judgement.confirmation import Outcome, StatementType, Weighed, Weight, from_answers
 from pincite.types import Passage, Span
-from pincite.verbs.check.render import measures_to_html as to_html
 from pincite.verbs.check.report import Check, Reading, ReadingResult
 
 CONFIRMED = Prediction(Outcome.CONFIRMATION, 0.5)
@@ -136,16 +135,11 @@ def test_a_date_leaves_out_what_came_later_and_what_has_none() -> None:
     assert prediction(check, before) == Prediction(Outcome.NO_EVIDENCE, None)
 
 
-def test_a_table_and_a_page() -> None:
+def test_a_table() -> None:
     rows, said = [row("confirmed"), row("disconfirmed")], [CONFIRMED, CONFIRMED]
     found = {"file": "s.jsonl", **measured(rows, said), "rows": lines(rows, said)}
     table = tables.check_table(found)
     assert "disconfirmed ≠ confirmation: The <b>tram</b> runs." in table
-    page = to_html(found)
-    assert "&lt;b&gt;tram" in page
-    assert "<b>" not in page
-    assert page.count("<circle") == 1
-    assert "✓ right:" in page or "✗ wrong:" in page
 
 
 def test_the_accuracy_of_few_that_are_all_right_is_not_sure() -> None:

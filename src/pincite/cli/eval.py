@@ -247,18 +247,10 @@ def claims(
 @command.command("check")
 @click.argument("corpus", type=options.FilePath)
 @click.argument("labelled", type=options.FilePath)
-@click.option("--html", "page", type=options.OutFile, help="Write one page with the plots.")
 @json_option
 @quiet_option
 @options.setting_options("models", "filters")
-def check(
-    corpus: Path,
-    labelled: Path,
-    page: Path | None,
-    as_json: bool,
-    quiet: bool,
-    **given: Any,
-) -> None:
+def check(corpus: Path, labelled: Path, as_json: bool, quiet: bool, **given: Any) -> None:
     """Measure how often `pincite check` is right about the statements of LABELLED on CORPUS.
 
     LABELLED has a JSON object per line: statement, label (confirmed, disconfirmed, inconclusive,
@@ -286,13 +278,7 @@ def check(
         "rows": labelled_statements.lines(rows, predictions),
         "versions": versions,
     }
-    if page:
-        from pincite.verbs.check.render import measures_to_html as to_html
-
-        options.write(to_html(result), page)
-        options.say(f"html: {page.resolve()}", quiet or str(page) == "-")
-    if str(page) != "-":
-        click.echo(json.dumps(result, indent=1) if as_json else tables.check_table(result))
+    click.echo(json.dumps(result, indent=1) if as_json else tables.check_table(result))
 
 
 @command.command("scifact")

@@ -28,7 +28,6 @@ from pincite.verbs.check.report import Check, CheckReport, ReadingResult, render
 
 # ── HTML ─────────────────────────────────────────────────────────────────────────────────────────
 
-_PLOT = 320  # side length in pixels of the plot of measures
 _HEADLINE = 300  # characters of a statement in a heading; a click shows all of it
 _SIDES = (
     {"word": "for", "sign": "▲", "tone": "supported"},
@@ -175,39 +174,6 @@ def page_of(item: Weighed) -> PageNumber | None:
     quote = None if isinstance(item.outcome, Failed) else item.outcome.quote
     document = Document(item.passage.url, item.passage.title, "", meta=dict(item.meta))
     return number_at(document, item.passage.span.start + (quote.start if quote else 0))
-
-
-def measures_to_html(result: Mapping[str, Any]) -> str:
-    points = [
-        {
-            "x": round(point["mean_probability"] * _PLOT, 1),
-            "y": round((1 - point["share_supported"]) * _PLOT, 1),
-            "r": round(3 + 2 * point["n"] ** 0.5, 1),
-            "title": f"{point['mean_probability']:.2f} predicted, "
-            f"{point['share_supported']:.2f} true, {point['n']} statements",
-        }
-        for point in result["reliability"]
-    ]
-    rows = [
-        {
-            **row,
-            "right": row["predicted"] == row["label"],
-            "outcome": wording.LABELS[Outcome(row["outcome"])],
-            "degree": wording.signed(row["doc"]),
-        }
-        for row in result["rows"]
-    ]
-    outcomes = list(next(iter(result["confusion"].values())))
-    return templates.page("check_measures.html.j2").render(
-        result=result,
-        groups={"all": result, **result["by_type"]},
-        names={name: name.replace("_", " ") for name in (*result["confusion"], *outcomes)},
-        rows=rows,
-        predicted=outcomes,
-        points=points,
-        side=_PLOT,
-        css=templates.style("check_measures.css"),
-    )
 
 
 # ── CSV ───────────────────────────────────────────────────────────────────────────────────────────
