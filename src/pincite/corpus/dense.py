@@ -226,20 +226,13 @@ class DenseIndex:
             if self._few is None or self._few[0] is not accepted:
                 self._few = (accepted, *self._store.vectors(accepted.keys(), self._dim))
             return _exact(queries, depth, *self._few[1:])
-        tail = self._search_tail(queries, depth, accepted)
+        rows = np.flatnonzero(accepted.holds(self._tail_keys)) if accepted else slice(None)
+        tail = _exact(queries, depth, self._tail_keys[rows], self._tail[rows])
         built = self._search_built(queries, depth, accepted)
         merged = (
             sorted(a + b, key=lambda pair: -pair[1]) for a, b in zip(tail, built, strict=True)
         )
         return [pairs[:depth] for pairs in merged]
-
-    def _search_tail(
-        self, queries: Floats, depth: int, accepted: Accepted | None
-    ) -> list[list[tuple[int, float]]]:
-        if accepted is None:
-            return _exact(queries, depth, self._tail_keys, self._tail)
-        rows = np.flatnonzero(accepted.holds(self._tail_keys))
-        return _exact(queries, depth, self._tail_keys[rows], self._tail[rows])
 
     def _search_built(
         self, queries: Floats, depth: int, accepted: Accepted | None
@@ -355,13 +348,10 @@ class _Lists:
     def nearest(self, queries: Floats, n_found: int, accepted: Accepted | None) -> Keys:
         # Compare as many vectors with a filter as without one.
         share = SCANNED / max(1, self.n) / (accepted.share if accepted else 1.0)
-        return self._probed(queries, n_found, accepted, min(1.0, share))
+        return self.of_all(queries, n_found, accepted, min(1.0, share))
 
-    def of_all(self, queries: Floats, n_found: int, accepted: Accepted | None) -> Keys:
-        return self._probed(queries, n_found, accepted, 1.0)
-
-    def _probed(
-        self, queries: Floats, n_found: int, accepted: Accepted | None, share: float
+    def of_all(
+        self, queries: Floats, n_found: int, accepted: Accepted | None, share: float = 1.0
     ) -> Keys:
         import faiss
 

@@ -12,7 +12,7 @@ import sqlite3
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -180,11 +180,9 @@ def check_fit(folder: Path, manifest: dict[str, str], encoder: Encoder | None) -
 
 def encoder_of(folder: Path) -> str:
     """Return the fingerprint of the encoder that built the corpus; raises `CorpusError`."""
-    store = Store.open(folder / current_name(folder) / "store.sqlite", write=False)
-    try:
+    file = folder / current_name(folder) / "store.sqlite"
+    with closing(Store.open(file, write=False)) as store:
         return _manifest(store)["encoder"]
-    finally:
-        store.close()
 
 
 def check_format(folder: Path, manifest: dict[str, str]) -> None:
@@ -246,15 +244,23 @@ def holds_documents(folder: Path) -> bool:
     return any(_was_filled(path) for path in generations(folder))
 
 
-def sweep(folder: Path, current: str) -> None:
-    """Remove older generations, and newer ones that `optimize` left unfinished.
+def left_behind(folder: Path, current: str) -> list[Path]:
+    """Return older generations, and newer ones that `optimize` left unfinished.
 
-    Needs the writer's lock. Any other newer generation is an unfinished rebuild and is kept.
+    Any other newer generation is an unfinished rebuild.
     """
-    for other in generations(folder):
-        older = int(other.name[1:]) < int(current[1:])
-        if older or (other.name != current and (other / COMPACTING).exists()):
-            shutil.rmtree(other, ignore_errors=True)
+    return [
+        other
+        for other in generations(folder)
+        if int(other.name[1:]) < int(current[1:])
+        or (other.name != current and (other / COMPACTING).exists())
+    ]
+
+
+def sweep(folder: Path, current: str) -> None:
+    """Remove what is `left_behind`; needs the writer's lock."""
+    for other in left_behind(folder, current):
+        shutil.rmtree(other, ignore_errors=True)
 
 
 def _is_name(name: str) -> bool:

@@ -28,6 +28,7 @@ from pincite.corpus.generation import (
     following,
     generations,
     holds_documents,
+    left_behind,
     new_generation,
     point_to,
     reusing,
@@ -178,7 +179,9 @@ def verify(folder: Path, *, repair: bool = False, tell: Tell = silent) -> list[F
             check_format(folder, generation.store.manifest())
             with generation.store.snapshot():
                 found = list(flaws(generation.store, tell))
-            found += _derived(generation, repair, tell)
+            found += _checked("words", generation, generation.lexical, repair, tell)
+            if generation.has_vectors:
+                found += _checked("meaning", generation, generation.dense, repair, tell)
             return [*pointer, *found, *_leftovers(folder, generation, repair)]
 
 
@@ -197,16 +200,8 @@ def _pointer(folder: Path, repair: bool) -> tuple[list[Finding], str | None]:
         return [Finding("pointer", str(folder / POINTER), problem, remedy)], None
     if repair:
         point_to(folder, possible[0])
-    return [Finding("pointer", str(folder / POINTER), problem, _repair(folder), repair)], possible[
-        0
-    ]
-
-
-def _derived(generation: Generation, repair: bool, tell: Tell) -> list[Finding]:
-    found = _checked("words", generation, generation.lexical, repair, tell)
-    if generation.has_vectors:
-        found += _checked("meaning", generation, generation.dense, repair, tell)
-    return found
+    found = Finding("pointer", str(folder / POINTER), problem, _repair(folder), repair)
+    return [found], possible[0]
 
 
 def _checked(
@@ -233,7 +228,7 @@ def _checked(
 
 def _leftovers(folder: Path, generation: Generation, repair: bool) -> list[Finding]:
     """Report leftovers of killed processes, and an unfinished rebuild, which can be resumed."""
-    gone = [path for path in generations(folder) if _is_left(path, generation.folder)]
+    gone = left_behind(folder, generation.folder.name)
     gone += [*folder.glob("*.part"), *generation.folder.glob("*.part")]
     gone += [*generation.lexical.leftovers(), *generation.dense.leftovers()]
     for path in gone if repair else ():
@@ -253,11 +248,6 @@ def _leftovers(folder: Path, generation: Generation, repair: bool) -> list[Findi
         for path in generations(folder)
         if path not in gone and path != generation.folder
     ]
-
-
-def _is_left(path: Path, current: Path) -> bool:
-    older = int(path.name[1:]) < int(current.name[1:])
-    return older or (path != current and (path / COMPACTING).exists())
 
 
 def _repair(folder: Path) -> str:

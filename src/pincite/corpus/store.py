@@ -322,10 +322,9 @@ class Store:
     def n_documents(self) -> int:
         return int(self._value("SELECT COUNT(*) FROM documents"))
 
-    def n_passages(self, after: int = 0, up_to: int | None = None) -> int:
+    def n_passages(self, up_to: int | None = None) -> int:
         bound = np.iinfo(np.int64).max if up_to is None else up_to
-        sql = "SELECT COUNT(*) FROM passages WHERE key > ? AND key <= ?"
-        return int(self._value(sql, (after, int(bound))))
+        return int(self._value("SELECT COUNT(*) FROM passages WHERE key <= ?", (int(bound),)))
 
     def last_key(self) -> int:
         """Return the highest passage key ever used; 0 if none was."""
