@@ -24,7 +24,6 @@ from pincite.verbs.ask.build import AskRun
 from pincite.verbs.ask.extract import Extractor
 from pincite.verbs.ask.pipeline import (
     AskPipeline,
-    Ending,
     FoundDocument,
     LiteratureFinder,
     absent_terms,
@@ -383,7 +382,7 @@ def test_repair_lists_what_it_strikes_out_and_drops(
         ]
     )
     plan = pipeline(corpus, verifier, writer, repairer=Repairer())
-    answer = plan.check(ANSWER, "".join(writer.pieces), references(11), Ending())
+    answer = plan.check(replace(ANSWER, text="".join(writer.pieces)), references(11))
     assert answer.text == "Velorin reduced migraine days in adults [1]."
     assert [change.after for change in answer.changes] == ["", ""]
     assert [change.why for change in answer.changes] == [
@@ -402,7 +401,7 @@ def test_citation_marks_copied_from_a_paper_cite_nothing(
     text = (
         "Velorin halved the number of bad days [1, 7]. Velorin halved the number of bad days [2]."
     )
-    copied, cited = plan.check(ANSWER, text, given, Ending()).sentences
+    copied, cited = plan.check(replace(ANSWER, text=text), given).sentences
     assert (copied.sentence.text, copied.standing) == (
         "Velorin halved the number of bad days (1, 7).",
         Standing.UNCITED,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support.laws import FakeEncoder
 
-from pincite.corpus import generation
+from pincite.corpus import engines, generation
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.corpus.generation import POINTER, point_to
 from pincite.corpus.maintenance import rebuild, verify
@@ -203,7 +203,7 @@ def test_refused(folder: Path, tmp_path: Path) -> None:
 
 def test_lost_pointer_never_costs_the_documents(folder: Path) -> None:
     (folder / POINTER).unlink()
-    for use in (EmbeddedCorpus.open_or_create, EmbeddedCorpus.create, EmbeddedCorpus.open):
+    for use in (engines.open_or_create, EmbeddedCorpus.create, EmbeddedCorpus.open):
         with pytest.raises(CorpusError, match=r"verify .* --repair"):
             use(folder, FakeEncoder())
     assert [f.repaired for f in verify(folder, repair=True)] == [True]

@@ -92,12 +92,6 @@ class EmbeddedCorpus(Corpus):
             raise
 
     @classmethod
-    def open_or_create(cls, folder: Path, encoder: Encoder | None) -> "EmbeddedCorpus":
-        if is_corpus(folder):
-            return cls.open(folder, encoder, write=True)
-        return cls.create(folder, encoder)
-
-    @classmethod
     def open(
         cls, folder: Path, encoder: Encoder | None, *, write: bool = False
     ) -> "EmbeddedCorpus":

@@ -20,9 +20,9 @@ from urllib.parse import quote
 
 from pincite import codec, runtime
 from pincite.containment import attempted
-from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus import engines
 from pincite.corpus.origins import Origins
-from pincite.corpus.protocol import Address
+from pincite.corpus.protocol import Address, Corpus
 from pincite.documents.collection import open_sources
 from pincite.errors import ConfigError, CorpusInUse, InputError
 from pincite.judgement.aggregation import precisions
@@ -510,12 +510,12 @@ def ingest(
     return Done(codec.to_json(result), complete)
 
 
-def _writing(folder: Path, encoder: Encoder, emit: Emit) -> EmbeddedCorpus:
+def _writing(folder: Path, encoder: Encoder, emit: Emit) -> Corpus:
     """Wait while another job writes to the corpus."""
     emitted = False
     while True:
         try:
-            return EmbeddedCorpus.open_or_create(folder, encoder)
+            return engines.open_or_create(folder, encoder)
         except CorpusInUse:
             if not emitted:
                 emit("waiting", {"for": "corpus"})

@@ -41,15 +41,6 @@ OnDraft = Callable[[int, Sequence[str]], None]  # number verified, sentences aft
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
-    """How a written answer ended."""
-
-    cut: bool = False  # it reached the length limit, or was stopped
-    failure: str = ""  # the server failed
-    stopped: bool = False  # by Ctrl-C
-
-
-@dataclass(frozen=True, slots=True)
 class AskPipeline:
     """The parts of `ask`."""
 
@@ -123,10 +114,10 @@ class AskPipeline:
                 missing = Note("nothing_mentions", {"words": tuple(absent)})
                 return replace(silent, abstained_coded=(missing,))
             return self._extract(self.writer, silent, references, on_sentence)
-        text, ending = self._write(self.writer, question, references, on_sentence, on_draft)
-        if not text.strip() and not ending.failure:
+        answer = self._write(self.writer, silent, references, on_sentence, on_draft)
+        if not answer.text.strip() and not answer.failure:
             return silent
-        return self.check(silent, text, references, ending)
+        return self.check(answer, references)
 
     def _extract(
         self,
@@ -174,13 +165,13 @@ class AskPipeline:
     def _write(
         self,
         writer: ModelWriter,
-        question: str,
+        silent: Answer,
         references: Sequence[Reference],
         on_sentence: OnSentence | None,
         on_draft: OnDraft | None,
-    ) -> tuple[str, Ending]:
-        """Return the text and how it ended; finished sentences are verified meanwhile."""
-        text, ending, n_verified = "", Ending(), 0
+    ) -> Answer:
+        """Return `silent` with a text and how it ended; sentences are verified meanwhile."""
+        text, answer, n_verified = "", silent, 0
 
         def verify_new(*, last: bool) -> None:
             nonlocal n_verified
@@ -201,35 +192,30 @@ class AskPipeline:
                 n_verified = n_ready
 
         try:
-            for piece in writer.write(question, references):
+            for piece in writer.write(silent.question, references):
                 if isinstance(piece, ServerError):
-                    ending = Ending(failure=str(piece))
+                    answer = replace(silent, failure=str(piece))
                 elif isinstance(piece, Completion):
-                    ending = Ending(cut=not piece.complete)
+                    answer = replace(silent, cut=not piece.complete)
                 else:
                     text += piece
                     if any(mark in piece for mark in ".!?])\n "):
                         verify_new(last=False)
         except KeyboardInterrupt:
-            ending = Ending(cut=True, failure="the run was stopped", stopped=True)
+            answer = replace(silent, cut=True, failure="the run was stopped", stopped=True)
         verify_new(last=True)
-        return text, ending
+        return replace(answer, text=text)
 
-    def check(
-        self, silent: Answer, text: str, references: Sequence[Reference], ending: Ending
-    ) -> Answer:
-        """Verify, and repair, a written answer; `silent` is what is known without it."""
-        text, references = in_order(text.strip(), references)
+    def check(self, written: Answer, references: Sequence[Reference]) -> Answer:
+        """Verify, and repair, a written answer, of which only the text and its end are known."""
+        text, references = in_order(written.text.strip(), references)
         sentences = citation_marks.cited_sentences(text, self.language)
         answer = replace(
-            silent,
+            written,
             text=text,
             sentences=tuple(self.checker.check(sentences, references)),
             references=tuple(references),
             abstained_coded=(),
-            cut=ending.cut,
-            failure=ending.failure,
-            stopped=ending.stopped,
         )
         if self.repairer is not None:
             repaired = partial(self.repairer.repair, answer, self.checker)
