@@ -81,11 +81,11 @@ def stored(folder: Path) -> State:
         encoder = ENCODER if corpus.manifest()["encoder"] == ENCODER.fingerprint else OTHER
     with EmbeddedCorpus.open(folder, encoder) as corpus:
         found = corpus.get(ADDRESSES)
-        behind = corpus.status().n_batches_behind
+        status = corpus.status()
         by_words = [corpus.lexical(), corpus.lexical(filters=Filters(kinds=("text",)))]
         for document in (document for document in found[15:60:5] if document):
             word = document.text.split()[2].strip(".")
-            for retriever in () if behind else by_words:
+            for retriever in by_words if status.lexical_sequence == status.sequence else ():
                 assert document.url in {h.passage.url for h in retriever.retrieve([word], 200)[0]}
             [[hit]] = corpus.dense().retrieve([f"{document.title}\n{document.text[:400]}"], 1)
             assert hit.score > 0.5

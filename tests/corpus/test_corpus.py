@@ -191,7 +191,8 @@ def test_indexes_that_follow_are_complete_at_the_end(
                 with EmbeddedCorpus.open(folder, None) as reader:  # committed at once
                     assert reader.status().n_documents == min(start + 7, len(pages))
             corpus.delete([pages[5].url])
-        assert corpus.status().n_batches_behind == 0
+        status = corpus.status()
+        assert status.lexical_sequence == status.sequence
         assert (found(corpus, "number5"), found(corpus, "number119")) == ([], ["p119"])
         [by_meaning] = corpus.dense().retrieve(["p7\nPage number7 tells of word7."], 1)
         assert [hit.passage.title for hit in by_meaning] == ["p7"]
@@ -217,7 +218,8 @@ def test_status(corpus: EmbeddedCorpus, folder: Path) -> None:
     assert status.n_bytes["store"] > 0
     assert status.n_bytes["lexical"] > 0
     assert status.n_bytes["dense"] == status.n_bytes["unfinished"] == 0
-    assert (status.n_batches_behind, status.unfinished_rebuild) == (0, False)
+    assert status.lexical_sequence == status.sequence
+    assert not status.unfinished_rebuild
     assert is_corpus(folder)
 
 

@@ -100,7 +100,7 @@ def check(folder: Path, expected: list[State], chance: random.Random) -> State:
         n_passages = sum(len(passages(d)) for d in wanted if d)
         status = corpus.status()
         assert (status.n_documents, status.n_passages) == (len(state), n_passages)
-        assert status.n_batches_behind == 0
+        assert status.lexical_sequence == status.sequence
         present = [d for d in wanted if d]
         for document in chance.sample(present, min(4, len(present))):
             passage = chance.choice(passages(document))

@@ -77,7 +77,7 @@ class DenseIndex:
         self._store = store
         self._dim = dim
         manifest = store.manifest()
-        self._identity, self._kind = manifest["identity"], manifest.get(KIND, "ivf")
+        self._identity, self.kind = manifest["identity"], manifest.get(KIND, "ivf")
         self._stamp: _Stamp | None = None
         self._built: _Lists | _Graph | None = None
         self._sequence = -1
@@ -256,7 +256,7 @@ class DenseIndex:
     def _trained(self, keys: Keys) -> Any:
         import faiss
 
-        if self._kind == "hnsw":
+        if self.kind == "hnsw":
             named, n_sample = f"IDMap,HNSW{LINKS},SQ8", min(len(keys), TRAINED_CODES)
         else:
             n_lists = min(int(LISTS_PER_ROOT * len(keys) ** 0.5), len(keys) // TRAINED_PER_LIST)
@@ -265,7 +265,7 @@ class DenseIndex:
         sample = np.random.default_rng(0).choice(keys, n_sample, replace=False)
         _, vectors = self._store.vectors(sample, self._dim)
         index: Any = faiss.index_factory(self._dim, named, faiss.METRIC_INNER_PRODUCT)
-        if self._kind == "ivf":
+        if self.kind == "ivf":
             index.cp.niter = TRAINING_ROUNDS
             index.cp.min_points_per_centroid = 1  # silences a warning; recall is tested
         index.train(vectors)
@@ -305,7 +305,7 @@ class DenseIndex:
 
         if not self._is_whole(stamp):
             return None
-        kind: type[_Lists | _Graph] = _Graph if self._kind == "hnsw" else _Lists
+        kind: type[_Lists | _Graph] = _Graph if self.kind == "hnsw" else _Lists
         try:
             return kind(faiss.read_index(str(self._folder / stamp.file), self._reading()))
         except RuntimeError:
@@ -315,7 +315,7 @@ class DenseIndex:
         """Map the file, or read it into memory where FAISS cannot map lists (Windows)."""
         import faiss
 
-        if self._kind == "hnsw":
+        if self.kind == "hnsw":
             return int(faiss.IO_FLAG_MMAP_IFC)
         return int(faiss.IO_FLAG_MMAP) if hasattr(faiss, "OnDiskInvertedLists") else 0
 

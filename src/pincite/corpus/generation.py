@@ -80,10 +80,6 @@ class Generation:
     def has_vectors(self) -> bool:
         return self.fingerprint != NO_ENCODER
 
-    @property
-    def index_kind(self) -> str:
-        return self.store.manifest().get(KIND, "ivf")
-
     def is_built_with(self, encoder: Encoder | None) -> bool:
         """Whether its passages and vectors are what `encoder` and the current rules give."""
         return _rules(encoder).items() <= self.store.manifest().items()

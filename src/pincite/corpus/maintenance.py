@@ -53,7 +53,12 @@ def flaws(store: Store, tell: Tell) -> Iterator[Finding]:
         try:
             yield from check(store, folder, tell)
         except CorpusError as error:  # too damaged for this check; others may work
-            yield Finding("store", str(store.path), str(error), _restore(folder))
+            yield _damage(store.path, folder, str(error))
+
+
+def _damage(file: Path, folder: Path, problem: str) -> Finding:
+    remedy = f"Restore {folder} from a copy, or make the corpus again from its sources."
+    return Finding("store", str(file), problem, remedy)
 
 
 def _schema(store: Store, folder: Path, tell: Tell) -> Iterator[Finding]:
@@ -63,19 +68,17 @@ def _schema(store: Store, folder: Path, tell: Tell) -> Iterator[Finding]:
         fresh.executescript(TABLES)
         ours = set(fresh.execute(sql))
     for kind, name, *_ in sorted(set(store.rows(sql)) - ours)[:NAMED]:
-        yield Finding(
-            "store", str(store.path), f"it has a foreign {kind}, {name!r}", _restore(folder)
-        )
+        yield _damage(store.path, folder, f"it has a foreign {kind}, {name!r}")
 
 
 def _pages(store: Store, folder: Path, tell: Tell) -> Iterator[Finding]:
     tell("checking the store's pages", 0, 1)
     for (problem,) in store.rows(f"PRAGMA integrity_check({NAMED})"):
         if problem != "ok":
-            yield Finding("store", str(store.path), str(problem), _restore(folder))
+            yield _damage(store.path, folder, str(problem))
     for table, row, parent, _ in store.rows("PRAGMA foreign_key_check")[:NAMED]:
         problem = f"row {row} of {table} refers to one of {parent} that does not exist"
-        yield Finding("store", str(store.path), problem, _restore(folder))
+        yield _damage(store.path, folder, problem)
 
 
 def _documents(store: Store, folder: Path, tell: Tell) -> Iterator[Finding]:
@@ -152,10 +155,6 @@ def _vectors(store: Store, folder: Path, tell: Tell) -> Iterator[Finding]:
             )
 
 
-def _restore(folder: Path) -> str:
-    return f"Restore {folder} from a copy, or make the corpus again from its sources."
-
-
 def verify(folder: Path, *, repair: bool = False, tell: Tell = silent) -> list[Finding]:
     """Return what is wrong with the corpus, worst first; `repair` rebuilds what is derived.
 
@@ -174,7 +173,7 @@ def verify(folder: Path, *, repair: bool = False, tell: Tell = silent) -> list[F
         try:
             generation = Generation(folder / name, write=repair)
         except CorpusError as error:
-            return [*pointer, Finding("store", str(folder / name), str(error), _restore(folder))]
+            return [*pointer, _damage(folder / name, folder, str(error))]
         with closing(generation):
             check_format(folder, generation.store.manifest())
             with generation.store.snapshot():
@@ -330,7 +329,7 @@ def rebuild(
         name = current_name(folder)
         sweep(folder, name)
         with closing(Generation(folder / name, write=False)) as old:
-            kind = index or old.index_kind
+            kind = index or old.dense.kind
             with closing(_unfinished_or_new(folder / following(name), encoder, kind)) as target:
                 _fill(target, old, _encoding(encoder, old), progress)
         point_to(folder, following(name))
@@ -341,7 +340,7 @@ def _unfinished_or_new(path: Path, encoder: Encoder | None, index: str) -> Gener
     if path.exists():
         with suppress(CorpusError):  # killed before its tables were written
             target = Generation(path, write=True)
-            if target.is_built_with(encoder) and target.index_kind == index:
+            if target.is_built_with(encoder) and target.dense.kind == index:
                 return target
             target.close()
         shutil.rmtree(path)

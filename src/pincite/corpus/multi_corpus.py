@@ -46,12 +46,12 @@ class Corpora:
 
     def get(self, urls: Sequence[str]) -> list[Document | None]:
         """Return the documents at `urls`, in order, each from the first corpus that has it."""
-        found: dict[str, Document] = {}
+        found, several = dict[str, Document](), len(self.named) > 1
         for name, corpus in self.named.items():
             wanted = [url for url in dict.fromkeys(urls) if url not in found]
             for url, document in zip(wanted, corpus.get(wanted), strict=True):
                 if document:
-                    found[url] = self._named(document, name)
+                    found[url] = replace(document, corpus=name) if several else document
         return [found.get(url) for url in urls]
 
     def lexical(
@@ -74,9 +74,6 @@ class Corpora:
             here = [url for url, doc_id in known if doc_id is not None and url not in found]
             found |= zip(here, corpus.nearest(question, here, k), strict=True)
         return [found.get(url, []) for url in urls]
-
-    def _named(self, document: Document, name: str) -> Document:
-        return replace(document, corpus=name) if len(self.named) > 1 else document
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,10 +37,6 @@ class CorpusStatus:
     lexical_sequence: int  # of the last batch in the word index; -1 without an index
     unfinished_rebuild: bool
 
-    @property
-    def n_batches_behind(self) -> int:
-        return self.sequence - self.lexical_sequence
-
 
 @dataclass(frozen=True, slots=True)
 class Finding:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lxml import etree
-from lxml.builder import E
+from lxml.builder import E  # type: ignore[import-not-found]  # the stubs lack it
 
 from pincite.documents import tables
 from pincite.documents.body import Body, Format, Limits, too_large, unpacked, unusable
