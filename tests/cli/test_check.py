@@ -62,12 +62,11 @@ def test_labelled_statements_are_measured(run: Callable[..., Result]) -> None:
     ]
     Path("labelled.jsonl").write_text("\n".join(map(json.dumps, labelled)))
     arguments = ("eval", "check", "kb", "labelled.jsonl", "-q")
-    found = json.loads(run(*arguments, "--json", "--html", "page.html").stdout)
+    found = json.loads(run(*arguments, "--json").stdout)
     assert (found["n"], set(found["by_type"])) == (3, {"descriptive", "normative"})
     assert [row["statement"] for row in found["rows"]] == [one["statement"] for one in labelled]
     assert found["rows"][1]["predicted"] == "not_judged"
     assert found["versions"]["corpus"]
-    assert Path("page.html").stat().st_size > 1000
     assert "accuracy" in run(*arguments).stdout
 
 

@@ -224,68 +224,15 @@ def test_deleted_records(read: Read) -> None:
     ]
 
 
-NBIB = """\
-\r
-PMID- 11
-OWN - NLM
-DP  - 2019 Apr 7
-TI  - Trams and sleep in\u0020
-      Varde.
-PG  - 1023-9
-AID - S0140-6736(19)1 [pii]
-AID - 10.9999/trams.11 [doi]
-AB  - BACKGROUND: Trams are loud. CONCLUSION: Sleep fell
-      by 3 % < 5 %.
-FAU - Holm, Ida Marie
-AU  - Holm IM
-CN  - Varde Study Group
-PT  - Journal Article
-PT  - Retracted Publication
-MH  - *Sleep/physiology
-JT  - Journal of trams
-RIN - J Trams. 2020;2:1. PMID: 12
-
-PMID- 12
-TI  - No abstract.
-
-PMID- 13
-AB  - It rang.
-AU  - Berg P
-"""
-
-
-def test_the_records_of_a_text_export(read: Read) -> None:
-    for name in ("saved.nbib", "saved.txt", "saved.nbib.gz"):
-        found = read(NBIB, name)
+def test_a_text_export_is_read_like_xml(read: Read) -> None:
+    content = (CASES[0].parent / "list.nbib").read_bytes()
+    for name in ("saved.txt", "saved.nbib.gz"):
+        found = read(content, name)
         assert pmids(found) == ["11", "13"]
+        assert document(found[0]).meta["retracted"] == "yes"
         assert [(u.reason, u.url[-4:]) for u in unread(found)] == [(Reason.TITLE_ONLY, "/12/")]
-    first = document(found[0])
-    assert first.url == "https://pubmed.ncbi.nlm.nih.gov/11/"
-    assert (first.title, first.published) == ("Trams and sleep in Varde", "2019-04-07")
-    assert first.text == "BACKGROUND: Trams are loud. CONCLUSION: Sleep fell by 3 % < 5 %."
-    assert first.meta == {
-        "pmid": "11",
-        "doi": "10.9999/trams.11",
-        "journal": "Journal of trams",
-        "author": "I. M. Holm and Varde Study Group",
-        "authors": "Holm, Ida Marie; Varde Study Group",
-        "groups": "Varde Study Group",
-        "pubdate": "2019 Apr 7",
-        "mesh": "Sleep",
-        "pages": "1023-9",
-        "publication_type": "Journal Article; Retracted Publication",
-        "retracted": "yes",
-        "notices": "RetractionIn: J Trams. 2020;2:1. PMID: 12",
-        "coverage": "abstract",
-    }
-    assert document(found[2]).meta["authors"] == "Berg P"
-
-
-def test_a_text_export_without_valid_records_or_over_the_limit_is_reported(read: Read) -> None:
-    broken = [unread(read(f"PMID- 0x{n}\nAB  - \x00\ufffe{n}")) for n in range(2)]
-    assert all(len(found) == 1 for found in broken)
-    (large,) = unread(read(NBIB, "a.nbib", max_bytes=100))
-    assert large.reason is Reason.TOO_LARGE
+    assert [u.reason for u in unread(read(content, max_bytes=100))] == [Reason.TOO_LARGE]
+    assert len(unread(read("PMID- 0x1\nAB  - \x00\ufffe"))) == 1
 
 
 # ── JATS ─────────────────────────────────────────────────────────────────────────────────────────
