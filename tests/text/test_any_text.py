@@ -102,6 +102,7 @@ def argument(hint: Any, name: str, one: str, other: str) -> Any:
         Sequence[Mark]: [],
         Sequence[Sentence]: cited_sentences(one),
         Mapping[str, int]: {one: 1, "12": 2},
+        Mapping[Span, str]: dict.fromkeys(spans, other),
         Sequence[tuple[str, int]]: [(one, 1)],
         Sequence[tuple[frozenset[str], str]]: [(frozenset({"2"}), other)],
         Callable[[Span, Span], bool]: lambda left, right: left.end > right.end,
