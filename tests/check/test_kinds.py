@@ -2,8 +2,7 @@
 
 import pytest
 
-from pincite.types import Span
-from pincite.verbs.check.kinds import kind_of, speaker_before, without_speaker
+from pincite.verbs.check.kinds import kind_of, without_speaker
 
 
 @pytest.mark.parametrize(
@@ -99,30 +98,3 @@ def test_an_order_with_a_figure_is_a_fact(statement: str, kind: str) -> None:
 )
 def test_the_speaker_before_a_colon(statement: str, speaker: str, content: str) -> None:
     assert without_speaker(statement) == (speaker, content)
-
-
-@pytest.mark.parametrize(
-    ("text", "speaker"),
-    [
-        (
-            "Ada Quill of Varde spoke first. “*Tarn poured oil.*” Applause followed.",
-            "Ada Quill of Varde",
-        ),
-        ("The campaigner Ada Quill spoke. *She said Tarn poured oil.*", "Ada Quill"),
-        ("Ada Quill said: “It stinks. *Tarn poured oil.* Stop it.”", "Ada Quill"),
-        ("Mayor Oduya left. “*Tarn poured oil. It must stop,” said Ada Quill.", "Ada Quill"),
-        ("Applause followed. “*Tarn poured oil.*”", "an unnamed speaker"),
-        ("Ada Quill spoke first. *Tarn poured oil.*", ""),
-        ("Ada Quill spoke of a “mess”. *Tarn poured oil.*", ""),
-        ("*“Pier Diary” is a blog by Lars Holt.*", ""),
-    ],
-)
-def test_a_quotation_continues_its_speaker(text: str, speaker: str) -> None:
-    start = text.index("*")
-    inside = text[start + 1 :].partition("*")[0].partition(" It must")[0]
-    plain = text.replace("*", "")
-    opened = plain[start - 1 : start] == "“" and "It stinks" not in plain
-    span = Span(start - opened, start + len(inside))
-    if plain[span.end : span.end + 1] == "”":
-        span = Span(span.start, span.end + 1)
-    assert speaker_before(plain, span) == speaker

@@ -123,7 +123,7 @@ class ReadingResult:
     """One way to understand a statement, and what was found about it."""
 
     reading: str
-    label: Annotated[str, Doc(_OUTCOMES)]
+    label: Annotated[str, Doc(f"{_OUTCOMES}, only according to …, disputed only by …")]
     summary: str
     warning: str | None
     passages: Annotated[tuple[PassageResult, ...], Doc("neutral ones are left out")]
@@ -299,7 +299,7 @@ def of_statement(report: CheckReport) -> StatementResult:
 def _reading(result: Result) -> ReadingResult:
     return ReadingResult(
         reading=result.reading.text,
-        label=check_wording.LABELS[result.weight.outcome],
+        label=result.label,
         summary=result.summary,
         warning=result.warning or None,
         passages=tuple(_passage(each) for each in result.items if each.side in SIDES),

@@ -7,13 +7,10 @@ valuation would not be checked.
 import re
 from typing import NamedTuple
 
-from pincite.judgement.attribution import subject_name
 from pincite.judgement.confirmation import StatementType
 from pincite.text import syntax, words_of
 from pincite.text.finite import finite_verb, is_plural
 from pincite.text.languages import identify
-from pincite.text.sentences import source_sentences
-from pincite.text.words import names
 from pincite.types import Span
 
 
@@ -39,7 +36,7 @@ _BELIEVING, _NO_SPEAKER, _NOBODY, _MANY, _ARTICLES, _NOT_SO, _SAGEN = (
 _MANY_SAY = _BELIEVING | {"say", "show", "suggest", "indicate", "find"}  # "critics say"
 _BUT = re.compile(r"[,;] but [^“”\"]+$")
 _SPEAKER = r"(?P<who>[^,;:“\"„]{1,80}?)"  # a name or an office: everything up to the verb
-_SAYS = "|".join(_SAYING)
+SAYS = "|".join(_SAYING)
 # "Mayor Holm: The mill closed." `_LABELS` name no speaker; after `_DENIED`, it is not so.
 _CAPITALISED = r"(?:[A-ZÀ-Þ][\w.’'-]*|of|the|for|de|von|van)"
 _PREFIX = re.compile(
@@ -48,12 +45,6 @@ _PREFIX = re.compile(
 )
 _LABELS = {"Fact", "Claim", "Statement", "Breaking", "Update", "News", "Note", "Study", "Report"}
 _DENIED = {"Myth", "False", "Wrong", "Hoax", "Rumour", "Rumor", "Fake", "Lie", "Untrue"}
-_IN_QUOTES = re.compile(r"\s*[“\"](?:[^“”\"]*|[^“”\"]+[”\"],?(?:\s+(?:she|he|they)\b.*)?)\s*")
-_CLOSED = re.compile(r"[“\"][^“”\"]*[”\"]")
-_TAG = re.compile(  # “… It stinks,” said Ada Holm.
-    rf"[^“”\"\n]*[”\"],?\s+(?:(?:{_SAYS})\s+(?P<who>[A-ZÀ-Þ][\w ’'-]{{1,60}})"
-    rf"|(?P<before>[A-ZÀ-Þ][\w ’'-]{{1,60}}?)\s+(?:{_SAYS})\b)"
-)
 _SAID = (
     r"(?P<said>said|believed|claimed|thought|alleged|reported|assumed|argued|known|rumoured|rumored"
     r"|suggested|estimated|accepted|agreed|asserted|announced|held|considered)"
@@ -61,35 +52,35 @@ _SAID = (
 _FEARED = _SAID.replace("said|", "feared|hoped|expected|shown|found|proven|established|said|")
 _ATTRIBUTIONS = {
     "en": (
-        re.compile(rf"{_SPEAKER}\s+(?P<verb>{_SAYS})\s+(?P<that>that\s+)?(?P<what>.+)"),
+        re.compile(rf"{_SPEAKER}\s+(?P<verb>{SAYS})\s+(?P<that>that\s+)?(?P<what>.+)"),
         re.compile(
             rf"{_SPEAKER}\s+(?P<verb>tells|told)\s+[^,;:]{{1,40}}?\s+(?P<that>that\s+)(?P<what>.+)"
         ),
         re.compile(  # "the report warns that"
-            rf"(?P<who>(?:The|A|This|That|His|Her) (?:report|claim)s?)\s+(?P<verb>{_SAYS})\s+"
+            rf"(?P<who>(?:The|A|This|That|His|Her) (?:report|claim)s?)\s+(?P<verb>{SAYS})\s+"
             r"(?P<that>that\s+)?(?P<what>.+)"
         ),
         re.compile(
             rf"{_SPEAKER}\s+(?P<verb>{'|'.join(_FINDING + _HOPING)})\s+(?P<that>that\s+)?"
             r"(?P<what>.+)"
         ),
-        re.compile(r"(?i:According to) (?P<by>[^,]{1,80}),\s*(?P<what>.+)"),
-        re.compile(r"(?P<what>[^“\"]+?),? according to (?P<by>[^,]{1,80})"),
+        re.compile(r"(?i:According to|In the words of) (?P<by>[^,]{1,80}),\s*(?P<what>.+)"),
+        re.compile(r"(?P<what>[^“\"]+?),? (?:according to|in the words of) (?P<by>[^,]{1,80})"),
         re.compile(
             r"(?:In (?:my|our|his|her|their|[^,]{1,60}[’']s?|the) (?:view|opinion|judge?ment|eyes)"
             r"(?: of [^,]{1,60})?"
             r"|From (?:[^,]{1,60}[’']s?|the) point of view(?: of [^,]{1,60})?),\s*(?P<what>.+)"
         ),
         re.compile(
-            rf"(?P<what>[^,;:“\"]+), (?P<by>[^,;:“\"]{{1,60}}?) (?:{_SAYS})(?:,(?P<rest> [^“\"]+))?"
+            rf"(?P<what>[^,;:“\"]+), (?P<by>[^,;:“\"]{{1,60}}?) (?:{SAYS})(?:,(?P<rest> [^“\"]+))?"
         ),
         re.compile(rf"It (?:is|was|has been)(?P<how>(?: \w+)?) {_FEARED} that (?P<what>.+)"),
         re.compile(
             rf"(?P<what>[^,;:]{{1,80}}) (?:is|are|was|were)(?P<how>(?: \w+ly| often)?) {_SAID}"
             r" to (?P<do>have been|be|have|[a-z]+)(?P<rest> .+)"
         ),
-        re.compile(rf"{_SPEAKER}(?:\s+(?:{_SAYS}))?:\s*(?P<what>[“\"].+)"),
-        re.compile(rf"(?P<what>[“\"].+[”\"]),?\s+(?:{_SAYS})\s+(?P<who>.+)"),
+        re.compile(rf"{_SPEAKER}(?:\s+(?:{SAYS}))?:\s*(?P<what>[“\"].+)"),
+        re.compile(rf"(?P<what>[“\"].+[”\"]),?\s+(?:{SAYS})\s+(?P<who>.+)"),
     ),
     "de": (  # the verb of a “dass …” clause comes last, so the clause is not a sentence by itself
         re.compile(rf"{_SPEAKER}\s+(?:{'|'.join(_SAGEN)}),?\s+(?:dass|ob)\s+.+"),
@@ -160,7 +151,6 @@ _NO_DEMAND = re.compile(
     r"|\b(?i:should) (?:it|they|he|she|there)\b"
     r"|\b(?i:it) (?:should|must) be (?:noted|said|added|emphasi[sz]ed)\b"
 )
-_PRONOUN = re.compile(rf"(?:She|He|They) (?:also |then |later )?(?:{_SAYS})\b")
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _QUOTED = re.compile(r"[“\"„][^“”\"„]*[”\"“]")
 MARKS = ' \t\n“”"„.;'
@@ -196,25 +186,6 @@ def without_speaker(text: str) -> tuple[str, str]:
         return "", text
     statement = match["what"][0].upper() + match["what"][1:]
     return "" if match["who"] in _LABELS else match["who"], statement
-
-
-def speaker_before(text: str, quote: Span) -> str:
-    """Who speaks in a quotation that names no speaker: the one named in the sentence before."""
-    before = text[: quote.start].rpartition("\n")[2]
-    opened = before.count("“") - before.count("”") > 0 or before.count('"') % 2 == 1
-    if not (opened or _IN_QUOTES.fullmatch(quote.of(text)) or _PRONOUN.match(quote.of(text))):
-        return ""
-    if (tag := _TAG.match(text, quote.end)) and (opened or not _CLOSED.search(quote.of(text))):
-        return str(tag["who"] or tag["before"])
-    if opened:
-        before = before[: max(before.rfind("“"), before.rfind('"'))]
-    before = before if before.strip() else text[: quote.start]
-    spans = source_sentences(before, "en")
-    sentence = spans[-1].of(before) if spans else ""
-    name = subject_name(sentence)
-    # "Applause followed": one word with a capital because it opens the sentence.
-    is_name = " " in name or not sentence.startswith(name) or name in names(text)
-    return name if name and is_name else "an unnamed speaker"
 
 
 def ascription(text: str, language: str = "en") -> Ascription | None:

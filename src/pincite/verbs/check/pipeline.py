@@ -12,7 +12,7 @@ from typing import Any
 from pincite import codec, containment
 from pincite.judgement import confirmation
 from pincite.judgement.confirmation import Outcome, StatementType, Unjudged, Weighed, Weight
-from pincite.judgement.provenance import UNKNOWN, Source, is_about, named_speaker, source_of
+from pincite.judgement.provenance import UNKNOWN, Source, is_about, source_of
 from pincite.judgement.references import Retraction, retraction_of
 from pincite.library.exclusions import Exclusions
 from pincite.library.web_pages import WebCandidates
@@ -38,9 +38,9 @@ from pincite.types import (
     Unchecked,
 )
 from pincite.verbs.check.confirm import ModelJudge, VerifierJudge
-from pincite.verbs.check.kinds import ascription, speaker_before
 from pincite.verbs.check.readings import ModelInterpreter, interpret_by_rules
 from pincite.verbs.check.report import Check, Interpretation, Reading, ReadingResult, failed
+from pincite.verbs.check.speakers import speaker_in
 
 # Passages considered per passage kept: a single long document may fill the first places.
 CROWDED = 4
@@ -59,6 +59,7 @@ class Candidate:
     lost: str = ""
     corpus: str = ""  # its name, if several are searched
     source: Source = UNKNOWN
+    document: str = ""  # its text
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +133,7 @@ class CheckPipeline:
                 copies=candidate.copies,
                 corpus=candidate.corpus,
                 origin=candidate.origin,
-                source=_source(reading, candidate.source, judged_as),
+                source=_source(reading, candidate, judged_as),
             )
             items[reading].append(item)
             values = codec.values_of(item)
@@ -355,26 +356,24 @@ def candidate(document: Document | None, passage: Passage, copies: Sequence[str]
         tuple(url for url in others if url != passage.url),
         corpus=document.corpus,
         source=source_of(document),
+        document=document.text,
     )
 
 
-def _source(reading: Reading, source: Source, outcome: Evidence | Failed) -> Source:
+def _source(reading: Reading, found: Candidate, outcome: Evidence | Failed) -> Source:
     """Add who speaks in the quote, and whether the publisher is whom the reading is about.
 
     For a reading about what someone says, their own words are the right source.
     """
+    source, passage = found.source, found.passage
     if reading.kind is StatementType.ASCRIPTIVE:
         return source
     own = any(is_about(reading.text, name) for name in (source.publisher, source.author))
-    if isinstance(outcome, Failed):
+    if isinstance(outcome, Failed) or outcome.quote is None:
         return replace(source, own=own)
-    text, language = outcome.quoted, outcome.passage.language or "en"
-    said = [ascription(span.of(text), language) for span in source_sentences(text, language)]
-    names = dict.fromkeys(named_speaker(each.speaker) for each in said if each)
-    speaker = "; ".join(filter(None, names))
-    if outcome.quote and language.startswith("en") and speaker in ("", "him", "her", "them"):
-        speaker = speaker_before(outcome.passage.text, outcome.quote) or speaker
-    return replace(source, own=own, speaker=speaker)
+    quote = outcome.quote.moved(passage.span.start if found.document else 0)
+    text, language = found.document or passage.text, passage.language or "en"
+    return replace(source, own=own, speaker=speaker_in(reading.text, text, quote, language))
 
 
 def _contains(text: Passage, passage: Passage) -> bool:

@@ -74,6 +74,7 @@ def _reading(result: ReadingResult, words: Language) -> dict[str, object]:
     weight, n_passages = result.weight, len(result.items)
     outcome = weight.outcome
     rank = confirmation.rank(outcome)
+    one_sided = wording.only_by(weight, result.items)
     failures = [i.outcome.detail for i in result.items if isinstance(i.outcome, Failed)]
     return {
         "reading_id": result.reading.reading_id,
@@ -85,9 +86,11 @@ def _reading(result: ReadingResult, words: Language) -> dict[str, object]:
         # A CSS class, named after the labels of `verify`.
         "tone": "unchecked"
         if rank is None
+        else "partly_supported"
+        if one_sided
         else ("partly_supported", "supported", "refuted")[(rank > 0) - (rank < 0)],
-        "sign": wording.SIGNS[outcome],
-        "label": words.say(wording.LABELS[outcome]),
+        "sign": wording.ONE_SIDED if one_sided else wording.SIGNS[outcome],
+        "label": wording.label(weight, result.items, words),
         "summary": wording.mean_degree(weight, n_passages, words)
         or wording.sentence(weight, result.items, result.reading.kind, words),
         "warning": wording.warning(weight, result.items, words),
@@ -179,9 +182,9 @@ def page_of(item: Weighed) -> PageNumber | None:
 # ── CSV ───────────────────────────────────────────────────────────────────────────────────────────
 
 COLUMNS = (
-    "statement reading_id reading kind reading_origin outcome reading_doc n_texts n_failed side "
-    "doc prob_supported prob_refuted strong_contradiction published url title author publisher "
-    "source_kind own quote speaker copies failed origin corpus"
+    "statement reading_id reading kind reading_origin outcome label reading_doc n_texts n_failed "
+    "side doc prob_supported prob_refuted strong_contradiction published url title author "
+    "publisher source_kind own quote speaker copies failed origin corpus"
 ).split()
 
 
@@ -206,6 +209,7 @@ def _check_rows(check: Check) -> list[list[object]]:
             "kind": reading.kind,
             "reading_origin": reading.origin,
             "outcome": weight.outcome,
+            "label": result.label,
             "reading_doc": _rounded(weight.doc),
             "n_texts": weight.n_texts,
             "n_failed": weight.n_failed,
@@ -297,8 +301,7 @@ def before_publishing(report: CheckReport) -> Iterator[str]:
 def _review(
     result: ReadingResult, report: CheckReport, speaker: str, anchor: str
 ) -> dict[str, Any]:
-    outcome, settings = result.weight.outcome, report.settings
-    rank = confirmation.rank(outcome)
+    settings, rank = report.settings, confirmation.rank(result.weight.outcome)
     assert rank is not None
     language = code_of(str(settings.get("language") or ""))
     name, site, page = (str(settings.get(key) or "") for key in _PUBLISHER)
@@ -313,10 +316,11 @@ def _review(
         | ({"author": {"@type": "Person", "name": one_line(speaker)}} if speaker else {}),
         "reviewRating": {
             "@type": "Rating",
-            "ratingValue": rank + 4,  # schema.org's Rating needs a scale; 4 is the middle
+            # schema.org's Rating needs a scale; 4 is the middle
+            "ratingValue": 4 if wording.only_by(result.weight, result.items) else rank + 4,
             "worstRating": 1,
             "bestRating": 7,
-            "alternateName": wording.LABELS[outcome],
+            "alternateName": result.label,
             "ratingExplanation": "; ".join(filter(None, (result.summary, result.warning))),
         },
         "reviewBody": _REVIEW,
@@ -449,6 +453,7 @@ def _claim(result: ReadingResult) -> dict[str, object]:
     return {
         **values_of(reading),
         **values_of(weight, DIGITS),
+        "label": result.label,
         "summary": result.summary,
         "warning": result.warning,
         "unread": values_of(result.unread),

@@ -66,6 +66,11 @@ class ReadingResult:
 
     @property
     @written
+    def label(self) -> Annotated[str, Doc("the outcome in words, or who alone says so")]:
+        return wording.label(self.weight, self.items)
+
+    @property
+    @written
     def summary(self) -> str:
         return wording.sentence(self.weight, self.items, self.reading.kind)
 

@@ -55,13 +55,18 @@ def print_report(report: CheckReport, console: Console, limit: int = 3) -> None:
 def _overview(checks: Sequence[Check]) -> Table:
     table = Table.grid(padding=(0, 2, 0, 0))
     for number, check in enumerate(checks, 1):
-        found = Text("\n").join(
-            Text(f"{check_wording.SIGNS[outcome]} {check_wording.LABELS[outcome]}", STYLES[outcome])
-            for outcome in dict.fromkeys(result.weight.outcome for result in check.results)
-        )
+        labels = {result.label: _label(result) for result in check.results}
+        found = Text("\n").join(labels.values())
         text = cells.shortened(check.statement, SOURCE_WIDTH)
         table.add_row(Text(str(number), "dim"), text, found or Text("– no reading", "yellow"))
     return table
+
+
+def _label(result: ReadingResult) -> Text:
+    outcome = result.weight.outcome
+    if check_wording.only_by(result.weight, result.items):
+        return Text(f"{check_wording.ONE_SIDED} {result.label}", STYLES[Outcome.BALANCED])
+    return Text(f"{check_wording.SIGNS[outcome]} {result.label}", STYLES[outcome])
 
 
 def _check(check: Check, limit: int) -> list[RenderableType]:
@@ -82,14 +87,13 @@ def _check(check: Check, limit: int) -> list[RenderableType]:
 
 
 def _result(result: ReadingResult, statement: str, limit: int) -> list[RenderableType]:
-    reading, outcome = result.reading, result.weight.outcome
+    reading, text = result.reading, _label(result)
     head = Table.grid(padding=(0, 2, 0, 0))
     head.add_column(justify="right", width=_INDENT - 2)
     head.add_column()
     stated = cells.one_line(reading.text) == cells.one_line(statement)
     name = Text("as stated") if stated else Text(cells.shortened(reading.text, TEXT_WIDTH))
     head.add_row(reading.reading_id[1:], name.append(f"  ({reading.kind})", style="dim"))
-    text = Text(f"{check_wording.SIGNS[outcome]} {check_wording.LABELS[outcome]}", STYLES[outcome])
     text.append(f" · {result.summary}", style="dim")
     if result.warning:
         text.append(f"\n⚠ {result.warning}", style="bold dark_orange")

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from pincite.judgement.confirmation import Outcome, StatementType, Weighed, Weight
+from pincite.judgement.confirmation import Outcome, StatementType, Weighed, Weight, rank
 from pincite.judgement.provenance import Source, SourceKind
 from pincite.notes import IN_ENGLISH, Language
 from pincite.report.cells import one_line, shortened
@@ -33,6 +33,7 @@ LABELS = {
     Outcome.FAILED: "could not be judged",
     Outcome.NOT_JUDGED: "not judged",
 }
+ONE_SIDED = "△"
 KINDS = {
     StatementType.DESCRIPTIVE: "factual statement",
     StatementType.ASCRIPTIVE: "statement about what someone says or believes",
@@ -54,7 +55,7 @@ ADVICE = (
     "is judged on its own; there is no overall verdict."
 )
 
-_AUTHORS = 80  # characters of a list of authors
+_AUTHORS = 80  # characters of a list of authors or speakers
 
 
 def legend(threshold: float, words: Language = IN_ENGLISH) -> str:
@@ -63,6 +64,28 @@ def legend(threshold: float, words: Language = IN_ENGLISH) -> str:
         "±%(threshold)s it counts as neither; the result is the mean of the other degrees."
     )
     return text % {"threshold": f"{threshold:g}"}
+
+
+def only_by(weight: Weight, items: Sequence[Weighed]) -> str:
+    """Name those who alone say what the result rests on; empty if a document itself states it."""
+    level = rank(weight.outcome)
+    side = "for" if level and level > 0 else "against"
+    sources = [item.source for item in items if item.side == side]
+    if not level or not sources or not all(s.speaker or _is_own(s) for s in sources):
+        return ""
+    if side == "against" and not all(s.speaker for s in sources):
+        return ""  # what the subject itself publishes against the reading is no claim of a rival
+    names = dict.fromkeys(s.speaker or s.publisher or s.author for s in sources)
+    return shortened(", ".join(names), _AUTHORS)
+
+
+def label(weight: Weight, items: Sequence[Weighed], words: Language = IN_ENGLISH) -> str:
+    """Return the outcome in words, or who alone says so."""
+    if not (names := only_by(weight, items)):
+        return words.say(LABELS[weight.outcome])
+    is_for = (rank(weight.outcome) or 0) > 0
+    only = words.say("only according to %(names)s")
+    return (only if is_for else words.say("disputed only by %(names)s")) % {"names": names}
 
 
 def sentence(
@@ -132,17 +155,13 @@ def warning(weight: Weight, items: Sequence[Weighed], words: Language = IN_ENGLI
             n,
         )
     sources = [item.source for item in items if item.side == "for"]
-    partial = [_one_sided(sources, words)] if sources else []
-    return "; ".join(filter(None, [text % {"num": n} if n else "", *partial]))
+    own = words.say("every document for it was published by the subject of the statement")
+    is_own = bool(sources) and all(map(_is_own, sources))
+    return "; ".join(filter(None, [text % {"num": n} if n else "", own if is_own else ""]))
 
 
-def _one_sided(sources: Sequence[Source], words: Language) -> str:
-    if all(source.own and not source.primary for source in sources):
-        return words.say("every document for it was published by the subject of the statement")
-    if all(source.speaker for source in sources):
-        names = ", ".join(dict.fromkeys(source.speaker for source in sources))
-        return words.say("every quote for it is attributed to %(names)s") % {"names": names}
-    return ""
+def _is_own(source: Source) -> bool:
+    return source.own and not source.primary
 
 
 def group(source: Source) -> str:
@@ -161,7 +180,7 @@ def published_by(item: Weighed, words: Language = IN_ENGLISH) -> str:
     """Publisher, author and date; for an own publication also its kind."""
     source = item.source
     names = [one_line(source.publisher), shortened(source.author, _AUTHORS)]
-    if source.own and not source.primary and source.kind is not SourceKind.UNKNOWN:
+    if _is_own(source) and source.kind is not SourceKind.UNKNOWN:
         names.insert(0, words.say(SOURCES[source.kind]))
     date = item.published or words.say("undated")
     return " · ".join([*dict.fromkeys(filter(None, names)), date])
