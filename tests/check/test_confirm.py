@@ -405,6 +405,21 @@ def test_the_network_alone_does_not_refute_what_the_document_nearly_says() -> No
     assert (alone.reasons_coded, beside.reasons_coded) == ((NOTE,), ())
 
 
+@pytest.mark.parametrize("joined", [", and", ", but", " and"])
+def test_a_sentence_about_one_half_does_not_confirm_both(joined: str) -> None:
+    from evaluation.invented import WordVerifier
+
+    halves = "The town debt has doubled since 1934", "local bus fares have risen every single year"
+    text = f"{halves[1].capitalize()} from 1934 on."
+    passage = Passage("d", "https://d.example/", "", text, Span(0, len(text)))
+    readings = interpret_by_rules(f"{halves[0]}{joined} {halves[1]}.").readings
+    assert [each.text for each in readings[1:]] == [*halves]
+    both, _, half = VerifierJudge(WordVerifier()).judge([(each, passage) for each in readings])
+    assert isinstance(both, Evidence)
+    assert isinstance(half, Evidence)
+    assert both.prob_supported == 0.0 < half.prob_supported
+
+
 def test_confirmation_requires_the_numbers() -> None:
     from evaluation.invented import WordVerifier
 

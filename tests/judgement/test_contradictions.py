@@ -11,6 +11,10 @@ DENIED = [
     ("The bridge opened in 1886.", "The bridge opened in 1889. It rained.", "1886", "1889"),
     ("The hall has 45 rooms.", "The hall has 52 rooms.", "45", "52"),
     ("The canal is 5 km long.", "The canal is 5 miles long.", "5 km", "5 miles"),
+    # A part is no more than the whole.
+    ("The hall of Gram has 45 large rooms.", "The hall of Gram has 31 rooms: 9 old.", "45", "31"),
+    ("The fair drew over 900 guests on Sunday.", "Sunday drew 880 to the fair, fewer than the 900 "
+     "guests hoped for.", "over 900", "fewer than the 900"),
     ("The mill was built by Ingrid Holm.", "The mill was built by Peter Carver.", "Ingrid Holm",
      "Peter Carver"),
     ("Holm was born in Varde.", "Holm was born in Gram.", "Varde", "Gram"),
@@ -67,6 +71,11 @@ NOT_DENIED = [
     ("Holm won the cup in 1911.", "Carver won the cup in 1912."),  # another person
     ("Holm got help from Norway.", "Holm got help from Sweden."),  # from both, perhaps
     ("The fair had 77 stalls.", "The fair had 8 tents."),
+    ("The hall of Gram has 45 large rooms.", "The hall of Gram has 31 small rooms."),
+    ("The hall of Gram has 20 large rooms.", "The hall of Gram has 31 rooms."),
+    ("The hall has more than 20 rooms.", "The hall of Gram has 31 rooms."),
+    ("The hall has fewer than 90 rooms.", "The hall of Gram has 31 rooms."),
+    ("The hall has 45 rooms.", "The hall of Gram has at least 31 rooms."),
     ("Sales rose and then fell.", "Sales fell."),
     ("The mill was not built by Ingrid Holm.", "The mill was built by Peter Carver."),
     ("The bridge did not open in 1886.", "The bridge opened in 1889."),

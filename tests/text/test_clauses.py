@@ -61,6 +61,8 @@ He said "the mill was closed and the town died" and left the hall.
     He said "the mill was closed and the town died" / He left the hall
 Lind is a coach and served as a guard when Holm left the team.
     Lind is a coach / Lind served as a guard when Holm left the team
+The debt has doubled since 1911, and bus fares have risen by a third.
+    The debt has doubled since 1911 / bus fares have risen by a third
 It opened in 1911. It was closed in 1950.
     It opened in 1911 / It was closed in 1950
 """

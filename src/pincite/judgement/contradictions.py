@@ -10,13 +10,14 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import takewhile
 
 from pincite.text import antonyms, names, quantities, syntax, tables
 from pincite.text import words as wording
 from pincite.text.clauses import clauses
 from pincite.text.figures import MONTHS, ORDINALS, folded
 from pincite.text.languages import NEGATIONS, common
-from pincite.text.quantities import Value
+from pincite.text.quantities import Value, with_hedge
 from pincite.text.quantities import values as values_of
 from pincite.text.sentences import n_words
 from pincite.text.words import roots
@@ -139,10 +140,12 @@ def _of_value(part: str, claim: str, read: _Read) -> Contradiction | None:
             rival = _rival(value, part, sentence, claimed, read.language)
             if rival is None or _differs_elsewhere(part, value, sentence, rival, read.language):
                 continue
-            if _predicate(part, value.span) not in ("", _predicate(sentence, rival.span)):
+            predicates = "", _predicate(sentence, rival.span)
+            if not _is_opposite(value, rival) and _predicate(part, value.span) not in predicates:
                 continue  # "opened in 1871" beside "closed in 1966", or the year of a photograph
             if _says(rest, sentence, read, _REST_OF_VALUE):
-                return Contradiction("value", value.span.of(part), rival.span.of(sentence), span)
+                mine, theirs = with_hedge(part, value), with_hedge(sentence, rival)
+                return Contradiction("value", mine, theirs, span)
     return None
 
 
@@ -164,6 +167,8 @@ def _rival(
     same = [v for v in values_of(sentence, language) if v.measure == value.measure and not v.weak]
     if any(not quantities.conflict(v, value) for v in same):
         return None
+    if opposite := next((v for v in same if _is_opposite(value, v)), None):
+        return opposite
     written = value.span.of(part)
     if any(_alike_in_thousands(v.span.of(sentence), written) for v in same):
         return None
@@ -176,9 +181,33 @@ def _rival(
     mine = _beside(value, part, language)
     rivals = [v for v in rivals if mine & _beside(v, sentence, language)]
     if not value.measure:  # a bare number counts something: "77 lifts" are not "8 escalators"
-        noun = roots(part[value.span.end :])[:1]
-        rivals = [v for v in rivals if roots(sentence[v.span.end :])[:1] == noun]
+        rivals = [v for v in rivals if _counts_same(value, part, v, sentence)]
     return rivals[0] if len(rivals) == 1 else None
+
+
+def _is_opposite(one: Value, other: Value) -> bool:
+    """Whether one is less and the other more than one number: "over 90", "fewer than the 90"."""
+    return one.sense * other.sense < 0 and (one.low == other.high or one.high == other.low)
+
+
+_PUNCTUATION = re.compile(r"[^\w\s’'-]")
+_NO_NOUN = syntax.PARTICLES | syntax.AUXILIARIES | {"and", "or", "but", "more"}
+
+
+def _counts_same(value: Value, part: str, other: Value, sentence: str) -> bool:
+    """Whether two numbers count the same: "lifts"; or "new lifts", of which are too many.
+
+    What narrows the claim's noun makes it a part of what the source counts: no more than the whole.
+    """
+    mine, theirs = part[value.span.end :], sentence[other.span.end :]
+    if roots(mine)[:1] == roots(theirs)[:1]:
+        return True
+    narrow, wide = (
+        list(takewhile(lambda word: word.islower() and word not in _NO_NOUN, text.split()))
+        for text in (_PUNCTUATION.split(mine)[0], _PUNCTUATION.split(theirs)[0])
+    )
+    is_part = 0 < len(wide) < len(narrow) and narrow[-len(wide) :] == wide
+    return is_part and value.low > other.high
 
 
 _THOUSANDS = re.compile(r"\d{1,3}(?:[.,]\d{3})+(?!\d)")

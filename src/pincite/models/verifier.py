@@ -424,8 +424,8 @@ def reasons(
     source = f"{passage.about}\n{passage.text}"
     shown = seen.claim if seen else ""
     unstated = tables.unstated(claim, source, (language, None))
-    absent = [value.span.of(claim) for value in unstated]
-    listed = tuple(words for words in absent if words not in shown and words in own)[:MAX_NAMED]
+    absent = [v for v in unstated if v.span.of(claim) not in shown and v.span.of(claim) in own]
+    listed = tuple(quantities.with_hedge(claim, value) for value in absent[:MAX_NAMED])
     found = [Note("not_stated", {"words": listed})] if listed else []
     unnamed = [n for n in names.missing(claim, source, language) if n not in shown and n in own]
     if whole := names.whole(claim, unnamed)[:MAX_NAMED]:

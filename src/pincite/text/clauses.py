@@ -22,7 +22,7 @@ from pincite.types import Span
 
 MAX_CHARS = 1_500  # a longer text is not a sentence that these rules can handle
 MAX_CLAUSES = 6  # each costs up to three pairs per source; more indicate a list, not a sentence
-MAX_SUBJECT, MAX_ITEM = 12, 6  # words
+MAX_SUBJECT, MAX_ITEM, MAX_BARE = 12, 6, 3  # words; the last of a subject without an article
 _LONGEST_TITLE = 4  # "Prof."
 _ARTICLES = frozenset("the a an its his her their our this two three four five".split())
 
@@ -141,8 +141,12 @@ def _with_subject(sentence: Sentence, segment: Segment, end: int, start: int) ->
         return None
     first, listing = sentence.word(start), sentence.word(start - 1) == "and"
     sure = syntax.is_sure(sentence.word(verb), sentence.word(verb + 1))
-    if not _may_open_subject(first):  # "volunteers reopened the line"
-        return Segment(start) if verb == start + 1 and (sure or not listing) else None
+    if not _may_open_subject(first):  # "volunteers reopened the line", "bus fares have risen"
+        bare = [sentence.word(n) for n in range(start, verb)]
+        short = sentence.word(verb) in syntax.AUXILIARIES and len(bare) <= MAX_BARE
+        short = short and all(w.islower() and w not in syntax.PARTICLES for w in bare)
+        alone = verb == start + 1 and (sure or not listing)
+        return Segment(start) if short or alone else None
     # After "and", "the house built in 1901" may be another list item.
     return Segment(start) if sure or first in syntax.PRONOUNS or not listing else None
 

@@ -51,6 +51,7 @@ class Value:
     unit: str = ""  # as in `units`: values in different units are compared more loosely
     dates: tuple[Day, ...] = ()  # of a date; two if day and month may be swapped
     between: tuple[float, float] | None = None  # of its range; years for dates
+    sense: int = 0  # 1: that or more, -1: that or less; `low` and `high` are what is usually meant
     weak: bool = False  # may match a claim's value, but is not a value itself: "first", "one"
 
     @property
@@ -61,15 +62,16 @@ class Value:
         )
 
 
+_OR_MORE, _OR_LESS = (1.0, 1.25), (0.75, 1.0)
 _HEDGES = {
     word: bounds
     for bounds, words in (
         ((0.9, 1.1), "about|around|approximately|roughly|some|circa|c.|ca.|ca|~|estimated|approx."),
         ((0.9, 1.1), "approx"),
-        ((1.0, 1.25), "over|above|exceeding|upwards of|more than|at least|no fewer than"),
-        ((1.0, 1.25), "no less than|in excess of|as many as|well over|just over|greater than"),
+        (_OR_MORE, "over|above|exceeding|upwards of|more than|at least|no fewer than"),
+        (_OR_MORE, "no less than|in excess of|as many as|well over|just over|greater than"),
         ((0.9, 1.0), "nearly|almost|approaching|just under|close to|just short of"),
-        ((0.75, 1.0), "under|below|less than|fewer than|up to|at most|no more than"),
+        (_OR_LESS, "under|below|less than|fewer than|up to|at most|no more than"),
     )
     for word in words.split("|")
 }
@@ -98,14 +100,22 @@ def _count(words: str) -> float:
     return float(words) if value is None else value
 
 
-def _hedged(text: str, start: int, value: float, width: float) -> tuple[float, float]:
+def _hedged(text: str, start: int, value: float, width: float) -> tuple[float, float, int]:
+    """Return low, high and sense of a value at `start`."""
     hedge = _HEDGE.search(text, max(0, start - 24), start)
     low, high = value - width, value + width
     if hedge is None:
-        return low, high
-    below, above = _HEDGES[hedge[1].lower()]
+        return low, high, 0
+    below, above = bounds = _HEDGES[hedge[1].lower()]
     least, most = sorted((value * below, value * above))
-    return (least if below < 1 else value), (most if above > 1 else value)
+    sense = {_OR_MORE: 1, _OR_LESS: -1}.get(bounds, 0)
+    return (least if below < 1 else value), (most if above > 1 else value), sense
+
+
+def with_hedge(text: str, value: Value) -> str:
+    """Return a value's words with what limits it: "fewer than the 90"."""
+    hedge = _HEDGE.search(text, max(0, value.span.start - 24), value.span.start)
+    return text[hedge.start(1) if hedge else value.span.start : value.span.end]
 
 
 def _units() -> tuple[dict[str, tuple[str, str]], dict[str, float]]:
@@ -340,8 +350,8 @@ def _shares(text: str) -> Iterator[Value]:
         else:
             percent = 100 * _count(match["a"]) / max(1.0, _count(match["b"]))
         if percent <= 100:
-            low, high = _hedged(text, match.start(), percent, _ONE_POINT)
-            yield Value(Span(*match.span()), low, high, "share", "%")
+            low, high, sense = _hedged(text, match.start(), percent, _ONE_POINT)
+            yield Value(Span(*match.span()), low, high, "share", "%", sense=sense)
 
 
 _HALF = re.compile(
@@ -359,10 +369,11 @@ _MANY = re.compile(
 _PLURALS = {"tens": 10.0, "dozens": 12.0, "hundreds": 1e2, "thousands": 1e3, "millions": 1e6,
             "billions": 1e9}  # fmt: skip
 _OF_WHOLE = re.compile(
-    r"(?<![\w.,])(?P<a>\d[\d,]*)(?:\s\w+)?\s(?:of|out of)\s(?:the\s|a total of\s|all\s)?"
-    r"(?P<b>\d[\d,]*)(?![\w.]|,\d)"
-    r"|\b[Oo]f\s(?:the\s)?(?P<c>\d[\d,]*)\s(?:[^\W\d]+,?\s){1,6}?"
-    r"(?P<d>\d[\d,]*)(?![\w.]|,\d)"
+    rf"(?<![\w.,])(?P<a>\d[\d,]*|{_SMALL_WORDS})(?:\s\w+)?\s(?:of|out of)\s"
+    rf"(?:the\s|a total of\s|all\s)?(?P<b>\d[\d,]*|{_SMALL_WORDS})(?![\w.]|,\d)"
+    r"|\bof\s(?:the\s)?(?P<c>\d[\d,]*)\s(?:[^\W\d]+,?\s){1,6}?"
+    r"(?P<d>\d[\d,]*)(?![\w.]|,\d)",
+    re.IGNORECASE,
 )
 _COUNT = rf"an?|{_COUNTED}|\d+"
 _TIMES = re.compile(
@@ -399,8 +410,8 @@ def _halves(text: str) -> Iterator[Value]:
         n = 0.5 if match["s1"] or match["u1"] else _count(match["n"] or "a") + 0.5
         value = n * (12.0 if scale == "dozen" else SCALES.get(scale, 1.0)) * FACTORS.get(unit, 1.0)
         width = 0.0 if scale == "dozen" else _SCALED * value
-        low, high = _hedged(text, match.start(), value, width)
-        yield Value(Span(*match.span()), low, high, measure, unit)
+        low, high, sense = _hedged(text, match.start(), value, width)
+        yield Value(Span(*match.span()), low, high, measure, unit, sense=sense)
 
 
 def _many(text: str) -> Iterator[Value]:
@@ -413,7 +424,7 @@ def _many(text: str) -> Iterator[Value]:
 def _parts_of_wholes(text: str) -> Iterator[Value]:
     for match in _OF_WHOLE.finditer(text):
         part, whole = match["a"] or match["d"], match["b"] or match["c"]
-        a, b = (float(digits.replace(",", "")) for digits in (part, whole))
+        a, b = (_count(digits.replace(",", "")) for digits in (part, whole))
         if 0 < a < b:
             share = 100 * a / b
             yield Value(Span(*match.span()), share - 0.5, share + 0.5, "share", "%", weak=True)
@@ -439,11 +450,12 @@ def _numbers(text: str) -> Iterator[Value]:
         if not measure and aged:
             measure, unit = "time", "year"
         exact = value * FACTORS.get(unit, 1.0)
-        low, high = _hedged(text, start, exact, _width(match, value) * FACTORS.get(unit, 1.0))
+        width = _width(match, value) * FACTORS.get(unit, 1.0)
+        low, high, sense = _hedged(text, start, exact, width)
         if unit == "°f":
             low, high = ((each - 32) / 1.8 for each in (low, high))
         weak = number.lower() in _WEAK and not (measure or match["scale"])
-        yield Value(Span(start, end), low, high, measure, unit, weak=weak)
+        yield Value(Span(start, end), low, high, measure, unit, sense=sense, weak=weak)
 
 
 def _scale(match: re.Match[str]) -> float:
@@ -658,13 +670,21 @@ def conflict(source: Value, claim: Value) -> bool:
     """Whether two values of one kind are incompatible: neither states nor allows the other."""
     if source.weak or claim.weak or source.measure != claim.measure:
         return False
-    if holds(claim, source) or holds(source, claim):
+    if holds(claim, source) or holds(source, claim) or _allow(claim, source):
         return False
     if any(0 < 2 * value.low < value.high for value in (source, claim)):
         return False  # "dozens" and "thousands" are too vague to contradict anything
     if claim.measure == "date":
         return not any(_overlap(c, s) for c, s in product(claim.dates, source.dates))
     return not _same_number(source, claim)
+
+
+def _allow(one: Value, other: Value) -> bool:
+    """Whether a value that says "more than" or "at most" allows the other: 5,000 is over 100."""
+    return any(
+        (a.sense > 0 and b.low >= a.low) or (a.sense < 0 and b.high <= a.high)
+        for a, b in ((one, other), (other, one))
+    )
 
 
 def holds(end: Value, value: Value) -> bool:

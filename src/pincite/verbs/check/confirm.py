@@ -24,7 +24,9 @@ from pincite.models.routing import RoutedVerifier
 from pincite.protocols import Verifier
 from pincite.settings import Settings
 from pincite.text import words
+from pincite.text.languages import common
 from pincite.types import Claim, Evidence, Failed, Passage, sigmoid
+from pincite.verbs.check.parts import parts
 from pincite.verbs.check.report import STOPPED, Reading
 
 ANALYSE, CHOOSE = "freetext_confirmation_analysis", "multiple_choice_confirmation_analysis"
@@ -63,10 +65,11 @@ class VerifierJudge:
                 evidence += self.verifier.verify(claims)
                 if self.on_progress:
                     self.on_progress(len(evidence), len(pairs))
-            decided = self._borne_out(pairs, _decided(pairs, evidence))
+            borne_out = self._borne_out(pairs, _decided(pairs, evidence))
         except KeyboardInterrupt:
             return [STOPPED] * len(pairs)
-        return [containment.failure(each) or each for each in decided]
+        whole = _confirmed_in_all_parts(pairs, borne_out)
+        return [containment.failure(each) or each for each in whole]
 
     def _borne_out(
         self, pairs: Sequence[tuple[Reading, Passage]], evidence: Sequence[Evidence]
@@ -101,6 +104,37 @@ class VerifierJudge:
             return [(each.prob_supported, each.prob_refuted) for each in evidence]
         odds = ((sigmoid(a), sigmoid(b)) for a, b in self.reader.log_odds(pairs).tolist())
         return [(supported, (1 - supported) * refuted) for supported, refuted in odds]
+
+
+def _confirmed_in_all_parts(
+    pairs: Sequence[tuple[Reading, Passage]], evidence: Sequence[Evidence]
+) -> list[Evidence]:
+    """Make a confirmation neutral if its quote says nothing of a part, which is not confirmed.
+
+    "The debt has doubled, and rents have risen" is not confirmed by "Rents have risen".
+    """
+    confirmed = {
+        words.roots(reading.text)
+        for (reading, _), each in zip(pairs, evidence, strict=True)
+        if each.prob_supported
+    }
+
+    def is_whole(reading: str, quote: str) -> bool:
+        pieces = [words.roots(piece) for piece in parts(reading)] if common(reading, quote) else []
+        others = [{root for p in pieces if p is not piece for root in p} for piece in pieces]
+        own = [set(piece) - other for piece, other in zip(pieces, others, strict=True)]
+        stated = {*words.roots(quote)}
+        return len(pieces) < 2 or all(
+            not mine or mine & stated or piece in confirmed
+            for piece, mine in zip(pieces, own, strict=True)
+        )
+
+    return [
+        each
+        if not each.prob_supported or is_whole(reading.text, each.quoted)
+        else replace(each, prob_supported=0.0, prob_neutral=1.0 - each.prob_refuted)
+        for (reading, _), each in zip(pairs, evidence, strict=True)
+    ]
 
 
 def _decided(pairs: Sequence[tuple[Reading, Passage]], found: Sequence[Evidence]) -> list[Evidence]:

@@ -275,7 +275,9 @@ def _surely_a_sentence(text: str, *, after_closed: bool) -> bool:
     named = subject[0][:1].isupper() and subject[0].lower() not in syntax.PRONOUNS
     after = (text[verb.end :].split() or [""])[0]
     sure = verb.form == "auxiliary" or syntax.is_sure(verb.word, after) or after in _OBJECTS
-    return (sure or after_closed) and (named or subject[0].lower() in syntax.DETERMINERS)
+    is_aux = verb.word in syntax.AUXILIARIES
+    bare = after_closed and is_aux and syntax.PARTICLES.isdisjoint(subject)
+    return (sure or after_closed) and (named or bare or subject[0].lower() in syntax.DETERMINERS)
 
 
 _RULES: tuple[Callable[[str], list[str]], ...] = (

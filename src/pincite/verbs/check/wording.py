@@ -131,8 +131,8 @@ def mean_degree(weight: Weight, n_passages: int, words: Language = IN_ENGLISH) -
 
 def _how_sure(weight: Weight, n_passages: int, words: Language) -> str:
     text = ""
-    if weight.interval:
-        low, high = map(signed, weight.interval)
+    low, high = map(signed, weight.interval or (None, None))
+    if low != high:
         text += words.say(", 95 %% interval %(low)s to %(high)s") % {"low": low, "high": high}
     if weight.n_failed:
         unjudged = {"n": weight.n_failed, "all": n_passages}
