@@ -47,13 +47,13 @@ def speaker(text: str, reading: str = READING) -> str:
         (
             "*The candidate in the Harbour ward, Ada Quill, said that Tarn poured oil into the "
             "river.*",
-            "Ada Quill",
+            "the candidate in the Harbour ward",
         ),
         (f"*Ada Quill, who runs a mill, told the Post that {OIL}.*", "Ada Quill"),
         ("*Ada Quill asked whether Tarn had poured oil into the river.*", "Ada Quill"),
         (f"*In the words of Ada Quill, {OIL}.*", "Ada Quill"),
         (
-            "*Tarn poured oil, 4,000 litres, into the river, the council announced today.*",
+            "*Tarn poured 4,000 litres of oil into the river, the council announced today.*",
             "the council",
         ),
         (TRANSCRIPT, "Liv Berg"),

@@ -119,20 +119,16 @@ def _confirmed_in_all_parts(
         if each.prob_supported
     }
 
-    def is_whole(reading: str, quote: str) -> bool:
+    def lacks_a_part(reading: str, quote: str) -> bool:
         pieces = [words.roots(piece) for piece in parts(reading)] if common(reading, quote) else []
-        others = [{root for p in pieces if p is not piece for root in p} for piece in pieces]
-        own = [set(piece) - other for piece, other in zip(pieces, others, strict=True)]
-        stated = {*words.roots(quote)}
-        return len(pieces) < 2 or all(
-            not mine or mine & stated or piece in confirmed
-            for piece, mine in zip(pieces, own, strict=True)
-        )
+        unshown = (piece for piece in pieces if len(pieces) > 1 and piece not in confirmed)
+        own = ({*p}.difference(*(other for other in pieces if other is not p)) for p in unshown)
+        return any(each and each.isdisjoint(words.roots(quote)) for each in own)
 
     return [
-        each
-        if not each.prob_supported or is_whole(reading.text, each.quoted)
-        else replace(each, prob_supported=0.0, prob_neutral=1.0 - each.prob_refuted)
+        replace(each, prob_supported=0.0, prob_neutral=1.0 - each.prob_refuted)
+        if each.prob_supported and lacks_a_part(reading.text, each.quoted)
+        else each
         for (reading, _), each in zip(pairs, evidence, strict=True)
     ]
 

@@ -35,7 +35,8 @@ _BELIEVING, _NO_SPEAKER, _NOBODY, _MANY, _ARTICLES, _NOT_SO, _SAGEN = (
 )
 _MANY_SAY = _BELIEVING | {"say", "show", "suggest", "indicate", "find"}  # "critics say"
 _BUT = re.compile(r"[,;] but [^“”\"]+$")
-_SPEAKER = r"(?P<who>[^,;:“\"„]{1,80}?)"  # a name or an office: everything up to the verb
+# A name or an office: everything up to the verb, or to "Holm, who leads the union, said".
+_SPEAKER = r"(?P<who>[^,;:“\"„]{1,80}?)(?:, [^,;:“\"„]{1,80},)?"
 SAYS = "|".join(_SAYING)
 # "Mayor Holm: The mill closed." `_LABELS` name no speaker; after `_DENIED`, it is not so.
 _CAPITALISED = r"(?:[A-ZÀ-Þ][\w.’'-]*|of|the|for|de|von|van)"
@@ -54,7 +55,8 @@ _ATTRIBUTIONS = {
     "en": (
         re.compile(rf"{_SPEAKER}\s+(?P<verb>{SAYS})\s+(?P<that>that\s+)?(?P<what>.+)"),
         re.compile(
-            rf"{_SPEAKER}\s+(?P<verb>tells|told)\s+[^,;:]{{1,40}}?\s+(?P<that>that\s+)(?P<what>.+)"
+            rf"{_SPEAKER}\s+(?P<verb>tells|told|asks?|asked)\s+(?:[^,;:]{{1,40}}?\s+)?"
+            r"(?P<that>(?:that|whether)\s+)(?P<what>.+)"
         ),
         re.compile(  # "the report warns that"
             rf"(?P<who>(?:The|A|This|That|His|Her) (?:report|claim)s?)\s+(?P<verb>{SAYS})\s+"
@@ -72,7 +74,8 @@ _ATTRIBUTIONS = {
             r"|From (?:[^,]{1,60}[’']s?|the) point of view(?: of [^,]{1,60})?),\s*(?P<what>.+)"
         ),
         re.compile(
-            rf"(?P<what>[^,;:“\"]+), (?P<by>[^,;:“\"]{{1,60}}?) (?:{SAYS})(?:,(?P<rest> [^“\"]+))?"
+            rf"(?P<what>(?:[^,;:“\"]|\d,\d)+), (?P<by>[^,;:“\"]{{1,60}}?) (?:{SAYS})(?: \w+day)?"
+            r"(?:,(?P<rest> [^“\"]+))?"
         ),
         re.compile(rf"It (?:is|was|has been)(?P<how>(?: \w+)?) {_FEARED} that (?P<what>.+)"),
         re.compile(
@@ -227,6 +230,8 @@ def _said_by(match: re.Match[str], content: str) -> str | None:
     who, verb, that = match["who"].lower().split(), match["verb"], bool(match["that"])
     if _NO_SPEAKER.intersection(who) or who[-1] in _ARTICLES:
         return None  # "the man who said so", "the report that …"
+    if verb.startswith("ask"):
+        return ""
     infinitive = _SAYING.get(verb, verb)
     if _NOBODY.intersection(who) or (verb in _HOPING and that):
         return "" if that or infinitive in _BELIEVING - {"maintain"} else None

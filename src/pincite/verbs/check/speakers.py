@@ -28,18 +28,13 @@ _QUOTATION = re.compile(
     r"|(?<!\w)‘(?=\w)[^‘\n]*?[,.?!…]’(?!\w)",
     re.MULTILINE,
 )
-_VERBS = (
-    f"{SAYS}|{'|'.join(sorted(words_of('readings', 'finding') | words_of('readings', 'tags')))}"
-)
+_VERBS = "|".join([SAYS, *words_of("readings", "finding"), *words_of("readings", "tags")])
 _CAPITAL = r"[A-ZÀ-Þ][\w’'-]{0,40}\.?"
 _NAME = rf"{_CAPITAL}(?: (?:(?:of|the|de|von|van|du) )?{_CAPITAL}){{0,6}}"
 _ADVERB = r"(?:(?:\w+ly|also|then|later|has|have|had|once) )*"
 # "The candidate in the Harbour ward, Judith Amory, said", "Mr Thole, who leads the group, told"
 _SAYER = re.compile(
     rf"(?:\A|(?<=[\s(]))(?P<who>{_NAME})(?:,[^,;“”]{{1,80}},)?,? {_ADVERB}(?:{_VERBS})\b"
-)
-_TITLED = re.compile(
-    rf"(?:\A|(?<=\s))(?:Mr|Mrs|Ms|Dr|Sir|Dame|Lord|Lady|Professor|Councillor|Cllr)\.? {_NAME}"
 )
 _NO_VERB = "|".join([*syntax.PREPOSITIONS, *syntax.BE, "and", "or", "but", "who", "which", "as"])
 _TAG = re.compile(  # behind a quotation
@@ -49,17 +44,6 @@ _TAG = re.compile(  # behind a quotation
     rf"|(?!(?:{_NO_VERB})\b)[a-z]+ "
     rf"(?P<after>(?:(?:the|an?|its|their|his|her) )?(?:[a-z]+,? ){{0,3}}?{_NAME}|he|she|they)"
     rf"|(?:{SAYS}) (?P<office>(?:the|an?|its|their|his|her|one) [\w’' -]{{1,40}}))"
-)
-_WHO = rf"(?P<who>{_NAME}|(?i:the|an?|its|their|his|her) [\w’' -]{{1,40}}?|[Hh]e|[Ss]he|[Tt]hey)"
-_REPORTED = (  # what `ascription` leaves, as statements are seldom put so
-    re.compile(  # "Holm, who runs a mill, told the Courier that"
-        rf"(?:\A|(?<=[\s(])){_WHO}(?:, (?P<name>{_NAME}),|,[^,;“”]{{1,80}},)? {_ADVERB}(?:{_VERBS})"
-        r" (?:[^,;“”]{1,40}? )?(?:that|whether|if|why)\b(?P<what>.+)"
-    ),
-    re.compile(  # "…, the council announced today."
-        rf"(?P<what>.+), {_WHO}(?P<name>) {_ADVERB}(?:{_VERBS})"
-        r"(?: (?:today|yesterday|(?:on|in|at|last|this) [\w ]{1,30}))?\W*\Z"
-    ),
 )
 # "TOM BELSEY: And the list is longer than ever." A label that recurs is a speaker's.
 _TURN = re.compile(
@@ -76,15 +60,13 @@ def speaker_in(reading: str, text: str, quote: Span, language: str = "en") -> st
     >>> speaker_in("The debt has doubled.", text, Span(11, len(text)))
     'Holm'
     """
-    own, ascribed = 0.0, dict[str, float]()
+    weights = dict[str, float]()
     for sentence in source_sentences(quote.of(text), language):
         span = sentence.moved(quote.start)
-        who, weight = _who(reading, text, span, language), shared(reading, span.of(text))
-        if who:
-            ascribed[who] = max(weight, ascribed.get(who, 0.0))
-        else:
-            own = max(own, weight)
-    return "; ".join(ascribed) if own <= max(ascribed.values(), default=-1.0) else ""
+        who = _who(reading, text, span, language)
+        weights[who] = max(shared(reading, span.of(text)), weights.get(who, 0.0))
+    own = weights.pop("", -1.0)
+    return "; ".join(weights) if own <= max(weights.values(), default=-2.0) else ""
 
 
 def _who(reading: str, text: str, span: Span, language: str) -> str:
@@ -99,35 +81,23 @@ def _who(reading: str, text: str, span: Span, language: str) -> str:
         return _named(text, span, name)
     start = max(0, text.rfind("\n", 0, span.start) + 1, span.start - _NEAR)
     near = text[start : span.end + _FOLLOWING]
-    quotations = [found.span() for found in _QUOTATION.finditer(near)]
-    at = [(max(a + start, span.start), min(b + start, span.end)) for a, b in quotations]
-    inside = [Span(a, b) for a, b in at if b - a > 1]
-    quoted = " ".join(each.of(text) for each in inside)
+    quotations = (Span(*found.span()).moved(start) for found in _QUOTATION.finditer(near))
+    inside = [each for each in quotations if each.overlaps(span)]
+    quoted = " ".join(text[max(a, span.start) : min(b, span.end)] for a, b in inside)
     rest = _QUOTATION.sub(" ", sentence) if quoted != sentence else ""
     if n_words(quoted) >= _SHORTEST and shared(reading, quoted) > shared(reading, rest):
-        end = next(b + start for a, b in quotations if b + start >= inside[-1].end)
-        first = next(a + start for a, b in quotations if b + start >= inside[0].start + 1)
-        return _named(text, Span(first, end), _tag(text, start, first, end))
-    for pattern in _REPORTED if language.startswith("en") else ():
-        found = pattern.search(sentence)
-        if found and _ITSELF.isdisjoint(found["who"].lower().split()):
-            is_said = shared(reading, found["what"]) >= shared(reading, sentence) / 2
-            return _named(text, span, found["name"] or found["who"]) if is_said else ""
+        whole = Span(inside[0].start, inside[-1].end)
+        return _named(text, whole, _tag(text, start, whole))
     return ""
 
 
-def _tag(text: str, start: int, first: int, end: int) -> str:
+def _tag(text: str, start: int, quotation: Span) -> str:
     """The name beside a quotation in its paragraph: behind it, else before it."""
-    if found := _TAG.match(text, end):
-        return next(filter(None, found.groups()))
-    before = _QUOTATION.sub("\n", text[start:first])
-    spans = source_sentences(before, "en")
-    return next(filter(None, (_sayer(span.of(before)) for span in reversed(spans))), "")
-
-
-def _sayer(sentence: str) -> str:
-    found = _SAYER.search(sentence)
-    return found["who"] if found else ""
+    if tag := _TAG.match(text, quotation.end):
+        return next(filter(None, tag.groups()))
+    before = _QUOTATION.sub("\n", text[start : quotation.start])
+    found = [*_SAYER.finditer(before)]
+    return found[-1]["who"] if found else ""
 
 
 def _named(text: str, span: Span, name: str) -> str:
@@ -138,14 +108,12 @@ def _named(text: str, span: Span, name: str) -> str:
     before = text[max(0, span.start - _NEAR) : span.start]
     for n, each in enumerate(reversed(source_sentences(before, "en")[-_BACK:])):
         sentence = _QUOTATION.sub(" ", each.of(before)).strip()
-        titled = _TITLED.match(sentence)
-        if found := _sayer(sentence) or (titled[0] if titled else ""):
-            return named_speaker(found)
+        if found := _SAYER.search(sentence):
+            return named_speaker(found["who"])
         subject = "" if n else subject_name(sentence)
         # "Applause followed": one word with a capital because it opens the sentence.
-        if subject and (
-            " " in subject or not sentence.startswith(subject) or subject in names(before)
-        ):
+        opens = " " not in subject and sentence.startswith(subject)
+        if subject and (not opens or subject in names(before)):
             return subject
     return UNNAMED
 

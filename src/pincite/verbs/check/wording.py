@@ -68,24 +68,21 @@ def legend(threshold: float, words: Language = IN_ENGLISH) -> str:
 
 def only_by(weight: Weight, items: Sequence[Weighed]) -> str:
     """Name those who alone say what the result rests on; empty if a document itself states it."""
-    level = rank(weight.outcome)
-    side = "for" if level and level > 0 else "against"
+    level = rank(weight.outcome) or 0
+    side = "for" if level > 0 else "against"
     sources = [item.source for item in items if item.side == side]
-    if not level or not sources or not all(s.speaker or _is_own(s) for s in sources):
-        return ""
-    if side == "against" and not all(s.speaker for s in sources):
-        return ""  # what the subject itself publishes against the reading is no claim of a rival
-    names = dict.fromkeys(s.speaker or s.publisher or s.author for s in sources)
-    return shortened(", ".join(names), _AUTHORS)
+    own = {s: (s.publisher or s.author) if _is_own(s) and level > 0 else "" for s in sources}
+    names = [source.speaker or own[source] for source in sources]
+    return shortened(", ".join(dict.fromkeys(names)), _AUTHORS) if level and all(names) else ""
 
 
 def label(weight: Weight, items: Sequence[Weighed], words: Language = IN_ENGLISH) -> str:
     """Return the outcome in words, or who alone says so."""
     if not (names := only_by(weight, items)):
         return words.say(LABELS[weight.outcome])
-    is_for = (rank(weight.outcome) or 0) > 0
-    only = words.say("only according to %(names)s")
-    return (only if is_for else words.say("disputed only by %(names)s")) % {"names": names}
+    for_it = words.say("only according to %(names)s")
+    against = words.say("disputed only by %(names)s")
+    return (for_it if (rank(weight.outcome) or 0) > 0 else against) % {"names": names}
 
 
 def sentence(
