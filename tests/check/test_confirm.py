@@ -420,6 +420,26 @@ def test_a_sentence_about_one_half_does_not_confirm_both(joined: str) -> None:
     assert both.prob_supported == 0.0 < half.prob_supported
 
 
+class Agreeing:
+    """Calls everything supported."""
+
+    fingerprint = "agreeing"
+
+    def verify(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[Evidence]:
+        return [Evidence(passage, 0.8, 0.0, 0.2, 1.4) for _, passage in pairs]
+
+
+def test_a_quote_without_a_figure_does_not_count_beside_one_that_has_all() -> None:
+    stated = "The old mill roof cost 6 million, 2 million too much."
+    reading = Reading("r1", stated, StatementType.DESCRIPTIVE)
+    pairs = [
+        (reading, Passage("d", "https://d.example/", "", text, Span(100 * n, 100 * n + len(text))))
+        for n, text in enumerate(("The old mill roof cost 6 million.", stated))
+    ]
+    found = [each for each in VerifierJudge(Agreeing()).judge(pairs) if isinstance(each, Evidence)]
+    assert [each.prob_supported for each in found] == [0.0, 0.8]
+
+
 def test_confirmation_requires_the_numbers() -> None:
     from evaluation.invented import WordVerifier
 

@@ -23,7 +23,7 @@ from pincite.llm.templates import Templates
 from pincite.models.routing import RoutedVerifier
 from pincite.protocols import Verifier
 from pincite.settings import Settings
-from pincite.text import words
+from pincite.text import tables, words
 from pincite.text.languages import common
 from pincite.types import Claim, Evidence, Failed, Passage, sigmoid
 from pincite.verbs.check.parts import parts
@@ -68,7 +68,7 @@ class VerifierJudge:
             borne_out = self._borne_out(pairs, _decided(pairs, evidence))
         except KeyboardInterrupt:
             return [STOPPED] * len(pairs)
-        whole = _confirmed_in_all_parts(pairs, borne_out)
+        whole = _fully_quoted(pairs, borne_out)
         return [containment.failure(each) or each for each in whole]
 
     def _borne_out(
@@ -106,12 +106,13 @@ class VerifierJudge:
         return [(supported, (1 - supported) * refuted) for supported, refuted in odds]
 
 
-def _confirmed_in_all_parts(
+def _fully_quoted(
     pairs: Sequence[tuple[Reading, Passage]], evidence: Sequence[Evidence]
 ) -> list[Evidence]:
     """Make a confirmation neutral if its quote says nothing of a part, which is not confirmed.
 
-    "The debt has doubled, and rents have risen" is not confirmed by "Rents have risen".
+    "The debt has doubled, and rents have risen" is not confirmed by "Rents have risen". If a quote
+    states all figures, others of the document that lack one do not count.
     """
     confirmed = {
         words.roots(reading.text)
@@ -125,9 +126,21 @@ def _confirmed_in_all_parts(
         own = ({*p}.difference(*(other for other in pieces if other is not p)) for p in unshown)
         return any(each and each.isdisjoint(words.roots(quote)) for each in own)
 
+    def lacks_a_figure(reading: str, found: Evidence) -> bool:
+        return bool(tables.unstated(reading, f"{found.passage.about}\n{found.quoted}"))
+
+    exact = {
+        (reading, each.passage.doc_id)
+        for (reading, _), each in zip(pairs, evidence, strict=True)
+        if each.prob_supported and not lacks_a_figure(reading.text, each)
+    }
     return [
         replace(each, prob_supported=0.0, prob_neutral=1.0 - each.prob_refuted)
-        if each.prob_supported and lacks_a_part(reading.text, each.quoted)
+        if each.prob_supported
+        and (
+            lacks_a_part(reading.text, each.quoted)
+            or ((reading, each.passage.doc_id) in exact and lacks_a_figure(reading.text, each))
+        )
         else each
         for (reading, _), each in zip(pairs, evidence, strict=True)
     ]
