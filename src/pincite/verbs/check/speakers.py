@@ -56,9 +56,9 @@ _TURN = re.compile(
 def speaker_in(reading: str, text: str, quote: Span, language: str = "en") -> str:
     """Return to whom `text` ascribes the words of a quote that state a reading; "" if to none.
 
-    >>> text = "Holm left. “The debt has doubled,” he told a crowd."
-    >>> speaker_in("The debt has doubled.", text, Span(11, len(text)))
-    'Holm'
+    >>> text = "Ada Holm left. “The debt has doubled,” he told a crowd."
+    >>> speaker_in("The debt has doubled.", text, Span(15, len(text)))
+    'Ada Holm'
     """
     weights = dict[str, float]()
     for sentence in source_sentences(quote.of(text), language):
@@ -94,7 +94,7 @@ def _who(reading: str, text: str, span: Span, language: str) -> str:
 def _tag(text: str, start: int, quotation: Span) -> str:
     """The name beside a quotation in its paragraph: behind it, else before it."""
     if tag := _TAG.match(text, quotation.end):
-        return next(filter(None, tag.groups()))
+        return str(next(filter(None, tag.groups())))
     before = _QUOTATION.sub("\n", text[start : quotation.start])
     found = [*_SAYER.finditer(before)]
     return found[-1]["who"] if found else ""
