@@ -35,6 +35,7 @@ from pincite.documents.body import (
 from pincite.documents.text import code_of, decoded, one_line
 from pincite.errors import InputError
 from pincite.text.hosts import original_of
+from pincite.text.identifiers import doi_address, doi_in
 from pincite.text.page_numbers import LABELS, PAGES
 from pincite.types import FILE, Document, Reason, Unchecked
 
@@ -116,7 +117,8 @@ _OWN = frozenset(
 MAX_ROWS = 500_000  # all are held in memory, 500 bytes or more each
 _SEPARATORS = ",;\t"  # spreadsheets use semicolons where the decimal separator is a comma
 _DATE = re.compile(r"\d{4}(-\d\d(-\d\d)?)?(?=$|T| )")
-_CSV_FIELDS = ("url", "file", "text")  # one of them makes a table a manifest
+_CSV_FIELDS = ("text", "abstract", "url", "file")  # one of them makes a table a manifest
+_CSV = (".csv", ".tsv")
 HEAD = 10_000  # bytes of a header
 
 
@@ -196,10 +198,12 @@ def is_manifest(path: Path) -> bool:
     """Whether a file is a manifest, by its name or its fields; other CSV files are tables."""
     if path.name in NAMES or _by_file_name(path):
         return True
-    if path.name.lower().endswith(".csv"):
+    if path.name.lower().endswith(_CSV):
         with path.open("rb") as file:
             header = (decoded(file.readline(HEAD)) or "").lower()
-        return not set(_CSV_FIELDS).isdisjoint(re.findall(r"[a-z]+", header))
+        names = {name.strip(' "') for name in re.split(r"[,;\t\r\n]", header)}
+        # A list of papers without abstracts counts too, so that the missing column is reported.
+        return bool(names.intersection(_CSV_FIELDS)) or ("title" in names and bool(names & {"doi", "pmid"}))
     first = jsonl.first_records(path) if path.name.lower().endswith(".jsonl") else []
     return bool(first) and all("file" in record and "text" not in record for record in first)
 
@@ -264,7 +268,7 @@ def _records(path: Path, limits: Limits) -> Iterator[Row]:
     if path.suffix == ".json":
         for n, (name, row) in enumerate(_by_file_name(path).items()):
             yield n, {**row, "file": name}
-    elif path.name.lower().endswith(".csv"):
+    elif path.name.lower().endswith(_CSV):
         yield from _csv_records(path, limits)
     else:
         for line in jsonl.lines(path, limits):
@@ -288,7 +292,14 @@ def _csv_records(path: Path, limits: Limits) -> Iterator[Row]:
     # The limit is global to the process, and 131,072 characters by default; a cell may hold a whole
     # text.
     csv.field_size_limit(max(csv.field_size_limit(), limits.line_bytes))
-    yield from csv_rows(text, _CSV_FIELDS)
+    for line, row in csv_rows(text, _CSV_FIELDS):
+        if isinstance(row, str):
+            yield line, row
+            continue
+        record = {("text" if name == "abstract" else name): cell for name, cell in row.items()}
+        if "text" in record and "file" not in record:
+            record.setdefault("url", _address(record, path, line))
+        yield line, record
 
 
 def csv_rows(text: str, columns: Sequence[str], *, strict: bool = False) -> Iterator[Row]:
@@ -314,6 +325,14 @@ def csv_rows(text: str, columns: Sequence[str], *, strict: bool = False) -> Iter
                 yield rows.reader.line_num, record
     except csv.Error as error:
         yield rows.reader.line_num, str(error)
+
+
+def _address(record: Mapping[str, str], path: Path, line: int) -> str:
+    """The address of a paper's PMID or DOI, else of its line in the file."""
+    if (pmid := record.get("pmid", "").strip()).isdecimal():
+        return f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/"
+    doi = doi_in(record.get("doi", ""))
+    return doi_address(doi) if doi else f"{path.resolve().as_uri()}#{line}"
 
 
 def _by_file_name(path: Path) -> Mapping[str, Mapping[str, Any]]:
@@ -375,7 +394,7 @@ def _known(record: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
             meta[key] = one_line(str(value))
         else:
             remarks.append(f"{key} should be a text, a number or a list of texts; it is ignored")
-    date = (jsonl.field_of(record, "published", "date") or "").strip()
+    date = (jsonl.field_of(record, "published", "date", "year") or "").strip()
     stated = _DATE.match(date)
     if date and not stated:
         meta["date"] = one_line(date)
@@ -490,7 +509,7 @@ class Collection:
             if row.fault:
                 yield Unchecked(row.url or where, Reason.NOT_SUPPLIED, f"{where}: {row.fault}")
             elif row.record:
-                kind = "csv" if piece.path.suffix.lower() == ".csv" else "jsonl"
+                kind = "csv" if piece.path.suffix.lower() in _CSV else "jsonl"
                 yield row.describe(jsonl.document_in(row.record, where, self.limits, kind))
             elif row.status is not None and not row.file:
                 yield row.read(self.limits)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from pincite.documents import jsonl, prefetch, sandbox, warc
 from pincite.documents.body import (
@@ -122,24 +123,24 @@ def _contents(path: Path, limits: Limits) -> Iterator[Found]:
         yield from prefetch.mapped(partial(read_record, limits=limits), warc.records(path, limits))
     elif jsonl.has_documents(path):
         yield from jsonl.documents(path, limits)
-    elif reader := _xml_reader(path):
-        from pincite.documents import papers
-
-        found = sandbox.read_many(reader, papers.bodies(path, reader, limits))
-        yield from map(with_language, found)
+    elif found := _records(path, limits):
+        yield from map(with_language, sandbox.read_many(*found))
     else:
         yield read_file(path, limits)
 
 
-def _xml_reader(path: Path) -> str:
-    """The reader for a file of PubMed records or JATS articles; empty for other files."""
+def _records(path: Path, limits: Limits) -> tuple[str, Iterator[Body | Unchecked]] | None:
+    """The reader for a file of records of papers, and the records; None for other files."""
     with path.open("rb") as opened:
         start = opened.read(512)
-    if not start.startswith(_GZIP) and not start.lstrip(_BEFORE_XML).startswith((b"<", b"PMID-")):
-        return ""  # most files; avoids loading lxml
-    from pincite.documents import papers
+    xml = start.startswith(_GZIP) or start.lstrip(_BEFORE_XML).startswith((b"<", b"PMID-"))
+    if not xml and b"TY  - " not in start and b"@" not in start and path.suffix != ".bib":
+        return None  # most files; avoids loading lxml
+    from pincite.documents import bibliographies, papers
 
-    return papers.reader_of(path)
+    module: Any = papers if xml else bibliographies
+    reader = module.reader_of(path)
+    return (reader, module.bodies(path, reader, limits)) if reader else None
 
 
 def read_file(path: Path, limits: Limits = DEFAULT_LIMITS) -> Found:

@@ -31,6 +31,7 @@ LIMITED = importlib.util.find_spec("resource") is not None  # not on Windows
 _TIMED_OUT = -signal.SIGPROF if LIMITED else 1
 _READERS = {str(kind): kind.reader for kind in Format}
 _READERS["pubmed record"] = "papers.read_pubmed_record"
+_READERS |= {name: f"bibliographies.read_{name}" for name in ("ris", "bibtex")}
 _READERS["scanned pdf"] = "ocr.read_scanned_pdf"
 UNCOUNTED = 4  # elapsed seconds per processor second, where the latter is not measured
 _ENDING_SECONDS = 5.0  # a worker that closed its pipes needs milliseconds to exit
@@ -87,7 +88,7 @@ def _read_group(reader: str, group: Sequence[Body | Found]) -> Iterator[Found]:
 def read_here(reader: str, body: Body) -> list[Found]:
     """Read a body in this process; loads the reader's libraries on first use.
 
-    `reader` is a `Format`, "pubmed record" or "scanned pdf".
+    `reader` is a key of `_READERS`.
     """
     module, _, name = _READERS[reader].partition(".")
     found = getattr(import_module(f"pincite.documents.{module}"), name)(body)

@@ -1,0 +1,157 @@
+"""Reads the records of reference managers and databases: RIS and BibTeX, one document each.
+
+A record without an abstract is not read, as in PubMed's files.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from urllib.parse import unquote
+
+from pincite.documents.body import Body, Limits, too_large, unusable
+from pincite.documents.dates import stated_date
+from pincite.documents.papers import Authors, address, joined
+from pincite.documents.text import cleaned, decoded, one_line
+from pincite.documents.xml_records import head_of
+from pincite.text.identifiers import doi_address, doi_in, doi_of_url, pmid_of_url
+from pincite.types import Document, Reason, Unchecked
+
+RIS, BIBTEX = "ris", "bibtex"  # the readers' names in `sandbox.read_here`
+_RIS_START = re.compile(rb"^(?:\xef\xbb\xbf)?TY  - ", re.MULTILINE)
+_BIBTEX_START = re.compile(
+    rb"(?:\xef\xbb\xbf|\s|%.*\n)*@[a-z]+\s*[{(]\s*[\w:./-]+\s*,", re.IGNORECASE
+)
+# Tags, and fields of BibTeX with the same meaning; of several, the first one stated counts.
+_TAGS = {
+    "title": "TI T1",
+    "abstract": "AB N2",
+    "authors": "AU A1",
+    "journal": "JO JF T2",
+    "journal_abbreviation": "JA J2",
+    "date": "DA PY Y1",
+    "volume": "VL",
+    "issue": "IS",
+    "first_page": "SP",
+    "last_page": "EP",
+    "publisher": "PB",
+    "issn": "SN",
+    "doi": "DO",
+    "number": "AN",
+    "url": "UR",
+    "keywords": "KW",
+    "publication_type": "M3",
+    "notes": "N1",
+    "database": "DB DP",
+    "type": "TY",
+    "end": "ER",
+}
+_MAPPING = {tag: name for name, tags in _TAGS.items() for tag in tags.split()}
+_LISTED = ["AU", "A1", "KW", "N1", "UR"]
+_BIBTEX_NAMES = {
+    "journaltitle": "journal", "booktitle": "journal", "shortjournal": "journal_abbreviation",
+    "number": "issue", "note": "notes", "eprint": "number", "eprinttype": "database",
+}  # fmt: skip
+_META = "journal journal_abbreviation volume issue pages publisher issn keywords publication_type"
+_RETRACTED = re.compile(r"\bretracted publication\b", re.IGNORECASE)
+_PMID = re.compile(r"\bPMID:? ?(\d{1,9})\b")
+_ESCAPED = re.compile(r"\\([%&$#_])")
+
+
+def reader_of(path: Path) -> str:
+    """The name of the reader for a file, by its beginning or ending; empty for other files."""
+    head = head_of(path)
+    is_bibtex = path.suffix.lower() == ".bib" or _BIBTEX_START.match(head)
+    return RIS if _RIS_START.search(head) else BIBTEX if is_bibtex else ""
+
+
+def bodies(path: Path, reader: str, limits: Limits) -> Iterator[Body | Unchecked]:
+    """Yield the records of a RIS file, or a BibTeX file as a whole: its macros hold for all."""
+    url, data = path.resolve().as_uri(), path.read_bytes()
+    if len(data) > limits.max_bytes:
+        yield too_large(url, len(data), limits.max_bytes)
+    elif reader == BIBTEX:
+        yield Body(url, data, limits=limits)
+    else:
+        _, *records = re.split(r"^(?=TY  - )", decoded(data) or "", flags=re.MULTILINE)
+        for number, record in enumerate(records, 1):
+            yield Body(f"{url}#{number}", record.encode(), limits=limits)
+
+
+def read_ris(body: Body) -> list[Document | Unchecked]:
+    import rispy
+
+    text = "\n".join([*body.data.decode().splitlines(), "ER  - "])
+    (record,) = rispy.loads(text, mapping=_MAPPING, list_tags=_LISTED, skip_unknown_tags=True)
+    names = [one_line(name) for name in record.pop("authors", [])]
+    fields = {
+        name: joined(map(one_line, value)) if isinstance(value, list) else one_line(value)
+        for name, value in record.items()
+    }
+    pages = (fields.get("first_page"), fields.get("last_page"))
+    return [_document({**fields, "pages": "-".join(filter(None, pages))}, names, RIS, body)]
+
+
+def read_bibtex(body: Body) -> list[Document | Unchecked]:
+    import bibtexparser
+    from bibtexparser.middlewares import names as people
+
+    found: list[Document | Unchecked] = []
+    library = bibtexparser.parse_string(decoded(body.data) or "")
+    for number, block in enumerate(library.blocks, 1):
+        place = Body(f"{body.url}#{number}", b"", limits=body.limits)
+        entry = getattr(block, "ignore_error_block", block)  # of a key that occurs twice
+        if not isinstance(entry, bibtexparser.model.Entry):
+            if block in library.failed_blocks:
+                line = (block.start_line or 0) + 1
+                detail = f"{unquote(body.url.rpartition('/')[2])} line {line}: not a BibTeX entry"
+                found.append(Unchecked(place.url, Reason.UNDECODABLE, detail))
+            continue
+        stated = {field.key.lower(): str(field.value) for field in entry.fields}
+        fields = {_BIBTEX_NAMES.get(name, name): _plain(text) for name, text in stated.items()}
+        names = list[str]()
+        for name in people.split_multiple_persons_names(stated.get("author", "")):
+            parts = people.parse_single_name_into_parts(name, strict=False)
+            pieces = (parts.von + parts.last, parts.first, parts.jr)
+            names += [_plain(", ".join(" ".join(piece) for piece in pieces if piece))]
+        fields.setdefault("date", f"{fields.get('year', '')} {fields.get('month', '')}")
+        found.append(_document(fields, names, BIBTEX, place))
+    return found
+
+
+def _plain(text: str) -> str:
+    r"""Decode LaTeX; the library takes milliseconds, so only where there is more than "\%"."""
+    if "\\" in _ESCAPED.sub("", text) or "$" in _ESCAPED.sub("", text):
+        from pylatexenc.latex2text import LatexNodes2Text
+
+        text = LatexNodes2Text().latex_to_text(text)
+    return one_line(re.sub(r"[{}]", "", _ESCAPED.sub(r"\1", text).replace("--", "–")))
+
+
+def _document(
+    fields: Mapping[str, str], names: list[str], kind: str, body: Body
+) -> Document | Unchecked:
+    where = unquote(body.url.rpartition("/")[2]).replace("#", " record ")
+    said = joined(fields.get(name, "") for name in ("notes", "number", "url", "keywords"))
+    link = next((part for part in fields.get("url", "").split("; ") if "://" in part), "")
+    doi = doi_in(fields.get("doi", "")) or doi_of_url(link)
+    of_pubmed = "pubmed" in fields.get("database", "").lower()
+    stated = (fields.get("pmid"), of_pubmed and fields.get("number"), *_PMID.findall(said))
+    pmid = next((each for each in stated if each and each.isdecimal()), pmid_of_url(link) or "")
+    url = address(pmid) if pmid else doi_address(doi) if doi else link or body.url
+    text = cleaned(fields.get("abstract", ""))
+    if not text:
+        return Unchecked(url, Reason.TITLE_ONLY, f"{where}: it has no abstract")
+    if fault := unusable(text, url, where, body.limits):
+        return fault
+    meta = {name: fields.get(name, "") for name in _META.split()}
+    types = f"{meta['publication_type']} {said}"
+    meta |= {"pmid": pmid, "doi": doi or "", "coverage": "abstract"} | Authors(names, []).meta()
+    meta["retracted"] = "yes" if _RETRACTED.search(types) else ""
+    return Document(
+        url=url,
+        title=fields.get("title", "").removesuffix("."),
+        text=text,
+        kind=kind,
+        published=stated_date(fields.get("date", "")) or None,
+        meta={name: value for name, value in meta.items() if value},
+    )

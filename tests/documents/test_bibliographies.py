@@ -1,0 +1,147 @@
+"""RIS and BibTeX files, and tables of papers, as collections."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pincite.documents.collection import collected
+from pincite.types import Document, Reason, Unchecked
+
+Found = list[Document | Unchecked]
+Read = Callable[[str, str], Found]
+
+RIS = """\
+Provider: A database
+TY  - JOUR
+
+AU  - Holm, Ida Marie
+AU  - Berg, Per
+TI  - Trams and sleep
+  in Varde.
+JO  - Journal of trams
+PY  - 2019/04/07/
+SP  - 11
+EP  - 19
+VL  - 3
+DO  - 10.9999/trams.1
+AB  - Trams are loud. Sleep fell
+by 3 %.
+KW  - sleep
+KW  - noise
+ER  -\x20
+
+TY  - JOUR
+T1  - No abstract
+AN  - 12
+DB  - PubMed
+ER  -\x20
+
+TY  - RPRT
+TI  - Bells
+N2  - They rang.
+M3  - Journal Article; Retracted Publication
+"""
+BIBTEX = r"""
+@string{jt = "Journal of tr{\"a}ms"}
+@comment{saved in Varde}
+@article{holm, title = {{Trams} and sl{\"e}ep: 5--6}, journal = jt, year = 2019, month = apr,
+  author = {van Holm, Ida and Per Berg and {Varde Study Group}}, pages = {11--19},
+  doi = {10.9999/trams.1}, abstract = {Sleep fell by 3\% \emph{in} 5 {towns}.}}
+@article{holm, title = {Same key}, note = {PMID: 13}, abstract = "It rang."}
+@article{none, title = {No abstract}, doi = {10.9999/trams.2}}
+@article{broken, title = {Not closed
+@misc{last, title = {Bells}, abstract = {They rang.}, keywords = {Retracted Publication}}
+"""
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Read:
+    def of(text: str, name: str) -> Found:
+        path = tmp_path / name
+        path.write_text(text)
+        collection = collected([path])
+        return [found for piece in collection.pieces for found in collection.read(piece)]
+
+    return of
+
+
+def titles(found: Found) -> list[str]:
+    return [each.title for each in found if isinstance(each, Document)]
+
+
+@pytest.mark.parametrize("name", ["saved.ris", "saved.txt"])
+def test_the_records_of_a_ris_file(read: Read, name: str) -> None:
+    first, second, third = read(RIS, name)
+    assert isinstance(first, Document)
+    assert (first.url, first.title) == (
+        "https://doi.org/10.9999/trams.1",
+        "Trams and sleep in Varde",
+    )
+    assert (first.text, first.published) == ("Trams are loud. Sleep fell by 3 %.", "2019-04-07")
+    assert (first.kind, first.meta) == (
+        "ris",
+        {
+            "author": "I. M. Holm and P. Berg",
+            "authors": "Holm, Ida Marie; Berg, Per",
+            "coverage": "abstract",
+            "doi": "10.9999/trams.1",
+            "journal": "Journal of trams",
+            "keywords": "sleep; noise",
+            "pages": "11-19",
+            "volume": "3",
+        },
+    )
+    assert isinstance(second, Unchecked)
+    assert (second.reason, second.url[-4:]) == (Reason.TITLE_ONLY, "/12/")
+    assert isinstance(third, Document)
+    assert (third.title, third.meta["retracted"]) == ("Bells", "yes")
+    assert third.url.endswith(f"{name}#3")
+
+
+@pytest.mark.parametrize("name", ["saved.bib", "saved.txt"])
+def test_the_entries_of_a_bibtex_file(read: Read, name: str) -> None:
+    found = read(BIBTEX.lstrip() if name == "saved.bib" else BIBTEX[BIBTEX.index("@art") :], name)
+    first = found[0]
+    assert isinstance(first, Document)
+    assert (first.url, first.title) == ("https://doi.org/10.9999/trams.1", "Trams and slëep: 5–6")
+    assert (first.text, first.published) == ("Sleep fell by 3% in 5 towns.", "2019-04")
+    assert first.meta["authors"] == "van Holm, Ida; Berg, Per; Varde Study Group"
+    assert (first.kind, first.meta["pages"]) == ("bibtex", "11–19")
+    assert titles(found) == ["Trams and slëep: 5–6", "Same key", "Bells"]
+    reasons = [each.reason for each in found if isinstance(each, Unchecked)]
+    assert reasons == [Reason.TITLE_ONLY, Reason.UNDECODABLE]
+    last = found[-1]
+    assert isinstance(last, Document)
+    assert last.meta["retracted"] == "yes"
+    if name == "saved.bib":
+        assert first.meta["journal"] == "Journal of träms"
+
+
+def test_text_that_only_quotes_a_record_is_one_document(read: Read) -> None:
+    text = "Write to holm@trams.example, who wrote @article{holm, title = {Trams}} for us."
+    (document,) = read(text, "note.txt")
+    assert isinstance(document, Document)
+    assert document.kind == "text"
+
+
+@pytest.mark.parametrize(("name", "sign"), [("saved.csv", ","), ("saved.tsv", "\t")])
+def test_the_rows_of_a_table_of_papers(read: Read, name: str, sign: str) -> None:
+    rows = [
+        "Title,Abstract,Authors,Year,DOI,PMID",
+        "Trams,They are loud.,Holm I; Berg P,2019,10.9999/trams.1,",
+        "Bells,They rang.,Berg P,2020,,13",
+        "Horns,They blew.,,,,",
+    ]
+    found = read("\n".join(rows).replace(",", sign), name)
+    documents = [each for each in found if isinstance(each, Document)]
+    assert [each.title for each in documents] == ["Trams", "Bells", "Horns"]
+    assert documents[0].published == "2019"
+    assert documents[0].meta["authors"] == "Holm I; Berg P"
+    assert [each.url.rpartition("/")[2] for each in documents] == ["trams.1", "", f"{name}#4"]
+
+
+def test_a_table_of_papers_without_abstracts_names_the_missing_column(read: Read) -> None:
+    (problem,) = read("title,doi\nTrams,10.9999/trams.1\n", "saved.csv")
+    assert isinstance(problem, Unchecked)
+    assert "abstract" in problem.detail
