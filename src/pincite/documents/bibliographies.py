@@ -55,6 +55,7 @@ _META = "journal journal_abbreviation volume issue pages publisher issn keywords
 _RETRACTED = re.compile(r"\bretracted publication\b", re.IGNORECASE)
 _PMID = re.compile(r"\bPMID:? ?(\d{1,9})\b")
 _ESCAPED = re.compile(r"\\([%&$#_])")
+_COMMAND = re.compile(r"(?<!\\)\$[^$]{1,300}\$|\S*\\[^\s%&$#_]\S*")
 
 
 def reader_of(path: Path) -> str:
@@ -119,12 +120,13 @@ def read_bibtex(body: Body) -> list[Document | Unchecked]:
 
 
 def _plain(text: str) -> str:
-    r"""Decode LaTeX; the library takes milliseconds, so only where there is more than "\%"."""
-    if "\\" in _ESCAPED.sub("", text) or "$" in _ESCAPED.sub("", text):
+    """Decode LaTeX: only formulas and words with commands, since whole texts take long."""
+    if "$" in text or "\\" in text:
         from pylatexenc.latex2text import LatexNodes2Text
 
-        text = LatexNodes2Text().latex_to_text(text)
-    return one_line(re.sub(r"[{}]", "", _ESCAPED.sub(r"\1", text).replace("--", "–")))
+        read = LatexNodes2Text().latex_to_text
+        text = _ESCAPED.sub(r"\1", _COMMAND.sub(lambda match: read(match[0]), text))
+    return one_line(re.sub(r"[{}]", "", text.replace("--", "–")))
 
 
 def _document(
