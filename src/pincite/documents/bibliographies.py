@@ -5,6 +5,7 @@ A record without an abstract is not read, as in PubMed's files.
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -121,12 +122,15 @@ def read_bibtex(body: Body) -> list[Document | Unchecked]:
 
 def _plain(text: str) -> str:
     """Decode LaTeX: only formulas and words with commands, since whole texts take long."""
-    if "$" in text or "\\" in text:
-        from pylatexenc.latex2text import LatexNodes2Text
+    text = _COMMAND.sub(lambda match: _decoded(match[0]), text)
+    return one_line(re.sub(r"[{}]", "", _ESCAPED.sub(r"\1", text).replace("--", "–")))
 
-        read = LatexNodes2Text().latex_to_text
-        text = _ESCAPED.sub(r"\1", _COMMAND.sub(lambda match: read(match[0]), text))
-    return one_line(re.sub(r"[{}]", "", text.replace("--", "–")))
+
+@lru_cache(maxsize=4096)  # accents and formulas recur
+def _decoded(command: str) -> str:
+    from pylatexenc.latex2text import LatexNodes2Text
+
+    return str(LatexNodes2Text().latex_to_text(command))
 
 
 def _document(
