@@ -2,7 +2,8 @@
 
 import pytest
 
-from pincite.verbs.ask.stance import reader
+from pincite.types import Document
+from pincite.verbs.ask.stance import reader, subject
 
 QUESTION = "Does vitamin D prevent falls?"
 
@@ -31,3 +32,24 @@ def test_sides(sentence: str, expected: bool | None) -> None:
 )
 def test_other_questions_have_no_sides(question: str) -> None:
     assert reader(question)("Vitamin D reduced falls.") is None
+
+
+def test_advice_and_other_outcomes_do_not_decide_a_side() -> None:
+    finds = reader("Does vitamin D prevent falls compared with placebo?")
+    assert finds("Vitamin D increased falls and should not be given to frail women.") is None
+    assert finds("Vitamin D prevented falls and caused less pain.") is True
+    assert finds("There was no evidence that calcium and vitamin D prevent falls.") is None
+
+
+def test_a_conclusion_on_another_outcome_does_not_name_the_subject() -> None:
+    asked = subject("Does regular tai chi practice improve sleep?")
+    title, conclusion = "Regular tai chi practice in Varde", "Tai chi practice did not reduce pain."
+    assert not asked.is_partly_named(conclusion, title)
+    assert asked.is_partly_named(conclusion, f"{title}: sleep and pain")
+
+
+def test_a_study_of_another_comparator_is_not_compared() -> None:
+    asked = subject("Does velorin reduce stroke compared with warfarin in older adults?")
+    assert asked.comparator == "warfarin "
+    assert asked.is_compared_in(Document("u", "Velorin or warfarin", "It was a trial."))
+    assert not asked.is_compared_in(Document("u", "Velorin or apixaban", "It was a trial."))

@@ -203,7 +203,8 @@ def is_manifest(path: Path) -> bool:
             header = (decoded(file.readline(HEAD)) or "").lower()
         names = {name.strip(' "') for name in re.split(r"[,;\t\r\n]", header)}
         # A list of papers without abstracts counts too, so that the missing column is reported.
-        return bool(names.intersection(_CSV_FIELDS)) or ("title" in names and bool(names & {"doi", "pmid"}))
+        lists_papers = "title" in names and not names.isdisjoint({"doi", "pmid"})
+        return lists_papers or not names.isdisjoint(_CSV_FIELDS)
     first = jsonl.first_records(path) if path.name.lower().endswith(".jsonl") else []
     return bool(first) and all("file" in record and "text" not in record for record in first)
 

@@ -357,7 +357,7 @@ def with_sides(
     )
     sides = {each.place: finds(each.text) for each in deciding if each.fits is not False}
     is_open = reference.retraction is Retraction.YES or stance.is_undecided(document.text)
-    if is_open or len(set(sides.values()) - {None}) != 1:
+    if is_open or not subject.is_compared_in(document) or len(set(sides.values()) - {None}) != 1:
         return list(sentences)
     return [replace(each, agrees=sides.get(each.place)) for each in sentences]
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
+from pincite.types import Document
 from pincite.verbs.ask.abstract import WHOLE
 from pincite.verbs.ask.patterns import patterns
 from pincite.verbs.ask.questions import MEANINGS, unanswered_terms
@@ -28,12 +29,18 @@ def reader(question: str) -> Callable[[str], bool | None]:
     asked, _ = _asked(question) or ("", None)
     if not asked or not _P["asks"].search(question) or _P["not_plain"].search(question):
         return lambda sentence: None
+    outcome = subject(question).outcome
 
     def finds(sentence: str) -> bool | None:
         if _P["limits"].search(sentence):
             return None
-        sides = {side(clause) for clause in _P["and"].split(sentence)} - {None}
-        return side(sentence) if len(sides) < 2 else None
+        clauses = _P["and"].split(sentence)
+        sides = {side(clause) for clause in clauses} - {None}
+        whole = side(sentence) if len(sides) < 2 else None
+        if whole is None and len(sides) == 1:  # "It prevented falls and caused less pain."
+            of_outcome = (each for each in clauses if not unanswered_terms(outcome, each))
+            whole = next(iter(sides.intersection(map(side, of_outcome))), None)
+        return whole
 
     def side(sentence: str) -> bool | None:
         if _P["no"].search(sentence):
@@ -55,10 +62,11 @@ def is_undecided(abstract: str) -> bool:
 
 
 class Subject(NamedTuple):
-    """What a question asks about, as written: the intervention or exposure, and the outcome."""
+    """What a question asks about, as written: intervention or exposure, outcome, comparator."""
 
     intervention: str
     outcome: str
+    comparator: str = ""
 
     def is_named(self, sentence: str, elsewhere: str) -> bool:
         """Whether a sentence names the outcome, and its paper the intervention too."""
@@ -67,9 +75,21 @@ class Subject(NamedTuple):
             self.intervention, both
         )
 
+    def names_outcome(self, sentence: str) -> bool:
+        """Whether a sentence names a term of the outcome."""
+        return unanswered_terms(self.outcome, sentence) != unanswered_terms(self.outcome, "")
+
+    def is_compared_in(self, document: Document) -> bool:
+        return not unanswered_terms(self.comparator, f"{document.title}\n{document.text}")
+
     def is_partly_named(self, sentence: str, elsewhere: str) -> bool:
-        """Whether a sentence names at least a third of the terms, and its paper over two thirds."""
+        """Whether a sentence names at least a third of the terms, and its paper over two thirds.
+
+        Those of the paper include one of the outcome.
+        """
         both = f"{self.intervention} {self.outcome}"
+        if not self.names_outcome(f"{elsewhere}\n{sentence}"):
+            return False
         n_terms = len(unanswered_terms(both, ""))
         n_lacking = len(unanswered_terms(both, sentence))
         n_lacking_in_paper = len(unanswered_terms(both, f"{elsewhere}\n{sentence}"))
@@ -77,14 +97,16 @@ class Subject(NamedTuple):
 
 
 def subject(question: str) -> Subject:
-    """Split a question at the word for what is asked; those studied belong to neither part.
+    """Split a question at the word for what is asked; those studied belong to no part.
 
-    >>> subject("Does vitamin D prevent falls in older women?")
-    Subject(intervention='Does vitamin D ', outcome=' falls ')
+    >>> subject("Does vitamin D prevent falls in older women more than placebo?")
+    Subject(intervention='Does vitamin D ', outcome=' falls ', comparator='placebo?')
     """
     if (found := _asked(question)) is None:
         return Subject("", question)
+    *_, compared = ["", *_P["compared"].split(question, maxsplit=1)[1:]]
     _, asked = found
     after = question[asked.end() :]
     named = (part for part in _P["studied"].split(after) if unanswered_terms(part, ""))
-    return Subject(question[: asked.start()], next(named, after))
+    comparator = _P["studied"].split(compared)[0]
+    return Subject(question[: asked.start()], next(named, after), comparator)

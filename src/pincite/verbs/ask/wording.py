@@ -134,22 +134,22 @@ def cautions(answer: Answer, say: Callable[[str], str] = str) -> list[str]:
 
 
 def study_counts(answer: Answer, words: Language = IN_ENGLISH) -> str:
-    """Count the studies of the question's subject by what they find; empty if most are unclear.
+    """Count the studies of the question's subject by what they find; empty if many are unclear.
 
-    "Of 4 studies, 2 report an effect [1, 3] and 1 reports none [2]; 1 could not be classified."
+    "Of 4 studies, 2 found an effect [1, 3] and 1 found no effect [2]; 1 could not be classified."
     """
     asked, all_ = subject(answer.question), answer.references
     yes = [each.number for each in all_ if each.stance and each.stance.agrees]
     no = [each.number for each in all_ if each.stance and not each.stance.agrees]
     others = (r.document for r in all_ if not r.stance and r.retraction is not Retraction.YES)
-    n_unclear = sum(asked.is_named(each.text, each.title) for each in others)
+    n_unclear = sum(asked.is_named(r.text, r.title) and asked.is_compared_in(r) for r in others)
     n_clear = len(yes) + len(no)
-    if n_clear < max(FEWEST_COUNTED, n_unclear):
+    if n_clear < max(FEWEST_COUNTED, 2 * n_unclear):
         return ""
 
     plural = words.plural
-    effect = plural("%(n)s reports an effect", "%(n)s report an effect", len(yes))
-    none = plural("%(n)s reports none", "%(n)s report none", len(no))
+    effect = plural("%(n)s found an effect", "%(n)s found an effect", len(yes))
+    none = plural("%(n)s found no effect", "%(n)s found no effect", len(no))
     effect, none = (
         f"{text % {'n': len(side)}} [{', '.join(map(str, side))}]"
         for text, side in ((effect, yes), (none, no))
