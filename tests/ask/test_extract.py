@@ -246,3 +246,9 @@ def test_a_retracted_study_has_no_side() -> None:
     sentences = extract.quotable(QUESTION, 0, paper, 1)
     sided = extract.with_sides(reader(QUESTION), subject(QUESTION), paper, sentences)
     assert [each.agrees for each in sided] == [None]
+
+
+def test_a_short_finding_can_stand_alone() -> None:
+    assert can_stand_alone("Adherence was 71%.")
+    assert not can_stand_alone("Falls did not.")
+    assert not can_stand_alone("Was 71%.")

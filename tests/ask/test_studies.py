@@ -6,7 +6,8 @@ import pytest
 
 from pincite.types import Document
 from pincite.verbs.ask.abstract import Stated
-from pincite.verbs.ask.studies import ages, fits, study_of
+from pincite.verbs.ask.stance import effects_on
+from pincite.verbs.ask.studies import ages, fits, has_design, study_of
 
 TRIAL = Document(
     "https://a.example/1",
@@ -61,10 +62,18 @@ GROUPS = "We examined type 2 diabetes patients or their records in group 2 adult
         (POOLED, "", "n = 34,112", "pooled risk ratio was 1.00; P = .9"),
         (PAIRS, "", "12 women with asthma and 13 controls", "24.7% vs 14.7%"),
         (GROUPS, "", "", ""),
-        (SCREENED, "were randomised", "120", ""),
+        (SCREENED, "randomised", "120", ""),
         ("We screened 340 infants; 118 infants were analysed.", "", "118 infants", ""),
         ("Those with asthma (n=255) wheezed less.", "", "n=255", ""),
         ("Wheezing was rarer in one group (n=25) than in the other (n=26).", "", "", ""),
+        (
+            "In 96 adults who were given tea, 58% slept. It was rarer in smokers.",
+            "",
+            "96 adults",
+            "",
+        ),
+        ("We gave tea to 36 male Varde white rabbits.", "", "36 male Varde white rabbits", ""),
+        ("We gave tea to 12 male and 9 female rats.", "", "12 male and 9 female rats", ""),
         (SUBGROUP, "", "80 women", "OR 0.60"),
         ("This is a secondary analysis of a randomised trial.", "secondary analysis", "", ""),
         ("The bridge was opened in 1911 by 14 ministers.", "", "", ""),
@@ -96,6 +105,46 @@ def test_a_population_is_not_cut_inside_a_range() -> None:
     text = "We gave it to 212 adults with 4 to 14 migraine days to see whether it helped."
     study = study_of(replace(TRIAL, title="", text=text, meta={}))
     assert text_of(study.population) == "adults with 4 to 14 migraine days"
+
+
+def test_a_population_is_left_out_where_it_would_be_cut() -> None:
+    text = "Thirty volunteers with normal, mildly or severely reduced hearing received tea."
+    assert study_of(replace(TRIAL, title="", text=text, meta={})).population is None
+    text = "In 96 adults with asthma who were prescribed tea, 58% slept. It was rarer in smokers."
+    study = study_of(replace(TRIAL, title="", text=text, meta={}))
+    assert text_of(study.population) == "adults with asthma"
+
+
+def test_effects_are_those_on_the_outcome_asked_for() -> None:
+    text = (
+        "We randomised 900 adults to velorin or warfarin. The primary outcome was stroke. "
+        "The primary outcome was rarer (hazard ratio 0.75). Bleeding was rarer (hazard ratio 0.70)."
+        " Falls (HR 0.9) and death (HR 0.8) did not differ."
+    )
+    trial = replace(TRIAL, title="Velorin for stroke", text=text)
+
+    def found(question: str) -> list[str]:
+        return [each.text for each in effects_on(question, trial, study_of(trial))]
+
+    assert found("Does velorin reduce stroke compared with warfarin?") == ["hazard ratio 0.75"]
+    assert found("What is the hazard ratio for bleeding with velorin?") == ["hazard ratio 0.70"]
+    assert found("Does velorin prevent falls?") == ["HR 0.9"]
+    assert not found("Does velorin reduce stroke compared with apixaban?")
+    assert not found("Does velorin reduce pain?")
+
+
+def test_a_study_of_all_ages_is_no_study_of_one() -> None:
+    adults = replace(TRIAL, title="Tea in adults", text="We gave tea to 80 adults.")
+    assert fits("Does it help older people?", adults) is None
+    working = replace(TRIAL, title="Tea", text="We gave tea to 80 adults aged 18 to 50 years.")
+    assert fits("Does it help older people?", working) is False
+
+
+def test_a_study_has_the_design_that_a_question_names() -> None:
+    is_pooled = has_design("How many people took part in the meta-analysis of tea?")
+    assert is_pooled(replace(TRIAL, title="Tea: a meta-analysis"))
+    assert not is_pooled(replace(TRIAL, title="Tea: a randomised trial"))
+    assert has_design("How many people drank tea?")(TRIAL)
 
 
 def test_a_study_fits_if_most_of_its_ages_were_asked_for() -> None:

@@ -22,9 +22,9 @@ from pincite.verbs.ask import stance
 from pincite.verbs.ask.abstract import WHOLE
 from pincite.verbs.ask.parts import AIM, MOST_OF_AN_ABSTRACT, OPEN, TO_DO, Part, parts, unlabelled
 from pincite.verbs.ask.patterns import patterns, words
-from pincite.verbs.ask.questions import american, wanted
+from pincite.verbs.ask.questions import american, asked_term, unanswered_terms, wanted
 from pincite.verbs.ask.report import EXTRACT, Reference, Stance
-from pincite.verbs.ask.studies import fits, without_ages
+from pincite.verbs.ask.studies import fits, has_design, without_ages
 
 # Share of common content words from which a sentence repeats another. Sentences that differ in a
 # figure or in polarity never do: they may contradict each other.
@@ -59,6 +59,7 @@ OF_ONE, OF_ALL = 40, 60
 TOO_FAR = 5.0  # log-odds below the best document: its sentences would be further than `BEHIND`
 UNREAD = -99.0  # log-odds of a sentence that could not be read
 FEWEST_WORDS, MOST_WORDS = 6, 70  # in a sentence that can stand alone and is readable
+FEWEST_OF_FINDING = 3  # "Adherence was 71%."
 OWN_WITHIN = 6  # words in which "this … study" must name the paper
 # A document is listed if its log-odds, less `LACKING` times the share of the question's subject
 # that it lacks, reach `ON_TOPIC`. For 71 PubMedQA questions to 250 abstracts, that lists 70 of the
@@ -133,7 +134,8 @@ def can_stand_alone(text: str, *, is_last: bool = False) -> bool:
     `is_last`: it ends its document, where the full stop may be missing.
     """
     words, end = text.split(), text.rstrip()[-1:]
-    if not FEWEST_WORDS <= len(words) <= MOST_WORDS:
+    is_finding = len(words) >= FEWEST_OF_FINDING and _P["finding"].search(text)
+    if not (FEWEST_WORDS <= len(words) <= MOST_WORDS or is_finding):
         return False
     if end not in '.!)”"' and not (is_last and end.isalnum()):
         return False
@@ -285,12 +287,26 @@ class Extractor:
                 found[source] = Stance(bool(clear[-1].agrees), clear[-1].span)
         read_ones = self._read(question, references, candidates, failures)
         if number := wanted(question):
+            studies = [
+                replace(r.study, effects=stance.effects_on(question, r.document, r.study))
+                for r in references
+            ]
             stating = [
                 replace(c, part=Part.CONCLUSION, depth=LATE)  # it may stand anywhere
                 for c in read_ones
-                if number.is_in(references[c.source].study, c.span)
+                if number.is_in(studies[c.source], c.span)
             ]
-            return choose(stating, self.sentences, self.least), {}, failures
+            of_design = has_design(question)
+            asked = [c for c in stating if of_design(references[c.source].document)]
+            return choose(asked or stating, self.sentences, self.least), {}, failures
+        if term := asked_term(question):
+            naming = [
+                replace(c, part=Part.CONCLUSION, depth=LATE)
+                for c in read_ones
+                if not unanswered_terms(term, c.text)
+            ]
+            if quotes := choose(naming, self.sentences, self.least):
+                return quotes, {}, failures
         return choose(read_ones, self.sentences, self.least), found, failures
 
     def _read(

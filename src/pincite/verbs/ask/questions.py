@@ -64,6 +64,16 @@ def wanted(question: str) -> Wanted | None:
     return None
 
 
+def asked_term(question: str) -> str:
+    """Return what a question asks for by name, which its answer must mention; empty if nothing.
+
+    >>> asked_term("What was the adherence to the diet?"), asked_term("What is the effect of tea?")
+    ('adherence', '')
+    """
+    match = _P["what_was"].match(question)
+    return match["term"] if match and unanswered_terms(match["term"], "") else ""
+
+
 # ── Terms that the sources lack ──────────────────────────────────────────────────────────────────
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")

@@ -5,7 +5,7 @@ rule knows, stays empty.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -20,6 +20,7 @@ from pincite.verbs.ask.patterns import patterns
 
 MOST_EFFECTS = 3  # shown of a study; an abstract states its main outcome first
 FULL_YEARS = 120.0  # upper end of an age range without one
+OLDEST = 90.0  # few people studied are older
 
 
 _WORDS = "|".join([*TENS, *ONES])
@@ -145,6 +146,17 @@ class _Found:
                 return
 
 
+def has_design(question: str) -> Callable[[Document], bool]:
+    """Return whether a document's title or types name the design that a question names."""
+    asked = next((pattern for pattern in _DESIGNS if pattern.search(question)), None)
+
+    def named(document: Document) -> bool:
+        types = document.meta.get("publication_type", "")
+        return not asked or bool(asked.search(f"{document.title}; {types}"))
+
+    return named
+
+
 # ── Ages ─────────────────────────────────────────────────────────────────────────────────────────
 
 _AGES = [
@@ -182,10 +194,15 @@ def without_ages(question: str) -> str:
 
 
 def fits(question: str, document: Document) -> bool | None:
-    """Whether most of a study's ages are those asked for; None if question or study names none."""
+    """Whether most of a study's ages are those asked for.
+
+    None if question or study names none, or if the study includes all of them among others.
+    """
     asked, population = ages(question), study_of(document).population
     studied = (population and ages(population.text)) or ages(document.title)
     if not asked or not studied:
         return None
-    shared = min(asked[1], studied[1]) - max(asked[0], studied[0])
-    return shared / (studied[1] - studied[0]) >= MOST_OF_THEM
+    (low, high), (least, most) = asked, (min(age, OLDEST) for age in studied)
+    if (min(high, most) - max(low, least)) >= MOST_OF_THEM * (most - least):
+        return True
+    return None if least <= low and min(high, OLDEST) <= most else False

@@ -17,7 +17,7 @@ from pincite.types import Document, Evidence, Span
 from pincite.verbs.ask.abstract import Stated
 from pincite.verbs.ask.bibliography import SEPARATOR, cited_date, short_authors, whole_pages
 from pincite.verbs.ask.report import EXTRACT, Answer, Checked, Reference
-from pincite.verbs.ask.stance import subject
+from pincite.verbs.ask.stance import effects_on, subject
 
 SIGNS = {
     Standing.SUPPORTED: "✓",
@@ -171,7 +171,7 @@ class Cell(NamedTuple):
 
 
 def study_cells(question: str, reference: Reference, say: Callable[[str], str] = str) -> list[Cell]:
-    """Return the values of `STUDY_COLUMNS`; of several effects, the nearest to the question."""
+    """Return the values of `STUDY_COLUMNS`; the effect is on the outcome asked for."""
     document, study, stance = reference.document, reference.study, reference.stance
     types = document.meta.get("publication_type", "")
     texts = {"text": document.text, "title": document.title, "publication_type": types}
@@ -184,7 +184,7 @@ def study_cells(question: str, reference: Reference, say: Callable[[str], str] =
     def far(one: Stated) -> float:
         return missing_words(question, one.within.of(document.text))
 
-    effect = min(study.effects, key=far, default=None)
+    effect = min(effects_on(question, document, study), key=far, default=None)
     date = cited_date(document.published, document.meta)
     sentence = one_line(stance.span.of(document.text)) if stance else ""
     return [
