@@ -182,6 +182,7 @@ FailedStep = Literal[
     "stopped",
     "source",
     "language",
+    "retracted",
     "negation",
     "statement",
     "internal",

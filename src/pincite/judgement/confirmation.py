@@ -399,7 +399,8 @@ def combine(
     decided = [docs for docs in texts.values() if any(abs(doc) > threshold for doc in docs)]
     speaking = [_vote(docs, threshold) for docs in decided]
     failed = [item.outcome for item in items if isinstance(item.outcome, Failed)]
-    n_failed = sum(why.step != "language" for why in failed)  # others could have been judged
+    known = ("language", "retracted")  # the others could have been evidence
+    n_failed = sum(why.step not in known for why in failed)
     n_silent = len(texts) - len(speaking)
     if not speaking:
         # A failed passage may have been evidence: "no evidence" would be a guess.

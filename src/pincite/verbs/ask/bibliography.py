@@ -17,6 +17,7 @@ from urllib.parse import quote
 from pincite import containment
 from pincite.documents.dates import iso_date, stated_date
 from pincite.judgement.references import Retraction
+from pincite.text.hosts import without_folder
 from pincite.text.identifiers import doi_address, doi_in, doi_of_url, pmc_of_url, pmid_of_url
 from pincite.verbs.ask.report import AnswerReport, Reference
 
@@ -177,7 +178,7 @@ def entries(references: Sequence[Reference]) -> list[Entry]:
 
 
 def _bare(reference: Reference) -> Entry:
-    name = line(str(reference.ref_id))
+    name = line(without_folder(str(reference.ref_id)))
     item = {"type": "document", "title": name, "URL": name if "://" in name else ""}
     return Entry({field: value for field, value in item.items() if value})
 
@@ -248,7 +249,7 @@ def _entry(reference: Reference) -> Entry:
     note = f"{mark}: {notices}" if mark and notices else mark
     fields = {
         "type": kind,
-        "title": line(document.title) or line(reference.ref_id),
+        "title": line(document.title) or line(without_folder(reference.ref_id)),
         "author": authors,
         "container-title": meta.get("journal") or meta.get("book") or meta.get("site"),
         "container-title-short": meta.get("journal_abbreviation"),
@@ -340,12 +341,11 @@ _SAFE_IN_URL = "!#$%&'()*+,-./:;=?@[]_~"
 
 
 def cited_references(report: AnswerReport) -> list[Reference]:
-    """Return the references that sentences cite or counts name, once each, in order."""
+    """Return the references that sentences cite, once each, in order."""
     by_id: dict[str, Reference] = {}
     for answer in report.answers:
-        numbers = answer.cited
         for reference in answer.references:
-            if reference.number in numbers or reference.stance:
+            if reference.number in answer.cited:
                 by_id.setdefault(reference.ref_id, reference)
     return list(by_id.values())
 

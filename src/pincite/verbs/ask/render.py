@@ -188,7 +188,6 @@ def _reference(
     reference: Reference, answer: Answer, say: Callable[[str], str], with_texts: bool
 ) -> dict[str, object]:
     document = reference.document
-    mark = bibliography.RETRACTIONS[reference.retraction]
     return {
         "number": reference.number,
         "title": ask_wording.title_of(document),
@@ -196,7 +195,7 @@ def _reference(
         "href": safe_link(document.url),
         "line": ask_wording.published_in(reference),
         "links": bibliography.links(document.meta),
-        "mark": f"⚠ {say(mark)}" if mark else "",
+        "mark": ask_wording.mark_of(reference, say),
         "mark_tone": "unchecked" if reference.retraction is Retraction.CORRECTED else "refuted",
         "notices": document.meta.get("notices", ""),
         "says": [

@@ -143,10 +143,13 @@ def _references(answer: Answer) -> list[RenderableType]:
     parts: list[RenderableType] = []
     if cited:
         parts.append(_heading("References"))
-        parts += [_reference(each, ask_wording.finding(each, answer)) for each in cited]
+        parts += map(_reference, cited)
     if uncited:
         parts.append(_heading(ask_wording.ALSO_FOUND if cited else ask_wording.CLOSEST))
-        parts += [_row(f"[{reference.number}]", _short(reference)) for reference in uncited]
+        for each in uncited:
+            finding = ask_wording.finding(each, answer)
+            quote = f"\n“{finding}”" if finding else ""
+            parts.append(_row(f"[{each.number}]", _short(each).append(quote, "default")))
     if answer.left_out:
         parts.append(_heading(ask_wording.LEFT_OUT))
         parts += [_row("", _short(reference)) for reference in answer.left_out]
@@ -155,13 +158,11 @@ def _references(answer: Answer) -> list[RenderableType]:
     return parts
 
 
-def _reference(reference: Reference, finding: str) -> RenderableType:
+def _reference(reference: Reference) -> RenderableType:
     document = reference.document
     text = _titled(reference)
     if notices := cells.one_line(document.meta.get("notices", "")):
         text.append(f"\n{notices}", "dark_orange")
-    if finding:
-        text.append(f"\n“{finding}”")
     text.append(f"\n{ask_wording.published_in(reference)}", "dim")
     if addresses := _addresses(reference):
         text.append(f"\n{addresses}", "dim")
@@ -174,7 +175,7 @@ def _short(reference: Reference) -> Text:
     date = bibliography.cited_date(document.published, document.meta)
     ids = [name for name, _ in bibliography.links(document.meta)][:1]
     url = cells.shortened(ask_wording.url_of(document), TITLE_WIDTH)
-    more = [*map(str, date[:1]), *filter(None, ids or [url])]
+    more = [str(date[0]) if date else "undated", *filter(None, ids or [url])]
     if document.corpus:
         more.append(f"corpus {cells.one_line(document.corpus)}")
     return text.append("".join(f" · {each}" for each in more), "dim")
@@ -182,8 +183,8 @@ def _short(reference: Reference) -> Text:
 
 def _titled(reference: Reference) -> Text:
     text = Text()
-    if mark := bibliography.RETRACTIONS[reference.retraction]:
-        text.append(f"⚠ {mark} ", "bold red" if reference.retraction in GRAVE else "dark_orange")
+    if mark := ask_wording.mark_of(reference):
+        text.append(f"{mark} ", "bold red" if reference.retraction in GRAVE else "dark_orange")
     title = ask_wording.title_of(reference.document)
     return text.append(cells.shortened(title, TITLE_WIDTH), "default")
 

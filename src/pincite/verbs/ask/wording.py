@@ -7,7 +7,13 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from pincite.judgement.references import ReferenceVerdict, Retraction, Standing, Support
+from pincite.judgement.references import (
+    ReferenceVerdict,
+    Retraction,
+    Standing,
+    Support,
+    is_retracted_title,
+)
 from pincite.notes import IN_ENGLISH, QUOTED, Language
 from pincite.report.cells import called, n_of, one_line
 from pincite.settings import LEAST_RELEVANCE
@@ -15,7 +21,13 @@ from pincite.text.hosts import without_folder
 from pincite.text.words import missing_words
 from pincite.types import Document, Evidence, Span
 from pincite.verbs.ask.abstract import Stated
-from pincite.verbs.ask.bibliography import SEPARATOR, cited_date, short_authors, whole_pages
+from pincite.verbs.ask.bibliography import (
+    RETRACTIONS,
+    SEPARATOR,
+    cited_date,
+    short_authors,
+    whole_pages,
+)
 from pincite.verbs.ask.report import EXTRACT, Answer, Checked, Reference
 from pincite.verbs.ask.stance import effects_on, subject
 
@@ -218,6 +230,7 @@ def searched(answer: Answer) -> list[tuple[str, str]]:
     best = ""
     if where.best is not None:
         best = next(words for least, words in MATCHES.items() if where.best >= least)
+        best = best if answer.sentences else best.partition(".")[0]
     known = [
         ("corpus", f"{n_of(where.n_documents, 'document')} (digest {where.corpus})"),
         ("mode", where.mode),
@@ -272,6 +285,13 @@ def title_of(document: Document) -> str:
     return called(document.url, document.title)
 
 
+def mark_of(reference: Reference, say: Callable[[str], str] = str) -> str:
+    """Return the mark of a retraction, in words where the title has none; empty for others."""
+    mark = RETRACTIONS[reference.retraction]
+    is_titled = is_retracted_title(reference.document.title.strip())
+    return mark and ("⚠" if is_titled else f"⚠ {say(mark)}")
+
+
 def url_of(document: Document) -> str:
     """Return the address; empty for a file whose name is shown as its title."""
     is_file = without_folder(document.url) != document.url
@@ -287,7 +307,7 @@ def published_in(reference: Reference) -> str:
     parts = (
         short_authors(meta),
         meta.get("journal_abbreviation") or meta.get("journal") or meta.get("site", ""),
-        str(date[0]) if date else "without a date",
+        str(date[0]) if date else "undated",
         ":".join(part for part in (place, pages) if part),
         kind_of(reference),
         f"corpus {document.corpus}" if document.corpus else "",
@@ -309,10 +329,9 @@ def places_of(reference: Reference, sentences: Sequence[Checked], support: Suppo
 
 
 def cited_and_uncited(answer: Answer) -> tuple[list[Reference], list[Reference]]:
-    """Separate the references that sentences cite or counts name from the others."""
+    """Separate the references that sentences cite from the others."""
     ordered = sorted(answer.references, key=lambda reference: reference.number)
-    numbers = answer.cited
-    cited = [each for each in ordered if each.number in numbers or each.stance]
+    cited = [each for each in ordered if each.number in answer.cited]
     return cited, [each for each in ordered if each not in cited]
 
 

@@ -57,6 +57,7 @@ class Candidate:
     copies: tuple[str, ...] = ()  # addresses of pages with the same text
     origin: CopyKind = CopyKind.CORPUS
     lost: str = ""
+    retracted: bool = False
     corpus: str = ""  # its name, if several are searched
     source: Source = UNKNOWN
     document: str = ""  # its text
@@ -198,6 +199,9 @@ class CheckPipeline:
     def _unusable(self, candidate: Candidate) -> Failed | None:
         if candidate.lost:
             return Failed("source", candidate.lost)
+        if candidate.retracted:
+            source = candidate.passage.title or candidate.passage.url
+            return Failed("retracted", f"the source was retracted: {source}")
         if reads(self.languages, candidate.language):
             return None
         language = (candidate.language or "").split("-")[0]
@@ -347,7 +351,7 @@ def candidate(document: Document | None, passage: Passage, copies: Sequence[str]
     if document is None or passage.span.of(document.text) != passage.text:
         return Candidate(passage, lost="the passage is not in the stored text")
     if retraction_of(document) is Retraction.YES:
-        return Candidate(passage, lost="the source was retracted")
+        return Candidate(passage, retracted=True)
     return Candidate(
         passage,
         document.published,
