@@ -46,7 +46,12 @@ Share.name = "percentage, such as 10%,"
 
 config_option = click.option("--config", type=FilePath, help="TOML settings file.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-quiet_option = click.option("-q", "--quiet", is_flag=True, help="Show no progress or messages.")
+quiet_option = click.option(
+    "-q",
+    "--quiet",
+    is_flag=True,
+    help="Show no progress or messages, nor results that go to files.",
+)
 
 # Options whose name is not the short name of their setting.
 FLAGS = {
