@@ -100,6 +100,18 @@ def test_a_page_in_an_unsupported_language_is_not_judged(corpus: EmbeddedCorpus)
     assert result.weight.n_failed == 0, "what cannot be read makes no run incomplete"
 
 
+def test_a_retracted_source_is_left_out_by_name(corpus: EmbeddedCorpus) -> None:
+    text = "The windmill on the dyke turned for the last time."
+    corpus.add([Document("https://old.example/", "RETRACTED: A windmill", text, language="en")])
+    (result,) = pipeline(corpus).check(text).results
+    (failed,) = [
+        item.outcome for item in result.items if getattr(item.outcome, "step", "") == "retracted"
+    ]
+    assert isinstance(failed, Failed)
+    assert "A windmill" in failed.detail
+    assert result.weight.n_failed == 0, "what is left out on purpose makes no run incomplete"
+
+
 def test_a_passage_missing_from_the_stored_text_is_not_evidence() -> None:
     document = DOCUMENTS[0]
     said = "The harbour bridge was built of steel."

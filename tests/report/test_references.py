@@ -215,3 +215,14 @@ def test_bibtex_and_ris_have_the_doi_of_metadata_or_address(meta: dict[str, str]
     reference = Reference(1, "r", Document(url, "Mills & 100% of sails", "Text.", meta=meta))
     assert f"doi = {{{SICI}}}" in bibliography.to_bibtex([reference])
     assert f"DO  - {SICI}\r\n" in bibliography.to_ris([reference])
+
+
+def test_the_folder_of_a_local_file_is_not_exported() -> None:
+    source = Document("file:///home/ada/notes/tea%202022.txt", "", "Tea was drunk.")
+    given = [Reference(1, source.url, source)]
+    for text in map(str, (bibliography.to_bibtex(given), bibliography.to_ris(given))):
+        assert "tea 2022.txt" in text
+        assert "ada" not in text
+    (item,) = csl_read(bibliography.to_csl(given))
+    assert item["title"] == "tea 2022.txt"
+    assert "URL" not in item
