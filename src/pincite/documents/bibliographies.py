@@ -94,15 +94,16 @@ def read_ris(body: Body) -> list[Document | Unchecked]:
 
 
 def read_bibtex(body: Body) -> list[Document | Unchecked]:
-    import bibtexparser
+    from bibtexparser.entrypoint import parse_string
     from bibtexparser.middlewares import names as people
+    from bibtexparser.model import Entry
 
     found: list[Document | Unchecked] = []
-    library = bibtexparser.parse_string(decoded(body.data) or "")
+    library = parse_string(decoded(body.data) or "")
     for number, block in enumerate(library.blocks, 1):
         place = Body(f"{body.url}#{number}", b"", limits=body.limits)
         entry = getattr(block, "ignore_error_block", block)  # of a key that occurs twice
-        if not isinstance(entry, bibtexparser.model.Entry):
+        if not isinstance(entry, Entry):
             if block in library.failed_blocks:
                 line = (block.start_line or 0) + 1
                 detail = f"{unquote(body.url.rpartition('/')[2])} line {line}: not a BibTeX entry"
