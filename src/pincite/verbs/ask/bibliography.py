@@ -341,11 +341,12 @@ _SAFE_IN_URL = "!#$%&'()*+,-./:;=?@[]_~"
 
 
 def cited_references(report: AnswerReport) -> list[Reference]:
-    """Return the references that sentences cite, once each, in order."""
+    """Return the references that sentences cite or counts name, once each, in order."""
     by_id: dict[str, Reference] = {}
     for answer in report.answers:
+        numbers = answer.cited
         for reference in answer.references:
-            if reference.number in answer.cited:
+            if reference.number in numbers or reference.stance:
                 by_id.setdefault(reference.ref_id, reference)
     return list(by_id.values())
 

@@ -329,9 +329,10 @@ def places_of(reference: Reference, sentences: Sequence[Checked], support: Suppo
 
 
 def cited_and_uncited(answer: Answer) -> tuple[list[Reference], list[Reference]]:
-    """Separate the references that sentences cite from the others."""
+    """Separate the references that sentences cite or counts name from the others."""
     ordered = sorted(answer.references, key=lambda reference: reference.number)
-    cited = [each for each in ordered if each.number in answer.cited]
+    numbers = answer.cited
+    cited = [each for each in ordered if each.number in numbers or each.stance]
     return cited, [each for each in ordered if each not in cited]
 
 
