@@ -141,6 +141,7 @@ class Reason(StrEnum):
     LOGIN = "login"  # a login form instead of the page
     CONSENT = "consent"  # a cookie dialog instead of the page
     OFFLINE = "offline"  # a book or a paper issue, without an address
+    UNDEFINED = "undefined"  # the article cites a reference that it does not list
     NOT_SUPPLIED = "not_supplied"  # has an address, but no stored copy was found
     EMPTY = "empty"  # a file without text (a scan, a page rendered by scripts)
     UNREADABLE_SCAN = "unreadable_scan"  # its text cannot be recognised, or not on all pages
@@ -295,7 +296,8 @@ class Exclusion:
 class Citation:
     """One use of a reference in an article, with the parameters of its template."""
 
-    citation_id: str  # unique within the article: "r12" for the 12th use
+    # Unique within the article: "r12" for the 12th use; in a manuscript "r7" and "r7-2" for [7].
+    citation_id: str
     span: Annotated[Span, Doc("of this use, in the article's source")]
     # Where the reference's content is; equals `span` if it is here.
     definition: Annotated[Span, Doc("of the reference's content, in the article's source")]

@@ -82,6 +82,13 @@ def citation_keys(citation: Citation) -> tuple[str, ...]:
     return tuple(dict.fromkeys(keys))
 
 
+def document_keys(document: Document) -> frozenset[str]:
+    """Return the keys of a document: its address, and the DOI and PMID that it states."""
+    doi, pmid = (document.meta.get(name, "") for name in ("doi", "pmid"))
+    stated = (f"doi:{doi_of(doi)}" if doi_of(doi) else "", f"pmid:{pmid_of(pmid)}" if pmid else "")
+    return frozenset({*_keys_of_address(document.url), *filter(None, stated)})
+
+
 def named(ref: str) -> Named:
     """Return the source with this address, DOI, PMID or ISBN.
 

@@ -21,6 +21,7 @@ REASONS = {
     Reason.LOGIN: "behind a login",
     Reason.CONSENT: "behind a cookie-consent page",
     Reason.OFFLINE: "no web address (book or print)",
+    Reason.UNDEFINED: "not in the list of references",
     Reason.NOT_SUPPLIED: "no stored copy",
     Reason.EMPTY: "no text in the copy",
     Reason.UNREADABLE_SCAN: "unreadable scan",

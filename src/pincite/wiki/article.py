@@ -24,6 +24,7 @@ from pincite.types import Article, Claim
 from pincite.wiki.claims import VALUES, attach_tags, claims_of
 from pincite.wiki.flat import BlockKind, Flat
 from pincite.wiki.html import page_language, page_title, read_html, revision_of
+from pincite.wiki.manuscript import author_year, read_manuscript
 from pincite.wiki.references import resolve
 from pincite.wiki.templates import edition
 from pincite.wiki.wikitext import read_wikitext
@@ -142,7 +143,11 @@ def parse_page(page: PageText, otherwise: str = "en") -> Article:
     attach_tags(flat)
     cited, missing = resolve(flat.uses, flat.definitions)
     claims = claims_of(flat.blocks, cited, page.title, language, source)
+    if flat.is_manuscript:
+        claims = [replace(claim, about="") for claim in claims]
     warnings = list(dict.fromkeys((*flat.warnings, *missing, *_without_claim(flat, claims))))
+    if not flat.uses and page.markup == "wikitext" and (by_author := author_year(source)):
+        warnings.append(f"citations by author and year are not read, such as {by_author}")
     if (more := len(warnings) - MAX_WARNINGS) > 0:
         warnings = [*warnings[:MAX_WARNINGS], f"and {more} more warnings"]
     return replace(
@@ -156,8 +161,9 @@ def parse_page(page: PageText, otherwise: str = "en") -> Article:
 
 def read_flat(source: str, markup: Markup, language: str) -> Flat:
     """Convert a page to the flat form. Never raises on malformed markup."""
-    read = read_html if markup == "html" else read_wikitext
-    return read(source, edition(language))
+    if markup == "html":
+        return read_html(source, edition(language))
+    return read_manuscript(source) or read_wikitext(source, edition(language))
 
 
 def _read(page: PageText, otherwise: str) -> tuple[Flat, str]:

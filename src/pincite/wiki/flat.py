@@ -225,6 +225,7 @@ class Flat:
     definitions: Definitions = field(default_factory=Definitions)
     warnings: list[str] = field(default_factory=list)
     spaced: bool = False  # a space is written before ; and :
+    is_manuscript: bool = False  # plain text, whose title is not the subject of its sentences
 
 
 @dataclass(slots=True)

@@ -46,6 +46,7 @@ class Use:
     sources: tuple[Source, ...] = ()
     pages: str | None = None  # from {{rp}}, or the details of a sub-reference
     tags: tuple[str, ...] = ()  # inline tags directly after this use
+    citation_id: str = ""  # empty: its place among the uses, "r12"
 
 
 @dataclass(slots=True)
@@ -100,7 +101,8 @@ def resolve(
             missing.append(f"the reference at character {use.span.start} is empty")
         citations: list[Citation] = []
         for part, source in enumerate(sources or (Source(use.span),), 1):
-            citation_id = f"r{number}.{part}" if part > 1 else f"r{number}"
+            citation_id = use.citation_id or f"r{number}"
+            citation_id += f".{part}" if part > 1 else ""
             citations.append(_citation(use, citation_id, _work(source, definitions, missing)))
         resolved.append(citations)
     return resolved, missing

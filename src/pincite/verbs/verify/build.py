@@ -5,25 +5,32 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import partial
+from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
 
 from pincite import containment, runtime
 from pincite.corpus.multi_corpus import Corpora
 from pincite.documents import text as document_text
-from pincite.documents.collection import Problem, Sources, open_sources
+from pincite.documents.collection import Problem, open_sources, variants
 from pincite.judgement import aggregation, fusion
 from pincite.library import judges
 from pincite.library.exclusions import Exclusions, chosen_list
 from pincite.library.parallel import once
-from pincite.library.private_copies import OwnCopies, OwnSources, folder_of
+from pincite.library.private_copies import (
+    OwnCopies,
+    OwnSources,
+    citation_keys,
+    document_keys,
+    folder_of,
+)
 from pincite.library.web_pages import web_candidates, web_pages
 from pincite.notes import Note, as_written
 from pincite.protocols import Progress
 from pincite.settings import POLITENESS, Settings, public_settings
 from pincite.types import (
     Article,
+    Citation,
     CopyKind,
     Document,
     Failed,
@@ -34,6 +41,7 @@ from pincite.types import (
 )
 from pincite.verbs.verify import coverage
 from pincite.verbs.verify.cited_copies import CitedCopies, Place
+from pincite.verbs.verify.coverage import addresses
 from pincite.verbs.verify.estimate import Estimate, estimate_article
 from pincite.verbs.verify.matching import ArticleFiles
 from pincite.verbs.verify.pipeline import SecondOpinion, VerifyPipeline
@@ -49,6 +57,7 @@ WITHOUT_EFFECT = POLITENESS | {
 }
 OF_OTHERS = ("check.", "ask.", "chat.", "claimreview.")  # settings of the other verbs
 SHARED = ("chat.url", "chat.model")  # for expansion "server"
+LIKE_ITS_TITLE = 100  # passages among which a cited work is searched by the words of its title
 OF_A_JUDGE = ("judge.", "budget.")  # used only with a second opinion
 
 
@@ -188,7 +197,10 @@ def verifying(
         pipeline = VerifyPipeline(
             verifier=verifier,
             copies=CitedCopies(
-                _places(copies, stored), web, [each for each in (own, files) if each]
+                [] if copies is None else [Place(CopyKind.STORED, copies.get)],
+                web,
+                [each for each in (own, files) if each],
+                corpus_copies(stored) if stored else lambda citation: None,
             ),
             search=runtime.search(settings, stored, exclusions.hosts()) if stored else None,
             documents_of=stored.get if stored else None,
@@ -300,10 +312,17 @@ def decisive(recorded: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in recorded.items() if name not in WITHOUT_EFFECT}
 
 
-def _places(copies: Sources | None, corpus: Corpora | None) -> list[Place]:
-    def in_corpus(url: str) -> Document | Unchecked:
-        (found,) = corpus.get([url]) if corpus else (None,)
-        return found or Unchecked(url, Reason.NOT_SUPPLIED, "it is not in the corpus")
+def corpus_copies(corpus: Corpora) -> Callable[[Citation], Document | None]:
+    """Find a cited work in a corpus: at its address, or by the DOI or PMID that it states."""
 
-    places = [] if copies is None else [Place(CopyKind.STORED, copies.get)]
-    return [*places, Place(CopyKind.CORPUS, in_corpus)] if corpus else places
+    @cache
+    def find(citation: Citation) -> Document | None:
+        here = corpus.get([form for url in addresses(citation) for form in variants(url)])
+        keys, words = citation_keys(citation), citation.title or citation.text
+        if words and not any(here):  # a corpus has no index of identifiers
+            (hits,) = corpus.lexical().retrieve([((words, 1.0),)], LIKE_ITS_TITLE)
+            like = corpus.get(list(dict.fromkeys(hit.passage.url for hit in hits)))
+            here = [each for each in like if each and not document_keys(each).isdisjoint(keys)]
+        return next(filter(None, here), None)
+
+    return find

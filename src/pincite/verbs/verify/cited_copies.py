@@ -50,12 +50,13 @@ class CitedSource(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CitedCopies:
-    """The copies available to a run: `given`, then `stored`, in order, then `web` if enabled."""
+    """The copies available to a run: `given`, `stored`, `in_corpus`, then `web` if enabled."""
 
     stored: Sequence[Place]
     web: WebPages | None = None
     # Each returns a file that the user supplied for a citation, or why it cannot be read; or None.
     given: Sequence[Callable[[Citation], Document | Unchecked | None]] = ()
+    in_corpus: Callable[[Citation], Document | None] = lambda citation: None
     on_read: Callable[[Document], None] = lambda document: None  # called with each document read
 
     @property
@@ -89,13 +90,16 @@ class CitedCopies:
         return found
 
     def _find_copy(self, citation: Citation, written: str | None) -> CitedSource:
+        if here := self._here(citation):
+            return here
         ordered = _ordered(citation)
         if not ordered:
-            detail = citation.title or citation.text or citation.template or "no address"
+            what = citation.title or citation.text or citation.template
+            if citation.name and not what:
+                return CitedSource(Unchecked("", Reason.UNDEFINED, citation.name))
+            detail = what or "no address"
             detail += f", ISBN {citation.isbn}" if citation.isbn else ""
             return CitedSource(Unchecked("", Reason.OFFLINE, detail))
-        if citation.url and isinstance((own := self._stored(citation.url)).source, Document):
-            return own
         failed: dict[str, Unchecked] = {}
         for address in ordered:  # try the next one only if this one fails
             found = self._at(address, citation)
@@ -108,6 +112,14 @@ class CitedCopies:
         first = failed.get(citation.url or "") or failed[ordered[0]]
         nearest = self._nearest(citation, written)
         return nearest._replace(not_live=first) if nearest else CitedSource(first)
+
+    def _here(self, citation: Citation) -> CitedSource | None:
+        """Return a readable copy on this machine, preferably of the cited address."""
+        for address in addresses(citation):
+            if isinstance((stored := self._stored(address)).source, Document):
+                return stored
+        found = self.in_corpus(citation)
+        return CitedSource(found, _copy(CopyKind.CORPUS, found)) if found else None
 
     def archived(self, citation: Citation, written: str | None = None) -> CitedSource | None:
         """Return an archived copy to compare with the live page; None if there is none."""
@@ -136,13 +148,15 @@ class CitedCopies:
         """Return the stored copy without fetching anything, else NOT_SUPPLIED."""
         if isinstance(given := self._given(citation), Document):
             return given
-        here = [self._stored(url).source for url in addresses(citation)]
-        return min(here, key=lambda found: (isinstance(found, Unchecked), is_wanted(found)))
+        if here := self._here(citation):
+            return here.source
+        failed = [self._stored(url).source for url in addresses(citation)]
+        return min(failed, key=is_wanted)
 
     def first_address(self, citation: Citation) -> str | None:
         """Return the first address to fetch; None if nothing needs to be or may be fetched."""
         address = _ordered(citation)[0]
-        if isinstance(self._given(citation), Document):
+        if isinstance(self._given(citation), Document) or self._here(citation):
             return None
         if address == citation.url and citation.url_status in OTHER_HANDS:
             return None

@@ -174,7 +174,7 @@ def lines(files: ArticleFiles) -> list[str]:
 def _source_keys(citation: Citation) -> list[str]:
     """Keys that two citations of one source share."""
     found = [*map(loose_key, addresses(citation))]
-    return found or [*citation_keys(citation)] or [citation.citation_id]
+    return found or [*citation_keys(citation)] or [citation.citation_id.partition("-")[0]]
 
 
 def _index(article: Article) -> dict[Key, list[Citation]]:
@@ -219,7 +219,7 @@ def _unreadable(name: str, why: Unchecked) -> Unused:
 
 def _keys_of(citation: Citation) -> Iterable[Key]:
     """The keys that identify a file as the citation's copy."""
-    yield "number", citation.citation_id.removeprefix("r")
+    yield "number", citation.citation_id.removeprefix("r").partition("-")[0]  # r7-2: [7] again
     if doi := doi_of(citation.doi or ""):
         yield "DOI", doi
     for url in addresses(citation):

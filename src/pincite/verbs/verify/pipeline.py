@@ -18,6 +18,7 @@ from pincite import containment
 from pincite.documents.text import code_of
 from pincite.judgement import aggregation, fusion, references
 from pincite.library.exclusions import WITHOUT_LIST, Exclusions
+from pincite.library.private_copies import citation_keys, document_keys
 from pincite.library.web_pages import WebCandidates
 from pincite.llm.calls import run_concurrently
 from pincite.llm.judge import Judge
@@ -463,7 +464,7 @@ class VerifyPipeline:
             threshold=self.threshold,
             shares=shares_of,
         )
-        stored = self._from_stored_text(ordered)
+        stored = self._from_stored_text(claim, ordered)
         shown = [each for each in stored if self._shows_why(claim, each.evidence)][: self.k]
         shown = [replace(each, found_by=_found_by(hits, each.url)) for each in shown]
         return replace(found, suggestions=tuple(shown), n_candidates=len(judged), excluded=excluded)
@@ -512,13 +513,19 @@ class VerifyPipeline:
         found = cascade.read(pages, self._verify, self._is_open, first=WIDER_AT_FIRST)
         return list({each.passage.passage_id: each for page in found for each in page}.values())
 
-    def _from_stored_text(self, suggested: Sequence[Suggestion]) -> list[Suggestion]:
-        """Keep the suggestions whose passage is found verbatim in the stored page; add its date."""
+    def _from_stored_text(self, claim: Claim, suggested: Sequence[Suggestion]) -> list[Suggestion]:
+        """Keep the suggestions whose passage is found verbatim in the stored page; add its date.
+
+        The cited work itself, which may be stored at another address, is none.
+        """
+        cited = {key for citation in claim.citations for key in citation_keys(citation)}
         urls = [suggestion.evidence.passage.url for suggestion in suggested]
         found = []
         for suggestion, document in zip(suggested, self.documents(urls), strict=True):
             passage = suggestion.evidence.passage
             if document is None or passage.span.of(document.text) != passage.text:
+                continue
+            if not cited.isdisjoint(document_keys(document)):
                 continue
             if references.retraction_of(document) is references.Retraction.YES:
                 continue

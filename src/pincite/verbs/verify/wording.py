@@ -71,6 +71,7 @@ STEPS = {
     Reason.LOGIN: "log in to read it, and attach your copy",
     Reason.CONSENT: "open it in a browser, and attach a saved copy",
     Reason.OFFLINE: "attach the pages if you have them: pincite source attach",
+    Reason.UNDEFINED: "add the reference to the article",
     Reason.NOT_SUPPLIED: "supply a saved copy, or allow fetching with --online",
     Reason.EMPTY: "open it in a browser, and attach its text",
     Reason.UNREADABLE_SCAN: "read it yourself, or attach a better scan (scans need pincite[ocr])",
