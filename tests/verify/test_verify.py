@@ -116,6 +116,33 @@ def test_a_retracted_source_is_marked_and_never_suggested() -> None:
     assert pipeline(kept, documents_of=documents_of).finding(claim(FERRY.url)).suggestions == ()
 
 
+def test_the_cited_work_is_no_better_source_at_another_address() -> None:
+    kept = replace(BETTER, meta={"doi": "10.1000/Varde.1", "pmid": "77"})
+    given = pipeline(kept, documents_of=lambda urls: [kept for _ in urls])
+    for known in ({"doi": "10.1000/varde.1"}, {"pmid": "77"}, {}):
+        found = claim(FERRY.url)
+        cited = tuple(replace(each, **known) for each in found.citations)
+        suggested = given.finding(replace(found, citations=cited)).suggestions
+        assert len(suggested) == (0 if known else 1)
+
+
+def test_a_copy_in_the_corpus_comes_after_stored_pages() -> None:
+    copies = CitedCopies([Place(CopyKind.STORED, source_of)], in_corpus=lambda citation: BETTER)
+    for url, page in ((FERRY.url, FERRY), ("https://gone.example/", BETTER)):
+        (citation,) = claim(url).citations
+        assert copies.read(citation).source == copies.stored_copy(citation) == page
+        assert copies.first_address(citation) is None
+        kind = CopyKind.CORPUS if page is BETTER else CopyKind.STORED
+        assert (found := copies.read(citation).copy) and found.kind is kind
+
+
+def test_a_reference_that_the_article_does_not_list_is_undefined() -> None:
+    cited = Citation("r1", Span(0, 1), Span(0, 1), name="9")
+    (result,) = pipeline().finding(Claim("c", "It opened.", citations=(cited,))).citations
+    assert isinstance(result.outcome, Unchecked)
+    assert (result.outcome.reason, result.outcome.detail) == (Reason.UNDEFINED, "9")
+
+
 def test_a_book_is_offline_and_named() -> None:
     (result,) = pipeline().finding(claim(None)).citations
     assert isinstance(result.outcome, Unchecked)
