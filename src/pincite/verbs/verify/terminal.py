@@ -203,7 +203,7 @@ def _of_source(result: CitationResult, finding: Finding) -> list[str]:
         changed = f"the source changed since it was cited: {wording.what_changed(result)}"
         lines.append(f"↻ {changed} ({wording.CHANGED_STEP})")
     if finding.label is Label.SUPPORTED:
-        lines += _quote(result.outcome, SOURCE_WIDTH) if result.outcome.quote else []
+        lines += _quote(result.outcome) if result.outcome.quote else []
     else:
         reasons = [cells.one_line(str(reason)) for reason in wording.reasons(result, finding)[:2]]
         lines += [*_quote(result.outcome), *reasons]
@@ -219,9 +219,9 @@ def _listed(listing: Listing | None) -> list[str]:
     return [f"source: {words}"] if words else []
 
 
-def _quote(evidence: Evidence, width: int = CLAIM_WIDTH) -> list[str]:
+def _quote(evidence: Evidence) -> list[str]:
     shown = excerpt(evidence.passage.text, evidence.quote)
-    return [f"“{cells.shortened(shown.quote, width)}”" if shown else NO_QUOTE]
+    return [f"“{cells.shortened(shown.quote, CLAIM_WIDTH)}”" if shown else NO_QUOTE]
 
 
 def _excluded(report: Report) -> Text:
