@@ -7,9 +7,10 @@ import pytest
 
 from pincite.documents import read
 from pincite.documents.collection import NAME, open_sources
-from pincite.types import FILE, Citation, Document, Unchecked
+from pincite.types import FILE, Citation, CopyKind, Document, Unchecked
+from pincite.verbs.verify.cited_copies import CitedCopies, Place
 from pincite.verbs.verify.matching import ArticleFiles, Unmatched, lines, match_files
-from pincite.wiki.article import parse_article
+from pincite.wiki.article import article_in, parse_article
 
 ARTICLE = """The pier opened in 1911.<ref>{{cite web |url=https://port.example/reports/pier-review-1911.pdf
 |title=Review of the outer pier}}</ref>
@@ -180,3 +181,32 @@ def test_a_page_with_a_short_title_and_the_name_of_its_site_is_matched(tmp_path:
     put(tmp_path, "Our story _ Harbour.html", f"<p>{TEXT}</p>")
     files = matched(tmp_path, cites)
     assert {file for file, *_ in pairs(files)} == {"Our story _ Friends.html", "saved.html"}
+
+
+RECORD = """<PubmedArticle><MedlineCitation><PMID>{n}</PMID><Article><Journal><Title>Ferries</Title>
+</Journal><ArticleTitle>{title}.</ArticleTitle><Abstract><AbstractText>It carried {n} carts a day.
+</AbstractText></Abstract></Article></MedlineCitation><PubmedData><ArticleIdList>
+<ArticleId IdType="doi">10.1000/Holm.{n}</ArticleId></ArticleIdList></PubmedData></PubmedArticle>"""
+
+
+def test_a_collection_counts_as_its_records(tmp_path: Path) -> None:
+    titles = ("Rope ferries of the Holm", "The crews of the Holm", "A mill on the Holm", "A mill")
+    records = "".join(RECORD.format(n=n, title=title) for n, title in enumerate(titles, 71))
+    (tmp_path / "set.xml").write_text(f"<PubmedArticleSet>{records}</PubmedArticleSet>")
+    line = {"url": "https://holm.example/1", "doi": "10.1000/holm.81", "text": "A lock of 1911."}
+    (tmp_path / "set.jsonl").write_text(json.dumps(line))
+    (tmp_path / "set.csv").write_text("url,title,text\nhttps://holm.example/2,The old weir,A weir.")
+    article = article_in(
+        "It [1] is. It [2] is. It [3] is. It [4] is. It [5] is. It [6] is.\n\nReferences\n"
+        "1. Berg A. Some. doi:10.1000/holm.71\n2. Ito M. Some. PMID: 72\n"
+        "3. Ito M. “A mill on the Holm.” 1999.\n4. Ito M. A mill. 1999.\n"
+        "5. Berg A. doi:10.1000/HOLM.81\n6. https://holm.example/2"
+    )
+    files = match_files(open_sources(tmp_path), article)
+    copies = CitedCopies([Place(CopyKind.STORED, files.sources.get)], given=[files])
+    found = [copies.read(claim.citations[0]).source for claim in article.claims]
+    texts = [each.text.partition("\n")[0] if isinstance(each, Document) else "" for each in found]
+    carried = ["It carried 71 carts a day.", "It carried 72 carts a day."]
+    assert texts[:3] == [*carried, "It carried 73 carts a day."]
+    assert texts[3:6] == ["", "A lock of 1911.", "A weir."]
+    assert not files.unused

@@ -133,7 +133,9 @@ def test_a_copy_in_the_corpus_comes_after_stored_pages() -> None:
         assert copies.read(citation).source == copies.stored_copy(citation) == page
         assert copies.first_address(citation) is None
         kind = CopyKind.CORPUS if page is BETTER else CopyKind.STORED
-        assert (found := copies.read(citation).copy) and found.kind is kind
+        found = copies.read(citation).copy
+        assert found
+        assert found.kind is kind
 
 
 def test_a_reference_that_the_article_does_not_list_is_undefined() -> None:

@@ -35,7 +35,7 @@ from pincite.documents.body import (
 from pincite.documents.text import code_of, decoded, one_line
 from pincite.errors import InputError
 from pincite.text.hosts import original_of
-from pincite.text.identifiers import doi_address, doi_in
+from pincite.text.identifiers import doi_address, doi_in, doi_of, pmid_of, pubmed_address
 from pincite.text.page_numbers import LABELS, PAGES
 from pincite.types import FILE, Document, Reason, Unchecked
 
@@ -71,7 +71,9 @@ def exact_key(url: str) -> str:
     if port and port != _DEFAULT_PORTS.get(parts.scheme):
         host = f"{host}:{port}"
     query = "&".join(p for p in parts.query.split("&") if p and not _TRACKING.match(p))
-    return f"{host}{_escaped(parts.path).rstrip('/')}" + (f"?{_escaped(query)}" if query else "")
+    path = _escaped(parts.path).rstrip("/")
+    path = path.lower() if host.endswith("doi.org") else path  # DOIs ignore case
+    return f"{host}{path}" + (f"?{_escaped(query)}" if query else "")
 
 
 def loose_key(url: str) -> str:
@@ -614,6 +616,7 @@ class Sources:
         self.single: list[Path] = []  # files with one document that no manifest describes
         self.unnamed: list[Path] = []  # those of them that do not state their own address
         self.n_named = 0  # the other files
+        self.titles: list[tuple[str, str, Loader]] = []  # with the address, of each record
         self._loaders: dict[str, list[Loader]] = defaultdict(list)
         self._loose: dict[str, list[Loader]] = defaultdict(list)
         self._redirects: dict[str, str] = {}
@@ -721,6 +724,10 @@ class Sources:
             self.n_named += 1
             self._index_lines(path)
             return
+        if read.has_records(path) or (name.endswith((".csv", ".tsv")) and is_manifest(path)):
+            self.n_named += 1
+            self._index_records(path)
+            return
         self.single.append(path)
         if name.endswith(_SAVED_PAGES):
             stated = read.addresses_of(read.head_of(path), path.resolve().as_uri())
@@ -755,12 +762,32 @@ class Sources:
         if jsonl.has_queries(path):
             self._problem(path, 0, jsonl.QUERIES)
             return
-        for line, url in jsonl.addresses(path, self.limits):
-            if url:
+        for line, record in jsonl.addressed(path, self.limits):
+            if record:
                 where = (line.number, line.offset)
-                self._add(url, partial(jsonl.document_at, path, *where, self.limits))
+                loader = partial(jsonl.document_at, path, *where, self.limits)
+                self._add_record(jsonl.address_of(record), record, loader)
             else:
                 self._problem(path, line.number, line.broken or "it contains no address")
+
+    def _index_records(self, path: Path) -> None:
+        collection = collected([path], self.limits)
+        for found in collection.read(collection.pieces[0]):
+            if isinstance(found, Document):
+                document = replace(found, meta={**found.meta, FILE: self.name_of(path)})
+                stated = {**document.meta, "title": document.title}
+                self._add_record(document.url, stated, partial(lambda found: found, document))
+            else:
+                self._problem(path, 0, found.detail)
+
+    def _add_record(self, url: str, stated: Mapping[str, Any], loader: Loader) -> None:
+        doi, pmid, title = (jsonl.field_of(stated, name) for name in ("doi", "pmid", "title"))
+        self._add(url, loader)
+        if doi and (known := doi_of(doi)):
+            self._add(doi_address(known), loader)
+        if pmid and (known := pmid_of(pmid)):
+            self._add(pubmed_address(known), loader)
+        self.titles.append((title or "", url, loader))
 
     def _add(self, url: str, loader: Loader) -> None:
         self._loaders[exact_key(url)].append(loader)

@@ -143,6 +143,10 @@ def _records(path: Path, limits: Limits) -> tuple[str, Iterator[Body | Unchecked
     return (reader, module.bodies(path, reader, limits)) if reader else None
 
 
+def has_records(path: Path) -> bool:
+    return bool(_xml_reader(path))
+
+
 def read_file(path: Path, limits: Limits = DEFAULT_LIMITS) -> Found:
     url, size = path.resolve().as_uri(), path.stat().st_size
     if size > limits.max_bytes:

@@ -80,6 +80,10 @@ def doi_address(doi: str) -> str:
     return f"https://doi.org/{quote(doi, safe='/:;().', errors='replace')}"
 
 
+def pubmed_address(pmid: str) -> str:
+    return f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/"
+
+
 def doi_in(text: str) -> str | None:
     """The first DOI in a text in its original case, without trailing punctuation.
 

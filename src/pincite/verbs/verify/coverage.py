@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeVar
 
 from pincite.report.cells import n_of
 from pincite.report.reasons import REASONS
-from pincite.text.identifiers import doi_address
+from pincite.text.identifiers import doi_address, pubmed_address
 from pincite.types import (
     Article,
     Citation,
@@ -79,7 +79,7 @@ _WITHOUT_TEXT = frozenset(
 def addresses(citation: Citation) -> list[str]:
     """Return the addresses where the source may be found, best first."""
     doi = doi_address(citation.doi) if citation.doi else None
-    pubmed = f"https://pubmed.ncbi.nlm.nih.gov/{citation.pmid}/" if citation.pmid else None
+    pubmed = pubmed_address(citation.pmid) if citation.pmid else None
     return [url for url in (citation.url, citation.archive_url, doi, pubmed) if url]
 
 

@@ -19,7 +19,7 @@ from urllib.parse import quote, unquote, urlsplit
 from pincite.containment import attempted
 from pincite.documents import body, read
 from pincite.documents.body import Format
-from pincite.documents.collection import Entry, Problem, Sources, loose_key
+from pincite.documents.collection import Entry, Loader, Problem, Sources, loose_key
 from pincite.library.private_copies import citation_keys
 from pincite.report import cells
 from pincite.text.hosts import host_of
@@ -95,6 +95,7 @@ class ArticleFiles:
     matches: Sequence[Match] = ()
     unused: Sequence[Unused] = ()
     _paths: Mapping[str, Sequence[Path]] = field(default_factory=dict)  # by key of the source
+    _titled: Mapping[str, Loader] = field(default_factory=dict)  # records of collections
     _read: dict[str, Document | Unchecked] = field(default_factory=dict)
 
     @property
@@ -108,7 +109,9 @@ class ArticleFiles:
         """Return the file of a citation, or why it cannot be read; None if it has none."""
         keys = [key for key in _source_keys(citation) if key in self._paths]
         if not keys:
-            return None
+            stated = any(isinstance(self.sources.get(u), Document) for u in addresses(citation))
+            load = None if stated else self._titled.get(_title(citation.title or ""))
+            return load() if load else None
         url = next(iter(addresses(citation)), "")
         cached = f"{keys[0]} {url}"
         if cached not in self._read:
@@ -147,17 +150,23 @@ def match_files(
         for key in {key for citation in found.citations for key in _source_keys(citation)}:
             paths.setdefault(key, []).append(path)
     progress(len(sources.single), len(sources.single))
-    return ArticleFiles(sources, matches, unused, paths)
+    titled: dict[str, dict[str, Loader]] = {}
+    for title, url, loader in sources.titles:
+        titled.setdefault(_title(title), {})[url] = loader
+    unique = {title: next(iter(of.values())) for title, of in titled.items() if len(of) == 1}
+    return ArticleFiles(sources, matches, unused, paths, unique)
 
 
 def lines(files: ArticleFiles) -> list[str]:
     """Say which file is a copy of which citation, and what to do about the others."""
     sources, lost = files.sources, [each for each in files.warnings if not each.line]
-    n_files = len(sources.single) + sources.n_named
-    of_named = f" {sources.n_named} named by a manifest or archive." if sources.n_named else ""
-    found = [
-        f"{len(files.matches)} of {cells.n_of(n_files, 'file')} matched to citations.{of_named}"
-    ]
+    found = []
+    if sources.single or not sources.n_named:
+        n_files = cells.n_of(len(sources.single), "file")
+        found.append(f"{len(files.matches)} of {n_files} matched to citations.")
+    if sources.n_named:
+        named = cells.n_of(sources.n_named, "file")
+        found.append(f"{named} with records, or named by a manifest.")
     for match in files.matches[:SHOWN]:
         source = f"{match.ids} {cells.shortened(name_of(match.citations[0]), 60)}"
         found.append(f"  {cells.one_line(match.file)} → {source} (by {match.by})")
