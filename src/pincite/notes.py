@@ -78,7 +78,8 @@ ENGLISH: Mapping[str, str] = {
     # Warnings about a whole run.
     "no_references": (
         "No references were found in this article, so there is nothing to verify. Pincite reads "
-        "ref tags in wikitext, and the references of a saved Wikipedia page."
+        "ref tags in wikitext, the references of a saved Wikipedia page, and marks such as [1] "
+        "with a list of references."
     ),
     "no_second_opinions": "Missing second opinions: %(n)s. %(why)s",
     "unused_file": "%(file)s: %(problem)s",

@@ -52,7 +52,7 @@ def command(
     held_out: float,
     quiet: bool,
 ) -> None:
-    """Print the claims of FILE: wikitext, HTML, a dump (.xml, .bz2, .gz), or - for stdin."""
+    """Print the claims of FILE: wikitext, HTML, a manuscript, a dump, or - for stdin."""
     from pincite.wiki.article import read_articles
     from pincite.wiki.wafer import records_in, to_line
 

@@ -114,8 +114,8 @@ def command(
 ) -> None:
     """Check the citations of ARTICLE: a file, or with --online a title or an address.
 
-    A file is wikitext, an HTML page, a dump, or - for stdin. A title means an article on Wikipedia
-    or on --wiki.
+    A file is wikitext, HTML, a manuscript with marks such as [1] and a list of references, a dump,
+    or - for stdin. A title means an article on Wikipedia or on --wiki.
 
     \b
     pincite verify article.wiki --sources pages/ --corpus corpus/ --html report.html

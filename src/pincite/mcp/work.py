@@ -162,7 +162,7 @@ def verify_article(
     *,
     article: Annotated[str | None, Doc("title or address in a wiki; needs the web")] = None,
     file: File = None,
-    text: Annotated[str | None, Doc("wikitext or HTML with its references")] = None,
+    text: Annotated[str | None, Doc("wikitext, HTML or a manuscript with its references")] = None,
     title: Annotated[str | None, Doc("of the text, or which page of a dump")] = None,
     sources: Annotated[str | None, Doc("folder with copies of the cited pages")] = None,
     limit: Annotated[int, Within(1, MAX_CLAIMS), Doc("claims in the result")] = 20,

@@ -216,7 +216,7 @@ _MESSAGES = {
 }
 _OFFLINE = N_(
     "This server does not fetch pages from the web, so a title or an address is not enough. Paste "
-    "the wikitext of the article, or choose a file."
+    "the text of the article with its references, or choose a file."
 )
 _TOO_LONG = N_("This is too long.")
 _TOO_MANY = N_("Too many: Pincite takes at most %(most)s at once.")

@@ -1,4 +1,4 @@
-"""Reads a dump, HTML or wikitext into articles with claims, citations and exact spans.
+"""Reads a dump, HTML, wikitext or a manuscript into articles with claims, citations and exact spans.
 
 expat reads dumps of any size page by page and fetches nothing; a dump must begin with its root
 element, so it cannot declare entities.
@@ -226,9 +226,9 @@ def article_text(data: bytes, name: str) -> str:
     text = None if what else decoded(data)
     if text is None:
         raise InputError(
-            f"{name} is {what or 'not a text file'}. Articles are read as wikitext or HTML, with "
-            "their references: save the wiki's page as HTML, or copy its wikitext into a file. To "
-            "check statements of another text, use Check instead."
+            f"{name} is {what or 'not a text file'}. Articles are read as wikitext, HTML or "
+            "plain text, with their references: save the page as HTML, or copy its text into a "
+            "file. To check statements without references, use Check instead."
         )
     return text.removeprefix("\ufeff")
 
@@ -242,7 +242,7 @@ def _opened(path: str | Path, name: str) -> IO[bytes]:
     except OSError as error:
         reason = "there is no such file" if isinstance(error, FileNotFoundError) else error.strerror
         message = (
-            f"{name} cannot be opened: {reason}. Expected an article as wikitext or HTML, a "
+            f"{name} cannot be opened: {reason}. Expected an article as wikitext, HTML or text, a "
             "MediaWiki dump, or - for standard input. Check the path."
         )
         raise InputError(message) from error
@@ -259,7 +259,7 @@ def _decompressed(raw: IO[bytes]) -> io.BufferedReader:
 
 def _page_of(source: str, name: str, title: str | None, stem: str, is_html: object) -> PageText:
     if not source.strip():
-        message = f"{name} is empty. Expected an article as wikitext or HTML. Check the file."
+        message = f"{name} is empty. Expected an article as wikitext, HTML or text. Check the file."
         raise InputError(message)
     if len(source) > MAX_PAGE:
         message = (

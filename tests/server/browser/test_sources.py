@@ -47,7 +47,7 @@ def drop(page: Page, *files: tuple[str, bytes]) -> None:
 
 
 def verify(page: Page) -> None:
-    page.get_by_label("Wikitext of an article").fill(ARTICLE)
+    page.get_by_label("Text of an article").fill(ARTICLE)
     page.get_by_role("button", name="Verify", exact=True).click()
     expect(page.locator("#board")).to_be_visible()
 
