@@ -30,6 +30,10 @@ DENIED = [
     ("The quarry of Gram was closed in 1911.", "The quarry of Gram was opened in 1911.", "closed",
      "opened"),
     ("The pond of Gram is shallow.", "The pond of Gram is deep.", "shallow", "deep"),
+    ("In women with renal colic it was safe.", "Loxin raised the risk of women with renal colic "
+     "and should not be given to them.", "safe", "should not be given"),
+    ("Loxin is well tolerated in pregnancy.", "Loxin must be avoided during pregnancy.",
+     "well tolerated", "must be avoided"),
     ("The alarm of the mill is enabled at night.", "The alarm of the mill is disabled at night.",
      "enabled", "disabled"),
     ("The Skov is the widest canal of the county.",
@@ -56,6 +60,11 @@ DENIED = [
 ]  # fmt: skip
 VOTED = "Ida Hadley voted to raise the fare."
 NOT_DENIED = [
+    ("Loxin is safe.", "Loxin should not be used in pregnancy."),
+    ("Loxin is safe in adults.", "In children, Loxin should not be used."),
+    ("Loxin was not safe in women with colic.", "Loxin should not be used in women with colic."),
+    ("Loxin is safe in pregnancy.", "Loxin should not be used in pregnancy without ranitidine."),
+    ("Loxin is safe in pregnancy.", "Rixol should not be used in pregnancy."),
     ("Tepe 1.240 metre yüksekliktedir.", "Tepe 1240 metre yüksekliktedir."),
     ("The ridge is 1.240 metres high.", "The ridge is 1,240 metres high."),
     ("It opened in 1886.", "The bridge burnt in 1901."),  # another thing happened then

@@ -426,6 +426,32 @@ def _is_about(mine: str, theirs: str, part: str, sentence: str) -> bool:
     return compared(mine, part) == compared(theirs, sentence) != ""
 
 
+# "Safe in the aged" and "it should not be used in them", but not "should not be used in children".
+_SAFE = re.compile(r"\b(?:safe(?:ly)?|harmless|well[- ]tolerated)\b", re.IGNORECASE)
+_ADVISED_AGAINST = re.compile(
+    r"\b(?:(?:should|must) (?:not|never) be (?:used|given|prescribed|taken|administered|offered)"
+    r"|(?:should|must) be avoided|(?:is|are|was|were) (?:contra-?indicated|unsafe|dangerous|harmful))"
+    r"\b(?P<whom>[^,.;:]*)",
+    re.IGNORECASE,
+)
+_OPENING = re.compile(r"(?:[A-Z]+: )?(?:in|for|during|among|with)\b[^,]*,", re.IGNORECASE)
+
+
+def _of_safety(part: str, claim: str, read: _Read) -> Contradiction | None:
+    safe = _SAFE.search(part)
+    for span, sentence in read.sentences if safe and not _HALF_DENIED.search(part) else ():
+        theirs = _ADVISED_AGAINST.search(sentence)
+        if theirs is None or _HALF_DENIED.search(sentence):
+            continue
+        opening = _OPENING.match(sentence)
+        limits = roots(f"{theirs['whom']} {opening[0] if opening else ''}")
+        rest = _SAFE.sub(" ", part)
+        if set(limits) <= set(roots(rest)) and _says(rest, sentence, read, _REST_OF_TURN):
+            words = theirs[0].removesuffix(theirs["whom"])
+            return Contradiction("contrary", safe[0] if safe else "", words, span)
+    return None
+
+
 # ── More than the source says: "the longest" for "one of the longest" ────────────────────────────
 
 _ORDINAL = rf"(?:{'|'.join(ORDINALS[1:10])}|\d+(?:st|nd|rd|th))"
@@ -639,4 +665,4 @@ def _says(rest: str, sentence: str, read: _Read, share: float) -> bool:
 
 
 _RULES = [_of_value, _of_cell, _of_negation, _of_contrary, _of_name, _of_degree, _of_roles]
-_RULES += [_of_vote]
+_RULES += [_of_vote, _of_safety]
