@@ -1,5 +1,7 @@
 """Manuscripts in plain text, with numbered citations and a list of references."""
 
+import time
+
 import pytest
 
 from pincite.types import Article
@@ -89,3 +91,12 @@ def test_an_uncited_sentence_of_a_manuscript_is_found() -> None:
     listed = "References\n1. Berg A. The mill of 1911, 12 % of it. 1999."
     found = find_uncited(article_in(text + listed))
     assert [each.claim.text[:12] for each in found] == ["According to"]
+
+
+@pytest.mark.parametrize(
+    "unit", ["[1-50]", "a [1]. ", "\n[1] a", "(Ab ", "¹,", "\n1. http://;;", "“a"]
+)
+def test_hostile_texts_take_linear_time(unit: str) -> None:
+    start = time.process_time()
+    article_in(f"It rose [1].\n{unit * (20_000 // len(unit))}\n\nReferences\n[1] {unit * 999}")
+    assert time.process_time() - start < 10

@@ -1,4 +1,4 @@
-"""Reads a dump, HTML, wikitext or a manuscript into articles with claims, citations and exact spans.
+"""Reads a dump, HTML, wikitext or a manuscript into articles with claims and exact spans.
 
 expat reads dumps of any size page by page and fetches nothing; a dump must begin with its root
 element, so it cannot declare entities.

@@ -4,21 +4,24 @@ The list follows a heading ("References", "Literaturverzeichnis"), or begins wit
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 from pincite.text import citation_marks
 from pincite.text.citation_marks import Mark
 from pincite.text.hosts import host_of
 from pincite.text.identifiers import doi_in, isbn13
-from pincite.text.sentences import n_words
+from pincite.text.sentences import n_words, trimmed
 from pincite.types import Span
-from pincite.wiki.flat import BlockKind, Flat, TextBuilder, Writer
+from pincite.wiki.flat import BlockKind, Flat, Writer
 from pincite.wiki.references import Source, Use, address_in
 
 HEADING_WORDS = 12  # at most
 UNWRAPPED = 120  # characters: a longer line that ends a sentence ends its paragraph
 TITLE_WORDS = 3  # lower-case words, at least, of the sentence in a reference that is its title
 NOUN = "[this work]"  # stands for a mark that its sentence needs: its digits would be a figure
+MAX_USES = 20_000  # of references: "[1-50]" is short
+_LINE = re.compile(r"[^\n]+|^$", re.MULTILINE)
 _WIKITEXT = re.compile(r"<ref[\s>/]|\{\{|\[\[", re.IGNORECASE)
 _LIST = re.compile(
     r"[\s#*\d.]*(?:(?:cited |selected )?references(?: and notes)?|reference list|works cited"
@@ -29,7 +32,7 @@ _LIST = re.compile(
 )
 _ENTRY = re.compile(r"(?:\[(\d{1,3})\]:?|(\d{1,3})[.)]?)\s+(?=\S)")
 _PMID = re.compile(r"(?:PMID:?\s*|pubmed\.ncbi\.nlm\.nih\.gov/)(\d{1,9})\b", re.IGNORECASE)
-_URL = re.compile(r"(?:https?://|www\.)[^\s<>\"”]*[^\s<>\"”.,;:)\]]", re.IGNORECASE)
+_URL = re.compile(r"(?:https?://|www\.)[^\s<>\"”]{0,999}[^\s<>\"”.,;:)\]]", re.IGNORECASE)
 _QUOTED = re.compile(r"[“\"„]([^“”\"„]{10,300}?)[,.]?[”\"“]")
 _SENTENCE = re.compile(r"(?<=[.?!])\s+")
 _LOWER = re.compile(r"(?<!\S)[^\W\d_A-Z]\S*")
@@ -71,9 +74,7 @@ def read_manuscript(source: str) -> Flat | None:
     """Convert a manuscript to the flat form; None for wikitext, and without numbered citations."""
     if _WIKITEXT.search(source):
         return None
-    lines = [
-        _stripped(source, Span(*found.span())) for found in re.finditer(r"[^\n]+|^$", source, re.M)
-    ]
+    lines = [trimmed(source, Span(*line.span())) for line in _LINE.finditer(source)]
     entries, listed = _entries(source, lines)
     parts = _parts(source, [Span(0, 0) if line in listed else line for line in lines])
     marks = {part: _bracketed(source, part) for part, _ in parts}
@@ -84,21 +85,16 @@ def read_manuscript(source: str) -> Flat | None:
     writer = Writer(Flat(is_manuscript=True))
     for number, span in entries.items():
         writer.flat.definitions.define(None, number, (_reference(source, span),))
+    seen = Counter[str]()
     for part, is_heading in parts:
         if is_heading:
             writer.flush(BlockKind.HEADING)
             writer.out.literal(part.of(source).strip("#* "), part.start)
             writer.end_heading(2)
         else:
-            _write(writer.out, writer.flat.uses, source, part, marks[part])
+            _write(writer, source, part, marks[part], seen)
             writer.flush()
     return writer.flat
-
-
-def _stripped(source: str, span: Span) -> Span:
-    text = span.of(source)
-    start = span.start + len(text) - len(text.lstrip())
-    return Span(start, max(start, span.start + len(text.rstrip())))
 
 
 def _entries(source: str, lines: Sequence[Span]) -> tuple[dict[str, Span], set[Span]]:
@@ -168,13 +164,10 @@ def _before(source: str, part: Span, at: Span) -> str:
 
 
 def _write(
-    out: TextBuilder,
-    uses: list[Use],
-    source: str,
-    part: Span,
-    marks: Sequence[Mark],
+    writer: Writer, source: str, part: Span, marks: Sequence[Mark], seen: Counter[str]
 ) -> None:
     """Write a paragraph without its marks, except those that are words of a sentence."""
+    out, uses = writer.out, writer.flat.uses
     at, in_text, named = part.start, False, False
     for n, mark in enumerate(marks):
         ids, between = mark.ids, source[at : mark.span.start]
@@ -191,9 +184,9 @@ def _write(
             in_text = is_subject or bool(_NEEDS_MARK.search(before))
             if in_text:
                 out.rendered(NOUN, mark.span)
-        for number in ids:
-            n_before = sum(use.name == number for use in uses)
-            citation_id = f"r{number}-{n_before + 1}" if n_before else f"r{number}"
+        for number in ids[: MAX_USES - len(uses)]:
+            seen[number] += 1
+            citation_id = f"r{number}-{seen[number]}" if seen[number] > 1 else f"r{number}"
             uses.append(Use(mark.span, number, citation_id=citation_id))
             out.mark(mark.span, len(uses) - 1, in_text=in_text or named)
         at = mark.span.end
