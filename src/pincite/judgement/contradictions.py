@@ -430,7 +430,8 @@ def _is_about(mine: str, theirs: str, part: str, sentence: str) -> bool:
 _SAFE = re.compile(r"\b(?:safe(?:ly)?|harmless|well[- ]tolerated)\b", re.IGNORECASE)
 _ADVISED_AGAINST = re.compile(
     r"\b(?:(?:should|must) (?:not|never) be (?:used|given|prescribed|taken|administered|offered)"
-    r"|(?:should|must) be avoided|(?:is|are|was|were) (?:contra-?indicated|unsafe|dangerous|harmful))"
+    r"|(?:should|must) be avoided"
+    r"|(?:is|are|was|were) (?:contra-?indicated|unsafe|dangerous|harmful))"
     r"\b(?P<whom>[^,.;:]*)",
     re.IGNORECASE,
 )
