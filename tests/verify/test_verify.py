@@ -121,7 +121,9 @@ def test_the_cited_work_is_no_better_source_at_another_address() -> None:
     given = pipeline(kept, documents_of=lambda urls: [kept for _ in urls])
     for known in ({"doi": "10.1000/varde.1"}, {"pmid": "77"}, {}):
         found = claim(FERRY.url)
-        cited = tuple(replace(each, **known) for each in found.citations)
+        cited = tuple(
+            replace(each, doi=known.get("doi"), pmid=known.get("pmid")) for each in found.citations
+        )
         suggested = given.finding(replace(found, citations=cited)).suggestions
         assert len(suggested) == (0 if known else 1)
 
