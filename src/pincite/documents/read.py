@@ -144,7 +144,7 @@ def _records(path: Path, limits: Limits) -> tuple[str, Iterator[Body | Unchecked
 
 
 def has_records(path: Path) -> bool:
-    return bool(_xml_reader(path))
+    return _records(path, DEFAULT_LIMITS) is not None
 
 
 def read_file(path: Path, limits: Limits = DEFAULT_LIMITS) -> Found:
