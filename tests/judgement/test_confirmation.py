@@ -21,7 +21,7 @@ from pincite.judgement.confirmation import (
 )
 from pincite.judgement.provenance import Source
 from pincite.notes import Note
-from pincite.types import Passage, Span
+from pincite.types import Contradiction, Passage, Span
 
 PASSAGE = Passage("d", "https://d.example/", "", "Text.", Span(0, 5))
 
@@ -271,6 +271,14 @@ def test_a_refutation_is_not_quoted_from_what_is_unknown() -> None:
 def test_a_sentence_that_its_neighbour_denies_confirms_nothing(text: str) -> None:
     spans = confirmation.candidate_sentences("The council closed it.", passage_of(text))
     assert "The council closed the mill." not in [span.of(text) for span in spans]
+
+
+def test_a_passage_with_less_than_the_reading_confirms_nothing() -> None:
+    text, less = "The Skov is one of the widest canals.", Span(0, 37)
+    denial = Contradiction("contrary", "the widest", "one of the widest", less)
+    evidence = replace(from_answers(passage_of(text), 0.8, 0.1), contradiction=denial)
+    found = confirmation.neutralise("The Skov is the widest canal.", evidence, text)
+    assert (found.prob_supported, found.contradiction) == (0.0, denial)
 
 
 def test_a_reading_may_be_of_a_proposal() -> None:

@@ -123,6 +123,7 @@ def test_values_in_other_forms(claim: str, source: str) -> None:
         ("It is 70–90 m high.", "It is 70–85 m high."),
         ("It was built between 1870 and 1880.", "It was built between 1872 and 1880."),
         ("It sent 4.2 × 10^6 watts.", "It sent 4.2 × 10⁷ watts."),
+        ("It opened four months late.", "It opened seven months late and has four cars."),
         ("It got 10^6 letters.", "It got 106 letters."),
         ("It got 10⁶ letters.", "It got 10⁻⁶ letters."),
     ],

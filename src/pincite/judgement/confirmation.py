@@ -319,8 +319,8 @@ def neutralise(
         counts = not _lacks_a_finding(reading, evidence.quote.of(evidence.passage.text))
     against = evidence.prob_refuted if counts and aggregation.refutes(evidence) else 0.0
     confirms = not against and evidence.prob_supported >= CONFIRMED_FROM
-    if confirms and tables.unstated(reading, document):
-        confirms = False
+    if evidence.contradiction or (confirms and tables.unstated(reading, document)):
+        confirms = False  # as in `aggregation.label_of`
     supported = evidence.prob_supported if confirms else 0.0
     notes = [n for n in evidence.reasons_coded if against or n.code != aggregation.BY_NETWORK]
     return replace(

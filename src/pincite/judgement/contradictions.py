@@ -7,7 +7,7 @@ another name in the same place. `research/refutation.md` has the rules' precisio
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import takewhile
@@ -16,6 +16,7 @@ from pincite.text import antonyms, names, quantities, syntax, tables
 from pincite.text import words as wording
 from pincite.text.clauses import clauses
 from pincite.text.figures import MONTHS, ORDINALS, folded
+from pincite.text.finite import antecedents, finite_verb
 from pincite.text.languages import NEGATIONS, common
 from pincite.text.quantities import Value, with_hedge
 from pincite.text.quantities import values as values_of
@@ -44,6 +45,8 @@ _DENIED_VERB = re.compile(r"not\b|never\b|cannot\b|\w*n['’]t\b", re.IGNORECASE
 _LONGEST = 45  # words of a sentence: longer ones are lists and menus, or make several statements
 # "We examined whether", "Did it close?", "the hypothesis that": these assert nothing.
 _ASKS = re.compile(r"\bwhether\b|\bhypothes[ei][sz]|\?[\"”’)]*\s*\Z", re.IGNORECASE)
+# "Does not think that he is to blame" denies that he is.
+_RAISED = re.compile(r" (?:believ|consider|find|found|think|thought|accept|agre)\w* that (?:the )?")
 _REACH = 4  # words after a negation that may be its predicate
 # Words that deny without a negation, in part, or on a condition: a sentence with one is skipped.
 # "Neither a nor b was better" and "no patient with asthma died" deny what follows the names.
@@ -86,7 +89,9 @@ def contradiction(
     if language != "en" and (language not in NEGATIONS or wording.is_negated(claim)):
         return None
     sentences = [(span, span.of(passage)) for span in _assertions(passage)]
-    read = _Read(passage, sentences, about, f"{about}\n{page or passage}", words, language)
+    subjects = antecedents(passage) if language == "en" else {}
+    of_it = {span.of(passage): subject for span, subject in subjects.items()}
+    read = _Read(passage, sentences, of_it, about, f"{about}\n{page or passage}", words, language)
     for part in _clauses(claim):
         # A negated claim is not contradicted by naming someone else.
         rules = [_of_negation, _of_contrary] if _denied(part) else _RULES
@@ -101,6 +106,7 @@ def contradiction(
 class _Read:
     passage: str
     sentences: Sequence[tuple[Span, str]]  # of the passage, that assert something
+    subjects: Mapping[str, str]  # what "It" at the start of a sentence stands for
     about: str
     page: str  # what is known of it, and its text
     covered: str  # the words of the claim that it is cited for
@@ -274,6 +280,29 @@ def _of_cell(part: str, claim: str, read: _Read) -> Contradiction | None:
     return None
 
 
+_PAIR = re.compile(r"^(?P<label>[^\W\d_][^:;\n]{2,40}): (?P<value>[^:;\n]{1,30})$", re.MULTILINE)
+_OF_UNIT = frozenset(roots("time duration length height width weight depth area speed cost price"))
+
+
+def _of_pair(part: str, claim: str, read: _Read) -> Contradiction | None:
+    """Find another value behind the same label: "Journey time: 3 min"."""
+    verb = finite_verb(part)
+    for value in tables.unstated(part, read.page):
+        for pair in _PAIR.finditer(read.passage):
+            label, rivals = {*roots(pair["label"])}, values_of(pair["value"])
+            known = {*roots(f"{read.about}\n{pair[0]}\n{verb.word if verb else ''}")}
+            if (
+                value.measure
+                and [rival.measure for rival in rivals] == [value.measure]
+                and quantities.conflict(rivals[0], value)
+                and set() < label - _OF_UNIT <= {*roots(part)}
+                and {*roots(f"{part[: value.span.start]} {part[value.span.end :]}")} <= known
+            ):
+                span = Span(*pair.span())
+                return Contradiction("value", value.span.of(part), pair["value"], span)
+    return None
+
+
 def _is_all_known(part: str, row: tables.Row, read: _Read) -> bool:
     """Whether a table has the clause's words but for one, such as "inhabitants" or a verb.
 
@@ -313,9 +342,12 @@ def _of_negation(part: str, claim: str, read: _Read) -> Contradiction | None:
         ]
         if not shared or (theirs and _is_of_another(shared[0][0], sentence, part)):
             continue
-        if _says(_NEGATION.sub(" ", part), sentence, read, _REST_OF_TURN):
+        whole = mine or _REASON.search(sentence)
+        rest = _NEGATION.sub(" ", part if whole else _REASON.sub("", part))
+        if _says(rest, sentence, read, _REST_OF_TURN):
             denied, stems = shared[0]
-            same = " ".join([m[0] for m in _WORD.finditer(other) if {*stems} & {*roots(m[0])}][:3])
+            words = [m for m in _WORD.finditer(other) if {*stems} & {*roots(m[0])}][:3]
+            same = other[words[0].start() : words[-1].end()]
             return Contradiction("negation", *((same, denied) if theirs else (denied, same)), span)
     return None
 
@@ -331,6 +363,8 @@ def _is_of_another(denial: str, sentence: str, part: str) -> bool:
     return bool(subject) and not subject & set(roots(part))
 
 
+# "Blamed for neglecting it": who is not blamed is not blamed for that either.
+_REASON = re.compile(r"\sfor \w+ing\b.*")
 _IN_PART = re.compile(r"\b(?:\d+ (?:out )?of|until|till)\b")
 
 
@@ -339,7 +373,9 @@ def _denied(text: str) -> list[tuple[str, list[str]]]:
     for match in _NEGATION.finditer(text):
         if _NO_DENIAL.match(text, match.start()):
             continue
-        words = list(_WORD.finditer(text, match.end(), match.end() + 60))[:_REACH]
+        raised = _RAISED.match(text, match.end())
+        start = raised.end() if raised else match.end()
+        words = list(_WORD.finditer(text, start, start + 60))[:_REACH]
         words = words[: max((i for i, word in enumerate(words, 1) if roots(word[0])), default=0)]
         stems = [stem for word in words for stem in roots(word[0])]
         # "No association with 8 of the 10" denies a part, "not built until 1991" an earlier time.
@@ -463,6 +499,7 @@ _SUPERLATIVE = re.compile(
 _ALL = re.compile(
     r"\b(?P<all>all)(?: of)?(?: the)? (?P<of>[a-z]+)|\b(?P<always>always) (?P<do>\w+)", re.I
 )
+_WHICH = re.compile(r", (?:which (?:is|was|makes?|made)|making|being)\b[^,]*\Z")
 _ALMOST_ALL = "nearly all|almost all|virtually all|not all|most|half|many"
 _OFTEN = "often|usually|sometimes|mostly|rarely|seldom|frequently|not always"
 _OFFICE = re.compile(
@@ -484,7 +521,8 @@ def _of_degree(part: str, claim: str, read: _Read) -> Contradiction | None:
             plain = re.sub(r"\b(?:all|the)\b", " ", mine, flags=re.IGNORECASE).strip()
             if mine.lower() in less.sub(" ", read.page).lower():
                 continue  # the source says so elsewhere
-            rest = part.replace(mine, " ").replace(plain, " ")
+            about = part[part.find(mine) :] if _WHICH.search(part[: part.find(mine)]) else part
+            rest = about.replace(mine, " ").replace(plain, " ")
             if _at_one_time(part, sentence, read) and _says(rest, sentence, read, _REST_OF_TURN):
                 return Contradiction("contrary", mine, theirs[0], span)
     return None
@@ -598,7 +636,8 @@ def _votes(mine: re.Match[str], text: str) -> list[re.Match[str]]:
 
 
 def _voters(vote: re.Match[str]) -> list[list[str]]:
-    return [name.split() for name in re.split(r",? and |, ", vote["who"])]
+    names = re.split(r",? and |, ", vote["who"].removeprefix("The "))
+    return [name.split() for name in names]
 
 
 def _is_same_person(one: Sequence[str], other: Sequence[str]) -> bool:
@@ -658,12 +697,12 @@ def _says(rest: str, sentence: str, read: _Read, share: float) -> bool:
     shared = set(wanted) & set(roots(sentence))
     if len(shared) < min(_LEAST_WORDS, len(set(wanted))) or not shared:
         return False
-    known = set(roots(f"{read.about}\n{sentence}"))
+    known = set(roots(f"{read.about}\n{read.subjects.get(sentence, '')}\n{sentence}"))
     known |= {s for name in wording.names(rest) for s in roots(name)}
     if sum(word in known for word in wanted) < share * len(wanted):
         return False
     return not names.missing(rest, read.page)
 
 
-_RULES = [_of_value, _of_cell, _of_negation, _of_contrary, _of_name, _of_degree, _of_roles]
-_RULES += [_of_vote, _of_safety]
+_RULES = [_of_value, _of_cell, _of_pair, _of_negation, _of_contrary, _of_name, _of_degree]
+_RULES += [_of_roles, _of_vote, _of_safety]

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from pincite.text import languages, syntax
 from pincite.text import words as wording
 from pincite.text.clauses import clauses
+from pincite.text.finite import antecedents
 from pincite.text.languages import common
 from pincite.text.sentences import n_words
 from pincite.text.words import stem
@@ -100,8 +101,9 @@ def _terms(text: str, language: str) -> frozenset[str]:
 def _in_page(part: _Part, passage: str, about: str, page: str) -> Qualification | None:
     found: list[tuple[int, Qualification]] = []
     known = part.stems & (_roots(about) | (_roots(page) - part.own))
+    subjects = antecedents(passage)
     for span, after in _with_next(passage):
-        shared = part.stems & _roots(span.of(passage))
+        shared = part.stems & _roots(f"{subjects.get(span, '')} {span.of(passage)}")
         enough = len(shared | known) >= _SHARE * len(part.stems)
         if enough and len(shared) >= min(2, len(part.stems)):
             qualified = _in_sentence(part, span.of(passage), after)

@@ -11,6 +11,8 @@ from functools import lru_cache
 from typing import Literal
 
 from pincite.text import syntax
+from pincite.text.words import sentences_of
+from pincite.types import Span
 
 Form = Literal["auxiliary", "third", "base", "past"]
 Token = tuple[str, int]  # a word or mark, and where it starts
@@ -36,6 +38,7 @@ _NO_VERB_AFTER = (
 )
 _CLAUSE_OPENERS = syntax.SUBORDINATORS - {"once"}
 _SINCE = frozenset("after before until till since".split())
+_PRONOUN = re.compile(r"(?:It|He|She|They)\b")
 _NEW_CLAUSE = frozenset(", ; : and or but".split())
 
 
@@ -117,6 +120,24 @@ def finite_verb(text: str) -> Finite | None:
         return first
     certain = second.form != "past" and not _may_be_noun(second.word)
     return second if certain else None  # "stone bridges spanned the river", "causes increased risk"
+
+
+@lru_cache(maxsize=4096)
+def antecedents(text: str) -> dict[Span, str]:
+    """Return what "It", "He", "She" or "They" at the start of a sentence may stand for.
+
+    That is the subject of the nearest sentence before it that does not open so.
+
+    >>> list(antecedents("The mill in Varde was sold. It was never a barn.").values())
+    ['The mill in Varde ']
+    """
+    found, before = dict[Span, str](), ""
+    for span in sentences_of(text):
+        if not _PRONOUN.match(text, span.start):
+            before = span.of(text)
+        elif verb := finite_verb(before):
+            found[span] = before[: verb.start]
+    return found
 
 
 def _candidates(tokens: Sequence[Token], text: str) -> Iterator[tuple[int, Finite]]:

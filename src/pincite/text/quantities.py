@@ -621,16 +621,21 @@ def unstated(
         return ()
     found = values(source, theirs)
     known = list({replace(value, span=_NOWHERE): value for value in found}.values())
+    # "Four bicycles" do not state "four months".
+    measured = [v for v in found if v.measure or not _COUNTED.match(source, v.span.end)]
     return tuple(
         value
         for value in wanted
-        if not any(states(other, value) for other in known)
+        if not any(states(other, value) for other in (measured if value.unit else known))
         and not _put_together(value, known)
         # Among many years in a page, any one may lie between two others.
         and not (value.measure != "date" and any(holds(value, other) for other in known))
         and not (mine == theirs == "en" and _is_last(value, claim, source))
         and not _derived(value, [*known, *(v for v in wanted if v is not value)])
     )
+
+
+_COUNTED = re.compile(r" (?!was|has|is|as|its|this|less|times)[a-z]+s\b")
 
 
 def is_computed(claim: str, source: str) -> bool:
