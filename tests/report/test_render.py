@@ -310,6 +310,15 @@ def test_a_reason_is_left_out_that_names_what_is_named_as_missing() -> None:
         assert str(told[1]) in written
 
 
+def test_a_labelled_value_is_quoted_and_a_menu_is_not() -> None:
+    data = "Technical data\nLength of line: 612 m\nCars: 2\nSpeed: 4 m/s\nTime: 3 min"
+    shown = render.excerpt(data, Span(47, 59))
+    assert shown
+    assert shown.quote == data[47:59]
+    menu = "News\nSport: all\nTravel\nMusic\nFilm"
+    assert render.excerpt(menu, Span(17, 23)) is None
+
+
 @pytest.mark.parametrize(("text", "url"), CASES)
 def test_wikitext_holds_exactly_the_templates_that_were_meant(text: str, url: str) -> None:
     written = render.to_wikitext(report(text, url), TODAY)

@@ -48,6 +48,15 @@ def test_a_stopped_list_says_so() -> None:
     assert json.loads(worklist.to_json(stopped))["complete"] is False
 
 
+def test_an_article_of_which_nothing_was_checked_is_not_listed_as_safe() -> None:
+    open_ = replace(row(), title="Open", n_checked=0, risk=0.0)
+    safe = replace(row(), title="Safe", risk=0.0)
+    found = worklist.worklist([worklist.Row("Nowhere", problem="no page"), open_, safe], 3)
+    assert [each.title for each in found.rows] == ["Safe", "Open", "Nowhere"]
+    for text in (worklist.to_html(found), on_terminal(found)):
+        assert text.count(worklist.NOTHING_CHECKED) == 1
+
+
 def test_an_empty_list_can_be_written() -> None:
     none = worklist.worklist([], 0)
     assert none.coverage.stages[Stage.CITED] == Tally(0, 0)

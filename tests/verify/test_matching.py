@@ -106,7 +106,16 @@ def test_a_file_that_matches_no_citation_is_reported(
     assert not files.matches
     # Pictures are parts of saved pages more often than sources.
     assert [each.file for each in files.warnings] == ([] if name == "photo.jpg" else [name])
-    assert len(lines(files)) == (1 if name == "photo.jpg" else 4)
+    assert [line for line in lines(files) if name in line] == [lines(files)[2]]
+
+
+def test_every_file_is_listed_once(tmp_path: Path) -> None:
+    put(tmp_path, "r2.txt")
+    put(tmp_path, "notes.txt")
+    link = '<link rel="canonical" href="https://elsewhere.example/a"><p>%s</p>'
+    put(tmp_path, "other.html", link % TEXT)
+    shown = "\n".join(lines(matched(tmp_path)))
+    assert [shown.count(name) for name in ("r2.txt", "notes.txt", "other.html")] == [1, 1, 1]
 
 
 def test_a_file_that_matches_two_sources_is_unused(tmp_path: Path) -> None:

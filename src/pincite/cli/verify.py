@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from pincite.verbs.verify.build import Run
 
 HOST_WIDTH = 40  # characters of status text, which leaves room for the bar
+SHOWN = 20  # warnings
 SAMPLED = 5  # articles fetched to estimate a long list
 
 
@@ -305,7 +306,7 @@ class Batch:
             options.progress(self.quiet) as display,
         ):
             wikis, listed = self._list_articles(web, titles, category)
-            with self._verifying(fetched(display)) as run, self._worklist(len(listed)):
+            with self._verifying(fetched(display)) as run, self._worklist(len(listed), run):
 
                 def is_done(site: Site, revision_id: str) -> bool:
                     return self._is_done(run, _name(site.host, revision_id))
@@ -350,7 +351,7 @@ class Batch:
             options.parallel(on, workers) as parallel,
             options.progress(self.quiet) as display,
             self._verifying() as run,
-            self._worklist(total),
+            self._worklist(total, run),
         ):
             report_on = run.report_on
             if isinstance(parallel, OnRay):
@@ -469,11 +470,13 @@ class Batch:
         self._rows.append(worklist.Row(title, problem=why))
 
     @contextmanager
-    def _worklist(self, n_articles: int) -> Iterator[None]:
+    def _worklist(self, n_articles: int, run: "Run") -> Iterator[None]:
         """Write the work-list when the block ends, even after Ctrl-C."""
         with usable(self.out, "created"):
             self.out.mkdir(parents=True, exist_ok=True)
         options.say(f"{n_articles} articles, reports in {self.out}", self.quiet)
+        for warning in run.warnings[:SHOWN]:
+            options.say(f"warning: {warning}", self.quiet)
         with options.resumable():
             try:
                 yield

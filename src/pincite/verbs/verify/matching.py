@@ -177,6 +177,12 @@ def lines(files: ArticleFiles) -> list[str]:
         found += [f"  {cells.one_line(str(each))}" for each in lost[:SHOWN]]
         found += [f"  … and {len(lost) - SHOWN} more"] if len(lost) > SHOWN else []
         found.append(WHAT_TO_DO)
+    known = {each.file for each in lost}
+    if others := [each.file for each in files.unused if each.file not in known]:
+        verb = "matches" if len(others) == 1 else "match"
+        found.append(f"{cells.n_of(len(others), 'other file')} {verb} no citation:")
+        found += [f"  {cells.one_line(name)}" for name in others[:SHOWN]]
+        found += [f"  … and {len(others) - SHOWN} more"] if len(others) > SHOWN else []
     return found
 
 

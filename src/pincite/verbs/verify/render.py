@@ -182,6 +182,8 @@ def to_wikitext(report: Report, today: date, wrong: Collection[str] = ()) -> str
     ]
     advice = wording.flag_advice(report.flag_precision) or wording.ADVICE
     n_claims = f"{len(blocks)} of {cells.n_of(report.n_claims, 'claim')}"
+    if n_open := report.counts.labels[Label.UNCHECKED]:
+        advice = f"{n_open} could not be checked. {advice}"
     head = f"# {cells.one_line(report.title)}: {n_claims} to look at. {advice}\n"
 
     blocks += [
@@ -217,9 +219,12 @@ def tag(finding: Finding, today: date) -> str | None:
         return None
     closest = max(checked, key=lambda evidence: evidence.score)
     lacks = wording.quoted(finding.missing, finding.claim.text) or "this"
-    reason = f"The cited source does not seem to state {lacks}"
+    reason, where = f"The cited source does not seem to state {lacks}", "; closest passage: "
+    if finding.label is Label.REFUTED:
+        denied = wording.quoted(aggregation.contradicted(finding.claim.text, closest))
+        reason, where = f"The cited source seems to contradict {denied or lacks}", ": "
     if closest.quoted:
-        reason += f"; closest passage: “{cells.shortened(closest.quoted, MAX_REASON_QUOTE)}”"
+        reason += f"{where}“{cells.shortened(closest.quoted, MAX_REASON_QUOTE)}”"
     return suggest.template("failed verification", date=f"{today:%B %Y}", reason=reason)
 
 
@@ -274,6 +279,8 @@ def _block(finding: Finding, number: int, today: date, wrong: Collection[str]) -
     ]
     if lacks := wording.missing_of(finding):
         lines.append(f"# {lacks}")
+    for result in finding.citations if finding.label in FAILED else ():
+        lines += [f"# {cells.one_line(str(each))}" for each in wording.reasons(result, finding)]
     if doubt := wording.unverifiable(finding):
         lines.append(f"# {doubt}")
     lines.append(None if marked_wrong else tag(finding, today))
@@ -434,6 +441,7 @@ NO_QUOTE = "no single sentence in the source says this"
 MAX_SHOWN = 450
 MAX_QUOTE_BEFORE = 130  # limits the text before the quote, so that the highlight comes early
 _PROSE = re.compile(r"[.!?…:;。！？：；][\"'”’»)\]」』）]*$")
+_LABELLED = re.compile(r"[^:]{2,40}: [^:]*\d[^:]*")  # "Journey time: 3 min"
 _FEW_WORDS = 10  # a menu line has fewer
 _MANY_LINES = 4  # this many short lines in a row are a menu or a list of headlines
 
@@ -487,6 +495,6 @@ def in_menu(text: str, quote: Span) -> bool:
 
 def _is_item(line: str) -> bool:
     line = line.strip()
-    is_row = "|" in line or bool(tables.cells_of(line))
+    is_row = "|" in line or bool(tables.cells_of(line)) or bool(_LABELLED.fullmatch(line))
     is_short = n_words(line) < _FEW_WORDS and not is_row and not _PROSE.search(line)
     return is_short or line.startswith("#")  # a Markdown heading

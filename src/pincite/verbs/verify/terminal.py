@@ -28,7 +28,7 @@ from pincite.verbs.verify import coverage, wording
 from pincite.verbs.verify.coverage import FLAGS, Coverage, Stage
 from pincite.verbs.verify.render import NO_QUOTE, excerpt
 from pincite.verbs.verify.report import Report
-from pincite.verbs.verify.worklist import FLAGGED, Row, WorkList
+from pincite.verbs.verify.worklist import FLAGGED, NOTHING_CHECKED, Row, WorkList
 
 STYLES = {
     Label.SUPPORTED: "green",
@@ -322,6 +322,9 @@ def _articles(rows: tuple[Row, ...], *, uncited: bool) -> Table:
         flagged = Text(str(row.n_flagged), style="red" if row.n_flagged else "")
         checked = f"{row.n_checked} of {row.n_claims}"
         counted: list[str | Text] = [f"{row.risk:.2f}", flagged, str(row.n_partly), checked]
+        if row.n_claims and not row.n_checked:
+            counted[:3] = "–––"
+            title.append(f"\n{NOTHING_CHECKED}", style="yellow")
         if uncited:
             counted.append("" if row.n_uncited is None else str(row.n_uncited))
         table.add_row(*counted, title)

@@ -16,7 +16,8 @@ from pincite.verbs.verify import coverage, wording
 from pincite.verbs.verify.coverage import FLAGS, Coverage, Stage, summed
 from pincite.verbs.verify.report import Report
 
-FLAGGED = "Flagged claims are contradicted? or not supported."
+FLAGGED = "Flagged claims are those labelled “contradicted?” or “not supported”."
+NOTHING_CHECKED = "nothing could be checked"
 _POOR = (Reliability.UNRELIABLE, Reliability.DEPRECATED, Reliability.BLACKLISTED)
 
 
@@ -46,7 +47,7 @@ _COLUMNS = tuple(name for name in Row.__dataclass_fields__ if name != "coverage"
 
 @dataclass(frozen=True, slots=True)
 class WorkList:
-    """Articles, riskiest first; those that could not be checked come last."""
+    """Articles, riskiest first; those of which nothing could be checked come last."""
 
     rows: tuple[Row, ...]
     n_articles: int  # requested; more than rows if the run was stopped
@@ -93,8 +94,10 @@ def row_of(report: Report, name: str) -> Row:
 
 
 def worklist(rows: Sequence[Row], n_articles: int) -> WorkList:
-    ordered = sorted(rows, key=lambda row: (bool(row.problem), -row.risk, row.title))
-    return WorkList(tuple(ordered), n_articles)
+    def order(row: Row) -> tuple[bool, bool, float, str]:
+        return bool(row.problem), row.n_claims > 0 == row.n_checked, -row.risk, row.title
+
+    return WorkList(tuple(sorted(rows, key=order)), n_articles)
 
 
 def to_json(found: WorkList) -> str:
@@ -127,6 +130,7 @@ def to_html(found: WorkList) -> str:
         css=templates.style("worklist.css"),
         advice=wording.ADVICE,
         flagged=FLAGGED,
+        nothing=NOTHING_CHECKED,
         uncited=found.looked_for_uncited,
         n_of=n_of,
     )
