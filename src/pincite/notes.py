@@ -11,6 +11,7 @@ from typing import TypeAlias
 Value: TypeAlias = str | int | tuple[str, ...]  # a tuple of words is quoted one by one
 QUOTED = "“%(words)s”"
 AS_WRITTEN = "as_written"  # for a text that has no code
+OTHER_COPY = "other_copy"  # code of the note on a copy that seems to be of another source
 ENGLISH: Mapping[str, str] = {
     AS_WRITTEN: "%(text)s",
     # Reasons for and against a verdict.
@@ -82,6 +83,7 @@ ENGLISH: Mapping[str, str] = {
         "with a list of references."
     ),
     "no_second_opinions": "Missing second opinions: %(n)s. %(why)s",
+    OTHER_COPY: "this may be the wrong copy: it does not mention “%(title)s”",
     "unused_file": "%(file)s: %(problem)s",
     "unused_line": "%(file)s line %(line)s: %(problem)s",
     "undated_not_suggested": (

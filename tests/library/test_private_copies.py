@@ -28,8 +28,10 @@ from pincite.library.private_copies import (
     OwnCopy,
     OwnSources,
     attach,
+    mentions,
 )
 from pincite.text.identifiers import isbn13, pmid_of, work_key
+from pincite.text.page_numbers import number_at, page_labels
 from pincite.types import (
     Citation,
     CitationResult,
@@ -392,6 +394,23 @@ def test_the_wrong_number_of_pages(tmp_path: Path) -> None:
     for text in ("", "135-120", "x", "1-2-3"):
         with pytest.raises(InputError, match="expected a range"):
             private_copies.parse_pages(text)
+
+
+def test_a_typed_copy_has_the_pages_that_it_marks(tmp_path: Path) -> None:
+    text = "Harbours\n\n[p. 212] The pier is long and built of oak.\n\n[p. 213] It burnt in May."
+    attached(tmp_path, "ISBN 978-0-306-40615-7", text.encode(), "212-214", "b.txt")
+    document = held(tmp_path, isbn="978-0-306-40615-7", pages="212–214")
+    assert isinstance(document, Document)
+    assert page_labels(document) == ["212", "213"]
+    number = number_at(document, document.text.index("burnt"))
+    assert number
+    assert (number.label, number.printed) == ("213", True)
+
+
+@pytest.mark.parametrize(("title", "known"), [("On harbours", True), ("Bees of Holmby", False)])
+def test_a_copy_that_mentions_no_word_of_its_citation_is_doubted(title: str, known: bool) -> None:
+    document = Document("own:x", "", "The harbours of the north have piers of oak.")
+    assert mentions(document, citation(title=title)) is known
 
 
 def test_chapters_of_one_book(tmp_path: Path) -> None:

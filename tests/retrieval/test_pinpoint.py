@@ -1,6 +1,7 @@
 """What citations point at, on documents whose every offset is known."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -167,3 +168,17 @@ def test_the_place_of_a_quote() -> None:
     assert place_of(other, book, aim) == Place("4", printed=False, cited="p. 7", elsewhere=True)
     assert place_of(other, book, None) == Place("4", printed=False)
     assert place_of(other, Document("u", "", TEXT), None) is None
+
+
+def test_a_claim_whose_other_half_is_on_the_cited_page_is_cited_there() -> None:
+    text = "The ferry left Holmby at dawn. Nine sailors of the crew were hurt. It rained in Gram."
+    meta = {PAGES: "[0, 31, 67]", LABELS: '["1", "2", "3"]'}
+    book = Document("https://a.example/x.pdf", "", text, meta=meta)
+    found = evidence(book, "The ferry left Holmby at dawn.", 2.0)
+    passage = replace(found.passage, text=text, span=Span(0, len(text)))
+    found = replace(found, passage=passage, quote=Span(0, 30))
+    claim = "The ferry left Holmby at dawn, and nine sailors were hurt."
+    for page, elsewhere in (("2", False), ("3", True)):
+        place = place_of(found, book, aim_of(citation(page), book), claim)
+        assert place
+        assert place.elsewhere is elsewhere

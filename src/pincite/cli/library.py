@@ -149,8 +149,11 @@ def attach(ref: str, file: Path, pages: str | None, **given: Any) -> None:
 @options.config_option
 def list_copies(as_json: bool, config: Path | None) -> None:
     """Print the id, name and source of all copies, oldest first."""
-    for copy in _copies(options.load_settings({"config": config})).all():
+    found = _copies(options.load_settings({"config": config})).all()
+    for copy in found:
         _print_copy(copy, as_json)
+    if not found:
+        options.say("No copies are attached. Attach one with: pincite source attach REF FILE")
 
 
 @source.command("show")
@@ -231,7 +234,8 @@ def _describe(copy: Any) -> str:
     """Describe what was read: "31 pages (pp. 120–150), 12,420 words, English"."""
     pages = f"{copy.n_pages} page{'s' * (copy.n_pages != 1)}" if copy.n_pages else ""
     if copy.pages:
-        printed = f"pp. {copy.pages[0]}–{copy.pages[1]}"
+        first, last = copy.pages
+        printed = f"p. {first}" if first == last else f"pp. {first}–{last}"
         pages = f"{pages} ({printed})" if pages else printed
     language = "English" if copy.language == "en" else f"language {copy.language}"
     words = f"{copy.n_words:,} words"

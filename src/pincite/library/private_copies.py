@@ -119,9 +119,19 @@ def of_citation(citation: Citation, place: str) -> Named:
             f"{citation.citation_id} of {place} ({what or 'no title'}) has no address, DOI, PMID, "
             "ISBN, or title with author to identify the source."
         )
+    return Named(f"{what} ({citation.citation_id} of {place})", keys, _names_of(citation))
+
+
+def _names_of(citation: Citation) -> tuple[str, ...]:
     site = host_of(citation.url or "").removeprefix("www.").partition(".")[0]
     names = (citation.title, *citation.authors, citation.publisher, site)
-    return Named(f"{what} ({citation.citation_id} of {place})", keys, tuple(filter(None, names)))
+    return tuple(filter(None, names))
+
+
+def mentions(document: Document, citation: Citation) -> bool:
+    """Whether a document has a word of the citation's title, authors or site, if it has any."""
+    named = {*content_words(" ".join(_names_of(citation)))}
+    return not named or not named.isdisjoint(content_words(f"{document.title} {document.text}"))
 
 
 def cited(citations: Iterable[Citation], number: str, place: str) -> Named:
@@ -368,6 +378,7 @@ class AccountCopies:
 
 
 _BETWEEN = "\n\n"  # between two files
+_MARK = re.compile(r"^\[p\.\s?([0-9]{1,6})\]", re.MULTILINE)  # a page of a typed copy begins
 _ENDING = re.compile(r"\.[a-z0-9]{1,10}\Z")
 _PAGES = re.compile(r"([0-9]{1,6})(?:\s*[-\u2010-\u2015]\s*([0-9]{1,6}))?\Z")
 
@@ -439,7 +450,8 @@ def attach(
     if isinstance(document, Unchecked):
         return document
     n_pages = len(page_starts(document))
-    if pages and n_pages and pages[1] - pages[0] + 1 != n_pages:
+    marked = bool(_MARK.search(document.text))
+    if pages and n_pages and not marked and pages[1] - pages[0] + 1 != n_pages:
         raise InputError(
             f"{pages[0]}-{pages[1]} are {pages[1] - pages[0] + 1} pages, but {one_line(name)} "
             f"has {n_pages}. Give the numbers printed on its first and last page."
@@ -473,6 +485,10 @@ def read_copy(
     if isinstance(found, Unchecked):
         return found
     found = replace(found, meta={**found.meta, FILE: one_line(name)})
+    if not page_starts(found) and (marks := list(_MARK.finditer(found.text))):
+        starts, labels = [mark.start() for mark in marks], [mark[1] for mark in marks]
+        meta = {**found.meta, PAGES: json.dumps(starts), LABELS: json.dumps(labels)}
+        return replace(found, meta=meta)
     if not pages:
         return found
     labels = [str(pages[0] + number) for number in range(len(page_starts(found)))]

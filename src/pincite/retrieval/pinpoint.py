@@ -19,12 +19,14 @@ from pincite.text.page_numbers import (
     page_span,
     page_starts,
 )
+from pincite.text.words import missing_words
 from pincite.types import Citation, Document, Evidence, Place, Span
 
 # Log-odds by which the cited passage may be weaker and still be shown. An assumption, small
 # compared with the differences between verdicts: no collection says which passage an editor meant.
 # It never changes a verdict (`preferred`).
 LEANING = 0.25
+ADDED = 0.1  # share of a claim's words that the cited page must add to the quote, to be right
 SECTION_CHARS = 3_000  # of a section from its anchor on: its end is not known
 MAX_DIRECTIVES = 10  # text fragments per address
 _DIRECTIVES = ":~:"
@@ -65,13 +67,23 @@ def aim_of(citation: Citation, document: Document) -> Aim | None:
     )
 
 
-def place_of(evidence: Evidence, document: Document, aim: Aim | None) -> Place | None:
-    """Return the quote's page and whether the citation points there; None if neither is known."""
+def place_of(
+    evidence: Evidence, document: Document, aim: Aim | None, claim: str = ""
+) -> Place | None:
+    """Return the quote's page and whether the citation points there; None if neither is known.
+
+    It also points there if the cited page has the part of the claim that the quote lacks.
+    """
     quoted = quoted_span(evidence)
     number = number_at(document, quoted.start)
     if number is None and aim is None:
         return None
     elsewhere = aim is not None and aim.exact and not aim.meets(quoted)
+    if elsewhere and claim and aim:
+        lacked, read = missing_words(claim, evidence.quoted), evidence.passage.span
+        parts = [Span(max(s.start, read.start), min(s.end, read.end)) for s in aim.spans]
+        there = " ".join(part.of(document.text) for part in parts if part.start < part.end)
+        elsewhere = missing_words(claim, f"{evidence.quoted} {there}") > lacked - ADDED
     return Place(
         page=number.label if number else None,
         printed=number.printed if number else False,

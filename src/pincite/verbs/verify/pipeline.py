@@ -18,10 +18,11 @@ from pincite import containment
 from pincite.documents.text import code_of
 from pincite.judgement import aggregation, fusion, references
 from pincite.library.exclusions import WITHOUT_LIST, Exclusions
-from pincite.library.private_copies import citation_keys, document_keys
+from pincite.library.private_copies import citation_keys, document_keys, mentions
 from pincite.library.web_pages import WebCandidates
 from pincite.llm.calls import run_concurrently
 from pincite.llm.judge import Judge
+from pincite.notes import OTHER_COPY, Note
 from pincite.protocols import DocumentsOf, Verifier, WordRetriever
 from pincite.retrieval import cascade, pinpoint, retrievers
 from pincite.retrieval.copies import without_copies
@@ -318,7 +319,11 @@ class VerifyPipeline:
             if outcome.quote and unrelated and far and not by_rule:
                 outcome = replace(outcome, quote=None)
             else:
-                place = pinpoint.place_of(outcome, source, read.aim)
+                place = pinpoint.place_of(outcome, source, read.aim, claim.text)
+            copy = read.cited.copy
+            if fails and copy and copy.kind is CopyKind.OWN and not mentions(source, citation):
+                note = Note(OTHER_COPY, {"title": citation.title or citation.text})
+                outcome = replace(outcome, reasons_coded=(note, *outcome.reasons_coded))
         result = CitationResult(
             citation=citation,
             outcome=references.with_retraction(outcome, source),

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from pincite import containment
 from pincite.judgement import aggregation, fusion
-from pincite.notes import IN_ENGLISH, Language, Note
+from pincite.notes import IN_ENGLISH, OTHER_COPY, Language, Note
 from pincite.report import cells, templates
 from pincite.report.reasons import REASONS, why_excluded
 from pincite.text import languages, tables
@@ -46,7 +46,8 @@ COLUMNS = (
     "missing citation_missing advice citation_reliability suggestion_reliability excluded "
     "citation_reached "
     "copy copy_url copy_date not_live changed changed_quote place suggestion_place "
-    "second_opinion second_opinion_model disagrees suggestion_corpus citation_need verifiability"
+    "second_opinion second_opinion_model disagrees suggestion_corpus citation_need verifiability "
+    "support unchecked_because"
 ).split()
 
 Value = str | float | None
@@ -81,6 +82,7 @@ def _rows(report: Report, rank: int, finding: Finding) -> list[dict[str, Value]]
         "rank": rank,
         "label": wording.LABELS[finding.label],
         "score": finding.score,
+        "support": None if (share := finding.prob_supported) is None else cells.percent(share),
         "missing": _words(finding.missing),
         "verifiability": finding.verifiability and str(finding.verifiability),
     }
@@ -109,6 +111,7 @@ def _citation_values(result: CitationResult, finding: Finding) -> dict[str, Valu
     }
     if isinstance(outcome, Unchecked):
         row |= {"unchecked_reason": str(outcome.reason), "unchecked_detail": outcome.detail}
+        row["unchecked_because"] = REASONS[outcome.reason]
     else:
         row |= {"citation_score": outcome.score, "quote": outcome.quoted}
         row["reasons"] = "; ".join(outcome.reasons)
@@ -213,7 +216,8 @@ def tag(finding: Finding, today: date) -> str | None:
     checked = [r.outcome for r in finding.citations if isinstance(r.outcome, Evidence)]
     if finding.label not in FAILED or not checked or finding.claim.disputed:
         return None
-    if finding.claim.language:
+    notes = {note.code for evidence in checked for note in evidence.reasons_coded}
+    if finding.claim.language or OTHER_COPY in notes:
         return None
     if finding.label is Label.PARTLY_SUPPORTED and not finding.missing:
         return None
