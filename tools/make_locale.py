@@ -48,6 +48,7 @@ SHARED: tuple[Iterable[str], ...] = (
     *(table.values() for table in (wording.READ, wording.ARCHIVED, wording.CHANGED)),
     *(table.values() for table in (wording.ON_PAGE, wording.ELSEWHERE, wording.VERDICTS)),
     *(table.values() for table in (wording.OPINIONS, wording.UNCITED, wording.MISSING)),
+    ("p.", "pp."),
     (*wording.UNVERIFIABLE.values(), *wording.JOINED.values()),
     (wording.NOT_LIVE, wording.NOT_LIVE_STATUS, wording.CHANGED_STEP),
     (wording.STALE_TAG, wording.MARKED_WRONG),

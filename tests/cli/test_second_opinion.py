@@ -225,7 +225,7 @@ def test_a_source_in_another_language_is_judged_by_the_model_alone(
     assert {f["label"] for f in found} == {"supported"}
     assert all(f["opinion"]["quotes"][0] in "".join(FOREIGN.values()) for f in found)
     assert len(server.asked) == 2
-    assert "日本語 (ja)" in Path("out.html").read_text()
+    assert "Japanese (ja)" in Path("out.html").read_text()
 
 
 def write_dump() -> None:

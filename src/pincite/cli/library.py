@@ -232,12 +232,14 @@ def _line_of(copy: Any) -> str:
 
 def _describe(copy: Any) -> str:
     """Describe what was read: "31 pages (pp. 120–150), 12,420 words, English"."""
+    from pincite.text.languages import named
+
     pages = f"{copy.n_pages} page{'s' * (copy.n_pages != 1)}" if copy.n_pages else ""
     if copy.pages:
         first, last = copy.pages
         printed = f"p. {first}" if first == last else f"pp. {first}–{last}"
         pages = f"{pages} ({printed})" if pages else printed
-    language = "English" if copy.language == "en" else f"language {copy.language}"
+    language = named(copy.language).partition(" (")[0]
     words = f"{copy.n_words:,} words"
     return ", ".join(part for part in (pages, words, language if copy.language else "") if part)
 

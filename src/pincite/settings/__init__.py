@@ -103,7 +103,7 @@ class RetrievalSettings:
 
     depth: Annotated[int, _TenThousand, "Passages to take from each retriever."] = 100  # as SIDE
     fusion: Annotated[Mode, "How to combine the rankings by words and by meaning."] = "weighted"
-    dense_share: Annotated[float, _Unit, "Weighted fusion: words (0) to meaning (1)."] = DENSE_SHARE
+    dense_share: Annotated[float, _Unit, "Balance: keywords (0) to meaning (1)."] = DENSE_SHARE
     judged: Annotated[int, _TenThousand, "Best passages to judge."] = JUDGED
     read: Annotated[int, _TenThousand, "Passages of a cited page to judge."] = cascade.READ
 

@@ -29,7 +29,10 @@ _LATIN, _OTHER = re.compile("[A-Za-zÀ-ÖØ-öø-ʯḀ-ỿ]+"), re.compile(f"[{'
 _MARKING = defaultdict[str, frozenset[str]](
     frozenset, {code: frozenset(letters) for code, letters in _KNOWN["letters"].items()}
 )
-_AUTONYMS = dict(name.split(" ", 1) for name in _KNOWN["autonyms"]["names"].split("; "))
+_NAMES = {
+    reader: dict(name.split(" ", 1) for name in names.split("; "))
+    for reader, names in _KNOWN["names"].items()
+}
 _SAMPLE = 1_000  # characters of a text by which its language is identified
 _LEAST_SHARE = 0.3  # of a text's letters, for a script other than Latin: Japanese names companies
 _LEAST_KANA = 0.05  # share of kana in Japanese: Chinese quotes a の at most
@@ -111,20 +114,21 @@ def of_claim(claim: str, other: str | None, declared: str = "") -> str | None:
     return None if _OWN["en"].isdisjoint(claim.lower().split()) else "en"
 
 
-def named(code: str) -> str:
-    """Return a language's own name, with its code.
+def named(code: str, reader: str = "en") -> str:
+    """Return a language's name in that of the reader, with its code.
 
-    >>> named("ja"), named("tlh")
-    ('日本語 (ja)', 'tlh')
+    >>> named("ja"), named("ja", "de"), named("tlh")
+    ('Japanese (ja)', 'Japanisch (ja)', 'tlh')
     """
-    return f"{_AUTONYMS[code]} ({code})" if code in _AUTONYMS else code
+    names = _NAMES.get(reader, _NAMES["en"])
+    return f"{names[code]} ({code})" if code in names else code
 
 
 def not_read(code: str, read: Collection[str]) -> str:
     """Say why a text in the language `code` is not judged by models that read `read`.
 
     >>> not_read("fi", {"en", "de"})
-    'in suomi (fi); the models read only de, en'
+    'in Finnish (fi); the models read only de, en'
     """
     if set(read) == {"en"}:
         return f"in {named(code)}; for more than English, pip install 'pincite[multilingual]'"

@@ -1,7 +1,7 @@
 """The pages of `check`: a statement, its editable readings, and the evidence for each.
 
 A check takes two jobs: the first finds readings; the second looks for evidence for those that the
-user kept or reworded. "Check at once" starts only the second.
+user kept or reworded. "Check now" starts only the second.
 """
 
 from typing import Any, Literal

@@ -51,8 +51,8 @@ OWN = "published by the subject of the statement"
 PRIMARY = "primary source (published by the subject)"
 NEAREST = "closest passage; the verifier is undecided: read it"
 ADVICE = (
-    "A knowledge base can be wrong, and what it lacks can be true: read the sources. Each reading "
-    "is judged on its own; there is no overall verdict."
+    "A knowledge base can be wrong, and something it does not contain may still be true: read the "
+    "sources. Each reading is judged on its own; there is no overall verdict."
 )
 
 _AUTHORS = 80  # characters of a list of authors or speakers
@@ -185,7 +185,7 @@ def published_by(item: Weighed, words: Language = IN_ENGLISH) -> str:
 
 def interpreted_by(who: str) -> str:
     """How the readings were found; `who` is "rules", "user", a model, or "rules + user"."""
-    known = {"rules": "derived automatically", "user": "edited by you"}
+    known = {"rules": "generated automatically", "user": "edited by you"}
     first = who.removesuffix(" + user")
     found = known.get(first) or f"found by {one_line(first)}"
     return found if first == who else f"{found} and {known['user']}"

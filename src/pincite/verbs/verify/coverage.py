@@ -155,7 +155,8 @@ def _tally(citations: Iterable[Citation]) -> Tally:
 
 COUNTED = (
     "A citation is one use of a source for a claim, and a reference may contain several; a source "
-    "counts once, however often it is cited. Flagged claims: contradicted? or not supported."
+    "counts once, however often it is cited. Flagged claims are those labelled "
+    "“contradicted?” or “not supported”."
 )
 
 HEADS = {

@@ -362,6 +362,7 @@ def names(language: Language = IN_ENGLISH) -> dict[str, Any]:
         "detail_of": _detail,
         "end_of": _end,
         "language_named": languages.named,
+        "has_parameters": lambda texts: any(text.startswith("|") for text in texts),
         "pieces": pieces,
         "unchecked": _unchecked,
         "shared_reasons": _shared_reasons,

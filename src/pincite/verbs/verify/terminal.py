@@ -94,8 +94,10 @@ def _head(report: Report) -> Text:
         head.append(words, style=f"not bold {STYLES[label]}")
         head.append(f" {wording.LEGEND[label]}", style="not bold dim")
     if counted.may_be_unverifiable:
-        head.append(f"\n{counted.may_be_unverifiable:4} ? may be unverifiable", style="not bold")
-        head.append("  no source supports it, cited or found", style="not bold dim")
+        head.append(
+            f"\n{counted.may_be_unverifiable:4} ? no supporting source found", style="not bold"
+        )
+        head.append("  cited or by search", style="not bold dim")
     return head
 
 

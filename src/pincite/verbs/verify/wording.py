@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from pincite.judgement import aggregation, fusion
 from pincite.judgement.reliability import LABELS as LISTED
-from pincite.notes import Note
+from pincite.notes import QUOTED, Note
 from pincite.report import cells
 from pincite.report.reasons import why_unchecked
 from pincite.text.names import whole
@@ -46,7 +46,7 @@ LABELS = {
 LEGEND = {
     Label.SUPPORTED: "the source says this",
     Label.PARTLY_SUPPORTED: "one part was found in the source, another was not",
-    Label.NOT_SUPPORTED: "likely not supported: not found in the source",
+    Label.NOT_SUPPORTED: "probably not supported: not found in the source",
     Label.REFUTED: "the source seems to say something else",
     Label.UNCHECKED: "the source could not be read: no verdict",
 }
@@ -149,7 +149,8 @@ OPINIONS = {
     "in_part": "The sources are long: it read the passages closest to the claim.",
 }
 MISSING = {
-    "absent": "nothing was found for %(words)s",
+    "absent": "the source does not mention %(words)s",
+    "nowhere": "no source mentions %(words)s",
     "denied": "the source seems to contradict %(words)s",
     "apart": "each part was found in one of the sources, the whole in none",
 }
@@ -162,8 +163,8 @@ JOINED = {
 }
 # Keyed by whether the claim has a citation.
 UNVERIFIABLE = {
-    True: "may be unverifiable: neither its sources nor any of %(n)d passages found supports it",
-    False: "may be unverifiable: no source is cited; none of the %(n)d passages found supports it",
+    True: "no supporting source found: neither those cited nor any of %(n)d passages supports it",
+    False: "no supporting source found: none is cited, and none of %(n)d passages supports it",
 }
 ADVICE = "These are automatic suggestions: read the source before you tag or replace anything."
 NO_CITATION = "no citation"
@@ -197,7 +198,8 @@ def where(place: Place | None, label: Label, say: Callable[[str], str] = str) ->
         return say(ON_PAGE[kind]) % {"page": page} if page else ""
     found = label in (Label.SUPPORTED, Label.PARTLY_SUPPORTED)
     template = ELSEWHERE[found, kind if page else None]
-    return say(template) % {"cited": cells.one_line(place.cited or ""), "page": page}
+    kind_of, _, number = cells.one_line(place.cited or "").partition(" ")
+    return say(template) % {"cited": f"{say(kind_of)} {number}".strip(), "page": page}
 
 
 def copy_read(result: CitationResult, say: Callable[[str], str] = str) -> str:
@@ -286,8 +288,8 @@ def what_is_missing(
         return say(MISSING["apart"])
     return "; ".join(
         say(MISSING[key]) % {"words": words}
-        for key, parts in (("absent", absent), ("denied", denied))
-        if (words := quoted(parts, claim))
+        for key, parts in (("nowhere" if n_sources > 1 else "absent", absent), ("denied", denied))
+        if (words := quoted(parts, claim, say))
     )
 
 
@@ -345,10 +347,10 @@ def absent_and_denied(missing: Sequence[Part]) -> tuple[list[Part], list[Part]]:
     return [part for part in missing if part not in denied], denied
 
 
-def quoted(parts: Sequence[Part], claim: str = "") -> str:
+def quoted(parts: Sequence[Part], claim: str = "", say: Callable[[str], str] = str) -> str:
     """Quote the parts of a claim; of names only whole ones: not "World" of "World Bank"."""
     texts = dict.fromkeys(text for part in parts for text in _whole(part, claim))
-    return ", ".join(f"“{cells.shortened(text, MAX_PART)}”" for text in texts)
+    return ", ".join(say(QUOTED) % {"words": cells.shortened(text, MAX_PART)} for text in texts)
 
 
 def _whole(part: Part, claim: str) -> list[str]:
