@@ -106,3 +106,13 @@ def test_opening_hours_may_be_quoted(row: str) -> None:
     found = words.quoted_sentence(f"The library is open on {row}.", passage)
     assert found
     assert found.of(passage) == row
+
+
+@pytest.mark.parametrize(
+    "first", ["Varde Post, 3 May 1911, page 4.", "Varde Post, 3 May 1911, p. 4", "The pier of Varde"]
+)
+def test_a_dateline_or_headline_is_not_quoted_before_a_sentence(first: str) -> None:
+    text = f"{first}\nIn 1911 the pier of Varde burnt."
+    found = words.quoted_sentence("The pier of Varde burnt in May 1911.", text)
+    assert found
+    assert found.of(text) == "In 1911 the pier of Varde burnt."

@@ -33,6 +33,7 @@ DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
 _DATELINE = {word[:n].lower() for word in (*MONTHS, *DAYS) for n in (3, STEM)}
 _DATELINE |= set("last modifi posted publis review revise update sept tues thurs".split())
 _DATELINE |= set("edt est cdt cst pdt pst gmt utc ist bst cet".split())
+_PRINTED = re.compile(r"[^.;:]*\b(?:1[5-9]|20)\d\d, (?:page|pp?\.) ?\d+\.?", re.IGNORECASE)
 _HOURS = re.compile(r"\d[:.]\d\d\s?(?:[ap]m)?\s?(?:[-–—]|to)\s?\d", re.IGNORECASE)  # "9:30 – 17"
 _MARGIN = 80  # characters beside a line that are searched for a blank line
 _LONGEST_QUOTE = 500  # maximum characters of a two-sentence quote
@@ -230,11 +231,14 @@ def quotable(claim: str, passage: str) -> tuple[tuple[Span, float], ...]:
         if not span.of(passage).endswith(":")  # introduces other people's statements
         if not _is_dateline(span.of(passage))
     ]
-    return tuple(sorted(found, key=lambda each: -each[1]))
+    # Of equals, a sentence rather than a headline.
+    return tuple(sorted(found, key=lambda e: (-e[1], not e[0].of(passage).endswith(_CLOSED))))
 
 
 def _is_dateline(line: str) -> bool:
-    """Whether a line only dates its page: "Posted Friday, 3 May 2014, 3:15 PM"."""
+    """Whether a line only dates its page: "Posted Friday, 3 May 2014", "Post, 3 May 1911, p. 4"."""
+    if _PRINTED.fullmatch(line) and n_words(line) < _LONGEST_HEADING:
+        return True
     words = stems(line) - _DATELINE
     is_short = all(len(stem) <= 2 for stem in words) and is_english(line)
     return is_short and not _HOURS.search(line)

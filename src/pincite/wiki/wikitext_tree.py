@@ -130,7 +130,7 @@ def _name_of(node: Node, source: str) -> str:
         return f"cite {given.get('citationclass', 'web')}".lower()
     if module == "footnotes":
         return _FOOTNOTES.get(function, function)
-    return f"cite {function}" if module == "cite" else function or module
+    return f"cite {function}" if module == "cite" else function or raw.strip()
 
 
 def parameters(node: Node, source: str) -> list[Parameter]:

@@ -172,7 +172,7 @@ STALE_TAG = "this tag can probably go"  # beside a supported claim that failed a
 MARKED_WRONG = "you marked this wrong"
 UNCITED = {
     "title": "Sentences without a citation",
-    "none": "No sentence was found that needs a citation and has none.",
+    "none": "No sentence without a citation is likely enough to need one.",
     "advice": (
         "A program's guess from the wording. The percentage estimates how likely such a sentence "
         "is to have a citation in Wikipedia. Facts that are obvious, or cited elsewhere in the "
