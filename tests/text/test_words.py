@@ -109,7 +109,7 @@ def test_opening_hours_may_be_quoted(row: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "first", ["Varde Post, 3 May 1911, page 4.", "Varde Post, 3 May 1911, p. 4", "The pier of Varde"]
+    "first", ["Varde Post, 3 May 1911, page 4.", "Varde Post, 3 May 1911, p. 4", "A pier of Varde"]
 )
 def test_a_dateline_or_headline_is_not_quoted_before_a_sentence(first: str) -> None:
     text = f"{first}\nIn 1911 the pier of Varde burnt."

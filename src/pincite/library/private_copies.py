@@ -119,18 +119,18 @@ def of_citation(citation: Citation, place: str) -> Named:
             f"{citation.citation_id} of {place} ({what or 'no title'}) has no address, DOI, PMID, "
             "ISBN, or title with author to identify the source."
         )
-    return Named(f"{what} ({citation.citation_id} of {place})", keys, _names_of(citation))
+    return Named(f"{what} ({citation.citation_id} of {place})", keys, names_of(citation))
 
 
-def _names_of(citation: Citation) -> tuple[str, ...]:
+def names_of(citation: Citation) -> tuple[str, ...]:
     site = host_of(citation.url or "").removeprefix("www.").partition(".")[0]
     names = (citation.title, *citation.authors, citation.publisher, site)
     return tuple(filter(None, names))
 
 
-def mentions(document: Document, citation: Citation) -> bool:
-    """Whether a document has a word of the citation's title, authors or site, if it has any."""
-    named = {*content_words(" ".join(_names_of(citation)))}
+def mentions(document: Document, names: Sequence[str]) -> bool:
+    """Whether a document has a word of these names, if they have any."""
+    named = {*content_words(" ".join(names))}
     return not named or not named.isdisjoint(content_words(f"{document.title} {document.text}"))
 
 
@@ -468,9 +468,8 @@ def attach(
         language=document.language or "",
         title=document.title,
     )
-    named = {*content_words(" ".join(source.names))}
     doubts = [f"has {n_of(copy.n_words, 'word')}"] if copy.n_words < FEW_WORDS else []
-    if named and named.isdisjoint(content_words(f"{document.title} {document.text}")):
+    if source.names and not mentions(document, source.names):
         doubts.append(f"does not mention “{one_line(source.names[0])}”")
     return Attached(copies.attach(copy, data), " and ".join(doubts))
 

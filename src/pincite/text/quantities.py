@@ -622,7 +622,7 @@ def unstated(
     found = values(source, theirs)
     known = list({replace(value, span=_NOWHERE): value for value in found}.values())
     # "Four bicycles" do not state "four months".
-    measured = [v for v in found if v.measure or not _COUNTED.match(source, v.span.end)]
+    measured = [v for v in found if v.measure or not _THINGS.match(source, v.span.end)]
     return tuple(
         value
         for value in wanted
@@ -635,7 +635,7 @@ def unstated(
     )
 
 
-_COUNTED = re.compile(r" (?!was|has|is|as|its|this|less|times)[a-z]+s\b")
+_THINGS = re.compile(r" (?!was|has|is|as|its|this|less|times)[a-z]+s\b")
 
 
 def is_computed(claim: str, source: str) -> bool:

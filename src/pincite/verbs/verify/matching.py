@@ -167,23 +167,26 @@ def lines(files: ArticleFiles) -> list[str]:
     if sources.n_named:
         named = cells.n_of(sources.n_named, "file")
         found.append(f"{named} with records, or named by a manifest.")
-    for match in files.matches[:SHOWN]:
-        source = f"{match.ids} {cells.shortened(name_of(match.citations[0]), 60)}"
-        found.append(f"  {cells.one_line(match.file)} → {source} (by {match.by})")
-    if (more := len(files.matches) - SHOWN) > 0:
-        found.append(f"  … and {more} more")
+    found += _listed(
+        f"{match.file} → {match.ids} {cells.shortened(name_of(match.citations[0]), 60)}"
+        f" (by {match.by})"
+        for match in files.matches
+    )
     if lost:
         found.append(f"{cells.n_of(len(lost), 'file')} could not be used:")
-        found += [f"  {cells.one_line(str(each))}" for each in lost[:SHOWN]]
-        found += [f"  … and {len(lost) - SHOWN} more"] if len(lost) > SHOWN else []
-        found.append(WHAT_TO_DO)
+        found += [*_listed(map(str, lost)), WHAT_TO_DO]
     known = {each.file for each in lost}
     if others := [each.file for each in files.unused if each.file not in known]:
         verb = "matches" if len(others) == 1 else "match"
         found.append(f"{cells.n_of(len(others), 'other file')} {verb} no citation:")
-        found += [f"  {cells.one_line(name)}" for name in others[:SHOWN]]
-        found += [f"  … and {len(others) - SHOWN} more"] if len(others) > SHOWN else []
+        found += _listed(others)
     return found
+
+
+def _listed(names: Iterable[str]) -> list[str]:
+    shown = [f"  {cells.one_line(name)}" for name in names]
+    more = len(shown) - SHOWN
+    return [*shown[:SHOWN], f"  … and {more} more"] if more > 0 else shown
 
 
 def _source_keys(citation: Citation) -> list[str]:

@@ -18,7 +18,7 @@ from pincite import containment
 from pincite.documents.text import code_of
 from pincite.judgement import aggregation, fusion, references
 from pincite.library.exclusions import WITHOUT_LIST, Exclusions
-from pincite.library.private_copies import citation_keys, document_keys, mentions
+from pincite.library.private_copies import citation_keys, document_keys, mentions, names_of
 from pincite.library.web_pages import WebCandidates
 from pincite.llm.calls import run_concurrently
 from pincite.llm.judge import Judge
@@ -321,7 +321,10 @@ class VerifyPipeline:
             else:
                 place = pinpoint.place_of(outcome, source, read.aim, claim.text)
             copy = read.cited.copy
-            if fails and copy and copy.kind is CopyKind.OWN and not mentions(source, citation):
+            named = (
+                not copy or copy.kind is not CopyKind.OWN or mentions(source, names_of(citation))
+            )
+            if fails and not named:
                 note = Note(OTHER_COPY, {"title": citation.title or citation.text})
                 outcome = replace(outcome, reasons_coded=(note, *outcome.reasons_coded))
         result = CitationResult(
