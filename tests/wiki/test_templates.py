@@ -198,3 +198,9 @@ def test_two_languages_in_one_text_give_the_default() -> None:
     french = "Le moulin du marché a été acheté par la ville en mil huit cent " * 10
     both = f"{GERMAN * 3}\n\n{french}"
     assert parse_page(PageText(both, "T"), "it").language == "it"
+
+
+def test_a_module_without_a_function_is_not_a_template() -> None:
+    source = "{{#invoke:x}}It opened in 1911.<ref>{{cite web|url=https://a.example/}}</ref>"
+    (claim,) = parse_article(source, "Varde").claims
+    assert "×" not in claim.text

@@ -120,9 +120,9 @@ def _name_of(node: Node, source: str) -> str:
     raw = "".join(source[n.start : n.end] for n in node.parts[0] if n.kind is not Kind.NOTHING)
     name = template_name(raw) if len(raw) <= MAX_NAME else ""
     invoked = _INVOKED.match(name)
-    if not invoked:
+    if not invoked or len(node.parts) < 2:  # without a function, {{#invoke:x}} is no template
         return name
-    nodes = node.parts.pop(1) if len(node.parts) > 1 else []
+    nodes = node.parts.pop(1)
     function = template_name("".join(source[n.start : n.end] for n in nodes))
     module = invoked[1]
     if module == "citation/cs1":
@@ -130,7 +130,7 @@ def _name_of(node: Node, source: str) -> str:
         return f"cite {given.get('citationclass', 'web')}".lower()
     if module == "footnotes":
         return _FOOTNOTES.get(function, function)
-    return f"cite {function}" if module == "cite" else function or raw.strip()
+    return f"cite {function}" if module == "cite" else function or module
 
 
 def parameters(node: Node, source: str) -> list[Parameter]:
