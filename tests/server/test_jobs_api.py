@@ -182,7 +182,9 @@ def test_wrong_methods_and_paths_are_problems(client: TestClient) -> None:
     assert answer.headers["allow"] == "GET"
 
 
-def test_unavailable_database_is_a_503(client: TestClient, site: Site) -> None:
+def test_unavailable_database_is_a_503(
+    client: TestClient, site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
     (site.server.folder / "pincite.sqlite").rename(site.server.folder / "elsewhere")
     (site.server.folder / "pincite.sqlite").mkdir()
     site.database.close()
@@ -191,6 +193,8 @@ def test_unavailable_database_is_a_503(client: TestClient, site: Site) -> None:
     assert body["retryable"] is True
     assert answer.headers["retry-after"]
     assert str(site.server.folder) not in answer.text
+    codes = [getattr(each, "code", None) for each in caplog.records]
+    assert codes.count("database_unavailable") == 1, "operators set alerts on it"
 
 
 def test_the_name_of_a_corpus_is_answered_with_its_id(client: TestClient, site: Site) -> None:

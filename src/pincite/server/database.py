@@ -5,6 +5,9 @@ failing. A transaction that writes must declare it at the start, because SQLite 
 upgrade a read transaction.
 """
 
+import logging
+import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import Enum
@@ -24,6 +27,8 @@ CONNECT_SECONDS = 10  # how long to wait for an unresponsive database server
 # Unreachable, full, locked for too long, or disconnected: worth a retry. Errors in a statement or
 # its data are our bugs and are raised unchanged.
 _UNAVAILABLE = (sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.TimeoutError)
+_EXPECTED = "expected postgresql+psycopg://USER@HOST/NAME, or nothing for SQLite in the data folder"
+LOG = logging.getLogger("pincite.server")
 
 
 class Lock(Enum):
@@ -50,10 +55,11 @@ class Database:
         try:
             self.url = sa.make_url(url)
         except sa.exc.ArgumentError as error:
-            raise ConfigError(f"server.database is not a database URL: {error}.") from error
+            raise ConfigError(f"server.database is not a URL; {_EXPECTED}.") from error
         kind = self.url.get_backend_name()
         if kind not in ("sqlite", "postgresql"):
-            raise ConfigError(f"server.database is {kind!r}; expected sqlite or postgresql.")
+            raise ConfigError(f"server.database is a URL of {kind!r}; {_EXPECTED}.")
+        self._lock, self._lost = threading.Lock(), 0.0  # since when it has been unavailable
         self.is_sqlite = kind == "sqlite"
         if self.is_sqlite:
             if self.url.database:
@@ -163,10 +169,21 @@ class Database:
 
     @contextmanager
     def _reported(self) -> Iterator[None]:
+        """Raise DatabaseError if the database is unavailable; log when that begins and ends."""
         try:
             yield
         except _UNAVAILABLE as error:
-            raise DatabaseError(f"{self.shown}: {getattr(error, 'orig', error)}") from error
+            why = " ".join(f"{self.shown}: {getattr(error, 'orig', error)}".split())
+            with self._lock:
+                if not self._lost:
+                    self._lost = time.monotonic()
+                    LOG.error("database_unavailable: %s", why)
+            raise DatabaseError(why) from error
+        if self._lost:
+            with self._lock:
+                if lost := self._lost:
+                    LOG.warning("the database answers again after %.0f s", time.monotonic() - lost)
+                self._lost = 0.0
 
 
 def create_folder(folder: Path) -> Path:

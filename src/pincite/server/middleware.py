@@ -65,7 +65,7 @@ _NUMBER = re.compile(r"[0-9]{1,15}")
 LOCAL_NAMES = frozenset({"127.0.0.1", "localhost", "::1"})
 REQUEST_ID: ContextVar[str] = ContextVar("request_id", default="")
 # Extra fields of log lines about requests.
-EXTRA = ("method", "route", "status", "seconds", "account", "action", "target")
+EXTRA = ("method", "route", "status", "code", "seconds", "account", "action", "target")
 Observe = Callable[[str, int, float], None]  # route, status, seconds
 LOG = logging.getLogger("pincite.server")
 REQUESTS = logging.getLogger("pincite.requests")

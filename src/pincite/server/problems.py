@@ -98,7 +98,7 @@ def _problem(error: Exception, refusals: Refusals) -> Problem:
         code = _CODES.get(error.status_code) or HTTPStatus(error.status_code).name.lower()
         return Problem(error.status_code, code, str(error.detail), headers=error.headers)
     if isinstance(error, DatabaseError):
-        LOG.error("%s", error)  # includes the database URL, which the response does not
+        # Its message includes the database URL; `Database` has logged it.
         detail = "The database does not answer. Try again later."
         return Problem(503, "database_unavailable", detail, headers={"Retry-After": "10"})
     for kind, (status, code, headers) in refusals.items():
@@ -110,7 +110,10 @@ def _problem(error: Exception, refusals: Refusals) -> Problem:
 
 
 def response(request: Request, problem: Problem) -> Response:
-    """Return a problem as JSON, or as a page if a browser asks for one."""
+    """Return a problem as JSON, or as a page if a browser asks for one; log those of the server."""
+    if problem.status >= 500:
+        extra = {"status": problem.status, "code": problem.code}
+        LOG.error("%d %s: %s", *extra.values(), problem.detail, extra=extra)
     body = ProblemBody(
         title=HTTPStatus(problem.status).phrase,
         status=problem.status,

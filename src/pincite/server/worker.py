@@ -99,8 +99,8 @@ class Worker:
         while not self._stop.is_set():
             try:
                 job = self._store.take(name)
-            except Exception:
-                LOG.exception("the queue cannot be read; trying again")
+            except Exception as error:
+                _log_bug(error, "the queue cannot be read; trying again")
                 self._stop.wait(5)
                 continue
             if job is None:
@@ -115,8 +115,8 @@ class Worker:
                     process = None
                 process = process or _Process(name, self._settings, self._config)
                 self._watch(job, process, name)
-            except Exception:  # the lease expires, and the job returns to the queue
-                LOG.exception("job %s: its process could not be watched", job.job_id)
+            except Exception as error:  # the lease expires, and the job returns to the queue
+                _log_bug(error, f"job {job.job_id}: its process could not be watched")
                 if process:
                     process.kill()
                 self._stop.wait(IDLE_SECONDS)
@@ -142,8 +142,7 @@ class Worker:
                 return
             try:
                 is_wanted = self._store.renew(job.job_id, name)
-            except DatabaseError as error:  # another worker may take over the job
-                LOG.warning("job %s: its lease could not be renewed: %s", job.job_id, error)
+            except DatabaseError:  # another worker may take over the job
                 is_wanted = True
             if interrupted is None and not is_wanted:
                 process.interrupt()
@@ -173,8 +172,14 @@ class Worker:
                 if self._settings.keep_days:
                     self._store.delete_older(now() - self._settings.keep_days * DAY)
                 self._tidy()
-            except Exception:
-                LOG.exception("tidying up failed; trying again")
+            except Exception as error:
+                _log_bug(error, "tidying up failed; trying again")
+
+
+def _log_bug(error: Exception, message: str) -> None:
+    """Log an error with its traceback, unless it is an outage, which `Database` logs once."""
+    if not isinstance(error, DatabaseError):
+        LOG.error(message, exc_info=error)
 
 
 class _Process:
@@ -273,10 +278,8 @@ class Progress:
             self._pending.pop()
         self._pending.append((kind, data))
         if time.monotonic() - self._written >= WRITE_SECONDS:
-            try:
+            with contextlib.suppress(DatabaseError):
                 self.write()
-            except DatabaseError as error:
-                LOG.warning("job %s: events wait: %s", self._job.job_id, error)
 
     def write(self) -> None:
         """Write the pending events. Raises DatabaseError: the events stay pending."""
@@ -389,10 +392,9 @@ def _patiently(act: Callable[[], T]) -> T:
     while True:
         try:
             return act()
-        except DatabaseError as error:
+        except DatabaseError:
             if time.monotonic() > end:
                 raise
-            LOG.warning("trying again: %s", error)
             time.sleep(RETRY_SECONDS)
 
 
