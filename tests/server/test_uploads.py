@@ -94,10 +94,17 @@ def test_a_file_uploaded_again_replaces_the_first(
     assert (result["n_changed"], result["n_added"]) == (1, 1)
     assert result["n_problems"] == 0
     assert client.get(here).json()["n_documents"] == 2
-    send(client, corpus_id, ("a.txt", BRIDGE), ("a.txt", b"Another old town."))
+
+
+def test_files_of_one_name_are_kept_apart_and_equal_ones_once(
+    client: TestClient, site: Site, corpus_id: str
+) -> None:
+    other = b"Another old town."
+    files = [("a.txt", BRIDGE), ("a.txt", other), ("a.txt", BRIDGE), ("a.txt", b"A third town.")]
+    send(client, corpus_id, *files, ("a (2).txt", other))
     result = client.get(f"/api/v1/jobs/{run_next(site)}/result").json()
-    assert (result["n_added"], result["problems"][0]["file"]) == (1, "a.txt")
-    assert "same name" in result["problems"][0]["detail"]
+    assert (result["n_added"], result["n_problems"]) == (3, 0)
+    assert result["restarted"] is False
 
 
 def test_an_invalid_upload_leaves_nothing(client: TestClient, site: Site, corpus_id: str) -> None:
@@ -289,6 +296,7 @@ def test_a_killed_worker_costs_no_document(
     site.jobs.requeue(job_id, "w", died=True)
     assert uploads(site)
     run_next(site)
+    assert client.get(f"/api/v1/jobs/{job_id}/result").json()["restarted"] is True
     state = client.get(f"{C}/{corpus_id}").json()
     assert state["n_documents"] == 40
     assert uploads(site) == []

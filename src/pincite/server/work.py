@@ -7,7 +7,9 @@ another threshold need no inference), and the precision of flags at each thresho
 """
 
 import dataclasses
+import filecmp
 import logging
+import os
 import time
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -436,6 +438,7 @@ class Ingested:
     passed_over: Mapping[str, int]
     n_problems: int
     problems: tuple[Unread, ...]  # the first `MAX_REFUSALS`
+    restarted: bool = False  # documents that it added before the restart count as unchanged
 
 
 def upload_url(name: str) -> str:
@@ -448,7 +451,13 @@ def upload_url(name: str) -> str:
 
 
 def ingest(
-    request: Mapping[str, Any], corpus: Path, folder: Path, settings: Settings, emit: Emit
+    request: Mapping[str, Any],
+    corpus: Path,
+    folder: Path,
+    settings: Settings,
+    emit: Emit,
+    *,
+    restarted: bool = False,
 ) -> Done:
     """Add uploaded files to a corpus.
 
@@ -461,18 +470,18 @@ def ingest(
         folder: the folder of the uploaded files.
         settings: the server's.
         emit: receives an event for each file.
+        restarted: whether an earlier attempt of the job was interrupted.
 
     Raises PinciteError: the job cannot be done; the message is for the user.
     """
-    files = IngestRequest.model_validate(request).files
     if not folder.is_dir():
         raise InputError("The files no longer exist. Upload them again.")
-    first = {each.name: each for each in reversed(files)}
+    files = _named_apart(IngestRequest.model_validate(request).files, folder)
     # A `file:` URL would reveal the server's folders.
     urls = {(folder / each.stored).resolve().as_uri(): upload_url(each.name) for each in files}
     how = How(
         reread=True,
-        called={name: folder / each.stored for name, each in first.items()},
+        called={each.name: folder / each.stored for each in files},
         named=lambda url: urls.get(url, url),
     )
     outcome, complete = Outcome(), True
@@ -491,12 +500,7 @@ def ingest(
             outcome = update(opened, origins, [*how.called.values()], how, progress)
     except KeyboardInterrupt:
         complete = False
-    detail = "Another file of this upload has the same name; only the first was read."
-    problems = [_unread(each, folder, files) for each in outcome.unread] + [
-        Unread(each.name, "", Reason.REFUSED, detail)
-        for each in files
-        if first[each.name] is not each
-    ]
+    problems = [_unread(each, folder, files) for each in outcome.unread]
     result = codec.build(
         Ingested,
         outcome,
@@ -504,10 +508,26 @@ def ingest(
         n_added=len(outcome.added),
         n_changed=len(outcome.changed),
         n_removed=len(outcome.removed),
-        n_problems=outcome.n_unread + len(problems) - len(outcome.unread),
-        problems=tuple(problems[:MAX_REFUSALS]),
+        n_problems=outcome.n_unread,
+        problems=tuple(problems),
+        restarted=restarted,
     )
     return Done(codec.to_json(result), complete)
+
+
+def _named_apart(files: Sequence[SentFile], folder: Path) -> list[SentFile]:
+    """The files with unique names: "a.pdf" and "a (2).pdf"; equal files of one name only once."""
+    found = dict[str, SentFile]()
+    for each in files:
+        stem, ending = os.path.splitext(each.name)
+        name, n = each.name, 1
+        while (other := found.get(name)) and not filecmp.cmp(
+            folder / other.stored, folder / each.stored, shallow=False
+        ):
+            n += 1
+            name = f"{stem} ({n}){ending}"
+        found.setdefault(name, each.model_copy(update={"name": name}))
+    return [*found.values()]
 
 
 def _writing(folder: Path, encoder: Encoder, emit: Emit) -> Corpus:

@@ -356,7 +356,10 @@ class Runner:
                 raise InputError("The corpus no longer exists.")
             folder = self._corpora.folder_of(job.request["corpus"])
             files = self._uploads.at(job.request["upload"])
-            return work.ingest(job.request, folder, files, self._settings, progress)
+            events = _patiently(lambda: self._store.events(job.job_id, limit=job.n_events))
+            restarted = any(each.data.get("again") for each in events if each.kind == "queued")
+            ingest = partial(work.ingest, restarted=restarted)
+            return ingest(job.request, folder, files, self._settings, progress)
         request = _patiently(lambda: self._store.full_request(job))
         # The copies of the job's owner, not those of the user who runs the server.
         settings = self._settings.replace(own_copies=str(self._copies.folder(job.owner)))
