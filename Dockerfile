@@ -12,8 +12,8 @@ RUN python -m venv /opt/pincite \
         '.[server,eval]' ./plugins/pincite-study
 
 FROM python:3.11-slim-bookworm
-# PostgreSQL's client copies the database in `pincite server backup`; it has to be of the server's
-# version or newer. Debian keeps one version of a package at a time: none can be pinned for long.
+# For pg_dump and pg_restore (docs/operations.md), since `pincite server backup` leaves PostgreSQL out;
+# they have to be of the server's version or newer. Debian keeps one version of a package at a time: none can be pinned for long.
 # hadolint ignore=DL3008
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends postgresql-client-15 \

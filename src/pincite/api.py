@@ -6,7 +6,7 @@ config show` prints. Nothing is fetched from the web unless the user enabled it.
 
 import html
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -393,7 +393,10 @@ def _corpora(given: Corpora | None, settings: Settings) -> runtime.Places | None
 
 
 def _texts(given: str | Sequence[str], what: str) -> list[str]:
-    found = [" ".join(each.split()) for each in ([given] if isinstance(given, str) else given)]
+    texts = [given] if isinstance(given, str) else given
+    if not isinstance(texts, Iterable) or not all(isinstance(each, str) for each in texts):
+        raise InputError(f"The {what} is {given!r}; expected a text, or several in a list.")
+    found = [" ".join(each.split()) for each in texts]
     if not found or not all(found):
         raise InputError(f"The {what} is empty; expected one or more texts with words.")
     return found

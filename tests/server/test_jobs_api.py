@@ -1,6 +1,7 @@
 """The API of jobs as a program meets it: bodies, pages, events, errors."""
 
 import json
+import re
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -180,6 +181,25 @@ def test_wrong_methods_and_paths_are_problems(client: TestClient) -> None:
     answer = client.put("/api/v1/jobs")
     problem(answer, 405, "method_not_allowed")
     assert answer.headers["allow"] == "GET"
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "where", "words"),
+    [
+        ("verify", {"text": "x", "settings": {"depht": 5}}, "body.settings.depht", "'depth'"),
+        ("verify", {"txet": "x"}, "body.txet", "'text'"),
+        ("ask", {"question": ["q"] * 51, "corpus": "c"}, "body.question", "50"),
+        ("ask", {"question": [], "corpus": "c"}, "body.question", "1"),
+        ("check", ["a"], "body", "object"),
+    ],
+)
+def test_an_invalid_field_is_explained_to_a_client(
+    client: TestClient, path: str, body: object, where: str, words: str
+) -> None:
+    found = problem(client.post(f"/api/v1/{path}", json=body), 422, "invalid_request")
+    assert found["errors"][0]["where"] == where
+    assert words in found["detail"]
+    assert not re.search("validation|extract|Extra inputs", found["detail"])
 
 
 def test_unavailable_database_is_a_503(

@@ -64,6 +64,22 @@ def sent(
     return client.post(FILES, data=fields, files=parts, follow_redirects=False)
 
 
+def test_the_api_takes_an_article_with_copies_of_its_sources(
+    site: Site, client: TestClient
+) -> None:
+    data = {"article": ARTICLE, "title": "Varde"}
+    files = {"sources": ("bridge.html", PAGE)}
+    reply = client.post("/api/v1/verify/files", data=data, files=files)
+    assert reply.status_code == 202, reply.text
+    run_next(site)
+    report = client.get(reply.json()["links"]["result"]).json()
+    assert report["findings"]
+    assert "supported" in {finding["label"] for finding in report["findings"]}
+    refused = client.post("/api/v1/verify/files", data=data, files={"source": files["sources"]})
+    assert (refused.status_code, refused.json()["code"]) == (422, "invalid_form")
+    assert "'sources'" in refused.json()["detail"]
+
+
 def test_progress_names_failing_claims(site: Site, client: TestClient) -> None:
     job = site.jobs.submit("local", "verify", "Varde", {"text": "Varde"})
     site.jobs.take("w")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.text.pasted import items
+from pincite.text.pasted import items, items_of_file
 
 
 @pytest.mark.parametrize(
@@ -40,6 +40,12 @@ from pincite.text.pasted import items
 )
 def test_items_are_told_by_their_lines(text: str, expected: list[str]) -> None:
     assert items(text) == expected
+
+
+def test_a_file_is_split_like_pasted_text() -> None:
+    text = "# Harbour\n- Ada Berg retired in\n2019.\n- The tram ran.\n#\nIt\nstopped.\n"
+    assert items_of_file(text) == ["Ada Berg retired in 2019.", "The tram ran.", "It stopped."]
+    assert items_of_file("Mill closes\nBridge opens") == ["Mill closes", "Bridge opens"]
 
 
 @given(st.text(st.sampled_from("aB1 .?-)(\n\r\u2028\t")))

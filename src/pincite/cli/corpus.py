@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import click
 
 from pincite.cli import options
+from pincite.cli.check import PARTIAL
 from pincite.corpus import engines
 from pincite.corpus.origins import Origins
 from pincite.errors import ConfigError
@@ -196,6 +197,8 @@ def _print_outcome(outcome: Any, as_json: bool, quiet: bool, dry_run: bool = Fal
     )
     if outcome.gone:
         options.say(f"{len(outcome.gone)} no longer in PATHS: --prune deletes them.", quiet)
+    if outcome.n_unread:
+        raise click.exceptions.Exit(PARTIAL)
 
 
 @command.command("status")

@@ -269,7 +269,7 @@ def progress(quiet: bool) -> Iterator[Display]:
         yield display
 
 
-def read_lines(path: Path) -> list[str]:
+def read_lines(path: Path, split: Callable[[str], list[str]] = pasted.lines) -> list[str]:
     """Return the lines of a file (- is stdin), without empty ones and comments (#).
 
     Raises:
@@ -277,7 +277,7 @@ def read_lines(path: Path) -> list[str]:
     """
     with usable(path):
         text = sys.stdin.read() if str(path) == "-" else path.read_text("utf-8-sig", "replace")
-    return pasted.lines(text)
+    return split(text)
 
 
 def one_or_more(name: str) -> Callable[[Command], Command]:
@@ -292,10 +292,10 @@ def one_or_more(name: str) -> Callable[[Command], Command]:
 
 
 def text_or_lines(text: str | None, file: Path | None, what: str) -> list[str]:
-    """Return the items of a text, or the lines of a file; exactly one of the two is expected."""
+    """Return the items of a text or a file; exactly one of the two is expected."""
     if (text is None) == (file is None):
         raise click.UsageError(f"Expected either a {what} or --file.")
-    lines = read_lines(file) if file else pasted.items(text or "")
+    lines = read_lines(file, pasted.items_of_file) if file else pasted.items(text or "")
     if not any(lines):
         raise click.UsageError(f"There is no {what.lower()}.")
     return lines

@@ -234,7 +234,8 @@ def import_accounts(file: Path, role: str, dry_run: bool, **places: Any) -> None
             try:
                 name, chosen = valid_name(row.get("name", "")), row.get("role", "").lower() or role
                 if chosen not in ROLES:
-                    raise ConfigError(f"Role is {chosen!r}; expected one of {', '.join(ROLES)}.")
+                    known = ", ".join(ROLES)
+                    raise ConfigError(f"The role {chosen!r} is unknown; expected one of {known}.")
                 if first := lines.get(name_key(name)):
                     raise AccountExists(f"{name!r} repeats line {first}.")
                 if name_key(name) in taken:

@@ -47,6 +47,7 @@ _LONGEST = 45  # words of a sentence: longer ones are lists and menus, or make s
 _ASKS = re.compile(r"\bwhether\b|\bhypothes[ei][sz]|\?[\"”’)]*\s*\Z", re.IGNORECASE)
 # "Does not think that he is to blame" denies that he is.
 _RAISED = re.compile(r" (?:believ|consider|find|found|think|thought|accept|agre)\w* that (?:the )?")
+_MAX_QUOTED = 60  # characters of the words that a negation denies, as far as it reaches
 _REACH = 4  # words after a negation that may be its predicate
 # Words that deny without a negation, in part, or on a condition: a sentence with one is skipped.
 # "Neither a nor b was better" and "no patient with asthma died" deny what follows the names.
@@ -348,6 +349,7 @@ def _of_negation(part: str, claim: str, read: _Read) -> Contradiction | None:
             denied, stems = shared[0]
             words = [m for m in _WORD.finditer(other) if {*stems} & {*roots(m[0])}][:3]
             same = other[words[0].start() : words[-1].end()]
+            same = same if len(same) <= _MAX_QUOTED else words[0][0]
             return Contradiction("negation", *((same, denied) if theirs else (denied, same)), span)
     return None
 

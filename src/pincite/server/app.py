@@ -53,7 +53,7 @@ from pincite.server.routes import (
     results,
     verify,
 )
-from pincite.server.routing import csrf_checked, identifier
+from pincite.server.routing import UPLOADS, csrf_checked, identifier
 from pincite.server.settings import ServerSettings, load, read_examples
 from pincite.server.site import Site, opened
 from pincite.server.wikis import Wikis, browser_token, with_token
@@ -115,8 +115,8 @@ def create_app(site: Site, worker: Worker | None = None) -> FastAPI:
     _describe(app)
 
     def body_bytes(path: str) -> int:
-        files = path == "/verify" or path.endswith(("/documents", "/copies"))
-        return int((server.upload_megabytes if files else server.body_megabytes) * 1e6)
+        megabytes = server.upload_megabytes if UPLOADS.fullmatch(path) else server.body_megabytes
+        return int(megabytes * 1e6)
 
     # If cookies require https, an http page is not ours.
     https_only = server.mode == "server" and server.secure_cookies

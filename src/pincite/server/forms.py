@@ -84,7 +84,7 @@ def values_of(model: type[BaseModel], form: FormData) -> dict[str, object]:
         elif name not in form:
             continue
         elif name in LISTED:
-            found[name] = [*pasted.items(text(form, name)), *_lines_sent(form)]
+            found[name] = [*pasted.items(text(form, name)), *_items_sent(form)]
         elif _is_list(kind):
             texts = [each for each in form.getlist(name) if isinstance(each, str)]
             found[name] = [part for each in texts for part in re.split(r"[\s,]+", each) if part]
@@ -94,11 +94,11 @@ def values_of(model: type[BaseModel], form: FormData) -> dict[str, object]:
     return {name: value for name, value in found.items() if value != []}
 
 
-def _lines_sent(form: FormData) -> list[str]:
+def _items_sent(form: FormData) -> list[str]:
     file = form.get("file")
     if not isinstance(file, UploadFile):
         return []
-    return pasted.lines(file.file.read().decode("utf-8-sig", "replace"))
+    return pasted.items_of_file(file.file.read().decode("utf-8-sig", "replace"))
 
 
 def _is_list(kind: object) -> bool:

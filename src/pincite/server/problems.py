@@ -4,8 +4,9 @@
 and `request_id` also appears in the log.
 """
 
+import difflib
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlencode
@@ -65,16 +66,47 @@ def not_found(
     return Problem(404, "not_found", what)
 
 
+# For a client; pydantic's own words are for the programmer of a model.
+_WORDS = {
+    "missing": "is missing",
+    "unknown_field": "{what}",
+    "value_error": "{error}",
+    "too_long": "has {actual_length} items; at most {max_length} are allowed",
+    "too_short": "has {actual_length} items; expected at least {min_length}",
+    "string_too_long": "is longer than {max_length} characters",
+    "string_too_short": "is shorter than {min_length} characters",
+    "literal_error": "expected {expected}",
+    "json_invalid": "is not valid JSON ({error})",
+    **dict.fromkeys(("model_attributes_type", "model_type", "dict_type"), "expected an object"),
+    "string_type": "expected a text",
+    **dict.fromkeys(("tuple_type", "list_type"), "expected a list"),
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "expected an integer"),
+    **dict.fromkeys(("float_type", "float_parsing"), "expected a number"),
+    **dict.fromkeys(("bool_type", "bool_parsing"), "expected true or false"),
+    "greater_than_equal": "must be at least {ge}",
+    "greater_than": "must be more than {gt}",
+    "less_than_equal": "must be at most {le}",
+    "less_than": "must be less than {lt}",
+}
+
+
+def unknown_field(name: str, known: Collection[str]) -> str:
+    """The reason for refusing a field, with the nearest known one."""
+    if close := difflib.get_close_matches(name, known, n=1):
+        return f"unknown field (did you mean {close[0]!r}?)"
+    return f"unknown field; expected {', '.join(known)}"
+
+
 def invalid_request(found: Sequence[Mapping[str, Any]]) -> Problem:
     """422, with the errors that pydantic found in a request."""
-    errors = [
-        {
-            "where": ".".join(map(str, each["loc"])) or "form",
-            "what": str(each["msg"]),
-            "kind": each["type"],
-        }
-        for each in found
-    ]
+    errors = []
+    for each in found:
+        values = each.get("ctx", {})
+        where = [*each["loc"], *filter(None, [values.get("field")])]
+        words = _WORDS.get(each["type"])
+        what = words.format(**values) if words else str(each["msg"])
+        path = ".".join(map(str, where)) or "form"
+        errors.append({"where": path, "what": what, "kind": each["type"]})
     first = errors[0]
     return Problem(422, "invalid_request", f"{first['where']}: {first['what']}.", errors=errors)
 

@@ -109,6 +109,7 @@ STEPS: Mapping[Reason, str] = wording.STEPS | {
     Reason.OFFLINE: "upload the pages if you have them",
     Reason.NOT_SUPPLIED: "upload a saved copy",
     Reason.LANGUAGE: "add pincite[multilingual] or a language model ([judge]) to this server",
+    Reason.INTERNAL_ERROR: "tell the operator of this server, whose log has the details",
 }
 
 

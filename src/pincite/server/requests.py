@@ -23,8 +23,9 @@ from pydantic import (
     PlainSerializer,
     model_validator,
 )
+from pydantic_core import PydanticCustomError
 
-from pincite.server.problems import Problem
+from pincite.server.problems import Problem, unknown_field
 from pincite.server.tables import Kind, iso
 from pincite.settings import SHORT, Settings
 from pincite.settings.schema import declared, request_model
@@ -108,6 +109,15 @@ class Body(BaseModel):
     """A request body; unknown fields are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _only_known(cls, given: Any) -> Any:
+        for name in given if isinstance(given, dict) else ():
+            if name not in cls.model_fields:
+                values = {"field": name, "what": unknown_field(name, cls.model_fields)}
+                raise PydanticCustomError("unknown_field", "{what}", values)
+        return given
 
 
 class Shown(BaseModel):

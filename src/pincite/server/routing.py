@@ -46,7 +46,9 @@ MAX_DEPTH, MAX_ITEMS = 20, 10_000  # of JSON; our own bodies have at most about 
 LARGE_BYTES = 1_000_000
 LARGE_AT_ONCE = 4  # larger bodies in memory; others wait unread
 # Their files are written to disk as they arrive, see `routes.jobs.upload_form`.
-UPLOADS = re.compile(r"(/api/v1)?/corpora/[^/]+/documents|/verify|(/api/v1)?/jobs/[^/]+/copies")
+UPLOADS = re.compile(
+    r"(/api/v1)?/corpora/[^/]+/documents|/verify|/api/v1/verify/files|(/api/v1)?/jobs/[^/]+/copies"
+)
 _large = anyio.Semaphore(LARGE_AT_ONCE)
 _BRACKET = re.compile(rb"[\[\]{}]")
 

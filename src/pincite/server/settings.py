@@ -17,6 +17,7 @@ from pincite import settings as pipeline_settings
 from pincite.errors import ConfigError
 from pincite.settings import schema
 from pincite.settings.schema import Range, build, check
+from pincite.text import pasted
 
 TABLE = "server"
 _ORIGIN = re.compile(
@@ -163,5 +164,4 @@ def read_examples(path: str) -> tuple[str, ...]:
         text = Path(path).expanduser().read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} cannot be read as text: {error}.") from error
-    lines = (" ".join(line.split()) for line in text.splitlines())
-    return tuple(line for line in lines if line and not line.startswith("#"))[:MAX_EXAMPLES]
+    return tuple(pasted.lines(text)[:MAX_EXAMPLES])

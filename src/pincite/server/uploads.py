@@ -40,12 +40,12 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 
 from pincite.documents.packed import MAX_RATIO, SMALL
 from pincite.durable import WriterLock
+from pincite.server.problems import unknown_field
 from pincite.server.requests import SentFile
 from pincite.server.tables import new_id
 from pincite.verbs.verify.matching import Unused
 
 MAX_FILES = 1_000
-MAX_FIELDS = 20
 MAX_FIELD_BYTES = 10_000
 MAX_NAME = 300
 SEVERAL = "corpus"  # a field that may be repeated; its values are joined by spaces
@@ -78,21 +78,22 @@ async def receive_form(
     content_type: str,
     body: AsyncIterator[bytes],
     folder: Path,
+    known: Collection[str],
     long: Mapping[str, int],
 ) -> Form:
-    """Parse a multipart form, writing its files to the existing `folder`.
+    """Parse a multipart form with the `known` fields, writing its files to the existing `folder`.
 
     `long` gives the limits in bytes of fields that may exceed `MAX_FIELD_BYTES`.
 
     Raises:
-        BadForm: the body is not a multipart form, is truncated, or has too many parts.
+        BadForm: the body is not a multipart form, is truncated, or has unknown or too many parts.
         OSError: the disk is full.
     """
     kind, options = parse_options_header(content_type)
     boundary = options.get(b"boundary")
     if kind != b"multipart/form-data" or not boundary:
         raise BadForm("Expected files as multipart/form-data.")
-    reader = _Reader(folder, long)
+    reader = _Reader(folder, known, long)
     parser = MultipartParser(boundary, reader.callbacks())
     try:
         async for chunk in body:
@@ -110,9 +111,9 @@ async def receive_form(
 class _Reader:
     """Parser callbacks; the parser calls them for each fragment of a part or header."""
 
-    def __init__(self, folder: Path, long: Mapping[str, int]) -> None:
+    def __init__(self, folder: Path, known: Collection[str], long: Mapping[str, int]) -> None:
         self.form, self.ended = Form(), False
-        self._folder, self._long = folder, long
+        self._folder, self._known, self._long = folder, known, long
         self._file: IO[bytes] | None = None
         self._name, self._field, self._n_bytes = "", "", 0
         self._header, self._value, self._disposition = b"", b"", b""
@@ -151,9 +152,9 @@ class _Reader:
     def _end_headers(self) -> None:
         _, options = parse_options_header(self._disposition)
         self._field = _text(options.get(b"name", b""))
+        if self._field not in self._known:
+            raise BadForm(f"{self._field or 'A part'}: {unknown_field(self._field, self._known)}.")
         if b"filename" not in options:
-            if len(self.form.fields) >= MAX_FIELDS:
-                raise BadForm(f"A form may have at most {MAX_FIELDS} fields.")
             return
         if len(self.form.files) >= MAX_FILES:
             raise BadForm(f"At most {MAX_FILES:,} files may be uploaded at once.")

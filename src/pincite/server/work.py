@@ -9,14 +9,13 @@ another threshold need no inference), and the precision of flags at each thresho
 import dataclasses
 import filecmp
 import logging
-import os
 import time
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import accumulate, count
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 from urllib.parse import quote
 
@@ -29,7 +28,7 @@ from pincite.documents.collection import open_sources
 from pincite.errors import ConfigError, CorpusInUse, InputError
 from pincite.judgement.aggregation import precisions
 from pincite.judgement.confirmation import StatementType
-from pincite.library.update import MAX_REFUSALS, How, Outcome, update
+from pincite.library.update import How, Outcome, update
 from pincite.protocols import Encoder, Progress
 from pincite.report import cells
 from pincite.server.requests import (
@@ -437,7 +436,7 @@ class Ingested:
     n_superseded: int
     passed_over: Mapping[str, int]
     n_problems: int
-    problems: tuple[Unread, ...]  # the first `MAX_REFUSALS`
+    problems: tuple[Unread, ...]  # the first `update.MAX_REFUSALS`
     restarted: bool = False  # documents that it added before the restart count as unchanged
 
 
@@ -519,13 +518,13 @@ def _named_apart(files: Sequence[SentFile], folder: Path) -> list[SentFile]:
     """The files with unique names: "a.pdf" and "a (2).pdf"; equal files of one name only once."""
     found = dict[str, SentFile]()
     for each in files:
-        stem, ending = os.path.splitext(each.name)
+        ending = PurePosixPath(each.name).suffix
         name, n = each.name, 1
         while (other := found.get(name)) and not filecmp.cmp(
             folder / other.stored, folder / each.stored, shallow=False
         ):
             n += 1
-            name = f"{stem} ({n}){ending}"
+            name = f"{each.name.removesuffix(ending)} ({n}){ending}"
         found.setdefault(name, each.model_copy(update={"name": name}))
     return [*found.values()]
 

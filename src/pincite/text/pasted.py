@@ -39,6 +39,11 @@ def items(text: str) -> list[str]:
     return found
 
 
+def items_of_file(text: str) -> list[str]:
+    """Return the items of a file as `items` does; a comment (#) counts as a blank line."""
+    return items("\n".join("" if line.startswith("#") else line for line in text.splitlines()))
+
+
 def lines(text: str) -> list[str]:
     """Return the lines of a file, without empty ones and comments (#)."""
     found = (" ".join(line.split()) for line in text.splitlines())

@@ -228,7 +228,7 @@ def article_text(data: bytes, name: str) -> str:
         raise InputError(
             f"{name} is {what or 'not a text file'}. Articles are read as wikitext, HTML or "
             "plain text, with their references: save the page as HTML, or copy its text into a "
-            "file. To check statements without references, use Check instead."
+            "file. To check statements without references, use Check (pincite check)."
         )
     return text.removeprefix("\ufeff")
 

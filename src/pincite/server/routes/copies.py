@@ -38,19 +38,16 @@ from pincite.verbs.verify.wording import STEPS
 
 api = Router(prefix="/api/v1", tags=["copies"])
 pages = Router(include_in_schema=False)
-TEXT_BYTES = 2_000_000  # of pasted text: about 300,000 words; a long book should be a file
+LONG = {"text": 2_000_000}  # bytes: about 300,000 words; a long book should be a file
 PASTED = "pasted.txt"
 READERS = anyio.CapacityLimiter(2)  # files read at once; others wait
 Sha256 = Annotated[str, InPath(pattern="^[0-9a-f]{64}$")]
-FORM = form_schema(
-    {
-        "file": FILE,
-        "text": {"type": "string", "description": "Up to 2 MB."},
-        "pages": {"type": "string", "description": "Printed on its first and last page: 120-135."},
-    },
-    [],
-    "Either `file` or `text`.",
-)
+FIELDS = {
+    "file": FILE,
+    "text": {"type": "string", "description": "Up to 2 MB."},
+    "pages": {"type": "string", "description": "Printed on its first and last page: 120-135."},
+}
+FORM = form_schema(FIELDS, [], "Either `file` or `text`.")
 
 
 class CopyBody(Shown):
@@ -123,7 +120,7 @@ async def store_copy(
     job = await run_sync(readable, site, job_id, who)
     upload_id = ""
     try:
-        async with upload_form(request, who, site, {"text": TEXT_BYTES}) as (upload_id, form):
+        async with upload_form(request, who, site, FIELDS, LONG) as (upload_id, form):
             source = _source(site, job, claim, citation)
             folder = site.library.uploads.at(upload_id)
             return await run_sync(_attach, site, who, source, form, folder, limiter=READERS)
@@ -245,7 +242,7 @@ def _copies(
 async def replace_copy(sha256: Sha256, request: Request, who: Runner, site: Stores) -> Response:
     """Store another file in the place of a copy, for all sources that it stands for."""
     try:
-        async with upload_form(request, who, site, {"text": TEXT_BYTES}) as (upload_id, form):
+        async with upload_form(request, who, site, FIELDS, LONG) as (upload_id, form):
             await run_sync(_replace, site, who, sha256, form, upload_id, limiter=READERS)
     except Problem as problem:
         if problem.status != 422:

@@ -51,7 +51,8 @@ from pincite.text.hosts import without_folder
 from pincite.types import Document, Span
 
 ROWS, HITS = 25, 10  # per page
-FILES = form_schema({"files": {"type": "array", "minItems": 1, "items": FILE}}, ["files"])
+FIELD = "files"
+FILES = form_schema({FIELD: {"type": "array", "minItems": 1, "items": FILE}}, [FIELD])
 Name = Annotated[
     Text,
     Field(min_length=1, max_length=200, pattern=r"\S"),
@@ -364,9 +365,9 @@ async def add_documents(
     """
     entry = await run_sync(changeable, site, corpus_id, who)
     await run_sync(site.quotas.check_account, entry.owner)
-    async with upload_form(request, who, site) as (upload_id, form):
+    async with upload_form(request, who, site, [FIELD]) as (upload_id, form):
         if not form.files:
-            raise Problem(422, "no_files", "Expected at least one file.")
+            raise Problem(422, "no_files", "Expected at least one file, in the field 'files'.")
         files = tuple(
             SentFile(stored=each.path.name, name=each.name, n_bytes=each.n_bytes)
             for each in form.files

@@ -4,7 +4,7 @@ Files are written to disk as they arrive, so the CSRF token of such a form is ch
 """
 
 import errno
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Annotated, Any, TypeVar
 
@@ -199,11 +199,15 @@ def form_schema(
 
 @asynccontextmanager
 async def upload_form(
-    request: Request, who: Identity, site: Site, long: Mapping[str, int] | None = None
+    request: Request,
+    who: Identity,
+    site: Site,
+    known: Collection[str],
+    long: Mapping[str, int] | None = None,
 ) -> AsyncIterator[tuple[str, Form]]:
     """Receive a form; yield its upload id and the form. The upload is removed if the block raises.
 
-    `long` gives the limits in bytes of long fields.
+    `known` has its fields, and `long` gives the limits in bytes of long fields.
 
     Raises:
         Problem: the form belongs to another session, or is not a form.
@@ -217,7 +221,8 @@ async def upload_form(
     try:
         with site.library.uploads.filling() as upload_id:
             folder = site.library.uploads.at(upload_id)
-            form = await receive_form(kind, _body(request), folder, long or {})
+            fields = {*known, CSRF_FIELD}
+            form = await receive_form(kind, _body(request), folder, fields, long or {})
             if token is None and who.csrf:
                 check_token(form.fields.get(CSRF_FIELD), who.csrf)
             yield upload_id, form

@@ -32,8 +32,13 @@ from pincite.server.problems import Problem, not_found
 from pincite.server.rendering import STEPS, Look, page, words_of
 from pincite.server.requests import Line, Revision, SentFile, VerifyFilesRequest, VerifyRequest
 from pincite.server.routes.jobs import (
+    FILE,
+    OF_STARTING,
+    JobBody,
+    accepted,
     filled_corpora,
     find_file,
+    form_schema,
     last_job,
     readable,
     start_job,
@@ -61,6 +66,16 @@ MAX_TITLE = 255  # characters; MediaWiki's limit
 SENTENCE = 5  # words; a title that ends with a full stop has fewer: "Ada Berg Jr."
 MAX_QUOTE = 600  # characters of a source in a response to the user script
 
+_COPIES = {"type": "array", "items": FILE, "description": "Copies of its sources, or a zip."}
+FIELDS = {
+    "article": {"type": "string", "description": "A title, an address, or the whole text."},
+    "file": FILE | {"description": "The article, instead of `article`: wikitext or HTML."},
+    "title": {"type": "string", "description": "Of the article, if its text does not state it."},
+    SOURCES: _COPIES,
+    f"{SOURCES}-folder": _COPIES,
+    "corpus": {"type": "string", "description": "Id of a corpus to search for better sources."},
+    "verify_uncited": {"type": "string", "description": "1: also find sentences without sources."},
+}
 api = Router(prefix="/api/v1", tags=["jobs"])
 pages = Router(include_in_schema=False)
 
@@ -145,20 +160,44 @@ def verify_example(form: Form, who: Runner, site: Stores) -> RedirectResponse:
 
 @pages.post("/verify", response_model=None)
 async def verify(request: Request, who: Runner, site: Stores) -> Response:
-    """Verify an article; files are written to the disk as they come."""
-    sent: SentForm | None = None
+    """Verify an article."""
+    received: list[SentForm] = []
     try:
-        long = {"article": int(site.server.body_megabytes * 1e6)}
-        async with upload_form(request, who, site, long) as (upload_id, sent):
-            job = await run_sync(_started, site, who, upload_id, sent)
+        job = await _job_of_form(request, who, site, received)
     except Problem as problem:
-        if sent is None:
+        if not received:
             raise
-        again = forms.rejected(request, problem, sent.fields)
+        again = forms.rejected(request, problem, received[0].fields)
         return await run_sync(partial(_form, request, who, site, **again))
+    return forms.redirect(f"/jobs/{job.job_id}")
+
+
+@api.post(
+    "/verify/files",
+    status_code=202,
+    operation_id="verify_files",
+    openapi_extra=form_schema(FIELDS, []),
+    responses=OF_STARTING,
+)
+async def verify_files(request: Request, response: Response, who: Runner, site: Stores) -> JobBody:
+    """Check an article with copies of its sources, sent as the start page's form sends them."""
+    return accepted(await _job_of_form(request, who, site, []), response)
+
+
+async def _job_of_form(
+    request: Request, who: Identity, site: Site, received: list[SentForm]
+) -> Job:
+    """Start the job of a form; files are written to the disk as they come.
+
+    Appends the form to `received`, also if it then raises a problem with its values.
+    """
+    long = {"article": int(site.server.body_megabytes * 1e6)}
+    async with upload_form(request, who, site, FIELDS, long) as (upload_id, sent):
+        received.append(sent)
+        job = await run_sync(_started, site, who, upload_id, sent)
     if "upload" not in job.request:
         await run_sync(site.library.uploads.remove, upload_id)
-    return forms.redirect(f"/jobs/{job.job_id}")
+    return job
 
 
 def _started(site: Site, who: Identity, upload_id: str, sent: SentForm) -> Job:

@@ -184,9 +184,7 @@ class CitedCopies:
 
     def _stored(self, address: str) -> CitedSource:
         """Return the first copy on this machine. A specific failure wins over NOT_SUPPLIED."""
-        missing = Unchecked(
-            address, Reason.NOT_SUPPLIED, "give the folder of stored copies with --sources"
-        )
+        missing = Unchecked(address, Reason.NOT_SUPPLIED, "none was given")
         for place in self.stored:
             found = place.get(address)
             if isinstance(found, Document):
