@@ -231,6 +231,8 @@ def test_settings_are_those_given(folder: Path, monkeypatch: pytest.MonkeyPatch)
         (FetchingIsOff, lambda: pincite.verify("Varde Bridge")),
         (InputError, lambda: pincite.check(" ", "kb")),
         (InputError, lambda: pincite.ask([], "kb")),
+        (InputError, lambda: pincite.check(7, "kb")),  # type: ignore[arg-type]
+        (InputError, lambda: pincite.ask(["Why?", None], "kb")),  # type: ignore[list-item]
         (CorpusError, lambda: pincite.check(CLAIM, "pages")),
         (CorpusError, lambda: pincite.open_corpus("pages")),
     ],

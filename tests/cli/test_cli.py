@@ -162,10 +162,10 @@ def test_a_knowledge_base_is_kept_up_to_date(home: Path) -> None:
     (docs / "about.csv").write_text(
         "file,publisher,date\nriver.md,Gazette,2001\nbridge.txt,Office,"
     )
-    would = run("corpus", "update", "kb", "docs", "--dry-run")
+    would = run("corpus", "update", "kb", "docs", "--dry-run", code=5)
     assert "it would be: 2 documents added" in would.stderr
     assert not (home / "kb").exists()
-    done = json.loads(run("corpus", "update", "kb", "docs", "--json").stdout)
+    done = json.loads(run("corpus", "update", "kb", "docs", "--json", code=5).stdout)
     assert [url.rsplit("/", 1)[1] for url in done["added"]] == ["bridge.txt", "river.md"]
     assert [one["reason"] for one in done["unread"]] == ["undecodable"]
     found = run("corpus", "search", "kb", "old town", "--where", "publisher == Gazette", "--json")
@@ -184,8 +184,12 @@ def test_a_knowledge_base_is_kept_up_to_date(home: Path) -> None:
 
 
 def test_words_now_and_vectors_later(home: Path) -> None:
-    assert "1 document added" in run("corpus", "add", "kb", "web.jsonl", "--no-vectors").stderr
-    assert "1 unchanged" in run("corpus", "update", "kb", "web.jsonl", "--no-vectors").stderr
+    assert (
+        "1 document added" in run("corpus", "add", "kb", "web.jsonl", "--no-vectors", code=5).stderr
+    )
+    assert (
+        "1 unchanged" in run("corpus", "update", "kb", "web.jsonl", "--no-vectors", code=5).stderr
+    )
     found = run("corpus", "search", "kb", "old river town", "--by", "words", "--json").stdout
     assert json.loads(found)["url"] == "https://better.example/"
     refused = run("corpus", "search", "kb", "old river town", code=7).stderr
@@ -193,7 +197,7 @@ def test_words_now_and_vectors_later(home: Path) -> None:
     run("corpus", "rebuild", "kb")
     found = run("corpus", "search", "kb", "old river town", "--by", "meaning", "--json").stdout
     assert json.loads(found)["url"] == "https://better.example/"
-    assert "1 unchanged" in run("corpus", "add", "kb", "web.jsonl").stderr
+    assert "1 unchanged" in run("corpus", "add", "kb", "web.jsonl", code=5).stderr
     refused = run("corpus", "add", "kb", "web.jsonl", "--no-vectors", code=2).stderr
     assert "Leave out --no-vectors" in refused
 
@@ -214,10 +218,10 @@ def test_each_unread_document_is_named_once_with_the_reason(
 
 
 def test_corpus_from_nothing_to_nothing(home: Path) -> None:
-    added = run("corpus", "add", "web", "web.jsonl")
+    added = run("corpus", "add", "web", "web.jsonl", code=5)
     assert "1 document added" in added.stderr
     assert "line 2" in added.stderr
-    again = run("corpus", "add", "web", "web.jsonl")
+    again = run("corpus", "add", "web", "web.jsonl", code=5)
     assert "0 documents added or updated, 1 unchanged" in again.stderr
     status = json.loads(run("corpus", "status", "web", "--json").stdout)
     assert status["n_documents"] == 1
@@ -260,7 +264,7 @@ def test_filters_say_which_pages_may_be_found(home: Path) -> None:
 
 
 def test_corpus_verified_and_optimized(home: Path) -> None:
-    run("corpus", "add", "web", "web.jsonl", "-q")
+    run("corpus", "add", "web", "web.jsonl", "-q", code=5)
     assert "web is sound" in run("corpus", "verify", "web").stderr
     (home / "web" / "g1" / "lexical.json").unlink()
     found = run("corpus", "verify", "web", code=1)
@@ -284,7 +288,7 @@ def test_corpus_verified_and_optimized(home: Path) -> None:
 
 
 def test_verify_writes_every_format(home: Path) -> None:
-    run("corpus", "add", "web", "web.jsonl", "-q")
+    run("corpus", "add", "web", "web.jsonl", "-q", code=5)
     result = run(
         *("verify article.wiki --sources pages --corpus web --json r.json --csv r.csv".split()),
         *("--html r.html --wikitext r.txt".split()),

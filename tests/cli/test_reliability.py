@@ -48,7 +48,7 @@ def test_what_is_wrong_is_said(imported: Path) -> None:
 
 
 def test_verify_shows_labels_and_never_suggests_what_is_deprecated(imported: Path) -> None:
-    run("corpus", "add", "corpus", "web.jsonl")
+    run("corpus", "add", "corpus", "web.jsonl", code=5)
     ask = ("verify", "article.wiki", "--sources", "pages", "--corpus", "corpus")
     done = run(*ask, "--json", "report.json", "--csv", "report.csv", "--html", "report.html",
                "--show-excluded")  # fmt: skip

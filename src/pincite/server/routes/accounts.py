@@ -225,7 +225,10 @@ def _account_page(request: Request, who: Identity, site: Site, new_key: str = ""
 # ── Password links, which admins create ──────────────────────────────────────────────────────────
 
 
-BAD_LINK = "This link has already been used, has expired or is incomplete. Ask an administrator for another."
+BAD_LINK = (
+    "This link has already been used, has expired or is incomplete. "
+    "Ask an administrator for another."
+)
 
 
 class LinkRequest(Body):
