@@ -26,6 +26,7 @@ from pincite.types import Document
         ("file:///a/b.txt", "x", {"type": "press release"}, "press_release"),
         ("https://a.example/", "In a press release the town said so.", {}, "unknown"),
         ("https://a.example/", "Press release rules change.", {}, "unknown"),
+        ("", "Press release, 4 May 2021, Lindvik Council", {}, "press_release"),
     ],
 )
 def test_kind_follows_what_the_page_states(

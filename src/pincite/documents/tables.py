@@ -203,9 +203,18 @@ def read_csv(body: Body) -> Document | Unchecked:
     except csv.Error as error:
         return Unchecked(body.url, Reason.UNDECODABLE, f"not readable as CSV: {error}")
     # Nothing but the file's name says what it is about.
-    name = unquote(body.url.rpartition("/")[2].partition("?")[0]).partition(".")[0]
-    title = re.sub(r"[-_+]", " ", name)
+    title = name_in_words(body.url)
     return document_of(body, "csv", text and _of_sheet(rows), {"title": title})
+
+
+def name_in_words(url: str) -> str:
+    """The title of a file that states none.
+
+    >>> name_in_words("file:///tmp/crime_statistics.csv")
+    'crime statistics'
+    """
+    name = unquote(re.split("[/:]", url)[-1].partition("?")[0]).partition(".")[0]
+    return re.sub(r"[-_+]", " ", name)
 
 
 def read_sheets(body: Body) -> Document | Unchecked:

@@ -59,7 +59,7 @@ _HEAD = 300  # characters of a text in which a line says what it is
 _RELEASE = re.compile(
     r"(?im)^\W*(?:for immediate release\b|(?:(?:press|media|news) release"
     r"|(?:presse|medien)mitteilung|communiqué de presse|comunicado de prensa)"
-    r"(?=\W*$|\W*[:.|–—-]|\s+(?:no|nr|from|by|of|vom|\d)))"
+    r"(?=\W*$|\W*[:.,|–—-]|\s+(?:no|nr|from|by|of|vom|\d)))"
 )
 _RELEASE_PATH = re.compile(
     r"/(?:press|media|news)-?_?releases?(?:[/?-]|$)|/(?:presse|medien)mitteilung(?:en)?(?:[/?-]|$)",

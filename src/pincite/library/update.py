@@ -21,6 +21,7 @@ from pincite.documents.collection import (
     edition,
     version,
 )
+from pincite.documents.tables import name_in_words
 from pincite.errors import InputError
 from pincite.library.parallel import Parallel
 from pincite.types import Document, Reason, Unchecked
@@ -137,7 +138,9 @@ def _contents(collection: Collection, how: How, signed: _Signed) -> Iterator[Fou
     if not signed.signature:
         signed.piece.path.stat()  # raises with the reason
     for found in how.read(signed.piece.path) if how.read else collection.read(signed.piece):
-        url = how.named(found.url)
+        url, title = how.named(found.url), name_in_words(found.url)
+        if isinstance(found, Document) and found.title == title != "":
+            found = replace(found, title=name_in_words(url))
         yield found if url == found.url else replace(found, url=url)
 
 

@@ -45,6 +45,7 @@ WRITERS: dict[Kind, Mapping[str, Callable[..., str]]] = {
     "verify": {
         "html": lambda report, wrong: render.to_html(report, date.today(), wrong),
         "wikitext": lambda report, wrong: render.to_wikitext(report, date.today(), wrong),
+        "csv": lambda report, _wrong: render.to_csv(report),
     },
     "check": check.WRITERS,
     "ask": ask.WRITERS,

@@ -28,6 +28,7 @@ from pincite.verbs.check.report import STOPPED, Interpretation, Reading
 
 _TAG = re.compile(r"[,.]?[”\"“],? (?:she|he|they) \w+\Z")
 DEEPEST = 3  # an ascription of a valuation of two statements
+_QUESTION = "no reading: this is a question; rephrase it as a statement"
 _NO_READING = "no reading: this says nothing that can be true or false; write it as a statement"
 
 
@@ -35,7 +36,8 @@ def interpret_by_rules(statement: str, language: str = "en") -> Interpretation:
     if language == "en" and identify(statement) == "de":
         language = "de"
     result = () if is_question(statement) else readings(statement, language)
-    failures = () if result else (Failed("statement", _NO_READING),)
+    why = _QUESTION if is_question(statement) else _NO_READING
+    failures = () if result else (Failed("statement", why),)
     return Interpretation(tuple(result), "rules", failures)
 
 

@@ -75,7 +75,6 @@ def _reading(result: ReadingResult, words: Language) -> dict[str, object]:
     outcome = weight.outcome
     rank = confirmation.rank(outcome)
     one_sided = wording.only_by(weight, result.items)
-    failures = [i.outcome.detail for i in result.items if isinstance(i.outcome, Failed)]
     return {
         "reading_id": result.reading.reading_id,
         "number": result.reading.reading_id[1:],
@@ -99,7 +98,7 @@ def _reading(result: ReadingResult, words: Language) -> dict[str, object]:
             for year, then in result.as_of
         ],
         "sides": sides(result, words),
-        "failures": list(dict.fromkeys(failures)),
+        "failures": wording.failed(result.items),
         "unused": wording.unused_pages(result.unread, result.excluded, words.say),
         "nearest": words.say(wording.NEAREST) if result.nearest else "",
         "n_nearest": len(result.nearest),
@@ -214,7 +213,14 @@ def _check_rows(check: Check) -> list[list[object]]:
             "n_texts": weight.n_texts,
             "n_failed": weight.n_failed,
         }
-        parts = [_item_values(result, n) for n in range(len(result.items))]
+        n_first = {item.passage.doc_id: n for n, item in reversed([*enumerate(result.items)])}
+        cited = {item.passage.doc_id for item in result.items if item.side in ("for", "against")}
+        parts = [  # of a document that is silent, its best passage
+            _item_values(result, n)
+            for n, item in enumerate(result.items)
+            if item.side in ("for", "against")
+            or (item.passage.doc_id not in cited and n_first[item.passage.doc_id] == n)
+        ]
         unused = [(page.url, f"{page.reason}: {page.detail}") for page in result.unread]
         unused += [(page.url, f"{page.bar}: {page.detail}") for page in result.excluded]
         parts += [
@@ -307,6 +313,7 @@ def _review(
     name, site, page = (str(settings.get(key) or "") for key in _PUBLISHER)
     author = ({"name": name} if name else {}) | ({"url": site} if safe_link(site) else {})
     url = page if "#" in page else f"{page}#{anchor}"
+    works = [_work(item) for item in result.items if item.side in ("for", "against")]
     review = {
         "@type": "ClaimReview",
         "inLanguage": language or None,
@@ -324,7 +331,7 @@ def _review(
             "ratingExplanation": "; ".join(filter(None, (result.summary, result.warning))),
         },
         "reviewBody": _REVIEW,
-        "citation": [_work(item) for item in result.items if item.side in ("for", "against")],
+        "citation": list({json.dumps(work): work for work in works}.values()),
         "author": {"@type": "Organization", **author} if author else None,
         "url": url if safe_link(page) else None,
     }
@@ -397,6 +404,8 @@ def to_markdown(
         # Footnotes of several statements in one text need distinct marks.
         prefix = f"{number}-" if len(report.checks) > 1 else ""
         values = _values(check, report, texts, feedback) | {"prefix": prefix}
+        if number < len(report.checks):
+            values["advice"] = ""  # once is enough
         return templates.markdown(template, values, shipped=shipped)
 
     return "\n".join(

@@ -83,7 +83,7 @@ class ReadingResult:
         for n in confirmation.nearest(self.reading.text, self.items):
             quote = self.items[n].quoted
             lacks = missing_words(self.reading.text, quote) if quote else 1.0
-            if quote and (not found or lacks <= confirmation.SAME_TOPIC):
+            if quote and lacks <= (confirmation.SAME_TOPIC if found else 0.99):  # shares a word
                 found.setdefault(self.items[n].text_id, n)
         return [*found.values()][:MOST_NEAREST]
 

@@ -100,9 +100,7 @@ def _result(result: ReadingResult, statement: str, limit: int) -> list[Renderabl
     parts: list[RenderableType] = [Text(), head, _indented(text)]
     if result.items:
         parts.append(_indented(_items(result, limit)))
-    failures = dict.fromkeys(
-        item.outcome.detail for item in result.items if isinstance(item.outcome, Failed)
-    )
+    failures = check_wording.failed(result.items)
     shown = [f"– {cells.shortened(detail, TEXT_WIDTH)}" for detail in failures]
     if pages := check_wording.unused_pages(result.unread, result.excluded):
         shown.append("– web pages that are not evidence:")

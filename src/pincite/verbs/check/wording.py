@@ -7,7 +7,7 @@ from pincite.judgement.provenance import Source, SourceKind
 from pincite.notes import IN_ENGLISH, Language
 from pincite.report.cells import one_line, shortened
 from pincite.report.reasons import why_excluded, why_unchecked
-from pincite.types import Exclusion, Unchecked
+from pincite.types import Exclusion, Failed, Unchecked
 
 SIGNS = {
     Outcome.STRONG_CONFIRMATION: "▲▲▲",
@@ -55,6 +55,7 @@ ADVICE = (
     "sources. Each reading is judged on its own; there is no overall verdict."
 )
 
+_NAMED = 3  # documents that could not be judged for one reason
 _AUTHORS = 80  # characters of a list of authors or speakers
 
 
@@ -189,6 +190,19 @@ def interpreted_by(who: str) -> str:
     first = who.removesuffix(" + user")
     found = known.get(first) or f"found by {one_line(first)}"
     return found if first == who else f"{found} and {known['user']}"
+
+
+def failed(items: Sequence[Weighed]) -> list[str]:
+    """Why documents could not be judged, after the names of the first ones."""
+    names: dict[str, dict[str, None]] = {}
+    for item in items:
+        if isinstance(item.outcome, Failed):
+            name = one_line(item.passage.title) or item.passage.url
+            names.setdefault(item.outcome.detail, {})[name] = None
+    return [
+        f"{', '.join([*of][:_NAMED])}{', …' * (len(of) > _NAMED)}: {detail}"
+        for detail, of in names.items()
+    ]
 
 
 def unused_pages(
