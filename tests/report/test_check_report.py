@@ -383,3 +383,26 @@ def test_the_speaker_of_a_statement_is_its_author_in_claimreview() -> None:
     assert spoken.speaker == "Mayor Oduya"
     (first, *_) = json.loads(render.to_claimreview(replace(report, checks=(spoken,))))["@graph"]
     assert first["itemReviewed"]["author"]["name"] == "Mayor Oduya"
+
+
+def test_text_and_csv_repeat_nothing() -> None:
+    one = check_report("plain", "https://varde.example/")
+    two = replace(one, checks=one.checks * 2, n_statements=2)
+    assert render.to_footnotes(two).count(wording.ADVICE) == 1
+    assert render.to_markdown(two).count(wording.ADVICE) == 1
+    silent = [item for item in one.checks[0].results[0].items if item.side == "silent"]
+    result = replace(one.checks[0].results[0], items=(*one.checks[0].results[0].items, *silent))
+    doubled = replace(one.checks[0], results=(result, *one.checks[0].results[1:]))
+    assert render.to_csv(replace(one, checks=(doubled, *one.checks[1:]))) == render.to_csv(one)
+
+
+def test_unjudged_documents_are_named() -> None:
+    items = [
+        item
+        for result in check_report("a", "https://a.example/").checks[0].results
+        for item in result.items
+    ]
+    failed = [replace(item, outcome=Unjudged("judge", "in German", item.passage)) for item in items]
+    [line] = wording.failed(failed)
+    assert line.endswith(": in German")
+    assert items[0].passage.title in line
