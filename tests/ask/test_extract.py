@@ -216,7 +216,7 @@ QUESTION = "Does Lactovia reuteri reduce crying in infants?"
         ("Lactovia reuteri in colic", "Lactovia reuteri reduced crying of infants.", True),
         ("A trial in colic", "We found no evidence of an effect of L. reuteri on crying.", False),
         ("Lactovia reuteri in colic", "The probiotic had no effect on crying of infants.", False),
-        ("Lactovia reuteri and crying", "L. reuteri did not improve the colic of babies.", False),
+        ("Lactovia reuteri and crying", "L. reuteri did not improve the colic of babies.", None),
         ("Lactovia reuteri and crying", "The drops did not improve the sleep of babies.", None),
         ("Lactovia longum in colic", "L. longum did not reduce crying of infants.", None),
         ("Lactovia reuteri in colic", "L. reuteri did not reduce vomiting of infants.", None),
@@ -237,6 +237,15 @@ def test_a_study_has_a_side_if_it_names_what_is_asked(
     sentences = extract.quotable(QUESTION, 0, paper, 1)
     sided = extract.with_sides(reader(QUESTION), subject(QUESTION), paper, sentences)
     assert [each.agrees for each in sided][-1] is expected
+
+
+def test_a_result_decides_only_if_it_names_the_intervention_itself() -> None:
+    text = "RESULTS: The diet of the mothers did not explain the fall in crying of the infants."
+    title = "Sleep in a trial of Lactovia reuteri"
+    paper = Reference(1, "1", Document("https://a.example/1", title, text, language="en"))
+    sentences = extract.quotable(QUESTION, 0, paper, 1)
+    sided = extract.with_sides(reader(QUESTION), subject(QUESTION), paper, sentences)
+    assert {each.agrees for each in sided} == {None}
 
 
 def test_a_retracted_study_has_no_side() -> None:

@@ -43,9 +43,9 @@ def test_advice_and_other_outcomes_do_not_decide_a_side() -> None:
 
 def test_a_conclusion_on_another_outcome_does_not_name_the_subject() -> None:
     asked = subject("Does regular tai chi practice improve sleep?")
-    title, conclusion = "Regular tai chi practice in Varde", "Tai chi practice did not reduce pain."
-    assert not asked.is_partly_named(conclusion, title)
-    assert asked.is_partly_named(conclusion, f"{title}: sleep and pain")
+    title = "Regular tai chi practice in Varde: sleep and pain"
+    assert not asked.is_partly_named("Tai chi practice did not reduce pain.", title)
+    assert asked.is_partly_named("Tai chi practice did not improve sleep.", title)
 
 
 def test_a_study_of_another_comparator_is_not_compared() -> None:

@@ -173,11 +173,11 @@ def test_a_knowledge_base_is_kept_up_to_date(home: Path) -> None:
         "The old town by the river."
     ]
     (docs / "bridge.txt").unlink()
-    again = run("corpus", "update", "kb", "docs")
+    again = run("corpus", "update", "kb", "docs", code=5)
     assert "1 no longer in PATHS: --prune deletes them." in again.stderr
-    would = run("corpus", "update", "kb", "docs", "--prune", "--dry-run")
+    would = run("corpus", "update", "kb", "docs", "--prune", "--dry-run", code=5)
     assert "would be removed: file:" in would.stderr
-    pruned = run("corpus", "update", "kb", "docs", "--prune")
+    pruned = run("corpus", "update", "kb", "docs", "--prune", code=5)
     assert "1 unchanged" in pruned.stderr
     assert "1 removed" in pruned.stderr
     assert run("corpus", "verify", "kb").stderr.endswith("is sound.\n")
@@ -209,7 +209,8 @@ def test_each_unread_document_is_named_once_with_the_reason(
     outcome.refuse(Unchecked("https://a.example/", Reason.EMPTY, "no text on line 3"))
     outcome.refuse(Unchecked("https://b.example/", Reason.TIMED_OUT))
     outcome.refuse(Unchecked("a.jsonl line 2", Reason.UNDECODABLE, "a.jsonl line 2: no url"))
-    corpus._print_outcome(outcome, as_json=False, quiet=False)
+    with pytest.raises(click.exceptions.Exit):
+        corpus._print_outcome(outcome, as_json=False, quiet=False)
     empty, late, line = capsys.readouterr().err.splitlines()[:3]
     assert REASONS[Reason.EMPTY] in empty
     assert "line 3" in empty

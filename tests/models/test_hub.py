@@ -130,7 +130,7 @@ def test_an_encoder_is_used_as_its_repository_says(
     added = pincite(
         tmp_path, endpoint, "corpus", "add", "kb", str(tmp_path / "hf"), "--encoder", repository
     )
-    assert added.returncode == 0, added.stderr
+    assert added.returncode == 5, added.stderr  # some of the hub's files are no documents
 
 
 def test_an_encoder_that_pools_otherwise_is_refused(tmp_path: Path, endpoint: str) -> None:

@@ -363,13 +363,13 @@ def with_sides(
     ends = (each.text for each in sentences if each.part is Part.CONCLUSION)
     elsewhere = "\n".join([document.title, *ends])
 
-    def naming(names: Callable[[str, str], bool], *of: Part) -> list[Quotable]:
-        return [s for s in sentences if s.part in of and names(s.text, elsewhere)]
+    def naming(names: Callable[[str, str], bool], paper: str, *of: Part) -> list[Quotable]:
+        return [s for s in sentences if s.part in of and names(s.text, paper)]
 
     deciding = (
-        naming(subject.is_named, Part.CONCLUSION)
-        or naming(subject.is_partly_named, Part.CONCLUSION)
-        or naming(subject.is_named, Part.RESULT, Part.OTHER)
+        naming(subject.is_named, elsewhere, Part.CONCLUSION)
+        or naming(subject.is_partly_named, elsewhere, Part.CONCLUSION)
+        or naming(subject.is_named, "", Part.RESULT, Part.OTHER)
     )
     sides = {each.place: finds(each.text) for each in deciding if each.fits is not False}
     is_open = reference.retraction is Retraction.YES or stance.is_undecided(document.text)

@@ -84,17 +84,13 @@ class Subject(NamedTuple):
         return not unanswered_terms(self.comparator, f"{document.title}\n{document.text}")
 
     def is_partly_named(self, sentence: str, elsewhere: str) -> bool:
-        """Whether a sentence names at least a third of the terms, and its paper over two thirds.
-
-        Those of the paper include one of the outcome.
-        """
+        """Whether a sentence names a term of the outcome and a third of all, its paper most."""
         both = f"{self.intervention} {self.outcome}"
-        if not self.names_outcome(f"{elsewhere}\n{sentence}"):
-            return False
         n_terms = len(unanswered_terms(both, ""))
         n_lacking = len(unanswered_terms(both, sentence))
         n_lacking_in_paper = len(unanswered_terms(both, f"{elsewhere}\n{sentence}"))
-        return 3 * n_lacking <= 2 * n_terms and 3 * n_lacking_in_paper < n_terms
+        named = self.names_outcome(sentence) and 3 * n_lacking <= 2 * n_terms
+        return named and 3 * n_lacking_in_paper < n_terms
 
 
 def subject(question: str) -> Subject:

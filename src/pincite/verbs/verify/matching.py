@@ -152,7 +152,8 @@ def match_files(
     progress(len(sources.single), len(sources.single))
     titled: dict[str, dict[str, Loader]] = {}
     for title, url, loader in sources.titles:
-        titled.setdefault(_title(title), {})[url] = loader
+        if key := _title(title):
+            titled.setdefault(key, {})[url] = loader
     unique = {title: next(iter(of.values())) for title, of in titled.items() if len(of) == 1}
     return ArticleFiles(sources, matches, unused, paths, unique)
 
