@@ -25,6 +25,7 @@ from pincite.verbs.check.kinds import without_speaker
 
 T = TypeVar("T")
 MOST_NEAREST = 3  # neutral quotes shown if nothing else is
+MOST_LACKING = 0.75  # share of the reading's words that the nearest quote may lack
 STOPPED = Failed("stopped", "the run was stopped")
 
 
@@ -83,7 +84,7 @@ class ReadingResult:
         for n in confirmation.nearest(self.reading.text, self.items):
             quote = self.items[n].quoted
             lacks = missing_words(self.reading.text, quote) if quote else 1.0
-            if quote and lacks <= (confirmation.SAME_TOPIC if found else 0.99):  # shares a word
+            if quote and lacks <= (confirmation.SAME_TOPIC if found else MOST_LACKING):
                 found.setdefault(self.items[n].text_id, n)
         return [*found.values()][:MOST_NEAREST]
 
