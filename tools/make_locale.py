@@ -37,14 +37,15 @@ METHODS = [
 SHARED: tuple[Iterable[str], ...] = (
     *(table.values() for table in (wording.LABELS, wording.LEGEND, reasons.REASONS, reasons.BARS)),
     *(table.values() for table in (rendering.STEPS, LISTED, forms.LABELS)),
-    *(table.values() for table in (check_wording.LABELS, check_wording.KINDS)),
+    *([look.label for look in of.LOOKS.values()] for of in (check_wording, ask_wording)),
+    check_wording.KINDS.values(),
     (
         *check_wording.SOURCES.values(),
         check_wording.OWN,
         check_wording.PRIMARY,
         check_wording.NEAREST,
     ),
-    *(table.values() for table in (ask_wording.LABELS, ask_wording.SHORT, ask_wording.VERDICTS)),
+    (*ask_wording.VERDICTS.values(), ask_wording.MIXED),
     *(table.values() for table in (wording.READ, wording.ARCHIVED, wording.CHANGED)),
     *(table.values() for table in (wording.ON_PAGE, wording.ELSEWHERE, wording.VERDICTS)),
     *(table.values() for table in (wording.OPINIONS, wording.UNCITED, wording.MISSING)),

@@ -82,7 +82,7 @@ def moved(answer: Answer, by: int, **changes: Any) -> Answer:
 
 @pytest.mark.parametrize("standing", list(Standing))
 def test_every_standing_has_its_sign_and_word(standing: Standing) -> None:
-    words = f"{wording.SIGNS[standing]} {wording.LABELS[standing]}"
+    words = f"{wording.LOOKS[standing].sign} {wording.LOOKS[standing].label}"
     html, markdown, terminal = everything_shown()
     assert words in html
     assert words in markdown

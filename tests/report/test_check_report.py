@@ -137,7 +137,7 @@ def test_the_label_names_those_who_alone_say_so(sources: list[Source], named: st
     shown = console_text(report), render.to_markdown(report), render.to_footnotes(report)
     written = *shown, render.to_html(report), render.to_csv(report), rating["alternateName"]
     assert all(result.label in each for each in written)
-    assert (named or wording.LABELS[result.weight.outcome]) in result.label
+    assert (named or wording.LOOKS[result.weight.outcome].label) in result.label
     assert (rating["ratingValue"] == 4) is bool(named)
 
 

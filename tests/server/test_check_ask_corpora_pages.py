@@ -469,7 +469,7 @@ def test_unverified_sentences_are_marked(client: TestClient, site: Site) -> None
     shown = page[page.index('<ol class="answer growing">') :]
     assert "Two." in shown
     assert "One" not in shown
-    assert wording.LABELS[checked.standing] in shown
+    assert wording.LOOKS[checked.standing].label in shown
     assert shown.count(">… ") == 1
 
 

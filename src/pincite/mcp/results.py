@@ -31,7 +31,7 @@ from pincite.verbs.verify.report import Report
 
 Texts: TypeAlias = tuple[str, ...]
 Verdict: TypeAlias = Annotated[str, Doc(" · ".join(wording.LABELS.values()))]
-_OUTCOMES = ", ".join(check_wording.LABELS.values())
+_OUTCOMES = ", ".join(look.label for look in check_wording.LOOKS.values())
 GIVEN = "https://source.invalid/given"  # stands in for a missing source URL; never shown
 SIDES = {"for": "for", "against": "against", "failed": "could not be judged"}  # others are neutral
 
@@ -146,7 +146,7 @@ class SentenceResult:
     """A sentence of an answer, and what its references say of it."""
 
     text: str
-    label: Annotated[str, Doc(", ".join(ask_wording.LABELS.values()))]
+    label: Annotated[str, Doc(", ".join(look.label for look in ask_wording.LOOKS.values()))]
     references: Annotated[Texts, Doc("numbers of the answer's references")]
     quotations: tuple[Quotation, ...]
     notes: Texts
@@ -341,7 +341,7 @@ def of_answer(report: AnswerReport) -> AnswerResult:
 def _sentence(checked: Checked) -> SentenceResult:
     return SentenceResult(
         text=checked.sentence.text,
-        label=ask_wording.LABELS[checked.standing],
+        label=ask_wording.LOOKS[checked.standing].label,
         references=tuple(ask_wording.numbers(checked)),
         quotations=tuple(_quotation(v.evidence) for v in checked.verdicts if v.evidence),
         notes=(*checked.notes, *(v.why for v in checked.verdicts if v.why)),

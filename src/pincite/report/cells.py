@@ -6,11 +6,21 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from pincite.completions import Usage
 from pincite.text.hosts import without_folder
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # OWASP, "CSV injection"
+
+
+class Look(NamedTuple):
+    """How a result is shown."""
+
+    sign: str
+    label: str
+    tone: str  # a CSS class, named after the labels of `verify`
+    style: str  # on a terminal
 
 
 def n_of(number: int, noun: str) -> str:

@@ -73,4 +73,4 @@ def so_far(events: Sequence[Event]) -> dict[str, Any]:
     if drafts:
         after, texts = int(drafts[-1]["after"]), list(drafts[-1]["texts"])
         waiting = texts[max(0, len(verified) - after) :]
-    return {"checked": verified, "waiting": waiting, "tones": render.TONES, "of_ask": wording}
+    return {"checked": verified, "waiting": waiting, "looks": wording.LOOKS}

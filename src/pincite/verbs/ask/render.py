@@ -17,16 +17,6 @@ from pincite.verbs.ask import wording as ask_wording
 from pincite.verbs.ask.report import Answer, AnswerReport, Checked, Reference, render_parts
 
 MOST_TEXT = 6000  # characters of a text that is shown whole: abstracts are, papers are not
-TONES = {  # by sentence standing; CSS classes
-    Standing.SUPPORTED: "supported",
-    Standing.VERBATIM: "suggested",
-    Standing.CONTRADICTED: "refuted",
-    Standing.MIXED: "partly_supported",
-    Standing.NO_EVIDENCE: "unchecked",
-    Standing.FABRICATED: "refuted",
-    Standing.UNCITED: "plain",
-    Standing.NOT_CHECKED: "plain",
-}
 
 
 def to_html(report: AnswerReport) -> str:
@@ -104,8 +94,8 @@ def _view(
         "study_columns": columns,
         "studies": studies,
         "counts": [
-            (n, TONES[standing], ask_wording.SIGNS[standing], label)
-            for standing, n, label in ask_wording.counts(answer.sentences, words)
+            (n, look.tone, look.sign, look.label)
+            for n, look in ask_wording.counts(answer.sentences, words)
         ],
         "sentences": [_sentence(sentence, known, say) for sentence in answer.sentences],
         "references": [references(each) | {"is_named": True} for each in cited],
@@ -130,11 +120,12 @@ def _sentence(
     checked: Checked, known: Mapping[int, Document], say: Callable[[str], str]
 ) -> dict[str, object]:
     standing = checked.standing
+    look = ask_wording.LOOKS[standing]
     return {
         "text": checked.sentence.text,
         "standing": standing.value,
-        "tone": TONES[standing],
-        "sign": ask_wording.SIGNS[standing],
+        "tone": look.tone,
+        "sign": look.sign,
         "label": ask_wording.label(checked, say),
         "numbers": ask_wording.numbers(checked),
         "is_copied": standing is Standing.VERBATIM,
@@ -150,13 +141,13 @@ def _verdict(
 ) -> dict[str, object]:
     document = known.get(verdict.number or 0)
     evidence = verdict.evidence
-    sign = ask_wording.SIGNS[standing([verdict.support])]
+    look = ask_wording.LOOKS[standing([verdict.support])]
     return {
         "number": verdict.number if document else None,
         "written": verdict.written,
         "title": ask_wording.title_of(document) if document else "",
-        "tone": TONES[standing([verdict.support])],
-        "words": f"{sign} {say(ask_wording.VERDICTS[verdict.support])}",
+        "tone": look.tone,
+        "words": f"{look.sign} {say(ask_wording.VERDICTS[verdict.support])}",
         "why": verdict.why_coded,
         "shares": {
             "supported": cells.percent(evidence.prob_supported),
@@ -254,7 +245,7 @@ def _rows(answer: Answer) -> list[dict[str, Value]]:
             | {
                 "sentence_number": number,
                 "sentence": checked.sentence.text,
-                "label": ask_wording.LABELS[checked.standing],
+                "label": ask_wording.LOOKS[checked.standing].label,
                 "references": ", ".join(ask_wording.numbers(checked)),
                 "quote": " | ".join(filter(None, quotes)),
                 "why": "; ".join(v.why for v in verdicts if v.why),

@@ -13,16 +13,6 @@ from pincite.verbs.ask import bibliography
 from pincite.verbs.ask import wording as ask_wording
 from pincite.verbs.ask.report import Answer, AnswerReport, Change, Checked, Reference, render_parts
 
-STYLES = {
-    Standing.SUPPORTED: "green",
-    Standing.VERBATIM: "cyan",
-    Standing.CONTRADICTED: "red",
-    Standing.MIXED: "dark_orange",
-    Standing.NO_EVIDENCE: "yellow",
-    Standing.FABRICATED: "bold red",
-    Standing.UNCITED: "dim",
-    Standing.NOT_CHECKED: "yellow",
-}
 GRAVE = (Retraction.YES, Retraction.PARTLY, Retraction.CONCERN)
 PIECES = {"same": "", "gone": "red strike", "new": "green underline"}
 # Characters before an ellipsis.
@@ -50,8 +40,8 @@ def _overview(answers: Sequence[Answer]) -> Table:
     table = Table.grid(padding=(0, 2, 0, 0))
     for number, answer in enumerate(answers, 1):
         found = Text("\n").join(
-            Text(f"{ask_wording.SIGNS[each]} {n} {label}", STYLES[each])
-            for each, n, label in ask_wording.counts(answer.sentences)
+            Text(f"{look.sign} {n} {look.label}", look.style)
+            for n, look in ask_wording.counts(answer.sentences)
         )
         if cautions := ask_wording.cautions(answer):
             found.append("\n").append(f"⚠ {' '.join(cautions)}", "yellow")
@@ -63,12 +53,13 @@ def _overview(answers: Sequence[Answer]) -> Table:
 
 def sentence_line(checked: Checked) -> Text:
     """Format one sentence with its references and standing."""
-    text = Text(f"{ask_wording.SIGNS[checked.standing]} ", STYLES[checked.standing])
+    look = ask_wording.LOOKS[checked.standing]
+    text = Text(f"{look.sign} ", look.style)
     text.append(cells.one_line(checked.sentence.text))
     numbers = ask_wording.numbers(checked)
     if numbers and checked.standing is not Standing.VERBATIM:
         text.append(f" [{', '.join(numbers)}]", "bold")
-    text.append(f"  {ask_wording.label(checked)}", STYLES[checked.standing])
+    text.append(f"  {ask_wording.label(checked)}", look.style)
     notes = [f"⚠ {cells.one_line(note)}" for note in checked.notes]
     for note in [*notes, ask_wording.INHERITED] if checked.inherited else notes:
         text.append(f"\n  {note}", "dark_orange")
@@ -115,10 +106,10 @@ def _row(number: str, *parts: RenderableType) -> RenderableType:
 
 def _verdict(verdict: ReferenceVerdict) -> RenderableType:
     name = str(verdict.number or cells.shortened(verdict.written, NAME_WIDTH))
-    together = standing([verdict.support])
-    words = f"{ask_wording.SIGNS[together]} {ask_wording.VERDICTS[verdict.support]}"
+    look = ask_wording.LOOKS[standing([verdict.support])]
+    words = f"{look.sign} {ask_wording.VERDICTS[verdict.support]}"
     why = f": {cells.one_line(verdict.why)}" if verdict.why else ""
-    text = Text(words + why, STYLES[together])
+    text = Text(words + why, look.style)
     if quote := ask_wording.quote_of(verdict):
         closest = f" · closest: “{cells.shortened(quote, QUOTE_WIDTH)}”"
         text.append(closest, "not bold dim default")

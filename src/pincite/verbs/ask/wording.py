@@ -15,7 +15,7 @@ from pincite.judgement.references import (
     is_retracted_title,
 )
 from pincite.notes import IN_ENGLISH, QUOTED, Language
-from pincite.report.cells import called, n_of, one_line
+from pincite.report.cells import Look, called, n_of, one_line
 from pincite.settings import LEAST_RELEVANCE
 from pincite.text.hosts import without_folder
 from pincite.text.words import missing_words
@@ -31,27 +31,22 @@ from pincite.verbs.ask.bibliography import (
 from pincite.verbs.ask.report import EXTRACT, Answer, Checked, Reference
 from pincite.verbs.ask.stance import effects_on, subject
 
-SIGNS = {
-    Standing.SUPPORTED: "✓",
-    Standing.VERBATIM: "❝",
-    Standing.CONTRADICTED: "✗",
-    Standing.MIXED: "◐",
-    Standing.NO_EVIDENCE: "○",
-    Standing.FABRICATED: "⊘",
-    Standing.UNCITED: "·",
-    Standing.NOT_CHECKED: "–",
+LOOKS = {  # those that need attention first
+    Standing.FABRICATED: Look("⊘", "reference does not exist", "refuted", "bold red"),
+    Standing.CONTRADICTED: Look("✗", "contradicted", "refuted", "red"),
+    Standing.MIXED: Look(
+        "◐",
+        "mixed: one reference supports it, another contradicts it",
+        "partly_supported",
+        "dark_orange",
+    ),
+    Standing.NO_EVIDENCE: Look("○", "no evidence in its references", "unchecked", "yellow"),
+    Standing.NOT_CHECKED: Look("–", "not checked", "plain", "yellow"),
+    Standing.UNCITED: Look("·", "no reference", "plain", "dim"),
+    Standing.SUPPORTED: Look("✓", "supported", "supported", "green"),
+    Standing.VERBATIM: Look("❝", "verbatim", "suggested", "cyan"),
 }
-LABELS = {  # those that need attention first
-    Standing.FABRICATED: "reference does not exist",
-    Standing.CONTRADICTED: "contradicted",
-    Standing.MIXED: "mixed: one reference supports it, another contradicts it",
-    Standing.NO_EVIDENCE: "no evidence in its references",
-    Standing.NOT_CHECKED: "not checked",
-    Standing.UNCITED: "no reference",
-    Standing.SUPPORTED: "supported",
-    Standing.VERBATIM: "verbatim",
-}
-SHORT = {**LABELS, Standing.MIXED: "mixed"}  # for counts, as `counts` words them
+MIXED = "mixed"  # for counts
 VERDICTS = {
     Support.SUPPORTS: "supports it",
     Support.VERBATIM: "contains this exact sentence",
@@ -94,15 +89,16 @@ UNKNOWN_ONE = "Retraction status unknown for the reference."
 UNKNOWN = "Retraction status unknown for %(n)s of %(all)s references."
 
 
-def counts(
-    sentences: Sequence[Checked], words: Language = IN_ENGLISH
-) -> list[tuple[Standing, int, str]]:
-    """Count sentences by standing, with the words for it."""
+def counts(sentences: Sequence[Checked], words: Language = IN_ENGLISH) -> list[tuple[int, Look]]:
+    """Count sentences by standing, and word the labels for it."""
     counted = Counter(sentence.standing for sentence in sentences)
-    quoted = words.plural("sentence quoted", "sentences quoted", counted[Standing.VERBATIM])
+    labels = {standing: words.say(look.label) for standing, look in LOOKS.items()}
+    labels[Standing.MIXED] = words.say(MIXED)
+    n_copied = counted[Standing.VERBATIM]
+    labels[Standing.VERBATIM] = words.plural("sentence quoted", "sentences quoted", n_copied)
     return [
-        (each, counted[each], quoted if each is Standing.VERBATIM else words.say(SHORT[each]))
-        for each in LABELS
+        (counted[each], look._replace(label=labels[each]))
+        for each, look in LOOKS.items()
         if counted[each]
     ]
 
@@ -110,7 +106,7 @@ def counts(
 def label(checked: Checked, say: Callable[[str], str] = str) -> str:
     """Return the label of a sentence; `say` may translate it."""
     if checked.standing is not Standing.VERBATIM:
-        return say(LABELS[checked.standing])
+        return say(LOOKS[checked.standing].label)
     return say(VERBATIM_FROM) % {"numbers": f"[{', '.join(numbers(checked))}]"}
 
 

@@ -73,8 +73,7 @@ def _view(check: Check, words: Language, number: int) -> dict[str, Any]:
 def _reading(result: ReadingResult, words: Language) -> dict[str, object]:
     weight, n_passages = result.weight, len(result.items)
     outcome = weight.outcome
-    rank = confirmation.rank(outcome)
-    one_sided = wording.only_by(weight, result.items)
+    look = wording.look(weight, result.items, words)
     return {
         "reading_id": result.reading.reading_id,
         "number": result.reading.reading_id[1:],
@@ -82,19 +81,14 @@ def _reading(result: ReadingResult, words: Language) -> dict[str, object]:
         "meaning": words.say(wording.KINDS[result.reading.kind]),
         "negation": result.reading.negation,
         "outcome": outcome.value,
-        # A CSS class, named after the labels of `verify`.
-        "tone": "unchecked"
-        if rank is None
-        else "partly_supported"
-        if one_sided
-        else ("partly_supported", "supported", "refuted")[(rank > 0) - (rank < 0)],
-        "sign": wording.ONE_SIDED if one_sided else wording.SIGNS[outcome],
-        "label": wording.label(weight, result.items, words),
+        "tone": look.tone,
+        "sign": look.sign,
+        "label": look.label,
         "summary": wording.mean_degree(weight, n_passages, words)
         or wording.sentence(weight, result.items, result.reading.kind, words),
         "warning": wording.warning(weight, result.items, words),
         "years": [
-            (year, wording.signed(then.doc), words.say(wording.LABELS[then.outcome]))
+            (year, wording.signed(then.doc), words.say(wording.LOOKS[then.outcome].label))
             for year, then in result.as_of
         ],
         "sides": sides(result, words),
@@ -432,7 +426,7 @@ def _values(
         "feedback": feedback,
         "translation": translation,
         "show_documents": True,
-        "confirmation_level": _Levels({str(o): label for o, label in wording.LABELS.items()}),
+        "confirmation_level": _Levels({str(o): look.label for o, look in wording.LOOKS.items()}),
     }
     uid = uid_of(check.statement, report.created)
     return {

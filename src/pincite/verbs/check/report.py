@@ -68,7 +68,7 @@ class ReadingResult:
     @property
     @written
     def label(self) -> Annotated[str, Doc("the outcome in words, or who alone says so")]:
-        return wording.label(self.weight, self.items)
+        return wording.look(self.weight, self.items).label
 
     @property
     @written

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pincite.judgement import confirmation
-from pincite.judgement.confirmation import Outcome, Weighed
+from pincite.judgement.confirmation import Weighed
 from pincite.report import cells
 from pincite.report.reasons import judged_in
 from pincite.types import CopyKind, Failed
@@ -17,18 +17,6 @@ from pincite.verbs.check import wording as check_wording
 from pincite.verbs.check.render import is_title
 from pincite.verbs.check.report import Check, CheckReport, ReadingResult, render_parts
 
-STYLES = {
-    Outcome.STRONG_CONFIRMATION: "bold green",
-    Outcome.CONFIRMATION: "green",
-    Outcome.WEAK_CONFIRMATION: "green",
-    Outcome.BALANCED: "dark_orange",
-    Outcome.WEAK_DISCONFIRMATION: "red",
-    Outcome.DISCONFIRMATION: "red",
-    Outcome.STRONG_DISCONFIRMATION: "bold red",
-    Outcome.NO_EVIDENCE: "yellow",
-    Outcome.FAILED: "yellow",
-    Outcome.NOT_JUDGED: "dim",
-}
 # Characters before an ellipsis. Statements are cut at three lines: the user knows them.
 TEXT_WIDTH, SOURCE_WIDTH, STATEMENT_WIDTH = 200, 90, 240
 _INDENT = 5  # columns; aligns with the text of a reading
@@ -63,10 +51,8 @@ def _overview(checks: Sequence[Check]) -> Table:
 
 
 def _label(result: ReadingResult) -> Text:
-    outcome = result.weight.outcome
-    if check_wording.only_by(result.weight, result.items):
-        return Text(f"{check_wording.ONE_SIDED} {result.label}", STYLES[Outcome.BALANCED])
-    return Text(f"{check_wording.SIGNS[outcome]} {result.label}", STYLES[outcome])
+    look = check_wording.look(result.weight, result.items)
+    return Text(f"{look.sign} {look.label}", look.style)
 
 
 def _check(check: Check, limit: int) -> list[RenderableType]:

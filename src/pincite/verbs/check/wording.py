@@ -5,35 +5,24 @@ from collections.abc import Callable, Sequence
 from pincite.judgement.confirmation import Outcome, StatementType, Weighed, Weight, rank
 from pincite.judgement.provenance import Source, SourceKind
 from pincite.notes import IN_ENGLISH, Language
-from pincite.report.cells import one_line, shortened
+from pincite.report.cells import Look, one_line, shortened
 from pincite.report.reasons import why_excluded, why_unchecked
 from pincite.types import Exclusion, Failed, Unchecked
 
-SIGNS = {
-    Outcome.STRONG_CONFIRMATION: "▲▲▲",
-    Outcome.CONFIRMATION: "▲▲",
-    Outcome.WEAK_CONFIRMATION: "▲",
-    Outcome.BALANCED: "◆",
-    Outcome.WEAK_DISCONFIRMATION: "▽",
-    Outcome.DISCONFIRMATION: "▽▽",
-    Outcome.STRONG_DISCONFIRMATION: "▽▽▽",
-    Outcome.NO_EVIDENCE: "○",
-    Outcome.FAILED: "⚠",
-    Outcome.NOT_JUDGED: "–",
+LOOKS = {
+    Outcome.STRONG_CONFIRMATION: Look("▲▲▲", "strong confirmation", "supported", "bold green"),
+    Outcome.CONFIRMATION: Look("▲▲", "confirmation", "supported", "green"),
+    Outcome.WEAK_CONFIRMATION: Look("▲", "weak confirmation", "supported", "green"),
+    Outcome.BALANCED: Look(
+        "◆", "balanced: about as much for as against", "partly_supported", "dark_orange"
+    ),
+    Outcome.WEAK_DISCONFIRMATION: Look("▽", "weak disconfirmation", "refuted", "red"),
+    Outcome.DISCONFIRMATION: Look("▽▽", "disconfirmation", "refuted", "red"),
+    Outcome.STRONG_DISCONFIRMATION: Look("▽▽▽", "strong disconfirmation", "refuted", "bold red"),
+    Outcome.NO_EVIDENCE: Look("○", "no evidence found", "unchecked", "yellow"),
+    Outcome.FAILED: Look("⚠", "could not be judged", "unchecked", "yellow"),
+    Outcome.NOT_JUDGED: Look("–", "not judged", "unchecked", "dim"),
 }
-LABELS = {
-    Outcome.STRONG_CONFIRMATION: "strong confirmation",
-    Outcome.CONFIRMATION: "confirmation",
-    Outcome.WEAK_CONFIRMATION: "weak confirmation",
-    Outcome.BALANCED: "balanced: about as much for as against",
-    Outcome.WEAK_DISCONFIRMATION: "weak disconfirmation",
-    Outcome.DISCONFIRMATION: "disconfirmation",
-    Outcome.STRONG_DISCONFIRMATION: "strong disconfirmation",
-    Outcome.NO_EVIDENCE: "no evidence found",
-    Outcome.FAILED: "could not be judged",
-    Outcome.NOT_JUDGED: "not judged",
-}
-ONE_SIDED = "△"
 KINDS = {
     StatementType.DESCRIPTIVE: "factual statement",
     StatementType.ASCRIPTIVE: "statement about what someone says or believes",
@@ -77,13 +66,15 @@ def only_by(weight: Weight, items: Sequence[Weighed]) -> str:
     return shortened(", ".join(dict.fromkeys(names)), _AUTHORS) if level and all(names) else ""
 
 
-def label(weight: Weight, items: Sequence[Weighed], words: Language = IN_ENGLISH) -> str:
-    """Return the outcome in words, or who alone says so."""
+def look(weight: Weight, items: Sequence[Weighed], words: Language = IN_ENGLISH) -> Look:
+    """Return how the outcome is shown; its label says if one source alone says so."""
     if not (names := only_by(weight, items)):
-        return words.say(LABELS[weight.outcome])
+        found = LOOKS[weight.outcome]
+        return found._replace(label=words.say(found.label))
     for_it = words.say("only according to %(names)s")
     against = words.say("disputed only by %(names)s")
-    return (for_it if (rank(weight.outcome) or 0) > 0 else against) % {"names": names}
+    text = for_it if (rank(weight.outcome) or 0) > 0 else against
+    return LOOKS[Outcome.BALANCED]._replace(sign="△", label=text % {"names": names})
 
 
 def sentence(
@@ -99,7 +90,7 @@ def sentence(
         texts = _texts(weight.n_silent, words)
         return say("%(texts)s found, none supports or contradicts it") % {"texts": texts}
     if weight.outcome is Outcome.FAILED and not n_passages:
-        return say(LABELS[Outcome.FAILED])
+        return say(LOOKS[Outcome.FAILED].label)
     if weight.outcome is Outcome.FAILED:
         text = say(
             "%(n)s of %(all)s passages could not be judged; none of the others supports or "
