@@ -85,13 +85,12 @@ def test_every_format_from_one_question(corpus: Path, home: Path) -> None:
     assert json.loads((home / "a.csl").read_text())[0]["PMID"] == "11"
 
 
-def test_filters_and_lists_of_papers(corpus: Path, home: Path) -> None:
-    (home / "mine.txt").write_text("# my own\n12\n")
+def test_filters_and_lists_of_papers(corpus: Path) -> None:
     found = {
         name: json.loads(run(QUESTION, "--corpus", corpus, "--json", "-", *given).stdout)
         for name, given in {
             "sound": ("--not-retracted",),
-            "mine": ("--pmids", "mine.txt", "--include-retracted"),
+            "mine": ("--where", "pmid in 12", "--include-retracted"),
             "late": ("--from-date", "2014"),
             "all": ("--include-retracted",),
             "default": (),
@@ -109,8 +108,6 @@ def test_filters_and_lists_of_papers(corpus: Path, home: Path) -> None:
     }
     assert [r["ref_id"] for r in found["default"]["answers"][0]["left_out"]] == ["12"]
     assert found["mine"]["answers"][0]["searched"]["filters"] == "pmid in 12"
-    (home / "wrong.txt").write_text("PMC12\n")
-    assert "PMC12" in run(QUESTION, "--corpus", corpus, "--pmids", "wrong.txt", code=2).output
 
 
 def test_nothing_relevant_is_said_and_no_failure(corpus: Path) -> None:

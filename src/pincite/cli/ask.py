@@ -21,7 +21,6 @@ from pincite.verbs.ask.report import AnswerReport, Checked
 @options.one_or_more("question")
 @options.corpus_option("Corpus to answer from.")
 @click.option("--llm", is_flag=True, help="Have a model write the answer; needs --chat-url.")
-@click.option("--pmids", type=options.FilePath, help="Only papers in this file, one PMID per line.")
 @options.output_options(
     json="Write JSON (- for stdout).",
     html="Write one HTML page.",
@@ -42,7 +41,6 @@ def command(
     question: str | None,
     corpus: tuple[Path | str, ...],
     file: Path | None,
-    pmids: Path | None,
     template: Path | None,
     quiet: bool,
     **given: Any,
@@ -64,12 +62,6 @@ def command(
     check_outputs(outputs, template)
     if given.pop("llm"):
         given["answer"] = "model"
-    if pmids:
-        listed = options.read_lines(pmids)
-        if not listed or not all(pmid.isdigit() for pmid in listed):
-            wrong = next((pmid for pmid in listed if not pmid.isdigit()), "no line")
-            raise click.UsageError(f"{pmids} has {wrong}; expected PMIDs.")
-        given["where"] = (*given["where"], f"pmid in {', '.join(listed)}")
     settings = options.load_settings(given)
     questions = options.text_or_lines(question, file, "QUESTION")
     corpora = [*corpus] or settings.library.places

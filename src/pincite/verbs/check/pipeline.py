@@ -127,15 +127,8 @@ class CheckPipeline:
                 judged_as = confirmation.with_sentence_quoted(reading.text, outcome)
             else:
                 judged_as = Unjudged(outcome.step, outcome.detail, candidate.passage)
-            item = Weighed(
-                outcome=judged_as,
-                published=candidate.published,
-                meta=candidate.meta,
-                copies=candidate.copies,
-                corpus=candidate.corpus,
-                origin=candidate.origin,
-                source=_source(reading, candidate, judged_as),
-            )
+            source = _source(reading, candidate, judged_as)
+            item = codec.build(Weighed, candidate, outcome=judged_as, source=source)
             items[reading].append(item)
             values = codec.values_of(item)
             self.record({"event": "judged", "reading": reading.reading_id, "item": values})

@@ -194,18 +194,16 @@ def rows(report: CheckReport) -> Iterator[list[object]]:
 def _check_rows(check: Check) -> list[list[object]]:
     rows = list[dict[str, object]]()
     for result in check.results:
-        reading, weight = result.reading, result.weight
+        reading, weight = values_of(result.reading), values_of(result.weight, DIGITS)
         head = {
+            **reading,
+            **weight,
             "statement": check.statement,
-            "reading_id": reading.reading_id,
-            "reading": reading.text,
-            "kind": reading.kind,
-            "reading_origin": reading.origin,
-            "outcome": weight.outcome,
+            "reading": reading["text"],
+            "reading_origin": reading["origin"],
+            "reading_doc": weight["doc"],
             "label": result.label,
-            "reading_doc": _rounded(weight.doc),
-            "n_texts": weight.n_texts,
-            "n_failed": weight.n_failed,
+            **dict.fromkeys(("doc", "origin")),  # of a passage
         }
         n_first = {item.passage.doc_id: n for n, item in reversed([*enumerate(result.items)])}
         cited = {item.passage.doc_id for item in result.items if item.side in ("for", "against")}
@@ -222,34 +220,21 @@ def _check_rows(check: Check) -> list[list[object]]:
             for url, why in unused
         ]
         rows += [head | part for part in parts or [{}]]
-    return [[row.get(column) for column in COLUMNS] for row in rows]
+    return [[None if row.get(name) == "" else row.get(name) for name in COLUMNS] for row in rows]
 
 
 def _item_values(result: ReadingResult, place: int) -> dict[str, object]:
     item = result.items[place]
-    passage, outcome = item.passage, item.outcome
-    values: dict[str, object] = {
-        "side": item.side,
-        "doc": _rounded(item.doc),
+    values = values_of(item, DIGITS)
+    source, failed = values.pop("source"), item.failed
+    return {
+        **values,
+        **source,
+        "kind": result.reading.kind,
+        "source_kind": source["kind"],
         "strong_contradiction": place in result.weight.contradictions,
-        "published": item.published,
-        "url": passage.url,
-        "title": passage.title,
-        "author": item.source.author or None,
-        "publisher": item.source.publisher or None,
-        "source_kind": item.source.kind,
-        "own": item.source.own,
-        "speaker": item.source.speaker or None,
         "copies": " ".join(item.copies),
-        "origin": item.origin,
-        "corpus": item.corpus or None,
-    }
-    if isinstance(outcome, Failed):
-        return values | {"failed": f"{outcome.step}: {outcome.detail}"}
-    return values | {
-        "prob_supported": _rounded(outcome.prob_supported),
-        "prob_refuted": _rounded(outcome.prob_refuted),
-        "quote": outcome.quoted or None,
+        "failed": f"{failed.step}: {failed.detail}" if failed else None,
     }
 
 
