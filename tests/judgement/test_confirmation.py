@@ -127,12 +127,6 @@ def test_as_of_a_date() -> None:
     found = [item(0.9, 0, "2015-03-01"), item(-0.9, 1, "2021"), item(0.9, 2)]
     assert confirmation.as_of(found, "2015-02") == []
     assert confirmation.as_of(found, "2021-06") == found[:2], "2021 may be before June"
-    years = confirmation.by_year(found)
-    assert [(year, weight.outcome) for year, weight in years] == [
-        ("2015", "confirmation"),
-        ("2021", "balanced"),
-    ]
-    assert confirmation.by_year(found[:1]) == ()
 
 
 def test_a_sentence_that_overlapping_passages_quote_is_shown_once() -> None:

@@ -33,7 +33,6 @@ def result(number: int, text: str, url: str, *docs: float | None) -> ReadingResu
         reading(number, text, "descriptive"),
         items,
         confirmation.combine(items),
-        confirmation.by_year(items),
     )
 
 

@@ -476,19 +476,6 @@ def as_of(items: Sequence[Weighed], date: str) -> list[Weighed]:
     ]
 
 
-def by_year(
-    items: Sequence[Weighed], threshold: float = THRESHOLD, *, reading: str = "", each: bool = False
-) -> tuple[tuple[str, Weight], ...]:
-    """Return (year, evidence combined up to its end), oldest first; empty for one year."""
-    speaking = [item for item in items if abs(item.doc or 0.0) > threshold]
-    years = sorted({item.published[:4] for item in speaking if item.published})
-    if len(years) < 2:
-        return ()
-    return tuple(
-        (year, combine(as_of(items, year), threshold, reading=reading, each=each)) for year in years
-    )
-
-
 def side(doc: float | None, threshold: float = THRESHOLD) -> Side:
     if doc is None:
         return "failed"

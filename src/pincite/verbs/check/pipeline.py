@@ -154,10 +154,10 @@ class CheckPipeline:
             replace(item, text_id=text_id, side=confirmation.side(item.doc, check.threshold))
             for item, text_id in zip(items, ids, strict=True)
         )
-        how: dict[str, Any] = {"reading": reading.text, "each": check.count_copies}
-        weight = confirmation.combine(weighed, check.threshold, **how)
-        years = confirmation.by_year(weighed, check.threshold, **how)
-        return ReadingResult(reading, weighed, weight, years, retrieved.unread, retrieved.excluded)
+        weight = confirmation.combine(
+            weighed, check.threshold, reading=reading.text, each=check.count_copies
+        )
+        return ReadingResult(reading, weighed, weight, retrieved.unread, retrieved.excluded)
 
     def _retrieved(self, readings: Sequence[Reading]) -> list[Retrieval | Failed]:
         if not readings:

@@ -87,10 +87,6 @@ def _reading(result: ReadingResult, words: Language) -> dict[str, object]:
         "summary": wording.mean_degree(weight, n_passages, words)
         or wording.sentence(weight, result.items, result.reading.kind, words),
         "warning": wording.warning(weight, result.items, words),
-        "years": [
-            (year, wording.signed(then.doc), words.say(wording.LOOKS[then.outcome].label))
-            for year, then in result.as_of
-        ],
         "sides": sides(result, words),
         "failures": wording.failed(result.items),
         "unused": wording.unused_pages(result.unread, result.excluded, words.say),
@@ -236,10 +232,6 @@ def _item_values(result: ReadingResult, place: int) -> dict[str, object]:
         "copies": " ".join(item.copies),
         "failed": f"{failed.step}: {failed.detail}" if failed else None,
     }
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, DIGITS)
 
 
 # ── ClaimReview ───────────────────────────────────────────────────────────────────────────────────
@@ -471,7 +463,7 @@ def _as_document(uid: str, item: Weighed) -> dict[str, Any]:
         "uid": uid,
         "text": passage.text,
         "side": item.side,
-        "doc": _rounded(item.doc),
+        "doc": None if item.doc is None else round(item.doc, DIGITS),
         "degree": wording.signed(item.doc),
         "quote": item.quoted,
         "quoted": item.quoted and cells.in_quotes(item.quoted),

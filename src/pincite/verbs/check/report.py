@@ -58,10 +58,6 @@ class ReadingResult:
         metadata=named("evidence")
     )
     weight: Weight = field(metadata=INLINE)
-    as_of: Annotated[
-        tuple[tuple[str, Weight], ...],
-        Doc("year, and the weight of the texts up to it; oldest first"),
-    ] = ()
     unread: Annotated[tuple[Unchecked, ...], Doc("pages of the web that could not be read")] = ()
     excluded: Annotated[tuple[Exclusion, ...], Doc("pages of the web not used, and why")] = ()
 
@@ -192,7 +188,7 @@ def _showable(
 
     if not raises(result):
         return result
-    plain = replace(result, weight=replace(result.weight, contradictions=()), as_of=())
+    plain = replace(result, weight=replace(result.weight, contradictions=()))
     items = [(item, raises(replace(plain, items=(item,)))) for item in result.items]
     without_bad = replace(result, items=tuple(_blank(i, why) if bad else i for i, bad in items))
     return failed(result.reading) if raises(without_bad) else without_bad
