@@ -116,10 +116,12 @@ def test_a_passage_missing_from_the_stored_text_is_not_evidence() -> None:
     document = DOCUMENTS[0]
     said = "The harbour bridge was built of steel."
     passage = Passage(document.doc_id, document.url, "", said, Span(0, len(said)))
-    assert "not in the stored text" in candidate(document, passage).lost
+    lost = candidate(document, passage).lost
+    assert lost
+    assert "not in the stored text" in lost.detail
     assert candidate(None, passage).lost
     true = replace(passage, text=TEXT[:12], span=Span(0, 12))
-    assert candidate(document, true).lost == ""
+    assert candidate(document, true).lost is None
 
 
 @pytest.mark.parametrize(("window", "n_sentences"), [(0, 1), (1, 2), (3, 4), (9, 5)])

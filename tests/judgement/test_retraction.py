@@ -79,5 +79,5 @@ def test_evidence_of_a_retracted_source_carries_a_note() -> None:
 
 def test_a_retracted_source_is_no_evidence_for_a_reading() -> None:
     passage = Passage("d", "u", "t", BODY, Span(0, len(BODY)))
-    assert candidate(Document("u", "RETRACTED: Almond oil", BODY), passage).retracted
-    assert not candidate(Document("u", "Almond oil", BODY), passage).retracted
+    assert candidate(Document("u", "RETRACTED: Almond oil", BODY), passage).lost
+    assert not candidate(Document("u", "Almond oil", BODY), passage).lost

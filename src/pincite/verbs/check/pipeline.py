@@ -48,19 +48,17 @@ CROWDED = 4
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A passage with its origin. `lost` says why it cannot be used, or is empty."""
+    """A passage with its origin. `lost` says why it cannot be used."""
 
     passage: Passage
-    published: str | None = None
-    language: str | None = None
-    meta: Mapping[str, str] = field(default_factory=dict)
+    document: Document | None = None  # None: unknown or unusable
     copies: tuple[str, ...] = ()  # addresses of pages with the same text
     origin: CopyKind = CopyKind.CORPUS
-    lost: str = ""
-    retracted: bool = False
-    corpus: str = ""  # its name, if several are searched
-    source: Source = UNKNOWN
-    document: str = ""  # its text
+    lost: Failed | None = None
+
+    @property
+    def language(self) -> str | None:
+        return self.document.language if self.document else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +126,9 @@ class CheckPipeline:
             else:
                 judged_as = Unjudged(outcome.step, outcome.detail, candidate.passage)
             source = _source(reading, candidate, judged_as)
-            item = codec.build(Weighed, candidate, outcome=judged_as, source=source)
+            item = codec.build(
+                Weighed, candidate, candidate.document, outcome=judged_as, source=source
+            )
             items[reading].append(item)
             values = codec.values_of(item)
             self.record({"event": "judged", "reading": reading.reading_id, "item": values})
@@ -190,13 +190,8 @@ class CheckPipeline:
         return [failure or next(answers) for failure in failures]
 
     def _unusable(self, candidate: Candidate) -> Failed | None:
-        if candidate.lost:
-            return Failed("source", candidate.lost)
-        if candidate.retracted:
-            source = candidate.passage.title or candidate.passage.url
-            return Failed("retracted", f"the source was retracted: {source}")
-        if reads(self.languages, candidate.language):
-            return None
+        if candidate.lost or reads(self.languages, candidate.language):
+            return candidate.lost
         language = (candidate.language or "").split("-")[0]
         return Failed("language", f"the page is {not_read(language, self.languages or ())}")
 
@@ -342,19 +337,12 @@ def candidate(document: Document | None, passage: Passage, copies: Sequence[str]
     others = dict.fromkeys(map(without_folder, copies))
     passage = replace(passage, url=without_folder(passage.url))
     if document is None or passage.span.of(document.text) != passage.text:
-        return Candidate(passage, lost="the passage is not in the stored text")
+        why = Failed("source", "the passage is not in the stored text")
+        return Candidate(passage, lost=why)
     if retraction_of(document) is Retraction.YES:
-        return Candidate(passage, retracted=True)
-    return Candidate(
-        passage,
-        document.published,
-        document.language,
-        dict(document.meta),
-        tuple(url for url in others if url != passage.url),
-        corpus=document.corpus,
-        source=source_of(document),
-        document=document.text,
-    )
+        why = Failed("retracted", f"the source was retracted: {passage.title or passage.url}")
+        return Candidate(passage, lost=why)
+    return Candidate(passage, document, tuple(url for url in others if url != passage.url))
 
 
 def _source(reading: Reading, found: Candidate, outcome: Evidence | Failed) -> Source:
@@ -362,14 +350,15 @@ def _source(reading: Reading, found: Candidate, outcome: Evidence | Failed) -> S
 
     For a reading about what someone says, their own words are the right source.
     """
-    source, passage = found.source, found.passage
+    document, passage = found.document, found.passage
+    source = source_of(document) if document else UNKNOWN
     if reading.kind is StatementType.ASCRIPTIVE:
         return source
     own = any(is_about(reading.text, name) for name in (source.publisher, source.author))
     if isinstance(outcome, Failed) or outcome.quote is None:
         return replace(source, own=own)
-    quote = outcome.quote.moved(passage.span.start if found.document else 0)
-    text, language = found.document or passage.text, passage.language or "en"
+    quote = outcome.quote.moved(passage.span.start if document else 0)
+    text, language = document.text if document else passage.text, passage.language or "en"
     return replace(source, own=own, speaker=speaker_in(reading.text, text, quote, language))
 
 
