@@ -10,7 +10,8 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import count
+from itertools import chain, count, product
+from string import ascii_lowercase
 from typing import Any, TypeAlias
 from urllib.parse import quote
 
@@ -285,8 +286,9 @@ def _keys(items: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     used: set[str] = set()
     for base in bases:
         # BibTeX keys are case-insensitive.
-        numbers = count(0 if often[base.lower()] == 1 else 1)
-        key = next(k for n in numbers if (k := base + _letters(n)).lower() not in used)
+        own = [""] if often[base.lower()] == 1 else []
+        endings = chain(own, _letters())
+        key = next(k for ending in endings if (k := base + ending).lower() not in used)
         used.add(key.lower())
         yield key
 
@@ -306,13 +308,9 @@ def _ascii(word: str) -> str:
     return "".join(c for c in plain if c.isascii() and c.isalpha())
 
 
-def _letters(n: int) -> str:
-    """Return "" for 0, then a to z, then aa, ab, …."""
-    text = ""
-    while n:
-        n, rest = divmod(n - 1, 26)
-        text = chr(ord("a") + rest) + text
-    return text
+def _letters() -> Iterator[str]:
+    """Yield a to z, then aa, ab, …."""
+    return ("".join(each) for n in count(1) for each in product(ascii_lowercase, repeat=n))
 
 
 # ── Formats ───────────────────────────────────────────────────────────────────────────────────────

@@ -14,9 +14,8 @@ from pincite.report.cells import safe_link
 from pincite.types import Document, Evidence, Span
 from pincite.verbs.ask import bibliography
 from pincite.verbs.ask import wording as ask_wording
+from pincite.verbs.ask.abstract import WHOLE
 from pincite.verbs.ask.report import Answer, AnswerReport, Checked, Reference, render_parts
-
-MOST_TEXT = 6000  # characters of a text that is shown whole: abstracts are, papers are not
 
 
 def to_html(report: AnswerReport) -> str:
@@ -165,11 +164,7 @@ def _marked(evidence: Evidence, document: Document | None) -> dict[str, str]:
     """Split a short document, else the passage, into before, the closest sentence, and after."""
     passage, quote = evidence.passage, ask_wording.quote_span(evidence)
     text, shift = passage.text, 0
-    if (
-        document
-        and len(document.text) <= MOST_TEXT
-        and passage.span.of(document.text) == passage.text
-    ):
+    if document and len(document.text) <= WHOLE and passage.span.of(document.text) == passage.text:
         text, shift = document.text, passage.span.start
     start, end = Span(quote.start + shift, quote.end + shift) if quote else (len(text), len(text))
     return {"head": text[:start], "quote": text[start:end], "tail": text[end:]}
@@ -195,7 +190,7 @@ def _reference(
         ],
         "finding": ask_wording.finding(reference, answer),
         "is_named": False,
-        "text": document.text[:MOST_TEXT] if with_texts else "",
+        "text": document.text[:WHOLE] if with_texts else "",
     }
 
 

@@ -14,7 +14,6 @@ from pincite.verbs.ask import wording as ask_wording
 from pincite.verbs.ask.report import Answer, AnswerReport, Change, Checked, Reference, render_parts
 
 GRAVE = (Retraction.YES, Retraction.PARTLY, Retraction.CONCERN)
-PIECES = {"same": "", "gone": "red strike", "new": "green underline"}
 # Characters before an ellipsis.
 TITLE_WIDTH, QUOTE_WIDTH, QUESTION_WIDTH, NAME_WIDTH, CELL_WIDTH = 200, 300, 90, 24, 80
 
@@ -83,7 +82,7 @@ def _answer(answer: Answer) -> list[RenderableType]:
         parts.append(_heading("Dropped by verification", "no longer part of the answer"))
         parts += [_sentence(sentence) for sentence in answer.dropped]
     if answer.changes:
-        parts.append(_heading("Repaired", "removed text is struck through, new text is underlined"))
+        parts.append(_heading("Repaired"))
         parts += [_change(change) for change in answer.changes]
     lines = [f"{name}: {value}" for name, value in ask_wording.searched(answer)]
     return [*parts, _heading("Searched"), _row("", Text("\n".join(lines), "dim")), Text()]
@@ -191,20 +190,9 @@ def _addresses(reference: Reference) -> str:
 
 
 def _change(change: Change) -> RenderableType:
-    """Show before and after on separate lines, because not every terminal can strike through."""
-    before, after = cells.one_line(change.before.sentence.text), cells.one_line(change.after)
-    text = Text("− ", "red")
-    pieces = ask_wording.difference(before, after)
-    for kind, words in pieces:
-        if kind != "new":
-            text.append(words, PIECES[kind] or "default")
-    text.append("\n+ ", "green")
-    for kind, words in pieces:
-        if kind != "gone":
-            text.append(words, PIECES[kind] or "default")
-    if not after:
-        text.append("struck out", "dim")
-    return _row("", text.append(f"\n  {cells.one_line(change.why)}", "dim"))
+    text = Text(f"− {cells.one_line(change.before.sentence.text)}\n", "red")
+    text.append(f"+ {cells.one_line(change.after) or 'struck out'}\n", "green")
+    return _row("", text.append(f"  {cells.one_line(change.why)}", "dim"))
 
 
 def _heading(title: str, more: str = "") -> Text:
