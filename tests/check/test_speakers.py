@@ -42,6 +42,8 @@ def speaker(text: str, reading: str = READING) -> str:
             f"*“{OIL},” he said.*",
             "Mr Quill",
         ),
+        (f"Ada Quill said so. He said it stinks. *“{OIL},” he told a crowd.*", "Ada Quill"),
+        (f"He said that it stinks. *“{OIL},” he told a crowd.*", UNNAMED),
         ("*The Mayor replied that Tarn had poured oil into the river.*", "the Mayor"),
         (f"The campaigner Ada Quill spoke. *She said {OIL}.*", "Ada Quill"),
         (

@@ -76,7 +76,6 @@ _TRAILING = re.compile(
     r"(?:\s+(?:\w+ly|today|yesterday|also|later|has|have|had|on|(?:Mon|Tues|Wednes|Thurs|Fri|Satur"
     r"|Sun)day))+$"
 )
-_OBJECTS = {"he": "him", "she": "her", "they": "them", "we": "us", "i": "me"}
 
 
 def source_of(document: Document) -> Source:
@@ -142,4 +141,4 @@ def named_speaker(words: str) -> str:
     'Mayor Ada Holm'
     """
     name = _TRAILING.sub("", words.strip(" ,.“”\"'"))
-    return _OBJECTS.get(name.lower()) or re.sub("^(?:The|An?) ", lambda m: m[0].lower(), name)
+    return re.sub("^(?:The|An?) ", lambda m: m[0].lower(), name)

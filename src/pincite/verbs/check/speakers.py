@@ -108,7 +108,8 @@ def _named(text: str, span: Span, name: str) -> str:
     before = text[max(0, span.start - _NEAR) : span.start]
     for n, each in enumerate(reversed(source_sentences(before, "en")[-_BACK:])):
         sentence = _QUOTATION.sub(" ", each.of(before)).strip()
-        if found := _SAYER.search(sentence):
+        found = _SAYER.search(sentence)
+        if found and found["who"].lower() not in _PRONOUNS:
             return named_speaker(found["who"])
         subject = "" if n else subject_name(sentence)
         # "Applause followed": one word with a capital because it opens the sentence.
