@@ -20,6 +20,8 @@ from pincite.errors import ConfigError
 from pincite.judgement.confirmation import Outcome, Unjudged
 from pincite.judgement.provenance import Source, SourceKind
 from pincite.report import yaml_text
+from pincite.report.reasons import BARS, REASONS
+from pincite.types import Bar, Exclusion, Reason, Unchecked
 from pincite.verbs.check import render, terminal, wording
 from pincite.verbs.check.report import CheckReport
 
@@ -394,6 +396,17 @@ def test_text_and_csv_repeat_nothing() -> None:
     result = replace(one.checks[0].results[0], items=(*one.checks[0].results[0].items, *silent))
     doubled = replace(one.checks[0], results=(result, *one.checks[0].results[1:]))
     assert render.to_csv(replace(one, checks=(doubled, *one.checks[1:]))) == render.to_csv(one)
+
+
+def test_pages_that_are_not_evidence_are_listed_in_words() -> None:
+    unread = Unchecked("https://a.example/", Reason.SOFT_404, "")
+    barred = Exclusion("https://b.example/", "", Bar.WIKI)
+    report = check_report("plain", "https://varde.example/")
+    first = replace(report.checks[0].results[0], unread=(unread,), excluded=(barred,))
+    report = replace(report, checks=(replace(report.checks[0], results=(first,)),))
+    for text in (render.to_markdown(report), render.to_html(report), console_text(report)):
+        assert REASONS[unread.reason] in text
+        assert BARS[barred.bar] in text
 
 
 def test_unjudged_documents_are_named() -> None:
