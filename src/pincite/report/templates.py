@@ -22,7 +22,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markupsafe import Markup
 
 from pincite import notes
-from pincite.errors import ConfigError
+from pincite.errors import ConfigError, usable
 from pincite.notes import Note
 from pincite.report import cells
 from pincite.report.cells import one_line
@@ -114,10 +114,8 @@ def parsed(place: Path) -> Template:
         lstrip_blocks=trimmed,
     )
     try:
-        return environment.from_string(place.read_text(encoding="utf-8"))
-    except OSError as error:
-        reason = error.strerror or error
-        raise ConfigError(f"{place} cannot be read as a template: {reason}.") from error
+        with usable(place, "read as a template", ConfigError):
+            return environment.from_string(place.read_text(encoding="utf-8"))
     except UnicodeDecodeError as error:
         raise ConfigError(f"{place} cannot be read as a template: it is not UTF-8.") from error
     except (TemplateError, RecursionError) as error:

@@ -46,7 +46,6 @@ LOOKS = {  # those that need attention first
     Standing.SUPPORTED: Look("✓", "supported", "supported", "green"),
     Standing.VERBATIM: Look("❝", "verbatim", "suggested", "cyan"),
 }
-MIXED = "mixed"  # for counts
 VERDICTS = {
     Support.SUPPORTS: "supports it",
     Support.VERBATIM: "contains this exact sentence",
@@ -80,20 +79,13 @@ MATCHES = {
     -math.inf: "no close match",
 }
 LEFT_OUT = "Left out: retracted"
-VERBATIM_FROM = "verbatim from %(numbers)s"
-ONLY_ABSTRACTS = "abstracts only, not full texts"
-ABSENT = "No cited document mentions %(words)s, so this may not answer your question."
-CUT = "The model was stopped before it finished: the answer breaks off."
-MISSING = "A part is missing: %(failure)s"
-UNKNOWN_ONE = "Retraction status unknown for the reference."
-UNKNOWN = "Retraction status unknown for %(n)s of %(all)s references."
 
 
 def counts(sentences: Sequence[Checked], words: Language = IN_ENGLISH) -> list[tuple[int, Look]]:
     """Count sentences by standing, and word the labels for it."""
     counted = Counter(sentence.standing for sentence in sentences)
     labels = {standing: words.say(look.label) for standing, look in LOOKS.items()}
-    labels[Standing.MIXED] = words.say(MIXED)
+    labels[Standing.MIXED] = words.say("mixed")
     n_copied = counted[Standing.VERBATIM]
     labels[Standing.VERBATIM] = words.plural("sentence quoted", "sentences quoted", n_copied)
     return [
@@ -107,7 +99,7 @@ def label(checked: Checked, say: Callable[[str], str] = str) -> str:
     """Return the label of a sentence; `say` may translate it."""
     if checked.standing is not Standing.VERBATIM:
         return say(LOOKS[checked.standing].label)
-    return say(VERBATIM_FROM) % {"numbers": f"[{', '.join(numbers(checked))}]"}
+    return say("verbatim from %(numbers)s") % {"numbers": f"[{', '.join(numbers(checked))}]"}
 
 
 def advice(answers: Sequence[Answer]) -> str:
@@ -133,11 +125,14 @@ def cautions(answer: Answer, say: Callable[[str], str] = str) -> list[str]:
     cautions = []
     if answer.searched.absent and answer.sentences:
         quoted = [say(QUOTED) % {"words": one_line(word)} for word in answer.searched.absent]
-        cautions.append(say(ABSENT) % {"words": ", ".join(quoted)})
+        text = say("No cited document mentions %(words)s, so this may not answer your question.")
+        cautions.append(text % {"words": ", ".join(quoted)})
     if answer.cut:
-        cautions.append(say(CUT))
+        cautions.append(say("The model was stopped before it finished: the answer breaks off."))
     if answer.failure:
-        cautions.append(say(MISSING) % {"failure": one_line(answer.failure)})
+        cautions.append(
+            say("A part is missing: %(failure)s") % {"failure": one_line(answer.failure)}
+        )
     return cautions
 
 
@@ -222,7 +217,7 @@ def searched(answer: Answer) -> list[tuple[str, str]]:
     where = answer.searched
     read = n_of(len(where.found), "document")
     if answer.only_abstracts:
-        read += f" ({ONLY_ABSTRACTS})"
+        read += " (abstracts only, not full texts)"
     best = ""
     if where.best is not None:
         best = next(words for least, words in MATCHES.items() if where.best >= least)
@@ -272,8 +267,9 @@ def unknown_retractions(references: Sequence[Reference], say: Callable[[str], st
     if not n:
         return ""
     if len(references) == 1:
-        return say(UNKNOWN_ONE)
-    return say(UNKNOWN) % {"n": n, "all": len(references)}
+        return say("Retraction status unknown for the reference.")
+    text = say("Retraction status unknown for %(n)s of %(all)s references.")
+    return text % {"n": n, "all": len(references)}
 
 
 def title_of(document: Document) -> str:
