@@ -141,10 +141,10 @@ def test_a_study_of_all_ages_is_no_study_of_one() -> None:
 
 
 def test_a_study_has_the_design_that_a_question_names() -> None:
-    is_pooled = has_design("How many people took part in the meta-analysis of tea?")
-    assert is_pooled(replace(TRIAL, title="Tea: a meta-analysis"))
-    assert not is_pooled(replace(TRIAL, title="Tea: a randomised trial"))
-    assert has_design("How many people drank tea?")(TRIAL)
+    question = "How many people took part in the meta-analysis of tea?"
+    assert has_design(question, replace(TRIAL, title="Tea: a meta-analysis"))
+    assert not has_design(question, replace(TRIAL, title="Tea: a randomised trial"))
+    assert has_design("How many people drank tea?", TRIAL)
 
 
 def test_a_study_fits_if_most_of_its_ages_were_asked_for() -> None:

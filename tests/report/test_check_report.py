@@ -415,7 +415,9 @@ def test_unjudged_documents_are_named() -> None:
         for result in check_report("a", "https://a.example/").checks[0].results
         for item in result.items
     ]
-    failed = [replace(item, outcome=Unjudged("judge", "in German", item.passage)) for item in items]
+    failed = [
+        replace(item, outcome=Unjudged("language", "in German", item.passage)) for item in items
+    ]
     [line] = wording.failed(failed)
     assert line.endswith(": in German")
     assert items[0].passage.title in line

@@ -296,8 +296,7 @@ class Extractor:
                 for c in read_ones
                 if number.is_in(studies[c.source], c.span)
             ]
-            of_design = has_design(question)
-            asked = [c for c in stating if of_design(references[c.source].document)]
+            asked = [c for c in stating if has_design(question, references[c.source].document)]
             return choose(asked or stating, self.sentences, self.least), {}, failures
         if term := asked_term(question):
             naming = [

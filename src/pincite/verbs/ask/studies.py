@@ -5,7 +5,7 @@ rule knows, stays empty.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -146,15 +146,11 @@ class _Found:
                 return
 
 
-def has_design(question: str) -> Callable[[Document], bool]:
-    """Return whether a document's title or types name the design that a question names."""
+def has_design(question: str, document: Document) -> bool:
+    """Whether a document's title or types name the design that a question names, if any."""
     asked = next((pattern for pattern in _DESIGNS if pattern.search(question)), None)
-
-    def named(document: Document) -> bool:
-        types = document.meta.get("publication_type", "")
-        return not asked or bool(asked.search(f"{document.title}; {types}"))
-
-    return named
+    types = document.meta.get("publication_type", "")
+    return not asked or bool(asked.search(f"{document.title}; {types}"))
 
 
 # ── Ages ─────────────────────────────────────────────────────────────────────────────────────────
