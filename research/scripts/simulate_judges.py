@@ -1,9 +1,7 @@
 """What a second opinion would buy, and what each of its verdicts should add.
 
-    pincite eval claims wice_claim_dev.jsonl.gz --no-baselines --scores wice.jsonl
-    pincite eval claims scifact_dev.jsonl.gz --no-baselines --scores scifact.jsonl
-    python research/scripts/simulate_judges.py wice.jsonl scifact.jsonl
-    python research/scripts/simulate_judges.py wice.jsonl scifact.jsonl --fit
+    python research/scripts/simulate_judges.py wice_claim_dev.jsonl.gz scifact_dev.jsonl.gz
+    python research/scripts/simulate_judges.py wice_claim_dev.jsonl.gz scifact_dev.jsonl.gz --fit
 
 A simulated judge says "supported" or "not supported" of every row and is right for a stated share. It errs
 evenly, mostly on supported rows (strict) or on the others (lenient), and its errors are independent of ours or
@@ -18,7 +16,6 @@ at a time is two cuts on our own score, one for each verdict, so no other form h
 """
 
 import argparse
-import json
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import product
@@ -27,8 +24,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pincite import runtime
+from pincite.evaluation import claims
 from pincite.judgement import aggregation
 from pincite.judgement.fusion import CAUTIOUS, JudgedRow, measure_verdicts
+from pincite.protocols import Verifier
+from pincite.settings import Settings
 from pincite.types import Verdict
 
 # Published for language models: 0.70 to 0.77 on real citations, 0.79 to 0.84 on WiCE.
@@ -59,27 +60,29 @@ class Judged(NamedTuple):
 def main() -> None:
     """Print what second opinions gain, or the best defaults."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("scores", type=Path, nargs="+", help="of pincite eval claims --scores")
+    parser.add_argument("files", type=Path, nargs="+", help="labelled claims, as for pincite eval claims")
     parser.add_argument("--fit", action="store_true", help="search for the default")
     parser.add_argument("--rows", type=int, default=MEASURED, help="labelled rows of a measured judge")
     given = parser.parse_args()
-    judges = [judge for path in given.scores for judge in simulated(path)]
+    verifier = runtime.verifier(Settings().models)
+    judges = [judge for path in given.files for judge in simulated(path, verifier)]
     (fit if given.fit else lambda found: compare(found, given.rows))(judges)
 
 
-def simulated(path: Path) -> Iterator[Judged]:
+def simulated(path: Path, verifier: Verifier) -> Iterator[Judged]:
     """Yield every kind of judge on one set."""
-    rows = [json.loads(line) for line in path.read_text().splitlines()]
-    rows = [row for row in rows if row["score"] is not None]
-    own = np.array([row["score"] for row in rows])
-    truth = np.array([row["label"] == "support" for row in rows])
+    predicted = claims.predict(path, [claims.by_verifier(verifier)])
+    scores = predicted.systems["pincite"].values
+    has_words = np.isfinite(scores)
+    own = scores[has_words]
+    truth = np.array([row.label == "support" for row in predicted.rows])[has_words]
     wrong_by = np.abs(truth - 1 / (1 + np.exp(-own)))
     for right, leaning, following, share, seed in product(RIGHT, LEANING, FOLLOWING, SUPPORTED, range(DRAWS)):
         weight = np.where(truth, share / truth.mean(), (1 - share) / (1 - truth.mean()))
         chance = np.random.default_rng(seed)
         likely = np.exp(FOLLOWING[following] * wrong_by + LEANING[leaning] * truth)
-        order = np.argsort(chance.exponential(size=len(rows)) / likely)
-        errs = np.zeros(len(rows), bool)
+        order = np.argsort(chance.exponential(size=len(own)) / likely)
+        errs = np.zeros(len(own), bool)
         errs[order[np.cumsum(weight[order]) <= (1 - right) * weight.sum()]] = True
         kind, case = (right, leaning, following), (path.name, share)
         yield Judged(kind, case, own, truth, truth ^ errs, weight / weight.sum())

@@ -1,6 +1,7 @@
 """Scores and measures of labelled claims, and `pincite eval claims` as a user meets it."""
 
 import json
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -77,8 +78,9 @@ def test_evidence_without_words_ranks_last(write: Write, words: WordVerifier) ->
     rows = [(TRUE, "support"), (TRUE, "nei", " "), ("Trams rolled far.", "nei")]
     predictions = claims.predict(write(rows), [by_verifier(words)])
     assert claims.measured(predictions, 0.55)["systems"][0]["auroc"] == 1.0
-    empty = claims.lines(predictions, "pincite")[1]
-    assert (empty["id"], empty["prob_supported"], empty["score"]) == ("r1", None, None)
+    found = predictions.systems["pincite"]
+    assert found.evidence
+    assert (found.evidence[1], found.values[1]) == (None, -math.inf)
 
 
 def test_partial_rows_are_left_out_of_one_measure(write: Write, words: WordVerifier) -> None:
@@ -274,16 +276,6 @@ def test_claims_without_the_cross_encoder(
     output = run_claims("claims", str(write(MIXED))).output
     assert "encoder cosine" in output
     assert "cross-encoder" not in output
-
-
-def test_scores_are_written_for_each_row(home: Path, write: Write) -> None:
-    (home / "other").mkdir()
-    files = [str(write(MIXED)), str(write(MIXED[:1], "other/dev.jsonl"))]  # of one name
-    run_claims("claims", *files, "--scores", "s.jsonl")
-    scores = [json.loads(line) for line in (home / "s.jsonl").read_text().splitlines()]
-    assert [row["label"] for row in scores] == [row[1] for row in [*MIXED, MIXED[0]]]
-    assert set(scores[0]) == {"file", "id", "label", "prob_supported", "prob_refuted", "score"}
-    assert not list(home.glob("*.part"))
 
 
 class AlwaysSupported(WordVerifier):

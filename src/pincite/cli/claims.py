@@ -32,13 +32,6 @@ if TYPE_CHECKING:
     multiple=True,
     help="With --out: corpus or folder with the cited pages. Repeatable.",
 )
-@click.option(
-    "--held-out",
-    type=click.FloatRange(0, 1),
-    default=0.1,
-    show_default=True,
-    help="With --out: share of articles in dev and test together.",
-)
 @options.quiet_option
 def command(
     file: str,
@@ -49,7 +42,6 @@ def command(
     wafer: bool,
     out: Path | None,
     align: tuple[Path | str, ...],
-    held_out: float,
     quiet: bool,
 ) -> None:
     """Print the claims of FILE: wikitext, HTML, a manuscript, a dump, or - for stdin."""
@@ -61,7 +53,7 @@ def command(
     if out:
         if title:
             raise click.UsageError("--out includes all pages: leave out --title.")
-        _collect(file, language, out, align, held_out, quiet)
+        _collect(file, language, out, align, quiet)
         return
     articles = read_articles(file, title=title, language=language)
     for number, article in enumerate(articles):
@@ -91,7 +83,6 @@ def _collect(
     language: str | None,
     out: Path,
     align: Sequence[Path | str],
-    held_out: float,
     quiet: bool,
 ) -> None:
     from pincite.wiki import wafer
@@ -114,7 +105,6 @@ def _collect(
             out,
             wanted,
             made_of=f"{path.name}, {size} bytes, {sorted(map(str, align))}",
-            held_out=held_out,
             tell=display,
         )
     options.print_json(counts)

@@ -176,7 +176,6 @@ def beir(
 @command.command("claims")
 @click.argument("files", type=options.FilePath, nargs=-1, required=True)
 @click.option("--baselines/--no-baselines", default=True, help="Measure baselines too. [yes]")
-@click.option("--scores", type=options.OutFile, help="Write Pincite's scores, JSON lines.")
 @click.option(
     "--verifier",
     "verifiers",
@@ -190,7 +189,6 @@ def beir(
 def claims(
     files: tuple[Path, ...],
     baselines: bool,
-    scores: Path | None,
     verifiers: tuple[str, ...],
     as_json: bool,
     quiet: bool,
@@ -237,9 +235,6 @@ def claims(
             result["side_by_side"] = claims_.side_by_side(
                 one, set(verifiers), settings.verify.threshold
             )
-    if scores:
-        rows = [row for one in predicted for row in claims_.lines(one, systems[0].name)]
-        options.write("".join(json.dumps(row) + "\n" for row in rows), scores)
     report = {"results": results, "versions": dict(run.versions)}
     click.echo(json.dumps(report, indent=1) if as_json else tables.claims_table(results))
 

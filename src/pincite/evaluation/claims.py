@@ -472,22 +472,6 @@ def curves(predictions: Predictions) -> dict[str, list[dict[str, float]]]:
     return found
 
 
-def lines(predictions: Predictions, system: str) -> list[dict[str, Any]]:
-    """Return a verifier's probabilities and score per row; None for evidence without words."""
-    scores = predictions.systems[system]
-    return [
-        {
-            "file": predictions.file,
-            "id": row.row_id,
-            "label": row.label,
-            "prob_supported": best.prob_supported if best else None,
-            "prob_refuted": best.prob_refuted if best else None,
-            "score": best.score if best else None,
-        }
-        for row, best in zip(predictions.rows, scores.evidence or (), strict=True)
-    ]
-
-
 def finite(values: Doubles) -> Doubles:
     """Replace −∞ with a number below all others: it sorts the same and allows arithmetic."""
     numbers = values[np.isfinite(values)]

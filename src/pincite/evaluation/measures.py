@@ -216,9 +216,12 @@ def by_class(
     >>> found["classes"]["yes"]["precision"], found["classes"]["yes"]["recall"]
     (1.0, 0.5)
     """
-    cells = _cells(wanted, predicted, classes)
-    point = _measures(cells.sum(axis=0)[None])
-    spread = _measures(np.tensordot(resamples(len(wanted)), cells, axes=1))
+    labels, guesses = (
+        np.array([[name == one for one in classes] for name in names], dtype=np.float64)
+        for names in (wanted, predicted)
+    )
+    point = _measures(labels, guesses, np.ones((1, len(wanted))))
+    spread = _measures(labels, guesses, resamples(len(wanted)))
     found: dict[str, dict[str, Any]] = {}
     for place, name in enumerate([*classes, "weighted", "macro"]):
         found[name] = {}
@@ -248,20 +251,12 @@ def class_measures(labels: Sequence[str], predicted: Sequence[str]) -> dict[str,
     }
 
 
-def _cells(wanted: Sequence[str], predicted: Sequence[str], classes: Sequence[str]) -> Doubles:
-    """(n_rows, n_classes, n_classes + 1): 1 at a row's label and prediction; last column: other."""
-    place = {name: i for i, name in enumerate(classes)}
-    cells = np.zeros((len(wanted), len(classes), len(classes) + 1))
-    for row, (label, guess) in enumerate(zip(wanted, predicted, strict=True)):
-        cells[row, place[label], place.get(guess, len(classes))] = 1
-    return cells
+def _measures(labels: Doubles, guesses: Doubles, weights: Doubles) -> dict[str, Doubles]:
+    """Measures for each row of `weights` (n_resamples, n_rows); weighted and macro means last.
 
-
-def _measures(confusion: Doubles) -> dict[str, Doubles]:
-    """Measures of confusions (n, n_classes, n_classes + 1); weighted and macro means come last."""
-    n_classes = confusion.shape[1]
-    hits = np.diagonal(confusion[:, :, :n_classes], axis1=1, axis2=2)
-    labelled, guessed = confusion.sum(axis=2), confusion.sum(axis=1)[:, :n_classes]
+    `labels` and `guesses`: (n_rows, n_classes), 1 at a row's class.
+    """
+    labelled, guessed, hits = (weights @ each for each in (labels, guesses, labels * guesses))
     n_rows = np.maximum(labelled.sum(axis=1, keepdims=True), 1)
     occurs = labelled > 0
     found = {
