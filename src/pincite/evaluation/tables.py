@@ -39,8 +39,8 @@ def _grid(rows: Iterable[Sequence[str]]) -> list[str]:
     ]
 
 
-def _number(value: float | None, digits: int = 3) -> str:
-    return "n/a" if value is None else f"{value:.{digits}f}"
+def _number(value: float | None) -> str:
+    return "n/a" if value is None else f"{value:.3f}"
 
 
 def _with_interval(values: Mapping[str, Any], key: str) -> str:
@@ -129,19 +129,28 @@ def check_table(result: Mapping[str, Any]) -> str:
 
 def beir_table(result: Mapping[str, Any]) -> str:
     corpus = result["corpus"]
-    rows = [["", *_BEIR]]
-    for name, values in result["systems"].items():
-        rows.append([name, *(_with_interval(values, key) for key in _BEIR)])
     head = (
         f"{result['collection']} {result['split']}: {result['n']} queries, {corpus['documents']} "
         f"documents in {corpus['passages']} passages"
     )
+    return _search_table(head, result, _BEIR, "relevant documents", "queries")
+
+
+def qa_table(result: Mapping[str, Any]) -> str:
+    head = f"{result['file']}: {result['n']} questions"
+    return _search_table(head, result, _QA, "papers", "questions")
+
+
+def _search_table(
+    head: str, result: Mapping[str, Any], columns: Sequence[str], relevant: str, queries: str
+) -> str:
+    rows = [["", *columns]]
+    for name, values in result["systems"].items():
+        rows.append([name, *(_with_interval(values, key) for key in columns)])
     lines = [head, *_grid(rows)]
     if missing := result["n_relevant_not_in_corpus"]:
-        lines.append(
-            f"{missing} of {result['n_relevant']} relevant documents are not in the corpus."
-        )
-    return "\n".join([*lines, "95 % bootstrap intervals over the queries."])
+        lines.append(f"{missing} of {result['n_relevant']} {relevant} are not in the corpus.")
+    return "\n".join([*lines, f"95 % bootstrap intervals over the {queries}."])
 
 
 def wafer_table(result: Mapping[str, Any]) -> str:
@@ -195,13 +204,3 @@ def scifact_table(result: Mapping[str, Any]) -> str:
         rows.append([f"  {name}", str(values.get("n", "")), *cells])
     rows.append(["  accuracy", "", _with_interval(result, "accuracy")])
     return "\n".join([head, *_grid(rows), "95 % bootstrap intervals over the rows."])
-
-
-def qa_table(result: Mapping[str, Any]) -> str:
-    rows = [["", *_QA]]
-    for system, values in result["systems"].items():
-        rows.append([system, *(_with_interval(values, name) for name in _QA)])
-    lines = [f"{result['file']}: {result['n']} questions", *_grid(rows)]
-    if missing := result["n_relevant_not_in_corpus"]:
-        lines.append(f"{missing} of {result['n_relevant']} papers are not in the corpus.")
-    return "\n".join([*lines, "95 % bootstrap intervals over the questions."])

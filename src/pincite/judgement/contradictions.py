@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import takewhile
 
-from pincite.text import antonyms, names, quantities, syntax, tables
+from pincite.text import LEXICON, antonyms, names, quantities, syntax, tables
 from pincite.text import words as wording
 from pincite.text.clauses import clauses
 from pincite.text.figures import MONTHS, ORDINALS, folded
@@ -389,22 +389,8 @@ def _denied(text: str) -> list[tuple[str, list[str]]]:
 
 _SAME_VERB = {
     stem: group.split()[0]
-    for group in (
-        "built constructed erected completed finished",
-        "founded established created formed started began begun launched opened inaugurated",
-        "published released issued printed aired premiered",
-        "won received awarded earned gained secured captured",
-        "died killed perished",
-        "fell dropped declined decreased sank",
-        "rose increased grew climbed",
-        "married wed",
-        "lies stands sits",
-        "bought acquired purchased",
-        "wrote written authored",
-        "moved relocated transferred",
-    )
-    for word in group.split()
-    for stem in roots(word)
+    for group in LEXICON["verbs"]["alike"].split(",")
+    for stem in roots(group)
 }
 
 

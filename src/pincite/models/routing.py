@@ -108,14 +108,10 @@ class RoutedVerifier:
         self, judge: Callable[[CrossEncoderVerifier, Sequence[Pair]], Any], pairs: Sequence[Pair]
     ) -> list[Any]:
         to_other = [self.is_for_other(*pair) for pair in pairs]
-        if not any(to_other):
-            return list(judge(self.first, pairs))
-        some = {
-            which: [pair for pair, other in zip(pairs, to_other, strict=True) if other is which]
-            for which in (False, True)
-        }
-        found = {
-            False: iter(judge(self.first, some[False])),
-            True: iter(judge(self.other, some[True])),
-        }
-        return [next(found[which]) for which in to_other]
+        found = dict[int, Any]()
+        for is_other in (False, True):
+            places = [n for n, other in enumerate(to_other) if other is is_other]
+            if places:  # else the other network need not be loaded
+                verifier = self.other if is_other else self.first
+                found |= zip(places, judge(verifier, [pairs[n] for n in places]), strict=True)
+        return [found[n] for n in range(len(pairs))]

@@ -74,11 +74,15 @@ def split(
     return parts
 
 
-def shipped_passages() -> list[Passage]:
-    """Return the passages of the shipped demos, which are fictional and in no recipe."""
+def shipped_passages() -> tuple[list[Passage], list[Passage]]:
+    """Return the passages of the shipped demos, which are fictional and in no recipe.
+
+    By alternate documents: those to train on, and those to compare on.
+    """
     collection = collected([DEMOS / name for name in _TEXTS])
     pages = [page for piece in collection.pieces for page in collection.read(piece)]
-    return [p for page in pages if isinstance(page, Document) for p in passages(page)]
+    found = list(filter(None, (passages(page) for page in pages if isinstance(page, Document))))
+    return list(itertools.chain(*found[::2])), list(itertools.chain(*found[1::2]))
 
 
 def generated_rows(found: Sequence[Passage], n: int, seed: int) -> list[LabelledClaim]:
@@ -128,7 +132,7 @@ def _generated(
 def remembered(rows: Sequence[LabelledClaim], n: int, seed: int) -> list[grouped.Group]:
     """Make groups with the base's answer as target: half from the feedback, half from the demos."""
     own = [passage for row in rows for passage in passages(Document(row.row_id, "", row.evidence))]
-    shipped, _ = halves(shipped_passages())
+    shipped, _ = shipped_passages()
     unlabelled = [*generated_rows(own, n // 2, seed), *generated_rows(shipped, n - n // 2, seed)]
     return [
         grouped.Group("remembered", row.row_id, row.claim, AS_BEFORE, (row.evidence,))
@@ -137,17 +141,8 @@ def remembered(rows: Sequence[LabelledClaim], n: int, seed: int) -> list[grouped
 
 
 def regression_rows() -> list[LabelledClaim]:
-    _, kept = halves(shipped_passages())
+    _, kept = shipped_passages()
     return generated_rows(kept, REGRESSION_ROWS, RECIPE.seed)
-
-
-def halves(found: Sequence[Passage]) -> tuple[list[Passage], list[Passage]]:
-    """Split passages by alternate documents: to train on, and to compare on."""
-    order = {doc_id: n for n, doc_id in enumerate(dict.fromkeys(p.doc_id for p in found))}
-    return (
-        [p for p in found if order[p.doc_id] % 2 == 0],
-        [p for p in found if order[p.doc_id] % 2],
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +227,7 @@ def rescale(learnt: Path, base: Path) -> None:
     Training on supported claims makes a network more confident on other claims too. So the mean and
     spread of its log-odds are matched to the base's on claims that neither was trained on.
     """
-    shown, _ = halves(shipped_passages())
+    shown, _ = shipped_passages()
     rows = generated_rows(shown, RESCALED, RECIPE.seed + 1)
     pairs = [
         (Claim("", r.claim), Passage("", "", "", r.evidence, Span(0, len(r.evidence))))
