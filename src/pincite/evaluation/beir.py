@@ -18,7 +18,7 @@ from pincite.errors import ConfigError, InputError, usable
 from pincite.evaluation import files, measures
 from pincite.protocols import Retriever
 from pincite.retrieval.fusion import Mode
-from pincite.types import Document, Hit, Unchecked
+from pincite.types import Document, Unchecked
 
 DEPTH = 100  # documents per query: enough for R@100
 QUERIES_AT_ONCE = 64
@@ -141,16 +141,13 @@ def _ranked(retriever: Retriever, queries: Mapping[str, str]) -> dict[str, list[
     while waiting:
         hits = retriever.retrieve([queries[query_id] for query_id in waiting], k)
         by_query = dict(zip(waiting, hits, strict=True))
-        found |= {query_id: _by_document(query_id, of) for query_id, of in by_query.items()}
+        for query_id, of in by_query.items():
+            urls = dict.fromkeys(hit.passage.url for hit in of)
+            urls.pop(query_id, None)
+            found[query_id] = list(urls)[:DEPTH]
         waiting = [q for q, of in by_query.items() if len(of) == k and len(found[q]) < DEPTH]
         k *= 2
     return found
-
-
-def _by_document(query_id: str, hits: Sequence[Hit]) -> list[str]:
-    found = dict.fromkeys(hit.passage.url for hit in hits)
-    found.pop(query_id, None)
-    return list(found)[:DEPTH]
 
 
 def _queries(path: Path) -> Iterator[tuple[str, str]]:

@@ -458,20 +458,6 @@ def side_by_side(
     return found
 
 
-def curves(predictions: Predictions) -> dict[str, list[dict[str, float]]]:
-    """Precision and recall of each system at finding citations that fail (SIDE, fig. 2c).
-
-    A partly supported claim does not fail.
-    """
-    found: dict[str, list[dict[str, float]]] = {}
-    for name, scores in predictions.systems.items():
-        known = ~np.isnan(scores.values)
-        fails = np.isin([row.label for row in predictions.rows], FAILS)[known]
-        if points := measures.precision_recall(fails, finite(scores.values[known])):
-            found[name] = points
-    return found
-
-
 def finite(values: Doubles) -> Doubles:
     """Replace −∞ with a number below all others: it sorts the same and allows arithmetic."""
     numbers = values[np.isfinite(values)]

@@ -284,29 +284,29 @@ def measured(
     if not {"support", "not_support"} <= {row.row.label for row in rows}:
         return None
     found = claims.predicted("failed verification", rows, systems, tell)
-    curves = claims.curves(found)
+    measured_by_name = {one.name: failing(found, one.name) for one in systems}
     return {
         "against": against,
         "labels": dict(Counter(row.row.label for row in rows)),
         "n_without_page": len(labelled) - len(rows),
-        "systems": {
-            one.name: _of_system(found, one.name, curves.get(one.name, ())) for one in systems
-        },
-        "curves": curves,
+        "systems": {name: values for name, (values, _) in measured_by_name.items()},
+        "curves": {name: points for name, (_, points) in measured_by_name.items() if points},
     }
 
 
-def _of_system(
-    found: Predictions, name: str, points: Sequence[Mapping[str, float]]
-) -> dict[str, Any]:
-    """Measure how well a system's low values find failures; partly supported rows do not fail."""
+def failing(found: Predictions, name: str) -> tuple[dict[str, Any], list[dict[str, float]]]:
+    """Measure how well a system's low values find failures; partly supported rows do not fail.
+
+    Also returns the points of precision and recall (SIDE, fig. 2c).
+    """
     scores = found.systems[name]
     known = ~np.isnan(scores.values)
     fails = np.isin([row.label for row in found.rows], FAILS)[known]
     doubts = -claims.finite(scores.values[known])
+    points = measures.precision_recall(fails, -doubts)
     reached = (point["precision"] for point in points if point["recall"] >= RECALL)
     found_by = measures.binary_measures(fails, doubts)
-    return {
+    of_system = {
         "n": int(known.sum()),
         "n_failed": int(fails.sum()),
         "auroc": found_by["auroc"],
@@ -314,6 +314,7 @@ def _of_system(
         "average_precision": found_by["average_precision"],
         "precision_at_recall": next(reached, None),
     }
+    return of_system, points
 
 
 def _row(record: WaferRecord, label: str, pages: Pages | None) -> CutRow:

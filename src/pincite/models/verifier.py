@@ -256,7 +256,14 @@ def languages_of(folder: Path) -> frozenset[str]:
 def _loaded(folder: Path, threads: int) -> tuple[Network, str]:
     layout, known = public.of_folder(folder), weights.fingerprint(folder)
     if layout is None:
-        return _own(folder, threads), known
+        most = weights.read_card(folder).get("max_tokens", MAX_TOKENS)
+        session = Session(folder, max_tokens=most, threads=threads)
+        if session.width not in (1, 3):
+            raise MissingModel(
+                f"{folder} has {session.width} outputs; a verifier has three (supported, refuted, "
+                "neutral) or one (relevance)."
+            )
+        return session, known
     labels = public.labels_of(layout, folder)
     backend: Session | public.Transformer
     if layout.runs_as_onnx and (folder / "model.onnx").is_file():
@@ -264,17 +271,6 @@ def _loaded(folder: Path, threads: int) -> tuple[Network, str]:
     else:
         backend = public.Transformer(folder, layout, labels, threads)
     return public.PublicNetwork(layout, labels, backend), f"{known}/{layout.name}"
-
-
-def _own(folder: Path, threads: int) -> Session:
-    most = weights.read_card(folder).get("max_tokens", MAX_TOKENS)
-    session = Session(folder, max_tokens=most, threads=threads)
-    if session.width not in (1, 3):
-        raise MissingModel(
-            f"{folder} has {session.width} outputs; a verifier has three (supported, refuted, "
-            "neutral) or one (relevance)."
-        )
-    return session
 
 
 def _to_choose_from(claim: str, evidence: Evidence) -> dict[Span, float]:

@@ -6,8 +6,7 @@ the three-class head starts from that direction, so the first step already ranks
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -301,8 +300,13 @@ class Pairs:
         return [len(encoding.ids) for encoding in self._tokenizer.encode_batch(list(pairs))]
 
     def judged(self, pairs: Sequence[tuple[str, str]]) -> Tensor:
-        with _evaluating(self._model):
-            return self.logits(pairs)
+        before = self._model.training
+        self._model.eval()
+        try:
+            with torch.no_grad():
+                return self.logits(pairs)
+        finally:
+            self._model.train(before)
 
     def logits(self, pairs: Sequence[tuple[str, str]]) -> Tensor:
         """Return logits (n_pairs, 3), float32, in order; pairs are batched by length."""
@@ -314,17 +318,6 @@ class Pairs:
                 lambda some: self._model(**_inputs_of(self._model, some)).logits,
             )
         return found.float()
-
-
-@contextmanager
-def _evaluating(model: Any) -> Iterator[None]:
-    before = model.training
-    model.eval()
-    try:
-        with torch.no_grad():
-            yield
-    finally:
-        model.train(before)
 
 
 def _in_chunks(
