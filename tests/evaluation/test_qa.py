@@ -15,7 +15,7 @@ from evaluation.invented import WordVerifier
 
 from pincite.cli import cli
 from pincite.documents.papers import address
-from pincite.errors import ConfigError, InputError
+from pincite.errors import InputError
 from pincite.evaluation import qa, tables
 from pincite.evaluation.qa import Question
 from pincite.protocols import Floats
@@ -109,13 +109,11 @@ def test_measures_by_hand() -> None:
 
 def test_systems(pipeline: AskPipeline) -> None:
     finders = qa.finders(pipeline.finder)
-    assert tuple(finders) == qa.SYSTEMS
+    assert list(finders) == ["lexical", "dense", "hybrid", "verifai", "reranked", "ask"]
     tops = {name: each.find(QUESTIONS[1].text)[0][0].document.url for name, each in finders.items()}
     assert tops["lexical"] == URLS[0]
     assert tops["dense"] == URLS[2]
     assert tops["reranked"] == tops["ask"] == URLS[1]
-    with pytest.raises(ConfigError, match="no system 'best'"):
-        qa.finders(pipeline.finder, ["best"])
 
 
 def test_all_systems_are_measured(pipeline: AskPipeline) -> None:
@@ -123,7 +121,7 @@ def test_all_systems_are_measured(pipeline: AskPipeline) -> None:
     found = qa.measured(QUESTIONS, pipeline.finder, tell=lambda what, *_: calls.append(what))
     assert (found["n_relevant"], found["n_relevant_not_in_corpus"]) == (4, 1)
     assert found["systems"]["ask"]["RR@10"] == 1.0
-    assert set(calls) == set(qa.SYSTEMS)
+    assert set(calls) == set(found["systems"]) == set(qa.finders(pipeline.finder))
     table = tables.qa_table({"file": "q.json", "n": 3, **found})
     assert "1 of 4 papers are not in the corpus" in table
 
@@ -154,9 +152,9 @@ def test_the_command(home: Path) -> None:
     arguments = ["eval", "qa", "pqa.json", "--corpus", "papers", "--limit", "5", "-q"]
     shown = CliRunner().invoke(cli, arguments, catch_exceptions=False).output
     assert shown.startswith("pqa.json: 1 questions")
-    only = [*arguments, "--system", "hybrid", "--json"]
-    result = json.loads(CliRunner().invoke(cli, only, catch_exceptions=False).output)
-    assert list(result["systems"]) == ["hybrid"]
+    as_json = [*arguments, "--json"]
+    result = json.loads(CliRunner().invoke(cli, as_json, catch_exceptions=False).output)
+    assert "hybrid" in result["systems"]
 
 
 def test_scifact_as_a_command(home: Path) -> None:

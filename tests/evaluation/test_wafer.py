@@ -41,7 +41,7 @@ def pages(urls: Sequence[str]) -> list[Document | None]:
 
 def measure(records: Sequence[WaferRecord], of: Any = pages, verifier: Any = ...) -> dict[str, Any]:
     verifier = WordVerifier() if verifier is ... else verifier
-    found = measured(records, of, verifier, 0.3, lambda *_: None)
+    found = measured(records, of, verifier, lambda *_: None)
     return found or {}
 
 

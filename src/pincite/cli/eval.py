@@ -63,7 +63,7 @@ def wafer(
         if corpus or collection.corpus_file:
             result |= _searched(collection, corpus, settings, display)
         else:
-            found = wafer_.measured(every, None, None, settings.verify.threshold, display)
+            found = wafer_.measured(every, None, None, display)
             result["failed_verification"] = found
     for warning in result.get("warnings", ()):
         options.say(warning)
@@ -95,10 +95,8 @@ def _searched(
             if collection.records
             else {}
         )
-        every, threshold = [*collection.records, *collection.failed], settings.verify.threshold
-        result["failed_verification"] = wafer_.measured(
-            every, opened.get, pipeline.verifier, threshold, tell
-        )
+        every = [*collection.records, *collection.failed]
+        result["failed_verification"] = wafer_.measured(every, opened.get, pipeline.verifier, tell)
         status = opened.status()
     result |= {
         "corpus": {"documents": status.n_documents, "passages": status.n_passages},
@@ -306,7 +304,6 @@ def scifact(folder: Path, as_json: bool, quiet: bool, **given: Any) -> None:
 @click.argument("file", type=options.FilePath)
 @click.option("--corpus", type=options.Address, required=True, help="Corpus of the papers.")
 @click.option("--limit", type=click.IntRange(min=1), help="Maximum questions. [all]")
-@click.option("--system", "systems", multiple=True, help="System to measure. Repeatable. [all]")
 @json_option
 @quiet_option
 @options.setting_options(*ASK)
@@ -314,7 +311,6 @@ def qa(
     file: Path,
     corpus: Path | str,
     limit: int | None,
-    systems: tuple[str, ...],
     as_json: bool,
     quiet: bool,
     **given: Any,
@@ -334,7 +330,7 @@ def qa(
         result = {
             "file": file.name,
             "n": len(questions),
-            **qa_.measured(questions, run.pipeline.finder, systems, display),
+            **qa_.measured(questions, run.pipeline.finder, display),
             "versions": dict(run.versions),
         }
     click.echo(json.dumps(result, indent=1) if as_json else tables.qa_table(result))

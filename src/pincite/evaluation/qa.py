@@ -21,7 +21,7 @@ import numpy as np
 
 from pincite.documents import jsonl
 from pincite.documents.papers import address
-from pincite.errors import ConfigError, InputError
+from pincite.errors import InputError
 from pincite.evaluation import files, measures
 from pincite.protocols import Retriever
 from pincite.retrieval.retrievers import Fused, Reranked
@@ -30,7 +30,6 @@ from pincite.verbs.ask.pipeline import LiteratureFinder
 
 SEED = 20
 CUTOFF = 10  # documents per question, in BioASQ and in Verif.ai
-SYSTEMS = ("lexical", "dense", "hybrid", "verifai", "reranked", "ask")
 _RANKING = ("P@10", "R@10", "RR@10")
 _PMID = re.compile(r"(\d{1,9})/?\s*\Z")
 
@@ -121,27 +120,22 @@ def _bioasq(record: Any, place: str) -> Question:
 def measured(
     questions: Sequence[Question],
     finder: LiteratureFinder,
-    systems: Sequence[str] = (),
     tell: Tell = lambda what, done, total: None,
 ) -> dict[str, Any]:
-    """Measure each system; all of them if none is named."""
+    """Measure each way to search."""
     relevant = sorted({url for question in questions for url in question.relevant})
     return {
         "n_relevant": len(relevant),
         "n_relevant_not_in_corpus": sum(one is None for one in finder.documents_of(relevant)),
         "systems": {
             name: search_measures(questions, _run(each, questions, name, tell))
-            for name, each in finders(finder, systems or SYSTEMS).items()
+            for name, each in finders(finder).items()
         },
     }
 
 
-def finders(whole: LiteratureFinder, names: Sequence[str] = SYSTEMS) -> dict[str, LiteratureFinder]:
-    """Return the ways to search by name; `ask` is `whole`, with the user's settings.
-
-    Raises:
-        ConfigError: There is no system of that name.
-    """
+def finders(whole: LiteratureFinder) -> dict[str, LiteratureFinder]:
+    """Return the ways to search by name; `ask` is `whole`, with the user's settings."""
     search = whole.search
     both = search.retriever if isinstance(search, Reranked) else search
     assert isinstance(both, Fused)
@@ -155,10 +149,7 @@ def finders(whole: LiteratureFinder, names: Sequence[str] = SYSTEMS) -> dict[str
     }
     plain = replace(whole, exact_first=False, limit=CUTOFF)
     known = {name: replace(plain, search=each) for name, each in searches.items()}
-    known["ask"] = replace(whole, limit=CUTOFF)
-    if unknown := [name for name in names if name not in known]:
-        raise ConfigError(f"There is no system {unknown[0]!r}; known: {', '.join(known)}.")
-    return {name: known[name] for name in known if name in names}
+    return known | {"ask": replace(whole, limit=CUTOFF)}
 
 
 def _run(

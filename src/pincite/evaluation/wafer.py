@@ -266,7 +266,6 @@ def measured(
     records: Sequence[WaferRecord],
     pages: Pages | None,
     verifier: Verifier | None,
-    threshold: float,
     tell: Tell,
 ) -> dict[str, Any] | None:
     """Figure 2c: AUROC, average precision and curve of each system; None without a contrast.
