@@ -92,41 +92,25 @@ def generated_rows(found: Sequence[Passage], n: int, seed: int) -> list[Labelled
     claims = [(claim, p) for claim, p in claims if len(claim.split()) >= LEAST_WORDS]
     claims = chance.sample(claims, min(2 * n, len(claims)))  # not every sentence can be changed
     names = [name for claim, _ in claims for name in words.names(claim)]
-    rows = (
-        row
-        for number, (claim, passage) in enumerate(claims)
-        if (row := _generated(number, claim, passage, found, names, chance))
-    )
-    return list(itertools.islice(rows, n))
-
-
-def _generated(
-    number: int,
-    claim: str,
-    passage: Passage,
-    found: Sequence[Passage],
-    names: Sequence[str],
-    chance: random.Random,
-) -> LabelledClaim | None:
-    if number % 3 == 1:
-        tried = [*perturbations.KINDS, *perturbations.HARD_KINDS]
-        chance.shuffle(tried)
-        changed = (
-            perturbations.perturb(kind, claim, names, chance, passage.text) for kind in tried
-        )
-        text = next((x.text for x in changed if x and x.text not in passage.text), "")
-        return LabelledClaim(f"made-{number}", text, passage.text, "not_support") if text else None
-    if number % 3 == 2:
-        others = [
-            p
-            for p in chance.sample(found, min(NEIGHBOURS, len(found)))
-            if p.doc_id != passage.doc_id
-        ]
-        if not others:
-            return None
-        passage = max(others, key=lambda other: words.shared(claim, other.text))
-        return LabelledClaim(f"made-{number}", claim, passage.text, "nei")
-    return LabelledClaim(f"made-{number}", claim, passage.text, "support")
+    rows = list[LabelledClaim]()
+    for number, (claim, passage) in enumerate(claims):
+        text, label, shown = claim, "support", passage.text
+        if number % 3 == 1:
+            tried = [*perturbations.KINDS, *perturbations.HARD_KINDS]
+            chance.shuffle(tried)
+            changed = (perturbations.perturb(kind, claim, names, chance, shown) for kind in tried)
+            text = next((x.text for x in changed if x and x.text not in shown), "")
+            label = "not_support"
+        elif number % 3 == 2:
+            drawn = chance.sample(found, min(NEIGHBOURS, len(found)))
+            others = [p.text for p in drawn if p.doc_id != passage.doc_id]
+            shown = max(others, key=lambda other: words.shared(claim, other), default="")
+            label = "nei"
+        if text and shown:
+            rows.append(LabelledClaim(f"made-{number}", text, shown, label))
+        if len(rows) == n:
+            break
+    return rows
 
 
 def remembered(rows: Sequence[LabelledClaim], n: int, seed: int) -> list[grouped.Group]:

@@ -194,11 +194,24 @@ def begun(run: Run[R]) -> str:
 def record(run: Run[R]) -> None:
     """Record what the run's weights depend on; an existing record must be identical.
 
+    The device is left out, since it may change.
+
     Raises:
         ConfigError: It differs; the message has both values.
     """
     path = run.folder / RECORD
-    inputs = _inputs(run)
+    base, teacher = (
+        str(Path(place).resolve()) if place and Path(place).is_dir() else place
+        for place in (run.base, run.teacher)
+    )
+    inputs: dict[str, Any] = {"data": str(run.data.resolve()), "base": base, "teacher": teacher}
+    inputs |= {"dense": run.dense}
+    inputs |= {f"recipe.{key}": value for key, value in asdict(run.recipe).items()}
+    # By content: an export of feedback grows under the same name.
+    inputs["extra rows"] = [
+        f"sha256 {hashlib.sha256(path.read_bytes()).hexdigest()[:16]}" for path in run.extra
+    ]
+    inputs = json.loads(json.dumps(inputs))  # to compare equal with the record
     if not path.exists():
         run.folder.mkdir(parents=True, exist_ok=True)
         versions = {name: version(name) for name in ("pincite", "torch", "transformers")}
@@ -218,24 +231,6 @@ def record(run: Run[R]) -> None:
             f"{run.folder} holds another run: {shown}. To resume it, start it as before; for a new "
             "run choose another folder with --run."
         )
-
-
-def _inputs(run: Run[R]) -> dict[str, Any]:
-    """Return all that the weights depend on; the device is left out, since it may change."""
-    base, teacher = (
-        str(Path(place).resolve()) if place and Path(place).is_dir() else place
-        for place in (run.base, run.teacher)
-    )
-    inputs: dict[str, Any] = {"data": str(run.data.resolve()), "base": base, "teacher": teacher}
-    inputs |= {"dense": run.dense}
-    inputs |= {f"recipe.{key}": value for key, value in asdict(run.recipe).items()}
-    # By content: an export of feedback grows under the same name.
-    inputs["extra rows"] = [
-        f"sha256 {hashlib.sha256(path.read_bytes()).hexdigest()[:16]}" for path in run.extra
-    ]
-    # Round trip through JSON to compare equal with the record.
-    found: dict[str, Any] = json.loads(json.dumps(inputs))
-    return found
 
 
 CURVE_POINTS = 100  # of the loss in a card
