@@ -372,7 +372,6 @@ QUOTED_WORDS = 3  # a quotation with fewer words is a title or a term
 _ITEM = 2  # words
 BEST_PASSAGES = 3  # of the whole claim, in which its clauses are judged
 _QUOTATION = re.compile(r"“([^“”]*)”|\"([^\"]*)\"|«([^«»]*)»")
-_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _NOT_WORDS = re.compile(r"[\W_]+")
 _LEFT_OUT = re.compile(r"\[[^\[\]]*\]|\.{3}|…")  # "[sic]", "[…]", "...": not words of the source
 _BETWEEN: dict[PartKind, re.Pattern[str]] = {  # what may separate neighbours
@@ -388,7 +387,7 @@ def atoms(claim: str) -> list[Part]:
     """Return the claim's figures, name words and quotations, in order, as not yet supported."""
     found = [_atom("figure", value.span, claim) for value in values_of(claim) if not value.weak]
     known = set(words.names(claim)) if len(claim) <= _MAX_CHARS_FOR_NAMES else set()
-    for match in _WORD.finditer(claim):
+    for match in words.WORD.finditer(claim):
         word = match[0].removesuffix("'s").removesuffix("’s")
         if word in known:
             span = Span(match.start(), match.start() + len(word))

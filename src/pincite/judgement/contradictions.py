@@ -21,14 +21,13 @@ from pincite.text.languages import NEGATIONS, common
 from pincite.text.quantities import Value, with_hedge
 from pincite.text.quantities import values as values_of
 from pincite.text.sentences import n_words
-from pincite.text.words import roots
+from pincite.text.words import WORD, roots
 from pincite.types import Contradiction, Span
 
 # Shares of the clause's other content words that the sentence (with the page's title) must have.
 # Chosen on half of claims/train's sets, which the network never saw; research/refutation.md.
 _REST_OF_VALUE, _REST_OF_NAME, _REST_OF_TURN = 0.75, 0.8, 0.8
 _LEAST_WORDS = 2  # content words besides the value that must be shared
-_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _NEGATION = re.compile(
     r"\b(?:not|never|cannot|neither|no)\b(?!-)|n['’]t\b|\b(?:failed|refused|declined) to\b",
     re.IGNORECASE,
@@ -229,7 +228,7 @@ def _alike_in_thousands(one: str, other: str) -> bool:
 
 def _predicate(text: str, span: Span) -> str:
     """Return the stem of the last verb before `span`, else the first after it; "" if none."""
-    words = list(_WORD.finditer(text))
+    words = list(WORD.finditer(text))
     found = ""
     for n, word in enumerate(words):
         before = words[n - 1][0] if n else ""
@@ -310,10 +309,10 @@ def _is_all_known(part: str, row: tables.Row, read: _Read) -> bool:
     A word that narrows what is counted must not be new: "3 primary schools for girls".
     """
     known = set(roots(f"{read.about}\n{row.caption}\n{row.line}"))
-    new = [m for m in _WORD.finditer(part) if set(roots(m[0])) - known]
+    new = [m for m in WORD.finditer(part) if set(roots(m[0])) - known]
     if len(new) != 1:
         return not new
-    before, after = part[: new[0].start()], _WORD.search(part, new[0].end())
+    before, after = part[: new[0].start()], WORD.search(part, new[0].end())
     headers = {root for header in row.cells for root in roots(header)}
     counted = re.search(r"\d\S* \Z", before) and after and not headers.isdisjoint(roots(after[0]))
     return not _QUALIFIES.search(before) and not counted
@@ -347,7 +346,7 @@ def _of_negation(part: str, claim: str, read: _Read) -> Contradiction | None:
         rest = _NEGATION.sub(" ", part if whole else _REASON.sub("", part))
         if _says(rest, sentence, read, _REST_OF_TURN):
             denied, stems = shared[0]
-            words = [m for m in _WORD.finditer(other) if {*stems} & {*roots(m[0])}][:3]
+            words = [m for m in WORD.finditer(other) if {*stems} & {*roots(m[0])}][:3]
             same = other[words[0].start() : words[-1].end()]
             same = same if len(same) <= _MAX_QUOTED else words[0][0]
             return Contradiction("negation", *((same, denied) if theirs else (denied, same)), span)
@@ -377,7 +376,7 @@ def _denied(text: str) -> list[tuple[str, list[str]]]:
             continue
         raised = _RAISED.match(text, match.end())
         start = raised.end() if raised else match.end()
-        words = list(_WORD.finditer(text, start, start + 60))[:_REACH]
+        words = list(WORD.finditer(text, start, start + 60))[:_REACH]
         words = words[: max((i for i, word in enumerate(words, 1) if roots(word[0])), default=0)]
         stems = [stem for word in words for stem in roots(word[0])]
         # "No association with 8 of the 10" denies a part, "not built until 1991" an earlier time.
@@ -651,7 +650,7 @@ def _of_name(part: str, claim: str, read: _Read) -> Contradiction | None:
     mine = [
         (slot, name)
         for slot, name in (_slotted(part) if absent else ())
-        if {match[0] for match in _WORD.finditer(name)} & absent
+        if {match[0] for match in WORD.finditer(name)} & absent
     ]
     if len(mine) != 1:
         return None

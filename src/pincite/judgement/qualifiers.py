@@ -16,7 +16,7 @@ from pincite.text.clauses import clauses
 from pincite.text.finite import antecedents
 from pincite.text.languages import common
 from pincite.text.sentences import n_words
-from pincite.text.words import stem
+from pincite.text.words import WORD, stem
 from pincite.types import Span
 
 _KNOWN = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
@@ -146,9 +146,9 @@ def _part(text: str, hedged: bool) -> _Part:
 def _predicate(text: str) -> tuple[re.Match[str] | None, bool]:
     """Return a clause's verb, or the noun behind its "is", and whether it is the noun."""
     if found := _COMPLEMENT.search(text):
-        word = _WORD.match(text, found.start("head"))
+        word = WORD.match(text, found.start("head"))
         return word, not syntax.is_participle(found["head"])
-    words = list(_WORD.finditer(text))
+    words = list(WORD.finditer(text))
     for before, word, after in zip(words, words[1:], [*words[2:], None], strict=False):
         behind = after[0] if after else ""
         if syntax.may_be_finite(word[0], before[0], behind) and word[0] not in syntax.AUXILIARIES:
@@ -168,7 +168,7 @@ def _in_sentence(part: _Part, sentence: str, after: str) -> tuple[str, str] | No
             continue
         for match in pattern.finditer(sentence):
             start, end = _scope(kind, how, match)
-            words = [w for w in _WORD.finditer(sentence, start, end) if stem(w[0]) in part.stems]
+            words = [w for w in WORD.finditer(sentence, start, end) if stem(w[0]) in part.stems]
             undone = kind != "negation" and _UNDONE.search(sentence[: match.start()])
             if undone or not _governs(part, kind, sentence, words, (start, end)):
                 continue
@@ -232,7 +232,6 @@ _ENDS = re.compile(_WORDS["ends"])
 _JOINTS = re.compile(f"{_WORDS['ends']}|{_WORDS['joints']}")
 _UNDONE = re.compile(rf"{_WORDS['undone']}\s+\Z", re.IGNORECASE)
 _COMMA = re.compile("[,;:，、；：—–()（）]")
-_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _NEXT = re.compile(rf"(?:\s(?:\w+ly|{'|'.join(_WORDS['skipped'].split())})\b)*\s([^\W\d_]+)")
 _COMPLEMENT = re.compile(
     r"\b(?:is|are|was|were|became|been)\s(?:[\w-]+\s){0,4}?(?P<head>[^\W\d_]+)"

@@ -13,7 +13,7 @@ from pincite.text.languages import FUNCTION_WORDS, identify, is_english
 from pincite.text.sentences import SPACELESS, is_question, n_words, source_sentences
 from pincite.types import Span
 
-_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 STEM = 6  # letters compared
 _FUNCTION_WORDS, _NEGATIONS = (words_of("words", name) for name in ("function", "negations"))
 # By form: "wrote" and "written" are "write".
@@ -47,7 +47,7 @@ def content_words(text: str, *, whole: bool = False) -> list[str]:
     """
     if not is_english(text):
         return [term[: None if whole else STEM] for term in content_terms(text)]
-    words = (match[0].lower().replace("’", "'") for match in _WORD.finditer(text))
+    words = (match[0].lower().replace("’", "'") for match in WORD.finditer(text))
     return [
         word.removesuffix("'s")[: None if whole else STEM]
         for word in words
@@ -107,7 +107,7 @@ def names(text: str) -> tuple[str, ...]:
     openers = {span.start for span in sentences_of(text)}
     found = (
         match[0].removesuffix("'s").removesuffix("’s")
-        for match in _WORD.finditer(text)
+        for match in WORD.finditer(text)
         if match[0][0].isupper() and match.start() not in openers and len(match[0]) > 1
     )
     left_out = _FUNCTION_WORDS.union(map(str.lower, MONTHS), FUNCTION_WORDS.get(language, ()))
@@ -144,7 +144,7 @@ def is_negated(text: str) -> bool:
     """
     if not is_english(text):
         return languages.denies(text, identify(text) or "")
-    words = (match[0].lower().replace("’", "'") for match in _WORD.finditer(text))
+    words = (match[0].lower().replace("’", "'") for match in WORD.finditer(text))
     return sum(word in _NEGATIONS or word.endswith("n't") for word in words) % 2 == 1
 
 
