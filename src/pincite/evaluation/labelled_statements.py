@@ -125,6 +125,8 @@ def _measures(pairs: Sequence[tuple[LabelledStatement, Prediction]]) -> dict[str
     labels = [row.label for row, _ in pairs]
     found = [label_of(guess.outcome) for _, guess in pairs]
     outcomes = Counter(str(guess.outcome) for _, guess in pairs)
+    columns = [name for name in (*LABELS, FAILED) if name in {*labels, *found}]
+    counts = Counter(zip(labels, found, strict=True))
     return {
         "n": len(pairs),
         "labels": dict(sorted(Counter(labels).items())),
@@ -132,18 +134,12 @@ def _measures(pairs: Sequence[tuple[LabelledStatement, Prediction]]) -> dict[str
         **measures.class_measures(labels, found),
         # A bootstrap of all-correct rows has zero width; Wilson's interval does not.
         "accuracy_interval": measures.wilson(sum(map(eq, labels, found)), len(pairs)),
-        "confusion": _confusion(labels, found),
+        "confusion": {
+            label: {column: counts[label, column] for column in columns}
+            for label in LABELS
+            if label in labels
+        },
         **_calibration(pairs),
-    }
-
-
-def _confusion(labels: Sequence[str], predicted: Sequence[str]) -> dict[str, dict[str, int]]:
-    columns = [name for name in (*LABELS, FAILED) if name in {*labels, *predicted}]
-    counts = Counter(zip(labels, predicted, strict=True))
-    return {
-        label: {column: counts[label, column] for column in columns}
-        for label in LABELS
-        if label in labels
     }
 
 

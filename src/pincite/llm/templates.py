@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pincite.errors import ConfigError
+from pincite.text.languages import NAMES
 from pincite.text.prompt_quoting import DATA_RULE, fenced
 
 SHIPPED = Path(__file__).parent / "prompts"
@@ -40,8 +41,6 @@ OPTIONS = "options"
 _OURS = ("language", "options", "labels", "abstracts", "sources")
 _NAME = re.compile(r"\{([a-z_]+)\}")
 _PARTS = re.compile(r"\s*\[system\]\n(?P<system>.*?)\n\s*\[user\]\n(?P<user>.+)\s*", re.DOTALL)
-_NAMES = {"en": "English", "de": "German", "fr": "French", "es": "Spanish", "it": "Italian"}
-_GERMAN_NAMES = {"en": "Englisch", "de": "Deutsch", "fr": "Französisch", "es": "Spanisch"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +73,12 @@ class Templates:
         options = tuple(line.strip() for line in raw[OPTIONS].splitlines() if line.strip())
         if not 2 <= len(options) <= 26:
             raise ConfigError(f"options.txt has {len(options)} lines; expected 2 to 26.")
-        names = _GERMAN_NAMES if prompts == "de" else _NAMES
         content = "\0".join(f"{name}\0{raw[name]}" for name in sorted(raw))
         digest = hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()[:12]
         own = frozenset(n for n in VARIABLES if folder and (folder / f"{n}.txt").is_file())
-        return cls(texts, options, names.get(language, language), f"{prompts}-{digest}", own)
+        return cls(
+            texts, options, NAMES[prompts].get(language, language), f"{prompts}-{digest}", own
+        )
 
     def fill(self, step: str, **values: str) -> tuple[str, str]:
         known_values = {"language": self.language, **values}

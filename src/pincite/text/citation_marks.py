@@ -13,7 +13,7 @@ from pincite.text.sentences import sentences, trimmed
 from pincite.types import Span
 
 MOST_IN_A_RANGE = 50  # "[1-50]": longer ranges are years or typos, not references
-_PUBMED = re.compile(r"(?:PUBMED|PMID)\s*:?\s*(\d{1,9})", re.IGNORECASE)
+PUBMED = re.compile(r"(?:PUBMED|PMID)\s*:?\s*(\d{1,9})", re.IGNORECASE)
 _ID = r"(?:PUBMED|PMID)\s*:?\s*\d{1,9}"
 _AND = r"\s*(?:[,;&]|and|,\s*and)\s*"
 _NAMED = rf"[(\[]\s*{_ID}(?:{_AND}(?:{_ID}|\d{{1,9}}))*\s*[)\]]"
@@ -61,7 +61,7 @@ def marks(text: str) -> list[Mark]:
 
 
 def _ids(mark: str) -> tuple[str, ...]:
-    if _PUBMED.search(mark):
+    if PUBMED.search(mark):
         return tuple(dict.fromkeys(f"PUBMED:{n}" for n in re.findall(r"\d+", mark)))
     found: list[str] = []
     for number in re.findall(_NUMBER, mark):
@@ -85,7 +85,7 @@ def as_text(text: str, foreign: Sequence[Mark] | None = None) -> str:
         for mark in (marks(text) if foreign is None else foreign)
     }
     return with_written(
-        text, {s: f"{{{t}}}" if _PUBMED.search(t) else f"({t})" for s, t in inside.items()}
+        text, {s: f"{{{t}}}" if PUBMED.search(t) else f"({t})" for s, t in inside.items()}
     )
 
 

@@ -29,7 +29,7 @@ _LATIN, _OTHER = re.compile("[A-Za-zÀ-ÖØ-öø-ʯḀ-ỿ]+"), re.compile(f"[{'
 _MARKING = defaultdict[str, frozenset[str]](
     frozenset, {code: frozenset(letters) for code, letters in _KNOWN["letters"].items()}
 )
-_NAMES = {
+NAMES = {  # by the language of the reader
     reader: dict(name.split(" ", 1) for name in names.split("; "))
     for reader, names in _KNOWN["names"].items()
 }
@@ -120,7 +120,7 @@ def named(code: str, reader: str = "en") -> str:
     >>> named("ja"), named("ja", "de"), named("tlh")
     ('Japanese (ja)', 'Japanisch (ja)', 'tlh')
     """
-    names = _NAMES.get(reader, _NAMES["en"])
+    names = NAMES.get(reader, NAMES["en"])
     return f"{names[code]} ({code})" if code in names else code
 
 

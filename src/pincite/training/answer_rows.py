@@ -188,8 +188,6 @@ def _text(reference: Reference, answer: Answer) -> str:
 # random order so that a position has no meaning.
 
 STEP = "answer_question"
-# Matches bare ids in an answer too.
-_PMID = re.compile(r"(?:PUBMED|PMID)\s*:?\s*(\d{1,9})", re.IGNORECASE)
 _ID = re.compile(r"(?:PUBMED|PMID)?\s*:?\s*(\d{1,9})", re.IGNORECASE)  # spellings of a PMID
 _FORM = (
     'an object with "question", "answer" and "abstracts", a list of objects with "id", "title" and '
@@ -303,7 +301,9 @@ def cited_ids(answer: str) -> list[str]:
     ['2', '3', 'PUBMED:12', 'PUBMED:7']
     """
     marked = [each for mark in citation_marks.marks(answer) for each in mark.ids]
-    return list(dict.fromkeys([*marked, *(f"PUBMED:{n}" for n in _PMID.findall(answer))]))
+    return list(
+        dict.fromkeys([*marked, *(f"PUBMED:{n}" for n in citation_marks.PUBMED.findall(answer))])
+    )
 
 
 def _unusable(row: Row, control: frozenset[str]) -> str:
