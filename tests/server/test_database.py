@@ -4,7 +4,7 @@ import pytest
 import sqlalchemy as sa
 
 from pincite.errors import ConfigError
-from pincite.server.database import EARLIER, VERSION, Database, DatabaseError
+from pincite.server.database import VERSION, Database, DatabaseError
 from pincite.server.jobs import JobStore
 from pincite.server.tables import metadata
 
@@ -21,21 +21,6 @@ def test_every_table_of_the_program_is_created_once(database_url: str) -> None:
         there = set(sa.inspect(connection).get_table_names())
     assert there == set(metadata.tables) | {"pincite_version"}
     database.close()
-
-
-@pytest.mark.parametrize("version", EARLIER)
-def test_a_database_of_an_earlier_version_gets_what_it_lacks(
-    database: Database, version: int
-) -> None:
-    job = JobStore(database).submit("local", "verify", "t", {})
-    with database.writing() as connection:
-        connection.execute(sa.text("DROP TABLE password_links"))
-        connection.execute(sa.text(f"UPDATE pincite_version SET version = {version}"))
-    database.create_tables()
-    assert database.version() == VERSION
-    assert JobStore(database).get(job.job_id) == job
-    with database.reading() as connection:
-        assert sa.inspect(connection).has_table("password_links")
 
 
 def test_a_database_of_another_version_is_left_alone(database: Database) -> None:

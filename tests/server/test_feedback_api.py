@@ -11,7 +11,7 @@ from server.corpora_of_tests import as_somebody, finished
 from pincite.documents.jsonl import read_labelled
 from pincite.server.identity import Role
 from pincite.server.site import Site
-from pincite.server.tables import Kind
+from pincite.server.tables import Kind, now
 
 F = "/api/v1/feedback"
 PASSAGE = "The bridge opened in 1911. It was built of local stone. The mayor came."
@@ -144,7 +144,7 @@ def test_exports_show_own_feedback_only(client: TestClient, site: Site) -> None:
 def test_feedback_outlives_its_job(client: TestClient, site: Site) -> None:
     job_id = ended(site, "verify")
     say(client, job_id, "c0ffee/r1")
-    site.jobs.delete([job_id])
+    site.jobs.delete_older(now() + 60)
     (said,) = exported(client, "opinions")
     assert said["statement"] == "The bridge opened in 1913."
     assert len(exported(client)) == 1

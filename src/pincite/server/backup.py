@@ -25,7 +25,7 @@ from pathlib import Path, PurePosixPath
 from pincite.durable import WriterLock
 from pincite.errors import ConfigError, InputError, PinciteError, usable
 from pincite.library.private_copies import INDEX, OF_ACCOUNTS, OwnCopies
-from pincite.server.database import EARLIER, VERSION, Database, DatabaseError, create_folder
+from pincite.server.database import VERSION, Database, DatabaseError, create_folder
 from pincite.server.settings import ServerSettings
 from pincite.server.tables import now
 
@@ -219,7 +219,7 @@ def _unpack(path: Path, folder: Path) -> Contents:
             while stream.read(1 << 20):  # up to gzip's checksum, which follows the tar's end
                 pass
         manifest = json.loads((folder / MANIFEST).read_bytes())
-        if manifest.pop("format") != FORMAT or manifest.pop("tables") not in (*EARLIER, VERSION):
+        if manifest.pop("format") != FORMAT or manifest.pop("tables") != VERSION:
             raise ValueError("it was made by another version of Pincite")
         contents = Contents(**manifest)
     except (tarfile.TarError, zlib.error, EOFError, OSError, ValueError, LookupError) as error:

@@ -21,7 +21,6 @@ from pincite.server import plugins
 from pincite.server.tables import metadata
 
 VERSION = 3  # of the tables; a release that changes them increments it and migrates existing tables
-EARLIER = (2,)  # versions that only lack some tables, which `create_tables` adds
 BUSY_SECONDS = 30.0  # how long a writer waits for another one
 CONNECT_SECONDS = 10  # how long to wait for an unresponsive database server
 # Unreachable, full, locked for too long, or disconnected: worth a retry. Errors in a statement or
@@ -158,9 +157,6 @@ class Database:
         if found is None:
             tables.create_all(connection)
             connection.execute(versions.insert().values(version=version))
-        elif tables is metadata and found in EARLIER:
-            tables.create_all(connection)
-            connection.execute(versions.update().values(version=version))
         elif found != version:
             raise DatabaseError(
                 f"{self.shown}: the tables of {name} have version {found}, and this program needs "

@@ -14,7 +14,7 @@ import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Annotated, Protocol, TypeVar
+from typing import Annotated
 
 import sqlalchemy as sa
 from fastapi import Depends, Request
@@ -22,7 +22,7 @@ from fastapi import Depends, Request
 from pincite.server import plugins
 from pincite.server.corpora import CorpusEntry, Shared
 from pincite.server.database import Database
-from pincite.server.problems import Problem, not_found
+from pincite.server.problems import Problem
 from pincite.server.tables import accounts, api_keys, hash_secret, new_id, now, sessions
 
 LOCAL = "local"  # owner of everything in local mode
@@ -301,24 +301,6 @@ def declares(dependency: object) -> str | None:
 
 def is_public(dependency: object) -> bool:
     return dependency in (public, guest)
-
-
-class Owned(Protocol):
-    """An object that belongs to an account."""
-
-    @property
-    def owner(self) -> str:
-        """The account's id."""
-
-
-Thing = TypeVar("Thing", bound=Owned)
-
-
-def owned(thing: Thing | None, identity: Identity) -> Thing:
-    """Return the object; raise 404 if it does not exist or the sender may not see it."""
-    if thing is None or not identity.owns(thing.owner):
-        raise not_found()
-    return thing
 
 
 Reader = Annotated[Identity, Depends(needs(Permission.READ))]

@@ -222,13 +222,8 @@ class JobStore:
                 db.execute(jobs.update().where(jobs.c.job_id == job_id).values(cancelled=True))
             return self._get(db, job_id)
 
-    def delete(self, job_ids: Sequence[str]) -> int:
-        """Delete those jobs that have ended, with their files; return their number."""
-        ended = jobs.c.job_id.in_(job_ids) & jobs.c.status.in_(ENDED)
-        return self._db.write(jobs.delete().where(ended))
-
     def delete_older(self, before: float) -> int:
-        """Delete jobs that ended before a time; return their number."""
+        """Delete jobs that ended before a time, with their files; return their number."""
         old = jobs.c.status.in_(ENDED) & (jobs.c.finished < before)
         return self._db.write(jobs.delete().where(old))
 

@@ -71,7 +71,6 @@ def _storable(text: str) -> str:
 Text = Annotated[str, AfterValidator(_storable)]
 Line = Annotated[Text, Field(max_length=2_000)]
 Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,40}$")]
-Ids = Annotated[tuple[Id, ...], Field(min_length=1, max_length=20)]
 IdPath = Annotated[str, InPath(pattern=r"^[A-Za-z0-9_-]{1,40}$")]  # a path parameter
 MOST_AT_ONCE = 50  # statements or questions of a request; one takes seconds, a job may take an hour
 Item = Annotated[Line, Field(min_length=1)]

@@ -23,10 +23,7 @@ from pincite.server.identity import Identity, Reader, Runner
 from pincite.server.jobs import Job
 from pincite.server.problems import Problem, not_found
 from pincite.server.rendering import Look, page
-from pincite.server.requests import (
-    Shown,
-    VerifyFilesRequest,
-)
+from pincite.server.requests import Shown, VerifyFilesRequest
 from pincite.server.routes.jobs import FILE, form_schema, readable, start_job, upload_form
 from pincite.server.routes.verify import result_page, verified_in
 from pincite.server.routing import Router
@@ -85,7 +82,12 @@ async def add_copy(
 
     Your later jobs read it first. Nobody else can read it: results quote at most 300 characters.
     """
-    stored = await store_copy(site, job_id, who, request, claim, citation)
+    job = await run_sync(readable, site, job_id, who)
+    async with upload_form(request, who, site, FIELDS, LONG) as (upload_id, form):
+        source = _source(site, job, claim, citation)
+        folder = site.library.uploads.at(upload_id)
+        stored = await run_sync(_attach, site, who, source, form, folder, limiter=READERS)
+    await run_sync(site.library.uploads.remove, upload_id)
     return CopyBody.model_validate(stored)
 
 
@@ -105,28 +107,6 @@ def delete_copy(sha256: Sha256, who: Runner, site: Stores) -> None:
     if not copies:
         raise not_found()
     own.remove(copies)
-
-
-async def store_copy(
-    site: Site, job_id: str, who: Identity, request: Request, claim: str, citation: str
-) -> OwnCopy:
-    """Store the copy in a request's form, for the citation of a claim of a job.
-
-    Raises:
-        Problem: no such job or citation, not a form, no file, impossible page numbers, or an
-            unreadable file (the error has a `reason`).
-        DiskFull, AccountFull
-    """
-    job = await run_sync(readable, site, job_id, who)
-    upload_id = ""
-    try:
-        async with upload_form(request, who, site, FIELDS, LONG) as (upload_id, form):
-            source = _source(site, job, claim, citation)
-            folder = site.library.uploads.at(upload_id)
-            return await run_sync(_attach, site, who, source, form, folder, limiter=READERS)
-    finally:
-        if upload_id:
-            await run_sync(site.library.uploads.remove, upload_id)
 
 
 def _source(site: Site, job: Job, claim: str, citation: str) -> Named:
@@ -184,7 +164,7 @@ async def hand_in(
 ) -> Response:
     """Store a copy, and show the finding with what was read, or with the error."""
     try:
-        stored = await store_copy(site, job_id, who, request, claim, citation)
+        stored = await add_copy(job_id, claim, citation, request, who, site)
     except Problem as problem:
         if problem.status != 422:
             raise
@@ -194,9 +174,8 @@ async def hand_in(
         if shown is None:
             raise
         return shown
-    return forms.redirect(
-        f"/jobs/{job_id}?{urlencode({'claim': claim, 'copy': stored.sha256})}#finding"
-    )
+    query = urlencode({"claim": claim, "copy": stored.sha256})
+    return forms.redirect(f"/jobs/{job_id}?{query}#finding")
 
 
 @pages.post("/jobs/{job_id}/again")

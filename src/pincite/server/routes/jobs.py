@@ -18,7 +18,7 @@ from starlette.requests import ClientDisconnect
 from pincite.codec import JsonReport
 from pincite.errors import InputError
 from pincite.server.corpora import UNREADABLE, CorpusEntry, DiskFull
-from pincite.server.identity import Identity, Reader, Runner, owned
+from pincite.server.identity import Identity, Reader, Runner
 from pincite.server.jobs import Job, JobStore, Status
 from pincite.server.middleware import is_of_a_wiki
 from pincite.server.problems import Problem, not_found
@@ -165,7 +165,10 @@ def readable(site: Site, job_id: str, who: Identity) -> Job:
     Raises:
         Problem: 404
     """
-    return owned(site.jobs.get(job_id), who)
+    job = site.jobs.get(job_id)
+    if job is None or not who.owns(job.owner):
+        raise not_found()
+    return job
 
 
 def find_file(site: Site, job: Job, name: str, who: Identity) -> dict[str, Any] | None:

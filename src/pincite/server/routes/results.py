@@ -99,7 +99,9 @@ def export(job_id: str, ending: str, request: Request, who: Reader, site: Stores
     report: JsonReport | None
     if job.kind == "verify":
         wrong = verify.marked_wrong(site, job, who)
-        report = verify.report_shown(request, site, job, wrong)
+        found = verify.verified_in(site, job)
+        at = verify.threshold_in(request)
+        report = verify.report_at(found, at, wrong) if found else None
         write = partial(write, wrong=wrong) if write else None
     else:
         report = parsed(

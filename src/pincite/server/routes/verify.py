@@ -40,6 +40,7 @@ from pincite.server.routes.jobs import (
     find_file,
     form_schema,
     last_job,
+    parsed,
     readable,
     start_job,
     upload_form,
@@ -92,20 +93,15 @@ class Verified:
         return float(str(self.report.settings["verify.threshold"]))
 
 
-@lru_cache(maxsize=16)  # because a reader requests the same result repeatedly
-def _report(result: bytes) -> Report | None:
-    try:
-        return Report.from_json(result)
-    except InputError:
-        return None
+# Cached because a reader requests the same result repeatedly.
+_report = lru_cache(maxsize=16)(partial(parsed, Report))
 
 
 def verified_in(site: Site, job: Job, result: bytes | None = None) -> Verified | None:
     """The result of a job; None unless it is a finished verification that this version can read."""
     if job.kind != "verify" or not job.ended:
         return None
-    result = result or site.jobs.result(job.job_id)
-    report = _report(result) if result else None
+    report = _report(result or site.jobs.result(job.job_id))
     return Verified(report, site.jobs.file(job.job_id, "view") or {}) if report else None
 
 
@@ -290,7 +286,7 @@ def result_page(
     verified = verified_in(site, look.job, result)
     if verified is None:
         return None
-    values = _board(site, look, verified, _threshold(request), request.query_params.get("claim"))
+    values = _board(site, look, verified, threshold_in(request), request.query_params.get("claim"))
     copy, sha256 = None, request.query_params.get("copy")
     if look.is_own and look.who and sha256:
         copies = site.own.of(look.who.account_id).all()
@@ -301,21 +297,13 @@ def result_page(
     return page(request, name, look.who, status=422 if refused else 200, **values)
 
 
-def _threshold(request: Request) -> float | None:
+def threshold_in(request: Request) -> float | None:
     """The threshold in a page's query; None for that of the run."""
     try:
         threshold = float(request.query_params.get("threshold", ""))
     except ValueError:
         return None
     return round(threshold, 4) if 0 < threshold < 1 else None
-
-
-def report_shown(
-    request: Request, site: Site, job: Job, wrong: Collection[str] = ()
-) -> Report | None:
-    """The report of a finished verification at the threshold in the query."""
-    verified = verified_in(site, job)
-    return report_at(verified, _threshold(request), wrong) if verified else None
 
 
 def _board(

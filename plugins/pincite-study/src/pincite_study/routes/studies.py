@@ -6,7 +6,7 @@ from fastapi import Query, Response
 from pydantic import BaseModel, Field
 
 from pincite.errors import InputError
-from pincite.server.identity import Identity, owned
+from pincite.server.identity import Identity
 from pincite.server.problems import Problem, ProblemBody, not_found
 from pincite.server.requests import Body, Cursor, Id, Limit, Text, page_of, read_cursor
 from pincite.server.routes.jobs import readable
@@ -236,7 +236,10 @@ def own(site: Site, study_id: str, who: Identity) -> Study:
     Raises:
         Problem: 404
     """
-    return owned(StudyStore(site.database).get(study_id), who)
+    study = StudyStore(site.database).get(study_id)
+    if study is None or not who.owns(study.owner):
+        raise not_found()
+    return study
 
 
 def study_body(study: Study) -> StudyBody:
