@@ -11,12 +11,10 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated
 
 import sqlalchemy as sa
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
-from pydantic import AfterValidator, Field
 
 from pincite.errors import ConfigError, PinciteError
 from pincite.library.private_copies import AccountCopies
@@ -77,16 +75,6 @@ def valid_name(name: str) -> str:
             "single spaces between words."
         )
     return composed
-
-
-def _of_request(name: str) -> str:
-    try:
-        return valid_name(name)
-    except ConfigError as error:
-        raise ValueError(str(error)) from error
-
-
-Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME), AfterValidator(_of_request)]
 
 
 def hash_password(password: str, name: str = "") -> str:

@@ -31,12 +31,7 @@ from pincite.server.corpora import AccountFull, DiskFull, NameTaken, fault, link
 from pincite.server.demo import furnish
 from pincite.server.identity import LOCAL, Identify, identify_local
 from pincite.server.jobs import QueueFull, TooManyOfYours
-from pincite.server.middleware import (
-    LOCAL_NAMES,
-    Limits,
-    SecurityMiddleware,
-    configure_logs,
-)
+from pincite.server.middleware import Limits, SecurityMiddleware, configure_logs
 from pincite.server.oauth import LoginFailed
 from pincite.server.operation import Metrics
 from pincite.server.problems import MEDIA_TYPE, ProblemBody
@@ -54,7 +49,7 @@ from pincite.server.routes import (
     verify,
 )
 from pincite.server.routing import UPLOADS, csrf_checked, identifier
-from pincite.server.settings import ServerSettings, load, read_examples
+from pincite.server.settings import LOCAL_NAMES, ServerSettings, load, read_examples
 from pincite.server.site import Site, opened
 from pincite.server.wikis import Wikis, browser_token, with_token
 from pincite.server.work import Ingested

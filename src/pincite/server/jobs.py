@@ -134,7 +134,7 @@ class JobStore:
                     job_id=job_id,
                     owner=owner,
                     kind=kind,
-                    title=title[:MAX_TITLE],
+                    title=" ".join(title.split())[:MAX_TITLE],
                     request=short,
                     status=Status.QUEUED,
                     created=now(),

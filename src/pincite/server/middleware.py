@@ -62,7 +62,6 @@ OWN_SITE = ("same-origin", "none")  # Sec-Fetch-Site values; "none" for typed UR
 NAVIGATION = ("navigate", "document")
 _HOST = re.compile(r"(\[(?P<v6>[0-9a-f:.]+)\]|(?P<name>[a-z0-9._-]+))(:[0-9]{1,5})?")
 _NUMBER = re.compile(r"[0-9]{1,15}")
-LOCAL_NAMES = frozenset({"127.0.0.1", "localhost", "::1"})
 REQUEST_ID: ContextVar[str] = ContextVar("request_id", default="")
 # Extra fields of log lines about requests.
 EXTRA = ("method", "route", "status", "code", "seconds", "account", "action", "target")

@@ -30,6 +30,7 @@ from authlib.oidc.discovery import get_well_known_url
 
 from pincite.errors import ConfigError, PinciteError
 from pincite.server.identity import Role
+from pincite.server.settings import LOCAL_NAMES
 from pincite.settings import schema
 
 SECONDS = 10.0  # for each request to a provider
@@ -38,7 +39,6 @@ USERNAMES = ["username", "preferred_username", "name"]  # fields of MediaWiki an
 AGENT = "pincite (https://pypi.org/project/pincite/)"
 Kind = Literal["mediawiki", "oidc"]
 LOG = logging.getLogger("pincite.server")
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 class LoginFailed(PinciteError):
@@ -216,7 +216,7 @@ def _provider(name: str, values: object, path: Path) -> Provider:
 
 def _is_safe(url: str) -> bool:
     parts = urlsplit(url)
-    is_loopback = parts.scheme == "http" and parts.hostname in LOOPBACK
+    is_loopback = parts.scheme == "http" and parts.hostname in LOCAL_NAMES
     return bool(parts.hostname) and (parts.scheme == "https" or is_loopback)
 
 

@@ -189,7 +189,7 @@ class SentFile(Body):
     """A file of an upload."""
 
     stored: Annotated[str, Field(pattern=r"^[0-9]{5}(\.[a-z0-9]{1,8}){0,2}$")]  # file name on disk
-    name: str  # original name
+    name: str  # as sent by the client; never used as a path
     n_bytes: int
 
 

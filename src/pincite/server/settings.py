@@ -20,6 +20,7 @@ from pincite.settings.schema import Range, build, check
 from pincite.text import pasted
 
 TABLE = "server"
+LOCAL_NAMES = frozenset({"127.0.0.1", "localhost", "::1"})
 _ORIGIN = re.compile(
     r"https://[a-z0-9.-]+(:[0-9]{1,5})?|http://(localhost|127\.0\.0\.1)(:[0-9]{1,5})?"
 )
@@ -93,7 +94,7 @@ class ServerSettings:
 
     def __post_init__(self) -> None:
         check(self, TABLE)
-        if self.mode == "local" and self.host not in ("127.0.0.1", "::1", "localhost"):
+        if self.mode == "local" and self.host not in LOCAL_NAMES:
             raise ConfigError(
                 f"server.host is {self.host!r}, but in local mode anyone who can reach the server "
                 'can do anything. Use 127.0.0.1, or set server.mode = "server".'

@@ -9,9 +9,9 @@ from fastapi import Depends, Request
 from pincite import runtime
 from pincite.library.private_copies import OF_ACCOUNTS, AccountCopies, folder_of
 from pincite.server.accounts import Accounts
-from pincite.server.corpora import CorpusPool, CorpusRegister, Library, Quotas
+from pincite.server.corpora import CorpusEntry, CorpusPool, CorpusRegister, Library, Quotas
 from pincite.server.database import Database, create_folder
-from pincite.server.identity import DAY, ApiKeys, Sessions
+from pincite.server.identity import DAY, ApiKeys, Identity, Sessions
 from pincite.server.jobs import FeedbackStore, JobStore, ShareLinks
 from pincite.server.oauth import Provider, providers
 from pincite.server.settings import ServerSettings
@@ -76,6 +76,10 @@ class Site:
     quotas: Quotas
     feedback: FeedbackStore
     people: People  # for server mode; its tables are empty in local mode
+
+    def corpora_for(self, who: Identity) -> list[CorpusEntry]:
+        """The corpora that a user may read, by name."""
+        return [entry for entry in self.corpora.listed() if who.may_read(entry)]
 
     def close(self) -> None:
         self.library.pool.close()

@@ -56,21 +56,11 @@ class BadForm(ValueError):
     """The body is not a valid form; the message says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """An uploaded file."""
-
-    path: Path
-    name: str  # as sent by the client; never used as a path
-    n_bytes: int
-    field: str = ""  # the form field that it was sent in
-
-
 @dataclass(slots=True)
 class Form:
-    """The fields and files of a form."""
+    """The fields and files of a form; each file with the field that it was sent in."""
 
-    files: list[Sent] = field(default_factory=list)
+    files: list[tuple[str, SentFile]] = field(default_factory=list)
     fields: dict[str, str] = field(default_factory=dict)
 
 
@@ -184,7 +174,8 @@ class _Reader:
         self._file = None
         if self._name or self._n_bytes:
             name = self._name or path.name
-            self.form.files.append(Sent(path, name, self._n_bytes, self._field))
+            file = SentFile(stored=path.name, name=name, n_bytes=self._n_bytes)
+            self.form.files.append((self._field, file))
         else:  # browsers send an empty part if no file was chosen
             path.unlink()
 

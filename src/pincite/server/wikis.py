@@ -13,10 +13,11 @@ from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import Headers
+from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pincite.server.database import create_folder
 from pincite.server.identity import LOCAL_USER, Identify, Identity, Permission
@@ -32,8 +33,6 @@ ALLOWED: tuple[tuple[re.Pattern[str], frozenset[str]], ...] = (
     (re.compile(_JOB), frozenset({"GET", "DELETE"})),
     (re.compile(_JOB + r"/(?:events|citations)"), frozenset({"GET"})),
 )
-HEADERS = "authorization, content-type, accept-language"
-PREFLIGHT_SECONDS = "600"
 TOKEN_BYTES = 18
 FILE = "browser-token"
 ITS_EDITOR = replace(LOCAL_USER, may=frozenset({Permission.READ, Permission.RUN}))
@@ -44,29 +43,40 @@ class Wikis:
 
     def __init__(self, app: ASGIApp, *, origins: Collection[str]) -> None:
         """Accept these `origins`, in the form that browsers send: "https://en.wikipedia.org"."""
-        self._app, self._origins = app, frozenset(origin.lower() for origin in origins)
+        self._app, self._origins = app, frozenset(origins)
+        self._cors = CORSMiddleware(
+            self._marked,
+            allow_origins=[*origins],
+            allow_methods=["GET", "POST", "DELETE"],
+            allow_headers=["authorization", "content-type", "accept-language"],
+            allow_private_network=True,
+            expose_headers=["Location", "Retry-After"],
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        request = Request(scope)
-        if scope["type"] != "http" or not (origin := self._origin(request)):
+        headers = Headers(scope=scope) if scope["type"] == "http" else Headers()
+        origins = headers.getlist("origin")
+        if len(origins) != 1 or origins[0] not in self._origins:
             await self._app(scope, receive, send)
             return
-        path = scope["path"]
-        allowed = next((methods for each, methods in ALLOWED if each.fullmatch(path)), frozenset())
-        if scope["method"] == "OPTIONS":
-            await _preflight(request, allowed)(scope, receive, _answering(send, origin))
-        elif scope["method"] not in allowed:
-            refused = Problem(403, "not_for_wikis", "Wiki pages may not request this.")
-            await response(request, refused)(scope, receive, _answering(send, origin))
+        wanted = headers.get("access-control-request-method", "")
+        if scope["method"] == "OPTIONS" and not _is_allowed(scope["path"], wanted):
+            await Response(status_code=403)(scope, receive, send)
         else:
-            headers = [each for each in scope["headers"] if each[0] != b"cookie"]
-            state = {**scope.get("state", {}), OF_A_WIKI: True}
-            scope = {**scope, "headers": headers, "state": state}
-            await self._app(scope, receive, _answering(send, origin))
+            await self._cors(scope, receive, send)
 
-    def _origin(self, request: Request) -> str:
-        origins = request.headers.getlist("origin")
-        return origins[0] if len(origins) == 1 and origins[0].lower() in self._origins else ""
+    async def _marked(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if not _is_allowed(scope["path"], scope["method"]):
+            refused = Problem(403, "not_for_wikis", "Wiki pages may not request this.")
+            await response(Request(scope), refused)(scope, receive, send)
+            return
+        headers = [each for each in scope["headers"] if each[0] != b"cookie"]
+        state = {**scope.get("state", {}), OF_A_WIKI: True}
+        await self._app({**scope, "headers": headers, "state": state}, receive, send)
+
+
+def _is_allowed(path: str, method: str) -> bool:
+    return any(each.fullmatch(path) and method in methods for each, methods in ALLOWED)
 
 
 def with_token(identify: Identify, token: str) -> Identify:
@@ -89,31 +99,3 @@ def browser_token(folder: Path) -> str:
         path.touch(mode=0o600)
         path.write_text(secrets.token_urlsafe(TOKEN_BYTES) + "\n", encoding="ascii")
     return path.read_text(encoding="ascii").strip()
-
-
-def _preflight(request: Request, allowed: frozenset[str]) -> Response:
-    if request.headers.get("access-control-request-method", "") not in allowed:
-        return Response(status_code=403)
-    headers = {
-        "Access-Control-Allow-Methods": ", ".join(sorted(allowed)),
-        "Access-Control-Allow-Headers": HEADERS,
-        "Access-Control-Max-Age": PREFLIGHT_SECONDS,
-    }
-    if request.headers.get("access-control-request-private-network") == "true":
-        headers["Access-Control-Allow-Private-Network"] = "true"
-    return Response(status_code=204, headers=headers)
-
-
-def _answering(send: Send, origin: str) -> Send:
-    """Let only this wiki's page read the response, without credentials."""
-
-    async def sent(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            headers = MutableHeaders(scope=message)
-            headers["Access-Control-Allow-Origin"] = origin
-            headers["Cross-Origin-Resource-Policy"] = "cross-origin"
-            headers["Access-Control-Expose-Headers"] = "Location, Retry-After"
-            headers.add_vary_header("Origin")
-        await send(message)
-
-    return sent

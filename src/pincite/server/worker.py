@@ -33,6 +33,7 @@ from pincite.models.session import cores
 from pincite.server import work
 from pincite.server.corpora import CorpusRegister, hide_places, removed
 from pincite.server.database import Database, DatabaseError
+from pincite.server.identity import DAY
 from pincite.server.jobs import Job, JobStore, Status
 from pincite.server.middleware import configure_logs
 from pincite.server.requests import corpora_in
@@ -47,7 +48,6 @@ IDLE_SECONDS = 0.5  # between polls of an empty queue
 WATCH_SECONDS = 1.0
 GRACE_SECONDS = 10.0  # between interrupting a job and killing its process
 TIDY_SECONDS = 10.0
-DAY = 86_400.0
 DONE = b"done\n"
 LOG = logging.getLogger("pincite.server.worker")
 T = TypeVar("T")

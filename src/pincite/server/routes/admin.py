@@ -6,13 +6,13 @@ from fastapi import Depends, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from pincite.server import forms
-from pincite.server.accounts import LINK_PATH, Name, forget, name_key
+from pincite.server.accounts import LINK_PATH, forget, name_key
 from pincite.server.forms import Form, also_posted
 from pincite.server.identity import DEFAULT_ROLE, Admin, Identity, Role
 from pincite.server.middleware import AUDIT
 from pincite.server.problems import Problem, not_found
 from pincite.server.rendering import page
-from pincite.server.requests import Body, Cursor, IdPath, page_of, read_cursor
+from pincite.server.requests import Body, Cursor, IdPath, Line, page_of, read_cursor
 from pincite.server.routes.accounts import Password, with_accounts
 from pincite.server.routing import Router
 from pincite.server.site import Site, Stores, base_of
@@ -24,7 +24,7 @@ pages = Router(prefix="/admin", include_in_schema=False, dependencies=[Depends(w
 class NewAccountRequest(Body):
     """An account to be created; without a password it gets a link to set one."""
 
-    name: Name
+    name: Line  # validated by `Accounts.add`
     role: Role = DEFAULT_ROLE
     password: Password | None = None
 

@@ -133,7 +133,8 @@ def _attach(site: Site, who: Identity, source: Named, form: SentForm, folder: Pa
         raise Problem(422, "no_file", "Expected either a file or a text.")
     path, name = folder / PASTED, PASTED
     if form.files:
-        path, name = form.files[0].path, form.files[0].name
+        ((_, file),) = form.files
+        path, name = folder / file.stored, file.name
     else:
         path.write_text(text, encoding="utf-8")
     site.quotas.check_account(who.account_id, path.stat().st_size)

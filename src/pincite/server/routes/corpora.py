@@ -29,7 +29,6 @@ from pincite.server.requests import (
     IngestRequest,
     IsoDate,
     Moment,
-    SentFile,
     Shown,
     Text,
     page_of,
@@ -223,8 +222,7 @@ class SearchResult(BaseModel):
 @api.get("", operation_id="list_corpora")
 def list_corpora(who: Reader, site: Stores) -> CorpusList:
     """Your own corpora and those that others share, by name."""
-    found = [_body(site, entry, who) for entry in site.corpora.listed() if who.may_read(entry)]
-    return CorpusList(corpora=found)
+    return CorpusList(corpora=[_body(site, entry, who) for entry in site.corpora_for(who)])
 
 
 @api.post("", status_code=201, operation_id="create_corpus")
@@ -368,16 +366,12 @@ async def add_documents(
     async with upload_form(request, who, site, [FIELD]) as (upload_id, form):
         if not form.files:
             raise Problem(422, "no_files", "Expected at least one file, in the field 'files'.")
-        files = tuple(
-            SentFile(stored=each.path.name, name=each.name, n_bytes=each.n_bytes)
-            for each in form.files
-        )
+        files = tuple(file for _, file in form.files)
         n_bytes = sum(each.n_bytes for each in files)
         await run_sync(site.quotas.check_account, entry.owner, n_bytes)
         body = IngestRequest(corpus=entry.corpus_id, upload=upload_id, files=files)
         values = body.model_dump(mode="json")
-        subject = " ".join(body.subject.split())
-        job = await run_sync(site.jobs.submit, who.account_id, "ingest", subject, values)
+        job = await run_sync(site.jobs.submit, who.account_id, "ingest", body.subject, values)
     return accepted(job, response)
 
 
@@ -490,8 +484,7 @@ def search_corpus(
 @pages.get("/corpora")
 def corpora(request: Request, who: Reader, site: Stores) -> HTMLResponse:
     """All corpora that the user may read, and a form for a new one."""
-    found = [entry for entry in site.corpora.listed() if who.may_read(entry)]
-    listed = [(entry, _size(site, entry)) for entry in found]
+    listed = [(entry, _size(site, entry)) for entry in site.corpora_for(who)]
     return page(request, "corpora.html", who, corpora=listed)
 
 

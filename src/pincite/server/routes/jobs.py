@@ -124,17 +124,16 @@ def start_job(site: Site, who: Identity, kind: Kind, body: VerbRequest) -> Job:
         entry = site.corpora.get(corpus_id)
         if entry is None or not who.may_read(entry):
             detail = "There is no such corpus, or you may not read it."
-            for each in site.corpora.listed():
-                if each.name == corpus_id and who.may_read(each):
+            for each in site.corpora_for(who):
+                if each.name == corpus_id:
                     detail = f"{corpus_id!r} is a name; expected the id, {each.corpus_id!r}."
             raise Problem(422, "unknown_corpus", detail)
         if site.corpora.is_empty(entry):
             raise Problem(422, "empty_corpus", "The corpus is empty. Add documents to it first.")
         if entry.is_missing:
             raise Problem(503, "corpus_unreadable", UNREADABLE)
-    subject = " ".join(body.subject.split())
     values = body.model_dump(mode="json", exclude_none=True)
-    return site.jobs.submit(who.account_id, kind, subject, values)
+    return site.jobs.submit(who.account_id, kind, body.subject, values)
 
 
 def filled_corpora(
@@ -145,8 +144,7 @@ def filled_corpora(
     That is what the user's last job of this kind searched, else the corpus of the examples.
     """
     likely = corpora_in((last.request.get("corpus") if last else None) or example)
-    readable = (entry for entry in site.corpora.listed() if who.may_read(entry))
-    filled = [entry for entry in readable if not site.corpora.is_empty(entry)]
+    filled = [entry for entry in site.corpora_for(who) if not site.corpora.is_empty(entry)]
     return sorted(filled, key=lambda entry: (entry.is_missing, entry.corpus_id not in likely))
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache, partial
+from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import unquote, urlencode
 
@@ -30,7 +31,7 @@ from pincite.server.identity import Identity, Reader, Runner
 from pincite.server.jobs import Job, Status
 from pincite.server.problems import Problem, not_found
 from pincite.server.rendering import STEPS, Look, page, words_of
-from pincite.server.requests import Line, Revision, SentFile, VerifyFilesRequest, VerifyRequest
+from pincite.server.requests import Line, Revision, VerifyFilesRequest, VerifyRequest
 from pincite.server.routes.jobs import (
     FILE,
     OF_STARTING,
@@ -203,14 +204,10 @@ def _started(site: Site, who: Identity, upload_id: str, sent: SentForm) -> Job:
         Problem: 422, the form is incomplete.
         AccountFull, QueueFull, TooManyOfYours
     """
-    sources = [
-        SentFile(stored=file.path.name, name=file.name, n_bytes=file.n_bytes)
-        for file in sent.files
-        if file.field.startswith(SOURCES)
-    ]
+    sources = [file for field, file in sent.files if field.startswith(SOURCES)]
     if n_bytes := sum(file.n_bytes for file in sources):
         site.quotas.check_account(who.account_id, n_bytes)
-    values = _article(site, sent)
+    values = _article(site, sent, site.library.uploads.at(upload_id))
     if corpora := sent.fields.get("corpus", "").split():
         values["corpus"] = corpora
     if sent.fields.get("verify_uncited"):
@@ -221,14 +218,14 @@ def _started(site: Site, who: Identity, upload_id: str, sent: SentForm) -> Job:
     return start_job(site, who, "verify", body)
 
 
-def _article(site: Site, sent: SentForm) -> dict[str, Any]:
+def _article(site: Site, sent: SentForm, folder: Path) -> dict[str, Any]:
     """The article of a form: a file, else a text with several lines or markup, else a title.
 
     Raises:
         Problem: 422, the file exceeds the limit for an article, or is not one.
     """
     text, title = (sent.fields.get(name, "").strip() for name in ("article", "title"))
-    file = next((each for each in sent.files if each.field == "file"), None)
+    file = next((file for field, file in sent.files if field == "file"), None)
     if file is None:
         if any(mark in text for mark in ("\n", "<ref", "{{", "[[")) or _is_prose(text):
             return {"text": text, "title": title}
@@ -237,10 +234,10 @@ def _article(site: Site, sent: SentForm) -> dict[str, Any]:
         too_long = {"where": "text", "what": "too long", "kind": "too_long"}
         raise Problem(422, "invalid_request", "The file is too long.", errors=[too_long])
     try:
-        text = article_text(file.path.read_bytes(), file.name).replace("\0", "\ufffd")
+        text = article_text((folder / file.stored).read_bytes(), file.name).replace("\0", "\ufffd")
     except InputError as error:
         raise Problem(422, "unreadable_article", whole(str(error))) from error
-    file.path.unlink()
+    (folder / file.stored).unlink()
     stem = file.name.rpartition("/")[2].rpartition(".")[0]
     markup: Markup = "html" if file.name.lower().endswith((".html", ".htm")) else "wikitext"
     return {"text": text, "markup": markup, "title": title or title_of(text, stem, markup)}
