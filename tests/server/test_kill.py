@@ -16,7 +16,7 @@ from server.processes import Served, Started, children, wait_until
 
 from pincite.server.requests import EXAMPLES
 
-TEXT = EXAMPLES["article"].article.read_text(encoding="utf-8")
+TEXT = (EXAMPLES["article"].folder / "article.wiki").read_text(encoding="utf-8")
 
 
 def all_gone(pids: list[int]) -> bool:

@@ -16,7 +16,7 @@ from pincite.wiki.article import parse_article, read_articles
 @pytest.mark.parametrize("name", list(EXAMPLES))
 def test_every_claim_stands_in_the_article(name: Example) -> None:
     example = EXAMPLES[name]
-    article = next(iter(read_articles(example.article, title=example.title)))
+    article = next(iter(read_articles(example.folder / "article.wiki", title=example.title)))
     blocks = blocks_of(article, "wikitext")
     marked = {
         claim_id: block["text"][start:stop]
@@ -46,8 +46,8 @@ def flag(label: Label) -> Label:
 @pytest.mark.parametrize("threshold", [0.15, 0.5, 0.75])
 def test_as_a_run_at_that_threshold(name: Example, threshold: float) -> None:
     example = EXAMPLES[name]
-    article = next(iter(read_articles(example.article, title=example.title)))
-    with build.verifying(Settings(), None, [example.sources], keep=False) as run:
+    article = next(iter(read_articles(example.folder / "article.wiki", title=example.title)))
+    with build.verifying(Settings(), None, [example.folder / "sources"], keep=False) as run:
         first = list(run.pipeline.findings(article))
         other = dataclasses.replace(run.pipeline, threshold=threshold)
         wanted = list(other.findings(article))

@@ -23,7 +23,9 @@ from pincite.server.worker import Progress, Runner, Worker
 from pincite.settings import Settings
 
 SHORT = {"example": "article"}
-LONG = {"text": EXAMPLES["article"].article.read_text(encoding="utf-8") * 100}  # some seconds
+LONG = {
+    "text": (EXAMPLES["article"].folder / "article.wiki").read_text(encoding="utf-8") * 100
+}  # some seconds
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from typing import Any
 from fastapi import Request, Response
 from fastapi.responses import HTMLResponse
 
+from pincite.documents.body import ENDINGS
 from pincite.notes import Language
 from pincite.report import cells, templates
 from pincite.report.reasons import REASONS
@@ -194,6 +195,7 @@ def _environment(language: str) -> Any:
         "REASONS": REASONS,
         "STEPS": STEPS,
         "called": cells.called,
+        "accepted": ",".join(ENDINGS),
     }
     return environment
 

@@ -40,15 +40,7 @@ class Shipped:
     """A bundled article, in a folder with the pages that it cites."""
 
     title: str
-    folder: Path
-
-    @property
-    def article(self) -> Path:
-        return self.folder / "article.wiki"
-
-    @property
-    def sources(self) -> Path:
-        return self.folder / "sources"
+    folder: Path  # with `article.wiki` and the folder `sources`
 
 
 EXAMPLES: dict[Example, Shipped] = {
@@ -143,8 +135,6 @@ _TYPES = {
     "language": Annotated[str, Field(pattern=r"^[a-z]{2,3}$")],
 }
 _DECLARED = {name: declared(Settings)[SHORT[name]] for name in TUNABLE}
-
-
 _MODEL: Any = request_model(
     "Tuning", _DECLARED, Body, text=Line, most=_MOST | {"domains": 100}, instead=_TYPES
 )

@@ -15,6 +15,7 @@ import json
 import re
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import AsyncExitStack
+from functools import partial
 from itertools import accumulate
 from typing import Any, Literal, cast
 
@@ -135,11 +136,7 @@ def media_type(request: Request) -> str:
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-class Router(APIRouter):
-    """A router of guarded routes."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(route_class=GuardedRoute, **options)
+Router = partial(APIRouter, route_class=GuardedRoute)
 
 
 def _declared(dependant: Dependant) -> Iterator[Callable[..., Any]]:

@@ -87,16 +87,11 @@ def run(
     emit: Emit,
     sent: Sources | None = None,
 ) -> Done:
-    """Run a job.
+    """Run a job of "verify", "check" or "ask".
 
-    Args:
-        kind: "verify", "check" or "ask".
-        request: an accepted request, see `server.requests`.
-        corpus: addresses of the request's corpora, by name.
-        settings: the server's, with the private copies of the job's owner; the request's
-            settings override them.
-        emit: receives events.
-        sent: folders of the files that were uploaded with the request.
+    `corpus` has the addresses of the request's corpora, by name. `settings` are the server's, with
+    the private copies of the job's owner; the request's settings override them. `sent` has the
+    folders of the files that were uploaded with the request.
 
     Raises PinciteError: the job cannot be done; the message is for the user.
     """
@@ -125,7 +120,7 @@ def _verify(
 
     article = _article(body, settings, emit)
     settings = settings.replace(language=article.language)
-    sources: Any = [EXAMPLES[body.example].sources] if body.example else None
+    sources: Any = [EXAMPLES[body.example].folder / "sources"] if body.example else None
     sent: Mapping[str, Any] | None = None
     if isinstance(body, VerifyFilesRequest) and body.files:
         if folders is None or not folders.stored.is_dir():
@@ -189,7 +184,7 @@ def _article(body: VerifyRequest, settings: Settings, emit: Emit) -> Article:
 
     if body.example:
         example = EXAMPLES[body.example]
-        return next(iter(read_articles(example.article, title=example.title)))
+        return next(iter(read_articles(example.folder / "article.wiki", title=example.title)))
     if body.text:
         page = PageText(body.text, body.subject, body.markup, language=body.settings.language)
         return parse_page(page, settings.language)
@@ -463,13 +458,8 @@ def ingest(
     Committed documents are kept and adding a file twice changes nothing, so a job whose process was
     killed can simply run again.
 
-    Args:
-        request: an accepted `IngestRequest`.
-        corpus: the corpus folder, created if missing.
-        folder: the folder of the uploaded files.
-        settings: the server's.
-        emit: receives an event for each file.
-        restarted: whether an earlier attempt of the job was interrupted.
+    `folder` has the files. The folder `corpus` is created if missing. `restarted` says whether an
+    earlier attempt of the job was interrupted.
 
     Raises PinciteError: the job cannot be done; the message is for the user.
     """

@@ -1,7 +1,7 @@
 """Private copies of sources: add one for a citation, list or remove them, check again with them."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 from urllib.parse import urlencode
 
 import anyio
@@ -11,7 +11,6 @@ from fastapi import Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from pydantic import BaseModel
 
-from pincite.documents.body import ENDINGS
 from pincite.errors import ConfigError, InputError
 from pincite.library import private_copies
 from pincite.library.private_copies import Named, OwnCopy
@@ -214,8 +213,8 @@ def _copies(
 ) -> HTMLResponse:
     """The list; `refused` has the copy for which a file was sent, and the problem with it."""
     found = site.own.of(who.account_id).all()
-    values: dict[str, Any] = {"copies": found, "accepted": ",".join(ENDINGS), "refused": refused}
-    return page(request, "copies.html", who, status=422 if refused else 200, **values)
+    status = 422 if refused else 200
+    return page(request, "copies.html", who, status=status, copies=found, refused=refused)
 
 
 @pages.post("/copies/{sha256}/replace", response_model=None)

@@ -17,7 +17,6 @@ from fastapi import Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from pydantic import BaseModel
 
-from pincite.documents.body import ENDINGS
 from pincite.errors import InputError
 from pincite.judgement import aggregation
 from pincite.judgement.fusion import relabel
@@ -134,16 +133,11 @@ def report_at(verified: Verified, threshold: float | None, wrong: Collection[str
 # ── The form ─────────────────────────────────────────────────────────────────────────────────────
 
 
+@pages.get("/verify")  # the address of a form with an error, when it is opened again
 @pages.get("/")
 def home(request: Request, who: Reader, site: Stores) -> HTMLResponse:
     """The form for an article, and examples."""
     return _form(request, who, site)
-
-
-@pages.get("/verify")
-def sent_before(_who: Reader) -> RedirectResponse:
-    """The address of a form with an error, when it is reloaded."""
-    return forms.redirect("/")
 
 
 @pages.post("/verify/example")
@@ -365,7 +359,6 @@ def _board(
         "around": partial(around, stored),
         "unjudged_text": unjudged_text,
         "WHOLE": WHOLE,
-        "accepted": ",".join(ENDINGS),
         "may_hand_in": citation_keys,  # without keys, a copy could not be matched later
         "reference": partial(
             render.reference, today=today, language=opened.claim.language if opened else ""
