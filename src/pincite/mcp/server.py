@@ -58,8 +58,7 @@ class Worker:
     async def answer(self, request: dict[str, Any], report: Any) -> dict[str, Any]:
         """Send a request; pass progress to `report` and return the final message.
 
-        Raises:
-            PinciteError: the process was killed.
+        Raises PinciteError: the process was killed.
         """
         assert self.process.stdout
         await self._send(json.dumps(request))

@@ -63,8 +63,7 @@ class Served:
     def path(self, given: str) -> Path:
         """Resolve a path, following links, to a file or folder below an allowed folder.
 
-        Raises:
-            InputError: it is outside or missing; the message is the same for both.
+        Raises InputError: it is outside or missing; the message is the same for both.
         """
         for folder in self.allowed:
             try:

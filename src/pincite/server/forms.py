@@ -35,8 +35,7 @@ Route = TypeVar("Route", bound=Callable[..., Any])
 async def _read(request: Request) -> AsyncIterator[FormData]:
     """Parse a form, including its files.
 
-    Raises:
-        Problem: 422, the body is not a form.
+    Raises Problem: 422, the body is not a form.
     """
     if media_type(request) not in FORMS:
         raise Problem(422, "invalid_request", "Expected a form.")
@@ -57,8 +56,7 @@ def text(form: FormData, name: str) -> str:
 def validate(model: type[Model], values: Mapping[str, object]) -> Model:
     """Validate the values as an API body.
 
-    Raises:
-        Problem: 422, naming the invalid fields.
+    Raises Problem: 422, naming the invalid fields.
     """
     try:
         return model.model_validate(values)
@@ -236,8 +234,7 @@ def rejected(
 ) -> dict[str, Any]:
     """Template values for a rejected form: error messages by field, and the user's input.
 
-    Raises:
-        Problem: the same one, if the form did not cause it.
+    Raises Problem: the same one, if the form did not cause it.
     """
     if problem.status != 422 or problem.code == "account_full":
         raise problem

@@ -272,8 +272,7 @@ def cursor_of(*values: Any) -> str:
 def read_cursor(cursor: str | None, kinds: tuple[type, ...]) -> tuple[Any, ...] | None:
     """Decode a cursor; None if there is none.
 
-    Raises:
-        Problem: 422, it is not valid.
+    Raises Problem: 422, it is not valid.
     """
     if cursor is None:
         return None

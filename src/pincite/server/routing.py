@@ -60,8 +60,7 @@ def check_json(body: bytes) -> None:
     It takes a tenth of a second for 20 MB. A regular expression would hold the interpreter's lock
     for half a second, and with it every other request.
 
-    Raises:
-        Problem: 422
+    Raises Problem: 422.
     """
     most = 4 * MAX_ITEMS + 1  # a value has four quotation marks at most: its own, and its name's
     # Without escapes, every other piece between quotation marks is outside of strings.
@@ -201,8 +200,7 @@ def set_cookie(
 async def csrf_checked(request: Request) -> None:
     """Dependency of all routes: changes within a session require its CSRF token.
 
-    Raises:
-        Problem: 403
+    Raises Problem: 403.
     """
     if request.method in SAFE or "authorization" in request.headers:
         return
@@ -223,8 +221,7 @@ async def csrf_checked(request: Request) -> None:
 def check_token(token_sent: object, expected: str) -> None:
     """Check the CSRF token of a form or header.
 
-    Raises:
-        Problem: 403
+    Raises Problem: 403.
     """
     if not isinstance(token_sent, str) or not hmac.compare_digest(
         token_sent.encode("utf-8", "surrogatepass"), expected.encode()

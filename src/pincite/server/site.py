@@ -47,8 +47,7 @@ class People:
 def open_people(database: Database, settings: ServerSettings) -> People:
     """Create the account stores for a database.
 
-    Raises:
-        ConfigError: the file of providers cannot be read.
+    Raises ConfigError: the file of providers cannot be read.
     """
     hours, days = settings.session_hours, settings.session_days
     return People(

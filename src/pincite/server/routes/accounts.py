@@ -50,8 +50,7 @@ class PersonBody(BaseModel):
 def with_accounts(site: Stores) -> None:
     """Dependency of routes that exist in server mode only.
 
-    Raises:
-        Problem: 404 in local mode.
+    Raises Problem: 404 in local mode.
     """
     if site.server.mode == "local":
         raise Problem(404, "no_accounts", 'There are no accounts: server.mode is "local".')
@@ -86,8 +85,7 @@ def log_out(who: SessionUser, request: Request, response: Response, site: Stores
 def check_login(request: Request, response: Response, site: Site, login: LoginRequest) -> None:
     """Log in by name and password; set the cookie on `response`.
 
-    Raises:
-        Problem: 401, the same for every cause; 429, too many attempts.
+    Raises Problem: 401, the same for every cause; 429, too many attempts.
     """
     named = site.people.accounts.named(login.name)
     who = f"{named.name} ({named.account_id})" if named else "an unknown name"
@@ -177,8 +175,7 @@ def delete_me(
 def confirm_identity(site: Site, request: Request, who: Identity, password: str | None) -> None:
     """Check the password or, for an account without one, that the login is recent.
 
-    Raises:
-        Problem: 403; 429, too many attempts.
+    Raises Problem: 403; 429, too many attempts.
     """
     account = site.people.accounts.get(who.account_id)
     if account and not account.has_password:
@@ -347,8 +344,7 @@ def finish_provider_login(
 ) -> Response:
     """Log in a browser that comes back from a provider, or link its account.
 
-    Raises:
-        Problem: 404, 403; 400 if no login was begun in this browser, or too long ago.
+    Raises Problem: 404, 403; 400 if no login was begun in this browser, or too long ago.
     """
     config = _provider(site, provider)
     cookie = request.cookies.get(cookie_name(site.server, "login"), "")

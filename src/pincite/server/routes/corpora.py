@@ -271,8 +271,7 @@ def readable(site: Site, corpus_id: str, who: Identity) -> CorpusEntry:
 def changeable(site: Site, corpus_id: str, who: Identity) -> CorpusEntry:
     """A corpus that the user can change.
 
-    Raises:
-        Problem: 404; 403 if the user can only read it; 409 if it is linked.
+    Raises Problem: 404; 403 if the user can only read it; 409 if it is linked.
     """
     entry = readable(site, corpus_id, who)
     if not who.owns(entry.owner):
@@ -290,8 +289,7 @@ def changeable(site: Site, corpus_id: str, who: Identity) -> CorpusEntry:
 def opened(site: Site, entry: CorpusEntry) -> Iterator[Opened | None]:
     """Open a corpus for reading; yields None while it is empty.
 
-    Raises:
-        Problem: 503, it cannot be read; the message does not reveal its location.
+    Raises Problem: 503, it cannot be read; the message does not reveal its location.
     """
     if site.corpora.is_empty(entry):
         yield None

@@ -160,8 +160,7 @@ def accepted(job: Job, response: Response) -> JobBody:
 def readable(site: Site, job_id: str, who: Identity) -> Job:
     """A job that the user can read.
 
-    Raises:
-        Problem: 404
+    Raises Problem: 404.
     """
     job = site.jobs.get(job_id)
     if job is None or not who.owns(job.owner):

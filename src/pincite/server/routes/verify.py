@@ -215,8 +215,7 @@ def _started(site: Site, who: Identity, upload_id: str, sent: SentForm) -> Job:
 def _article(site: Site, sent: SentForm, folder: Path) -> dict[str, Any]:
     """The article of a form: a file, else a text with several lines or markup, else a title.
 
-    Raises:
-        Problem: 422, the file exceeds the limit for an article, or is not one.
+    Raises Problem: 422, the file exceeds the limit for an article, or is not one.
     """
     text, title = (sent.fields.get(name, "").strip() for name in ("article", "title"))
     file = next((file for field, file in sent.files if field == "file"), None)
@@ -304,8 +303,7 @@ def _board(
 
     Whole source texts are shown to the job's owner, not through a share link.
 
-    Raises:
-        Problem: 404, there is no such finding.
+    Raises Problem: 404, there is no such finding.
     """
     wrong = marked_wrong(site, look.job, look.who) if look.is_own and look.who else frozenset()
     report, today = report_at(verified, threshold, wrong), date.today()
