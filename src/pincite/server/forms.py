@@ -186,12 +186,7 @@ def tunable(site: Site, kind: Kind) -> list[Tunable]:
     choices = {**PRESETS, "chat_model": {each: each for each in site.server.models}}
     asks = settings.check.asks_a_model if kind == "check" else settings.ask.answer == "model"
     return [
-        Tunable(
-            name,
-            LABELS[name],
-            values[SHORT[name]],
-            choices.get(name, {}),
-        )
+        Tunable(name, LABELS[name], values[SHORT[name]], choices.get(name, {}))
         for name in FIELDS[kind]
         if asks or name not in OF_A_MODEL
         if name != "chat_model" or site.server.models

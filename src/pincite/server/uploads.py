@@ -84,7 +84,9 @@ async def receive_form(
     if kind != b"multipart/form-data" or not boundary:
         raise BadForm("Expected files as multipart/form-data.")
     reader = _Reader(folder, known, long)
-    parser = MultipartParser(boundary, reader.callbacks())
+    names = (name for name in dir(reader) if name.startswith("on_"))
+    callbacks: Any = {name: getattr(reader, name) for name in names}
+    parser = MultipartParser(boundary, callbacks)
     try:
         async for chunk in body:
             await run_sync(parser.write, chunk)  # writes to disk
@@ -99,7 +101,7 @@ async def receive_form(
 
 
 class _Reader:
-    """Parser callbacks; the parser calls them for each fragment of a part or header."""
+    """The parser's callbacks, by its names; it calls them for each fragment of a part or header."""
 
     def __init__(self, folder: Path, known: Collection[str], long: Mapping[str, int]) -> None:
         self.form, self.ended = Form(), False
@@ -109,37 +111,25 @@ class _Reader:
         self._header, self._value, self._disposition = b"", b"", b""
         self._data = bytearray()
 
-    def callbacks(self) -> Any:
-        return {
-            "on_part_begin": self._begin_part,
-            "on_header_field": self._add_header_name,
-            "on_header_value": self._add_header_value,
-            "on_header_end": self._end_header,
-            "on_headers_finished": self._end_headers,
-            "on_part_data": self._add_data,
-            "on_part_end": self._end_part,
-            "on_end": self._end,
-        }
-
     def close(self) -> None:
         if self._file:
             self._file.close()
 
-    def _begin_part(self) -> None:
+    def on_part_begin(self) -> None:
         self._disposition, self._data, self._n_bytes = b"", bytearray(), 0
 
-    def _add_header_name(self, data: bytes, start: int, end: int) -> None:
+    def on_header_field(self, data: bytes, start: int, end: int) -> None:
         self._header += data[start:end]
 
-    def _add_header_value(self, data: bytes, start: int, end: int) -> None:
+    def on_header_value(self, data: bytes, start: int, end: int) -> None:
         self._value += data[start:end]
 
-    def _end_header(self) -> None:
+    def on_header_end(self) -> None:
         if self._header.lower() == b"content-disposition":
             self._disposition = self._value
         self._header, self._value = b"", b""
 
-    def _end_headers(self) -> None:
+    def on_headers_finished(self) -> None:
         _, options = parse_options_header(self._disposition)
         self._field = _text(options.get(b"name", b""))
         if self._field not in self._known:
@@ -152,7 +142,7 @@ class _Reader:
         path = self._folder / f"{len(self.form.files) + 1:05d}{_ending(self._name)}"
         self._file = path.open("xb")
 
-    def _add_data(self, data: bytes, start: int, end: int) -> None:
+    def on_part_data(self, data: bytes, start: int, end: int) -> None:
         if self._file:
             self._file.write(data[start:end])
             self._n_bytes += end - start
@@ -162,7 +152,7 @@ class _Reader:
             raise BadForm(f"{self._field or 'A field'} may have at most {limit:,} bytes.")
         self._data += data[start:end]
 
-    def _end_part(self) -> None:
+    def on_part_end(self) -> None:
         if self._file is None:
             value = _text(self._data)
             if self._field == SEVERAL:
@@ -179,7 +169,7 @@ class _Reader:
         else:  # browsers send an empty part if no file was chosen
             path.unlink()
 
-    def _end(self) -> None:
+    def on_end(self) -> None:
         self.ended = True
 
 
