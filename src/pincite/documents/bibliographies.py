@@ -9,12 +9,17 @@ from functools import lru_cache
 from pathlib import Path
 from urllib.parse import unquote
 
-from pincite.documents.body import Body, Limits, too_large, unusable
+from pincite.documents.body import Body, Limits, head_of, too_large, unusable
 from pincite.documents.dates import stated_date
-from pincite.documents.papers import Authors, address, joined
+from pincite.documents.papers import Authors, joined
 from pincite.documents.text import cleaned, decoded, one_line
-from pincite.documents.xml_records import head_of
-from pincite.text.identifiers import doi_address, doi_in, doi_of_url, pmid_of_url
+from pincite.text.identifiers import (
+    doi_address,
+    doi_in,
+    doi_of_url,
+    pmid_of_url,
+    pubmed_address,
+)
 from pincite.types import Document, Reason, Unchecked
 
 RIS, BIBTEX = "ris", "bibtex"  # the readers' names in `sandbox.read_here`
@@ -144,7 +149,7 @@ def _document(
     of_pubmed = "pubmed" in fields.get("database", "").lower()
     stated = (fields.get("pmid"), of_pubmed and fields.get("number"), *_PMID.findall(said))
     pmid = next((each for each in stated if each and each.isdecimal()), pmid_of_url(link) or "")
-    url = address(pmid) if pmid else doi_address(doi) if doi else link or body.url
+    url = pubmed_address(pmid) if pmid else doi_address(doi) if doi else link or body.url
     text = cleaned(fields.get("abstract", ""))
     if not text:
         return Unchecked(url, Reason.TITLE_ONLY, f"{where}: it has no abstract")

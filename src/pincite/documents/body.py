@@ -8,6 +8,7 @@ import re
 import zlib
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Self
 from urllib.parse import urlsplit
 
@@ -30,6 +31,8 @@ DEFAULT_LIMITS = Limits()
 # Text compresses 4 to 20 times, zeros 1,030 times. A higher ratio is treated as an attack once the
 # output also exceeds `max_bytes`.
 MAX_RATIO = 200
+GZIP = b"\x1f\x8b"
+FIRST_BYTES = 200_000  # canonical links are in the head; some heads carry 100 kB of styles
 # After this many consecutive bad records the file is given up.
 MAX_REFUSED_IN_A_ROW = 10_000
 
@@ -91,6 +94,13 @@ def unpacked(data: bytes, limit: int) -> bytes:
     except zlib.error:
         pass
     return b"".join(parts)
+
+
+def head_of(path: Path) -> bytes:
+    """The first bytes of a file, decompressed if gzipped; fewer if it is corrupt."""
+    with path.open("rb") as file:
+        head = file.read(FIRST_BYTES)
+    return unpacked(head, FIRST_BYTES) if head.startswith(GZIP) else head
 
 
 _OFFICE = "application/vnd.openxmlformats-officedocument."

@@ -29,6 +29,7 @@ from pincite.documents.body import (
     MAX_REFUSED_IN_A_ROW,
     Format,
     Limits,
+    head_of,
     too_large,
     type_of_ending,
 )
@@ -301,7 +302,9 @@ def _csv_records(path: Path, limits: Limits) -> Iterator[Row]:
             continue
         record = {("text" if name == "abstract" else name): cell for name, cell in row.items()}
         if "text" in record and "file" not in record:
-            record.setdefault("url", _address(record, path, line))
+            pmid, doi = record.get("pmid", "").strip(), doi_in(record.get("doi", ""))
+            own = pubmed_address(pmid) if pmid.isdecimal() else doi and doi_address(doi)
+            record.setdefault("url", own or f"{path.resolve().as_uri()}#{line}")
         yield line, record
 
 
@@ -328,14 +331,6 @@ def csv_rows(text: str, columns: Sequence[str], *, strict: bool = False) -> Iter
                 yield rows.reader.line_num, record
     except csv.Error as error:
         yield rows.reader.line_num, str(error)
-
-
-def _address(record: Mapping[str, str], path: Path, line: int) -> str:
-    """The address of a paper's PMID or DOI, else of its line in the file."""
-    if (pmid := record.get("pmid", "").strip()).isdecimal():
-        return f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/"
-    doi = doi_in(record.get("doi", ""))
-    return doi_address(doi) if doi else f"{path.resolve().as_uri()}#{line}"
 
 
 def _by_file_name(path: Path) -> Mapping[str, Mapping[str, Any]]:
@@ -689,14 +684,11 @@ class Sources:
     def _index(self, directory: Path, files: list[Path]) -> None:
         manifests = [directory / name for name in NAMES]
         named = {file for path in manifests if path in files for file in self._index_rows(path)}
-        for path in files:
-            if path in manifests:
-                continue
-            if path.resolve() in named:
-                self.n_named += 1
-                continue
+        for path in (path for path in files if path not in manifests):
+            self.n_named += 1
             try:
-                self._index_file(path)
+                if path.resolve() not in named:
+                    self._index_file(path)
             except OSError as error:
                 self._problem(path, 0, f"cannot be opened: {error.strerror or error}")
             except Exception as error:
@@ -717,27 +709,21 @@ class Sources:
     def _index_file(self, path: Path) -> None:
         name = path.name.lower().removesuffix(".gz")
         if name.endswith(read.WARC_ENDINGS):
-            self.n_named += 1
             self._index_warc(path)
-            return
-        if jsonl.has_documents(path):
-            self.n_named += 1
+        elif jsonl.has_documents(path):
             self._index_lines(path)
-            return
-        if read.has_records(path) or (name.endswith((".csv", ".tsv")) and is_manifest(path)):
-            self.n_named += 1
+        elif read.records_in(path, self.limits) or (name.endswith(_CSV) and is_manifest(path)):
             self._index_records(path)
-            return
-        self.single.append(path)
-        if name.endswith(_SAVED_PAGES):
-            stated = read.addresses_of(read.head_of(path), path.resolve().as_uri())
+        else:
+            self.single.append(path)
+            self.n_named -= 1
+            saved = name.endswith(_SAVED_PAGES)
+            stated = read.addresses_of(head_of(path), path.resolve().as_uri()) if saved else []
             for url in stated:
                 entry = Entry(url, path, meta={FILE: self.name_of(path)})
                 self._add(url, partial(entry.read, self.limits))
-            if not stated:
+            if not stated and name.endswith(_WITHOUT_ADDRESS):
                 self.unnamed.append(path)
-        elif name.endswith(_WITHOUT_ADDRESS):
-            self.unnamed.append(path)
 
     def _index_warc(self, path: Path) -> None:
         def load(offset: int) -> Found:

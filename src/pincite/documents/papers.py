@@ -18,13 +18,14 @@ from lxml import etree
 from lxml.builder import E  # type: ignore[import-not-found]  # the stubs lack it
 
 from pincite.documents import tables
-from pincite.documents.body import Body, Format, Limits, too_large, unpacked, unusable
+from pincite.documents.body import Body, Format, Limits, head_of, too_large, unpacked, unusable
 from pincite.documents.dates import first_date, iso_date, stated_date
 from pincite.documents.tables import Cell
 from pincite.documents.text import cleaned, code_of, one_line
-from pincite.documents.xml_records import Broken, flat, head_of, line_of, parsed, records, root_of
+from pincite.documents.xml_records import Broken, flat, line_of, parsed, records, root_of
 from pincite.judgement.references import is_retracted_title
 from pincite.retrieval.filters import SEPARATOR
+from pincite.text.identifiers import doi_address, pubmed_address
 from pincite.types import Document, Reason, Unchecked
 
 PUBMED = "pubmed record"  # the reader's name in `sandbox.read_here`
@@ -166,15 +167,11 @@ def read_pubmed_record(body: Body) -> list[Document | Unchecked]:
             return [_pubmed_document(element, where, body.limits)]
         detail = f"deleted by PubMed in {where.rpartition(' record ')[0]}"
         numbers = filter(None, (one_line(pmid.text) for pmid in element.iterfind("PMID")))
-        return [Unchecked(address(number), Reason.WITHDRAWN, detail) for number in numbers]
+        return [Unchecked(pubmed_address(number), Reason.WITHDRAWN, detail) for number in numbers]
     except (Broken, RecursionError) as error:
         pmid = _PMID.search(body.data)
-        url = address(pmid[1].decode()) if pmid else where
+        url = pubmed_address(pmid[1].decode()) if pmid else where
         return [Unchecked(url, Reason.UNDECODABLE, f"{where}: {error}")]
-
-
-def address(pmid: str) -> str:
-    return f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/"
 
 
 def _pubmed_document(record: Any, where: str, limits: Limits) -> Document | Unchecked:
@@ -185,7 +182,7 @@ def _pubmed_document(record: Any, where: str, limits: Limits) -> Document | Unch
         return Unchecked(where, Reason.UNDECODABLE, f"{where}: it has no PMID or no article")
     own = _sections(article.find("Abstract"))
     text = "\n\n".join((*own, *_other_abstracts(citation)))  # the lines are cleaned already
-    url = address(pmid)
+    url = pubmed_address(pmid)
     if not text:
         return Unchecked(url, Reason.TITLE_ONLY, f"{where}: it has no abstract")
     if fault := unusable(text, url, where, limits):
@@ -432,7 +429,8 @@ def _jats_document(article: Any, found: Body) -> Document | Unchecked:
     ids = _identifiers(front)
     url = found.url
     if url.startswith("file:"):
-        url = _stated_address(ids) or url
+        of_pmc = f"https://pmc.ncbi.nlm.nih.gov/articles/{ids['pmc']}/" if ids["pmc"] else ""
+        url = of_pmc or (doi_address(ids["doi"]) if ids["doi"] else url)
     body = [b for name in ("body", "floats-group") for b in _blocks(parts.get(name))]
     blocks = [*_abstracts(front), *body, *_blocks(parts.get("back"))]
     # Drop consecutive duplicates.
@@ -473,12 +471,6 @@ def _identifiers(front: Any) -> dict[str, str]:
             is_bare = kind == "pmc" and not value.upper().startswith("PMC")
             found[kind] = f"PMC{value}" if is_bare else value
     return found
-
-
-def _stated_address(ids: dict[str, str]) -> str:
-    if pmc := ids["pmc"]:
-        return f"https://pmc.ncbi.nlm.nih.gov/articles/{pmc}/"
-    return f"https://doi.org/{ids['doi']}" if ids["doi"] else ""
 
 
 def _jats_meta(article: Any, front: Any, title: str) -> dict[str, str]:

@@ -13,11 +13,13 @@ from typing import Any
 from pincite.documents import jsonl, prefetch, sandbox, warc
 from pincite.documents.body import (
     DEFAULT_LIMITS,
+    GZIP,
     MAX_REFUSED_IN_A_ROW,
     Body,
     Format,
     Limits,
     format_of,
+    head_of,
     too_large,
     unpacked,
 )
@@ -33,9 +35,7 @@ _LOG = logging.getLogger(__name__)
 Found = Document | Unchecked
 _BROKEN = frozenset({Reason.UNDECODABLE, Reason.EMPTY, Reason.TOO_LARGE})
 WARC_ENDINGS = (".warc", ".warc.gz")
-_GZIP = b"\x1f\x8b"
 _BEFORE_XML = b" \t\r\n\xef\xbb\xbf\xff\xfe\0"  # white space and byte order marks
-HEAD_BYTES = 200_000  # canonical links are in the head; some heads carry 100 kB of styles
 
 
 def read_bytes(
@@ -123,17 +123,16 @@ def _contents(path: Path, limits: Limits) -> Iterator[Found]:
         yield from prefetch.mapped(partial(read_record, limits=limits), warc.records(path, limits))
     elif jsonl.has_documents(path):
         yield from jsonl.documents(path, limits)
-    elif found := _records(path, limits):
+    elif found := records_in(path, limits):
         yield from map(with_language, sandbox.read_many(*found))
     else:
         yield read_file(path, limits)
 
 
-def _records(path: Path, limits: Limits) -> tuple[str, Iterator[Body | Unchecked]] | None:
+def records_in(path: Path, limits: Limits) -> tuple[str, Iterator[Body | Unchecked]] | None:
     """The reader for a file of records of papers, and the records; None for other files."""
-    with path.open("rb") as opened:
-        start = opened.read(512)
-    xml = start.startswith(_GZIP) or start.lstrip(_BEFORE_XML).startswith((b"<", b"PMID-"))
+    start = head_of(path)[:512]
+    xml = start.lstrip(_BEFORE_XML).startswith((b"<", b"PMID-"))
     if not xml and b"TY  - " not in start and b"@" not in start and path.suffix != ".bib":
         return None  # most files; avoids loading lxml
     from pincite.documents import bibliographies, papers
@@ -143,39 +142,27 @@ def _records(path: Path, limits: Limits) -> tuple[str, Iterator[Body | Unchecked
     return (reader, module.bodies(path, reader, limits)) if reader else None
 
 
-def has_records(path: Path) -> bool:
-    return _records(path, DEFAULT_LIMITS) is not None
-
-
 def read_file(path: Path, limits: Limits = DEFAULT_LIMITS) -> Found:
     url, size = path.resolve().as_uri(), path.stat().st_size
     if size > limits.max_bytes:
         return too_large(url, size, limits.max_bytes)
-    data = path.read_bytes()
-    addresses = addresses_of(data, url)
-    document = read_bytes(data, url=url, limits=limits)
+    addresses = addresses_of(head_of(path), url)
+    document = read_bytes(path.read_bytes(), url=url, limits=limits)
     return replace(document, url=addresses[0]) if addresses else document
 
 
-def head_of(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(HEAD_BYTES)
-
-
-def addresses_of(data: bytes, url: str) -> list[str]:
-    """The addresses that a web page's head states; empty for other formats."""
-    data = unpacked(data, HEAD_BYTES) if data.startswith(_GZIP) else data
-    found, _ = format_of(data, url, None)
+def addresses_of(head: bytes, url: str) -> list[str]:
+    """The addresses that a web page's `head` states; empty for other formats."""
+    found, _ = format_of(head, url, None)
     if found is Format.MHTML:
         from pincite.documents import mhtml
 
-        address = mhtml.address_in(data[:HEAD_BYTES])
+        address = mhtml.address_in(head)
         return [address] if address else []
     if found is not Format.HTML:
         return []
     from pincite.documents import html
 
-    head = data[:HEAD_BYTES]
     return html.addresses_in(decoded(head, html.declared_charset(head)) or "")
 
 
@@ -183,11 +170,11 @@ def _read(body: Body) -> Found:
     url, limit = body.url, body.limits.max_bytes
     if len(body.data) > limit:
         return too_large(url, len(body.data), limit)
-    if body.data.startswith(_GZIP):  # still compressed, by a server's mistake or as a file
+    if body.data.startswith(GZIP):  # still compressed, by a server's mistake or as a file
         data = unpacked(body.data, limit)
         if len(data) > limit:
             return too_large(url, len(data), limit, "the unpacked file")
-        if data.startswith(_GZIP):
+        if data.startswith(GZIP):
             return Unchecked(url, Reason.UNSUPPORTED_TYPE, "gzip within gzip")
         body = replace(body, data=data)
     if not body.data.strip():

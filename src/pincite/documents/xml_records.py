@@ -17,14 +17,13 @@ from typing import IO, Any, NamedTuple
 
 from lxml import etree
 
-from pincite.documents.body import Limits, too_large, unpacked
+from pincite.documents.body import FIRST_BYTES, Limits, head_of, too_large
 from pincite.documents.text import codec_of, one_line
 from pincite.types import Reason
 
 # Elements take some 150 bytes each, however short their names: a million tags are half as many
 # elements, 75 MB. The largest records, of 3,000 authors with their addresses, have 100,000.
 MAX_TAGS = 1_000_000
-HEAD_BYTES = 65_536
 _CHUNK = 1 << 20
 _TAG = 64  # bytes: longer than any tag that is searched for
 _NAMESPACES = (
@@ -143,13 +142,6 @@ def root_of(head: bytes) -> str:
     return match[1].decode("ascii") if match else ""
 
 
-def head_of(path: Path) -> bytes:
-    """The first bytes of a file, decompressed if gzipped; fewer if it is corrupt."""
-    with path.open("rb") as file:
-        head = file.read(HEAD_BYTES)
-    return unpacked(head, HEAD_BYTES) if head[:2] == b"\x1f\x8b" else head
-
-
 def records(source: Path | bytes, names: Sequence[str], limits: Limits) -> Iterator[Record]:
     """Yield the elements with these names in order, including broken ones and file errors.
 
@@ -158,7 +150,7 @@ def records(source: Path | bytes, names: Sequence[str], limits: Limits) -> Itera
     Raises:
         OSError: the file cannot be opened.
     """
-    head = source[:HEAD_BYTES] if isinstance(source, bytes) else head_of(source)
+    head = source[:FIRST_BYTES] if isinstance(source, bytes) else head_of(source)
     with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as file:
         yield from _cut(_utf8(file, head), root_of(head), names, limits.line_bytes)
 

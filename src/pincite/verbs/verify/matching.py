@@ -122,7 +122,7 @@ class ArticleFiles:
     def _document(self, path: Path, url: str) -> Document | Unchecked:
         name = self.sources.name_of(path)
         # The address may have another extension, as that of a page saved for "/report.pdf".
-        found, _ = body.format_of(read.head_of(path), path.absolute().as_uri(), None)
+        found, _ = body.format_of(body.head_of(path), path.absolute().as_uri(), None)
         kind = next(iter(found.media_types), None)
         entry = Entry(url or f"file:{quote(name)}", path, content_type=kind, meta={FILE: name})
         return entry.read(self.sources.limits)
@@ -218,7 +218,7 @@ def _find(index: Mapping[Key, list[Citation]], name: str, keys: Iterable[Key]) -
 
 
 def _match(path: Path, name: str, index: Mapping[Key, list[Citation]]) -> Match | Unused:
-    head, uri = read.head_of(path), path.absolute().as_uri()
+    head, uri = body.head_of(path), path.absolute().as_uri()
     kind, label = body.format_of(head, uri, None)
     if not kind.reader:
         return Unused(name, Unmatched.UNREADABLE, label)
