@@ -20,6 +20,11 @@ def cache_folder() -> Path:
     return Path(os.environ.get("PINCITE_CACHE") or platformdirs.user_cache_dir("pincite"))
 
 
+def data_path(name: str, chosen: str = "") -> Path:
+    """Return the path that a setting chose, else that of `name` in the user's data folder."""
+    return Path(chosen).expanduser() if chosen else platformdirs.user_data_path("pincite") / name
+
+
 class CacheFile:
     """One table of keys and values; threads and processes may share the file."""
 

@@ -120,27 +120,17 @@ def url_of(store: Store, doc_id: str) -> str | None:
 
 
 def ids_of(store: Store, urls: Sequence[str]) -> list[str | None]:
-    sql = "SELECT doc_id FROM documents WHERE url = CAST(? AS TEXT)"
-    found = [store.rows(sql, (raw(url),)) for url in urls]
-    return [str(rows[0][0]) if rows else None for rows in found]
+    return [next((doc_id for (doc_id,) in store.at(url, "doc_id")), None) for url in urls]
 
 
 def spans_of(store: Store, url: str) -> list[Span]:
     """Return the spans of the passages of the document at `url`, in text order."""
-    sql = (
-        "SELECT p.first, p.last FROM documents d JOIN passages p ON p.document = d.key"
-        " WHERE d.url = CAST(? AS TEXT) ORDER BY p.first, p.last"
-    )
-    return [Span(first, last) for first, last in store.rows(sql, (raw(url),))]
+    return [Span(first, last) for first, last in store.passages_at(url, "p.first, p.last")]
 
 
 def nearest(store: Store, url: str, question: Floats, k: int) -> list[Passage]:
     """Return the `k` passages of the document at `url` that are nearest to the vector (dim,)."""
-    sql = (
-        "SELECT p.key FROM documents d JOIN passages p ON p.document = d.key"
-        " WHERE d.url = CAST(? AS TEXT)"
-    )
-    of_document = [int(key) for (key,) in store.rows(sql, (raw(url),))]
+    of_document = [int(key) for (key,) in store.passages_at(url, "p.key")]
     keys, vectors = store.vectors(of_document, len(question))
     best = np.lexsort((keys, -(vectors @ question)))[:k]
     places = store.places(keys[best])

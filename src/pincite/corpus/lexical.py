@@ -115,17 +115,14 @@ class LexicalIndex:
                 self.close()  # leftovers of a kill can block a replay: start over
                 self._follow(tell)
             self.open()
-        if purge and self._is_worn():
+        n_dead, n_all = self._stamp.n_dead if self._stamp else 0, self._store.n_passages()
+        if purge and n_dead and (n_all <= SMALL or n_dead > DEAD_SHARE * n_all):
             self.close()
             with contextlib.suppress(CorpusError):  # a full disk: the existing index stays valid
                 self._follow(tell)
             self.open()
         for other in self.leftovers():
             shutil.rmtree(other, ignore_errors=True)
-
-    def _is_worn(self) -> bool:
-        n_dead, n_all = self._stamp.n_dead if self._stamp else 0, self._store.n_passages()
-        return n_dead > 0 and (n_all <= SMALL or n_dead > DEAD_SHARE * n_all)
 
     def leftovers(self) -> list[Path]:
         """Return index folders that the stamp does not name, left by killed or older builds."""

@@ -234,15 +234,12 @@ class Catalogue(Protocol):
 
     def listed(self, which: Which, limit: int, after: After | None = None) -> list[Listed]:
         """At most `limit` documents, without their texts, behind the place `after`."""
-        ...
 
     def contents(self) -> Contents:
         """Counts of documents by kind, language and date."""
-        ...
 
     def by_id(self, doc_id: str) -> tuple[Document, list[Span]] | None:
         """The document with this id and its passages, in order; None if there is none."""
-        ...
 
 
 class Engine(Protocol):
@@ -253,27 +250,21 @@ class Engine(Protocol):
 
     def exists(self, address: Address) -> bool:
         """Whether there is a corpus that `open` would open."""
-        ...
 
     def encoder_of(self, address: Address) -> str:
         """The fingerprint of the encoder that the corpus was built with, or "none"."""
-        ...
 
     def create(self, address: Address, encoder: Encoder | None) -> Corpus:
         """A new, empty corpus, open for writing; raises CorpusError if there is one."""
-        ...
 
     def open(self, address: Address, encoder: Encoder | None, *, write: bool = False) -> Corpus:
         """An existing one; raises CorpusError, and StaleCorpus if encoder or rules differ."""
-        ...
 
     def verify(self, address: Address, *, repair: bool, tell: Tell) -> Sequence[Finding]:
         """What is wrong with it, worst first; `repair` rebuilds what is derived."""
-        ...
 
     def optimize(self, address: Address, tell: Tell, index: Kind | None) -> str:
         """Make it compact; returns a sentence that says what was gained."""
-        ...
 
     def rebuild(
         self,
@@ -283,4 +274,3 @@ class Engine(Protocol):
         index: Kind | None,
     ) -> None:
         """Rebuild it from the stored documents, with this encoder and today's rules."""
-        ...

@@ -337,23 +337,28 @@ class Store:
             yield from (url for _, url in rows)
 
     def hash_at(self, url: str) -> str | None:
-        rows = self.rows(
-            "SELECT content_hash FROM documents WHERE url = CAST(? AS TEXT)", (raw(url),)
+        return next((found for (found,) in self.at(url, "content_hash")), None)
+
+    def at(self, url: str, columns: str) -> list[Any]:
+        """Return these columns of the document at `url`: one row or none."""
+        sql = f"SELECT {columns} FROM documents WHERE url = CAST(? AS TEXT)"  # noqa: S608
+        return self.rows(sql, (raw(url),))
+
+    def passages_at(self, url: str, columns: str) -> list[Any]:
+        """Return these columns of the passages (`p`) of the document (`d`) at `url`."""
+        sql = f"SELECT {columns} FROM documents d JOIN passages p ON p.document = d.key"  # noqa: S608
+        return self.rows(
+            f"{sql} WHERE d.url = CAST(? AS TEXT) ORDER BY p.first, p.last", (raw(url),)
         )
-        return str(rows[0][0]) if rows else None
 
     def document(self, url: str) -> Document | None:
         """Return the document at `url`, equal to the one that was added; None if there is none."""
-        sql = (
-            "SELECT key, url, title, kind, published, fetched, language, meta"
-            " FROM documents WHERE url = CAST(? AS TEXT)"
-        )
-        for key, at, title, kind, published, fetched, language, meta in self.rows(sql, (raw(url),)):
+        columns = "key, meta, url, title, kind, published, fetched, language"
+        for key, meta, at, title, *stated in self.at(url, columns):
             sql = "SELECT data FROM blocks WHERE document = ? ORDER BY number"
             with self._readable(f"the document at {url}"):
                 text = "".join(unpacked(data) for (data,) in self.rows(sql, (key,)))
-                more = json.loads(meta)
-                found = Document(at, title, text, kind, published, fetched, language, more)
+                found = Document(at, title, text, *stated, json.loads(meta))
                 if content_hash(found) != self.hash_at(url):
                     raise ValueError("its content is not what was added")
                 return found
@@ -488,8 +493,7 @@ class Store:
             self._run("INSERT OR REPLACE INTO manifest VALUES (?, ?)", (name, value))
 
     def remove(self, url: str) -> bool:
-        sql = "SELECT key, doc_id FROM documents WHERE url = CAST(? AS TEXT)"
-        for key, doc_id in self.rows(sql, (raw(url),)):
+        for key, doc_id in self.at(url, "key, doc_id"):
             sql = "SELECT MIN(key), MAX(key) FROM passages WHERE document = ?"
             first, last = self.rows(sql, (key,))[0]
             if first is not None:

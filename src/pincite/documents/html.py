@@ -57,6 +57,8 @@ _PAYWALL_NAME = re.compile(
     re.IGNORECASE,
 )
 _NOT_FREE = re.compile(r'"isAccessibleForFree"\s*:\s*"?false', re.IGNORECASE)
+_CANONICAL = "//link[contains(concat(' ', @rel, ' '), ' canonical ')]/@href"
+_OG_URL = "//meta[@property='og:url']/@content"
 # Comments left in saved pages by Chrome and the SingleFile extension.
 _SAVED_FROM = re.compile(
     r"<!-- saved from url=\(\d+\)(\S+)|Page saved with SingleFile\s+url: (\S+)"
@@ -210,10 +212,7 @@ def markup_of(page: Page, title: str, visible: str, blocks: Sequence[Block] = ()
     names = page.tree.xpath("//body//*[not(self::script)]/@class | //body//*/@id")
     walls = (match[0] for name in names if (match := _PAYWALL_NAME.search(name)))
     noscript = one_line(" ".join(page.tree.xpath("//noscript//text()")))
-    addresses = page.tree.xpath(
-        "//link[contains(concat(' ', @rel, ' '), ' canonical ')]/@href"
-        " | //meta[@property='og:url']/@content"
-    )
+    addresses = page.tree.xpath(f"{_CANONICAL} | {_OG_URL}")
     n_linked = sum(block.linked * len(block.text) for block in blocks)
     return Markup(
         title,
@@ -283,8 +282,7 @@ def addresses_in(source: str) -> list[str]:
     page = parse_page(source)
     if page is None:
         return []
-    found = page.tree.xpath("//link[contains(concat(' ', @rel, ' '), ' canonical ')]/@href")
-    found += page.tree.xpath("//meta[@property='og:url']/@content")
+    found = page.tree.xpath(_CANONICAL) + page.tree.xpath(_OG_URL)
     found += [match[1] or match[2] for match in _SAVED_FROM.finditer(source[:5_000])]
     return list(dict.fromkeys(url for url in map(one_line, found) if _is_web_address(url)))
 
@@ -378,15 +376,11 @@ def drop_camouflaged(page: Page) -> None:
     styled = page.tree.xpath("boolean(//style | //link[contains(@rel, 'stylesheet')])")
     for element in page.tree.xpath("//body//*[contains(@style, 'color') or @color]"):
         colour = _stated_colour(element, "color")
-        if not colour or colour != _ground_of(element, "" if styled else "white"):
+        grounds = (_stated_colour(e, "background") for e in (element, *element.iterancestors()))
+        if not colour or colour != next(filter(None, grounds), "" if styled else "white"):
             continue
         if not element.xpath("boolean(.//*[contains(@style, 'color') or @color])"):
             element.drop_tree()
-
-
-def _ground_of(element: Any, default: str) -> str:
-    stated = (_stated_colour(e, "background") for e in (element, *element.iterancestors()))
-    return next(filter(None, stated), default)
 
 
 def _stated_colour(element: Any, what: str) -> str:

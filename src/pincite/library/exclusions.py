@@ -18,8 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import platformdirs
-
+from pincite.cache_file import data_path
 from pincite.documents.dates import stated_date
 from pincite.durable import write_text
 from pincite.errors import ConfigError, InputError, usable
@@ -150,7 +149,7 @@ class StoredList:
 
 
 def lists_folder() -> Path:
-    return Path(platformdirs.user_data_dir("pincite")) / "reliability"
+    return data_path("reliability")
 
 
 def import_list(path: Path, name: str, site: Site | None = None) -> tuple[ListFile, Path]:

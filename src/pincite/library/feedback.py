@@ -14,8 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-import platformdirs
-
+from pincite.cache_file import data_path
 from pincite.documents.jsonl import LABELS
 from pincite.errors import ConfigError, InputError, usable
 from pincite.library.results import Item, Result
@@ -150,9 +149,7 @@ class Opinions(AbstractContextManager["Opinions"]):
 
 
 def file_of(setting: str) -> Path:
-    if setting:
-        return Path(setting).expanduser()
-    return Path(platformdirs.user_data_dir("pincite")) / "feedback.sqlite"
+    return data_path("feedback.sqlite", setting)
 
 
 # ── Rows for evaluation and training ─────────────────────────────────────────────────────────────

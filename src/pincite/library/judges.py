@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-import platformdirs
-
 from pincite import codec, durable
+from pincite.cache_file import data_path
 from pincite.errors import usable
 from pincite.judgement.fusion import CAUTIOUS, JudgedRow, measure_verdicts, rates, shares_right
 from pincite.types import Verdict
@@ -38,9 +37,7 @@ class MeasuredJudges:
 
 
 def file_of(setting: str) -> Path:
-    if setting:
-        return Path(setting).expanduser()
-    return Path(platformdirs.user_data_path("pincite")) / "judges.json"
+    return data_path("judges.json", setting)
 
 
 def read(path: Path) -> MeasuredJudges:

@@ -27,8 +27,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-import platformdirs
-
+from pincite.cache_file import data_path
 from pincite.documents.body import DEFAULT_LIMITS, Limits, too_large
 from pincite.documents.collection import exact_key
 from pincite.documents.read import read_bytes
@@ -384,9 +383,7 @@ _PAGES = re.compile(r"([0-9]{1,6})(?:\s*[-\u2010-\u2015]\s*([0-9]{1,6}))?\Z")
 
 
 def folder_of(chosen: str) -> Path:
-    if chosen:
-        return Path(chosen).expanduser()
-    return Path(platformdirs.user_data_dir("pincite")) / "own"
+    return data_path("own", chosen)
 
 
 @dataclass(frozen=True, slots=True)

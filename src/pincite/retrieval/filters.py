@@ -140,7 +140,9 @@ class Filters:
                     f"{name} ({option}) is {date!r}; expected a date like 2019-05-14, 2019-05 or "
                     "2019."
                 )
-        if self.published_to and self.published_from > _padded(self.published_to):
+        # The end sorts after all days of a partial date.
+        end = self.published_to + "-99-99"[len(self.published_to) - 4 :]
+        if self.published_to and self.published_from > end:
             raise ConfigError(
                 f"published_from is {self.published_from}, after published_to, which is "
                 f"{self.published_to}; there are no dates in between."
@@ -265,11 +267,6 @@ def _compared(found: str, value: str) -> int:
     except ValueError:
         return (found > value) - (found < value)
     return (a > b) - (a < b)
-
-
-def _padded(date: str) -> str:
-    """Return a text that sorts after all days of a partial date."""
-    return date + "-99-99"[len(date) - 4 :] if len(date) < 10 else date
 
 
 def _host(domain: str) -> str:

@@ -50,7 +50,9 @@ class Fused:
         def merge(both: Sequence[list[Hit]]) -> list[Hit]:
             return fused(both[0], both[1], k, self.mode, self.dense_share)
 
-        if corpus := _same_corpus(self.lexical, self.dense):
+        corpus: Any = getattr(self.lexical, "corpus", None)
+        if corpus is not None and corpus is getattr(self.dense, "corpus", None):
+            # The corpus reads texts only after merging.
             both = [(self.lexical, words), (self.dense, meanings)]
             found: list[list[Hit]] = corpus.together(both, n, merge)
             return found
@@ -58,12 +60,6 @@ class Fused:
         by_words = self.lexical.retrieve(words, n) if self.lexical else nothing
         by_meaning = self.dense.retrieve(meanings, n) if self.dense else nothing
         return [merge(both) for both in zip(by_words, by_meaning, strict=True)]
-
-
-def _same_corpus(lexical: object, dense: object) -> Any:
-    """Return the common corpus of both searches, if any: it reads texts only after merging."""
-    corpus = getattr(lexical, "corpus", None)
-    return corpus if corpus is getattr(dense, "corpus", None) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-import platformdirs
-
 from pincite import settings as pipeline_settings
+from pincite.cache_file import data_path
 from pincite.errors import ConfigError
 from pincite.settings import schema
 from pincite.settings.schema import Range, build, check
@@ -131,9 +130,7 @@ class ServerSettings:
 
     @property
     def folder(self) -> Path:
-        if self.data:
-            return Path(self.data).expanduser().absolute()  # documents have file: addresses
-        return Path(platformdirs.user_data_dir("pincite")) / "server"
+        return data_path("server", self.data).absolute()  # documents have file: addresses
 
     @property
     def database_url(self) -> str:

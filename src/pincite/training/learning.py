@@ -15,8 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import platformdirs
-
+from pincite.cache_file import data_path
 from pincite.documents.collection import collected
 from pincite.documents.jsonl import LabelledClaim
 from pincite.errors import InputError
@@ -172,7 +171,7 @@ def remove_runs(but: Path | None = None) -> None:
 
 def home() -> Path:
     """Return the folder for learned verifiers: user data, since they cannot be downloaded again."""
-    return Path(platformdirs.user_data_dir("pincite")) / "learned"
+    return data_path("learned")
 
 
 def digest(rows: Sequence[LabelledClaim], base: str) -> str:
