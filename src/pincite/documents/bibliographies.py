@@ -1,17 +1,22 @@
-"""Reads the records of reference managers and databases: RIS and BibTeX, one document each.
+"""Reads the text exports of reference managers and databases: RIS, BibTeX and PubMed's (.nbib).
 
-A record without an abstract is not read, as in PubMed's files.
+Each record is a document. A record without an abstract is not read, as in PubMed's XML.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
-from pincite.documents.body import Body, Limits, head_of, too_large, unusable
+from lxml import etree
+from lxml.builder import E  # type: ignore[import-not-found]  # the stubs lack it
+
+from pincite.documents.body import GZIP, Body, Limits, head_of, too_large, unpacked, unusable
 from pincite.documents.dates import stated_date
-from pincite.documents.papers import Authors, joined
+from pincite.documents.papers import PUBMED, PUBMED_STATUS, Authors, joined
 from pincite.documents.text import cleaned, decoded, one_line
 from pincite.text.identifiers import (
     doi_address,
@@ -27,6 +32,9 @@ _RIS_START = re.compile(rb"^(?:\xef\xbb\xbf)?TY  - ", re.MULTILINE)
 _BIBTEX_START = re.compile(
     rb"(?:\xef\xbb\xbf|\s|%.*\n)*@[a-z]+\s*[{(]\s*[\w:./-]+\s*,", re.IGNORECASE
 )
+_PUBMED_START = re.compile(rb"(?:\xef\xbb\xbf)?\s*PMID- ?\d")
+_PUBMED_FIELD = re.compile(r"^([A-Z]{2,4}) *- ?(.*(?:\n {6}.*)*)", re.MULTILINE)
+_NOTICES = dict(zip("RIN RRI PRIN ECI EIN CRI".split(), PUBMED_STATUS, strict=True))
 # Tags, and fields of BibTeX with the same meaning; of several, the first one stated counts.
 _TAGS = {
     "title": "TI T1",
@@ -67,21 +75,64 @@ _COMMAND = re.compile(r"(?<!\\)\$[^$]{1,300}\$|\S*\\[^\s%&$#_]\S*")
 def reader_of(path: Path) -> str:
     """The name of the reader for a file, by its beginning or ending; empty for other files."""
     head = head_of(path)
+    if _PUBMED_START.match(head):
+        return PUBMED
     is_bibtex = path.suffix.lower() == ".bib" or _BIBTEX_START.match(head)
     return RIS if _RIS_START.search(head) else BIBTEX if is_bibtex else ""
 
 
 def bodies(path: Path, reader: str, limits: Limits) -> Iterator[Body | Unchecked]:
-    """Yield the records of a RIS file, or a BibTeX file as a whole: its macros hold for all."""
+    """Yield the records of a file, or a BibTeX file as a whole: its macros hold for all."""
     url, data = path.resolve().as_uri(), path.read_bytes()
+    data = unpacked(data, limits.max_bytes) if data.startswith(GZIP) else data
     if len(data) > limits.max_bytes:
         yield too_large(url, len(data), limits.max_bytes)
-    elif reader == BIBTEX:
+        return
+    if reader == BIBTEX:
         yield Body(url, data, limits=limits)
-    else:
-        _, *records = re.split(r"^(?=TY  - )", decoded(data) or "", flags=re.MULTILINE)
-        for number, record in enumerate(records, 1):
+        return
+    start = "PMID-" if reader == PUBMED else "TY  - "
+    _, *records = re.split(f"^(?={start})", decoded(data) or "", flags=re.MULTILINE)
+    for number, record in enumerate(records, 1):
+        if reader == PUBMED:
+            data = etree.tostring(_as_xml(record))
+            yield Body(f"{path.name} record {number}", data, limits=limits)
+        else:
             yield Body(f"{url}#{number}", record.encode(), limits=limits)
+
+
+def _as_xml(record: str) -> Any:
+    """Write a record of PubMed's text format as the XML that `papers` reads."""
+    fields = defaultdict[str, list[str]](list)
+    for tag, value in _PUBMED_FIELD.findall(record):
+        fields[tag].append(one_line(value))
+
+    def of(tag: str, element: str) -> list[Any]:
+        return [E(element, value) for value in fields[tag]]
+
+    topics = (heading.lstrip("*").partition("/")[0] for heading in fields["MH"])
+    notices = [(kind, each) for tag, kind in _NOTICES.items() for each in of(tag, "RefSource")]
+    ids = [("doi", each[:-6]) for each in fields["AID"] if each.endswith(" [doi]")]
+    ids += [("pmc", each) for each in fields["PMC"]]
+    issue = (*of("VI", "Volume"), *of("IP", "Issue"), E.PubDate(*of("DP", "MedlineDate")))
+    journal = (*of("JT", "Title"), *of("TA", "ISOAbbreviation"), *of("IS", "ISSN"))
+    names = [*of("FAU" if fields["FAU"] else "AU", "LastName"), *of("CN", "CollectiveName")]
+    article = E.Article(
+        *(*of("TI", "ArticleTitle"), *of("TT", "VernacularTitle")),
+        E.Abstract(*of("AB", "AbstractText")),
+        E.Journal(*journal, E.JournalIssue(*issue)),
+        E.Pagination(*of("PG", "MedlinePgn")),
+        E.AuthorList(*map(E.Author, names)),
+        E.PublicationTypeList(*of("PT", "PublicationType")),
+    )
+    citation = E.MedlineCitation(
+        *(*of("PMID", "PMID"), article),
+        E.MeshHeadingList(*(E.MeshHeading(E.DescriptorName(each)) for each in topics)),
+        E.KeywordList(*of("OT", "Keyword")),
+        E.CommentsCorrectionsList(*(E.CommentsCorrections(e, RefType=k) for k, e in notices)),
+    )
+    links = E.ArticleIdList(*(E.ArticleId(each, IdType=kind) for kind, each in ids))
+    return E.PubmedArticle(citation, E.PubmedData(links))
 
 
 def read_ris(body: Body) -> list[Document | Unchecked]:

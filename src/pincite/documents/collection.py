@@ -11,7 +11,6 @@ import csv
 import hashlib
 import io
 import json
-import logging
 import os
 import re
 from collections import defaultdict
@@ -40,7 +39,6 @@ from pincite.text.identifiers import doi_address, doi_in, doi_of, pmid_of, pubme
 from pincite.text.page_numbers import LABELS, PAGES
 from pincite.types import FILE, Document, Reason, Unchecked
 
-_LOG = logging.getLogger(__name__)
 Found = Document | Unchecked
 
 # ── When two addresses are the same page ─────────────────────────────────────────────────────────
@@ -673,7 +671,6 @@ class Sources:
             try:
                 outcome = loader()
             except Exception as error:  # the file was removed or damaged after indexing
-                _LOG.warning("reading the copy of %s failed", url, exc_info=True)
                 outcome = read.failed(url, error)
             if isinstance(outcome, Document):
                 return outcome
@@ -692,8 +689,7 @@ class Sources:
             except OSError as error:
                 self._problem(path, 0, f"cannot be opened: {error.strerror or error}")
             except Exception as error:
-                _LOG.warning("reading %s failed", path, exc_info=True)
-                self._problem(path, 0, read.failed("", error).detail)
+                self._problem(path, 0, read.failed(str(path), error).detail)
 
     def _index_rows(self, path: Path) -> Iterator[Path]:
         for entry in entries(path):

@@ -1,4 +1,4 @@
-"""Reads scholarly articles: PubMed records, and full text in JATS or NLM's older DTDs.
+"""Reads scholarly articles: PubMed's XML, and full text in JATS or NLM's older DTDs.
 
 References, reviewers' reports and translations in `sub-article` are omitted, so that no other
 article's statements are attributed to this one. Floats (figures, tables, lists, notes within a
@@ -8,17 +8,15 @@ publishers rarely update files that they have distributed.
 """
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from lxml import etree
-from lxml.builder import E  # type: ignore[import-not-found]  # the stubs lack it
 
 from pincite.documents import tables
-from pincite.documents.body import Body, Format, Limits, head_of, too_large, unpacked, unusable
+from pincite.documents.body import Body, Format, Limits, head_of, unusable
 from pincite.documents.dates import first_date, iso_date, stated_date
 from pincite.documents.tables import Cell
 from pincite.documents.text import cleaned, code_of, one_line
@@ -104,7 +102,7 @@ def reader_of(path: Path) -> str:
     """The name of the reader for the records of an XML file; empty for other files."""
     head = head_of(path)
     root = root_of(head)
-    if root in ("PubmedArticleSet", "PubmedArticle") or _TEXT_START.match(head):
+    if root in ("PubmedArticleSet", "PubmedArticle"):
         return PUBMED
     is_jats = root in ("article", "pmc-articleset", "OAI-PMH") and _JOURNAL.search(head)
     return Format.JATS if is_jats else ""
@@ -112,9 +110,6 @@ def reader_of(path: Path) -> str:
 
 def bodies(path: Path, reader: str, limits: Limits) -> Iterator[Body | Unchecked]:
     """Yield the records of a file; a broken one becomes an `Unchecked`."""
-    if _TEXT_START.match(head_of(path)):
-        yield from _text_bodies(path, limits)
-        return
     names = _PUBMED_RECORDS if reader == PUBMED else ("article",)
     file = path.resolve().as_uri()
     for record in records(path, names, limits):
@@ -136,7 +131,7 @@ _NO_LABEL = frozenset({"", "UNLABELLED", "UNLABELED", "UNASSIGNED"})
 _OTHER = re.compile(r"\n\nAbstract \([^()\n]{1,40}\)\n\n")  # as `_other_abstracts` writes it
 _NO_TITLE = frozenset({"", "Not Available"})
 # Values of `RefType` in `CommentsCorrections`.
-_PUBMED_STATUS = {
+PUBMED_STATUS = {
     "RetractionIn": "yes",
     "RetractedandRepublishedIn": "yes",
     "PartialRetractionIn": "partly",
@@ -297,60 +292,10 @@ def _corrections(citation: Any, types: Iterable[str]) -> dict[str, str]:
         kind = element.get("RefType", "")
         pmid, source = one_line(element.findtext("PMID")), value_of(element.find("RefSource"))
         other = f"PMID {pmid} ({source})" if pmid and source else f"PMID {pmid}" if pmid else source
-        if kind in _PUBMED_STATUS:
-            status.append(_PUBMED_STATUS[kind])
+        if kind in PUBMED_STATUS:
+            status.append(PUBMED_STATUS[kind])
             notices.append(f"{kind}: {other}")
     return {"retracted": min(status, key=STATUS_RANKS.index), "notices": joined(notices)}
-
-
-# ── PubMed's text format (.nbib), through its XML ────────────────────────────────────────────────
-
-_TEXT_START = re.compile(rb"(?:\xef\xbb\xbf)?\s*PMID- ?\d")
-_TEXT_FIELD = re.compile(r"^([A-Z]{2,4}) *- ?(.*(?:\n {6}.*)*)", re.MULTILINE)
-_TEXT_NOTICES = dict(zip("RIN RRI PRIN ECI EIN CRI".split(), _PUBMED_STATUS, strict=True))
-
-
-def _text_bodies(path: Path, limits: Limits) -> Iterator[Body | Unchecked]:
-    data = path.read_bytes()
-    data = unpacked(data, limits.max_bytes) if data.startswith(b"\x1f\x8b") else data
-    if len(data) > limits.max_bytes:
-        yield too_large(path.resolve().as_uri(), len(data), limits.max_bytes)
-        return
-    _, *texts = re.split(r"^(?=PMID-)", data.decode("utf-8-sig", "replace"), flags=re.MULTILINE)
-    for number, text in enumerate(texts, 1):
-        fields = defaultdict[str, list[str]](list)
-        for tag, value in _TEXT_FIELD.findall(text):
-            fields[tag].append(one_line(value))
-        yield Body(f"{path.name} record {number}", etree.tostring(_as_xml(fields)), limits=limits)
-
-
-def _as_xml(fields: Mapping[str, list[str]]) -> Any:
-    def of(tag: str, element: str) -> list[Any]:
-        return [E(element, value) for value in fields[tag]]
-
-    topics = (heading.lstrip("*").partition("/")[0] for heading in fields["MH"])
-    notices = [(kind, each) for tag, kind in _TEXT_NOTICES.items() for each in of(tag, "RefSource")]
-    ids = [("doi", each[:-6]) for each in fields["AID"] if each.endswith(" [doi]")]
-    ids += [("pmc", each) for each in fields["PMC"]]
-    issue = (*of("VI", "Volume"), *of("IP", "Issue"), E.PubDate(*of("DP", "MedlineDate")))
-    journal = (*of("JT", "Title"), *of("TA", "ISOAbbreviation"), *of("IS", "ISSN"))
-    names = [*of("FAU" if fields["FAU"] else "AU", "LastName"), *of("CN", "CollectiveName")]
-    article = E.Article(
-        *(*of("TI", "ArticleTitle"), *of("TT", "VernacularTitle")),
-        E.Abstract(*of("AB", "AbstractText")),
-        E.Journal(*journal, E.JournalIssue(*issue)),
-        E.Pagination(*of("PG", "MedlinePgn")),
-        E.AuthorList(*map(E.Author, names)),
-        E.PublicationTypeList(*of("PT", "PublicationType")),
-    )
-    citation = E.MedlineCitation(
-        *(*of("PMID", "PMID"), article),
-        E.MeshHeadingList(*(E.MeshHeading(E.DescriptorName(each)) for each in topics)),
-        E.KeywordList(*of("OT", "Keyword")),
-        E.CommentsCorrectionsList(*(E.CommentsCorrections(e, RefType=k) for k, e in notices)),
-    )
-    links = E.ArticleIdList(*(E.ArticleId(each, IdType=kind) for kind, each in ids))
-    return E.PubmedArticle(citation, E.PubmedData(links))
 
 
 # ── JATS: the article and its front matter ───────────────────────────────────────────────────────

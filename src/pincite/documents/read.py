@@ -59,7 +59,6 @@ def read_bytes(
     except ImportError:
         raise
     except Exception as error:  # unexpected bytes fail their page, not the run
-        _LOG.warning("reading %s failed", url, exc_info=True)
         return failed(url, error)
     if isinstance(document, Document) and len(document.text) > limits.max_chars:
         detail = f"{len(document.text)} characters of text, the limit is {limits.max_chars}"
@@ -96,11 +95,11 @@ def read_path(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> Iterator[Found]
     except (ImportError, InputError, OSError):
         raise
     except Exception as error:  # a reader's bug costs the rest of the file
-        _LOG.warning("reading %s failed", path, exc_info=True)
         yield failed(url, error)
 
 
 def failed(url: str, error: Exception) -> Unchecked:
+    _LOG.warning("reading %s failed", url, exc_info=error)
     detail = f"the reader failed: {type(error).__name__}: {error}"[:300]
     return Unchecked(url, Reason.UNDECODABLE, detail)
 
@@ -132,8 +131,9 @@ def _contents(path: Path, limits: Limits) -> Iterator[Found]:
 def records_in(path: Path, limits: Limits) -> tuple[str, Iterator[Body | Unchecked]] | None:
     """The reader for a file of records of papers, and the records; None for other files."""
     start = head_of(path)[:512]
-    xml = start.lstrip(_BEFORE_XML).startswith((b"<", b"PMID-"))
-    if not xml and b"TY  - " not in start and b"@" not in start and path.suffix != ".bib":
+    xml = start.lstrip(_BEFORE_XML).startswith(b"<")
+    has_marks = any(mark in start for mark in (b"TY  - ", b"PMID-", b"@"))
+    if not (xml or has_marks or path.suffix == ".bib"):
         return None  # most files; avoids loading lxml
     from pincite.documents import bibliographies, papers
 

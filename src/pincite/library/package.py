@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from pincite import codec
 from pincite.corpus.generation import Generation, check_format, current_name, point_to
-from pincite.corpus.maintenance import flaws
+from pincite.corpus.maintenance import DOCUMENTS_AT_ONCE, flaws
 from pincite.corpus.protocol import Corpus
 from pincite.corpus.store import Store
 from pincite.durable import Tell, checksum, replacing, silent
@@ -208,9 +208,6 @@ def _bad(file: Path, why: str) -> InputError:
         f"{file} is not a valid package of a corpus: {why}. Expected a file from: pincite corpus "
         "pack CORPUS FILE. Nothing was unpacked; get the file again."
     )
-
-
-DOCUMENTS_AT_ONCE = 256  # a batch: all that a kill can cost
 
 
 class Copied(NamedTuple):
