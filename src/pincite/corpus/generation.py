@@ -12,7 +12,7 @@ import sqlite3
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -295,16 +295,11 @@ def following(name: str) -> str:
 
 
 def _versions() -> str:
-    names = ("pincite", "tantivy", "faiss-cpu", "numpy")
     parts = [f"python {platform.python_version()}", f"sqlite {sqlite3.sqlite_version}"]
-    return ", ".join([*(f"{name} {version_of(name)}" for name in names), *parts])
-
-
-def version_of(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "unknown"
+    for name in ("pincite", "tantivy", "faiss-cpu", "numpy"):
+        with suppress(PackageNotFoundError):  # FAISS may be another build
+            parts.append(f"{name} {version(name)}")
+    return ", ".join(parts)
 
 
 # Adding documents: find the new ones, split them, and encode their passages.

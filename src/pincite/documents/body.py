@@ -199,7 +199,8 @@ _SUBTITLES_START = re.compile(
 _TRANSCRIPT_START = re.compile(rb"\s*[\[(]?(?:00?:)?00?:\d\d(?:[.,]\d+)?(?=[\])\s])")
 _TRANSCRIPT_TIME = re.compile(rb"^[ \t]*[\[(]?(?:\d{1,2}:)?\d{1,2}:\d\d(?=[\]).,\s])", re.MULTILINE)
 MIN_TIMES = 3  # lines with a time at the start of a transcript
-_ARTICLE_INSIDE = re.compile(rb"//NLM//DTD|<(journal-meta|article-meta)[\s>]")
+# DocBook has articles too; only these have journals.
+ARTICLE_INSIDE = re.compile(rb"//NLM//DTD|<(journal-meta|article-meta)[\s>]")
 HEAD_BYTES = 4096
 
 
@@ -231,7 +232,7 @@ def format_of(data: bytes, url: str, content_type: str | None) -> tuple[Format, 
     head = start[2:].replace(b"\0", b"") if is_utf16 else start.removeprefix(b"\xef\xbb\xbf")
     if _HTML_START.match(head):
         return Format.HTML, ""
-    if _ARTICLE_START.match(head) and _ARTICLE_INSIDE.search(head):
+    if _ARTICLE_START.match(head) and ARTICLE_INSIDE.search(head):
         return Format.JATS, ""
     if _SUBTITLES_START.match(head):
         return Format.SUBTITLES, ""

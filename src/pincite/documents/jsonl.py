@@ -8,7 +8,6 @@ import gzip
 import json
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -46,12 +45,6 @@ class Line(NamedTuple):
     offset: int  # in the unpacked file, for `document_at`
     data: bytes
     broken: str = ""
-
-
-@contextmanager
-def opened(path: Path) -> Iterator[IO[bytes]]:
-    with path.open("rb") as raw:
-        yield _unpacked(raw, path)
 
 
 def _unpacked(raw: IO[bytes], path: Path) -> IO[bytes]:
@@ -186,7 +179,8 @@ def documents(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[Found]:
 
 def document_at(path: Path, number: int, offset: int, limits: Limits) -> Found:
     """Read the document in one line, given its number and its offset in the unpacked file."""
-    with opened(path) as file:
+    with path.open("rb") as raw:
+        file = _unpacked(raw, path)
         file.seek(offset)
         return _document(Line(number, offset, file.readline(limits.line_bytes + 1)), path, limits)
 

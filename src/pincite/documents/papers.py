@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from lxml import etree
 
 from pincite.documents import tables
-from pincite.documents.body import Body, Format, Limits, head_of, unusable
+from pincite.documents.body import ARTICLE_INSIDE, Body, Format, Limits, head_of, unusable
 from pincite.documents.dates import first_date, iso_date, stated_date
 from pincite.documents.tables import Cell
 from pincite.documents.text import cleaned, code_of, one_line
@@ -94,17 +94,13 @@ def _fields(paths: dict[str, str], element: Any) -> dict[str, str]:
     return found
 
 
-# DocBook has articles too; only these have journals.
-_JOURNAL = re.compile(rb"//NLM//DTD|\bJATS\b|<(journal-meta|article-meta)[\s>]")
-
-
 def reader_of(path: Path) -> str:
     """The name of the reader for the records of an XML file; empty for other files."""
     head = head_of(path)
     root = root_of(head)
     if root in ("PubmedArticleSet", "PubmedArticle"):
         return PUBMED
-    is_jats = root in ("article", "pmc-articleset", "OAI-PMH") and _JOURNAL.search(head)
+    is_jats = root in ("article", "pmc-articleset", "OAI-PMH") and ARTICLE_INSIDE.search(head)
     return Format.JATS if is_jats else ""
 
 

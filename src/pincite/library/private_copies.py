@@ -31,6 +31,7 @@ from pincite.cache_file import data_path
 from pincite.documents.body import DEFAULT_LIMITS, Limits, too_large
 from pincite.documents.collection import exact_key
 from pincite.documents.read import read_bytes
+from pincite.documents.text import joined as text_joined
 from pincite.documents.text import one_line
 from pincite.durable import sync
 from pincite.errors import ConfigError, InputError, usable
@@ -66,13 +67,8 @@ class Named(NamedTuple):
 
 def citation_keys(citation: Citation) -> tuple[str, ...]:
     """Return the keys of a citation's source, most reliable first."""
-    keys = []
-    if doi := doi_of(citation.doi or ""):
-        keys.append(f"doi:{doi}")
-    if pmid := pmid_of(citation.pmid or ""):
-        keys.append(f"pmid:{pmid}")
-    if isbn := isbn13(citation.isbn or ""):
-        keys.append(f"isbn:{isbn}")
+    isbn = isbn13(citation.isbn or "")
+    keys = _keys_of_ids(citation.doi, citation.pmid) + ([f"isbn:{isbn}"] if isbn else [])
     if citation.url:
         keys += _keys_of_address(citation.url)
     by = (*citation.authors, *([citation.publisher] if citation.publisher else []))
@@ -83,9 +79,8 @@ def citation_keys(citation: Citation) -> tuple[str, ...]:
 
 def document_keys(document: Document) -> frozenset[str]:
     """Return the keys of a document: its address, and the DOI and PMID that it states."""
-    doi, pmid = (document.meta.get(name, "") for name in ("doi", "pmid"))
-    stated = (f"doi:{doi_of(doi)}" if doi_of(doi) else "", f"pmid:{pmid_of(pmid)}" if pmid else "")
-    return frozenset({*_keys_of_address(document.url), *filter(None, stated)})
+    stated = _keys_of_ids(document.meta.get("doi"), document.meta.get("pmid"))
+    return frozenset({*_keys_of_address(document.url), *stated})
 
 
 def named(ref: str) -> Named:
@@ -154,6 +149,11 @@ def citation_id(number: str) -> str:
     if not match:
         raise InputError(f"{number!r} is not a citation number; expected one such as r7.")
     return f"r{match[1]}"
+
+
+def _keys_of_ids(doi: str | None, pmid: str | None) -> list[str]:
+    known = {"doi": doi_of(doi or ""), "pmid": pmid_of(pmid or "")}
+    return [f"{kind}:{value}" for kind, value in known.items() if value]
 
 
 def _keys_of_address(url: str) -> list[str]:
@@ -376,7 +376,6 @@ class AccountCopies:
                 shutil.rmtree(mark.parent, ignore_errors=True)
 
 
-_BETWEEN = "\n\n"  # between two files
 _MARK = re.compile(r"^\[p\.\s?([0-9]{1,6})\]", re.MULTILINE)  # a page of a typed copy begins
 _ENDING = re.compile(r"\.[a-z0-9]{1,10}\Z")
 _PAGES = re.compile(r"([0-9]{1,6})(?:\s*[-\u2010-\u2015]\s*([0-9]{1,6}))?\Z")
@@ -516,14 +515,11 @@ def choose_by_pages(copies: Sequence[OwnCopy], cited: str) -> list[OwnCopy]:
 def joined(documents: Sequence[Document]) -> Document:
     if len(documents) == 1:
         return documents[0]
-    starts: list[int] = []
-    labels: list[str] = []
-    length = 0
-    for document in documents:
-        starts += [length + start for start in page_starts(document)]
-        labels += page_labels(document)
-        length += len(document.text) + len(_BETWEEN)
     first = documents[0]
+    text, begins = text_joined(("\n\n", document.text) for document in documents)
+    pages = zip(begins, map(page_starts, documents), strict=True)
+    starts = [begin + start for begin, of_document in pages for start in of_document]
+    labels = [label for document in documents for label in page_labels(document)]
     meta = {key: value for key, value in first.meta.items() if key not in (PAGES, LABELS)}
     meta[FILE] = " + ".join(document.meta[FILE] for document in documents)
     if all(map(page_labels, documents)):  # otherwise two pages could have the same number
@@ -531,7 +527,7 @@ def joined(documents: Sequence[Document]) -> Document:
     return replace(
         first,
         url=OWN_SCHEME + "+".join(document.url.removeprefix(OWN_SCHEME) for document in documents),
-        text=_BETWEEN.join(document.text for document in documents),
+        text=text,
         meta=meta,
         anchors={},
     )

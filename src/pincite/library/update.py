@@ -187,7 +187,10 @@ class _Run:
         self, signed: _Signed, path: Path, contents: Iterable[Found], collection: Collection
     ) -> None:
         urls, whole = dict[str, None](), True
-        later = self._later_files(path)
+        # Known later files of its collection: none, unless it is reread.
+        this = edition(path)
+        known = self._origins.all_files() if this else ()
+        later = {file for file in known if this and (edition(file) or this) > this}
         for found in contents:
             self.outcome.n_found += 1
             if self.outcome.n_found % FOUND_A_STEP == 0:
@@ -207,14 +210,6 @@ class _Run:
         if not whole:  # its earlier documents may be in the unreadable part
             urls |= dict.fromkeys(self._origins.addresses(path))
         self._read.append((path, signed.signature if whole else "", list(urls)))
-
-    def _later_files(self, path: Path) -> set[Path]:
-        """Return known later files of its collection: none, unless it is reread."""
-        this = edition(path)
-        if this is None:
-            return set()
-        known = ((file, edition(file)) for file in self._origins.all_files())
-        return {file for file, other in known if other and other > this}
 
     def _add_to_batch(self, document: Document) -> None:
         """Add a document to the batch, unless that has a later version of it."""
