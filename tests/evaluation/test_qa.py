@@ -14,12 +14,12 @@ from click.testing import CliRunner
 from evaluation.invented import WordVerifier
 
 from pincite.cli import cli
-from pincite.documents.papers import address
 from pincite.errors import InputError
 from pincite.evaluation import qa, tables
 from pincite.evaluation.qa import Question
 from pincite.protocols import Floats
 from pincite.retrieval.retrievers import Fused, Reranked
+from pincite.text.identifiers import pubmed_address as address
 from pincite.types import Claim, Document, Hit, Passage, Span
 from pincite.verbs.ask import build as build_ask
 from pincite.verbs.ask.answer_check import AnswerChecker

@@ -271,12 +271,9 @@ def _was_filled(path: Path) -> bool:
         store = Store.open(file, write=False)
     except CorpusError:
         return n_bytes(path) > EMPTY_BYTES
-    try:
+    with closing(store), suppress(CorpusError):
         return store.n_documents() > 0
-    except CorpusError:
-        return True
-    finally:
-        store.close()
+    return True
 
 
 def _manifest(store: Store) -> dict[str, str]:
@@ -335,9 +332,8 @@ def reusing(
         known = known_of(batch)
         missing = [passage for passage in batch if passage.passage_id not in known]
         fresh = iter(encode(missing)) if missing else iter(())
-        return np.stack(
-            [known[p.passage_id] if p.passage_id in known else next(fresh) for p in batch]
-        )
+        ids = [passage.passage_id for passage in batch]
+        return np.stack([known[each] if each in known else next(fresh) for each in ids])
 
     return reuse
 

@@ -191,10 +191,7 @@ class LexicalIndex:
             # next list would have the same name: "FileAlreadyExists".
             writer.garbage_collect_files()
             for first, last in (*changes.deleted, *changes.added) if self._stamp else ():
-                span = tantivy.Query.range_query(
-                    index.schema, "key", tantivy.FieldType.Integer, first, last
-                )
-                writer.delete_documents_by_query(span)
+                writer.delete_documents_by_query(_between(index, first, last))
             n_done, n_all = 0, self._store.n_passages()
             portions = (p for span in changes.added for p in self._store.places_between(*span))
             for places in portions:
@@ -261,8 +258,6 @@ class LexicalIndex:
         yield from ((str(folder), problem) for problem in self._miscounted(index, tell))
 
     def _miscounted(self, index: "tantivy.Index", tell: Tell) -> Iterator[str]:
-        import tantivy
-
         searcher = index.searcher()
         if searcher.num_docs != self._store.n_passages():
             yield f"holds {searcher.num_docs} passages, the store {self._store.n_passages()}"
@@ -270,10 +265,7 @@ class LexicalIndex:
         for first in range(1, last + 1, KEYS_AT_ONCE):
             tell("checking the word index", first, last)
             window = (first, first + KEYS_AT_ONCE - 1)
-            span = tantivy.Query.range_query(
-                index.schema, "key", tantivy.FieldType.Integer, *window
-            )
-            found = searcher.search(span, 2 * KEYS_AT_ONCE, count=False).hits
+            found = searcher.search(_between(index, *window), 2 * KEYS_AT_ONCE, count=False).hits
             keys = searcher.fast_field_values("key", [address for _, address in found])
             yield from miscounted(Counter(int(k or 0) for k in keys), self._store.keys_in(*window))
 
@@ -463,6 +455,12 @@ def _query(schema: "tantivy.Schema", counts: Mapping[str, float]) -> "tantivy.Qu
             for word, count in sorted(counts.items())
         ]
     )
+
+
+def _between(index: "tantivy.Index", first: int, last: int) -> "tantivy.Query":
+    import tantivy
+
+    return tantivy.Query.range_query(index.schema, "key", tantivy.FieldType.Integer, first, last)
 
 
 def _among(schema: "tantivy.Schema", query: "tantivy.Query", accepted: Accepted) -> "tantivy.Query":

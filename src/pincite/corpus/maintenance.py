@@ -101,9 +101,8 @@ def _problem_of(store: Store, key: int, url: str) -> str:
         document = store.document(url)
         if document is None:
             return "it is not found at its own address"
-        rows = store.rows(
-            "SELECT first, last FROM passages WHERE document = ? ORDER BY key", (key,)
-        )
+        sql = "SELECT first, last FROM passages WHERE document = ? ORDER BY key"
+        rows = store.rows(sql, (key,))
         spans = [Span(first, last) for first, last in rows]
         if any(not 0 <= first < last <= len(document.text) for first, last in spans):
             return "a passage lies outside its text"
@@ -150,9 +149,8 @@ def _vectors(store: Store, folder: Path, tell: Tell) -> Iterator[Finding]:
         tell("checking vectors", n_done, n_all)
         n_done += len(rows)
         for key in unsound(rows, dim):
-            yield Finding(
-                "vector", f"passage {key}", f"it is not a unit vector of {dim} numbers", remedy
-            )
+            problem = f"it is not a unit vector of {dim} numbers"
+            yield Finding("vector", f"passage {key}", problem, remedy)
 
 
 def verify(folder: Path, *, repair: bool = False, tell: Tell = silent) -> list[Finding]:

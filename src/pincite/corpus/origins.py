@@ -119,9 +119,8 @@ class Origins:
     def forget(self, urls: Iterable[str]) -> None:
         """Forget addresses that were also deleted from the corpus."""
         with self._reported(), self._connection:
-            self._connection.executemany(
-                "DELETE FROM gone WHERE url = ?", ((raw(url),) for url in urls)
-            )
+            rows = [(raw(url),) for url in urls]
+            self._connection.executemany("DELETE FROM gone WHERE url = ?", rows)
 
     def _rows(self, sql: str, arguments: Sequence[object]) -> list[tuple[bytes]]:
         with self._reported():

@@ -354,11 +354,12 @@ class Store:
     def document(self, url: str) -> Document | None:
         """Return the document at `url`, equal to the one that was added; None if there is none."""
         columns = "key, meta, url, title, kind, published, fetched, language"
-        for key, meta, at, title, *stated in self.at(url, columns):
+        for key, meta, at, title, kind, published, fetched, language in self.at(url, columns):
             sql = "SELECT data FROM blocks WHERE document = ? ORDER BY number"
             with self._readable(f"the document at {url}"):
                 text = "".join(unpacked(data) for (data,) in self.rows(sql, (key,)))
-                found = Document(at, title, text, *stated, json.loads(meta))
+                more = json.loads(meta)
+                found = Document(at, title, text, kind, published, fetched, language, more)
                 if content_hash(found) != self.hash_at(url):
                     raise ValueError("its content is not what was added")
                 return found

@@ -544,10 +544,8 @@ def collected(
     added = {path.resolve() for path in found}
     pieces = [Piece(path, tuple(named.get(path.resolve(), ())), stated.get(path)) for path in found]
     pieces += [Piece(path, tuple(group)) for path, group in named.items() if path not in added]
-    unread = tuple(
-        Unchecked(path.absolute().as_uri(), Reason.NOT_SUPPLIED, _outside(path.name))
-        for path in links
-    )
+    refused = ((path.absolute().as_uri(), _outside(path.name)) for path in links)
+    unread = tuple(Unchecked(url, Reason.NOT_SUPPLIED, why) for url, why in refused)
     return Collection(pieces, by_address, unread=unread, limits=limits)
 
 
@@ -617,14 +615,11 @@ class Sources:
         self._problems: list[Problem] = []
         self._n_problems = 0
         by_folder: dict[Path, list[Path]] = defaultdict(list)
-        found = files(
-            paths,
-            lambda path: self._problem(path, 0, _outside(path.name)),
-            lambda error: self._problem(
-                Path(error.filename), 0, f"cannot be listed: {error.strerror}"
-            ),
-        )
-        for path in found:
+
+        def unlisted(error: OSError) -> None:
+            self._problem(Path(error.filename), 0, f"cannot be listed: {error.strerror}")
+
+        for path in files(paths, lambda p: self._problem(p, 0, _outside(p.name)), unlisted):
             by_folder[path.parent].append(path)
         for directory in sorted(by_folder):
             self._index(directory, by_folder[directory])

@@ -47,7 +47,7 @@ class Line(NamedTuple):
     broken: str = ""
 
 
-def _unpacked(raw: IO[bytes], path: Path) -> IO[bytes]:
+def unpacked(raw: IO[bytes], path: Path) -> IO[bytes]:
     return cast(IO[bytes], gzip.GzipFile(fileobj=raw)) if path.suffix.lower() == ".gz" else raw
 
 
@@ -58,7 +58,7 @@ def lines(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[Line]:
     """
     number, offset, n_blank = 0, 0, 0
     with path.open("rb") as raw:
-        file = _unpacked(raw, path)
+        file = unpacked(raw, path)
         try:
             while data := file.readline(limits.line_bytes + 1):
                 number += 1
@@ -180,7 +180,7 @@ def documents(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[Found]:
 def document_at(path: Path, number: int, offset: int, limits: Limits) -> Found:
     """Read the document in one line, given its number and its offset in the unpacked file."""
     with path.open("rb") as raw:
-        file = _unpacked(raw, path)
+        file = unpacked(raw, path)
         file.seek(offset)
         return _document(Line(number, offset, file.readline(limits.line_bytes + 1)), path, limits)
 
@@ -193,20 +193,10 @@ def _document(line: Line, path: Path, limits: Limits) -> Found:
 
 
 def addressed(path: Path, limits: Limits) -> Iterator[tuple[Line, Record]]:
-    """Yield each line with its record, which is empty if it has no address.
-
-    Ends with a broken line after thousands of consecutive lines without an address.
-    """
-    in_a_row = 0
+    """Yield each line with its record, which is empty if it has no address."""
     for line in lines(path, limits):
         record = record_of(line, path, limits)
-        found = {} if isinstance(record, Unchecked) or not address_of(record) else record
-        yield line, found
-        in_a_row = 0 if found else in_a_row + 1
-        if in_a_row == MAX_REFUSED_IN_A_ROW:
-            fault = f"{in_a_row:,} lines in a row have no address; the rest was not read"
-            yield line._replace(broken=fault), {}
-            return
+        yield line, {} if isinstance(record, Unchecked) or not address_of(record) else record
 
 
 def document_in(record: Record, where: str, limits: Limits, kind: str = "jsonl") -> Found:

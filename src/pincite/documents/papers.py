@@ -377,9 +377,8 @@ def _jats_document(article: Any, found: Body) -> Document | Unchecked:
     # Drop consecutive duplicates.
     texts = [block for before, block in zip(["", *blocks], blocks, strict=False) if block != before]
     text = cleaned("\n\n".join(texts))
-    titles = (
-        next(front.iterfind(f".//title-group/{t}"), None) for t in ("article-title", "subtitle")
-    )
+    tags = ("article-title", "subtitle")
+    titles = (front.find(f".//title-group/{tag}") for tag in tags)
     lines = (one_line(flat(t, lambda e: e.tag in ("fn", "xref"))) for t in titles if t is not None)
     title = cleaned_title(": ".join(filter(None, lines)))
     if not text and title:

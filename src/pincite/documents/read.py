@@ -85,10 +85,8 @@ def read_path(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> Iterator[Found]
             broken = isinstance(found, Unchecked) and found.reason in _BROKEN
             in_a_row = in_a_row + 1 if broken else 0
             if in_a_row == MAX_REFUSED_IN_A_ROW:
-                detail = (
-                    f"{path.name}: {in_a_row:,} records in a row are broken; the rest was not read"
-                )
-                yield Unchecked(url, Reason.UNDECODABLE, detail)
+                why = f"{in_a_row:,} records in a row are broken; the rest was not read"
+                yield Unchecked(url, Reason.UNDECODABLE, f"{path.name}: {why}")
                 return
     except PermissionError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}. Check permissions.") from error

@@ -17,7 +17,7 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, cast
@@ -273,9 +273,7 @@ def _read_bodies(request: Mapping[str, Any], bodies: Sequence[bytes]) -> dict[st
         for known, data in zip(request["bodies"], bodies, strict=True):
             with _limited(limits):
                 documents = read_here(reader, Body(data=data, limits=limits, **known))
-                found.append(
-                    [{name: getattr(d, name) for name in d.__dataclass_fields__} for d in documents]
-                )
+                found.append([{f.name: getattr(d, f.name) for f in fields(d)} for d in documents])
     except MemoryError:
         return {"memory": True}
     except ModuleNotFoundError as error:  # other ImportErrors: a library ran out of memory

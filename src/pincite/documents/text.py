@@ -149,10 +149,8 @@ def _decode(data: bytes, declared: list[str]) -> str | None:
             return data.decode(name)
     text = data.decode("utf-8", "replace")
     # Plain ASCII plus stray bytes is not evidence of UTF-8.
-    if (
-        text.count("\ufffd") <= 1 + MAX_STRAY * len(text)
-        and not text.replace("\ufffd", "").isascii()
-    ):
+    few_strays = text.count("\ufffd") <= 1 + MAX_STRAY * len(text)
+    if few_strays and not text.replace("\ufffd", "").isascii():
         return text
     return data.decode(_legacy(data, [n for n in declared if not n.startswith("utf")]), "replace")
 
@@ -250,9 +248,8 @@ def read_markdown(body: Body) -> Document | Unchecked:
         return document_of(body, "markdown", None)
     source = source.replace("\r\n", "\n").replace("\0", "")  # the parser would render NUL
     front = dict[str, str]()
-    if match := _FRONT_MATTER.match(
-        source
-    ):  # simple `key: value` lines only; nested ones are ignored
+    # Simple `key: value` lines only; nested ones are ignored.
+    if match := _FRONT_MATTER.match(source):
         source = source[match.end() :]
         pairs = (line.partition(":") for line in match[1].splitlines())
         stated = ((key.strip().lower(), value.strip(" \t\"'")) for key, _, value in pairs)

@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 
 from pincite.documents import jsonl
-from pincite.documents.papers import address
 from pincite.errors import InputError
 from pincite.evaluation import files, measures
 from pincite.protocols import Retriever
 from pincite.retrieval.retrievers import Fused, Reranked
+from pincite.text.identifiers import pubmed_address
 from pincite.types import Document
 from pincite.verbs.ask.pipeline import LiteratureFinder
 
@@ -78,8 +78,8 @@ def sample(questions: Sequence[Question], n: int | None) -> list[Question]:
 
 def _json(path: Path) -> Any:
     try:
-        with jsonl.opened(path) as file:
-            return json.loads(file.read())
+        with path.open("rb") as raw:
+            return json.loads(jsonl.unpacked(raw, path).read())
     except (OSError, EOFError, zlib.error, ValueError, RecursionError) as error:
         raise InputError(f"{path} cannot be read: {error}.") from error
 
@@ -92,7 +92,7 @@ def _pubmedqa(pmid: str, record: Any, place: str) -> Question:
     if not files.is_texts(labels) or len(labels) != len(contexts):
         labels = [""] * len(contexts)
     document = Document(
-        url=address(pmid),
+        url=pubmed_address(pmid),
         title="",
         text="\n".join(f"{n}: {t}" if n else t for n, t in zip(labels, contexts, strict=True)),
         kind="pubmedqa",
@@ -113,7 +113,7 @@ def _bioasq(record: Any, place: str) -> Question:
     if None in pmids:
         wrong = documents[pmids.index(None)]
         raise InputError(f"{place}: {wrong!r} does not end in a PMID.")
-    urls = frozenset(address(found[1]) for found in pmids if found)
+    urls = frozenset(pubmed_address(found[1]) for found in pmids if found)
     return Question(question_id, " ".join(text.split()), urls)
 
 

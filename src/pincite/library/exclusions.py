@@ -116,11 +116,8 @@ def _copied(url: str, document: Document | None, written: str | None) -> Exclusi
         if latest < written[:10]:
             return None
     when = f"published {published}" if published else "of unknown date"
-    than = (
-        f"the paragraph dates from {written[:10]} or earlier"
-        if written
-        else "the article has no date"
-    )
+    known = f"the paragraph dates from {written[:10]} or earlier" if written else ""
+    than = known or "the article has no date"
     title = document.title if document else ""
     detail = f"repeats the article's paragraph word for word, {when}; {than}"
     return Exclusion(url, title, Bar.COPY, detail)
@@ -204,11 +201,10 @@ def load_list(name: str) -> StoredList:
         rules = tuple(Entry(**{**e, "reliability": Reliability(e["reliability"])}) for e in entries)
     except FileNotFoundError as error:
         known = ", ".join(imported_lists()) or "none"
-        message = (
+        raise ConfigError(
             f"no reliability list {name!r} was imported; there are: {known}. Import one: pincite "
             f"reliability import FILE --name {name}"
-        )
-        raise ConfigError(message) from error
+        ) from error
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{path} is damaged: {error!r}. Import the list again.") from error
     return StoredList(name, ReliabilityList(rules), about)

@@ -10,7 +10,7 @@ import atexit
 import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -101,41 +101,39 @@ class OnRay(Parallel):
         )(_parts)
 
     def map(self, function: Callable[[Item], T], items: Iterable[Item]) -> Iterator[T]:
-        running = deque[Any]()
-        with self._translated_errors(), self._cancelling(running):
-            shared = self._ray.put(function)
-            for item in items:
-                running.append(self._call.remote(shared, item))
-                if len(running) >= self._most:
-                    yield self._ray.get(running.popleft())
-            while running:
-                yield self._ray.get(running.popleft())
+        started = self._started(self._call, function, items, self._most)
+        with self._translated_errors(), closing(started):
+            for _, result in started:
+                yield self._ray.get(result)
 
     def streams(
         self, function: Callable[[Item], Iterable[T]], items: Iterable[Item]
     ) -> Generator[tuple[Item, Iterator[T]], None, None]:
-        running, order = deque[Any](), deque[Item]()
-        with self._translated_errors(), self._cancelling(running):
-            shared = self._ray.put(function)
-            for item in items:
-                order.append(item)
-                running.append(self._stream.remote(shared, item))
-                if len(running) >= self._most_streams:
-                    yield order.popleft(), self._results(running.popleft())
-            while running:
-                yield order.popleft(), self._results(running.popleft())
+        started = self._started(self._stream, function, items, self._most_streams)
+        with self._translated_errors(), closing(started):
+            for item, stream in started:
+                yield item, self._results(stream)
 
     def _results(self, stream: Any) -> Iterator[Any]:
         with self._translated_errors():
             for part in stream:
                 yield from self._ray.get(part)
 
-    @contextmanager
-    def _cancelling(self, running: deque[Any]) -> Iterator[None]:
+    def _started(
+        self, task: Any, function: Callable[..., object], items: Iterable[Item], most: int
+    ) -> Generator[tuple[Item, Any], None, None]:
+        """Yield items with their running tasks, of which at most `most` are started ahead."""
+        running = deque[tuple[Item, Any]]()
         try:
-            yield
+            shared = self._ray.put(function)
+            for item in items:
+                running.append((item, task.remote(shared, item)))
+                if len(running) >= most:
+                    yield running.popleft()
+            while running:
+                yield running.popleft()
         finally:
-            for reference in running:
+            for _, reference in running:
                 self._ray.cancel(reference)
 
     @contextmanager

@@ -410,15 +410,10 @@ class OwnSources:
         key = f"{copy.sha256} {copy.pages}"
         if key not in self._read:
             data = self.copies.read(copy)
-            self._read[key] = (
-                read_copy(data, copy.name, copy.pages, DEFAULT_LIMITS)
-                if data is not None
-                else Unchecked(
-                    f"{OWN_SCHEME}{copy.sha256}",
-                    Reason.UNDECODABLE,
-                    "your own copy is missing or damaged; attach it again",
-                )
-            )
+            found = None if data is None else read_copy(data, copy.name, copy.pages, DEFAULT_LIMITS)
+            detail = "your own copy is missing or damaged; attach it again"
+            lost = Unchecked(f"{OWN_SCHEME}{copy.sha256}", Reason.UNDECODABLE, detail)
+            self._read[key] = found or lost
         return self._read[key]
 
 

@@ -93,9 +93,8 @@ class WebCandidates:
         """Return why a page that was read is not used; `url`: its address after redirects."""
         if why := exclusions.of_site(url, page.title):
             return Exclusion(page.url, why.title, why.bar, why.detail)
-        return (
-            None if self.filters.accepts(Facts.of(page)) else self._filtered(page.url, page.title)
-        )
+        passed = self.filters.accepts(Facts.of(page))
+        return None if passed else self._filtered(page.url, page.title)
 
     def _filtered(self, url: str, title: str) -> Exclusion:
         return Exclusion(url, title, Bar.FILTER, str(self.filters))

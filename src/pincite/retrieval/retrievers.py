@@ -51,7 +51,7 @@ class Fused:
             return fused(both[0], both[1], k, self.mode, self.dense_share)
 
         corpus: Any = getattr(self.lexical, "corpus", None)
-        if corpus is not None and corpus is getattr(self.dense, "corpus", None):
+        if corpus is getattr(self.dense, "corpus", None) and corpus is not None:
             # The corpus reads texts only after merging.
             both = [(self.lexical, words), (self.dense, meanings)]
             found: list[list[Hit]] = corpus.together(both, n, merge)

@@ -97,9 +97,8 @@ def parse_target(url: str, ports: Collection[int] = PORTS) -> Target:
     if scheme not in DEFAULT_PORTS:
         raise UnsafeAddress(f"{shown} is not an http or https address.", url)
     if "@" in parts.netloc:
-        raise UnsafeAddress(
-            f"{shown.replace(parts.netloc, '…')} contains a user name or password.", url
-        )
+        shown = shown.replace(parts.netloc, "…")
+        raise UnsafeAddress(f"{shown} contains a user name or password.", url)
     port = DEFAULT_PORTS[scheme] if port is None else port
     if port not in ports:
         allowed = ", ".join(map(str, sorted(ports)))

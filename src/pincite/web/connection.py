@@ -189,13 +189,8 @@ def _typed(target: Target, rules: WebRules, network: "_Network") -> Iterator[Non
         what = f"{target.host} accepted no connection within {seconds:g} s."
         raise FetchTimedOut(what, url, of_host=True) from error
     except httpcore2.TimeoutException as error:
-        over = network.left <= 0
-        why = (
-            f"took more than {rules.seconds:g}"
-            if over
-            else f"sent nothing for {rules.idle_seconds:g}"
-        )
-        raise FetchTimedOut(f"{url} {why} s.", url) from error
+        late, idle = f"took more than {rules.seconds:g}", f"sent nothing for {rules.idle_seconds:g}"
+        raise FetchTimedOut(f"{url} {late if network.left <= 0 else idle} s.", url) from error
     except httpcore2.ConnectError as error:
         if isinstance(error.__context__, ssl.SSLCertVerificationError):
             what = f"{target.host}: {error.__context__.verify_message}."

@@ -119,9 +119,8 @@ class WebClient:
                 return reply._replace(redirected=bool(visited))
             visited.append(target.url)
             if redirect.url in visited:
-                raise RedirectedTooOften(
-                    f"{url} redirects in a circle, through {redirect.url}.", url
-                )
+                what = f"{url} redirects in a circle, through {redirect.url}."
+                raise RedirectedTooOften(what, url)
             if len(visited) > (limit := self.rules.redirects):
                 raise RedirectedTooOften(f"{url} redirects more than {limit} times.", url)
             if redirect.host != target.host:

@@ -85,9 +85,8 @@ class SearxSearch(AbstractContextManager["SearxSearch"]):
         try:
             reply = self._client.get(address, accept="application/json")
             if reply.status == 403:
-                raise FetchError(
-                    "it refuses (HTTP 403). Add json to search.formats in SearXNG's settings.yml."
-                )
+                what = "Add json to search.formats in SearXNG's settings.yml."
+                raise FetchError(f"it refuses (HTTP 403). {what}")
             if reply.status != 200:
                 raise FetchError(f"it answers HTTP {reply.status}; try again later.")
             found = results_of(reply.body)

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
+from importlib.metadata import version
 from typing import Any, TypeAlias
 from uuid import uuid4
 
-from pincite.corpus.generation import ENCODED_TEXT, NO_ENCODER, version_of
+from pincite.corpus.generation import ENCODED_TEXT, NO_ENCODER
 from pincite.corpus.lexical import LEXICAL_RULE
 from pincite.corpus.protocol import Address, Finding
 from pincite.durable import Tell
@@ -128,7 +129,7 @@ def _make(there: Collections, encoder: Encoder | None, index: str) -> dict[str, 
         "encoder": encoder.fingerprint if encoder else NO_ENCODER,
         "dim": str(encoder.dim if encoder else 0),
         "index": index,
-        "versions": f"pincite {version_of('pincite')}, pymilvus {version_of('pymilvus')}",
+        "versions": f"pincite {version('pincite')}, pymilvus {version('pymilvus')}",
     }
     there.make(manifest, encoder.dim if encoder else 0)
     return manifest
