@@ -1,5 +1,6 @@
 """RIS and BibTeX files, and tables of papers, as collections."""
 
+import gzip
 from collections.abc import Callable
 from pathlib import Path
 
@@ -59,7 +60,8 @@ BIBTEX = r"""
 def read(tmp_path: Path) -> Read:
     def of(text: str, name: str) -> Found:
         path = tmp_path / name
-        path.write_text(text)
+        data = text.encode()
+        path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
         collection = collected([path])
         return [found for piece in collection.pieces for found in collection.read(piece)]
 
@@ -70,7 +72,7 @@ def titles(found: Found) -> list[str]:
     return [each.title for each in found if isinstance(each, Document)]
 
 
-@pytest.mark.parametrize("name", ["saved.ris", "saved.txt"])
+@pytest.mark.parametrize("name", ["saved.ris", "saved.txt", "saved.ris.gz"])
 def test_the_records_of_a_ris_file(read: Read, name: str) -> None:
     first, second, third = read(RIS, name)
     assert isinstance(first, Document)

@@ -252,16 +252,14 @@ class EmbeddedCorpus(Corpus):
         has_words = [any(map(str.isalnum, text_of(query))) for query in queries]
 
         def search(positions: Sequence[int], depth: int) -> list[list[tuple[int, float]]]:
-            found = iter(search_for([i for i in positions if has_words[i]], depth))
-            return [next(found) if has_words[i] else [] for i in positions]
-
-        def search_for(positions: Sequence[int], depth: int) -> list[list[tuple[int, float]]]:
-            if not positions:
-                return []
+            if not (asked := [i for i in positions if has_words[i]]):
+                return [[] for _ in positions]
             if vectors is not None:
-                return generation.dense.search(vectors[list(positions)], depth, accepted)
-            chosen = [queries[i] for i in positions]
-            return generation.lexical.search(chosen, depth, accepted)
+                rows = generation.dense.search(vectors[asked], depth, accepted)
+            else:
+                rows = generation.lexical.search([queries[i] for i in asked], depth, accepted)
+            found = dict(zip(asked, rows, strict=True))
+            return [found.get(i, []) for i in positions]
 
         def places_of(keys: Iterable[int]) -> dict[int, Place]:
             places = store.places(keys)

@@ -1,9 +1,10 @@
 """Fusion of several rankings into one."""
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Literal, get_args
 
-from pincite.types import FoundBy, Hit, Passage
+from pincite.types import FoundBy, Hit
 
 Mode = Literal["weighted", "rrf", "union", "verifai"]
 MODES: tuple[Mode, ...] = get_args(Mode)
@@ -25,7 +26,7 @@ def reciprocal_rank_fusion(runs: Sequence[Sequence[Hit]], k: int) -> list[Hit]:
 
     Symmetric in the runs; every passage occurs once; ties break on passage id.
     """
-    return _summed([[(hit.passage, 1.0 / (RRF_K + hit.rank)) for hit in run] for run in runs], k)
+    return _summed(runs, [[1.0 / (RRF_K + hit.rank) for hit in run] for run in runs], k)
 
 
 def weighted_sum(runs: Sequence[Sequence[Hit]], weights: Sequence[float], k: int) -> list[Hit]:
@@ -34,13 +35,8 @@ def weighted_sum(runs: Sequence[Sequence[Hit]], weights: Sequence[float], k: int
     Minimum and maximum are those of the run. A passage gets 0 from a run that lacks it, and all
     scores of a run in which they are equal count as 1. Ties break on passage id.
     """
-    return _summed(
-        [
-            [(hit.passage, weight * share) for hit, share in zip(run, shares(run), strict=True)]
-            for run, weight in zip(runs, weights, strict=True)
-        ],
-        k,
-    )
+    weighted = zip(weights, map(shares, runs), strict=True)
+    return _summed(runs, [[weight * share for share in of_run] for weight, of_run in weighted], k)
 
 
 def sum_by_maximum(runs: Sequence[Sequence[Hit]], weights: Sequence[float], k: int) -> list[Hit]:
@@ -48,14 +44,11 @@ def sum_by_maximum(runs: Sequence[Sequence[Hit]], weights: Sequence[float], k: i
 
     The maximum is the run's; a run without a positive score counts for nothing.
     """
-    bests = [max((hit.score for hit in run), default=0.0) for run in runs]
-    return _summed(
-        [
-            [(hit.passage, weight * hit.score / best if best > 0 else 0.0) for hit in run]
-            for run, weight, best in zip(runs, weights, bests, strict=True)
-        ],
-        k,
-    )
+    scores = list[list[float]]()
+    for run, weight in zip(runs, weights, strict=True):
+        best = max((hit.score for hit in run), default=0.0)
+        scores.append([weight * hit.score / best if best > 0 else 0.0 for hit in run])
+    return _summed(runs, scores, k)
 
 
 def union(runs: Sequence[Sequence[Hit]], k: int) -> list[Hit]:
@@ -123,16 +116,14 @@ def shares(run: Sequence[Hit]) -> list[float]:
     return [(score - low) / width if width > 0 else 1.0 for score in scores]
 
 
-def _summed(runs: Sequence[Sequence[tuple[Passage, float]]], k: int) -> list[Hit]:
-    scores: dict[str, float] = {}
-    passages: dict[str, Passage] = {}
-    for run in runs:
-        for passage, score in run:
-            passage_id = passage.passage_id
-            passages[passage_id] = passage
-            scores[passage_id] = scores.get(passage_id, 0.0) + score
-    order = sorted(scores, key=lambda key: (-scores[key], key))[:k]
-    return [Hit(passages[key], scores[key], rank) for rank, key in enumerate(order, 1)]
+def _summed(runs: Sequence[Sequence[Hit]], scores: Sequence[Sequence[float]], k: int) -> list[Hit]:
+    """Rank passages by the sums of their `scores`, one for each hit of each run."""
+    passages = {hit.passage.passage_id: hit.passage for run in runs for hit in run}
+    sums = dict.fromkeys(passages, 0.0)
+    for hit, score in zip(chain(*runs), chain(*scores), strict=True):
+        sums[hit.passage.passage_id] += score
+    order = sorted(sums, key=lambda key: (-sums[key], key))[:k]
+    return [Hit(passages[key], sums[key], rank) for rank, key in enumerate(order, 1)]
 
 
 def with_prior(score: float, share: float) -> float:

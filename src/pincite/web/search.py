@@ -13,13 +13,12 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
-from pincite.errors import ConfigError, FetchError, FetchingIsOff, FetchStopped
+from pincite.errors import ConfigError, FetchError, FetchingIsOff, FetchStopped, UnsafeAddress
 from pincite.text.hosts import WAYBACK_HOSTS, Snapshot, host_of, is_below, original_of, snapshot_at
 from pincite.types import WebResult
 from pincite.web.addresses import (
-    DEFAULT_PORTS,
     WAYBACK_API,
     WAYBACK_PAUSE,
     Resolve,
@@ -51,13 +50,19 @@ class SearxSearch(AbstractContextManager["SearxSearch"]):
         Raises:
             ConfigError: `url` is not a web address.
         """
-        self._base, host, port = _checked(url)
+        try:
+            target = parse_target(url, range(1, 65_536))
+        except UnsafeAddress as error:
+            raise ConfigError(f"web.search_url is not usable: {error}") from error
+        if "?" in target.path:
+            raise ConfigError(f"web.search_url is {url!r}; expected http://HOST or https://HOST.")
+        self._base = target.url.rstrip("/").removesuffix("/search")
         self._cache, self._warnings = cache, dict[str, None]()
         # Allow only the engine's own addresses, private or not, and no redirects.
-        own = replace(rules, ports=(port,), redirects=0, body_bytes=REPLY_BYTES)
+        own = replace(rules, ports=(target.port,), redirects=0, body_bytes=REPLY_BYTES)
         allowed = list[str]()
         with contextlib.suppress(OSError):  # an unresolvable name fails on the first query
-            allowed = resolve(host, port)
+            allowed = resolve(target.host, target.port)
         self._client = WebClient(own, resolve=resolve, allow=allowed)
 
     @property
@@ -140,18 +145,6 @@ def results_of(body: bytes) -> list[WebResult]:
 def _text(entry: Any, name: str) -> str:
     value = entry.get(name) if isinstance(entry, dict) else None
     return value if isinstance(value, str) else ""
-
-
-def _checked(url: str) -> tuple[str, str, int]:
-    try:
-        parts = urlsplit(url.strip())
-        host, port = parts.hostname, parts.port
-    except ValueError as error:
-        raise ConfigError(f"web.search_url is {url!r}: {error}.") from error
-    if parts.scheme not in DEFAULT_PORTS or not host or parts.query or "@" in parts.netloc:
-        raise ConfigError(f"web.search_url is {url!r}; expected http://HOST or https://HOST.")
-    base = f"{parts.scheme}://{parts.netloc}{parts.path}".rstrip("/").removesuffix("/search")
-    return base, host, port or DEFAULT_PORTS[parts.scheme]
 
 
 class Wayback:
