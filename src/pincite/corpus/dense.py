@@ -229,10 +229,8 @@ class DenseIndex:
         rows = np.flatnonzero(accepted.holds(self._tail_keys)) if accepted else slice(None)
         tail = _exact(queries, depth, self._tail_keys[rows], self._tail[rows])
         built = self._search_built(queries, depth, accepted)
-        merged = (
-            sorted(a + b, key=lambda pair: -pair[1]) for a, b in zip(tail, built, strict=True)
-        )
-        return [pairs[:depth] for pairs in merged]
+        both = (a + b for a, b in zip(tail, built, strict=True))
+        return [sorted(pairs, key=lambda pair: -pair[1])[:depth] for pairs in both]
 
     def _search_built(
         self, queries: Floats, depth: int, accepted: Accepted | None
@@ -437,9 +435,8 @@ def _exact(
     if not n_found:
         return [[] for _ in queries]
     _, found = faiss.knn(queries, vectors, n_found, metric=faiss.METRIC_INNER_PRODUCT)
-    return [
-        _pairs(keys[rows], vectors[rows], query) for rows, query in zip(found, queries, strict=True)
-    ]
+    pairs = zip(found, queries, strict=True)
+    return [_pairs(keys[rows], vectors[rows], query) for rows, query in pairs]
 
 
 def _pairs(keys: Keys, vectors: Floats, query: Floats) -> list[tuple[int, float]]:

@@ -137,12 +137,14 @@ class LexicalIndex:
     def _follow(self, tell: Tell) -> None:
         folder = self._stamp.folder if self._stamp else f"lexical-{uuid.uuid4().hex[:8]}"
         with _reported(self._folder):
+            gone = self._store.changes(self.sequence).deleted if self._stamp else []
             n_dead = self._stamp.n_dead if self._stamp else 0
-            if self._stamp:
-                gone = self._store.changes(self.sequence).deleted
-                n_dead += sum(last - first + 1 for first, last in gone)
+            n_dead += sum(last - first + 1 for first, last in gone)
             sequence = self._replay(self._index or _new_index(self._folder / folder), tell)
-            files = _segments(self._folder / folder, self._stamp.files if self._stamp else {})
+            known = self._stamp.files if self._stamp else {}  # these are not read again
+            paths = sorted((self._folder / folder).iterdir())
+            segments = [p for p in paths if not p.name.startswith(".") and p.stem != "meta"]
+            files = {p.name: known.get(p.name) or (p.stat().st_size, checksum(p)) for p in segments}
             stamp = _Stamp(folder, self._identity, sequence, LEXICAL_RULE, files, n_dead)
             write_stamp(self._folder / STAMP, asdict(stamp))
 
@@ -476,12 +478,6 @@ def _among(schema: "tantivy.Schema", query: "tantivy.Query", accepted: Accepted)
 def _clean(text: str) -> str:
     """Replace lone surrogates, left by broken pages, with "?": tantivy cannot take them."""
     return folded(text).encode("utf-8", "replace").decode("utf-8")
-
-
-def _segments(folder: Path, known: Mapping[str, tuple[int, str]]) -> dict[str, tuple[int, str]]:
-    """Return size and checksum of all segment files; `known` ones are not read again."""
-    paths = [p for p in sorted(folder.iterdir()) if not p.name.startswith(".") and p.stem != "meta"]
-    return {p.name: known.get(p.name) or (p.stat().st_size, checksum(p)) for p in paths}
 
 
 @contextlib.contextmanager

@@ -91,9 +91,8 @@ class _ByWords:
         found = []
         for search, (n_all, having) in zip(self.searches, counted, strict=True):
             here = {w: idf(n_all, n) for w, (_, n) in zip(words, having, strict=True)}
-            weighted = [
-                tuple((w, x * rare[w] / here[w]) for w, x in of_query) for of_query in split
-            ]
+            ratios = {word: rare[word] / here[word] for word in words}
+            weighted = [tuple((w, x * ratios[w]) for w, x in of_query) for of_query in split]
             found.append(search.retrieve(weighted, k))
         own = _of_first(self.corpora, found)
         return [pooled(runs, k) for runs in zip(*own, strict=True)]

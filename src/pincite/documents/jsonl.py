@@ -193,10 +193,20 @@ def _document(line: Line, path: Path, limits: Limits) -> Found:
 
 
 def addressed(path: Path, limits: Limits) -> Iterator[tuple[Line, Record]]:
-    """Yield each line with its record, which is empty if it has no address."""
+    """Yield each line with its record, which is empty if it has no address.
+
+    Ends with a broken line after thousands of consecutive lines without an address.
+    """
+    in_a_row = 0
     for line in lines(path, limits):
         record = record_of(line, path, limits)
-        yield line, {} if isinstance(record, Unchecked) or not address_of(record) else record
+        found = {} if isinstance(record, Unchecked) or not address_of(record) else record
+        yield line, found
+        in_a_row = 0 if found else in_a_row + 1
+        if in_a_row == MAX_REFUSED_IN_A_ROW:
+            fault = f"{in_a_row:,} lines in a row have no address; the rest was not read"
+            yield line._replace(broken=fault), {}
+            return
 
 
 def document_in(record: Record, where: str, limits: Limits, kind: str = "jsonl") -> Found:

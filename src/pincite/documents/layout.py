@@ -349,9 +349,8 @@ def _with_asides_apart(paragraphs: list[Paragraph]) -> tuple[list[Paragraph], li
     n = 0
     while n < len(text):
         rest = _rest(text[n], text[n + 1 : n + 1 + ASIDES])
-        if rest is not None and (
-            rest or text[n].lines[-1].baseline < text[n + 1].lines[0].baseline
-        ):
+        below = text[n].lines[-1].baseline
+        if rest is not None and (rest or below < text[n + 1].lines[0].baseline):
             lines = [*text[n].lines, *text[n + 1 + rest].lines]
             text[n : n + 2 + rest] = [text[n]._replace(lines=lines), *text[n + 1 : n + 1 + rest]]
         else:

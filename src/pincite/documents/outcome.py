@@ -141,8 +141,7 @@ def _scripted(words: int, text: str, markup: Markup) -> tuple[Reason, str] | Non
     needs_scripts = cues("scripts").search(seen) and not has_statement(text, markup.title)
     asks = needs_scripts or cues("scripts").search(typographic(markup.noscript))
     bare = words - n_words(markup.headline) < BARE_WORDS
-    if markup.n_scripts and (
-        (words < SCRIPTED_WORDS and (bare or asks)) or (needs_scripts and words < SHELL_WORDS)
-    ):
+    is_shell = needs_scripts and words < SHELL_WORDS
+    if markup.n_scripts and ((words < SCRIPTED_WORDS and (bare or asks)) or is_shell):
         return Reason.EMPTY, f"a page rendered by scripts: {words} words without them"
     return None

@@ -367,8 +367,7 @@ def read_jats(body: Body) -> Document | Unchecked:
 def _jats_document(article: Any, found: Body) -> Document | Unchecked:
     parts = {child.tag: child for child in article}
     front = parts.get("front", etree.Element("front"))
-    ids = _identifiers(front)
-    url = found.url
+    ids, url = _identifiers(front), found.url
     if url.startswith("file:"):
         of_pmc = f"https://pmc.ncbi.nlm.nih.gov/articles/{ids['pmc']}/" if ids["pmc"] else ""
         url = of_pmc or (doi_address(ids["doi"]) if ids["doi"] else url)
@@ -470,9 +469,8 @@ def _jats_date(element: Any) -> str:
     if parts.get("year"):
         month = parts.get("month") or parts.get("season", "")
         return iso_date(parts["year"], month, parts.get("day", ""))
-    return iso_date(*(element.get("iso-8601-date") or "").split("-")[:3]) or stated_date(
-        parts.get("string-date", "")
-    )
+    stated = (element.get("iso-8601-date") or "").split("-")[:3]
+    return iso_date(*stated) or stated_date(parts.get("string-date", ""))
 
 
 # ── JATS: the text ───────────────────────────────────────────────────────────────────────────────

@@ -173,9 +173,8 @@ class _Pool:
         A failure in a used worker may be due to memory or damage from earlier documents, so the
         bodies are retried in a fresh one (`retry`).
         """
-        known = [
-            {"url": b.url, "content_type": b.content_type, "fetched": b.fetched} for b in bodies
-        ]
+        names = ("url", "content_type", "fetched")
+        known = [{name: getattr(body, name) for name in names} for body in bodies]
         request = {"reader": reader, "limits": asdict(bodies[0].limits), "bodies": known}
         frames = [json.dumps(request).encode(), *(body.data for body in bodies)]
         with self._lock:

@@ -257,10 +257,9 @@ def _of_sheet(rows: Grid) -> str:
     found = list[str]()
     for grid in (list(block) for filled, block in blocks if filled):
         width = max(map(len, grid))
-        stated = [[cell for cell in row if cell.text] for row in grid]
-        grid = [
-            lone * width if len(lone) == 1 else row for lone, row in zip(stated, grid, strict=True)
-        ]
+        stated = ([cell for cell in row if cell.text] for row in grid)
+        pairs = zip(stated, grid, strict=True)
+        grid = [lone * width if len(lone) == 1 else row for lone, row in pairs]
         found += [*lines_of(grid, headed=True), ""]
     return "\n".join(found)
 

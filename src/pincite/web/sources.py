@@ -94,10 +94,9 @@ def _generic_redirect(url: str, final_url: str) -> Unchecked | None:
     cited, final = urlsplit(original_of(url)), urlsplit(original_of(final_url))
     cited_place, final_place = f"{cited.netloc}{cited.path}", f"{final.netloc}{final.path}"
     detail = f"it redirects to {final_url}"
-    if _CONSENT_PLACE.search(final_place) and not _CONSENT_PLACE.search(cited_place):
-        return Unchecked(url, Reason.CONSENT, detail)
-    if _LOGIN_PLACE.search(final_place) and not _LOGIN_PLACE.search(cited_place):
-        return Unchecked(url, Reason.LOGIN, detail)
+    for reason, place in ((Reason.CONSENT, _CONSENT_PLACE), (Reason.LOGIN, _LOGIN_PLACE)):
+        if place.search(final_place) and not place.search(cited_place):
+            return Unchecked(url, reason, detail)
     if is_front(original_of(final_url)) and not is_front(original_of(url)):
         return Unchecked(url, Reason.FRONT_PAGE, detail)
     return None
