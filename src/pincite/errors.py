@@ -3,9 +3,7 @@
     PinciteError
     ├─ ConfigError, InputError, MissingModel, MissingExtra (also an ImportError)
     ├─ CorpusError: StaleCorpus, CorpusInUse
-    ├─ FetchError: FetchingIsOff, UnsafeAddress, NoSuchHost, HostUnreachable, UntrustedHost,
-    │     HostBusy, FetchTimedOut, BodyTooLarge, BodyCut, BadEncoding, RedirectedTooOften,
-    │     RobotsForbid, FetchStopped
+    ├─ FetchError: FetchingIsOff, UntrustedHost, FetchStopped
     └─ ServerError: ServerRefused, ServerBusy, ServerUnreachable, BadReply, NotAsked
 
 A source that cannot be checked is *not* an error but a result, `pincite.types.Unchecked`.
@@ -15,6 +13,8 @@ Every message says what happened, what was expected and what to do.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from pincite.types import Reason
 
 
 class PinciteError(Exception):
@@ -81,62 +81,31 @@ class FetchError(PinciteError):
     """
 
     exit_code = 9
+    reason = Reason.UNREACHABLE
 
     def __init__(
-        self, message: str, url: str = "", status: int | None = None, *, of_host: bool = False
+        self,
+        message: str,
+        url: str = "",
+        reason: Reason | None = None,
+        status: int | None = None,
+        *,
+        of_host: bool = False,
     ) -> None:
         super().__init__(message)
         self.url, self.status, self.of_host = url, status, of_host
+        self.reason = reason or self.reason
 
 
 class FetchingIsOff(FetchError):
     """Fetching from the web is not enabled."""
 
     exit_code = 2
+    reason = Reason.NOT_SUPPLIED
 
 
-class UnsafeAddress(FetchError):
-    """Not a public web address (scheme, port, password, private network); never opened."""
-
-
-class NoSuchHost(FetchError):
-    """The host's name does not resolve, or not in time."""
-
-
-class HostUnreachable(FetchError):
-    """No connection, or a reply that is not HTTP."""
-
-
-class UntrustedHost(HostUnreachable):
+class UntrustedHost(FetchError):
     """The host's certificate is not its own, has expired, or has an unknown issuer."""
-
-
-class HostBusy(FetchError):
-    """The host asked for a longer pause than we wait."""
-
-
-class FetchTimedOut(FetchError):
-    """The page took longer than allowed, in total or between two chunks."""
-
-
-class BodyTooLarge(FetchError):
-    """The page is larger than allowed, or decompresses to far more than was sent."""
-
-
-class BodyCut(FetchError):
-    """The connection ended before the page did."""
-
-
-class BadEncoding(FetchError):
-    """The body cannot be decompressed as its headers say."""
-
-
-class RedirectedTooOften(FetchError):
-    """Redirects form a loop, or there are too many."""
-
-
-class RobotsForbid(FetchError):
-    """The host's robots.txt forbids programs to fetch this page."""
 
 
 class FetchStopped(FetchError):

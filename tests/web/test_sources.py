@@ -273,7 +273,7 @@ def test_a_resolver_that_hangs(zoo: Zoo) -> None:
 
 BUDGET_SECONDS = 60.0  # 9 to 15 s where it was written: slow drips, pauses, three attempts
 NOT_OF_THE_WEB = {  # what no server's answer can become
-    *(Reason.OFFLINE, Reason.NOT_SUPPLIED, Reason.ENCRYPTED, Reason.LANGUAGE),
+    *(Reason.OFFLINE, Reason.UNDEFINED, Reason.NOT_SUPPLIED, Reason.ENCRYPTED, Reason.LANGUAGE),
     *(Reason.TITLE_ONLY, Reason.WITHDRAWN, Reason.USURPED, Reason.INTERNAL_ERROR),
     *(Reason.UNREADABLE_SCAN, Reason.UNDEFINED),
 }

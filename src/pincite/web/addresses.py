@@ -11,12 +11,14 @@ import socket
 import threading
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 from urllib.parse import quote, unquote, urlsplit
 
 import idna
 
-from pincite.errors import NoSuchHost, UnsafeAddress
+from pincite.errors import FetchError
+from pincite.types import Reason
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Resolve = Callable[[str, int], list[str]]  # host, port → addresses; OSError if none
@@ -36,6 +38,7 @@ _CLOSED = """
 """
 _CLOSED_NETWORKS = tuple(map(ipaddress.ip_network, _CLOSED.split()))
 _LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
+_unsafe = partial(FetchError, reason=Reason.UNSAFE_ADDRESS)
 _ENDS_IN_NUMBER = re.compile(r"(?:^|\.)(?:\d+|0x[0-9a-f]*)\.?$")
 
 
@@ -77,7 +80,7 @@ def parse_target(url: str, ports: Collection[int] = PORTS) -> Target:
     """Parse a web address.
 
     Raises:
-        UnsafeAddress: another scheme or port, a password, or a host that is missing or unusually
+        FetchError: another scheme or port, a password, or a host that is missing or unusually
             spelled.
 
     >>> parse_target("HTTPS://Example.org:443/ä?q=1#top").url
@@ -86,23 +89,23 @@ def parse_target(url: str, ports: Collection[int] = PORTS) -> Target:
     url = url.replace("&amp;", "&")  # wikitext may escape it
     shown = url if len(url) <= 200 else url[:200] + "…"
     if len(url) > MAX_URL:
-        raise UnsafeAddress(f"{shown} has {len(url)} characters; the limit is {MAX_URL}.", url)
+        raise _unsafe(f"{shown} has {len(url)} characters; the limit is {MAX_URL}.", url)
     if any(ord(c) < 0x21 or c in "\\\x7f" for c in url.strip()):
-        raise UnsafeAddress(f"{shown!r} contains spaces, backslashes or control characters.", url)
+        raise _unsafe(f"{shown!r} contains spaces, backslashes or control characters.", url)
     try:
         parts = urlsplit(url.strip())
         scheme, host, port = parts.scheme.lower(), parts.hostname or "", parts.port
     except ValueError as error:
-        raise UnsafeAddress(f"{shown!r} is not an address: {error}.", url) from error
+        raise _unsafe(f"{shown!r} is not an address: {error}.", url) from error
     if scheme not in DEFAULT_PORTS:
-        raise UnsafeAddress(f"{shown} is not an http or https address.", url)
+        raise _unsafe(f"{shown} is not an http or https address.", url)
     if "@" in parts.netloc:
         shown = shown.replace(parts.netloc, "…")
-        raise UnsafeAddress(f"{shown} contains a user name or password.", url)
+        raise _unsafe(f"{shown} contains a user name or password.", url)
     port = DEFAULT_PORTS[scheme] if port is None else port
     if port not in ports:
         allowed = ", ".join(map(str, sorted(ports)))
-        raise UnsafeAddress(f"{shown} has port {port}; allowed: {allowed}.", url)
+        raise _unsafe(f"{shown} has port {port}; allowed: {allowed}.", url)
     host = _host(host, shown, url)
     path = _escaped(parts.path) or "/"
     path += f"?{_escaped(parts.query)}" if parts.query else ""
@@ -125,8 +128,7 @@ def safe_addresses(
     """Resolve the host once, and check that all of its addresses are public.
 
     Raises:
-        UnsafeAddress: at least one address is not public.
-        NoSuchHost: there is no address, or no answer in time.
+        FetchError: an address is not public, there is none, or no answer in time.
     """
     results = _resolved(target, resolve, seconds)
     found = []
@@ -134,13 +136,13 @@ def safe_addresses(
         try:
             address = ipaddress.ip_address(result)
         except ValueError as error:
-            raise UnsafeAddress(f"{target.host} resolves to {result!r}.", target.url) from error
+            raise _unsafe(f"{target.host} resolves to {result!r}.", target.url) from error
         if str(address) not in allow and not is_public(address):
             what = f"{target.host} ({address})" if result != target.host else target.host
-            raise UnsafeAddress(f"{what} is not an address of the public web.", target.url)
+            raise _unsafe(f"{what} is not an address of the public web.", target.url)
         found.append(str(address))
     if not found:
-        raise NoSuchHost(f"{target.host} has no address.", target.url, of_host=True)
+        raise FetchError(f"{target.host} has no address.", target.url, Reason.NO_HOST, of_host=True)
     return found
 
 
@@ -168,7 +170,7 @@ def _resolved(target: Target, resolve: Resolve, seconds: float) -> list[str]:
     if isinstance(result, list):
         return result
     why = f"no address ({result})" if result else f"not resolved within {seconds:g} s"
-    raise NoSuchHost(f"{target.host}: {why}.", target.url, of_host=True) from result
+    raise FetchError(f"{target.host}: {why}.", target.url, Reason.NO_HOST, of_host=True) from result
 
 
 def _host(host: str, shown: str, url: str) -> str:
@@ -180,22 +182,22 @@ def _host(host: str, shown: str, url: str) -> str:
     if ":" in host:
         address = _literal(host)
         if not isinstance(address, ipaddress.IPv6Address) or address.scope_id is not None:
-            raise UnsafeAddress(f"{shown}: {host!r} is not a public IPv6 address.", url)
+            raise _unsafe(f"{shown}: {host!r} is not a public IPv6 address.", url)
         return str(address)
     try:
         host = unquote(host)
         host = host if host.isascii() else idna.encode(host, uts46=True).decode("ascii")
     except (idna.IDNAError, UnicodeError) as error:
-        raise UnsafeAddress(f"{shown}: {host!r} is not a host name ({error}).", url) from error
+        raise _unsafe(f"{shown}: {host!r} is not a host name ({error}).", url) from error
     host = host.lower().removesuffix(".")
     if not host or len(host) > 253:
-        raise UnsafeAddress(f"{shown} has no host.", url)
+        raise _unsafe(f"{shown} has no host.", url)
     if _literal(host):
         return host
     if _ENDS_IN_NUMBER.search(host):
-        raise UnsafeAddress(f"{shown}: {host!r} is an unusual spelling of a number.", url)
+        raise _unsafe(f"{shown}: {host!r} is an unusual spelling of a number.", url)
     if not all(map(_LABEL.fullmatch, host.split("."))):
-        raise UnsafeAddress(f"{shown}: {host!r} is not a host name.", url)
+        raise _unsafe(f"{shown}: {host!r} is not a host name.", url)
     return host
 
 

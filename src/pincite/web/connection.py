@@ -21,15 +21,8 @@ from urllib.parse import urlsplit
 
 import httpcore2
 
-from pincite.errors import (
-    BadEncoding,
-    BodyCut,
-    BodyTooLarge,
-    FetchStopped,
-    FetchTimedOut,
-    HostUnreachable,
-    UntrustedHost,
-)
+from pincite.errors import FetchError, FetchStopped, UntrustedHost
+from pincite.types import Reason
 from pincite.web.addresses import Response, Target, WebRules, proxy_of
 
 ACCEPTED = "gzip, deflate"
@@ -51,11 +44,7 @@ class Connection:
         self._proxy: str | None = None  # the proxy used by the pool
 
     def get(self, target: Target, addresses: Sequence[str], headers: dict[str, str]) -> Response:
-        """Send a GET request and read the whole reply.
-
-        Raises:
-            FetchError: HostUnreachable, FetchTimedOut, BodyCut, BodyTooLarge, BadEncoding.
-        """
+        """Send a GET request and read the whole reply; raises FetchError."""
         self._network.begin(addresses)
         with _typed(target, self._rules, self._network):
             try:
@@ -131,30 +120,32 @@ class Connection:
         length = headers.get("content-length", "")
         if length.isdigit() and int(length) > limit:
             what = f"{url} has {int(length) / 1e6:.1f} MB; {allowed}."
-            raise BodyTooLarge(what, url, response.status)
+            raise FetchError(what, url, Reason.TOO_LARGE, response.status)
         try:
             for piece in response.iter_stream():
                 body += piece
                 if len(body) > limit:
-                    raise BodyTooLarge(f"{url} is too long; {allowed}.", url)
+                    raise FetchError(f"{url} is too long; {allowed}.", url, Reason.TOO_LARGE)
         except _BROKEN as error:
             if self._network.left <= 0:  # raises if the run was stopped, which shuts connections
                 raise
-            raise BodyCut(f"{url} broke off ({_printable(error)}).", url) from error
+            raise FetchError(
+                f"{url} broke off ({_printable(error)}).", url, Reason.TRUNCATED
+            ) from error
         encoding = headers.get("content-encoding", "")
         return unpacked(bytes(body), encoding, url, limit)
 
 
 def unpacked(data: bytes, encoding: str, url: str, limit: int) -> bytes:
-    """Decompress a body; stops at the first byte over the limit.
-
-    Raises:
-        BadEncoding, BodyCut, BodyTooLarge
-    """
+    """Decompress a body; stops at the first byte over the limit. Raises FetchError."""
     names = [name.strip().lower() for name in encoding.split(",")]
     names = [name for name in names if name and name != "identity"]
     if len(names) > 1 or any(name not in ("gzip", "x-gzip", "deflate") for name in names):
-        raise BadEncoding(f"{url} is compressed with {encoding!r}, which was not requested.", url)
+        raise FetchError(
+            f"{url} is compressed with {encoding!r}, which was not requested.",
+            url,
+            Reason.UNDECODABLE,
+        )
     if not names or not data:
         return data
     wbits = 31
@@ -167,15 +158,19 @@ def unpacked(data: bytes, encoding: str, url: str, limit: int) -> bytes:
             body += unpacker.decompress(data, limit + 1 - len(body))
         except zlib.error as error:
             what = f"{url} cannot be decompressed as {names[0]}: {error}."
-            raise BadEncoding(what, url) from error
+            raise FetchError(what, url, Reason.UNDECODABLE) from error
         if len(body) > limit:
-            raise BodyTooLarge(f"{url} decompresses to over {limit / 1e6:g} MB, the limit.", url)
+            raise FetchError(
+                f"{url} decompresses to over {limit / 1e6:g} MB, the limit.", url, Reason.TOO_LARGE
+            )
         if not unpacker.eof:
-            raise BodyCut(f"{url} broke off: its compressed data is truncated.", url)
+            raise FetchError(
+                f"{url} broke off: its compressed data is truncated.", url, Reason.TRUNCATED
+            )
         data = unpacker.unused_data
         if not data.startswith(_GZIP):  # ignores trailing bytes
             return bytes(body)
-    raise BadEncoding(f"{url} has more than {MAX_MEMBERS} gzip members.", url)
+    raise FetchError(f"{url} has more than {MAX_MEMBERS} gzip members.", url, Reason.UNDECODABLE)
 
 
 @contextlib.contextmanager
@@ -187,15 +182,16 @@ def _typed(target: Target, rules: WebRules, network: "_Network") -> Iterator[Non
     except httpcore2.ConnectTimeout as error:
         seconds = min(rules.connect_seconds, rules.seconds)
         what = f"{target.host} accepted no connection within {seconds:g} s."
-        raise FetchTimedOut(what, url, of_host=True) from error
+        raise FetchError(what, url, Reason.TIMED_OUT, of_host=True) from error
     except httpcore2.TimeoutException as error:
         late, idle = f"took more than {rules.seconds:g}", f"sent nothing for {rules.idle_seconds:g}"
-        raise FetchTimedOut(f"{url} {late if network.left <= 0 else idle} s.", url) from error
+        why = f"{url} {late if network.left <= 0 else idle} s."
+        raise FetchError(why, url, Reason.TIMED_OUT) from error
     except httpcore2.ConnectError as error:
         if isinstance(error.__context__, ssl.SSLCertVerificationError):
             what = f"{target.host}: {error.__context__.verify_message}."
             raise UntrustedHost(what, url, of_host=True) from error
-        raise HostUnreachable(
+        raise FetchError(
             f"{target.host} did not accept a connection ({_printable(error)}).", url, of_host=True
         ) from error
     except (
@@ -206,8 +202,8 @@ def _typed(target: Target, rules: WebRules, network: "_Network") -> Iterator[Non
     ) as error:
         _ = network.left  # raises if the run was stopped
         if getattr(error.__context__, "error_status_hint", None) == 431:
-            raise BodyTooLarge(f"{url} sent endless headers.", url) from error
-        raise HostUnreachable(f"{url} sent no HTTP reply ({_printable(error)}).", url) from error
+            raise FetchError(f"{url} sent endless headers.", url, Reason.TOO_LARGE) from error
+        raise FetchError(f"{url} sent no HTTP reply ({_printable(error)}).", url) from error
 
 
 def _printable(error: BaseException) -> str:

@@ -17,18 +17,9 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Self
 from urllib.parse import urljoin
 
-from pincite.errors import (
-    BodyCut,
-    FetchError,
-    FetchingIsOff,
-    FetchStopped,
-    HostBusy,
-    HostUnreachable,
-    RedirectedTooOften,
-    UnsafeAddress,
-    UntrustedHost,
-)
+from pincite.errors import FetchError, FetchingIsOff, FetchStopped, UntrustedHost
 from pincite.text.hosts import seconds_to_wait
+from pincite.types import Reason
 from pincite.web.addresses import (
     DEFAULT_RULES,
     Resolve,
@@ -49,6 +40,8 @@ __all__ = ["DEFAULT_RULES", "Response", "WebClient", "WebRules"]
 TOO_MANY = 429  # HTTP status: too many requests
 REDIRECTS = (301, 302, 303, 307, 308)
 TRANSIENT = (429, 500, 502, 503, 504, 520, 521, 522, 523, 524)  # 52x: a CDN cannot reach its host
+RETRIED = (Reason.UNREACHABLE, Reason.TRUNCATED)
+NEVER_RETRIED = (UntrustedHost, FetchStopped)
 HOST_FAILURE_SECONDS = 600.0  # how long an unreachable host is not tried again
 # Other headers may be secrets of the original host, so redirects to other hosts drop them.
 _CARRIED = ("accept", "accept-language")
@@ -120,9 +113,9 @@ class WebClient:
             visited.append(target.url)
             if redirect.url in visited:
                 what = f"{url} redirects in a circle, through {redirect.url}."
-                raise RedirectedTooOften(what, url)
+                raise FetchError(what, url, Reason.REDIRECTS)
             if len(visited) > (limit := self.rules.redirects):
-                raise RedirectedTooOften(f"{url} redirects more than {limit} times.", url)
+                raise FetchError(f"{url} redirects more than {limit} times.", url, Reason.REDIRECTS)
             if redirect.host != target.host:
                 sent = {name: value for name, value in sent.items() if name in _CARRIED}
             target = redirect
@@ -161,7 +154,9 @@ class WebClient:
             joined = urljoin(target.url, location.replace(" ", "%20"))
             return parse_target(joined, self.rules.ports)
         except ValueError as error:
-            raise UnsafeAddress(f"{target.url} redirects to {location!r}.", target.url) from error
+            raise FetchError(
+                f"{target.url} redirects to {location!r}.", target.url, Reason.UNSAFE_ADDRESS
+            ) from error
 
     def _get_with_retries(self, target: Target, headers: dict[str, str], pause: bool) -> Response:
         wait = self.rules.first_wait
@@ -170,27 +165,27 @@ class WebClient:
             host = self._host_state(target.host)
             try:
                 reply = self._get_once(host, target, headers, pause)
-            except (HostUnreachable, BodyCut) as error:
-                if last or isinstance(error, UntrustedHost):
+            except FetchError as error:
+                if last or error.reason not in RETRIED or isinstance(error, NEVER_RETRIED):
                     _remember(host, error)
                     raise
                 host.free_at = max(host.free_at, time.monotonic() + wait)
-            except FetchError as error:
-                _remember(host, error)
-                raise
             else:
                 if reply.status not in TRANSIENT:
                     return reply
                 seconds = seconds_to_wait(reply.headers.get("retry-after", ""))
                 if seconds and seconds > self.rules.longest_wait:
                     what = f"{target.host} answers {reply.status}; retry after {seconds:.0f} s."
-                    busy = HostBusy(what, target.url, reply.status, of_host=True)
+                    busy = FetchError(what, target.url, Reason.REFUSED, reply.status, of_host=True)
                     _remember(host, busy, seconds)
                     raise busy
                 if last:
                     if reply.status == TOO_MANY:
                         what = f"{target.host} answered {TOO_MANY} for another page."
-                        _remember(host, HostBusy(what, target.url, TOO_MANY, of_host=True))
+                        _remember(
+                            host,
+                            FetchError(what, target.url, Reason.REFUSED, TOO_MANY, of_host=True),
+                        )
                     return reply
                 host.free_at = max(host.free_at, time.monotonic() + max(seconds or 0.0, wait))
             wait = min(2 * wait, self.rules.longest_wait)
@@ -202,7 +197,7 @@ class WebClient:
         with host.lock:
             if host.failure and time.monotonic() < host.failed_until:
                 first = host.failure
-                raise type(first)(str(first), target.url, first.status)
+                raise type(first)(str(first), target.url, first.reason, first.status)
             if self._stopped.wait(max(0.0, host.free_at - time.monotonic())):
                 raise FetchStopped("The run was stopped.", target.url)
             # A proxy resolves names; numeric addresses are checked here.

@@ -15,21 +15,7 @@ from urllib.parse import urlsplit
 
 from pincite.documents.outcome import of_status
 from pincite.documents.read import read_bytes
-from pincite.errors import (
-    BadEncoding,
-    BodyCut,
-    BodyTooLarge,
-    FetchError,
-    FetchingIsOff,
-    FetchStopped,
-    FetchTimedOut,
-    HostBusy,
-    HostUnreachable,
-    NoSuchHost,
-    RedirectedTooOften,
-    RobotsForbid,
-    UnsafeAddress,
-)
+from pincite.errors import FetchError, FetchingIsOff, FetchStopped
 from pincite.text.hosts import is_front, original_of
 from pincite.types import Document, Fetched, Reason, Unchecked
 from pincite.web.addresses import Response, Target, WebRules, parse_target
@@ -40,19 +26,6 @@ from pincite.web.search import Wayback
 if TYPE_CHECKING:
     from protego import Protego
 
-REASONS: dict[type[FetchError], Reason] = {
-    FetchingIsOff: Reason.NOT_SUPPLIED,
-    UnsafeAddress: Reason.UNSAFE_ADDRESS,
-    NoSuchHost: Reason.NO_HOST,
-    HostUnreachable: Reason.UNREACHABLE,  # includes UntrustedHost
-    HostBusy: Reason.REFUSED,
-    FetchTimedOut: Reason.TIMED_OUT,
-    BodyTooLarge: Reason.TOO_LARGE,
-    BodyCut: Reason.TRUNCATED,
-    BadEncoding: Reason.UNDECODABLE,
-    RedirectedTooOften: Reason.REDIRECTS,
-    RobotsForbid: Reason.ROBOTS,
-}
 # Transient: cached for an hour at most.
 TRANSIENT = frozenset({Reason.REFUSED, Reason.UNREACHABLE, Reason.TIMED_OUT, Reason.TRUNCATED})
 
@@ -63,14 +36,8 @@ _CONSENT_PLACE = re.compile(r"^consent\.|/(cookie-?)?consent(-wall)?(/|\b)|/cook
 
 
 def of_error(url: str, error: FetchError) -> Unchecked:
-    """The result for a failed request.
-
-    >>> of_error("http://a.example/", NoSuchHost("a.example has no address.")).reason
-    <Reason.NO_HOST: 'no_host'>
-    """
-    reason = next((REASONS[kind] for kind in type(error).__mro__ if kind in REASONS), None)
     message = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(error))
-    return Unchecked(url, reason or Reason.UNREACHABLE, message.rstrip("."))
+    return Unchecked(url, error.reason, message.rstrip("."))
 
 
 def of_reply(url: str, status: int, final_url: str, redirected: bool) -> Unchecked | None:
@@ -107,7 +74,10 @@ def _generic_redirect(url: str, final_url: str) -> Unchecked | None:
 AGENT = "pincite"  # user agent in robots.txt
 ROBOTS_BYTES = 500 * 1024  # RFC 9309, 2.5: the minimum that must be read; more is ignored
 # Such a robots.txt is "unavailable" (2.3.1.3), which allows everything.
-_NO_FILE = (BodyTooLarge, BodyCut, BadEncoding, RedirectedTooOften, UnsafeAddress)
+_NO_FILE = (
+    *(Reason.TOO_LARGE, Reason.TRUNCATED, Reason.UNDECODABLE, Reason.REDIRECTS),
+    Reason.UNSAFE_ADDRESS,
+)
 ACCEPT = "text/html,application/xhtml+xml,application/pdf;q=0.9,text/plain;q=0.8,*/*;q=0.5"
 HOUR = DAY / 24
 
@@ -231,7 +201,7 @@ class WebSources:
         return cached.lasting(min(seconds, HOUR) if failed.reason in TRANSIENT else seconds)
 
     def _check_robots(self, target: Target) -> None:
-        """Raise RobotsForbid if robots.txt disallows the page, or cannot be read now."""
+        """Raise FetchError if robots.txt disallows the page, or cannot be read now."""
         origin = f"{target.scheme}://{target.authority}"
         with self._lock:
             lock = self._robots_locks.setdefault(origin, threading.Lock())
@@ -240,19 +210,21 @@ class WebSources:
                 self._robots[origin] = self._rules_of(target, f"{origin}/robots.txt")
         rules = self._robots[origin]
         if isinstance(rules, str):
-            raise RobotsForbid(f"{target.url} is not fetched: {rules}.", target.url)
+            raise FetchError(f"{target.url} is not fetched: {rules}.", target.url, Reason.ROBOTS)
         if rules is not None and not rules.can_fetch(target.url, AGENT):
             why = f"the robots.txt of {target.authority} disallows this page"
-            raise RobotsForbid(f"{target.url} is not fetched: {why}.", target.url)
+            raise FetchError(f"{target.url} is not fetched: {why}.", target.url, Reason.ROBOTS)
 
     def _rules_of(self, target: Target, url: str) -> "Protego | str | None":
         from protego import Protego
 
         try:
             status, body = self._read_robots(url)
-        except _NO_FILE:
-            return None
-        except HostBusy as error:
+        except FetchError as error:
+            if error.reason in _NO_FILE:
+                return None
+            if error.reason is not Reason.REFUSED:
+                raise
             return f"{url} answers {error.status}, so its pages are not fetched"
         if status == TOO_MANY or status >= 500:
             return f"{url} answers {status}, so its pages are not fetched"  # RFC 9309, 2.3.1.4
