@@ -9,11 +9,13 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import Field, dataclass, fields, is_dataclass
+from dataclasses import Field, fields, is_dataclass
 from enum import StrEnum
 from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any, Self, TypeAlias, TypeVar, get_args, get_type_hints
+
+from annotated_types import Ge, Interval
 
 from pincite.errors import InputError, usable
 from pincite.notes import Note, texts
@@ -28,20 +30,8 @@ _SCALARS = {str, int, bool, type(None)}
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
-@dataclass(frozen=True, slots=True)
-class Within:
-    """Limits of a number, for pydantic: `Annotated[float, Within(0, 1)]`."""
-
-    ge: float
-    le: float | None = None
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> dict[str, Any]:
-        limits = {"ge": self.ge, "le": self.le}
-        return {**handler(source), **{k: v for k, v in limits.items() if v is not None}}
-
-
-Whole: TypeAlias = Annotated[int, Within(0)]
-Probability: TypeAlias = Annotated[float, Within(0, 1)]
+Whole: TypeAlias = Annotated[int, Ge(0)]
+Probability: TypeAlias = Annotated[float, Interval(ge=0, le=1)]
 Offsets: TypeAlias = Annotated[Span, Doc("half-open character offsets")]
 
 

@@ -31,7 +31,7 @@ def judge(path: Path, n: int) -> None:
 
 
 def test_an_empty_cache_is_shown_and_not_made(home: Path) -> None:
-    assert "pages and failures: 0" in run("cache", "show").stdout
+    assert "0 fetched pages and failures" in run("cache", "show").stdout
     run("cache", "clear")
     run("cache", "clear", "--judgements")
     assert not (home / "cache").exists()
@@ -44,16 +44,16 @@ def test_shown_and_cleared(home: Path) -> None:
     with closing(ocr.open_cache(home / "cache" / "scans.sqlite")) as scans:
         scans.insert([(b"1", "{}"), (b"2", "{}")])
     shown = run("cache", "show").stdout
-    assert "pages and failures: 4" in shown
-    assert "pairs of claim and passage: 5" in shown
-    assert "2 recognised files" in shown
+    assert "4 fetched pages and failures" in shown
+    assert "5 judged pairs" in shown
+    assert "2 recognised scans" in shown
     for days, n in (("30", 2), ("2.5", 1)):
         assert f"{n} addresses removed" in run("cache", "clear", "--older-than", days).stderr
     cleared = run("cache", "clear", "--judgements").stderr
     assert "5 judged pairs removed" in cleared
     assert "2 recognised scans removed" in cleared
-    assert "pages and failures: 1" in run("cache", "show").stdout
+    assert "1 fetched pages and failures" in run("cache", "show").stdout
     assert "1 addresses removed" in run("cache", "clear").stderr
     shown = run("cache", "show").stdout
-    assert "pages and failures: 0" in shown
-    assert "pairs of claim and passage: 0" in shown
+    assert "0 fetched pages and failures" in shown
+    assert "0 judged pairs" in shown

@@ -30,7 +30,6 @@ from pincite.report.reasons import REASONS
 from pincite.types import Unchecked
 from pincite.verbs.verify import articles, wording
 from pincite.verbs.verify.report import Report
-from pincite.wiki.addresses import LANGUAGES, site_at, wikipedia
 
 lines_option = click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
 
@@ -47,16 +46,14 @@ def reliability() -> None:
 @reliability.command("import")
 @click.argument("file", type=options.FilePath)
 @click.option("--name", default="en", show_default=True, help="Name of the list.")
-@click.option("--wiki", help="Wiki that its links point to. [the Wikipedia called NAME, or en]")
-def import_list(file: Path, name: str, wiki: str | None) -> None:
+def import_list(file: Path, name: str) -> None:
     """Import FILE: rows of a wiki's perennial sources, or a plain list of sites and labels.
 
     \b
     pincite reliability import perennial-sources.jsonl.gz
     pincite reliability import our-list.csv --name house
     """
-    site = site_at(wiki) if wiki else wikipedia(name if name in LANGUAGES else "en")
-    found, kept = exclusions.import_list(file, name, site)
+    found, kept = exclusions.import_list(file, name)
     click.echo(f"{found.n_rows} entries read, {len(found.entries)} sites: {kept}")
     counted = Counter(entry.reliability for entry in found.entries)
     for label, words in RATINGS.items():

@@ -6,6 +6,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -191,29 +192,36 @@ def cache() -> None:
     """
 
 
+def _kept() -> Iterator[tuple[str, Path, Callable[[Callable[[Any], int]], int]]]:
+    """Yield what is kept besides pages, in which file, and how to do something to it."""
+    from pincite.documents import ocr
+    from pincite.llm.calls import ReplyCache
+    from pincite.models.verifier import LogitCache
+    from pincite.runtime import judgements_file, replies_file
+
+    caches = {
+        "judged pairs": (LogitCache, judgements_file()),
+        "replies of language models": (ReplyCache, replies_file()),
+        "recognised scans": (ocr.open_cache, ocr.scans_file()),
+    }
+    for what, (kind, file) in caches.items():
+        yield what, file, partial(_count, kind, file)
+
+
 @cache.command("show")
 @options.config_option
 def show_cache(config: Path | None) -> None:
     """Print how much is kept, and where."""
     from pincite.cache_file import CacheFile
-    from pincite.documents import ocr
-    from pincite.llm.calls import ReplyCache
-    from pincite.models.verifier import LogitCache
-    from pincite.runtime import judgements_file, replies_file
+    from pincite.durable import n_bytes
     from pincite.web.cache import holdings
 
-    pages, judged = options.load_settings({"config": config}).web.cache_file, judgements_file()
-    n_bytes, n_pages = holdings(pages)
-    click.echo(f"fetched pages   {n_bytes / MEGABYTE:.1f} MB in {pages}")
-    click.echo(f"                pages and failures: {n_pages}")
-    judged_bytes = judged.stat().st_size if judged.exists() else 0
-    n_pairs = _count(LogitCache, judged, CacheFile.n_rows)
-    click.echo(f"judged pairs    {judged_bytes / MEGABYTE:.1f} MB in {judged}")
-    click.echo(f"                pairs of claim and passage: {n_pairs}")
-    n_replies = _count(ReplyCache, replies_file(), CacheFile.n_rows)
-    n_scans = _count(ocr.open_cache, ocr.scans_file(), CacheFile.n_rows)
-    click.echo(f"scans           {n_scans} recognised files in {ocr.scans_file()}")
-    click.echo(f"second opinions {n_replies} replies in {replies_file()}")
+    pages = options.load_settings({"config": config}).web.cache_file
+    size, n_pages = holdings(pages)
+    rows = [("fetched pages and failures", n_pages, size, pages)]
+    rows += [(what, count(CacheFile.n_rows), n_bytes(file), file) for what, file, count in _kept()]
+    for what, n, size, file in rows:
+        click.echo(f"{n:,} {what}, {size / MEGABYTE:.1f} MB in {file}")
 
 
 @cache.command("clear")
@@ -231,21 +239,13 @@ def clear(older_than: float | None, judgements: bool, config: Path | None) -> No
     Reports stay. The next run fetches or judges again.
     """
     from pincite.cache_file import CacheFile
-    from pincite.documents import ocr
-    from pincite.llm.calls import ReplyCache
-    from pincite.models.verifier import LogitCache
-    from pincite.runtime import judgements_file, replies_file
     from pincite.web import cache
 
     if judgements and older_than is not None:
         raise click.UsageError("--older-than is for pages only; --judgements removes everything.")
     if judgements:
-        n_pairs = _count(LogitCache, judgements_file(), CacheFile.clear)
-        n_replies = _count(ReplyCache, replies_file(), CacheFile.clear)
-        n_scans = _count(ocr.open_cache, ocr.scans_file(), CacheFile.clear)
-        options.say(f"{n_pairs} judged pairs removed from {judgements_file()}")
-        options.say(f"{n_replies} replies of language models removed")
-        options.say(f"{n_scans} recognised scans removed")
+        for what, file, count in _kept():
+            options.say(f"{count(CacheFile.clear)} {what} removed from {file}")
         return
     pages = options.load_settings({"config": config}).web.cache_file
     before, _ = cache.holdings(pages)

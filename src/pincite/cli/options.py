@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -336,13 +336,9 @@ def write(text: str, path: Path | None) -> None:
     if path is None or str(path) == "-":
         click.echo(text, nl=False)
         return
-    beside = path.with_name(path.name + ".part")
     try:
-        beside.write_text(text, encoding="utf-8", errors="replace")
-        beside.replace(path)
+        durable.write_text(path, text)
     except OSError as error:
-        with suppress(OSError):
-            beside.unlink()
         raise OSError(error.errno, error.strerror, str(path)) from error
 
 

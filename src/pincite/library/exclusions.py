@@ -27,7 +27,7 @@ from pincite.retrieval.copies import n_words, stands_in
 from pincite.retrieval.fusion import kept
 from pincite.text.hosts import WIKIPEDIA_AND_MIRRORS, is_below
 from pincite.types import Bar, Claim, Document, Exclusion, Hit, Listing, Reliability
-from pincite.wiki.addresses import Site
+from pincite.wiki.addresses import LANGUAGES, wikipedia
 from pincite.wiki.reliability import ListFile, read_list
 
 # A shorter paragraph may be equal by chance, or because both quote one agency. The value is not
@@ -149,15 +149,17 @@ def lists_folder() -> Path:
     return data_path("reliability")
 
 
-def import_list(path: Path, name: str, site: Site | None = None) -> tuple[ListFile, Path]:
+def import_list(path: Path, name: str) -> tuple[ListFile, Path]:
     """Read a list and store it as `name`, replacing an earlier one.
+
+    Its links lead to the Wikipedia called `name`, or the English one.
 
     Raises:
         InputError: The file cannot be read.
         ConfigError: `name` is not a valid file name.
     """
     kept = _file(name)
-    found = read_list(path, site)
+    found = read_list(path, wikipedia(name) if name in LANGUAGES else None)
     about = {
         "form": _FORM,
         "file": path.name,

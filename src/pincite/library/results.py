@@ -192,7 +192,7 @@ def log_result(
         is_new = is_new and not path.exists()
         with usable(path, "written (results.folder)", ConfigError):
             path.parent.mkdir(parents=True, exist_ok=True)
-            durable.write_text(path, text.encode("utf-8", "replace").decode())
+            durable.write_text(path, text)
         written.append(path)
     if settings.git:
         named = ["--", *(str(path.resolve()) for path in written)]

@@ -18,8 +18,10 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Annotated, Any
 
+from annotated_types import Interval
+
 from pincite import api, runtime
-from pincite.codec import Within, values_of
+from pincite.codec import values_of
 from pincite.corpus import engines
 from pincite.corpus.protocol import Address
 from pincite.documents.body import DEFAULT_LIMITS
@@ -164,7 +166,7 @@ def verify_article(
     text: Annotated[str | None, Doc("wikitext, HTML or a manuscript with its references")] = None,
     title: Annotated[str | None, Doc("of the text, or which page of a dump")] = None,
     sources: Annotated[str | None, Doc("folder with copies of the cited pages")] = None,
-    limit: Annotated[int, Within(1, MAX_CLAIMS), Doc("claims in the result")] = 20,
+    limit: Annotated[int, Interval(ge=1, le=MAX_CLAIMS), Doc("claims in the result")] = 20,
 ) -> results.ArticleResult:
     """The citations of an article (wikitext or HTML), the least supported claims first.
 
@@ -234,7 +236,7 @@ def search_corpus(
     *,
     query: str,
     corpora: Names = None,
-    k: Annotated[int, Within(1, MAX_PASSAGES), Doc("how many passages")] = 5,
+    k: Annotated[int, Interval(ge=1, le=MAX_PASSAGES), Doc("how many passages")] = 5,
 ) -> results.Passages:
     """The passages of the corpora nearest to a query, best first; nothing is judged.
 
