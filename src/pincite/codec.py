@@ -192,16 +192,12 @@ def _strict(schema: Any) -> Any:
         "float": {"strict": True, "allow_inf_nan": False},
     }
     kind = found.get("type")
-    if kind == "dataclass" and any(map(_is_placed, fields(found["cls"]))):
+    if kind == "dataclass" and any(each.metadata for each in fields(found["cls"])):
         place = partial(_nested, found["cls"])
         ref = {"ref": found.pop("ref")} if "ref" in found else {}
         called = {"type": "no-info", "function": place}
         return {"type": "function-before", "function": called, "schema": found, **ref}
     return found | more.get(kind, {}) if isinstance(kind, str) else found
-
-
-def _is_placed(one: Field[Any]) -> bool:
-    return bool({"written", "inline", "key", "split"} & set(one.metadata))
 
 
 def _nested(kind: Any, values: Any) -> Any:

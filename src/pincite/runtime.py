@@ -61,12 +61,6 @@ def _key(variable: str) -> str:
     return os.environ.get(variable, "").strip()
 
 
-def _fingerprint(settings: Settings, name: str) -> str:
-    if found := weights.served(name):
-        return _served(settings.embeddings, found).fingerprint
-    return weights.fingerprint(weights.locate(name))
-
-
 @contextmanager
 def open_corpora(settings: Settings, corpora: Places) -> Iterator[Corpora]:
     """Open these corpora and close them afterwards; those already open stay open.
@@ -153,7 +147,11 @@ def encoder_name(settings: Settings, place: Address, *, several: bool = False) -
     wanted = engines.encoder_of(place)
     for name in dict.fromkeys(names):
         with contextlib.suppress(MissingModel):
-            if _fingerprint(settings, name) == wanted:
+            if served := weights.served(name):
+                built_by = _served(settings.embeddings, served).fingerprint
+            else:
+                built_by = weights.fingerprint(weights.locate(name))
+            if built_by == wanted:
                 return name
     return models.encoder
 

@@ -132,7 +132,7 @@ def test_ray_writes_the_same(run: Run, dump: Path, more: list[str]) -> None:
         (["--dump", "dump.xml", "--out", "out", "a.wiki"], "no ARTICLE"),
         (["--dump", "-", "--out", "out"], "is read twice"),
         (["--dump", "dump.xml", "--out", "out", "--category", "Bridges"], "without --titles"),
-        (["--dump", "dump.xml", "--estimate"], "without --titles"),
+        (["--dump", "dump.xml", "--out", "out", "--estimate"], "no --estimate"),
         (["--titles", "a", "--out", "out", "--on", "ray"], "--on ray needs --dump"),
         (["--dump", "dump.xml", "--out", "out", "--on", "ray", "--online"], "excludes --online"),
         (["--dump", "dump.xml", "--out", "out", "--workers", "2"], "needs --on ray"),

@@ -130,8 +130,6 @@ def test_a_list_of_titles_may_name_files(home: Wiki) -> None:
     before = {p.name: p.read_bytes() for p in Path("o").iterdir()}
     run(*many)
     assert {p.name: p.read_bytes() for p in Path("o").iterdir()} == before
-    plan = run("verify", "--titles", "titles.txt", "--estimate")
-    assert "From 2 of 3 articles" in plan.stderr
     assert home.asked == []
     Path("titles.txt").write_text("Mill.wiki\nVarde Bridge\n")
     run(*many, "--online")
@@ -235,14 +233,3 @@ def test_an_estimate_fetches_no_source(home: Wiki) -> None:
     Path("town.wiki").write_text(TEXT)
     offline = json.loads(run("verify", "town.wiki", "--estimate", "--json", "-").stdout)
     assert (offline["missing"], offline["to_fetch"]) == (2, 0)
-
-
-def test_an_estimate_of_many_articles(home: Wiki) -> None:
-    given = ("verify", "--category", "Bridges", "--online", "--estimate")
-    done = run(*given, "--json", "-")
-    assert "From 2 of 3 articles" in done.stderr
-    found = json.loads(done.stdout)
-    assert (found["articles"], found["citations"]) == (3, 6)
-    assert pages_asked(home) == []
-    home.category = {"Bridges": ["Nowhere"]}
-    assert "none of the 1 articles could be read" in run(*given, code=3).stderr

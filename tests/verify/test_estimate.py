@@ -14,7 +14,6 @@ from pincite.verbs.verify.estimate import (
     estimate_article,
     fetching_seconds,
     lines,
-    together,
 )
 from pincite.web.addresses import WebRules
 
@@ -82,14 +81,6 @@ def test_hosts_are_fetched_in_parallel_and_pages_of_a_host_in_sequence() -> None
     assert forty_hosts[1] < one_host[0] / 4
     many = fetching_seconds([1] * 3200, ONLINE)  # more hosts than are fetched from at once
     assert many[0] == pytest.approx(120.0)
-
-
-def test_many_articles_are_estimated_from_a_few() -> None:
-    one = estimate(CITED)
-    found = together([one, one], 20)
-    assert (found.articles, found.citations, found.to_fetch) == (20, 180, 60)
-    expected = [20 * value for value in one.seconds_of_judging]
-    assert found.seconds_of_judging == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(

@@ -106,11 +106,10 @@ def source() -> None:
 
 def _ref_options(command: options.Command) -> options.Command:
     for option in (
-        options.setting_options("web.online", "web.contact", "verify.wiki"),
+        options.config_option,
         click.option(
             "--report", type=options.FilePath, help="Report (verify --json) that REF is cited in."
         ),
-        click.option("--article", help="Article that REF is cited in: file, title or address."),
         click.argument("ref"),
     ):
         command = option(command)
@@ -179,27 +178,22 @@ def remove(ref: str, **given: Any) -> None:
         options.say(f"removed: {_line_of(copy)}")
 
 
-def _source(ref: str, article: str | None, report: Path | None, **given: Any) -> tuple[Any, Any]:
+def _source(ref: str, report: Path | None, config: Path | None) -> tuple[Any, Any]:
     """Return the source that REF names, directly or as a citation, and the store of copies."""
-    settings = options.load_settings(given)
+    settings = options.load_settings({"config": config})
     copies = _copies(settings)
-    if article and report:
-        raise click.UsageError("Expected one of --article and --report.")
     if report:
         results = [result for f in Report.from_file(report).findings for result in f.citations]
         return private_copies.cited((r.citation for r in results), ref, report.name), copies
     path, mark, number = ref.rpartition("#")
-    if not article and mark and "://" not in ref and articles.is_file(path):
-        article, ref = path, number
-    if not article:
-        known = copies.called(ref)
-        source = private_copies.Named(known[0].ref, known[0].keys) if known else None
-        return source or private_copies.named(ref), copies
-    private_copies.citation_id(ref)
-    page = articles.open_article(article, None, settings, options.say)
-    place = Path(article).name if articles.is_file(article) else article
-    citations = (citation for claim in page.claims for citation in claim.citations)
-    return private_copies.cited(citations, ref, place), copies
+    if mark and "://" not in ref and articles.is_file(path):
+        private_copies.citation_id(number)
+        page = articles.open_article(path, None, settings, options.say)
+        citations = (citation for claim in page.claims for citation in claim.citations)
+        return private_copies.cited(citations, number, Path(path).name), copies
+    known = copies.called(ref)
+    source = private_copies.Named(known[0].ref, known[0].keys) if known else None
+    return source or private_copies.named(ref), copies
 
 
 def _attached(ref: str, given: dict[str, Any]) -> tuple[Any, Any]:

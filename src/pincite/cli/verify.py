@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
 HOST_WIDTH = 40  # characters of status text, which leaves room for the bar
 SHOWN = 20  # warnings
-SAMPLED = 5  # articles fetched to estimate a long list
 
 
 class LabelChoice(click.Choice[str]):
@@ -141,19 +140,19 @@ def command(
     settings = options.load_settings(given)
     if wants_wayback and not settings.web.online:
         raise click.UsageError("--wayback queries archive.org, so it needs --online.")
-    _check_dump_options(dump, titles or category or only_estimate, on, settings)
+    _check_dump_options(dump, titles or category, on, settings)
     corpora = [*corpus] or settings.library.places or None
     if titles or category or dump:
-        if article or not (out or only_estimate):
-            raise click.UsageError("A list of articles needs --out FOLDER and takes no ARTICLE.")
+        if article or only_estimate or not out:
+            raise click.UsageError(
+                "A list of articles needs --out FOLDER, and takes no ARTICLE and no --estimate."
+            )
         batch = Batch(settings, corpora, sources, out, quiet, worst)
         if dump:
             with options.progress(quiet) as display:
                 cache = weights.cache_folder().parent / "downloads"
                 (local,) = download.local([dump], cache, display).paths
             batch.check_dump(local, on, workers)
-        elif only_estimate:
-            _print_estimate(batch.estimated(titles, category), settings, outputs["json"])
         else:
             batch.check_list(titles, category)
         return
@@ -171,7 +170,9 @@ def command(
             build.verifying(settings, corpora, files, own_copies=True, fetching=fetched(display))
         )
         if only_estimate:
-            _print_estimate(run.estimate(page), settings, outputs["json"])
+            plan, to_file = run.estimate(page), outputs["json"]
+            text = "".join(f"{line}\n" for line in estimate.lines(plan, settings))
+            options.write(codec.to_json(plan) if to_file else text, to_file)
             return
         if not quiet and _asks_others(settings):
             _say_estimate(run.estimate(page), settings)
@@ -209,8 +210,8 @@ def _check_dump_options(dump: Any, others: Any, on: str, settings: Settings) -> 
         )
     if dump and (others or str(dump) == "-"):
         raise click.UsageError(
-            "Expected --dump FILE without --titles, --category and --estimate. The file is read "
-            "twice, so it cannot be stdin."
+            "Expected --dump FILE without --titles and --category. The file is read twice, so it "
+            "cannot be stdin."
         )
 
 
@@ -222,14 +223,6 @@ def _asks_others(settings: Settings) -> bool:
 def _say_estimate(plan: estimate.Estimate, settings: Settings) -> None:
     for line in estimate.lines(plan, settings):
         options.say(f"  {line}")
-
-
-def _print_estimate(plan: estimate.Estimate, settings: Settings, json_path: Path | None) -> None:
-    if json_path:
-        options.write(codec.to_json(plan), json_path)
-        return
-    for line in estimate.lines(plan, settings):
-        click.echo(line)
 
 
 def fetched(display: options.Display) -> Callable[[Any], None]:
@@ -372,24 +365,6 @@ class Batch:
                 self._store(page.title, _name_in_file(dump, page), found)
                 n_done += 1
                 display("articles", n_done, total)
-
-    def estimated(self, titles: Path | None, category: str | None) -> estimate.Estimate:
-        from pincite.library import web_pages
-
-        with web_pages.open_web(self.settings.web) as web:
-            wikis, listed = self._list_articles(web, titles, category)
-            n = min(SAMPLED, len(listed))
-            chosen = [listed[i * len(listed) // n] for i in range(n)]
-            pages = [articles.page_of(wikis, x, lambda *_: False, self.settings) for x in chosen]
-            found = [article_of(page) for page in pages if isinstance(page, Page)]
-            found += [page for page in pages if isinstance(page, Article)]
-        if not found:
-            why = f": {pages[0]}" if pages else ", because the list is empty"
-            raise InputError(f"none of the {len(chosen)} articles could be read{why}")
-        if len(found) < len(listed):
-            options.say(f"From {len(found)} of {len(listed)} articles:", self.quiet)
-        with self._verifying() as run:
-            return estimate.together([run.estimate(article) for article in found], len(listed))
 
     def _verifying(
         self, fetching: Callable[[Any], None] = lambda _: None

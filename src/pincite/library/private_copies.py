@@ -52,8 +52,8 @@ from pincite.types import FILE, OWN_SCHEME, Citation, Document, Reason, Unchecke
 FEW_WORDS = 20  # the text of a whole source has more
 _NUMBER = re.compile(r"r?([1-9][0-9]{0,3})\Z")
 _FORMS = (
-    "an address (https://…), a DOI (10.…), a PMID (PMID 123), an ISBN, a citation (ARTICLE#r7, r7 "
-    "with --article ARTICLE, or r7 with --report REPORT.json), or an id from `pincite source list`"
+    "an address (https://…), a DOI (10.…), a PMID (PMID 123), an ISBN, a citation "
+    "(article.wiki#r7, or r7 with --report REPORT.json), or an id from `pincite source list`"
 )
 
 

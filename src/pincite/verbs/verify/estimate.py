@@ -34,9 +34,8 @@ SHORT = 10.0  # seconds; too short to mention
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """The work for one article, or the sum for several."""
+    """The work for one article."""
 
-    articles: int
     claims: int
     citations: int
     sources: int  # distinct addresses
@@ -91,7 +90,6 @@ def estimate_article(
         sizes = [tokens_of(text.text) if isinstance(text, Document) else MANY for text in texts]
         tokens += [min(settings.judge.source_tokens, sum(sizes)) + BESIDES] if texts else []
     return Estimate(
-        articles=1,
         claims=len(article.claims),
         citations=len(citations),
         sources=len(cited),
@@ -123,29 +121,6 @@ def fetching_seconds(queues: Sequence[int], rules: WebRules) -> Seconds:
     longest = max(max(queues), sum(queues) / rules.at_once)
     least, most = (longest * (rules.pause + latency) for latency in LATENCY)
     return least, most + LATENCY[1]  # robots.txt comes first unless it is cached
-
-
-def together(estimates: Sequence[Estimate], n_articles: int) -> Estimate:
-    """Sum the estimates, scaled up if they cover fewer than `n_articles`."""
-    scale = n_articles / len(estimates)
-
-    def total(name: str) -> int:
-        counts: list[int] = [getattr(each, name) for each in estimates]
-        return round(scale * sum(counts))
-
-    def times(name: str) -> Seconds:
-        low, high = (scale * sum(ends) for ends in zip(*(getattr(e, name) for e in estimates),
-                                                       strict=True))  # fmt: skip
-        return low, high
-
-    counted = [name for name, kind in Estimate.__annotations__.items() if kind is int]
-    hosts = sum((Counter(each.hosts) for each in estimates), Counter[str]())
-    return Estimate(
-        **{name: total(name) for name in counted},
-        hosts={host: round(scale * n) for host, n in hosts.items()},
-        seconds_of_fetching=times("seconds_of_fetching"),
-        seconds_of_judging=times("seconds_of_judging"),
-    )
 
 
 # ── In words ─────────────────────────────────────────────────────────────────────────────────────
