@@ -35,7 +35,7 @@ from pincite.models.session import OnnxEncoder
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.text.passages import passages
 from pincite.types import Document
-from pincite.wiki.article import parse_article
+from pincite.wiki.article import article_in
 
 DEMO = Path(weights.__file__).parents[1] / "demo" / "verify"
 ROUNDS = 3
@@ -62,7 +62,7 @@ def main() -> None:
 
 def pairs() -> list[tuple[str, str]]:
     """Claims of the demo's article with passages of its web, in a fixed random order."""
-    article = parse_article((DEMO / "article.wiki").read_text(), "Varrowmouth")
+    article = article_in((DEMO / "article.wiki").read_text(), title="Varrowmouth")
     documents = [d for p in sorted((DEMO / "corpus").iterdir()) for d in read_path(p)]
     found = [p.text for d in documents if isinstance(d, Document) for p in passages(d)]
     every = [(claim.text, text) for claim in article.claims for text in found]

@@ -18,6 +18,7 @@ from pincite import codec, runtime
 from pincite.corpus import engines
 from pincite.corpus.protocol import Corpus as OpenCorpus
 from pincite.documents.collection import open_sources
+from pincite.durable import silent
 from pincite.errors import InputError, MissingExtra
 from pincite.judgement import aggregation
 from pincite.protocols import Progress
@@ -134,10 +135,6 @@ _RENDERERS: dict[type, tuple[Any, Any]] = {
 }
 
 
-def _ignore(what: str, done: int, total: int | None) -> None:
-    """Show no progress."""
-
-
 def verify(
     article: Place | Article,
     *,
@@ -145,7 +142,7 @@ def verify(
     corpus: Corpora | None = None,
     title: str | None = None,
     settings: Settings | None = None,
-    progress: Progress = _ignore,
+    progress: Progress = silent,
 ) -> Report[VerifyReport, Finding]:
     """Check an article's citations, worst first.
 
@@ -193,7 +190,7 @@ def check(
     corpus: Corpora | None = None,
     *,
     settings: Settings | None = None,
-    progress: Progress = _ignore,
+    progress: Progress = silent,
 ) -> Report[CheckReport, Check]:
     """Show what a corpus, or the web, says for and against a statement, or several.
 
@@ -238,7 +235,7 @@ def ask(
     corpus: Corpora | None = None,
     *,
     settings: Settings | None = None,
-    progress: Progress = _ignore,
+    progress: Progress = silent,
 ) -> Report[AnswerReport, Answer]:
     """Answer a question, or several, from the documents of a corpus.
 

@@ -116,7 +116,7 @@ def _seal(content: Mapping[str, object]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode("ascii")).hexdigest()
 
 
-def silent(what: str, n_done: int, n_all: int) -> None:
+def silent(what: str, n_done: int, n_all: int | None) -> None:
     """Ignore progress."""
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from documents.builders import locked_pdf, paragraph_lines, pdf
+from support.articles import parse_article
 from verify.test_verify import WordVerifier
 
 from pincite import types
@@ -47,7 +48,6 @@ from pincite.types import (
 )
 from pincite.verbs.verify.cited_copies import CitedCopies, Place, SourceOf
 from pincite.verbs.verify.pipeline import VerifyPipeline
-from pincite.wiki.article import parse_article
 
 DATA = b"The bridge opened in 1911."
 # Attaches copies without end, each to a source of its own, and says so once it is done.

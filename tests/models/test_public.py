@@ -18,7 +18,7 @@ from pincite.models import public, weights
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.settings import ModelSettings, Settings
 from pincite.types import Claim, Passage, Span
-from pincite.verbs.verify.estimate import asks_a_server
+from pincite.verbs.verify.estimate import asks_others
 
 NLI = {"0": "contradiction", "1": "entailment", "2": "neutral"}
 
@@ -361,8 +361,8 @@ def test_what_was_answered_is_kept(
 
 def test_what_is_sent_where_is_said() -> None:
     name = "bespoke-minicheck@http://127.0.0.1:11434/v1"
-    assert asks_a_server(Settings.of(verifier=name))
-    assert not asks_a_server(Settings())
+    assert asks_others(Settings.of(verifier=name))
+    assert not asks_others(Settings())
     said = weights.described(name)
     assert "127.0.0.1:11434" in said
     assert "are sent there" in said

@@ -13,6 +13,7 @@ from samples import report
 from server.conftest import client_of
 from server.corpora_of_tests import C, filled, finished, run_next, uploads
 from server.people_of_tests import SERVER, somebody
+from support.articles import parse_article
 
 from pincite.judgement import confirmation
 from pincite.judgement.confirmation import StatementType
@@ -35,7 +36,6 @@ from pincite.verbs.check.report import Reading, ReadingResult
 from pincite.verbs.verify.matching import Unmatched
 from pincite.verbs.verify.report import Report
 from pincite.verbs.verify.wording import LABELS, MARKED_WRONG
-from pincite.wiki.article import parse_article
 
 FILES = "/verify"
 ARTICLE = """== Bridge ==

@@ -3,6 +3,7 @@
 import dataclasses
 
 import pytest
+from support.articles import parse_article
 
 from pincite.judgement.fusion import relabel
 from pincite.server.requests import EXAMPLES, Example
@@ -10,7 +11,7 @@ from pincite.server.work import blocks_of
 from pincite.settings import Settings
 from pincite.types import Label
 from pincite.verbs.verify import build
-from pincite.wiki.article import parse_article, read_articles
+from pincite.wiki.article import read_articles
 
 
 @pytest.mark.parametrize("name", list(EXAMPLES))

@@ -4,13 +4,14 @@ import json
 from pathlib import Path
 
 import pytest
+from support.articles import parse_article
 
 from pincite.documents import read
 from pincite.documents.collection import NAME, open_sources
 from pincite.types import FILE, Citation, CopyKind, Document, Unchecked
 from pincite.verbs.verify.cited_copies import CitedCopies, Place
 from pincite.verbs.verify.matching import ArticleFiles, Unmatched, lines, match_files
-from pincite.wiki.article import article_in, parse_article
+from pincite.wiki.article import article_in
 
 ARTICLE = """The pier opened in 1911.<ref>{{cite web |url=https://port.example/reports/pier-review-1911.pdf
 |title=Review of the outer pier}}</ref>

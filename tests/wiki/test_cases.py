@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
+from support.articles import parse_article
 
 from pincite.types import Article, Citation, Claim
-from pincite.wiki.article import article_in, parse_article
+from pincite.wiki.article import article_in
 from pincite.wiki.templates import TABLE
 
 CASES = Path(__file__).parents[1] / "cases"

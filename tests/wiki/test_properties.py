@@ -10,10 +10,10 @@ import mwparserfromhell
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.articles import parse_article
 
 from pincite.text.clauses import MIN_WORDS, Standing, standing
 from pincite.types import Article, Span
-from pincite.wiki.article import parse_article
 from pincite.wiki.flat import Flat
 from pincite.wiki.html import read_html
 from pincite.wiki.wikitext import read_wikitext

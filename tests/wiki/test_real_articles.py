@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from support.articles import parse_article
 
 from pincite.types import Article, Claim
-from pincite.wiki.article import parse_article, read_articles
+from pincite.wiki.article import read_articles
 
 SHARED = Path(os.environ.get("PINCITE_SHARED", Path(__file__).parents[3] / "shared"))
 ARTICLES = SHARED / "data/wikipedia/articles-2016.jsonl.gz"

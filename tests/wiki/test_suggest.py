@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mwparserfromhell.nodes import Template
+from support.articles import parse_article
 
-from pincite.wiki.article import parse_article
 from pincite.wiki.suggest import escape_parameter, escape_url, template
 
 PIECES = [

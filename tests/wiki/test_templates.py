@@ -4,9 +4,10 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from support.articles import parse_article
 
 from pincite.types import Citation
-from pincite.wiki.article import PageText, parse_article, parse_page, read_articles
+from pincite.wiki.article import PageText, parse_page, read_articles
 from pincite.wiki.references import MAX_PEOPLE
 from pincite.wiki.templates import TABLE, TAGS, edition, is_citation
 

@@ -1,8 +1,8 @@
 """Which sentences have no reference, and which of these may go without one."""
 
 import pytest
+from support.articles import parse_article
 
-from pincite.wiki.article import parse_article
 from pincite.wiki.claims import NEEDED
 from pincite.wiki.uncited import Exempt, Sentence, Sourced, find_uncited, prose
 

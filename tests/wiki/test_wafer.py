@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
+from support.articles import parse_article
 from support.files import write_records
 
 from pincite.errors import InputError
 from pincite.types import Article, Document
-from pincite.wiki.article import PageText, parse_article, parse_page
+from pincite.wiki.article import PageText, parse_page
 from pincite.wiki.claims import MAX_AFTER
 from pincite.wiki.wafer import (
     SPLITS,

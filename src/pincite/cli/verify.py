@@ -174,7 +174,7 @@ def command(
             text = "".join(f"{line}\n" for line in estimate.lines(plan, settings))
             options.write(codec.to_json(plan) if to_file else text, to_file)
             return
-        if not quiet and _asks_others(settings):
+        if not quiet and estimate.asks_others(settings):
             _say_estimate(run.estimate(page), settings)
         report = run.verify(page, display, in_passing(display))
     if worst:
@@ -213,11 +213,6 @@ def _check_dump_options(dump: Any, others: Any, on: str, settings: Settings) -> 
             "Expected --dump FILE without --titles and --category. The file is read twice, so it "
             "cannot be stdin."
         )
-
-
-def _asks_others(settings: Settings) -> bool:
-    """Whether a run waits for hosts or servers; if not, it is too quick to need an estimate."""
-    return settings.web.online or estimate.asks_a_server(settings)
 
 
 def _say_estimate(plan: estimate.Estimate, settings: Settings) -> None:
@@ -293,7 +288,7 @@ class Batch:
         from pincite.library import web_pages
         from pincite.verbs.verify import build
 
-        wants_estimate = not self.quiet and _asks_others(self.settings)
+        wants_estimate = not self.quiet and estimate.asks_others(self.settings)
         with (
             web_pages.open_web(self.settings.web) as web,
             options.progress(self.quiet) as display,

@@ -18,7 +18,7 @@ from pincite.errors import FetchError, PinciteError
 from pincite.text.hosts import seconds_to_wait
 from pincite.types import Article
 from pincite.wiki.addresses import ArticleAddress, Site
-from pincite.wiki.article import parse_article
+from pincite.wiki.article import PageText, parse_page
 
 MAXLAG = 5  # seconds; the recommended value
 ATTEMPTS = 5
@@ -164,13 +164,8 @@ class Page:
 
 
 def article_of(page: Page) -> Article:
-    article = parse_article(
-        page.wikitext,
-        page.title,
-        revision_id=page.revision_id,
-        timestamp=page.timestamp,
-        language=page.language,
-    )
+    text = PageText(page.wikitext, page.title, "wikitext", page.revision_id, page.timestamp)
+    article = parse_page(replace(text, language=page.language))
     url = page.site.revision(page.revision_id)
     return replace(article, url=url, warnings=(*page.notes, *article.warnings))
 

@@ -102,28 +102,11 @@ def article_in(source: str, *, title: str | None = None, otherwise: str = "en") 
     return parse_page(_page_of(source, "The text", title, "", _HTML.match(head)), otherwise)
 
 
-def parse_article(
-    source: str,
-    title: str,
-    *,
-    markup: Markup = "wikitext",
-    revision_id: str | None = None,
-    timestamp: str | None = None,
-    language: str | None = "en",
-) -> Article:
-    """Parse one page. All spans count code points of `source`.
-
-    Malformed markup never raises: it gives fewer claims and a warning. `language` selects the rules
-    for templates, dates and sentences; for None see `parse_page`.
-    """
-    return parse_page(PageText(source, title, markup, revision_id, timestamp, language))
-
-
 def parse_page(page: PageText, otherwise: str = "en") -> Article:
-    """Parse a page from a file.
+    """Parse a page. All spans count code points of its source.
 
-    Its language is the stated one, else the detected one, else `otherwise`. An article that is too
-    long has no claims and a warning.
+    Malformed markup never raises: it gives fewer claims and a warning. The language is the stated
+    one, else the detected one, else `otherwise`. An article that is too long has no claims.
     """
     source, limit = page.source, MAX_PAGE if page.markup == "html" else MAX_WIKITEXT
     article = Article(

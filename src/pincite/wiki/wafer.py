@@ -25,8 +25,9 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from pincite.documents import jsonl
 from pincite.documents.collection import loose_key
-from pincite.durable import read_stamp, write_stamp
+from pincite.durable import read_stamp, silent, write_stamp
 from pincite.errors import InputError
+from pincite.protocols import Progress
 from pincite.text.passages import passages
 from pincite.text.sentences import sentences
 from pincite.types import Article, Citation, Claim, Document
@@ -230,7 +231,6 @@ BATCH, BATCH_CHARS = 200, 2_000_000
 _CACHED_PAGES = 256  # articles cite some pages repeatedly
 
 Find: TypeAlias = Callable[[str], Document | None]  # the stored page at an address
-Tell: TypeAlias = Callable[[str, int, int | None], None]
 
 
 def split_of(title: str, *, held_out: float, evaluation_only: bool) -> str:
@@ -253,7 +253,7 @@ def build(
     *,
     made_of: str = "",
     held_out: float = 0.1,
-    tell: Tell = lambda *_: None,
+    tell: Progress = silent,
 ) -> dict[str, Any]:
     """Write the collection to `folder`, which must be new or empty, and return its counts.
 
@@ -318,7 +318,7 @@ def build(
 
 
 def _collected(
-    part: Path, ranks: Mapping[bytes, int], counts: Counter[str], tell: Tell
+    part: Path, ranks: Mapping[bytes, int], counts: Counter[str], tell: Progress
 ) -> dict[str, Any]:
     """Write the files of the collection beside what it is made of, and return the counts."""
     result = part / _RESULT
@@ -401,7 +401,7 @@ class _Aligner:
 
 
 def _without_shared(
-    part: Path, split: str, ranks: Mapping[bytes, int], counts: Counter[str], tell: Tell
+    part: Path, split: str, ranks: Mapping[bytes, int], counts: Counter[str], tell: Progress
 ) -> dict[str, int]:
     """Drop records whose page is cited in a split of higher rank; return the split's counts."""
     articles: set[bytes] = set()

@@ -104,6 +104,8 @@ class Run:
                 uncited = self._uncited(article, partial(on_progress, "uncited sentences"))
         except KeyboardInterrupt:
             stopped = True
+        failed = [each.opinion for each in findings if isinstance(each.opinion, Failed)]
+        unanswered = Counter(opinion.detail for opinion in failed if opinion.is_of_run)
         looked_for = not self.settings.verify.uncited or is_read(article.language)
         return Report(
             title=article.title,
@@ -118,7 +120,7 @@ class Run:
                 *self.warnings,
                 *as_written(*self.pipeline.warnings),
                 *(() if looked_for else [Note("uncited_unread", {"language": article.language})]),
-                *fusion.failures([_unanswered(findings)]),
+                *fusion.failures([unanswered]),
                 *_internal_errors(findings, uncited or ()),
             ),
             settings=report_settings(self.settings),
@@ -276,11 +278,6 @@ class Elsewhere:
             own_copies=True,
         )
         return replace(once(repr(self), opened), settings=self.settings).report_on(page)
-
-
-def _unanswered(findings: Sequence[Finding]) -> Counter[str]:
-    failed = [each.opinion for each in findings if isinstance(each.opinion, Failed)]
-    return Counter(opinion.detail for opinion in failed if opinion.is_of_run)
 
 
 def _internal_errors(findings: Sequence[Finding], uncited: Sequence[Uncited]) -> tuple[Note, ...]:

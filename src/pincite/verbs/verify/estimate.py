@@ -153,8 +153,9 @@ def lines(found: Estimate, settings: Settings) -> list[str]:
     return [counted, f"{times}. {' '.join(costs) or FREE}"]
 
 
-def asks_a_server(settings: Settings) -> bool:
-    return bool(served(settings.models.verifier) or settings.judge.url)
+def asks_others(settings: Settings) -> bool:
+    """Whether a run waits for hosts or servers; if not, it is too quick to need an estimate."""
+    return bool(settings.web.online or served(settings.models.verifier) or settings.judge.url)
 
 
 def _opinions(found: Estimate, settings: Settings) -> str:
