@@ -15,7 +15,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any, Self, TypeAlias, TypeVar, get_args, get_type_hints
 
-from annotated_types import Ge, Interval
+from annotated_types import Interval
 
 from pincite.errors import InputError, usable
 from pincite.notes import Note, texts
@@ -30,7 +30,7 @@ _SCALARS = {str, int, bool, type(None)}
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
-Whole: TypeAlias = Annotated[int, Ge(0)]
+Whole: TypeAlias = Annotated[int, Interval(ge=0)]
 Probability: TypeAlias = Annotated[float, Interval(ge=0, le=1)]
 Offsets: TypeAlias = Annotated[Span, Doc("half-open character offsets")]
 

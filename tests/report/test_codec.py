@@ -12,13 +12,13 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 import jsonschema
 import make_schema
 import pytest
+from annotated_types import Interval
 from check_samples import check_report
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from samples import report
 
 from pincite import codec
-from pincite.codec import Within
 from pincite.errors import InputError
 from pincite.notes import Note
 from pincite.types import Evidence, Reason, Span
@@ -46,7 +46,7 @@ def any_of(kind: Any) -> st.SearchStrategy[Any]:
     if kind in SCALARS:
         return SCALARS[kind]
     if get_origin(kind) is Annotated:
-        return limited(args[0], next((a for a in args[1:] if isinstance(a, Within)), None))
+        return limited(args[0], next((a for a in args[1:] if isinstance(a, Interval)), None))
     if get_origin(kind) is Literal:
         return st.sampled_from(args)
     if get_origin(kind) in (UnionType, Union):
@@ -58,7 +58,7 @@ def any_of(kind: Any) -> st.SearchStrategy[Any]:
     return a_mapping_or_record(kind)
 
 
-def limited(kind: Any, limits: Within | None) -> st.SearchStrategy[Any]:
+def limited(kind: Any, limits: Any) -> st.SearchStrategy[Any]:
     if limits is None:
         return any_of(kind)
     if kind is int:

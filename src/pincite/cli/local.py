@@ -199,7 +199,7 @@ def _kept() -> Iterator[tuple[str, Path, Callable[[Callable[[Any], int]], int]]]
     from pincite.models.verifier import LogitCache
     from pincite.runtime import judgements_file, replies_file
 
-    caches = {
+    caches: dict[str, tuple[Callable[[Path], Any], Path]] = {
         "judged pairs": (LogitCache, judgements_file()),
         "replies of language models": (ReplyCache, replies_file()),
         "recognised scans": (ocr.open_cache, ocr.scans_file()),

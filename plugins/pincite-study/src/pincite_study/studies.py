@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import sqlalchemy as sa
+from annotated_types import Interval
 
 from pincite import codec
-from pincite.codec import Within
 from pincite.errors import InputError
 from pincite.server.database import Database
 from pincite.server.tables import new_id, newest_first, now, whole
@@ -371,13 +371,13 @@ class _Exported:
     name: str
     consent: str
     sample: Sample
-    per_item: Annotated[int, Within(1, MAX_PER_ITEM)]
-    seed: Annotated[int, Within(-MAX_SEED, MAX_SEED)]
+    per_item: Annotated[int, Interval(ge=1, le=MAX_PER_ITEM)]
+    seed: Annotated[int, Interval(ge=-MAX_SEED, le=MAX_SEED)]
     items: tuple[dict[str, Any], ...]
     ratings: tuple[dict[str, Any], ...]
     compare: Comparison = "citations"
-    n_without_text: Annotated[int, Within(0, MAX_COUNT)] = 0
-    n_one_passage: Annotated[int, Within(0, MAX_COUNT)] = 0
+    n_without_text: Annotated[int, Interval(ge=0, le=MAX_COUNT)] = 0
+    n_one_passage: Annotated[int, Interval(ge=0, le=MAX_COUNT)] = 0
 
 
 def _read(values: object) -> tuple[Plan, list[Item], list[Given]]:
