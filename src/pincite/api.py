@@ -114,17 +114,14 @@ class Report(Generic[Record_co, Result_co]):
         return f"<Report with {len(self.results)} results; print it, or see to_html>"
 
     def _repr_html_(self) -> str:
-        return _framed(self.to_html())
-
-
-def _framed(page: str) -> str:
-    """Put the page into a sandboxed frame, which isolates its style and blocks scripts."""
-    for on_a_page, in_a_frame in _LINKS:
-        page = page.replace(on_a_page, in_a_frame)
-    whole = html.escape(page.encode("utf-8", "replace").decode("utf-8"))
-    style = f"width: 100%; height: {_HEIGHT}; border: 0"
-    frame = f'<iframe title="Report" sandbox="{_SANDBOX}" style="{style}"'
-    return f'{frame} srcdoc="{whole}"></iframe>'
+        """Return the page in a sandboxed frame, which isolates its style and blocks scripts."""
+        page = self.to_html()
+        for on_a_page, in_a_frame in _LINKS:
+            page = page.replace(on_a_page, in_a_frame)
+        whole = html.escape(page.encode("utf-8", "replace").decode("utf-8"))
+        style = f"width: 100%; height: {_HEIGHT}; border: 0"
+        frame = f'<iframe title="Report" sandbox="{_SANDBOX}" style="{style}"'
+        return f'{frame} srcdoc="{whole}"></iframe>'
 
 
 # Per record: the module that renders its page and table, and the one that prints it.

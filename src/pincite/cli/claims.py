@@ -64,14 +64,8 @@ def command(
                 click.echo(to_line(record))
         for claim in () if wafer else article.claims:
             if as_json:
-                options.print_json(
-                    {
-                        "revision_id": article.revision_id,
-                        "context": claim.context,
-                        **dataclasses.asdict(claim),
-                    },
-                    line=True,
-                )
+                row = {"revision_id": article.revision_id, "context": claim.context}
+                options.print_json({**row, **dataclasses.asdict(claim)}, line=True)
             else:
                 _print(claim)
         for warning in article.warnings:

@@ -259,10 +259,7 @@ def deliver(
         "html": lambda: render.to_html(report),
         "wikitext": lambda: render.to_wikitext(report, today),
     }
-
-    def show() -> None:
-        terminal.print_report(report, Console(), limit, excluded=excluded)
-
+    show = partial(terminal.print_report, report, Console(), limit, excluded=excluded)
     options.deliver(writers, outputs, show, quiet)
 
 
@@ -293,7 +290,12 @@ class Batch:
             web_pages.open_web(self.settings.web) as web,
             options.progress(self.quiet) as display,
         ):
-            wikis, listed = self._list_articles(web, titles, category)
+            lines = options.read_lines(titles) if titles else []
+            files = [line for line in lines if line != "-" and articles.is_file(line)]
+            lines = [line for line in lines if line not in files]
+            wikis = articles.Wikis(web, lambda line: options.say(line, self.quiet))
+            named = articles.list_articles(wikis, self.settings, lines, category)
+            listed: list[Path | ArticleAddress] = [*map(Path, dict.fromkeys(files)), *named]
             with self._verifying(fetched(display)) as run, self._worklist(len(listed), run):
 
                 def is_done(site: Site, revision_id: str) -> bool:
@@ -369,16 +371,6 @@ class Batch:
         return build.verifying(
             self.settings, self.corpora, self.sources, own_copies=True, fetching=fetching
         )
-
-    def _list_articles(
-        self, web: Any, titles: Path | None, category: str | None
-    ) -> tuple[articles.Wikis, Sequence[Path | ArticleAddress]]:
-        lines = options.read_lines(titles) if titles else []
-        files = [line for line in lines if line != "-" and articles.is_file(line)]
-        lines = [line for line in lines if line not in files]
-        wikis = articles.Wikis(web, lambda line: options.say(line, self.quiet))
-        found = articles.list_articles(wikis, self.settings, lines, category)
-        return wikis, [*map(Path, dict.fromkeys(files)), *found]
 
     def _is_done(self, run: "Run", name: str) -> bool:
         """Whether a complete report with this run's settings exists; if so, add it to the list."""

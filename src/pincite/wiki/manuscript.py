@@ -58,15 +58,11 @@ _INTERVAL = re.compile(r"\b(?:CI|IQR|KI|range|interval)\b[\s,:=]*\Z")  # 95% CI 
 _BETWEEN = re.compile(r"\s*(?:[,;&]|and|und)?\s*")
 _TO = re.compile(r"\s*[-–—]\s*")
 _NEAR = 30  # characters before a mark
-_AUTHOR_YEAR = re.compile(
-    r"\((?:(?:see|e\.g\.|cf\.|siehe|vgl\.)[\s,]+)?[^\W\d_][\w'’-]+(?:[ ,&.]{1,2}[\w'’-]+){0,5}"
-    r"\.?,? (?:19|20)\d\d[a-z]?(?:[;,:] [^()]{1,200})?\)"
-)
 
 
 def author_year(source: str) -> str:
     """The first citation such as "(Smith, 2020)" in plain text; empty if there is none."""
-    found = None if _WIKITEXT.search(source) else _AUTHOR_YEAR.search(source)
+    found = None if _WIKITEXT.search(source) else citation_marks.AUTHOR_YEAR.search(source)
     return found[0] if found else ""
 
 

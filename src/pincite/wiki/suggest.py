@@ -23,25 +23,20 @@ _ADDRESS = re.compile(r"https?://[^/\s]", re.IGNORECASE)
 _SAFE_IN_URL = "%/:?#@!$&'()*+,;=-._~"
 
 
-def template(name: str, **parameters: str | None) -> str:
-    """A template with escaped parameters; empty ones are omitted, and "_" in a name is "-".
+def template(name: str, **given: str | None) -> str:
+    """A template with escaped parameters.
 
     >>> template("failed verification", date="November 2026", reason="Source says 1911 | 1912")
     '{{failed verification|date=November 2026|reason=Source says 1911 {{!}} 1912}}'
     """
-    given = {key.replace("_", "-"): value for key, value in parameters.items() if value}
-    escaped = {k: escape_url(v) if k == "url" else escape_parameter(v) for k, v in given.items()}
-    return "{{" + "|".join([name, *(f"{key}={value}" for key, value in escaped.items())]) + "}}"
+    return "{{" + name + parameters(**given) + "}}"
 
 
-def archive_parameters(*, url: str | None, date: str | None, status: str) -> str:
-    """Parameters for an archived copy of a citation; None is omitted. Raises as `escape_url`."""
-    parameters = {
-        "archive-url": escape_url(url) if url else None,
-        "archive-date": escape_parameter(date) if date else None,
-        "url-status": status,
-    }
-    return "".join(f"|{key}={value}" for key, value in parameters.items() if value)
+def parameters(**given: str | None) -> str:
+    """Escaped parameters; empty ones are omitted, "_" in a name is "-". Raises as `escape_url`."""
+    known = {key.replace("_", "-"): value for key, value in given.items() if value}
+    escaped = {k: (escape_url if k.endswith("url") else escape_parameter)(known[k]) for k in known}
+    return "".join(f"|{key}={value}" for key, value in escaped.items())
 
 
 def escape_parameter(text: str) -> str:

@@ -14,6 +14,7 @@ from itertools import groupby
 
 from pincite.judgement import citation_need
 from pincite.notes import Note
+from pincite.text.citation_marks import AUTHOR_YEAR
 from pincite.text.clauses import MAX_CHARS, Standing, standing
 from pincite.text.sentences import n_words
 from pincite.types import Article, Claim, Span, Uncited, claim_id_of
@@ -43,12 +44,6 @@ _POINTER = re.compile(
     r"the (?:tables?|charts?|diagrams?|graphs?|figures?|images?|maps?) (?:below|above|"
     r"shows?|lists?)\b)",
     re.IGNORECASE,
-)
-_AUTHOR_YEAR = re.compile(  # "(Holm 1911)", "(Holm & Berg, 1911: 12)"; not "(May 1911)"
-    r"\((?!(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec|Spring|Summer|Autumn|Winter)[a-z]* )"
-    r"[A-Z][\w’'-]{1,30}(?: (?:et al\.?|(?:and|&) [A-Z][\w’'-]{1,30}))?,? (?:1[5-9]|20)\d\d[a-z]?"
-    r"(?:[,:;] ?[^()]{1,40})?\)"
-    r"|\((?:1[5-9]|20)\d\d[a-z]?[,:] ?(?:pp?\. ?)?\d[^()]{0,40}\)"  # "Holm (1911, p. 4)"
 )
 _TEX = re.compile(r"\\[a-z]{2,}|[_^]\{|\b[a-z]_[a-z0-9]\b")
 _MADE_UP = re.compile(
@@ -175,7 +170,7 @@ class _Page:
             text = home.of(block.text).strip()
             announces = n == len(found) - 1 and text.endswith((":", "："))
             written = block.span(*home).of(self.source)
-            covered = n < last or headed or _AUTHOR_YEAR.search(text) or _ADDRESS.search(written)
+            covered = n < last or headed or AUTHOR_YEAR.search(text) or _ADDRESS.search(written)
             state = Sourced.COVERED if covered else Sourced.UNCITED
             claim = self._claim(block, home, found[bisect_left(starts, home.start - MAX_BEFORE)])
             yield Sentence(

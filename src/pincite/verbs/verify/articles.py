@@ -35,10 +35,6 @@ _FILES = tuple(
 )
 
 
-class NoArticle(InputError):
-    """The wiki has no such article; the message lists what it has instead."""
-
-
 def is_file(given: str) -> bool:
     """Whether the argument names a file, even a missing one."""
     if given == "-" or given.startswith(("./", "../", "/", "~")):
@@ -75,7 +71,7 @@ class Wikis:
         site, name = category_at(text, start)
         titles = members(self.api(site), name)
         if not titles:
-            raise NoArticle(f"{site.host} has no articles in category {name!r}. Check the name.")
+            raise InputError(f"{site.host} has no articles in category {name!r}. Check the name.")
         return [ArticleAddress(site, title) for title in titles]
 
     def newest(self, addresses: Sequence[ArticleAddress]) -> list[ArticleAddress]:
@@ -100,7 +96,7 @@ def fetch_article(text: str, settings: Settings, report: Callable[[str], None]) 
 
     Raises:
         FetchingIsOff: fetching is not enabled.
-        NoArticle: there is none; the message lists alternatives.
+        InputError: there is no such article; the message lists alternatives.
         FetchError: the wiki did not answer.
     """
     address = parse_address(text, home(settings))
@@ -110,7 +106,7 @@ def fetch_article(text: str, settings: Settings, report: Callable[[str], None]) 
         try:
             page = fetch_page(ActionApi(address.site, web, tell=report), address)
         except WikiError as error:
-            raise NoArticle(str(error)) from error
+            raise InputError(str(error)) from error
         report(about(page))
         return article_of(page)
 
@@ -133,7 +129,7 @@ def open_article(
         language: overrides the language of a file.
 
     Raises:
-        InputError: nothing can be read; FetchingIsOff, NoArticle, FetchError: as `fetch_article`.
+        InputError: nothing can be read; FetchingIsOff, FetchError: as `fetch_article`.
     """
     if isinstance(given, str) and not is_file(given):
         return fetch_article(given, settings, report)
@@ -163,7 +159,7 @@ def list_articles(
         found += wikis.category(category, start) if category else []
         return wikis.newest(found)
     except WikiError as error:
-        raise NoArticle(str(error)) from error
+        raise InputError(str(error)) from error
 
 
 def page_of(

@@ -268,9 +268,8 @@ def archived(result: CitationResult) -> str | None:
     else:
         return None
     known = citation.archive_url is not None and copy.kind is CopyKind.ARCHIVED
-    return suggest.archive_parameters(
-        url=None if known else copy.url, date=None if known else copy.date, status=status
-    )
+    url, date = (None, None) if known else (copy.url, copy.date)
+    return suggest.parameters(archive_url=url, archive_date=date, url_status=status)
 
 
 def _block(finding: Finding, number: int, today: date, wrong: Collection[str]) -> str:
