@@ -84,8 +84,7 @@ class Report(Generic[Record_co, Result_co]):
     def to_html(self) -> str:
         """Return one self-contained page, as in the command line's `--html`."""
         render, _ = _RENDERERS[type(self.record)]
-        page: str = render.to_html(self.record)
-        return page
+        return str(render.to_html(self.record))
 
     def to_frame(self) -> "pandas.DataFrame":
         """Return a pandas table with a row per citation, judged passage, or sentence.

@@ -128,6 +128,12 @@ def _updated(
     """Run an update; a dry one writes nothing."""
     from pincite.library.update import update
 
+    def show(outcome: Any) -> None:
+        n = len(outcome.added) + len(outcome.changed) + outcome.n_unchanged
+        unread = f", {outcome.n_unread:,} unread" if outcome.n_unread else ""
+        text = f"reading files; {n_of(n, 'document')}{unread}"
+        display("reading files", outcome.n_files_done, outcome.n_files, text)
+
     cache = weights.cache_folder().parent
     with options.progress(quiet) as display, ExitStack() as stack:
         inputs = download.local(paths, cache / "downloads", display)
@@ -147,9 +153,7 @@ def _updated(
         notes = engines.notes_of(folder, cache / "origins")
         origins = stack.enter_context(Origins(notes, write=not how.dry))
         try:
-            return update(
-                corpus, origins, inputs.paths, how, partial(_show_update, display), parallel
-            )
+            return update(corpus, origins, inputs.paths, how, show, parallel)
         except Exception:
             if not how.dry:
                 with suppress(Exception):  # the error itself is reported below
@@ -157,13 +161,6 @@ def _updated(
                     options.say(f"{folder} has {n_of(n, 'document')}; it had {before}.")
                 options.say("Run the same command again to continue.", quiet)
             raise
-
-
-def _show_update(display: options.Display, outcome: Any) -> None:
-    n = len(outcome.added) + len(outcome.changed) + outcome.n_unchanged
-    unread = f", {outcome.n_unread:,} unread" if outcome.n_unread else ""
-    text = f"reading files; {n_of(n, 'document')}{unread}"
-    display("reading files", outcome.n_files_done, outcome.n_files, text)
 
 
 _PASSED_OVER = {"title_only": "records without an abstract or a text"}

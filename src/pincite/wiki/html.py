@@ -16,7 +16,7 @@ from pincite.types import Span
 from pincite.wiki.flat import BlockKind, Flat, Writer
 from pincite.wiki.references import Definitions, Source, Use, short_key, translated
 from pincite.wiki.templates import ENGLISH, TAGS, Edition, is_citation
-from pincite.wiki.wikitext import STYLES
+from pincite.wiki.wikitext import ARCHIVE, STYLES
 
 # ── Tokens ──────────────────────
 
@@ -317,7 +317,6 @@ _DUBLIN_CORE = {  # German and Polish addresses
     "url": ("rft.identifier",),
 }
 _IDENTIFIERS = {"info:doi/": "doi", "info:pmid/": "pmid"}
-_ARCHIVE = re.compile(r"https?://(?:web\.archive\.org|archive\.(?:is|today|ph)|webcitation\.org)/")
 _IGNORED = ("mw-cite-backlink", "cite-accessibility-label", "Z3988", "mw-linkback-text", "noprint")
 MAX_TOKENS = 2000  # of a reference or label, read as text
 _WORKS = frozenset({"citation", "cite", "ouvrage"})  # classes of a whole citation
@@ -416,7 +415,7 @@ class _References:
             return _key(fragment)
         href = f"https:{href}" if href.startswith("//") else href
         if "external" in given.get("class", "").split() or "mw:ExtLink" in given.get("rel", ""):
-            if _ARCHIVE.match(href):
+            if ARCHIVE.match(href):
                 fields.setdefault("archive-url", href)
                 if self.local:  # of a dead link, the title may link to the copy
                     fields.setdefault("title", self.text(index, self.tokens[index].partner))
@@ -459,7 +458,7 @@ def _coins(title: str, *, people: bool) -> dict[str, str]:
     fields = {
         ours: next((given[k][0] for k in keys if k in given), "") for ours, keys in known.items()
     }
-    if _ARCHIVE.match(fields.get("url", "")):
+    if ARCHIVE.match(fields.get("url", "")):
         fields["archive-url"] = fields.pop("url")
     if people and not fields.get("last"):
         names = given.get("rft.au") or given.get("rft.creator") or []

@@ -593,7 +593,7 @@ def plain(nodes: Sequence[Node], source: str) -> str:
 
 # ── What a reference says ──────────────────────
 
-_ARCHIVE = re.compile(
+ARCHIVE = re.compile(
     r"https?://(?:web\.archive\.org|archive\.(?:is|today|org/web|ph|fo|li)|(?:www\.)?webcitation\.org)/",
     re.IGNORECASE,
 )
@@ -687,7 +687,7 @@ def read_template(node: Node, source: str, span: Span) -> Source:
     given = {key: _value(key, p, source) for key, p in by_name(node, source).items()}
     given = translated(given) if node.edition.parameters else given
     url, stamp = given.get("url", ""), given.get("date", "")
-    if node.name in ARCHIVES and url and not _ARCHIVE.match(url) and _STAMP.match(stamp):
+    if node.name in ARCHIVES and url and not ARCHIVE.match(url) and _STAMP.match(stamp):
         # {{wayback|url=http://a.example|date=20130501000000}}
         day = f"{stamp[:4]}-{stamp[4:6]}-{stamp[6:8]}"
         given |= {"archive-url": f"{WAYBACK}{stamp}/{url}", "archive-date": day, "date": ""}
@@ -741,7 +741,7 @@ def _archived_by(node: Node, link: Source, works: Sequence[Source]) -> int | Non
     if node.name in ARCHIVES and "archive-url" in link.fields:  # it states its original
         return next((n for n, w in enumerate(works) if w.fields.get("url", url) == url), None)
     last = works[-1] if works and url else None
-    linked = bool(_ARCHIVE.match(url)) and link.template is None
+    linked = bool(ARCHIVE.match(url)) and link.template is None
     copies = last and (node.name in ARCHIVES or (linked and last.short_key is None))
     return len(works) - 1 if copies else None
 
