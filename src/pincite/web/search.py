@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
-from pincite.errors import ConfigError, FetchError, FetchingIsOff, FetchStopped, UnsafeAddress
+from pincite.errors import ConfigError, FetchError, FetchingIsOff, FetchStopped
 from pincite.text.hosts import WAYBACK_HOSTS, Snapshot, host_of, is_below, original_of, snapshot_at
 from pincite.types import WebResult
 from pincite.web.addresses import (
@@ -52,7 +52,7 @@ class SearxSearch(AbstractContextManager["SearxSearch"]):
         """
         try:
             target = parse_target(url, range(1, 65_536))
-        except UnsafeAddress as error:
+        except FetchError as error:
             raise ConfigError(f"web.search_url is not usable: {error}") from error
         if "?" in target.path:
             raise ConfigError(f"web.search_url is {url!r}; expected http://HOST or https://HOST.")
