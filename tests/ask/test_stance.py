@@ -34,6 +34,13 @@ def test_other_questions_have_no_sides(question: str) -> None:
     assert reader(question)("Vitamin D reduced falls.") is None
 
 
+def test_low_limits_an_answer_only_where_it_rates_the_evidence() -> None:
+    finds = reader("Does walking reduce back pain?")
+    assert finds("Walking reduced chronic low back pain.") is True
+    assert finds("Walking reduced back pain, but the certainty was low.") is None
+    assert finds("Low quality evidence says that walking reduces back pain.") is None
+
+
 def test_advice_and_other_outcomes_do_not_decide_a_side() -> None:
     finds = reader("Does vitamin D prevent falls compared with placebo?")
     assert finds("Vitamin D increased falls and should not be given to frail women.") is None
