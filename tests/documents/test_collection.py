@@ -8,8 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.files import write_jsonl
 from support.found import document, refusal
+from support.laws import FakeEncoder
 
-from pincite.documents.collection import exact_key, loose_key, open_sources
+from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.documents.collection import exact_key, files, loose_key, open_sources
 from pincite.documents.read import read_path
 from pincite.errors import InputError
 from pincite.types import Reason, Unchecked
@@ -259,3 +261,9 @@ def test_a_body_is_read_on_demand(tmp_path: Path) -> None:
 def test_no_folder(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="absent"):
         open_sources(tmp_path / "absent")
+
+
+def test_a_folder_that_holds_the_corpus_is_read_without_it(tmp_path: Path) -> None:
+    (tmp_path / "mill.txt").write_text("The mill opened in 1911.")
+    with EmbeddedCorpus.create(tmp_path / "kb", FakeEncoder()):
+        assert [path.name for path in files([tmp_path])] == ["mill.txt"]

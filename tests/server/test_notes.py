@@ -92,6 +92,6 @@ def test_a_german_finding_says_its_reasons_in_german(client: TestClient, site: S
         for each in findings
     ]
     whole = "".join(pages)
-    assert "<li>diese Zahlen stehen nicht in der Stelle: „1913“</li>" in whole
+    assert "<li>in dieser Passage fehlt: „1913“</li>" in whole
     assert "die archivierte Kopie vom 2014-03-02 belegt die Aussage, die Seite von heute" in whole
     assert "does not state" not in whole

@@ -114,8 +114,9 @@ def test_a_fault_of_the_program_is_found_by_its_request(
     with client_of(site) as client:
         answer = client.get("/api/v1/jobs")
     assert (answer.status_code, answer.json()["code"]) == (500, "internal")
-    (line,) = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
-    assert line["request_id"] == answer.json()["request_id"]
+    line, coded = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    assert line["request_id"] == coded["request_id"] == answer.json()["request_id"]
+    assert coded["code"] == "internal"
     assert "ZeroDivisionError" in line["traceback"]
     configure_logs("text")
     with client_of(site) as client:

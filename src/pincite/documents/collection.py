@@ -121,6 +121,7 @@ _DATE = re.compile(r"\d{4}(-\d\d(-\d\d)?)?(?=$|T| )")
 _CSV_FIELDS = ("text", "abstract", "url", "file")  # one of them makes a table a manifest
 _CSV = (".csv", ".tsv")
 HEAD = 10_000  # bytes of a header
+_OF_CORPUS = {"corpus.json", "lock"}  # files of a corpus folder
 
 
 class Problem(NamedTuple):
@@ -554,7 +555,7 @@ def files(
     on_outside: Callable[[Path], object] = lambda path: None,
     on_error: Callable[[OSError], object] = lambda error: None,
 ) -> Iterator[Path]:
-    """Walk files in a fixed order; folders recursively, without hidden files.
+    """Walk files in a fixed order; folders recursively, without hidden files and corpora.
 
     Links that leave their folder are skipped and passed to `on_outside`, since a downloaded folder
     must not pull private files into a corpus. Unreadable folders are passed to `on_error`.
@@ -570,6 +571,9 @@ def files(
             raise InputError(f"{path} does not exist; expected a file or a folder to add.")
         inside = list[Path]()
         for folder, folders, names in os.walk(path, onerror=on_error):
+            if {*names} >= _OF_CORPUS:  # "corpus add kb ." must not read kb
+                folders.clear()
+                continue
             folders[:] = [name for name in folders if not name.startswith(".")]
             inside += [Path(folder, name) for name in names if not name.startswith(".")]
         for file in sorted(inside):
