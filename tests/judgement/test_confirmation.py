@@ -201,6 +201,8 @@ ALONE = [
     ("The council has never closed the mill.", False),
     ("It is a myth that the council closed the mill.", False),
     ("The council proposed that the mill be closed.", False),
+    ("The council closed the mill a year earlier than planned.", True),
+    ("The council closed the mill as originally proposed.", True),
     ("Holm alleged that the council closed the mill.", False),
     ("The motion to close the mill was lost in the council.", False),
     ("The council would close the mill.", False),
