@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cache, partial
+from functools import lru_cache, partial
 from importlib.metadata import version
 from pathlib import Path
 
@@ -57,6 +57,7 @@ WITHOUT_EFFECT = POLITENESS | {
 }
 OF_OTHERS = ("check.", "ask.", "chat.", "claimreview.")  # settings of the other verbs
 SHARED = ("chat.url", "chat.model")  # for expansion "server"
+REMEMBERED = 1_000  # citations with their copies: an article has some hundreds, a dump millions
 LIKE_ITS_TITLE = 100  # passages among which a cited work is searched by the words of its title
 OF_A_JUDGE = ("judge.", "budget.")  # used only with a second opinion
 
@@ -312,7 +313,7 @@ def decisive(recorded: Mapping[str, object]) -> dict[str, object]:
 def corpus_copies(corpus: Corpora) -> Callable[[Citation], Document | None]:
     """Find a cited work in a corpus: at its address, or by the DOI or PMID that it states."""
 
-    @cache
+    @lru_cache(maxsize=REMEMBERED)
     def find(citation: Citation) -> Document | None:
         here = corpus.get([form for url in addresses(citation) for form in variants(url)])
         keys, words = citation_keys(citation), citation.title or citation.text

@@ -109,9 +109,9 @@ class ArticleFiles:
         """Return the file of a citation, or why it cannot be read; None if it has none."""
         keys = [key for key in _source_keys(citation) if key in self._paths]
         if not keys:
-            stated = any(isinstance(self.sources.get(u), Document) for u in addresses(citation))
-            load = None if stated else self._titled.get(_title(citation.title or ""))
-            return load() if load else None
+            load = self._titled.get(_title(citation.title or ""))
+            pages = map(self.sources.get, addresses(citation)) if load else ()
+            return load() if load and not any(isinstance(p, Document) for p in pages) else None
         url = next(iter(addresses(citation)), "")
         cached = f"{keys[0]} {url}"
         if cached not in self._read:

@@ -321,10 +321,8 @@ class VerifyPipeline:
             else:
                 place = pinpoint.place_of(outcome, source, read.aim, claim.text)
             copy = read.cited.copy
-            named = (
-                not copy or copy.kind is not CopyKind.OWN or mentions(source, names_of(citation))
-            )
-            if fails and not named:
+            is_own = copy is not None and copy.kind is CopyKind.OWN
+            if fails and is_own and not mentions(source, names_of(citation)):
                 note = Note(OTHER_COPY, {"title": citation.title or citation.text})
                 outcome = replace(outcome, reasons_coded=(note, *outcome.reasons_coded))
         result = CitationResult(
