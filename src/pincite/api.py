@@ -349,7 +349,7 @@ class Verifier:
         for claim, text, passages in rows:
             evidence = [next(judged) for _ in passages]
             if isinstance(text, str) and len(evidence) > 1:
-                evidence = [aggregation.discard_rebutted(claim.text, e, text) for e in evidence]
+                evidence = [aggregation.discard_rebutted(claim, e, text) for e in evidence]
                 best = aggregation.deciding_evidence(evidence, self._settings.verify.threshold)
                 evidence = [best] if best else evidence
             found.append(evidence[0])

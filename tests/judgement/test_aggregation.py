@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pincite.judgement import aggregation
+from pincite.judgement.contradictions import contradiction
 from pincite.notes import Note
 from pincite.types import (
     Citation,
@@ -446,3 +447,30 @@ def test_an_item_that_stands_in_the_passage_is_not_missing() -> None:
     ):
         part = Part("clause", Span(start, end), words, False, read)
         assert bool(aggregation.missing(Label.PARTLY_SUPPORTED, [part], [])) is is_missing
+
+
+BORN = "Holm was born in Varde in 1903. Holm founded the glass works in 1951."
+FOUNDED = "Holm was born in Varde in 1901, and he founded the glass works in 1950"
+OWN = Span(FOUNDED.index("and he"), len(FOUNDED))
+
+
+@pytest.mark.parametrize(
+    ("page", "kept"),
+    [
+        (f"{BORN} Holm founded the glass works in 1950, as its books show.", False),
+        (f"{BORN} Holm was born in Varde in 1901.", True),
+        (BORN, True),
+    ],
+)
+def test_a_contradiction_of_the_cited_words_is_dropped_if_the_page_has_their_value(
+    page: str, kept: bool
+) -> None:
+    claim = Claim("c", FOUNDED, own=OWN)
+    passage = Passage("d", "", "Holm", BORN, Span(0, len(BORN)))
+    seen = contradiction(FOUNDED, BORN, covered=OWN)
+    assert seen
+    assert (seen.source, seen.claim) == ("1951", "1950")
+    note = Note("other_value", {"source": seen.source, "claim": seen.claim})
+    found = Evidence(passage, 0.1, 0.6, 0.3, -2.2, reasons_coded=(note,), contradiction=seen)
+    after = aggregation.discard_rebutted(claim, found, page)
+    assert (after.contradiction, after.prob_refuted) == ((seen, 0.6) if kept else (None, 0.0))

@@ -22,6 +22,7 @@ from pincite.text.languages import common
 from pincite.text.quantities import values as values_of
 from pincite.types import (
     CitationResult,
+    Claim,
     Evidence,
     Finding,
     Label,
@@ -94,10 +95,12 @@ def is_qualified(evidence: Evidence) -> bool:
     return any(note.code in QUALIFIED for note in evidence.reasons_coded)
 
 
-def discard_rebutted(claim: str, evidence: Evidence, page: str, language: str = "") -> Evidence:
+def discard_rebutted(claim: Claim, evidence: Evidence, page: str) -> Evidence:
     """Drop a contradiction found by a rule if another passage has the claim's value or name."""
-    text, about = evidence.passage.text, evidence.passage.about
-    if not evidence.contradiction or contradiction(claim, text, about, page, language=language):
+    seen, passage = evidence.contradiction, evidence.passage
+    if not seen or seen == contradiction(
+        claim.text, passage.text, passage.about, page, claim.own, claim.language
+    ):
         return evidence
     return replace(
         evidence,

@@ -25,7 +25,18 @@ from pincite.text import antonyms, tables, words
 from pincite.text.finite import finite_verb
 from pincite.text.languages import common
 from pincite.text.sentences import is_question, n_words
-from pincite.types import INLINE, CopyKind, Doc, Evidence, Failed, Passage, Span, sigmoid, written
+from pincite.types import (
+    INLINE,
+    Claim,
+    CopyKind,
+    Doc,
+    Evidence,
+    Failed,
+    Passage,
+    Span,
+    sigmoid,
+    written,
+)
 
 # Probability of support from which a passage confirms a reading; below it, and without a
 # contradiction, it is neutral. Chosen on the open half of tests/cases/gate.
@@ -316,7 +327,7 @@ def neutralise(
         document: all the text found from the passage's document.
         of_document: the evidence from each passage found in it.
     """
-    evidence = aggregation.discard_rebutted(reading, evidence, document)
+    evidence = aggregation.discard_rebutted(Claim.alone(reading), evidence, document)
     across = not common(reading, document)  # where words tell nothing of the topic
     elsewhere = not across and words.missing_words(reading, document) > ELSEWHERE
     counts = not elsewhere and aggregation.counts_as_refutation(evidence, of_document)

@@ -100,10 +100,7 @@ class ReadSource(NamedTuple):
             return self.as_failed(failures[0])
         text = self.source.text if isinstance(self.source, Document) else ""
         return self._replace(
-            evidence=[
-                aggregation.discard_rebutted(claim.text, each, text, claim.language)
-                for each in judged
-            ],
+            evidence=[aggregation.discard_rebutted(claim, each, text) for each in judged],
             unjudged=failures[0] if failures else None,
         )
 
