@@ -9,8 +9,17 @@
 Importing this package loads none of its modules: each name is looked up when it is first used.
 """
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING
+
+# Libraries that would report on their use, or note a device id, read these when they are imported.
+SILENCED = {
+    "ORT_DISABLE_TELEMETRY": "1",  # ONNX Runtime
+    "HF_HUB_DISABLE_TELEMETRY": "1",  # huggingface_hub
+    "RAY_USAGE_STATS_ENABLED": "0",
+}
+os.environ.update(SILENCED)
 
 if TYPE_CHECKING:
     from pincite.api import Report, Verifier, ask, check, open_corpus, verify

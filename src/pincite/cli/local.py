@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from pincite import SILENCED
 from pincite.cli import options
 from pincite.errors import MissingModel
 
@@ -135,6 +136,7 @@ def doctor() -> None:
     click.echo(f"feedback  {file_of(settings.library.feedback_file)} (stays here)")
     click.echo(f"copies    {folder_of(settings.library.own_copies)} (your own; they stay here)")
     click.echo("network   nothing leaves this machine, except with: pincite models fetch ID")
+    click.echo(f"          usage reports are off: {', '.join(SILENCED)}")
     for line in _sent_data(settings):
         click.echo(f"          {line}")
     if missing:

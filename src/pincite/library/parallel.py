@@ -57,7 +57,6 @@ def opened(where: Where, workers: int = 0) -> Iterator[Parallel]:
         yield Parallel()
         return
     elsewhere = bool(os.environ.get("RAY_ADDRESS"))
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # read when Ray is imported: disables usage reports
     if not elsewhere:
         # Ray obeys any caller, so it listens only on loopback. By default its workers run at a
         # lower priority than other processes of this machine; ours must not.

@@ -1,0 +1,65 @@
+"""No verb looks up a name, or writes outside Pincite's folders, on its own or by a library."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import pincite
+
+ARTICLE = (
+    "The mill of Varde closed in 1934.<ref>{{cite web |url=https://a.example/ |title=M}}</ref>"
+)
+PAGE = {"url": "https://a.example/", "title": "Mill", "text": "The mill of Varde closed in 1934."}
+RUNS = {
+    "verify": ["verify", "article.wiki", "--sources", "pages", "--corpus", "kb", "--json", "out"],
+    "check": ["check", "The mill of Varde closed in 1934.", "--corpus", "kb", "--json", "out"],
+    "ask": ["ask", "When did the mill of Varde close?", "--corpus", "kb", "--json", "out"],
+}
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages/pages.jsonl").write_text(json.dumps(PAGE))
+    (tmp_path / "article.wiki").write_text(ARTICLE)
+    for name in ("home", "cache", "data", "config", "tmp"):
+        (tmp_path / name).mkdir()
+    run(tmp_path, ["corpus", "add", "kb", "pages/pages.jsonl"])
+    return tmp_path
+
+
+def run(place: Path, arguments: list[str], *before: str) -> None:
+    own = {
+        "HOME": "home",
+        "XDG_CACHE_HOME": "cache",
+        "XDG_DATA_HOME": "data",
+        "XDG_CONFIG_HOME": "config",
+        "TMPDIR": "tmp",
+    }
+    environment = {key: value for key, value in os.environ.items() if key not in pincite.SILENCED}
+    environment |= {key: str(place / folder) for key, folder in own.items()}
+    command = [*before, sys.executable, "-m", "pincite", *arguments]
+    found = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True)
+    assert found.returncode == 0, found.stderr
+
+
+@pytest.mark.parametrize("verb", RUNS)
+def test_a_run_writes_only_below_its_own_folders(place: Path, verb: str) -> None:
+    run(place, RUNS[verb])
+    files = (str(path.relative_to(place)) for path in place.rglob("*") if path.is_file())
+    own = ("article.wiki", "pages/", "out", "kb/", "cache/pincite/", "data/pincite/")
+    assert [name for name in files if not name.startswith(own)] == []
+
+
+@pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")
+@pytest.mark.parametrize("verb", RUNS)
+def test_a_run_opens_no_connection_and_looks_up_no_name(place: Path, verb: str) -> None:
+    calls = place / "calls"
+    trace = ("strace", "-f", "-qq", "-e", "trace=connect,sendto", "-o", str(calls))
+    run(place, RUNS[verb], *trace)
+    assert [line for line in calls.read_text().splitlines() if "AF_INET" in line] == []
