@@ -1,6 +1,10 @@
 """Files are replaced whole or not at all."""
 
 import contextlib
+import os
+import stat
+import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -42,3 +46,53 @@ def test_a_file_or_folder_is_replaced_whole_or_not_at_all(tmp_path: Path) -> Non
             (part / "a").write_text(content)
         assert (path / "a").read_text() == content
     assert [*tmp_path.iterdir()] == [path]
+
+
+def test_a_link_is_followed_to_its_target(tmp_path: Path) -> None:
+    target, link = tmp_path / "there" / "file", tmp_path / "link"
+    target.parent.mkdir()
+    for state in ("missing", "old"):
+        if state == "old":
+            target.write_text(state)
+        link.unlink(missing_ok=True)
+        link.symlink_to(target)
+        durable.write_text(link, "new")
+        assert (link.is_symlink(), target.read_text()) == (True, "new")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="devices of Linux")
+def test_a_device_is_written_through_and_stays_one(tmp_path: Path) -> None:
+    node = tmp_path / "full"
+    try:
+        os.mknod(node, stat.S_IFCHR | 0o666, os.makedev(1, 7))  # /dev/full
+        node.open("wb").close()
+    except PermissionError:
+        pytest.skip("a device can be made here only by root")
+    with pytest.raises(OSError, match="No space"):
+        durable.write_text(node, "x" * 100_000)
+    assert stat.S_ISCHR(node.stat().st_mode)
+    node.unlink()
+    os.mknod(node, stat.S_IFCHR | 0o666, os.makedev(1, 3))  # /dev/null
+    durable.write_text(node, "x")
+    assert stat.S_ISCHR(node.stat().st_mode)
+    assert list(tmp_path.iterdir()) == [node]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no named pipes")
+def test_a_pipe_gets_the_content(tmp_path: Path) -> None:
+    pipe, read = tmp_path / "pipe", list[str]()
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: read.append(pipe.read_text()))
+    reader.start()
+    durable.write_text(pipe, "content")
+    reader.join()
+    assert read == ["content"]
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="folders of Linux")
+def test_nothing_is_created_among_devices() -> None:
+    place = Path("/dev/pincite-test")
+    with pytest.raises(FileNotFoundError):
+        durable.write_text(place, "x")
+    assert not place.exists()

@@ -131,7 +131,9 @@ def content_of(path: Path, most: int = MAX_BYTES) -> bytes:
     """Return a file's bytes; raises InputError if it cannot be read or has more than `most`."""
     with usable(path, "read as JSON"):
         if path.stat().st_size > most:
-            raise InputError(f"{path} has more than {most:,} bytes: no report is that large.")
+            raise InputError(
+                f"{path} has more than {most:,} bytes: nothing that Pincite writes is so large."
+            )
         return path.read_bytes()
 
 

@@ -1,5 +1,8 @@
 """Atomic file replacement, and the lock that lets one writer change a corpus.
 
+Only regular files and folders are replaced. A device or pipe is written through, a link is followed
+to its target, and nothing is created in `/dev`, `/proc` or `/sys`.
+
 A *stamp* is a small JSON file with a checksum, written last, that names the current derived files:
 after a kill the old stamp still holds. The lock is a file with the writer's process id, which the
 system unlocks when the process dies; readers take none. Only the system calls of `filelock` are
@@ -12,6 +15,7 @@ import json
 import os
 import shutil
 import signal
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -34,8 +38,16 @@ def replacing(path: Path) -> Iterator[Path]:
     """Yield a path beside `path` for a new file or folder, which then replaces `path`.
 
     It is flushed to disk before the rename. After an error `path` is unchanged and nothing is left
-    beside it.
+    beside it. A device, a pipe or an open file as `/dev/stdout` gets the content instead.
     """
+    if is_special(path):
+        with tempfile.TemporaryDirectory() as folder:
+            yield (part := Path(folder) / "part")
+            handle = os.open(path, os.O_WRONLY | os.O_APPEND)  # creates nothing
+            with part.open("rb") as content, os.fdopen(handle, "wb") as device:
+                shutil.copyfileobj(content, device)
+        return
+    path = path.resolve() if path.is_symlink() else path
     part = path.with_name(f"{path.name}.part")
     _remove(part)
     try:
@@ -50,6 +62,16 @@ def replacing(path: Path) -> Iterator[Path]:
         sync(path.parent)
     finally:
         _remove(part)
+
+
+def is_special(path: Path) -> bool:
+    """Whether a path is a device, a pipe or the like, or would be among those of the system."""
+    at = path.absolute()
+    if at.is_relative_to("/dev/shm"):  # noqa: S108 - a folder in memory like any other
+        return False
+    if any(at.is_relative_to(folder) for folder in ("/dev", "/proc", "/sys")):
+        return True
+    return path.exists() and not (path.is_file() or path.is_dir())
 
 
 def write_text(path: Path, text: str) -> None:

@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
+from pincite import codec, durable
 from pincite.completions import Completion
 from pincite.errors import ConfigError, InputError, usable
 from pincite.llm.calls import completion_of
@@ -30,7 +31,11 @@ class TraceWriter(AbstractContextManager["TraceWriter"]):
         """
         self._lock = threading.Lock()
         with usable(path, "written", ConfigError):
-            if path.exists() and (content := path.read_bytes()) and not content.endswith(b"\n"):
+            if durable.is_special(path):
+                raise ConfigError(
+                    f"{path} is no regular file; expected one that can be read again."
+                )
+            if path.exists() and (content := codec.content_of(path)) and content[-1:] != b"\n":
                 with path.open("r+b") as file:
                     file.truncate(content.rfind(b"\n") + 1)
             self._file = path.open("a", encoding="utf-8", errors="replace")
@@ -52,7 +57,7 @@ def read_replies(path: Path) -> dict[str, Completion]:
         InputError: the file cannot be read or is not a trace; names the first invalid line.
     """
     with usable(path):
-        lines = path.read_bytes().splitlines(keepends=True)
+        lines = codec.content_of(path).splitlines(keepends=True)
     if lines and not lines[-1].endswith(b"\n"):
         del lines[-1]  # cut off by a kill
     replies = dict[str, Completion]()
