@@ -111,6 +111,10 @@ ENGLISH: Mapping[str, str] = {
     "no_negation_rules": "There are no negation rules for %(language)s; readings have no negation.",
     "filters_excluded_all": "No document in the knowledge base passes the filters.",
     "empty_corpus": "The knowledge base is empty.",
+    "corpus_behind": (
+        "The corpus %(corpus)s was searched only in part: its word index is behind its documents. "
+        "Free disk space or allow writing, and run: pincite corpus verify FOLDER --repair"
+    ),
 }
 
 

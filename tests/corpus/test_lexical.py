@@ -2,6 +2,7 @@
 
 import math
 import random
+import shutil
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,8 @@ from support.laws import FakeEncoder
 from pincite.corpus import lexical
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.corpus.maintenance import verify
+from pincite.corpus.multi_corpus import Corpora
+from pincite.durable import WriterLock
 from pincite.types import Document
 
 K1, B = 1.2, 0.75  # Lucene's and tantivy's
@@ -264,3 +267,38 @@ def test_common_words_of_another_language_are_not_rare(tmp_path: Path) -> None:
         [mixed] = corpus.lexical().retrieve(["It is a table in Varde3 on a road"], 30)
     assert mixed[0].passage == alone[0].passage
     assert mixed[-1].passage.title == "fr"
+
+
+def test_a_lost_file_of_a_segment_is_found_and_repaired(tmp_path: Path) -> None:
+    folder = tmp_path / "corpus"
+    with EmbeddedCorpus.create(folder, FakeEncoder()) as corpus:
+        corpus.add([Document("u:1", "", "an ape and a bear")])
+    for suffix in (".pos", ".idx", ".term", ".store", ".fast", ".fieldnorm"):
+        (lost,) = (folder / "g1").rglob(f"*{suffix}")
+        lost.unlink()
+        assert [found.place for found in verify(folder)] == [str(lost)]
+        assert [found.repaired for found in verify(folder, repair=True)] == [True]
+        assert verify(folder) == []
+    with EmbeddedCorpus.open(folder, None) as corpus:
+        assert len(corpus.lexical().retrieve(["ape"], 5)[0]) == 1
+
+
+def test_a_search_of_a_part_says_so(tmp_path: Path) -> None:
+    folder, before = tmp_path / "corpus", tmp_path / "before"
+    with EmbeddedCorpus.create(folder, FakeEncoder()) as corpus:
+        corpus.add([Document("u:1", "", "an ape and a bear")])
+        shutil.copytree(folder / "g1", before)
+        corpus.add([Document("u:2", "", "an ape and a cat")])
+        assert Corpora({"kb": corpus}).notes == ()
+    # As after a full disk: the documents are committed, the word index is not.
+    for path in (folder / "g1").glob("lexical*"):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    for path in before.glob("lexical*"):
+        (shutil.copytree if path.is_dir() else shutil.copy)(path, folder / "g1" / path.name)
+    with WriterLock(folder), EmbeddedCorpus.open(folder, None) as corpus:  # none may write
+        assert not corpus.is_complete
+        assert [note.code for note in Corpora({"kb": corpus}).notes] == ["corpus_behind"]
+        assert len(corpus.lexical().retrieve(["ape"], 5)[0]) == 1
+    with EmbeddedCorpus.open(folder, None) as corpus:
+        assert corpus.is_complete
+        assert len(corpus.lexical().retrieve(["ape"], 5)[0]) == 2

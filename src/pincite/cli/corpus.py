@@ -18,6 +18,7 @@ from pincite.corpus.origins import Origins
 from pincite.errors import ConfigError
 from pincite.library import download
 from pincite.models import weights
+from pincite.notes import Note
 from pincite.report.cells import n_of, one_line, shortened
 from pincite.report.reasons import why_unchecked
 from pincite.types import Hit
@@ -235,21 +236,24 @@ def search(folder: Address, query: str, k: int, by: str, as_json: bool, **given:
     with engines.open(folder, encoder) as corpus:
         found = corpus.by(WAYS[by], *chosen, settings.retrieval.fusion)
         (hits,) = found.retrieve([query], k)
+        complete = corpus.is_complete
+    if not complete:
+        options.say(str(Note("corpus_behind", {"corpus": folder})))
     if settings.filters.chosen.leaves_out_undated:
         options.say("Pages without a known date are left out; --undated includes them.", as_json)
     for hit in hits:
-        _print_hit(hit, by, as_json)
+        _print_hit(hit, by, as_json, complete)
     if not hits:
         among = " among the pages that pass the filters" if settings.filters.chosen else ""
         options.say(f"Nothing was found{among}.", as_json)
 
 
-def _print_hit(hit: Hit, by: str, as_json: bool) -> None:
+def _print_hit(hit: Hit, by: str, as_json: bool, complete: bool) -> None:
     passage = hit.passage
     if as_json:
         row: dict[str, Any] = {"rank": hit.rank, "score": hit.score, "url": passage.url}
         row |= {"title": passage.title, "span": passage.span, "text": passage.text}
-        row |= {"found_by": hit.found_by or by}
+        row |= {"found_by": hit.found_by or by, "complete": complete}
         options.print_json(row, line=True)
     else:
         click.echo(f"{hit.rank:3} {hit.score:8.4f}  {one_line(passage.title or passage.url)}")

@@ -14,6 +14,7 @@ on a corpus's history. So a small index with deletions is rebuilt at once, a lar
 
 import contextlib
 import functools
+import json
 import math
 import os
 import shutil
@@ -221,17 +222,13 @@ class LexicalIndex:
         return stamp if 0 <= stamp.sequence <= self._store.sequence else None
 
     def _open_sound(self, stamp: _Stamp) -> "tantivy.Index | None":
-        """Open the index, unless a file's size has changed since it was written.
-
-        A listed file may be gone (after a merge whose stamp was never written); if it is needed,
-        tantivy itself reports it.
-        """
+        """Open the index, unless a file is missing or its size has changed since it was written."""
         folder = self._folder / stamp.folder
         for name, (size, _) in stamp.files.items():
             if (folder / name).exists() and (folder / name).stat().st_size != size:
                 return None
         try:
-            return _opened(folder)
+            return None if _missing(folder, stamp.files) else _opened(folder)
         except (ValueError, OSError):
             return None
 
@@ -247,8 +244,10 @@ class LexicalIndex:
             for name, (_, known) in stamp.files.items()
             if (folder / name).exists() and checksum(folder / name) != known
         ]
-        if damaged:  # tantivy may fail in any way on them
+        lost = _missing(folder, stamp.files)
+        if damaged or lost:  # tantivy may fail in any way on them
             yield from ((str(path), "is not what was written") for path in damaged)
+            yield from ((str(path), "is missing") for path in lost)
             return
         if stamp.sequence != self._store.sequence:
             missing = self._store.sequence - stamp.sequence
@@ -270,6 +269,20 @@ class LexicalIndex:
             found = searcher.search(_between(index, *window), 2 * KEYS_AT_ONCE, count=False).hits
             keys = searcher.fast_field_values("key", [address for _, address in found])
             yield from miscounted(Counter(int(k or 0) for k in keys), self._store.keys_in(*window))
+
+
+def _missing(folder: Path, files: Collection[str]) -> list[Path]:
+    """Return the files of current segments that are gone, of those that were written.
+
+    Others may be gone: after a merge whose stamp was never written. Deletions are left to tantivy.
+    """
+    try:
+        segments = json.loads((folder / "meta.json").read_bytes())["segments"]
+        current = {segment["segment_id"].replace("-", "") for segment in segments}
+    except (OSError, ValueError, LookupError, TypeError):
+        return [folder / "meta.json"]
+    needed = (folder / name for name in files if name.split(".")[0] in current)
+    return [path for path in needed if path.suffix != ".del" and not path.exists()]
 
 
 class _Searcher:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pincite.corpus import ranking
 from pincite.corpus.protocol import NO_FILTERS, Corpus
 from pincite.corpus.ranking import idf
+from pincite.notes import Note
 from pincite.protocols import Encoder, Query, Retriever, WordRetriever
 from pincite.retrieval.filters import Filters
 from pincite.retrieval.fusion import merged, pooled
@@ -33,6 +34,12 @@ class Corpora:
     @property
     def n_documents(self) -> int:
         return sum(each.status().n_documents for each in self.named.values())
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """Warnings about corpora of which a search sees only a part."""
+        behind = (name for name, each in self.named.items() if not each.is_complete)
+        return tuple(Note("corpus_behind", {"corpus": name}) for name in behind)
 
     def versions(self) -> dict[str, str]:
         """Return what results record: encoders and digests, by name if there are several."""

@@ -204,6 +204,12 @@ class Corpus(ABC):
     def status(self) -> CorpusStatus:
         """Counts, sizes, and whether anything is unfinished."""
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether searches by words cover all documents; not so after a full or read-only disk."""
+        status = self.status()
+        return status.lexical_sequence >= status.sequence
+
 
 @dataclass(frozen=True, slots=True)
 class CorpusRetriever:

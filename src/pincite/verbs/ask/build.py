@@ -134,7 +134,7 @@ def asking(settings: Settings, corpus: runtime.Places, *, keep: bool = True) -> 
             settings=settings,
             pipeline=pipeline,
             versions=versions,
-            warnings=(Note("undated_not_read"),) if undated else (),
+            warnings=(*stored.notes, *((Note("undated_not_read"),) if undated else ())),
             calls=tuple(filter(None, (calls, second))),
             started=time.monotonic(),
         )

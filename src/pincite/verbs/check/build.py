@@ -185,7 +185,7 @@ def checking(
             versions["reliability"] = listed.fingerprint
         if calls:
             versions["prompts"] = prompts.fingerprint
-        warnings = tuple(_warnings(settings, languages))
+        warnings = (*(stored.notes if stored else ()), *_warnings(settings, languages))
         record(
             {
                 "event": "run",
