@@ -47,7 +47,7 @@ def replacing(path: Path) -> Iterator[Path]:
             with part.open("rb") as content, os.fdopen(handle, "wb") as device:
                 shutil.copyfileobj(content, device)
         return
-    path = path.resolve() if path.is_symlink() else path
+    path = path.resolve() if path.is_symlink() else path.absolute()  # "." has no name
     part = path.with_name(f"{path.name}.part")
     _remove(part)
     try:

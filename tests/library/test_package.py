@@ -275,3 +275,12 @@ def test_commands(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     again = json.loads(run("unpack", "kb.pincite", "new", "--json", "-q"))
     assert again == about
     assert run("verify", "new", "-q") == ""
+
+
+def test_a_corpus_is_not_packed_over_a_folder(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(CorpusError):
+        pack(corpus, Path())
+    assert list(tmp_path.iterdir()) == []
