@@ -213,3 +213,13 @@ def test_program_names_the_wiki_of_its_text(site: Site) -> None:
     run_next(site)
     assert own.get("/api/v1/citations", params=wanted | {"wiki": WIKI}).status_code == 200
     assert client_of(site).get("/api/v1/citations", params=wanted).status_code == 200
+
+
+def test_tags_of_editors_come_with_the_claim(site: Site) -> None:
+    tag = '<sup class="noprint Inline-Template">[<i><a href="/wiki/V">failed verification</a></i>]'
+    sent = {"text": PAGE.replace("</p>", f"{tag}</sup></p>"), "markup": "html"}
+    client = client_of(site)
+    job_id = client.post("/api/v1/verify", json=sent).json()["job_id"]
+    run_next(site)
+    (claim,) = client.get(f"/api/v1/jobs/{job_id}/citations").json()
+    assert claim["tags"] == ["failed verification"]

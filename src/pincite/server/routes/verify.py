@@ -495,6 +495,7 @@ class ClaimBody(BaseModel):
     missing: list[str]  # words of the claim that no source states
     citations: list[CitedBody]
     suggestions: list[SuggestionBody]
+    tags: tuple[str, ...]  # by editors, who need no second one
     tag: str | None  # wikitext to paste
 
 
@@ -560,6 +561,7 @@ def _claim(job_id: str, finding: Finding, words: Language, today: date) -> Claim
         suggestions=[
             _suggested(each, today, finding.claim.language) for each in finding.suggestions
         ],
+        tags=finding.claim.tags,
         tag=render.tag(finding, today),
     )
 
