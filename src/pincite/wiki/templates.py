@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
+from urllib.parse import quote
 
 from pincite.text.figures import MONTHS
 
@@ -105,6 +106,7 @@ SHORT_CITATIONS, HARVARD, NOTES, REFERENCE_LISTS, QUOTES = (
     for kind in ("short_citations", "harvard", "notes", "reference_lists", "quotes")
 )
 ARCHIVES = frozenset({"wayback", "webarchive"})
+ADDRESSED = frozenset(name for row in TABLE["addresses"] for name in row.get("names", ()))
 _CITATION = re.compile(r"(?:v?cite?\b|vancite\b|citation\b(?! needed| style| required)|harvc\b)")
 _SILENT = frozenset(TABLE["nothing"]["names"])
 _SILENT_PREFIXES, _SILENT_SUFFIXES = (
@@ -115,6 +117,24 @@ _SILENT_PREFIXES, _SILENT_SUFFIXES = (
 def is_citation(name: str) -> bool:
     """Whether the template `name` is a full citation, such as {{cite web}} or {{citation}}."""
     return bool(_CITATION.match(name)) and name not in TAGS
+
+
+def address_of(name: str, given: Parameters) -> str | None:
+    """The address that the template `name` makes from its parameters; None if one does not fit.
+
+    >>> address_of("cite journal", {"title": "Mills", "eprint": "2101.00001"})
+    'https://arxiv.org/abs/2101.00001'
+    """
+    for row in TABLE["addresses"]:
+        if name not in row["names"] if "names" in row else not is_citation(name):
+            continue
+        values = [
+            next(filter(None, map(given.get, key.split("/"))), "").strip() for key in row["values"]
+        ]
+        fit = (re.compile(syntax, re.ASCII).fullmatch for syntax in row["values"].values())
+        if all(is_fit(value) for is_fit, value in zip(fit, values, strict=True)):
+            return str(row["address"].format(*(quote(v.replace(" ", "_")) for v in values)))
+    return None
 
 
 def is_silent(name: str) -> bool:
