@@ -106,7 +106,7 @@ SHORT_CITATIONS, HARVARD, NOTES, REFERENCE_LISTS, QUOTES = (
     for kind in ("short_citations", "harvard", "notes", "reference_lists", "quotes")
 )
 ARCHIVES = frozenset({"wayback", "webarchive"})
-ADDRESSED = frozenset(name for row in TABLE["addresses"] for name in row.get("names", ()))
+ADDRESSED = frozenset(row["of"] for row in TABLE["addresses"].values() if "of" in row)
 _CITATION = re.compile(r"(?:v?cite?\b|vancite\b|citation\b(?! needed| style| required)|harvc\b)")
 _SILENT = frozenset(TABLE["nothing"]["names"])
 _SILENT_PREFIXES, _SILENT_SUFFIXES = (
@@ -125,15 +125,14 @@ def address_of(name: str, given: Parameters) -> str | None:
     >>> address_of("cite journal", {"title": "Mills", "eprint": "2101.00001"})
     'https://arxiv.org/abs/2101.00001'
     """
-    for row in TABLE["addresses"]:
-        if name not in row["names"] if "names" in row else not is_citation(name):
+    for address, row in TABLE["addresses"].items():
+        syntax = {key: pattern for key, pattern in row.items() if key != "of"}
+        if name != row["of"] if "of" in row else not is_citation(name):
             continue
-        values = [
-            next(filter(None, map(given.get, key.split("/"))), "").strip() for key in row["values"]
-        ]
-        fit = (re.compile(syntax, re.ASCII).fullmatch for syntax in row["values"].values())
-        if all(is_fit(value) for is_fit, value in zip(fit, values, strict=True)):
-            return str(row["address"].format(*(quote(v.replace(" ", "_")) for v in values)))
+        values = [next(filter(None, map(given.get, key.split("/"))), "") for key in syntax]
+        fit = [re.compile(pattern, re.ASCII).fullmatch for pattern in syntax.values()]
+        if all(fits(value) for fits, value in zip(fit, values, strict=True)):
+            return str(address).format(*(quote(value.replace(" ", "_")) for value in values))
     return None
 
 
