@@ -5,6 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.articles import parse_article
 
+from pincite.wiki.article import Markup
+
 A, B, C, D = (
     "The mill burnt in 1840.",
     "It was rebuilt within a year.",
@@ -14,7 +16,7 @@ A, B, C, D = (
 R = "<ref>{{cite book|title=Mills}}</ref>"
 
 
-def passed_over(source: str, markup: str = "wikitext") -> list[tuple[str, list[str]]]:
+def passed_over(source: str, markup: Markup = "wikitext") -> list[tuple[str, list[str]]]:
     """Each claim with a reference, and the sentences before it that have none."""
     claims = parse_article(source, "Mill", markup=markup).claims
     return [(c.text, list(c.uncited_before)) for c in claims if c.citations]
