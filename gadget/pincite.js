@@ -1,7 +1,7 @@
 /**
  * Pincite for MediaWiki: a dot beside each citation that says whether its source supports the claim.
  *
- * A user script: plain ECMAScript, no build step. It asks a Pincite server that you name (by default
+ * A user script in ECMAScript 2016, which MediaWiki requires of common.js; no build step. It asks a Pincite server that you name (by default
  * the one on your own machine) and never edits. All text from the server is put in as text.
  * Installing it: docs/gadget.md.
  */
@@ -27,7 +27,7 @@
 			judged: 'Judged by the network for other languages: $1', stopped: 'Stopped.', none: 'No claim with a reference was found here.',
 			claim: 'Claim', quote: 'The source says', near: 'No sentence in the source supports the claim; this comes closest',
 			missing: 'Nothing was found for', why: 'Could not check', step: 'What you can do', better: 'Better sources',
-			copyTag: 'Copy tag', copyReference: 'Copy reference', copied: 'Copied.', notCopied: 'Could not copy; select it here:',
+			copyTag: 'Copy tag', tagged: 'Already tagged by an editor', copyReference: 'Copy reference', copied: 'Copied.', notCopied: 'Could not copy; select it here:',
 			advice: 'These are automatic suggestions: read the source before you tag or replace anything.',
 			noServer: 'No server answers at $1. Start one with “pincite serve”, and check that its server.wikis includes $2.',
 			slow: 'The server at $1 did not answer within 30 seconds.', token401: 'The server does not know this token. It prints the right one when it starts.',
@@ -45,7 +45,7 @@
 			judged: 'Beurteilt vom Netz für andere Sprachen: $1', stopped: 'Angehalten.', none: 'Hier steht keine Aussage mit einem Beleg.',
 			claim: 'Aussage', quote: 'Die Quelle sagt', near: 'Kein Satz der Quelle belegt die Aussage; dies kommt ihr am nächsten',
 			missing: 'Nichts gefunden für', why: 'Nicht prüfbar', step: 'Was du tun kannst', better: 'Bessere Quellen',
-			copyTag: 'Baustein kopieren', copyReference: 'Beleg kopieren', copied: 'Kopiert.', notCopied: 'Kopieren ging nicht; hier markieren:',
+			copyTag: 'Baustein kopieren', tagged: 'Schon markiert', copyReference: 'Beleg kopieren', copied: 'Kopiert.', notCopied: 'Kopieren ging nicht; hier markieren:',
 			advice: 'Der Vorschlag eines Programms: Lies die Quelle, bevor du etwas markierst oder ersetzt.',
 			noServer: 'Unter $1 antwortet kein Server. Starte einen mit „pincite serve“; $2 muss unter server.wikis stehen.',
 			slow: 'Der Server $1 hat 30 Sekunden lang nicht geantwortet.', token401: 'Der Server kennt diesen Schlüssel nicht. Den richtigen zeigt er beim Start.',
@@ -138,10 +138,15 @@
 
 	const stored = () => Object.assign( { address: ADDRESS, token: '' }, mw.storage.getObject( STORAGE ) );
 
-	class Refused extends Error {}
+	class Refused extends Error {
+		constructor( message, code ) {
+			super( message );
+			this.status = code; // of the answer, if there was one
+		}
+	}
 
 	/** What the server answers, as JSON; a Refused in words for anything else. */
-	async function ask( method, path, sent ) {
+	function ask( method, path, sent ) {
 		const { address, token } = stored();
 		const ended = new AbortController();
 		const timer = setTimeout( () => ended.abort(), PATIENCE );
@@ -152,76 +157,78 @@
 		if ( sent ) {
 			headers[ 'Content-Type' ] = 'application/json';
 		}
-		try {
-			// No cookies go to it, and it is told nothing of the page that asks but its site.
-			const options = { method, headers, credentials: 'omit', mode: 'cors', redirect: 'error', referrerPolicy: 'origin', signal: ended.signal };
-			const answer = await fetch( address + path, sent ? Object.assign( options, { body: JSON.stringify( sent ) } ) : options );
-			const found = await answer.json().catch( () => ( {} ) );
+		// No cookies go to it, and it is told nothing of the page that asks but its site.
+		const options = { method, headers, credentials: 'omit', mode: 'cors', redirect: 'error', referrerPolicy: 'origin', signal: ended.signal };
+		const asked = fetch( address + path, sent ? Object.assign( options, { body: JSON.stringify( sent ) } ) : options );
+		const answered = asked.then( ( answer ) => answer.json().catch( () => ( {} ) ).then( ( found ) => {
 			if ( answer.ok ) {
 				return found;
 			}
 			const told = String( found.detail || answer.statusText ).slice( 0, 300 );
-			throw new Refused( answer.status === 401 ? say( 'token401' ) : say( answer.status < 500 ? 'notAllowed' : 'failed', answer.status, told ) );
-		} catch ( error ) {
+			throw new Refused( answer.status === 401 ? say( 'token401' ) : say( answer.status < 500 ? 'notAllowed' : 'failed', answer.status, told ), answer.status );
+		} ) );
+		return answered.catch( ( error ) => {
 			if ( error instanceof Refused ) {
 				throw error;
 			}
 			throw new Refused( error.name === 'AbortError' ? say( 'slow', address ) : say( 'noServer', address, location.origin ) );
-		} finally {
+		} ).then( ( found ) => {
 			clearTimeout( timer );
-		}
+			return found;
+		}, ( error ) => {
+			clearTimeout( timer );
+			throw error;
+		} );
 	}
 
 	/** Check parts of the page, telling as it goes. */
-	async function check( parts ) {
+	function check( parts ) {
 		const text = source( parts );
 		const letters = Array.from( text );
 		const number = mw.config.get( 'wgRevisionId' );
 		status.textContent = say( 'waiting' );
-		try {
-			job = await ask( 'POST', '/api/v1/verify', Object.assign( { text, markup: 'html', title: mw.config.get( 'wgTitle' ) }, number ? { revision: number } : {} ) );
+		const sent = Object.assign( { text, markup: 'html', title: mw.config.get( 'wgTitle' ) }, number ? { revision: number } : {} );
+		return ask( 'POST', '/api/v1/verify', sent ).then( ( started ) => {
+			job = started;
 			stop.hidden = false;
 			const place = '/api/v1/jobs/' + encodeURIComponent( job.job_id );
-			await follow( place, letters );
-			const found = await ask( 'GET', place + '/citations' );
+			return follow( place, letters, 0, 0 ).then( () => ask( 'GET', place + '/citations' ) );
+		} ).then( ( found ) => {
 			found.forEach( ( claim ) => known( claim, idsAt( letters, claim.citations.map( ( each ) => each.at ) ) ) );
 			status.textContent = found.length ? summary( found ) : say( 'none' );
-		} catch ( error ) {
-			complain( error );
-		} finally {
+		} ).catch( complain ).then( () => {
 			job = null;
 			stop.hidden = true;
-		}
+		} );
 	}
 
 	/** Show each claim's label as soon as it is known; returns when the job has ended. */
-	async function follow( place, letters ) {
-		for ( let after = 0, total = 0, ended = false; !ended; ) {
-			const told = await ask( 'GET', place + '/events?after=' + after );
-			for ( const event of told.events ) {
+	function follow( place, letters, after, total ) {
+		return ask( 'GET', place + '/events?after=' + after ).then( ( told ) => {
+			told.events.forEach( ( event ) => {
 				after = event.number;
 				total = event.data.claims || event.data.total || total;
 				if ( event.kind === 'judged' ) {
 					idsAt( letters, event.data.at || [] ).forEach( ( id ) => paint( id, event.data.label ) );
 					status.textContent = say( 'running', event.data.done, total );
 				}
+			} );
+			if ( !told.ended ) {
+				return new Promise( ( resolve ) => setTimeout( resolve, POLL ) ).then( () => follow( place, letters, after, total ) );
 			}
-			ended = told.ended;
-			if ( !ended ) {
-				await new Promise( ( resolve ) => setTimeout( resolve, POLL ) );
-			}
-		}
-		const now = await ask( 'GET', place );
-		if ( now.status === 'failed' ) {
-			throw new Refused( say( 'failed', now.status, ( now.problem || {} ).detail || '' ) );
-		}
-		if ( now.status === 'cancelled' ) {
-			throw new Refused( say( 'stopped' ) );
-		}
+			return ask( 'GET', place ).then( ( now ) => {
+				if ( now.status === 'failed' ) {
+					throw new Refused( say( 'failed', now.status, ( now.problem || {} ).detail || '' ) );
+				}
+				if ( now.status === 'cancelled' ) {
+					throw new Refused( say( 'stopped' ) );
+				}
+			} );
+		} );
 	}
 
 	/** One citation: what is known of this revision already, else the paragraph that holds it. */
-	async function checkOne( mark ) {
+	function checkOne( mark ) {
 		if ( job ) {
 			return;
 		}
@@ -229,27 +236,25 @@
 		const link = mark.querySelector( 'a[href^="#"]' );
 		const number = mw.config.get( 'wgRevisionId' );
 		status.textContent = say( 'waiting' );
-		if ( link && number ) {
-			const note = decodeURIComponent( link.getAttribute( 'href' ).slice( 1 ) );
-			try {
-				const query = new URLSearchParams( { title: mw.config.get( 'wgTitle' ), revision: number, note } );
-				const found = await ask( 'GET', '/api/v1/citations?' + query );
-				if ( found.length === 1 ) {
-					known( found[ 0 ], [ mark.id ] );
-					show( mark.id );
-					return;
-				}
-			} catch ( error ) {
-				if ( !/404/.test( error.message ) ) {
-					complain( error );
-					return;
-				}
+		const checkHere = () => check( [ mark.closest( 'p, li, td, dd, blockquote' ) || mark.parentElement ] ).then( () => claims.has( mark.id ) && show( mark.id ) );
+		if ( !link || !number ) {
+			checkHere();
+			return;
+		}
+		const note = decodeURIComponent( link.getAttribute( 'href' ).slice( 1 ) );
+		const query = new URLSearchParams( { title: mw.config.get( 'wgTitle' ), revision: number, note } );
+		ask( 'GET', '/api/v1/citations?' + query ).catch( ( error ) => {
+			if ( error.status === 404 ) {
+				return [];
 			}
-		}
-		await check( [ mark.closest( 'p, li, td, dd, blockquote' ) || mark.parentElement ] );
-		if ( claims.has( mark.id ) ) {
+			throw error;
+		} ).then( ( found ) => {
+			if ( found.length !== 1 ) {
+				return checkHere();
+			}
+			known( found[ 0 ], [ mark.id ] );
 			show( mark.id );
-		}
+		} ).catch( complain );
 	}
 
 	// ── What is shown ──────────────────────────────────────────────────────────────────────────
@@ -353,14 +358,12 @@
 
 	function copy( text, name ) {
 		const told = el( 'p', '', { role: 'status' } );
-		const made = button( name, async () => {
-			try {
-				await navigator.clipboard.writeText( text );
-				told.textContent = say( 'copied' );
-			} catch ( error ) {
-				told.replaceChildren( say( 'notCopied' ), el( 'blockquote', text ) );
-			}
-		} );
+		const toSelect = () => told.replaceChildren( say( 'notCopied' ), el( 'blockquote', text ) );
+		const copied = () => {
+			told.textContent = say( 'copied' );
+		};
+		// Pages without https have no clipboard.
+		const made = button( name, () => ( navigator.clipboard ? navigator.clipboard.writeText( text ).then( copied, toSelect ) : toSelect() ) );
 		const both = el( 'div' );
 		both.append( made, told );
 		return both;
@@ -409,6 +412,9 @@
 			body.append( el( 'p', say( 'missing' ) + ' ' + claim.missing.map( ( words ) => '“' + words + '”' ).join( ', ' ) + '.' ) );
 		}
 		body.append( ...claim.citations.map( citationView ) );
+		if ( claim.tags.length ) {
+			body.append( el( 'p', say( 'tagged' ) + ': ' + claim.tags.join( ', ' ) ) );
+		}
 		if ( claim.tag ) {
 			body.append( copy( claim.tag, say( 'copyTag' ) ) );
 		}

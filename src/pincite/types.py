@@ -362,6 +362,9 @@ class Claim:
     earlier: tuple[Citation, ...] = field(default=(), metadata=UNWRITTEN)
     about: Annotated[str, Doc("the article's subject, if the claim has a pronoun for it")] = ""
     unread: Annotated[tuple[str, ...], Doc("templates shown as […] in the claim")] = ()
+    uncited_before: Annotated[
+        tuple[str, ...], Doc("sentences since the last reference; without their own, not judged")
+    ] = ()
     # Of its article, if that is not English: the words of a short claim may not show it.
     language: str = field(default="", metadata=UNWRITTEN)
     # Its mark: number of the block among those with text, from 0, and offset in its plain text.

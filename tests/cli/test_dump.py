@@ -109,7 +109,7 @@ def test_an_article_that_breaks_costs_itself(
         return read(found, otherwise)
 
     monkeypatch.setattr(build, "parse_page", breaking)
-    found = checked(run, "out")
+    found = checked(run, "out", code=5)
     assert "dump.103.json" not in found
     last = json.loads(found["worklist.json"])["articles"][-1]
     assert last["title"] == "Bridge 3"

@@ -93,7 +93,7 @@ def texts_asked(wiki: Wiki) -> list[str]:
 def test_a_list_of_titles_is_resumable(home: Wiki) -> None:
     Path("titles.txt").write_text("# mine\n* [[Varde Bridge]]\nOld Bridge\nTown\nNowhere\n")
     many = ("verify", "--titles", "titles.txt", "--online", "--sources", "pages", "--out", "o")
-    first = run(*many)
+    first = run(*many, code=5)
     assert "3 articles" in first.stderr  # a redirect leads to one that is there already
     found = rows("o")
     assert {row["title"] for row in found[:2]} == {"Varde Bridge", "Town"}
@@ -101,6 +101,8 @@ def test_a_list_of_titles_is_resumable(home: Wiki) -> None:
     assert "Nowhere" in found[2]["title"]
     assert "has no page 'Nowhere'" in found[2]["problem"]
     assert texts_asked(home) == ["11", "30"]
+    summary = json.loads(Path("o", "worklist.json").read_text())
+    assert (summary["n_articles"], summary["n_failed"], summary["complete"]) == (3, 1, True)
     listed = list(csv.DictReader(Path("o", "worklist.csv").read_text().splitlines()))
     assert [row["title"] for row in listed] == [row["title"] for row in found]
     page = Path("o", "worklist.html").read_text()
@@ -108,13 +110,13 @@ def test_a_list_of_titles_is_resumable(home: Wiki) -> None:
     assert Path("o", found[0]["report"]).is_file()
     home.asked.clear()
     before = {p.name: p.read_bytes() for p in Path("o").iterdir()}
-    run(*many)
+    run(*many, code=5)
     assert texts_asked(home) == []
     assert {p.name: p.read_bytes() for p in Path("o").iterdir()} == before
     home.pages[0].revisions.append((12, TEXT))
-    run(*many, "-q")
+    run(*many, "-q", code=5)
     assert texts_asked(home) == ["12"]
-    run(*many, "--threshold", "0.5")  # other settings, other verdicts
+    run(*many, "--threshold", "0.5", code=5)  # other settings, other verdicts
     assert texts_asked(home) == ["12", "12", "30"]
 
 
@@ -123,12 +125,12 @@ def test_a_list_of_titles_may_name_files(home: Wiki) -> None:
         Path(name).write_text(TEXT.replace("Varde Bridge", name.removesuffix(".wiki")))
     Path("titles.txt").write_text("./Town\nMill.wiki\nMill.wiki\nmissing.wiki\n")
     many = ("verify", "--titles", "titles.txt", "--sources", "pages", "--out", "o")
-    assert "3 articles" in run(*many).stderr
+    assert "3 articles" in run(*many, code=5).stderr
     listed = {row["title"]: row for row in rows("o")}
     assert set(listed) == {"Mill", "Town", "missing.wiki"}
     assert "cannot be opened" in listed["missing.wiki"]["problem"]
     before = {p.name: p.read_bytes() for p in Path("o").iterdir()}
-    run(*many)
+    run(*many, code=5)
     assert {p.name: p.read_bytes() for p in Path("o").iterdir()} == before
     assert home.asked == []
     Path("titles.txt").write_text("Mill.wiki\nVarde Bridge\n")
@@ -151,7 +153,7 @@ def test_a_stopped_batch_goes_on(home: Wiki, monkeypatch: pytest.MonkeyPatch) ->
     assert [row["title"] for row in rows("o")] == ["Varde Bridge"]
     home.asked.clear()
     monkeypatch.setattr(VerifyPipeline, "findings", findings)
-    run(*many)
+    run(*many, code=5)
     assert len(rows("o")) == 3
     assert texts_asked(home) == ["30"]
 
@@ -203,16 +205,16 @@ def test_own_copies_come_before_the_web(home: Wiki, tmp_path: Path) -> None:
 
 def test_another_pause_makes_no_report_void(home: Wiki, monkeypatch: pytest.MonkeyPatch) -> None:
     many = ("verify", "--category", "Bridges", "--online", "--out", "o", "-q")
-    run(*many)
+    run(*many, code=5)
     home.asked.clear()
     for name, value in (("WEB_PAUSE", "7"), ("WEB_AT_ONCE", "3"), ("MODELS_THREADS", "1")):
         monkeypatch.setenv(f"PINCITE_{name}", value)
     monkeypatch.setenv("PINCITE_WEB_CONTACT", "me@example.org")
     monkeypatch.setenv("PINCITE_WEB_CACHE", "elsewhere.sqlite")
-    run(*many)
+    run(*many, code=5)
     assert texts_asked(home) == []
     monkeypatch.setenv("PINCITE_WEB_MEGABYTES", "1")  # another limit, other copies
-    run(*many)
+    run(*many, code=5)
     assert texts_asked(home) == ["11", "30"]
 
 

@@ -166,6 +166,20 @@ def test_sentences_without_a_citation_in_every_format() -> None:
         assert "a quotation: “The bridge is the largest.”" in text
 
 
+def test_sentences_that_were_not_judged_are_counted() -> None:
+    found = report("The mill opened in 1911.").findings[0]
+    passed = tuple(f"It is mill {n}." for n in range(37))
+    shown = only(replace(found, claim=replace(found.claim, uncited_before=passed)))
+    assert shown.counts.uncited_before == 37
+    values = json.loads(shown.to_json())
+    assert values["counts"]["uncited_before"] == 37
+    assert values["findings"][0]["uncited_before"] == list(passed)
+    out = io.StringIO()
+    terminal.print_report(shown, Console(file=out, width=300))
+    for text in (out.getvalue(), render.to_html(shown, TODAY)):
+        assert re.search(r"\b37\b", text)
+
+
 def csv_rows(shown: Report) -> list[dict[str, str]]:
     return list(spreadsheet.DictReader(io.StringIO(render.to_csv(shown))))
 

@@ -182,3 +182,44 @@ def test_citations_of_a_verified_revision(site: Site) -> None:
         assert client.get("/api/v1/citations", params=wanted | other).status_code == 404
     german = client.get(f"/api/v1/jobs/{job_id}/citations", headers={"Accept-Language": "de"})
     assert german.json()[0]["verdict"] != claim["verdict"]
+
+
+def test_findings_of_one_wiki_are_not_served_to_another(make_site: Callable[..., Site]) -> None:
+    second = "https://de.wiki.example"
+    site = make_site(wikis=(WIKI, second))
+    sent = {"text": PAGE, "markup": "html", "title": "Varde", "revision": 7, "wiki": second}
+    wanted = {"title": "Varde", "revision": "7", "note": "cite_note-ü_b-1", "wiki": WIKI}
+    job_id = client_of(site).post("/api/v1/verify", json=sent).json()["job_id"]
+    run_next(site)
+    assert client_of(site).get("/api/v1/citations", params=wanted).status_code == 200
+    other = client_of(site, second)
+    assert other.get("/api/v1/citations", params=wanted).status_code == 404
+    job = f"/api/v1/jobs/{job_id}"
+    for path in (job, f"{job}/events", f"{job}/citations"):
+        assert client_of(site).get(path).status_code == 200
+        assert other.get(path).status_code == 404
+    assert other.delete(job).status_code == 404
+
+
+def test_program_names_the_wiki_of_its_text(site: Site) -> None:
+    own = TestClient(app_of(site), base_url=LOCAL)
+    sent = {"text": PAGE, "markup": "html", "title": "Varde", "revision": 7}
+    wanted = {"title": "Varde", "revision": "7", "note": "cite_note-ü_b-1"}
+    own.post("/api/v1/verify", json=sent)
+    run_next(site)
+    assert own.get("/api/v1/citations", params=wanted).status_code == 200
+    assert client_of(site).get("/api/v1/citations", params=wanted).status_code == 404
+    own.post("/api/v1/verify", json=sent | {"wiki": WIKI})
+    run_next(site)
+    assert own.get("/api/v1/citations", params=wanted | {"wiki": WIKI}).status_code == 200
+    assert client_of(site).get("/api/v1/citations", params=wanted).status_code == 200
+
+
+def test_tags_of_editors_come_with_the_claim(site: Site) -> None:
+    tag = '<sup class="noprint Inline-Template">[<i><a href="/wiki/V">failed verification</a></i>]'
+    sent = {"text": PAGE.replace("</p>", f"{tag}</sup></p>"), "markup": "html"}
+    client = client_of(site)
+    job_id = client.post("/api/v1/verify", json=sent).json()["job_id"]
+    run_next(site)
+    (claim,) = client.get(f"/api/v1/jobs/{job_id}/citations").json()
+    assert claim["tags"] == ["failed verification"]

@@ -9,7 +9,8 @@ from typing import Any
 import click
 
 from pincite.cli import options
-from pincite.cli.check import PARTIAL, check_outputs
+from pincite.cli.check import check_outputs
+from pincite.cli.shell import PARTIAL
 from pincite.verbs.ask.report import AnswerReport, Checked
 
 

@@ -9,9 +9,8 @@ from typing import Any
 import click
 
 from pincite.cli import options
+from pincite.cli.shell import PARTIAL
 from pincite.verbs.check.report import CheckReport, Interpretation
-
-PARTIAL = 5  # exit code: something failed; the rest of the result is valid
 
 
 @click.command(

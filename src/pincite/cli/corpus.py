@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import click
 
 from pincite.cli import options
-from pincite.cli.check import PARTIAL
+from pincite.cli.shell import PARTIAL
 from pincite.corpus import engines
 from pincite.corpus.origins import Origins
 from pincite.errors import ConfigError

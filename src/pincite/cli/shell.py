@@ -22,6 +22,7 @@ import click
 from pincite.errors import MissingExtra, PinciteError, PinciteWarning
 
 UNUSABLE, UNWRITTEN, BUG, STOPPED = 3, 4, 70, 130  # exit codes
+PARTIAL = 5  # something failed; the rest of the result is valid
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 _NEXT_STEPS = {
     errno.ENOENT: "Check the path.",

@@ -21,7 +21,7 @@ import click
 from rich.console import Console
 
 from pincite import codec, containment, durable
-from pincite.cli import options
+from pincite.cli import options, shell
 from pincite.documents.collection import open_sources
 from pincite.errors import InputError, usable
 from pincite.models import weights
@@ -453,6 +453,8 @@ class Batch:
         if not self.quiet:
             terminal.print_list(found, Console())
         options.say(f"work-list: {(self.out / 'worklist.html').resolve()}", self.quiet)
+        if found.n_failed:
+            raise click.exceptions.Exit(shell.PARTIAL)
 
 
 def _name(host: str, revision_id: str) -> str:

@@ -80,6 +80,7 @@ class Identity:
     csrf: str = ""  # token for forms; empty without a session
     key_id: str = ""  # of the API key in the request
     logged_in: float = 0.0  # when this session began
+    wiki: str = ""  # origin of the wiki whose script sent the request; others get no findings of it
 
     @property
     def is_admin(self) -> bool:
@@ -94,6 +95,7 @@ class Identity:
 
 LOCAL_USER = Identity(LOCAL, "you", Role.ADMIN, frozenset(Permission))
 Identify = Callable[[Request], Identity | None]
+OF_WIKI = "of_wiki"  # a key in the request's state: the origin of a wiki
 
 
 def identify_local(_request: Request) -> Identity | None:
@@ -237,11 +239,17 @@ async def public() -> None:
     """Dependency: no login required. Asynchronous, so that `/healthz` needs no thread."""
 
 
+def wiki_of(request: Request) -> str:
+    """Origin of the wiki in `server.wikis` whose script sent the request; empty for others."""
+    return str(request.scope.get("state", {}).get(OF_WIKI, ""))
+
+
 def guest(request: Request) -> Identity | None:
     """Dependency: no login required; returns the sender if they are logged in."""
     if not hasattr(request.state, "identity"):  # it may have been set before the body was read
         identify: Identify = request.app.state.identify
-        request.state.identity = identify(request)
+        known = identify(request)
+        request.state.identity = known and replace(known, wiki=wiki_of(request))
     identity: Identity | None = request.state.identity
     return identity
 

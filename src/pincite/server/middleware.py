@@ -26,7 +26,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pincite.server.accounts import name_key
-from pincite.server.identity import LOCAL
+from pincite.server.identity import LOCAL, wiki_of
 from pincite.server.problems import Problem, response
 from pincite.server.settings import LogForm, ServerSettings
 
@@ -57,7 +57,6 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
-OF_A_WIKI = "of_a_wiki"  # a key in the request's state
 OWN_SITE = ("same-origin", "none")  # Sec-Fetch-Site values; "none" for typed URLs and bookmarks
 NAVIGATION = ("navigate", "document")
 _HOST = re.compile(r"(\[(?P<v6>[0-9a-f:.]+)\]|(?P<name>[a-z0-9._-]+))(:[0-9]{1,5})?")
@@ -146,7 +145,7 @@ class SecurityMiddleware:
         limit = self._body_bytes(request.url.path)
         if not _NUMBER.fullmatch(length) or int(length) > limit:
             return Problem(413, "too_large", f"A request may have at most {limit:,} bytes.")
-        if is_of_a_wiki(request):
+        if wiki_of(request):
             return None
         safe = request.method in SAFE
         own = _embeds_nothing(request.headers) if safe else self._own_origin(request.headers)
@@ -194,11 +193,6 @@ def _log(scope: Scope, status: int, seconds: float) -> None:
     }
     done = f"{fields['action']} {fields['target']}".strip()
     AUDIT.info("%s (%s): %s", user.name, user.account_id, done, extra=fields)
-
-
-def is_of_a_wiki(request: Request) -> bool:
-    """Whether `server.wikis` has marked the request as coming from an allowed wiki script."""
-    return bool(request.scope.get("state", {}).get(OF_A_WIKI))
 
 
 def _embeds_nothing(headers: Headers) -> bool:

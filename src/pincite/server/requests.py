@@ -156,6 +156,7 @@ class VerifyRequest(Body):
     markup: Literal["wikitext", "html"] = "wikitext"
     title: Line = ""  # of `text`
     revision: Revision | None = None  # of `text`; stored so that the request can be repeated
+    wiki: Line | None = None  # origin of the wiki of `text`; a script of a wiki cannot choose it
     example: Example | None = None
     corpus: Corpus | None = None  # the corpus to search for better sources
     settings: Tuning = Tuning()

@@ -20,8 +20,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pincite.server.database import create_folder
-from pincite.server.identity import LOCAL_USER, Identify, Identity, Permission
-from pincite.server.middleware import OF_A_WIKI, is_of_a_wiki
+from pincite.server.identity import LOCAL_USER, OF_WIKI, Identify, Identity, Permission, wiki_of
 from pincite.server.problems import Problem, response
 from pincite.server.routing import bearer
 
@@ -71,7 +70,7 @@ class Wikis:
             await response(Request(scope), refused)(scope, receive, send)
             return
         headers = [each for each in scope["headers"] if each[0] != b"cookie"]
-        state = {**scope.get("state", {}), OF_A_WIKI: True}
+        state = {**scope.get("state", {}), OF_WIKI: Headers(scope=scope)["origin"]}
         await self._app({**scope, "headers": headers, "state": state}, receive, send)
 
 
@@ -83,7 +82,7 @@ def with_token(identify: Identify, token: str) -> Identify:
     """Require the token for requests from a wiki, and give them fewer permissions."""
 
     def identified(request: Request) -> Identity | None:
-        if not is_of_a_wiki(request):
+        if not wiki_of(request):
             return identify(request)
         sent = bearer(request) or ""
         return ITS_EDITOR if hmac.compare_digest(sent.encode(), token.encode()) else None

@@ -122,6 +122,7 @@ def _block_claims(
     reader = _Wordings(block, previous, page)
     groups = _with_loose_tags([_Group(marks) for marks in _groups(block)], reader)
     reader.marks = [group.start for group, _ in groups]
+    passed: dict[Span, list[str]] = {}
     worded: dict[Span, tuple[_Wording, list[int], list[str]]] = {}
     places: dict[Span, int] = {}
     for group, tags in groups:
@@ -131,6 +132,8 @@ def _block_claims(
             known = replace(known, own=None) if uses else known
             worded[wording.span] = known, [*uses, *group.uses], [*every, *tags]
             places[wording.span] = group.start
+            if group.uses:
+                passed.setdefault(wording.span, []).extend(reader.passed_over(group))
     title = _IN_BRACKETS.sub("", page.title)
     for wording, uses, every in worded.values():
         start, end = wording.borrowed or (0, 0)
@@ -156,6 +159,7 @@ def _block_claims(
             tuple(c for use in before for c in page.cited[use]) if wording.own else (),
             about=title if general and title.lower() not in wording.text.lower() else "",
             unread=_unread(block, wording, page.source),
+            uncited_before=tuple(passed.get(wording.span, ())),
             language="" if page.language in ("en", "simple") else page.language,
             mark=(number, places[wording.span]),
         )
@@ -215,6 +219,7 @@ class _Wordings:
         self.page = page
         self.marks: list[int] = []  # positions of the groups that make claims
         self.floor = 0  # the end of the last group that made a claim
+        self.n_passed = 0  # sentences up to the last reference that made a claim
 
     def sentence(self, position: int) -> Span | None:
         """The sentence that contains the last words before `position`."""
@@ -232,6 +237,19 @@ class _Wordings:
             wording = self._part(home, _stripped(self.block.text, Span(start, end)))
         self.floor = group.end
         return wording if wording and self._states(wording) else None
+
+    def passed_over(self, group: _Group) -> list[str]:
+        """The statements since the last reference that make no claim: they have no mark."""
+        first, last = self.n_passed, bisect_left(self.starts, group.start) - 1
+        self.n_passed = max(first, last + 1)
+        claimed = {bisect_left(self.starts, mark) - 1 for mark in self.marks}
+        texts = (
+            self.found[n].of(self.block.text).strip()
+            for n in range(first, last)
+            if n not in claimed
+        )
+        spans = ((text, Span(0, len(text))) for text in texts)
+        return [t for t, span in spans if self._states(_Wording(t, "", span, t, span))]
 
     def _states(self, wording: _Wording) -> bool:
         """Whether this is a statement, unlike "1,234" in a cell or a caption "Map of Alba"."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
+from urllib.parse import quote
 
 from pincite.text.figures import MONTHS
 
@@ -105,6 +106,7 @@ SHORT_CITATIONS, HARVARD, NOTES, REFERENCE_LISTS, QUOTES = (
     for kind in ("short_citations", "harvard", "notes", "reference_lists", "quotes")
 )
 ARCHIVES = frozenset({"wayback", "webarchive"})
+ADDRESSED = frozenset(row["of"] for row in TABLE["addresses"].values() if "of" in row)
 _CITATION = re.compile(r"(?:v?cite?\b|vancite\b|citation\b(?! needed| style| required)|harvc\b)")
 _SILENT = frozenset(TABLE["nothing"]["names"])
 _SILENT_PREFIXES, _SILENT_SUFFIXES = (
@@ -115,6 +117,23 @@ _SILENT_PREFIXES, _SILENT_SUFFIXES = (
 def is_citation(name: str) -> bool:
     """Whether the template `name` is a full citation, such as {{cite web}} or {{citation}}."""
     return bool(_CITATION.match(name)) and name not in TAGS
+
+
+def address_of(name: str, given: Parameters) -> str | None:
+    """The address that the template `name` makes from its parameters; None if one does not fit.
+
+    >>> address_of("cite journal", {"title": "Mills", "eprint": "2101.00001"})
+    'https://arxiv.org/abs/2101.00001'
+    """
+    for address, row in TABLE["addresses"].items():
+        syntax = {key: pattern for key, pattern in row.items() if key != "of"}
+        if name != row["of"] if "of" in row else not is_citation(name):
+            continue
+        values = [next(filter(None, map(given.get, key.split("/"))), "") for key in syntax]
+        fit = [re.compile(pattern, re.ASCII).fullmatch for pattern in syntax.values()]
+        if all(fits(value) for fits, value in zip(fit, values, strict=True)):
+            return str(address).format(*(quote(value.replace(" ", "_")) for value in values))
+    return None
 
 
 def is_silent(name: str) -> bool:

@@ -15,6 +15,7 @@ from pincite.types import Span
 from pincite.wiki.flat import UNREAD, Block, BlockKind, Flat, TextBuilder, Writer
 from pincite.wiki.references import WAYBACK, Source, Use, short_key, translated, work_keys
 from pincite.wiki.templates import (
+    ADDRESSED,
     ARCHIVES,
     CATEGORY,
     COMPUTED,
@@ -26,11 +27,14 @@ from pincite.wiki.templates import (
     QUOTES,
     REFERENCE_LISTS,
     SHORT_CITATIONS,
+    TABLE,
     TAGS,
     Edition,
+    address_of,
     computed,
     is_citation,
     is_silent,
+    positional,
 )
 from pincite.wiki.wikitext_tree import Kind, Node, Parameter, by_name, parameters, parse
 
@@ -214,6 +218,7 @@ _PAGES = re.compile(
     r"(?=[\divxlc])",
     re.IGNORECASE,
 )
+_PAGE_FIELDS = TABLE["fields"]["pages"]
 _LOOK = 200  # characters around a template that show whether it is within a sentence
 _TAG_PARAMETERS = frozenset("date reason talk cat data fecha datum дата".split())
 _BEFORE_REMARKS = tuple(".,;:!?)”\"'>}。，、")
@@ -353,14 +358,23 @@ class _Marks:
 
     def _in_flow(self, name: str, node: Node, out: TextBuilder) -> None:
         if name == "r":
-            for parameter in (p for p in parameters(node, self.source) if not p.named):
-                self._use(out, Use(node.span, plain(parameter.nodes, self.source)))
+            self._named_uses(node, out)
             return
         works = read_short(node, self.source, node.span)
         in_text = name in HARVARD and name not in ("harv", "harvs")
         if in_text:
             out.rendered(works[0].text, node.span)  # "Ito 2001 showed that …"
         self._use(out, Use(node.span, sources=works), in_text=in_text)
+
+    def _named_uses(self, node: Node, out: TextBuilder) -> None:
+        """The uses in {{r|a|p=3|b|p2=5}}: a parameter with a number belongs to that reference."""
+        every = by_name(node, self.source)
+        given = {key: plain(p.nodes, self.source) for key, p in every.items()}
+        for number, name in enumerate(positional(given), 1):
+            suffixes = (str(number), "") if number == 1 else (str(number),)
+            keys = [f"{key}{suffix}" for key in _PAGE_FIELDS for suffix in suffixes]
+            pages = next(filter(None, map(given.get, keys)), None)
+            self._use(out, Use(node.span, name, given.get("group"), pages=pages))
 
     def _note_template(self, name: str, node: Node, out: TextBuilder) -> None:
         """A note with references is a text with claims; {{refn}} with a citation is a reference."""
@@ -598,6 +612,7 @@ ARCHIVE = re.compile(
     re.IGNORECASE,
 )
 _WEB = re.compile(r"https?://", re.IGNORECASE)
+_URLS = TABLE["fields"]["url"]
 _STAMP = re.compile(r"\d{8,14}\Z")  # of the Wayback Machine: year to second
 _MANY = re.compile(r"[1-9]a1\Z")
 _WORKS = ("work", "website", "journal", "newspaper", "publisher")
@@ -691,6 +706,8 @@ def read_template(node: Node, source: str, span: Span) -> Source:
         # {{wayback|url=http://a.example|date=20130501000000}}
         day = f"{stamp[:4]}-{stamp[4:6]}-{stamp[6:8]}"
         given |= {"archive-url": f"{WAYBACK}{stamp}/{url}", "archive-date": day, "date": ""}
+    if not any(map(given.get, (*_URLS, "doi", "DOI"))):
+        given["url"] = address_of(node.name, given) or ""
     people = given.get("last") or given.get("last1") or given.get("author") or given.get("author1")
     date = given.get("date") or given.get("year")
     titles = [given.get("chapter"), given.get("title")]
@@ -719,6 +736,7 @@ def _works(nodes: Sequence[Node], source: str) -> Iterator[Node]:
         if node.kind is Kind.TEMPLATE:
             short = node.name in HARVARD | SHORT_CITATIONS
             addressed = any(p.name == "url" for p in parameters(node, source))
+            addressed |= node.name in ADDRESSED
             if short or addressed or is_citation(node.name):
                 yield node
                 continue

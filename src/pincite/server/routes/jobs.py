@@ -20,7 +20,6 @@ from pincite.errors import InputError
 from pincite.server.corpora import UNREADABLE, CorpusEntry, DiskFull
 from pincite.server.identity import Identity, Reader, Runner
 from pincite.server.jobs import Job, JobStore, Status
-from pincite.server.middleware import is_of_a_wiki
 from pincite.server.problems import Problem, not_found
 from pincite.server.requests import (
     AskRequest,
@@ -163,7 +162,8 @@ def readable(site: Site, job_id: str, who: Identity) -> Job:
     Raises Problem: 404.
     """
     job = site.jobs.get(job_id)
-    if job is None or not who.owns(job.owner):
+    of_other_wiki = job and who.wiki and job.request.get("wiki") != who.wiki
+    if job is None or not who.owns(job.owner) or of_other_wiki:
         raise not_found()
     return job
 
@@ -243,14 +243,13 @@ async def _body(request: Request) -> AsyncIterator[bytes]:
 
 
 @api.post("/verify", status_code=202, operation_id="verify", responses=OF_STARTING)
-def verify(
-    body: VerifyRequest, request: Request, response: Response, who: Runner, site: Stores
-) -> JobBody:
+def verify(body: VerifyRequest, response: Response, who: Runner, site: Stores) -> JobBody:
     """Check whether the sources of an article support it, and find better ones in `corpus`.
 
     A request from a wiki page cannot list the corpora: it gets the one that the form would offer.
     """
-    if body.corpus is None and is_of_a_wiki(request):
+    body = body.model_copy(update={"wiki": who.wiki or body.wiki})
+    if body.corpus is None and who.wiki:
         likely = filled_corpora(site, who, last_job(site, who, "verify"))[:1]
         for entry in (each for each in likely if not each.is_missing):
             body = body.model_copy(update={"corpus": entry.corpus_id})

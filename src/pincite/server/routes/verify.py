@@ -495,7 +495,17 @@ class ClaimBody(BaseModel):
     missing: list[str]  # words of the claim that no source states
     citations: list[CitedBody]
     suggestions: list[SuggestionBody]
+    tags: tuple[str, ...]  # by editors, who need no second one
     tag: str | None  # wikitext to paste
+
+
+class NoteQuery(BaseModel):
+    """A note of a wiki page; title, revision and wiki as in the request that verified it."""
+
+    title: Line
+    revision: Revision
+    note: Line  # in the wiki page, such as "cite_note-Smith-2"
+    wiki: Line | None = None  # not needed by a script of the wiki
 
 
 @api.get("/jobs/{job_id}/citations", operation_id="get_citations")
@@ -509,17 +519,13 @@ def get_citations(job_id: str, request: Request, who: Reader, site: Stores) -> l
 
 @api.get("/citations", operation_id="find_citation")
 def find_citation(
-    title: Line,
-    revision: Annotated[Revision, Query()],
-    note: Annotated[Line, Query(description='In the wiki page, such as "cite_note-Smith-2".')],
-    request: Request,
-    who: Reader,
-    site: Stores,
+    asked: Annotated[NoteQuery, Query()], request: Request, who: Reader, site: Stores
 ) -> list[ClaimBody]:
     """The claims that cite a note of an article that you verified, from the newest such job."""
-    link = f'href="#{note}"'
+    wanted = {**asked.model_dump(exclude={"note"}), "wiki": who.wiki or asked.wiki}
+    link = f'href="#{asked.note}"'
     for job in site.jobs.listed(who.account_id, REMEMBERED, None, ("verify",)):
-        if (job.request.get("title"), job.request.get("revision")) != (title, revision):
+        if any(job.request.get(name) != value for name, value in wanted.items()):
             continue
         verified = verified_in(site, job) if job.status is Status.DONE else None
         source = str((site.jobs.file(job.job_id, "text") or {}).get("text", ""))
@@ -555,6 +561,7 @@ def _claim(job_id: str, finding: Finding, words: Language, today: date) -> Claim
         suggestions=[
             _suggested(each, today, finding.claim.language) for each in finding.suggestions
         ],
+        tags=finding.claim.tags,
         tag=render.tag(finding, today),
     )
 

@@ -31,6 +31,7 @@ class Counts:
     citations_unchecked: Mapping[Reason, int]
     with_suggestion: int
     may_be_unverifiable: int
+    uncited_before: Annotated[int, Doc("sentences not judged: the next reference is not theirs")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +91,7 @@ class Report(codec.JsonReport):
             citations_unchecked=dict(sorted(reasons.items())),
             with_suggestion=sum(bool(finding.suggestions) for finding in self.findings),
             may_be_unverifiable=sum(map(aggregation.may_be_unverifiable, self.findings)),
+            uncited_before=sum(len(finding.claim.uncited_before) for finding in self.findings),
         )
 
     def writers(self) -> Mapping[str, Callable[[Any], Any]]:

@@ -98,6 +98,9 @@ def _head(report: Report) -> Text:
             f"\n{counted.may_be_unverifiable:4} ? no supporting source found", style="not bold"
         )
         head.append("  cited or by search", style="not bold dim")
+    if counted.uncited_before:
+        head.append(f"\n{counted.uncited_before:4} – sentences not judged  ", style="not bold")
+        head.append("the next reference follows a later sentence", style="not bold dim")
     return head
 
 

@@ -57,6 +57,10 @@ class WorkList:
         return sum(not row.stopped for row in self.rows)
 
     @property
+    def n_failed(self) -> int:
+        return sum(bool(row.problem) for row in self.rows)
+
+    @property
     def looked_for_uncited(self) -> bool:
         return any(row.n_uncited is not None for row in self.rows)
 
@@ -67,7 +71,8 @@ class WorkList:
     @property
     def head(self) -> str:
         if self.n_done == self.n_articles:
-            return n_of(self.n_articles, "article")
+            lost = f"; {self.n_failed} could not be checked" if self.n_failed else ""
+            return n_of(self.n_articles, "article") + lost
         return f"{self.n_done} of {n_of(self.n_articles, 'article')}; the run was stopped"
 
 
@@ -101,8 +106,11 @@ def worklist(rows: Sequence[Row], n_articles: int) -> WorkList:
 
 
 def to_json(found: WorkList) -> str:
-    values = {"complete": found.n_done == found.n_articles, "n_articles": found.n_articles}
-    return codec.to_json({**values, "coverage": found.coverage, "articles": found.rows})
+    counts = {"n_articles": found.n_articles, "n_failed": found.n_failed}
+    complete = found.n_done == found.n_articles
+    return codec.to_json(
+        {"complete": complete, **counts, "coverage": found.coverage, "articles": found.rows}
+    )
 
 
 def to_csv(found: WorkList) -> str:
