@@ -23,6 +23,7 @@ from pincite.documents.html import (
     visible_text,
 )
 from pincite.documents.outcome import TEASER_WORDS
+from pincite.documents.read import read_bytes
 from pincite.documents.text import with_language
 from pincite.types import Document, Reason, Unchecked
 
@@ -531,3 +532,40 @@ def test_limits() -> None:
     assert len(html_page.locate_anchors(names, "one two three")) == html_page.MAX_ANCHORS
     assert html_page.locate_anchors(names, "one two three " * 200_000) == {}
     assert html_page.locate_anchors([("a", ""), ("b", "not there at all")], "one two") == {}
+
+
+@pytest.mark.parametrize("tag", ["del", "s", "strike"])
+def test_what_is_struck_out_is_no_text(tag: str) -> None:
+    page = (
+        f"<html><title>Lake</title><body><article><h1>Lake Sill</h1><p>Lake Sill is <{tag}>81"
+        f"</{tag}> <ins>86</ins> metres deep, as the survey of the county found in 2011 after a "
+        f"long summer of work.</p><{tag}><p>It was drained.</p></{tag}></article></body></html>"
+    )
+    found = read_bytes(page.encode(), url="https://a.example/")
+    assert isinstance(found, Document)
+    assert "Sill is 86 metres" in found.text
+    assert "81" not in found.text
+    assert "drained" not in found.text
+
+
+def test_entries_of_a_live_blog_are_read_once() -> None:
+    shown = "The bridge at Holm is closed, the police say, and buses stop at the market square."
+    older = "A barge struck the <b>second</b> pier of the bridge at noon &amp; sank."
+    blog = {
+        "@type": "LiveBlogPosting",
+        "liveBlogUpdate": [
+            {"@type": "BlogPosting", "headline": "Closed", "articleBody": shown},
+            {"headline": "Barge", "datePublished": "2020-06-02T12:10", "articleBody": older},
+            *("text", None, {"articleBody": 7}, {"headline": "No text"}),
+        ],
+    }
+    page = (
+        f'<html><head><title>Bridge</title><script type="application/ld+json">{json.dumps(blog)}'
+        f"</script></head><body><article><h1>Bridge</h1><p>{shown}</p></article></body></html>"
+    )
+    found = read_bytes(page.encode(), url="https://a.example/")
+    assert isinstance(found, Document)
+    assert found.text.count(shown) == 1
+    entry = "Barge\n2020-06-02T12:10\nA barge struck the second pier of the bridge at noon & sank."
+    assert entry in found.text
+    assert "No text" not in found.text

@@ -255,3 +255,12 @@ def test_wrapped_lines_are_joined_and_lists_stay_lines() -> None:
 def test_poems_keep_their_lines() -> None:
     poem = "The sea is old,\nthe wind is cold,\nand nothing sold"
     assert document(read_bytes(poem.encode(), url="https://varde.example/poem.txt")).text == poem
+
+
+def test_words_struck_out_in_markdown_are_no_text() -> None:
+    found = read_bytes(
+        b"Lake Sill is ~~81 *or* 82~~ 86 metres deep.", url="https://a.example/a.md",
+        content_type="text/markdown",
+    )  # fmt: skip
+    assert isinstance(found, Document)
+    assert found.text == "Lake Sill is 86 metres deep."

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from html import unescape
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, chain, islice, pairwise
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -76,6 +76,7 @@ _ARCHIVE_BARS = (
     " or @id='archive-banner' or @id='bN__google-cache-hdr'] | "
     "//body[.//*[@id='CONTENT'] and .//*[@id='DIVSHARE']]//*[@id='HEADER' or @id='DIVSHARE']"
 )
+_STRUCK_OUT = "//body//*[self::del or self::s or self::strike]"  # withdrawn by the author
 TEASER_WORDS = 40  # of another story, below its headline
 MIN_STORIES = 2  # in a row of stories
 MIN_HEADLINE = 3  # words; menus have shorter links
@@ -152,7 +153,7 @@ def parse_page(source: str) -> Page | None:
     except etree.XMLSyntaxError as error:
         no_fault_of_memory(error)
         return None
-    for bar in tree.xpath(_ARCHIVE_BARS):
+    for bar in tree.xpath(f"{_ARCHIVE_BARS} | {_STRUCK_OUT}"):
         if bar.getparent() is not None:
             bar.drop_tree()
     limits = parser.error_log.filter_types([etree.ErrorTypes.ERR_RESOURCE_LIMIT])
@@ -526,6 +527,7 @@ def read_html(body: Body) -> Document | Unchecked:
     text = seen
     if running and (n_article > FULL_TEXT_WORDS or n_article >= MIN_SHARE * n_visible):
         text = cleaned(restore_blocks(running, blocks, signs.title))
+    text = "\n\n".join([text, *updates_of(stated, text)]).strip()
     return outcome.of_page(body.url, text, running, signs) or Document(
         url=body.url,
         title=headline_of(stated) or signs.title or one_line(article.title if article else ""),
@@ -740,6 +742,7 @@ _NOT_A_NAME = re.compile(r"https?:|www\.|//|^/|[\\@{}<>=|\d]")
 _DASHES = " ,–—-"
 _ISO = re.compile(r"(\d{4})(?:-(\d\d?)(?:-(\d\d?))?|/(\d\d?)/(\d\d?)|(\d\d)(\d\d))?(?!\d)")
 MAX_AUTHOR_CHARS = 80  # longer values are sentences: "Jane Doe is a reporter who …"
+MAX_UPDATES = 2_000  # of a live blog
 MAX_AUTHORS = 20  # papers of large collaborations list thousands
 
 
@@ -764,6 +767,21 @@ def headline_of(stated: Statements) -> str:
     found = {one_line(unescape(str(thing.get("headline") or ""))) for thing in things} - {""}
     headline = found.pop() if len(found) == 1 else ""
     return "" if headline.endswith(("…", "...")) else headline
+
+
+def updates_of(stated: Statements, shown: str) -> list[str]:
+    """The entries of a live blog that only its JSON-LD has, each with headline and time."""
+    blogs = (t for t in _things(stated.json_ld) if "LiveBlogPosting" in _types_of(t))
+    found = [blog.get("liveBlogUpdate") for blog in blogs]
+    entries = chain.from_iterable(each if isinstance(each, list) else [each] for each in found)
+    texts = []
+    for entry in islice(entries, MAX_UPDATES):
+        parts = entry if isinstance(entry, dict) else {}
+        said = (str(parts.get(key) or "") for key in ("headline", "datePublished", "articleBody"))
+        lines = [cleaned(_without_tags(f">{unescape(each)}")) for each in said]
+        if lines[-1] and lines[-1] not in shown:
+            texts.append("\n".join(filter(None, lines)))
+    return texts
 
 
 def type_of(stated: Statements) -> str:

@@ -305,7 +305,11 @@ def _pieces(tokens: list[Any]) -> Iterator[str]:
 
 
 def _inline(children: Any) -> Iterator[str]:
+    struck_out = 0
     for child in children:
+        struck_out += {"s_open": 1, "s_close": -1}.get(child.type, 0)
+        if struck_out:
+            continue
         if child.type in ("softbreak", "hardbreak"):
             yield " " if child.type == "softbreak" else "\n"
         elif child.type in ("text", "code_inline", "image"):
