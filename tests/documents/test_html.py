@@ -539,7 +539,7 @@ def test_what_is_struck_out_is_no_text(tag: str) -> None:
     page = (
         f"<html><title>Lake</title><body><article><h1>Lake Sill</h1><p>Lake Sill is <{tag}>81"
         f"</{tag}> <ins>86</ins> metres deep, as the survey of the county found in 2011 after a "
-        f"long summer of work.</p><{tag}><p>It was drained.</p></{tag}></article></body></html>"
+        f"long summer of work. <{tag}>It was drained.</{tag}></p></article></body></html>"
     )
     found = read_bytes(page.encode(), url="https://a.example/")
     assert isinstance(found, Document)
