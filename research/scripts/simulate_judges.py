@@ -26,7 +26,7 @@ import numpy as np
 
 from pincite import runtime
 from pincite.evaluation import claims
-from pincite.judgement import aggregation
+from pincite.judgement import aggregation, decide
 from pincite.judgement.fusion import CAUTIOUS, JudgedRow, measure_verdicts
 from pincite.protocols import Verifier
 from pincite.settings import Settings
@@ -43,7 +43,7 @@ MEASURED = 100  # labelled rows
 OURS, THEIRS = (0.0, 0.0), (np.inf, np.inf)  # what the verdicts add and take if one alone decides
 BEFORE = (0.8, 1.0)  # default until November 2026
 VALUES = np.arange(0, 3.01, 0.1)
-CUT = aggregation.log_odds(aggregation.THRESHOLD)
+CUT = decide.log_odds(aggregation.THRESHOLD)
 
 
 class Judged(NamedTuple):

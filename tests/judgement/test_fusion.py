@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.judgement import aggregation, fusion
+from pincite.judgement import decide, fusion
 from pincite.judgement.fusion import CAUTIOUS, MOST, JudgedRow
 from pincite.settings import JudgeSettings
 from pincite.types import (
@@ -27,7 +27,7 @@ from pincite.types import (
     Verdict,
 )
 
-THRESHOLD = aggregation.THRESHOLD
+THRESHOLD = decide.THRESHOLD
 
 
 def found(probability: float | None, *, refuted: float = 0.0, why: Reason = Reason.DEAD) -> Finding:
@@ -37,12 +37,12 @@ def found(probability: float | None, *, refuted: float = 0.0, why: Reason = Reas
         outcome: Evidence | Unchecked = Unchecked("https://a.example/", why)
     else:
         passage = Passage("d", "https://a.example/", "", "It opened in 1911.", Span(0, 18))
-        score = aggregation.log_odds(probability)
+        score = decide.log_odds(probability)
         rest = 1 - probability - refuted
         outcome = Evidence(passage, probability, refuted, rest, score)
-    label = aggregation.label_of(outcome)
+    label = decide.label_of(outcome)
     result = CitationResult(citation, outcome, label)
-    score_of_group = aggregation.group_score([result], None)
+    score_of_group = decide.group_score([result], None)
     return Finding(Claim("c", "It opened."), (result,), None, label, score_of_group, ())
 
 
@@ -53,9 +53,9 @@ def says(verdict: Verdict, log_ratio: float | None = None) -> Opinion:
 @given(st.floats(0.01, 0.99), st.sampled_from(list(Verdict)))
 def test_the_posterior_is_bayes_rule(probability: float, verdict: Verdict) -> None:
     fused = fusion.fuse(found(probability), says(verdict), THRESHOLD)
-    expected = aggregation.log_odds(probability) + CAUTIOUS[verdict]
+    expected = decide.log_odds(probability) + CAUTIOUS[verdict]
     if verdict is Verdict.UNUSABLE:
-        expected = aggregation.log_odds(probability)
+        expected = decide.log_odds(probability)
     assert fused.score == pytest.approx(expected, abs=1e-9)
     support = fused.prob_supported
     assert support == pytest.approx(1 / (1 + math.exp(-expected)), abs=1e-3)
@@ -184,7 +184,7 @@ def test_a_verdict_that_is_wrong_less_than_half_the_time_is_followed() -> None:
     # The likelihood would leave a probability of 0.4, which is above the threshold.
     rows = [JudgedRow(0.0, Verdict.NOT_SUPPORTED, n % 5 < 2) for n in range(50)]
     added = fusion.measure_verdicts(rows)[Verdict.NOT_SUPPORTED]
-    assert added < aggregation.log_odds(THRESHOLD)
+    assert added < decide.log_odds(THRESHOLD)
 
 
 def test_without_rows_a_verdict_adds_the_cautious_value() -> None:
@@ -201,7 +201,7 @@ def test_both_label_as_many_rows_right_as_we_alone(
     rows: list[tuple[float, Verdict, bool]],
 ) -> None:
     judged_rows = [JudgedRow(*row) for row in rows]
-    added, cut = fusion.measure_verdicts(judged_rows), aggregation.log_odds(THRESHOLD)
+    added, cut = fusion.measure_verdicts(judged_rows), decide.log_odds(THRESHOLD)
     both = sum((s + added[verdict] >= cut) == truth for s, verdict, truth in judged_rows)
     assert both >= sum((s >= cut) == truth for s, _, truth in judged_rows)
 

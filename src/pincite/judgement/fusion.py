@@ -11,7 +11,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import NamedTuple
 
-from pincite.judgement import aggregation
+from pincite.judgement import aggregation, decide
 from pincite.notes import Note
 from pincite.types import (
     CitationResult,
@@ -64,7 +64,7 @@ def measure_verdicts(rows: Sequence[JudgedRow]) -> Mapping[Verdict, float]:
     likelihood would give probabilities at the rows' own share of supported claims, for which that
     threshold is too low.
     """
-    cut = aggregation.log_odds(aggregation.THRESHOLD)
+    cut = decide.log_odds(decide.THRESHOLD)
 
     def n_right(added: Mapping[Verdict, float], of: Sequence[JudgedRow] = rows) -> int:
         return sum((row.log_odds + added[row.verdict] >= cut) == row.supported for row in of)
@@ -97,7 +97,7 @@ def cross_fitted(rows: Sequence[JudgedRow]) -> list[float]:
 
 def shares_right(rows: Sequence[JudgedRow], threshold: float) -> tuple[float, float, float]:
     """Return the shares of rows labelled right: by us, by the model, by both (cross-fitted)."""
-    cut = aggregation.log_odds(threshold)
+    cut = decide.log_odds(threshold)
     labels = [
         (row.log_odds >= cut, row.verdict is Verdict.SUPPORTED, both >= cut)
         for row, both in zip(rows, cross_fitted(rows), strict=True)
@@ -109,7 +109,7 @@ def shares_right(rows: Sequence[JudgedRow], threshold: float) -> tuple[float, fl
 
 def rates(rows: Sequence[JudgedRow], threshold: float) -> tuple[float, float] | None:
     """Return the shares of unsupported and of supported rows that both flag, cross-fitted."""
-    cut = aggregation.log_odds(threshold)
+    cut = decide.log_odds(threshold)
     flagged = [
         (row.supported, both < cut) for row, both in zip(rows, cross_fitted(rows), strict=True)
     ]
@@ -182,7 +182,7 @@ def fuse_evidence(evidence: Evidence, opinion: Opinion | Failed) -> Evidence:
         if opinion.is_of_run:
             return evidence
         why = Note("second_failed", {"why": opinion.detail})
-        return replace(evidence, reasons_coded=(*evidence.reasons_coded, why))
+        return replace(evidence, notes=(*evidence.notes, why))
     score = evidence.score + opinion.log_ratio
     supported = sigmoid(score)
     rest = evidence.prob_refuted + evidence.prob_neutral
@@ -193,10 +193,7 @@ def fuse_evidence(evidence: Evidence, opinion: Opinion | Failed) -> Evidence:
         prob_refuted=refuted,
         prob_neutral=1 - supported - refuted,
         score=score,
-        reasons_coded=(
-            *evidence.reasons_coded,
-            Note(f"second_{opinion.verdict}", {"model": opinion.model}),
-        ),
+        notes=(*evidence.notes, Note(f"second_{opinion.verdict}", {"model": opinion.model})),
     )
 
 
@@ -204,14 +201,14 @@ def disagree(finding: Finding) -> bool:
     opinion, own = finding.opinion, own_support(finding)
     if not isinstance(opinion, Opinion) or own is None:
         return False
-    if own >= aggregation.THRESHOLD:
+    if own >= decide.THRESHOLD:
         return opinion.verdict in (Verdict.NOT_SUPPORTED, Verdict.CONTRADICTED)
     return opinion.verdict is Verdict.SUPPORTED
 
 
 def own_support(finding: Finding) -> float | None:
     """Return our verifier's own probability of support; None if it read nothing."""
-    score = aggregation.group_score(finding.citations, finding.together)
+    score = decide.group_score(finding.citations, finding.together)
     return None if score is None else round(sigmoid(score), 4)
 
 
@@ -241,7 +238,7 @@ def relabel(finding: Finding, threshold: float) -> Finding:
     """Decide a finding as if at `threshold`, without judging or searching again."""
     results = tuple(_relabel_citation(result, threshold) for result in finding.citations)
     clauses = aggregation.best_supported([result.clauses for result in results])
-    label = aggregation.group_label(results, finding.together, threshold, finding.lacking)
+    label = decide.group_label(results, finding.together, threshold, finding.lacking)
     missing = aggregation.missing(label, clauses, finding.lacking)
     return apply_opinion(
         replace(finding, citations=results, label=label, missing=missing), threshold
@@ -254,6 +251,6 @@ def _relabel_citation(result: CitationResult, threshold: float) -> CitationResul
         for each in result.clauses
         if each.evidence
     )
-    label = aggregation.label_of(result.outcome, threshold, clauses, result.lacking)
+    label = decide.label_of(result.outcome, threshold, clauses, result.lacking)
     missing = aggregation.missing(label, clauses, result.lacking)
     return replace(result, label=label, clauses=clauses, missing=missing)

@@ -14,8 +14,8 @@ from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from pincite.errors import ConfigError
-from pincite.judgement.aggregation import THRESHOLD as SUPPORTED
 from pincite.judgement.confirmation import THRESHOLD, StatementType
+from pincite.judgement.decide import THRESHOLD as SUPPORTED
 from pincite.judgement.references import CONTRADICTED_FROM, SUPPORTED_FROM
 from pincite.llm import chat
 from pincite.llm.calls import Budget

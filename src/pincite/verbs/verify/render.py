@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from pincite import containment
 from pincite.judgement import aggregation, fusion
-from pincite.notes import IN_ENGLISH, OTHER_COPY, Language, Note
+from pincite.notes import IN_ENGLISH, Language, Note
 from pincite.report import cells, templates
 from pincite.report.reasons import REASONS, why_excluded
 from pincite.text import languages, tables
@@ -216,8 +216,7 @@ def tag(finding: Finding, today: date) -> str | None:
     checked = [r.outcome for r in finding.citations if isinstance(r.outcome, Evidence)]
     if finding.label not in FAILED or not checked or finding.claim.disputed:
         return None
-    notes = {note.code for evidence in checked for note in evidence.reasons_coded}
-    if finding.claim.language or OTHER_COPY in notes:
+    if finding.claim.language or any(result.other_copy for result in finding.citations):
         return None
     if finding.label is Label.PARTLY_SUPPORTED and not finding.missing:
         return None

@@ -5,7 +5,7 @@ Sign and word always go together: colour alone never distinguishes verdicts.
 
 from collections.abc import Callable, Sequence
 
-from pincite.judgement import aggregation, fusion
+from pincite.judgement import aggregation, decide, fusion
 from pincite.judgement.reliability import LABELS as LISTED
 from pincite.notes import QUOTED, Note
 from pincite.report import cells
@@ -342,7 +342,7 @@ def absent_and_denied(missing: Sequence[Part]) -> tuple[list[Part], list[Part]]:
         part
         for part in missing
         if part.kind == "contradiction"
-        or (part.evidence and part.evidence.prob_refuted >= aggregation.REFUTED_FROM)
+        or (part.evidence and part.evidence.prob_refuted >= decide.REFUTED_FROM)
     ]
     return [part for part in missing if part not in denied], denied
 
