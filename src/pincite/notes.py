@@ -35,6 +35,12 @@ ENGLISH: Mapping[str, str] = {
     "second_contradicted": "second opinion from %(model)s: contradicted",
     "second_unusable": "second opinion from %(model)s: this text is not a usable source",
     "second_failed": "no second opinion: %(why)s",
+    "judge_passed": "%(model)s passed its examination: %(right)s of %(asked)s right (%(date)s)",
+    "judge_failed": (
+        "%(model)s failed its examination, %(right)s of %(asked)s right (%(date)s): its opinions "
+        "are shown, and change no label"
+    ),
+    "judge_not_examined": "the language model could not be examined, and was not used: %(why)s",
     # Why a sentence without a citation probably needs one.
     "need_tagged": "an editor asked for a citation",
     "need_quotation": "a quotation: %(words)s",

@@ -202,6 +202,11 @@ class Failed:
         """Whether the cause concerns the run, whose report states it once."""
         return self.step in ("server", "budget", "stopped")
 
+    @property
+    def note(self) -> Note | None:
+        """Why there is no second opinion, for a reader; None if the report says it once."""
+        return None if self.is_of_run else Note("second_failed", {"why": self.detail})
+
 
 @dataclass(frozen=True, slots=True)
 class Unchecked:
@@ -486,6 +491,47 @@ class Readout:
     network: Annotated[float | None, Doc("log-odds of support without any rule")] = None
 
 
+class Verdict(StrEnum):
+    """A language model's verdict on a claim."""
+
+    SUPPORTED = "supported"
+    PARTLY_SUPPORTED = "partly_supported"
+    NOT_SUPPORTED = "not_supported"
+    CONTRADICTED = "contradicted"
+    UNUSABLE = "unusable"  # a login form, an error page, another text: no verdict possible
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """What a model's opinion may change, from its examination and the user's own rows."""
+
+    refuses: Annotated[bool, Doc("it passed: its refusals stand")] = False
+    contradicts: Annotated[bool, Doc("its contradictions, with a quote, are shown as such")] = False
+    confirms: Annotated[bool, Doc("its support outweighs our doubt, measured on own rows")] = False
+
+
+NO_TRUST = Trust()
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """A language model's verdict on a claim, with the quotes and words that were verified."""
+
+    verdict: Verdict
+    model: str  # "name@host": the server that read the text
+    quotes: tuple[str, ...] = ()  # as in the sources; quotes not found there are left out
+    missing: tuple[str, ...] = ()  # words of the claim that the sources lack, as in the claim
+    why: str = ""  # one sentence by the model, which is untrusted text
+    n_invented: int = 0  # quotes found in no source
+    whole: bool = True  # False: the sources were too long, and it read only their best passages
+    trust: Trust = NO_TRUST
+
+    @property
+    def note(self) -> Note:
+        """The verdict, for a reader."""
+        return Note(f"second_{self.verdict}", {"model": self.model})
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """How one passage bears on one claim. The three probabilities sum to one.
@@ -511,6 +557,7 @@ class Evidence:
     unsupported: Annotated[tuple[str, ...], Doc("words that a token-level network doubts")] = ()
     notes: Annotated[tuple[Note, ...], Doc("on the copy that was read")] = ()
     analysis: str = ""  # what a language model wrote before it chose; empty for a verifier
+    opinion: Annotated[Opinion | Failed | None, Doc("a language model's; null: not asked")] = None
     failed: Failed | None = field(default=None, metadata=UNWRITTEN)  # why it was not judged
     verifier: Annotated[str, Doc("the network for other languages, if that judged")] = ""
 
@@ -530,7 +577,9 @@ class Evidence:
             ("not_found_by_network", self.unsupported),
         )
         missing = (Note(code, {"words": words}) for code, words in lacks if words)
-        return (*self.notes, *(each.note for each in self.witnesses), *missing)
+        seen = (witness.note for witness in self.witnesses)
+        said = (self.opinion.note,) if self.opinion and self.opinion.note else ()
+        return (*self.notes, *said, *seen, *missing)
 
     @property
     @written
@@ -549,28 +598,12 @@ class Evidence:
         return self.quote.moved(self.passage.span.start) if self.quote else None
 
 
-class Verdict(StrEnum):
-    """A language model's verdict on a claim."""
+class DecidedBy(StrEnum):
+    """Who decided on a label."""
 
-    SUPPORTED = "supported"
-    PARTLY_SUPPORTED = "partly_supported"
-    NOT_SUPPORTED = "not_supported"
-    CONTRADICTED = "contradicted"
-    UNUSABLE = "unusable"  # a login form, an error page, another text: no verdict possible
-
-
-@dataclass(frozen=True, slots=True)
-class Opinion:
-    """A language model's verdict on a claim, with the quotes and words that were verified."""
-
-    verdict: Verdict
-    model: str  # "name@host": the server that read the text
-    quotes: tuple[str, ...] = ()  # as in the sources; quotes not found there are left out
-    missing: tuple[str, ...] = ()  # words of the claim that the sources lack, as in the claim
-    why: str = ""  # one sentence by the model, which is untrusted text
-    n_invented: int = 0  # quotes found in no source
-    whole: bool = True  # False: the sources were too long, and it read only their best passages
-    log_ratio: float = 0.0  # what the verdict adds to our log-odds of support
+    PINCITE = "pincite"
+    MODEL = "model"  # the examined language model of the second opinion
+    BOTH = "both"
 
 
 class Label(StrEnum):
@@ -578,6 +611,7 @@ class Label(StrEnum):
 
     SUPPORTED = "supported"
     PARTLY_SUPPORTED = "partly_supported"  # one part is supported, another is not
+    DISPUTED = "disputed"  # an examined model finds support, Pincite does not
     NOT_SUPPORTED = "not_supported"  # likely fails verification
     REFUTED = "refuted"  # the source contradicts it
     UNCHECKED = "unchecked"
@@ -705,12 +739,13 @@ class Finding:
         tuple[Exclusion, ...], Doc("pages that were found but must not be suggested")
     ] = ()
     opinion: Annotated[Opinion | Failed | None, Doc("a language model's; null: not asked")] = None
+    decided_by: DecidedBy = DecidedBy.PINCITE
     failed: Annotated[Failed | None, Doc("a step that raised an error")] = None
 
     @property
     @written
     def prob_supported(self) -> float | None:
-        """Probability that the group supports the whole claim, including a second opinion."""
+        """Probability by Pincite's own verifier that the group supports the whole claim."""
         return None if self.score is None else round(sigmoid(self.score), 4)
 
     @property

@@ -8,6 +8,7 @@ source: a model may overlook one wrong year in a long sentence, a rule does not.
 import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
 from pincite.judgement import decide
@@ -18,6 +19,7 @@ from pincite.text import names, tables, words
 from pincite.text.languages import common
 from pincite.text.quantities import values as values_of
 from pincite.types import (
+    CitationResult,
     Claim,
     Effect,
     Evidence,
@@ -103,13 +105,7 @@ def may_be_unverifiable(finding: Finding) -> bool:
     return not any(q and words.missing_words(claim, q) < FEW_MISSING for q in quotes)
 
 
-ORDER = (
-    Label.REFUTED,
-    Label.NOT_SUPPORTED,
-    Label.PARTLY_SUPPORTED,
-    Label.UNCHECKED,
-    Label.SUPPORTED,
-)
+ORDER = decide.WORST_FIRST
 
 
 def ranked(findings: Sequence[Finding], wrong: Collection[str] = ()) -> list[Finding]:
@@ -274,6 +270,27 @@ def _joined(spans: Sequence[Span], text: str, between: re.Pattern[str]) -> list[
         else:
             joined.append(span)
     return joined
+
+
+def relabel(finding: Finding, threshold: float) -> Finding:
+    """Decide a finding as if at `threshold`, without judging or searching again."""
+    results = tuple(_relabel_citation(result, threshold) for result in finding.citations)
+    clauses = best_supported([result.clauses for result in results])
+    label = decide.group_label(results, finding.together, threshold, finding.lacking)
+    lacks = missing(label, clauses, finding.lacking)
+    own = replace(finding, citations=results, label=label, missing=lacks)
+    return decide.with_opinion(own, finding.opinion)
+
+
+def _relabel_citation(result: CitationResult, threshold: float) -> CitationResult:
+    clauses = tuple(
+        replace(each, supported=each.evidence.prob_supported >= threshold)
+        for each in result.clauses
+        if each.evidence
+    )
+    label = decide.label_of(result.outcome, threshold, clauses, result.lacking)
+    lacks = missing(label, clauses, result.lacking)
+    return replace(result, label=label, clauses=clauses, missing=lacks)
 
 
 # ── What a flag is worth ─────────────────────────────────────────────────────────────────────────

@@ -84,22 +84,34 @@ def contradiction(
         covered: the words of the claim that the passage is cited for; None: all.
         language: of the claim, used if its words do not tell.
     """
+    found = contradictions(claim, passage, about, page, covered, language)
+    return next((witness for _, witness in found), None)
+
+
+def contradictions(
+    claim: str,
+    passage: str,
+    about: str = "",
+    page: str = "",
+    covered: Span | None = None,
+    language: str = "",
+) -> Iterator[tuple[str, Witness]]:
+    """Yield what each rule finds, with the rule's name; the arguments are as of `contradiction`."""
     words = covered.of(claim) if covered else claim
     language = common(claim, passage, language)
     if language != "en" and (language not in NEGATIONS or wording.is_negated(claim)):
-        return None
+        return
     sentences = [(span, span.of(passage)) for span in _assertions(passage)]
     subjects = antecedents(passage) if language == "en" else {}
     of_it = {span.of(passage): subject for span, subject in subjects.items()}
     read = _Read(passage, sentences, of_it, about, f"{about}\n{page or passage}", words, language)
     for part in _clauses(claim):
         # A negated claim is not contradicted by naming someone else.
-        rules = [_of_negation, _of_contrary] if _denied(part) else _RULES
+        rules = _OF_DENIALS if _denied(part) else _RULES
         for rule in rules if language == "en" else [_of_value]:
             found = rule(part, claim, read)
             if found and (covered is None or _words(found.claim) <= _words(words)):
-                return found
-    return None
+                yield rule.__name__.removeprefix("_of_"), found
 
 
 @dataclass(frozen=True, slots=True)
@@ -693,5 +705,8 @@ def _says(rest: str, sentence: str, read: _Read, share: float) -> bool:
     return not names.missing(rest, read.page)
 
 
-_RULES = [_of_value, _of_cell, _of_pair, _of_negation, _of_contrary, _of_name, _of_degree]
-_RULES += [_of_roles, _of_vote, _of_safety]
+_OF_DENIALS = [_of_negation, _of_contrary]
+_RULES = [
+    *(_of_value, _of_cell, _of_pair, _of_negation, _of_contrary, _of_name, _of_degree),
+    *(_of_roles, _of_vote, _of_safety),
+]

@@ -4,11 +4,12 @@ claim ─▶ its sources' passages ─▶ verifier ─▶ labels, group
 claims that fail ─▶ lexical + dense hits ─▶ verifier ─▶ suggestions
 its clauses ─▶ best passages of its sources ─▶ verifier ─▶ what is missing of it
 pages that fail it ─▶ their archived copies ─▶ verifier ─▶ which of them changed since
-uncertain findings ─▶ their sources' texts ─▶ language model ─▶ both opinions as one
+findings ─▶ their sources' texts ─▶ examined language model ─▶ one verdict of both
 
 An error costs its own pair, source or suggestions or, at worst, the claim (`pincite.containment`).
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,11 +17,12 @@ from typing import Literal, NamedTuple
 
 from pincite import containment
 from pincite.documents.text import code_of
-from pincite.judgement import aggregation, decide, fusion, references
+from pincite.judgement import aggregation, decide, references
 from pincite.library.exclusions import WITHOUT_LIST, Exclusions
+from pincite.library.judges import Examiner
 from pincite.library.private_copies import citation_keys, document_keys, mentions, names_of
 from pincite.library.web_pages import WebCandidates
-from pincite.llm.calls import run_concurrently
+from pincite.llm.calls import Calls, run_concurrently
 from pincite.llm.judge import Judge
 from pincite.notes import Note
 from pincite.protocols import DocumentsOf, Verifier, WordRetriever
@@ -70,6 +72,7 @@ WIDER_AT_FIRST = 2  # wider passages per candidate in the first round
 # from supporting it. Of 193 such quotes for SciFact and WiCE dev claims, 40 share less; the 19 that
 # we read showed nothing of their claims ("### Select Language:").
 LEAST_SHARED = 2.0
+STOPPED = Failed("stopped", "the run was stopped")
 CANDIDATES_AT_FIRST = 20  # the rest are read only if none of these clearly supports the claim
 
 
@@ -547,14 +550,16 @@ class VerifyPipeline:
 
 @dataclass(frozen=True, slots=True)
 class SecondOpinion:
-    """Asks a language model about uncertain findings and merges both verdicts into one."""
+    """Asks an examined language model about findings; `decide` makes one verdict of both."""
 
-    judge: Judge
+    examiner: Examiner
     copies: CitedCopies
-    threshold: float
-    band: tuple[float, float]  # of P(supported) in which the model is asked
-    every: bool = False
+    most: int | None = 100  # findings to ask about; None: all
     at_once: int = 4
+
+    @property
+    def calls(self) -> Calls:
+        return self.examiner.judge.calls
 
     def on(
         self,
@@ -562,22 +567,29 @@ class SecondOpinion:
         findings: Sequence[Finding],
         progress: Callable[[int, int], None] | None = None,  # calls done, in total
     ) -> list[Finding]:
-        """Merge the model's opinions into the findings. After Ctrl-C, use those that arrived."""
-        chosen = fusion.worth_asking(findings, self.band, every=self.every)
-        asking = [partial(self._opinion, findings[n], article.timestamp) for n in chosen]
-        opinions = run_concurrently(asking, self.at_once, self.judge.calls, progress)
+        """Decide with the model's opinions. After Ctrl-C, use those that arrived."""
+        chosen = worth_asking(findings)[: self.most]
         found = list(findings)
+        if not chosen:
+            return found
+        judge = self.examiner(article.language)
+        if isinstance(judge, Failed):
+            opinions: Sequence[Opinion | Failed | None] = [judge] * len(chosen)
+        else:
+            asking = [partial(self._opinion, judge, found[n], article.timestamp) for n in chosen]
+            opinions = run_concurrently(asking, self.at_once, self.calls, progress)
         for n, opinion in zip(chosen, opinions, strict=True):
-            opinion = opinion or Failed("stopped", "the run was stopped")
-            found[n] = fusion.fuse(findings[n], opinion, self.threshold)
+            found[n] = decide.with_opinion(found[n], opinion or STOPPED)
+        failed = [each.opinion for each in found if isinstance(each.opinion, Failed)]
+        self.calls.unanswered = Counter(each.detail for each in failed if each.is_of_run)
         return found
 
-    def _opinion(self, finding: Finding, written: str | None) -> Opinion | Failed:
+    def _opinion(self, judge: Judge, finding: Finding, written: str | None) -> Opinion | Failed:
         def ask() -> Opinion | Failed:
             sources = self._sources(finding, written)
             if not sources:
                 return Failed("source", "the sources must not be sent, or no longer exist")
-            return self.judge.opinion(finding.claim, sources)
+            return judge.opinion(finding.claim, sources)
 
         return containment.attempted(ask, lambda why: why)
 
@@ -585,7 +597,7 @@ class SecondOpinion:
         """Return the documents read for the citations, except private copies: never sent."""
         found: list[Document] = []
         for result in finding.citations:
-            if isinstance(result.outcome, Unchecked) and not fusion.is_foreign(result.outcome):
+            if isinstance(result.outcome, Unchecked) and not decide.is_foreign(result.outcome):
                 continue
             read = self.copies.archived if result.changed else self.copies.read
             source = read(result.citation, written)
@@ -593,6 +605,26 @@ class SecondOpinion:
             if isinstance(document, Document) and own_digest(document.url) is None:
                 found.append(document)
         return list({document.doc_id: document for document in found}.values())
+
+
+def worth_asking(findings: Sequence[Finding]) -> list[int]:
+    """Return the indices of the findings that could be read, the likeliest to change first.
+
+    That is the probability that ours is wrong: of support if we find none, else of its contrary.
+    """
+
+    def change(n: int) -> float:
+        own = findings[n].prob_supported
+        if own is None:  # in a language that only the model reads
+            return 1.0
+        return 1 - own if findings[n].label in (Label.SUPPORTED, Label.PARTLY_SUPPORTED) else own
+
+    readable = [
+        n
+        for n, finding in enumerate(findings)
+        if finding.score is not None or any(decide.is_foreign(r.outcome) for r in finding.citations)
+    ]
+    return sorted(readable, key=change, reverse=True)
 
 
 def _missing_atoms(claim: Claim, sources: Sequence[ReadSource]) -> list[Part]:
