@@ -12,15 +12,15 @@
 	const ADDRESS = 'http://127.0.0.1:8765';
 	const POLL = 1000; // milliseconds between questions how far the server is
 	const PATIENCE = 30000; // milliseconds for one answer
-	const PROBLEMS = [ 'partly_supported', 'not_supported', 'refuted' ];
-	const SIGNS = { supported: '✓', partly_supported: '◐', not_supported: '○', refuted: '✗', unchecked: '–', open: '?' };
+	const PROBLEMS = [ 'partly_supported', 'not_supported', 'refuted', 'disputed' ];
+	const SIGNS = { supported: '✓', partly_supported: '◐', not_supported: '○', refuted: '✗', disputed: '⚖', unchecked: '–', open: '?' };
 	const TEXTS = {
 		en: {
 			name: 'Check citations', page: 'Check this page', section: 'Check this section', stop: 'Stop', close: 'Close',
 			settings: 'Server', address: 'Address of your Pincite server', token: 'Token', save: 'Save',
 			saved: 'Saved in this browser.', open: 'not checked yet: check this citation',
 			supported: 'supported', partly_supported: 'partly supported', not_supported: 'not supported',
-			refuted: 'contradicted?', unchecked: 'could not check',
+			refuted: 'contradicted?', disputed: 'disputed', unchecked: 'could not check',
 			waiting: 'Waiting for the server …', running: 'Checked $1 of $2 claims',
 			claims: [ '$1 claim', '$1 claims' ], nSupported: [ '$1 supported', '$1 supported' ], nProblems: [ '$1 problem', '$1 problems' ],
 			nUnchecked: [ '$1 could not be checked', '$1 could not be checked' ], next: 'Next problem (n)', previous: 'Previous problem (p)',
@@ -38,7 +38,7 @@
 			settings: 'Server', address: 'Adresse deines Pincite-Servers', token: 'Sein Schlüssel', save: 'Speichern',
 			saved: 'In diesem Browser gespeichert.', open: 'noch nicht geprüft: diesen Beleg prüfen',
 			supported: 'belegt', partly_supported: 'teilweise belegt', not_supported: 'nicht belegt',
-			refuted: 'Widerspruch?', unchecked: 'nicht prüfbar',
+			refuted: 'Widerspruch?', disputed: 'strittig', unchecked: 'nicht prüfbar',
 			waiting: 'Der Server arbeitet noch an anderem …', running: '$1 von $2 Aussagen geprüft',
 			claims: [ '$1 Aussage', '$1 Aussagen' ], nSupported: [ '$1 belegt', '$1 belegt' ], nProblems: [ '$1 Problem', '$1 Probleme' ],
 			nUnchecked: [ '$1 nicht prüfbar', '$1 nicht prüfbar' ], next: 'Nächstes Problem (n)', previous: 'Voriges Problem (p)',
@@ -57,7 +57,7 @@
 .pincite-dot{all:unset;box-sizing:border-box;cursor:pointer;display:inline-block;min-width:1.5em;margin:0 .1em;padding:0 .25em;border:1px solid currentColor;border-radius:.8em;font:bold .75em/1.4 sans-serif;text-align:center;vertical-align:super;background:var(--background-color-base,#fff)}
 .pincite-dot[aria-current]{outline:2px solid currentColor;outline-offset:0}
 .pincite-dot:focus-visible,.pincite button:focus-visible,.pincite input:focus-visible,.pincite h2:focus-visible{outline:2px solid var(--border-color-progressive,#36c);outline-offset:1px}
-.pincite-supported{color:var(--color-success,#14694a)}.pincite-partly_supported,.pincite-unchecked{color:var(--color-warning,#7a4d00)}
+.pincite-supported{color:var(--color-success,#14694a)}.pincite-partly_supported,.pincite-disputed,.pincite-unchecked{color:var(--color-warning,#7a4d00)}
 .pincite-not_supported,.pincite-refuted{color:var(--color-error,#b3202a)}.pincite-open{color:var(--color-subtle,#54595d)}
 .pincite{position:fixed;z-index:400;right:0;bottom:0;box-sizing:border-box;width:26em;max-width:100vw;max-height:70vh;overflow:auto;padding:.8em 1em;border:1px solid var(--border-color-base,#a2a9b1);background:var(--background-color-base,#fff);color:var(--color-base,#202122);font:.875rem/1.5 sans-serif;overflow-wrap:anywhere}
 .pincite h2{margin:0;padding:0;border:0;font:bold 1.1em sans-serif;color:inherit}.pincite h3{margin:.8em 0 .2em;padding:0;font:bold 1em sans-serif;color:inherit}

@@ -52,4 +52,4 @@ def test_a_pair_that_cannot_be_judged_is_told_apart_from_a_neutral_one() -> None
 
     found = containment.verified(verify, [(claim, good), (claim, bad), (claim, good)])
     assert [e.passage for e in found] == [good, bad, good]
-    assert [containment.failure(e) for e in found] == [None, Failed("internal", "KeyError"), None]
+    assert [e.failed for e in found] == [None, Failed("internal", "KeyError"), None]

@@ -33,7 +33,7 @@ import gate_values
 from pincite.documents.collection import collected
 from pincite.documents.jsonl import LabelledClaim
 from pincite.evaluation import claims
-from pincite.judgement.aggregation import THRESHOLD
+from pincite.judgement.decide import THRESHOLD
 from pincite.models import weights
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.protocols import Verifier

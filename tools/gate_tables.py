@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from support.table_files import CASES, FILES, TableCase, read_cases, written
 
 from pincite.documents.read import read_bytes
-from pincite.judgement import aggregation
+from pincite.judgement import aggregation, decide
 from pincite.models import weights
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.text.passages import cited_passages
@@ -69,18 +69,18 @@ def document_of(case: TableCase) -> Document | Unchecked:
 
 
 def judged(
-    claim: str, document: Document | Unchecked, verifier: CrossEncoderVerifier
+    text: str, document: Document | Unchecked, verifier: CrossEncoderVerifier
 ) -> tuple[Evidence | Unchecked, Label]:
     """The deciding evidence in a document, and the label that `verify` gives a claim."""
     if isinstance(document, Unchecked):
         return document, Label.UNCHECKED
-    passages = cited_passages(document)
-    evidence = verifier.verify([(Claim("", claim), passage) for passage in passages])
+    claim, passages = Claim("", text), cited_passages(document)
+    evidence = verifier.verify([(claim, passage) for passage in passages])
     evidence = [aggregation.discard_rebutted(claim, e, document.text) for e in evidence]
-    best = aggregation.deciding_evidence(evidence)
+    best = decide.deciding_evidence(evidence)
     assert best is not None
-    atoms = aggregation.missing_atoms(claim, passages)
-    return best, aggregation.label_of(best, atoms=atoms)
+    atoms = aggregation.missing_atoms(text, passages)
+    return best, decide.label_of(best, atoms=atoms)
 
 
 def _quoted(found: Evidence) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pincite.judgement import aggregation
+from pincite.judgement import aggregation, decide
 from pincite.models import weights
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.text import names, quantities
@@ -145,7 +145,7 @@ def _labels(
 ) -> list[Label]:
     """The label of each sentence; `with_missing`: as `verify` labels one of a single clause."""
     return [
-        aggregation.label_of(
+        decide.label_of(
             found, atoms=aggregation.missing_atoms(text, [found.passage]) if with_missing else ()
         )
         for text, found in zip(texts, judged, strict=True)

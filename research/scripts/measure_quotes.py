@@ -21,7 +21,7 @@ from typing import Any
 from pincite.documents.jsonl import LabelledClaim, read_labelled
 from pincite.evaluation.measures import wilson
 from pincite.evaluation.claims import cut
-from pincite.judgement import aggregation
+from pincite.judgement import aggregation, decide
 from pincite.models import weights
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.text import words
@@ -76,7 +76,7 @@ def told(rows: Iterable[LabelledClaim], verifier: CrossEncoderVerifier) -> dict[
     n = n_hold = n_now = n_words = 0
     for row in rows:
         pairs = [(Claim("", row.claim), passage) for passage in cut(row).passages]
-        best = aggregation.best(verifier.verify(pairs))
+        best = decide.best(verifier.verify(pairs))
         n += 1
         if best is None or not _overlap(best.passage.text, marked(row)):
             continue

@@ -14,7 +14,7 @@ from pincite.containment import failure
 from pincite.errors import InputError, PinciteError
 from pincite.evaluation import measures
 from pincite.evaluation.claims import BATCH_ROWS, CutRow, all_evidence
-from pincite.judgement import aggregation
+from pincite.judgement import aggregation, decide
 from pincite.protocols import Verifier
 from pincite.text import figures, words
 from pincite.training.perturbations import KINDS, Perturbation, perturb
@@ -93,7 +93,7 @@ def judge(
         if why := next(filter(None, map(failure, chain.from_iterable(evidence))), None):
             raise PinciteError(f"A claim could not be judged: {why.detail}.")
         # Rows without passages were left out, so there is evidence for every claim.
-        found = [best for best in map(aggregation.best, evidence) if best]
+        found = [best for best in map(decide.best, evidence) if best]
         pairs = zip(batch, found[::2], found[1::2], strict=True)
         judged += [JudgedChange(*pair) for pair in pairs]
         if progress:
@@ -145,7 +145,7 @@ def _shares(judged: Sequence[JudgedChange], threshold: float) -> dict[str, Any]:
 
 
 def _is_supported(evidence: Evidence, threshold: float) -> bool:
-    return aggregation.label_of(evidence, threshold) is Label.SUPPORTED
+    return decide.label_of(evidence, threshold) is Label.SUPPORTED
 
 
 def _share(n_hits: int, n: int) -> float | None:

@@ -20,7 +20,7 @@ from pincite.corpus.protocol import Corpus as OpenCorpus
 from pincite.documents.collection import open_sources
 from pincite.durable import silent
 from pincite.errors import InputError, MissingExtra
-from pincite.judgement import aggregation
+from pincite.judgement import aggregation, decide
 from pincite.protocols import Progress
 from pincite.retrieval import cascade
 from pincite.settings import Settings, load
@@ -350,7 +350,7 @@ class Verifier:
             evidence = [next(judged) for _ in passages]
             if isinstance(text, str) and len(evidence) > 1:
                 evidence = [aggregation.discard_rebutted(claim, e, text) for e in evidence]
-                best = aggregation.deciding_evidence(evidence, self._settings.verify.threshold)
+                best = decide.deciding_evidence(evidence, self._settings.verify.threshold)
                 evidence = [best] if best else evidence
             found.append(evidence[0])
         return found

@@ -28,7 +28,6 @@ S = TypeVar("S")
 T = TypeVar("T")
 LOG = logging.getLogger("pincite")
 EXPECTED = (PinciteError, ImportError)
-NOT_JUDGED = "not_judged"  # code of the note on a pair that could not be judged
 # Log-odds of support of such a pair, a probability of 0.00005: below every judged pair.
 NO_SUPPORT = -9.9
 
@@ -68,12 +67,6 @@ def verified(
     return each(verify, pairs, lambda pair, why: not_judged(pair[1], why))
 
 
-def failure(evidence: Evidence) -> Failed | None:
-    """Return why the pair could not be judged; None if it was."""
-    kinds = [n.values["error"] for n in evidence.reasons_coded if n.code == NOT_JUDGED]
-    return Failed("internal", str(kinds[0])) if kinds else None
-
-
 def unchecked(url: str, why: Failed) -> Unchecked:
     return Unchecked(url, Reason.INTERNAL_ERROR, why.detail)
 
@@ -101,8 +94,8 @@ def shown_uncited(render: Callable[[Uncited], T], uncited: Uncited) -> T:
 
 
 def not_judged(passage: Passage, why: Failed) -> Evidence:
-    return Evidence(passage, 0.0, 0.0, 1.0, NO_SUPPORT, reasons_coded=notes_of(why))
+    return Evidence(passage, 0.0, 0.0, 1.0, NO_SUPPORT, failed=why)
 
 
 def notes_of(why: Failed) -> tuple[Note, ...]:
-    return (Note(NOT_JUDGED, {"error": why.detail}),)
+    return (Note("not_judged", {"error": why.detail}),)

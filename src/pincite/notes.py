@@ -11,19 +11,19 @@ from typing import TypeAlias
 Value: TypeAlias = str | int | tuple[str, ...]  # a tuple of words is quoted one by one
 QUOTED = "“%(words)s”"
 AS_WRITTEN = "as_written"  # for a text that has no code
-OTHER_COPY = "other_copy"  # code of the note on a copy that seems to be of another source
 ENGLISH: Mapping[str, str] = {
     AS_WRITTEN: "%(text)s",
     # Reasons for and against a verdict.
     "other_value": "source: %(source)s · claim: %(claim)s",
     "denied": "source: “%(source)s” · claim: “%(claim)s”",
     "recognised": "recognised from a scan (%(confidence)s %% sure): it may contain errors",
+    "may_be_misread": "the scan has %(source)s, the claim %(claim)s: it may be misread",
     "stated_only_as": "source: “%(source)s” · claim states it as fact",
     "limited_to": "source: “%(source)s” · claim leaves this out",
-    "given_to_another": "the source applies “%(words)s” to %(other)s, not to %(claim)s",
+    "given_to_another": "the source applies “%(source)s” to %(other)s, not to %(claim)s",
     "roles_swapped": "the source has %(claim)s and %(other)s the other way round: “%(source)s”",
     "about_another": "the source mentions %(other)s, not %(claim)s",
-    "read_as_contrary": "the verifier reads the quote as a contradiction (probability %(share)s)",
+    "read_as_contrary": "the verifier reads the quote as a contradiction",
     "not_named": "the passage does not name %(words)s",
     "not_stated": "the passage does not state %(words)s",
     "not_judged": "this passage could not be judged because of a bug in Pincite (%(error)s)",
@@ -35,6 +35,12 @@ ENGLISH: Mapping[str, str] = {
     "second_contradicted": "second opinion from %(model)s: contradicted",
     "second_unusable": "second opinion from %(model)s: this text is not a usable source",
     "second_failed": "no second opinion: %(why)s",
+    "judge_passed": "%(model)s passed its examination: %(right)s of %(asked)s right (%(date)s)",
+    "judge_failed": (
+        "%(model)s failed its examination, %(right)s of %(asked)s right (%(date)s): its opinions "
+        "are shown, and change no label"
+    ),
+    "judge_not_examined": "the language model could not be examined, and was not used: %(why)s",
     # Why a sentence without a citation probably needs one.
     "need_tagged": "an editor asked for a citation",
     "need_quotation": "a quotation: %(words)s",
@@ -83,7 +89,7 @@ ENGLISH: Mapping[str, str] = {
         "with a list of references."
     ),
     "no_second_opinions": "Missing second opinions: %(n)s. %(why)s",
-    OTHER_COPY: "this may be the wrong copy: it does not mention “%(title)s”",
+    "other_copy": "this may be the wrong copy: it does not mention “%(title)s”",
     "unused_file": "%(file)s: %(problem)s",
     "unused_line": "%(file)s line %(line)s: %(problem)s",
     "undated_not_suggested": (

@@ -220,7 +220,6 @@ def templates(chat: ChatSettings, language: str) -> Templates:
 def judge(settings: Settings) -> Iterator[Judge]:
     """Open the model for second opinions; its replies are cached in `replies_file()`."""
     chosen = settings.judge
-    log_ratios = judges.log_ratios(judges.file_of(settings.library.judges), chosen.model)
     limits = Limits(seconds=chosen.seconds, at_once=chosen.at_once)
     key = _key(JUDGE_KEY_VARIABLE)
     client = ChatClient(chosen.url, chosen.model, key, limits, chosen.dialect)
@@ -230,12 +229,16 @@ def judge(settings: Settings) -> Iterator[Judge]:
         yield Judge(
             calls,
             templates(settings.chat, settings.language),
-            log_ratios,
-            chosen.source_tokens,
+            source_tokens=chosen.source_tokens,
             guided=chosen.guided,
         )
     finally:
         kept.close()
+
+
+def examiner(settings: Settings, asked: Judge) -> judges.Examiner:
+    """Return what examines a judge before its first opinion."""
+    return judges.Examiner(asked, judges.file_of(settings.library.judges), settings.judge.at_once)
 
 
 @contextmanager
@@ -246,7 +249,8 @@ def with_second_opinions(settings: Settings, verifier: Verifier) -> Iterator[Ver
         yield verifier
         return
     with judge(settings) as asked:
-        yield WithSecondOpinion(verifier, asked, chosen.band, chosen.every, chosen.at_once)
+        examined = examiner(settings, asked)
+        yield WithSecondOpinion(verifier, asked, examined, chosen.every, chosen.at_once)
 
 
 def replies_file() -> Path:

@@ -202,6 +202,11 @@ class Failed:
         """Whether the cause concerns the run, whose report states it once."""
         return self.step in ("server", "budget", "stopped")
 
+    @property
+    def note(self) -> Note | None:
+        """Why there is no second opinion, for a reader; None if the report says it once."""
+        return None if self.is_of_run else Note("second_failed", {"why": self.detail})
+
 
 @dataclass(frozen=True, slots=True)
 class Unchecked:
@@ -434,33 +439,150 @@ class Hit(NamedTuple):
     found_by: FoundBy = ""  # which of several searches; "" for a single one
 
 
-@dataclass(frozen=True, slots=True)
-class Contradiction:
-    """Words of the claim and the differing words of the source, as found by a rule."""
+class Effect(StrEnum):
+    """What a witness does to a verdict; `judgement.decide` says how."""
 
-    kind: Literal["value", "name", "negation", "contrary"]
-    claim: Annotated[str, Doc("the words of the claim")]
-    source: Annotated[str, Doc("the words of the source")]
-    sentence: Annotated[Span, Doc("in the passage's text")]
+    CONTRADICTS = "contradicts"
+    LIMITS = "limits"  # the claim is at most partly supported
+    REFUSES = "refuses"  # the passage does not support the claim
+
+
+class WitnessKind(StrEnum):
+    """What was seen in a passage; the value is the code of its message in `notes`."""
+
+    VALUE = "other_value"  # another value, name or word of the opposite meaning in its place
+    DENIAL = "denied"
+    NETWORK = "read_as_contrary"  # a contradiction that only the network reads
+    QUALIFIED = "stated_only_as"  # only denied, alleged, planned or hedged
+    LIMITED = "limited_to"  # a former office, one side, …
+    ANOTHER = "given_to_another"  # its words are said of someone or something else
+    SWAPPED = "roles_swapped"
+    NAMESAKE = "about_another"  # another person where the claim has the article's "he"
+    MISREAD = "may_be_misread"  # a contradiction in a scan: one misread digit makes one
+
+    @property
+    def effect(self) -> Effect:
+        if self in (WitnessKind.VALUE, WitnessKind.DENIAL, WitnessKind.NETWORK):
+            return Effect.CONTRADICTS
+        is_limit = self in (WitnessKind.QUALIFIED, WitnessKind.LIMITED)
+        return Effect.LIMITS if is_limit else Effect.REFUSES
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """What a passage shows about a claim, in words that a reader can check."""
+
+    kind: WitnessKind
+    claim: Annotated[str, Doc("the words of the claim")] = ""
+    source: Annotated[str, Doc("the words of the source")] = ""
+    sentence: Annotated[Span | None, Doc("in the passage's text")] = None
+    other: Annotated[str, Doc("whom the source's words are about")] = ""
+
+    @property
+    def note(self) -> Note:
+        """The message for a reader."""
+        values = {"claim": self.claim, "source": self.source, "other": self.other}
+        return Note(self.kind, {name: words for name, words in values.items() if words})
+
+
+@dataclass(frozen=True, slots=True)
+class Readout:
+    """What the network says of a claim and a passage. It is never changed."""
+
+    support: Annotated[float, Doc("calibrated log-odds of support")]
+    refuted: Annotated[float, Doc("probability of a contradiction, given no support")] = 0.0
+    network: Annotated[float | None, Doc("log-odds of support without any rule")] = None
+
+
+class Verdict(StrEnum):
+    """A language model's verdict on a claim."""
+
+    SUPPORTED = "supported"
+    PARTLY_SUPPORTED = "partly_supported"
+    NOT_SUPPORTED = "not_supported"
+    CONTRADICTED = "contradicted"
+    UNUSABLE = "unusable"  # a login form, an error page, another text: no verdict possible
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """What a model's opinion may change, from its examination and the user's own rows."""
+
+    refuses: Annotated[bool, Doc("it passed: its refusals stand")] = False
+    contradicts: Annotated[bool, Doc("its contradictions, with a quote, are shown as such")] = False
+    confirms: Annotated[bool, Doc("its support outweighs our doubt, measured on own rows")] = False
+
+
+NO_TRUST = Trust()
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """A language model's verdict on a claim, with the quotes and words that were verified."""
+
+    verdict: Verdict
+    model: str  # "name@host": the server that read the text
+    quotes: tuple[str, ...] = ()  # as in the sources; quotes not found there are left out
+    missing: tuple[str, ...] = ()  # words of the claim that the sources lack, as in the claim
+    why: str = ""  # one sentence by the model, which is untrusted text
+    n_invented: int = 0  # quotes found in no source
+    whole: bool = True  # False: the sources were too long, and it read only their best passages
+    trust: Trust = NO_TRUST
+
+    @property
+    def note(self) -> Note:
+        """The verdict, for a reader."""
+        return Note(f"second_{self.verdict}", {"model": self.model})
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """How one passage bears on one claim. The three probabilities sum to one."""
+    """How one passage bears on one claim. The three probabilities sum to one.
+
+    `judgement.decide` derives them from what the network says and from the witnesses.
+    """
 
     passage: Passage = field(metadata=INLINE)
     prob_supported: float
     prob_refuted: float
     prob_neutral: float
-    score: Annotated[float, Doc("calibrated log-odds of support; ranks evidence")]
+    score: Annotated[float, Doc("log-odds of support; ranks evidence")]
     quote: Annotated[Span | None, Doc("the best sentence, in the passage's text")] = field(
         default=None, metadata=named("quote_in_passage")
     )
-    reasons_coded: tuple[Note, ...] = ()
+    readout: Annotated[Readout | None, Doc("of the network; null: of a language model")] = None
+    witnesses: tuple[Witness, ...] = ()
+    stance: Annotated[
+        tuple[float, float] | None, Doc("how far it counts for and against; null: as probable")
+    ] = None
+    unstated: Annotated[tuple[str, ...], Doc("figures of the claim not in the passage")] = ()
+    unnamed: Annotated[tuple[str, ...], Doc("names of the claim not in the passage")] = ()
+    unsupported: Annotated[tuple[str, ...], Doc("words that a token-level network doubts")] = ()
+    notes: Annotated[tuple[Note, ...], Doc("on the copy that was read")] = ()
     analysis: str = ""  # what a language model wrote before it chose; empty for a verifier
-    read: Annotated[float | None, Doc("log-odds of support without any rule")] = None
-    contradiction: Annotated[Contradiction | None, Doc("found by a rule")] = None
+    opinion: Annotated[Opinion | Failed | None, Doc("a language model's; null: not asked")] = None
+    failed: Failed | None = field(default=None, metadata=UNWRITTEN)  # why it was not judged
     verifier: Annotated[str, Doc("the network for other languages, if that judged")] = ""
+
+    @property
+    def contradiction(self) -> Witness | None:
+        """The contradiction that a rule found, if any."""
+        by_rule = (WitnessKind.VALUE, WitnessKind.DENIAL)
+        return next((each for each in self.witnesses if each.kind in by_rule), None)
+
+    @property
+    @written
+    def reasons_coded(self) -> tuple[Note, ...]:
+        """The messages for a reader."""
+        lacks = (
+            ("not_stated", self.unstated),
+            ("not_named", self.unnamed),
+            ("not_found_by_network", self.unsupported),
+        )
+        missing = (Note(code, {"words": words}) for code, words in lacks if words)
+        seen = (witness.note for witness in self.witnesses)
+        said = (self.opinion.note,) if self.opinion and self.opinion.note else ()
+        return (*self.notes, *said, *seen, *missing)
 
     @property
     @written
@@ -479,28 +601,12 @@ class Evidence:
         return self.quote.moved(self.passage.span.start) if self.quote else None
 
 
-class Verdict(StrEnum):
-    """A language model's verdict on a claim."""
+class DecidedBy(StrEnum):
+    """Who decided on a label."""
 
-    SUPPORTED = "supported"
-    PARTLY_SUPPORTED = "partly_supported"
-    NOT_SUPPORTED = "not_supported"
-    CONTRADICTED = "contradicted"
-    UNUSABLE = "unusable"  # a login form, an error page, another text: no verdict possible
-
-
-@dataclass(frozen=True, slots=True)
-class Opinion:
-    """A language model's verdict on a claim, with the quotes and words that were verified."""
-
-    verdict: Verdict
-    model: str  # "name@host": the server that read the text
-    quotes: tuple[str, ...] = ()  # as in the sources; quotes not found there are left out
-    missing: tuple[str, ...] = ()  # words of the claim that the sources lack, as in the claim
-    why: str = ""  # one sentence by the model, which is untrusted text
-    n_invented: int = 0  # quotes found in no source
-    whole: bool = True  # False: the sources were too long, and it read only their best passages
-    log_ratio: float = 0.0  # what the verdict adds to our log-odds of support
+    PINCITE = "pincite"
+    MODEL = "model"  # the examined language model of the second opinion
+    BOTH = "both"
 
 
 class Label(StrEnum):
@@ -508,6 +614,7 @@ class Label(StrEnum):
 
     SUPPORTED = "supported"
     PARTLY_SUPPORTED = "partly_supported"  # one part is supported, another is not
+    DISPUTED = "disputed"  # an examined model finds support, Pincite does not
     NOT_SUPPORTED = "not_supported"  # likely fails verification
     REFUTED = "refuted"  # the source contradicts it
     UNCHECKED = "unchecked"
@@ -584,6 +691,7 @@ class CitationResult:
         Unchecked | None, Doc("why an archived copy was read instead of the page")
     ] = None
     changed: Annotated[Changed | None, Doc("today's page, if it supports less")] = None
+    other_copy: Annotated[bool, Doc("the user's copy does not mention its citation")] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -634,12 +742,13 @@ class Finding:
         tuple[Exclusion, ...], Doc("pages that were found but must not be suggested")
     ] = ()
     opinion: Annotated[Opinion | Failed | None, Doc("a language model's; null: not asked")] = None
+    decided_by: DecidedBy = DecidedBy.PINCITE
     failed: Annotated[Failed | None, Doc("a step that raised an error")] = None
 
     @property
     @written
     def prob_supported(self) -> float | None:
-        """Probability that the group supports the whole claim, including a second opinion."""
+        """Probability by Pincite's own verifier that the group supports the whole claim."""
         return None if self.score is None else round(sigmoid(self.score), 4)
 
     @property

@@ -9,15 +9,13 @@ from check_replies import Model, choice, fenced_in, step_of
 from models.chat_server import Answer, Server, good, refusal, serving
 
 from pincite.errors import ConfigError
-from pincite.judgement.aggregation import BY_NETWORK
 from pincite.judgement.confirmation import StatementType, degree
 from pincite.llm.calls import ATTEMPTS, Budget, Calls
 from pincite.llm.chat import ChatClient, guidance_for
 from pincite.llm.client import Limits
 from pincite.llm.templates import Templates
-from pincite.notes import Note
 from pincite.settings import ChatSettings, CheckSettings, Settings
-from pincite.types import Claim, Evidence, Failed, Passage, Span
+from pincite.types import Claim, Evidence, Failed, Passage, Readout, Span, Witness, WitnessKind
 from pincite.verbs.check.confirm import ModelJudge, VerifierJudge
 from pincite.verbs.check.readings import ModelInterpreter, interpret_by_rules
 from pincite.verbs.check.report import Reading
@@ -367,11 +365,11 @@ def test_a_text_on_another_subject_does_not_refute() -> None:
     other, denied = VerifierJudge(Denying()).judge([(reading, passage), (same, passage)])
     assert isinstance(other, Evidence)
     assert isinstance(denied, Evidence)
-    assert other.prob_refuted == 0.0
-    assert denied.prob_refuted == 0.7, "the same mill in another year"
+    assert degree(other) == 0.0
+    assert degree(denied) == -0.7, "the same mill in another year"
 
 
-NOTE = Note(BY_NETWORK, {"share": "0.90"})
+SEEN = Witness(WitnessKind.NETWORK)
 
 
 class DenyingAlone:
@@ -381,9 +379,13 @@ class DenyingAlone:
 
     def verify(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[Evidence]:
         return [
-            Evidence(passage, 0.02, 0.9, 0.08, -4.0, reasons_coded=(NOTE,), read=-4.0)
+            Evidence(
+                *(passage, 0.02, 0.9, 0.08, -4.0),
+                readout=Readout(-4.0, 0.92, -4.0),
+                witnesses=(SEEN,),
+            )
             if "stands idle" in passage.text
-            else Evidence(passage, 0.2, 0.0, 0.8, -1.4, read=-1.4)
+            else Evidence(passage, 0.2, 0.0, 0.8, -1.4, readout=Readout(-1.4, 0.0, -1.4))
             for _, passage in pairs
         ]
 
@@ -400,9 +402,9 @@ def test_the_network_alone_does_not_refute_what_the_document_nearly_says() -> No
     beside, _ = judge.judge([(reading, first), (reading, second)])
     assert isinstance(alone, Evidence)
     assert isinstance(beside, Evidence)
-    assert alone.prob_refuted == 0.9, "another document's passage does not matter"
-    assert beside.prob_refuted == 0.0
-    assert (alone.reasons_coded, beside.reasons_coded) == ((NOTE,), ())
+    assert degree(alone) == -0.9, "another document's passage does not matter"
+    assert degree(beside) == 0.0
+    assert (alone.witnesses, beside.witnesses) == ((SEEN,), ())
 
 
 @pytest.mark.parametrize("joined", [", and", ", but", " and"])
@@ -417,7 +419,7 @@ def test_a_sentence_about_one_half_does_not_confirm_both(joined: str) -> None:
     both, _, half = VerifierJudge(WordVerifier()).judge([(each, passage) for each in readings])
     assert isinstance(both, Evidence)
     assert isinstance(half, Evidence)
-    assert both.prob_supported == 0.0 < half.prob_supported
+    assert degree(both) == 0.0 < degree(half)
 
 
 class Agreeing:
@@ -437,7 +439,7 @@ def test_a_quote_without_a_figure_does_not_count_beside_one_that_has_all() -> No
         for n, text in enumerate(("The old mill roof cost 6 million.", stated))
     ]
     found = [each for each in VerifierJudge(Agreeing()).judge(pairs) if isinstance(each, Evidence)]
-    assert [each.prob_supported for each in found] == [0.0, 0.8]
+    assert [degree(each) for each in found] == [0.0, 0.8]
 
 
 def test_confirmation_requires_the_numbers() -> None:
@@ -450,5 +452,5 @@ def test_confirmation_requires_the_numbers() -> None:
     confirmed, other = VerifierJudge(WordVerifier()).judge([(r, passage) for r in readings])
     assert isinstance(confirmed, Evidence)
     assert isinstance(other, Evidence)
-    assert confirmed.prob_supported > 0.5
-    assert other.prob_supported == 0.0
+    assert degree(confirmed) > 0.5
+    assert degree(other) <= 0.0

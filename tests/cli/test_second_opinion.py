@@ -18,7 +18,10 @@ from models.chat_server import Answer, Server, good, refusal, serving
 from support.check_values import readings
 
 from pincite.cli import cli
+from pincite.library import judges
+from pincite.library.judges import KnownJudge
 from pincite.llm.client import Limits
+from pincite.llm.examination import Examination
 
 KEY = "sk-of-the-judge"
 N = 6
@@ -73,10 +76,27 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
+def server(run: Callable[..., Result]) -> Iterator[Server]:
+    """A server of a model that was examined."""
     with serving() as found:
         found.by_request = as_asked
+        known(found, passed=True)
         yield found
+
+
+def known(server: Server, *, passed: bool) -> None:
+    model = f"qwen3@{server.url.split('/')[2]}"
+    result = Examination(
+        model=model,
+        examined="2026-11-28",
+        passed=passed,
+        right=(12, 12 if passed else 0),
+        asked=(12, 12),
+        wrong={},
+        contradicted=(0, 0),
+    )
+    judge = KnownJudge(examinations={"en": result, "other": result})
+    judges.keep(judges.file_of(""), model, judge)
 
 
 def verify(server: Server, *more: str) -> tuple[str, ...]:
@@ -118,8 +138,8 @@ def test_nothing_is_asked_twice_and_a_budget_is_kept(
     assert len(server.asked) == 2
     failed = [each["step"] for each in opinions().values() if "step" in each]
     assert failed == ["budget"] * (N - 2)
-    [warning] = json.loads(Path("out.json").read_text())["warnings"]
-    assert str(N - 2) in warning
+    notes = json.loads(Path("out.json").read_text())["warnings_coded"]
+    assert {n["code"]: n["values"].get("n") for n in notes}["no_second_opinions"] == N - 2
     run(*verify(server))
     assert len(server.asked) == N
     assert not any("step" in each for each in opinions().values())
@@ -294,13 +314,45 @@ def test_a_measured_judge_counts_by_what_it_is_worth(
     server_options = ("--judge", server.url, "--judge-model", "qwen3")
     said = run("calibrate", "judge", "--claims", "rows.jsonl", *server_options)
     assert "32 verdicts" in said.output
-    kept = json.loads((Path("data") / "pincite" / "judges.json").read_text())["judges"]["qwen3"]
-    assert kept["counts"]["supported"] == [16, 0]
-    ours, model, both = kept["right"]
-    assert model == both == 1.0 > ours
-    caught, false_alarms = kept["rates"]
-    assert f"Both together flag {100 * caught:.0f} %" in said.output
-    assert caught > false_alarms
+    ((model, kept),) = json.loads(Path("data/pincite/judges.json").read_text())["judges"].items()
+    assert model.startswith("qwen3@")
+    assert kept["measured"]["counts"]["supported"] == [16, 0]
+    ours, alone, _ = kept["measured"]["right"]
+    assert alone == 1.0 > ours
     run(*verify(server))
-    ratios = {each["verdict"]: each["log_ratio"] for each in opinions().values()}
-    assert ratios["supported"] == kept["log_ratios"]["supported"]
+    trusted = {each["trust"]["confirms"] for each in opinions().values()}
+    assert trusted == {kept["measured"]["confirmed"][1] >= judges.LEAST_CONFIRMED}
+    assert model in run("judges").output
+
+
+def labels() -> dict[str, str]:
+    findings = json.loads(Path("out.json").read_text())["findings"]
+    return {finding["claim"]: finding["label"] for finding in findings}
+
+
+def test_a_model_that_failed_its_examination_changes_no_label(
+    run: Callable[..., Result], server: Server
+) -> None:
+    run(*verify(server)[:4], "--json", "out.json")
+    ours = labels()
+    known(server, passed=False)
+    run(*verify(server))
+    assert labels() == ours
+    notes = json.loads(Path("out.json").read_text())["warnings_coded"]
+    assert "judge_failed" in [note["code"] for note in notes]
+
+
+def test_a_model_is_examined_once_before_its_first_opinion(
+    run: Callable[..., Result], server: Server
+) -> None:
+    judges.file_of("").unlink()
+    server.by_request = lambda request: good(
+        json.dumps({"quotes": [], "missing": [], "why": "", "verdict": "supported"})
+    )
+    run(*verify(server))
+    n_asked = len(server.asked)
+    assert n_asked > N
+    assert "failed" in run("judges").output
+    run("cache", "clear", "--judgements")
+    run(*verify(server))
+    assert len(server.asked) == n_asked + N

@@ -57,7 +57,7 @@ def test_the_time_limit_costs_one_document() -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="macOS bounds no address space")
 def test_the_memory_limit_costs_one_document() -> None:
     # The table takes about 100 MB, most of it for its tree; a warm process has some of it already.
-    assert refused(Limits(memory=40_000_000)) is Reason.TOO_LARGE
+    assert refused(Limits(memory=55_000_000)) is Reason.TOO_LARGE
 
 
 def test_one_process_reads_many() -> None:

@@ -5,7 +5,7 @@ from support.table_files import FILES, TableCase, TableClaim, read_cases, writte
 
 from pincite.documents.read import read_bytes
 from pincite.documents.tables import GROUP_WORDS, LINE_WORDS, Cell, grid_of, lines_of
-from pincite.judgement import aggregation
+from pincite.judgement import aggregation, decide
 from pincite.models import weights
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.text.passages import cited_passages
@@ -131,11 +131,9 @@ def test_most_claims_about_tables_are_judged_right() -> None:
         passages = cited_passages(document)
         for claim in case.claims:
             evidence = verifier.verify([(Claim("", claim.text), each) for each in passages])
-            best = aggregation.deciding_evidence(evidence)
+            best = decide.deciding_evidence(evidence)
             assert best is not None
-            label = aggregation.label_of(
-                best, atoms=aggregation.missing_atoms(claim.text, passages)
-            )
+            label = decide.label_of(best, atoms=aggregation.missing_atoms(claim.text, passages))
             assert not (claim.true and label is Label.REFUTED)
             right += (label in (Label.SUPPORTED, Label.PARTLY_SUPPORTED)) is claim.true
             claims.append(claim)

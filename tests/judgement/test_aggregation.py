@@ -7,22 +7,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.judgement import aggregation
+from pincite.judgement import aggregation, decide
 from pincite.judgement.contradictions import contradiction
-from pincite.notes import Note
 from pincite.types import (
     Citation,
     CitationResult,
     Claim,
-    Contradiction,
+    Effect,
     Evidence,
     Finding,
     Label,
     Part,
     Passage,
+    Readout,
     Reason,
     Span,
     Unchecked,
+    Witness,
+    WitnessKind,
 )
 
 DEAD = Unchecked("https://gone.example/", Reason.DEAD, "HTTP 404")
@@ -36,7 +38,7 @@ def evidence(score: float, refuted: float = 0.0, url: str = "https://a.example/"
 
 def result(outcome: Evidence | Unchecked) -> CitationResult:
     citation = Citation("r1", Span(0, 1), Span(0, 1))
-    return CitationResult(citation, outcome, aggregation.label_of(outcome))
+    return CitationResult(citation, outcome, decide.label_of(outcome))
 
 
 def finding(label: Label, score: float | None, text: str = "c") -> Finding:
@@ -53,27 +55,28 @@ def finding(label: Label, score: float | None, text: str = "c") -> Finding:
     ],
 )
 def test_labels(outcome: Evidence | Unchecked, label: Label) -> None:
-    assert aggregation.label_of(outcome) is label
+    assert decide.label_of(outcome) is label
 
 
-@given(score=st.floats(-5, 5), share=st.floats(0, 1), by=st.sampled_from(["", "rule", "network"]))
-def test_a_scan_contradicts_nothing(score: float, share: float, by: str) -> None:
-    typed = evidence(score, refuted=share / (1 + math.exp(score)))
-    if by == "rule":
-        found = Contradiction("value", "1911", "1912", Span(0, 4))
-        typed = replace(typed, contradiction=found, reasons_coded=(Note("other_value"),))
-    elif by == "network":
-        typed = replace(typed, reasons_coded=(Note(aggregation.BY_NETWORK),))
-    assert aggregation.as_recognised(typed) == typed
-    scanned = replace(typed, passage=replace(typed.passage, recognised=97))
-    read = aggregation.as_recognised(scanned)
-    assert read.reasons_coded[0] == Note("recognised", {"confidence": 97})
-    assert not aggregation.refutes(read)
-    assert not aggregation.names_contradiction(read)
-    assert aggregation.label_of(read) in (Label.SUPPORTED, Label.NOT_SUPPORTED)
-    assert aggregation.label_of(read) is Label.NOT_SUPPORTED or by != "rule"
-    assert read.prob_supported <= typed.prob_supported
-    assert read.prob_supported + read.prob_neutral == pytest.approx(1)
+WITNESSES = st.lists(st.sampled_from(WitnessKind).map(Witness), max_size=3).map(tuple)
+
+
+@given(support=st.floats(-9, 9), share=st.floats(0, 1), witnesses=WITNESSES)
+def test_what_is_seen_only_lowers_support_and_is_needed_to_contradict(
+    support: float, share: float, witnesses: tuple[Witness, ...]
+) -> None:
+    readout = Readout(support, share)
+    found = decide.weighed(replace(evidence(0.0), readout=readout, witnesses=witnesses))
+    total = found.prob_supported + found.prob_refuted + found.prob_neutral
+    assert total == pytest.approx(1)
+    assert decide.weighed(found) == found
+    assert found.readout is readout
+    assert found.score <= support
+    assert (found.prob_refuted > 0) <= decide.has(found, Effect.CONTRADICTS)
+    if decide.has(found, Effect.REFUSES):
+        assert decide.label_of(found) in (Label.NOT_SUPPORTED, Label.REFUTED)
+    bare = decide.without(found, *WitnessKind)
+    assert (bare.score, bare.prob_refuted) == (support, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -90,20 +93,20 @@ def test_a_scan_contradicts_nothing(score: float, share: float, by: str) -> None
 def test_what_more_reading_may_change(
     probabilities: list[float], refuted: float, is_open: bool
 ) -> None:
-    found = [evidence(aggregation.log_odds(p), refuted) for p in probabilities]
-    assert aggregation.is_open(found) is is_open
+    found = [evidence(decide.log_odds(p), refuted) for p in probabilities]
+    assert decide.is_open(found) is is_open
 
 
 @given(st.floats(0.01, 0.99), st.floats(0.01, 0.99), st.booleans())
 def test_what_is_sure_is_supported_whatever_it_lacks(
     p: float, threshold: float, a_figure: bool
 ) -> None:
-    found = evidence(aggregation.log_odds(p))
+    found = evidence(decide.log_odds(p))
     lacking = replace(atom(0), kind="figure" if a_figure else "name")
     if a_figure:
-        found = replace(found, reasons_coded=(Note("not_stated", {"words": ("1911",)}),))
-    if aggregation.is_sure([found], threshold):
-        assert aggregation.label_of(found, threshold, [], [lacking]) is Label.SUPPORTED
+        found = replace(found, unstated=("1911",))
+    if decide.is_sure([found], threshold):
+        assert decide.label_of(found, threshold, [], [lacking]) is Label.SUPPORTED
 
 
 @pytest.mark.parametrize(
@@ -122,8 +125,8 @@ def test_groups(
     """One supporting source is enough; one that is unchecked leaves a failing group open."""
     group = [result(DEAD if each is None else evidence(each)) for each in outcomes]
     read = None if together is None else evidence(together)
-    assert aggregation.group_label(group, read) is label
-    assert aggregation.group_score(group, read) == score
+    assert decide.group_label(group, read) is label
+    assert decide.group_score(group, read) == score
 
 
 def test_the_worst_come_first_and_a_tag_raises_what_no_source_supports() -> None:
@@ -156,7 +159,7 @@ def test_suggestions_outrank_support_and_come_from_different_pages() -> None:
     assert [s.gain for s in found] == [2.5, 2.0]
 
 
-SAID = Contradiction("value", "1886", "1889", Span(0, 9))
+SAID = Witness(WitnessKind.VALUE, "1886", "1889", Span(0, 9))
 
 
 @pytest.mark.parametrize(
@@ -172,32 +175,35 @@ SAID = Contradiction("value", "1886", "1889", Span(0, 9))
     ],
 )
 def test_a_claim_whose_contradiction_is_named_or_likelier_is_not_supported(
-    supported: float, refuted: float, named: Contradiction | None, label: Label
+    supported: float, refuted: float, named: Witness | None, label: Label
 ) -> None:
     found = dataclasses.replace(
-        evidence(0.0), prob_supported=supported, prob_refuted=refuted, contradiction=named
+        evidence(0.0),
+        prob_supported=supported,
+        prob_refuted=refuted,
+        witnesses=(named,) if named else (),
     )
-    assert aggregation.label_of(found) is label
+    assert decide.label_of(found) is label
 
 
 def test_contradicted_words_are_named_in_the_claim() -> None:
     text = "It opened in 1886."
-    denied = dataclasses.replace(evidence(0.5, refuted=0.3), contradiction=SAID)
+    denied = dataclasses.replace(evidence(0.5, refuted=0.3), witnesses=(SAID,))
     (part,) = aggregation.contradicted(text, denied)
     assert (part.kind, part.span.of(text)) == ("contradiction", "1886")
     assert aggregation.missing(Label.PARTLY_SUPPORTED, [], [part, atom(13)]) == (part,)
     elsewhere = replace(SAID, claim="1886 opened")  # stems that do not stand together
-    (part,) = aggregation.contradicted(text, replace(denied, contradiction=elsewhere))
+    (part,) = aggregation.contradicted(text, replace(denied, witnesses=(elsewhere,)))
     assert part.span.of(text) == text
     assert aggregation.contradicted(text, evidence(0.5)) == []
     assert aggregation.contradicted(text, DEAD) == []
 
 
 def test_what_is_unlikely_or_contradicts_is_no_better_source() -> None:
-    unlikely = evidence(aggregation.log_odds(0.39), url="https://x.example/")
+    unlikely = evidence(decide.log_odds(0.39), url="https://x.example/")
     assert aggregation.suggestions([unlikely], existing=None, k=3) == []
     good = evidence(2.0, url="https://y.example/")
-    against = dataclasses.replace(evidence(-2.0, url=good.passage.url), contradiction=SAID)
+    against = dataclasses.replace(evidence(-2.0, url=good.passage.url), witnesses=(SAID,))
     assert aggregation.suggestions([good, against], existing=None, k=3) == []
     assert len(aggregation.suggestions([good], existing=None, k=3)) == 1
 
@@ -234,7 +240,7 @@ BOTH, NONE, ALL = (
 def test_the_whole_decides_first_then_the_clauses(
     outcome: Evidence | Unchecked, clauses: list[Part], label: Label
 ) -> None:
-    assert aggregation.label_of(outcome, 0.55, clauses) is label
+    assert decide.label_of(outcome, 0.55, clauses) is label
 
 
 def test_missing_clauses_swallow_their_atoms_and_others_are_named() -> None:
@@ -248,7 +254,7 @@ def test_missing_clauses_swallow_their_atoms_and_others_are_named() -> None:
 
 def of(score: float, clauses: list[Part]) -> CitationResult:
     outcome = evidence(score)
-    label = aggregation.label_of(outcome, 0.55, clauses)
+    label = decide.label_of(outcome, 0.55, clauses)
     return dataclasses.replace(result(outcome), label=label, clauses=tuple(clauses))
 
 
@@ -269,26 +275,27 @@ def test_passages_of_a_group_are_chosen_to_complete_each_other() -> None:
 
 def test_a_passage_that_denies_speaks_where_none_supports() -> None:
     unrelated, denying = evidence(-1.0, refuted=0.1), evidence(-3.0, refuted=0.9)
-    assert aggregation.deciding_evidence([unrelated, denying]) is denying
-    assert aggregation.deciding_evidence([evidence(2.0), denying]).score == 2.0  # type: ignore[union-attr]
-    assert aggregation.deciding_evidence([unrelated, evidence(-3.0, refuted=0.3)]) is unrelated
-    assert aggregation.deciding_evidence([]) is None
+    assert decide.deciding_evidence([unrelated, denying]) is denying
+    assert decide.deciding_evidence([evidence(2.0), denying]).score == 2.0  # type: ignore[union-attr]
+    assert decide.deciding_evidence([unrelated, evidence(-3.0, refuted=0.3)]) is unrelated
+    assert decide.deciding_evidence([]) is None
 
 
 def test_a_network_alone_denies_nothing_that_the_page_nearly_supports() -> None:
-    read_so = (Note(aggregation.BY_NETWORK, {"share": "0.90"}),)
-    by_network = dataclasses.replace(evidence(-3.0, refuted=0.9), reasons_coded=read_so)
+    read_so = (Witness(WitnessKind.NETWORK),)
+    by_network = dataclasses.replace(evidence(-3.0, refuted=0.9), witnesses=read_so)
     by_rule = evidence(-3.0, refuted=0.8)
     far, near = evidence(-2.5), evidence(-1.85)
-    assert aggregation.deciding_evidence([far, by_network]) is by_network
-    assert aggregation.deciding_evidence([near, by_network]) is near
-    assert aggregation.deciding_evidence([near, by_network, by_rule]) is by_rule
-    assert aggregation.denying([near, by_network]) is near
-    assert aggregation.denying([]) is None
+    assert decide.deciding_evidence([far, by_network]) is by_network
+    assert decide.deciding_evidence([near, by_network]) is near
+    assert decide.deciding_evidence([near, by_network, by_rule]) is by_rule
+    assert decide.denying([near, by_network]) is near
+    assert decide.denying([]) is None
     # What counts is how the network reads a passage, not what rules make of it.
-    lowered, raised = dataclasses.replace(far, read=-1.0), dataclasses.replace(near, read=-4.0)
-    assert aggregation.deciding_evidence([lowered, by_network]) is lowered
-    assert aggregation.deciding_evidence([raised, by_network]) is by_network
+    lowered = dataclasses.replace(far, readout=Readout(-2.5, network=-1.0))
+    raised = dataclasses.replace(near, readout=Readout(-1.85, network=-4.0))
+    assert decide.deciding_evidence([lowered, by_network]) is lowered
+    assert decide.deciding_evidence([raised, by_network]) is by_network
 
 
 def test_how_well_it_was_found_counts_beside_the_score() -> None:
@@ -303,16 +310,14 @@ def test_how_well_it_was_found_counts_beside_the_score() -> None:
 
 def test_a_figure_that_nowhere_stands_makes_an_unsure_claim_partly_supported() -> None:
     year = Part("figure", Span(0, 4), "1886", supported=False, evidence=None)
-    assert aggregation.label_of(evidence(-0.3), atoms=[year]) is Label.PARTLY_SUPPORTED
-    assert aggregation.label_of(evidence(-0.3)) is Label.SUPPORTED
-    assert aggregation.label_of(evidence(0.3), atoms=[year]) is Label.PARTLY_SUPPORTED
-    assert (
-        aggregation.label_of(evidence(0.3), atoms=[replace(year, kind="name")]) is Label.SUPPORTED
-    )
-    assert aggregation.label_of(evidence(0.9), atoms=[year]) is Label.SUPPORTED
+    assert decide.label_of(evidence(-0.3), atoms=[year]) is Label.PARTLY_SUPPORTED
+    assert decide.label_of(evidence(-0.3)) is Label.SUPPORTED
+    assert decide.label_of(evidence(0.3), atoms=[year]) is Label.PARTLY_SUPPORTED
+    assert decide.label_of(evidence(0.3), atoms=[replace(year, kind="name")]) is Label.SUPPORTED
+    assert decide.label_of(evidence(0.9), atoms=[year]) is Label.SUPPORTED
     assert aggregation.missing(Label.PARTLY_SUPPORTED, [], [year]) == (year,)
     both = [result(evidence(-3.0)), result(evidence(-3.0))]
-    assert aggregation.group_label(both, evidence(-0.3), atoms=[year]) is Label.PARTLY_SUPPORTED
+    assert decide.group_label(both, evidence(-0.3), atoms=[year]) is Label.PARTLY_SUPPORTED
 
 
 @pytest.mark.parametrize(
@@ -470,7 +475,9 @@ def test_a_contradiction_of_the_cited_words_is_dropped_if_the_page_has_their_val
     seen = contradiction(FOUNDED, BORN, covered=OWN)
     assert seen
     assert (seen.source, seen.claim) == ("1951", "1950")
-    note = Note("other_value", {"source": seen.source, "claim": seen.claim})
-    found = Evidence(passage, 0.1, 0.6, 0.3, -2.2, reasons_coded=(note,), contradiction=seen)
+    found = decide.weighed(
+        Evidence(passage, 0.0, 0.0, 1.0, 0.0, readout=Readout(-2.2, 0.8), witnesses=(seen,))
+    )
     after = aggregation.discard_rebutted(claim, found, page)
-    assert (after.contradiction, after.prob_refuted) == ((seen, 0.6) if kept else (None, 0.0))
+    assert after.contradiction == (seen if kept else None)
+    assert (after.prob_refuted > 0) is kept

@@ -187,7 +187,7 @@ def judged(claim: str, source: str, article: str, page: str = "") -> str:
     passage = Passage("", "", "", source, Span(0, len(source)), page=page or source)
     about = article if claim.startswith(("He ", "She ", "His ", "It ")) else ""
     found = misattributed(Claim("", claim, article, about=about), passage)
-    return f"{found[0].code}: {found[0].values['other']}" if found else ""
+    return f"{found.kind}: {found.other}" if found else ""
 
 
 @pytest.mark.parametrize(("claim", "source", "code", "other", "article"), OF_ANOTHER)
@@ -239,4 +239,4 @@ def test_a_subject_is_no_pattern() -> None:
     passage = Passage("s", "", "", "Mira Lund wrote it.", Span(0, 19))
     found = misattributed(Claim("", "He wrote it.", r"A\1", about=r"A\1"), passage)
     assert found
-    assert found[0].values["claim"] == r"A\1"
+    assert found.claim == r"A\1"

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pincite.judgement import confirmation
-from pincite.judgement.aggregation import BY_NETWORK
 from pincite.judgement.confirmation import (
     Outcome,
     Unjudged,
@@ -20,8 +19,7 @@ from pincite.judgement.confirmation import (
     level,
 )
 from pincite.judgement.provenance import Source
-from pincite.notes import Note
-from pincite.types import Contradiction, Passage, Span
+from pincite.types import Passage, Span, Witness, WitnessKind
 
 PASSAGE = Passage("d", "https://d.example/", "", "Text.", Span(0, 5))
 
@@ -252,8 +250,9 @@ def test_a_refutation_is_not_quoted_from_what_is_unknown() -> None:
         ("Lindol raised fever.", 0.9),
     ):
         evidence = from_answers(passage_of(text), 0.0, 0.9, Span(0, len(text)))
-        read = replace(evidence, score=-4.0, reasons_coded=(Note(BY_NETWORK),))
-        assert confirmation.neutralise("Lindol lowers fever.", read, text).prob_refuted == refuted
+        read = replace(evidence, score=-4.0, witnesses=(Witness(WitnessKind.NETWORK),))
+        found = confirmation.with_stance("Lindol lowers fever.", read, text)
+        assert found.stance == (0.0, refuted)
 
 
 @pytest.mark.parametrize(
@@ -271,10 +270,10 @@ def test_a_sentence_that_its_neighbour_denies_confirms_nothing(text: str) -> Non
 
 def test_a_passage_with_less_than_the_reading_confirms_nothing() -> None:
     text, less = "The Skov is one of the widest canals.", Span(0, 37)
-    denial = Contradiction("contrary", "the widest", "one of the widest", less)
-    evidence = replace(from_answers(passage_of(text), 0.8, 0.1), contradiction=denial)
-    found = confirmation.neutralise("The Skov is the widest canal.", evidence, text)
-    assert (found.prob_supported, found.contradiction) == (0.0, denial)
+    denial = Witness(WitnessKind.VALUE, "the widest", "one of the widest", less)
+    evidence = replace(from_answers(passage_of(text), 0.8, 0.1), witnesses=(denial,))
+    found = confirmation.with_stance("The Skov is the widest canal.", evidence, text)
+    assert (found.stance, found.contradiction) == ((0.0, 0.0), denial)
 
 
 def test_a_reading_may_be_of_a_proposal() -> None:
@@ -291,9 +290,8 @@ def test_what_confirms_quotes_the_sentence_that_does_so_alone() -> None:
     def found(*alone: tuple[Span, float, float]) -> tuple[float, Span | None]:
         read = [confirmation.SentenceScore(*each) for each in alone]
         made = confirmation.confirm_by_sentence("The old mill burnt.", evidence, read)
-        total = made.prob_supported + made.prob_refuted + made.prob_neutral
-        assert total == pytest.approx(1.0)
-        return made.prob_supported, made.quote
+        assert made.stance
+        return made.stance[0], made.quote
 
     assert found((here, 0.3, 0.4), (there, 0.8, 0.1)) == (0.9, there)
     assert found((here, 0.4, 0.35)) == (confirmation.STRONG, here), "hardly likelier than not"

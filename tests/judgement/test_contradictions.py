@@ -181,6 +181,7 @@ def test_what_differs_in_one_place_is_shown(
 ) -> None:
     found = contradiction(claim, passage)
     assert found
+    assert found.sentence
     assert (found.claim, found.source) == (said, instead)
     assert instead in found.sentence.of(passage)
 

@@ -4,10 +4,10 @@ import time
 
 import pytest
 
-from pincite.judgement.aggregation import label_of, log_odds
+from pincite.judgement.decide import label_of, log_odds
 from pincite.judgement.qualifiers import qualification
-from pincite.models.verifier import _limited
-from pincite.types import Claim, Evidence, Label, Passage, Span
+from pincite.models.verifier import _evidence
+from pincite.types import Claim, Label, Passage, Readout, Span
 
 # claim, passage, words of the source that the reason shows
 ONLY_AS = [
@@ -235,7 +235,7 @@ def test_page_that_states_it_elsewhere() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "probability", "label", "codes"),
+    ("text", "probability", "label", "kinds"),
     [
         ("Willow bark may relieve headaches.", 0.9, Label.PARTLY_SUPPORTED, ["stated_only_as"]),
         ("Willow bark may relieve headaches.", 0.1, Label.NOT_SUPPORTED, []),
@@ -243,16 +243,13 @@ def test_page_that_states_it_elsewhere() -> None:
     ],
 )
 def test_label_of_qualified_evidence(
-    text: str, probability: float, label: Label, codes: list[str]
+    text: str, probability: float, label: Label, kinds: list[str]
 ) -> None:
     passage = Passage("d", "", "", text, Span(0, len(text)))
-    rest = 1 - probability
-    evidence = Evidence(passage, probability, 0.0, rest, log_odds(probability))
-    found = _limited(Claim.alone("Willow bark relieves headaches."), evidence)
+    readout = Readout(log_odds(probability))
+    found = _evidence((Claim.alone("Willow bark relieves headaches."), passage), readout, None, ())
     assert label_of(found) is label
-    assert [note.code for note in found.reasons_coded] == codes
-    total = found.prob_supported + found.prob_refuted + found.prob_neutral
-    assert total == pytest.approx(1.0)
+    assert [witness.kind for witness in found.witnesses] == kinds
 
 
 def test_hostile_text_takes_no_time() -> None:

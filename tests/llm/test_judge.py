@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from pincite.completions import Completion, Prompt
 from pincite.errors import ServerError
-from pincite.judgement.fusion import CAUTIOUS
 from pincite.llm.calls import Calls, ReplyCache, tokens_of
 from pincite.llm.judge import Judge, excerpt, found_in
 from pincite.llm.templates import Templates
@@ -52,7 +51,6 @@ def test_the_prompt_has_the_claim_in_context_and_the_whole_source() -> None:
     opinion = asks.opinion(CLAIM, [SOURCE])
     assert opinion == Opinion(
         Verdict.SUPPORTED, "scripted@here", ("opened to all in 1911",), (), "It says so.",
-        log_ratio=CAUTIOUS[Verdict.SUPPORTED],
     )  # fmt: skip
     shown = model.asked[0].user
     for text in (CLAIM.text, "Varde › History", "It is old.", SOURCE.text):

@@ -69,7 +69,8 @@ def evidence(source: Document, quoted: str, supported: float, refuted: float = 0
     )
     rest = round(1 - supported - refuted, 4)
     quote = Span(start, start + len(quoted)) if quoted else None
-    return Evidence(passage, supported, refuted, rest, 1.5, quote, as_written("says “two years”"))
+    notes = as_written("says “two years”")
+    return Evidence(passage, supported, refuted, rest, 1.5, quote, notes=notes)
 
 
 def sentence(text: str, *ids: str, at: int = 0) -> Sentence:

@@ -16,7 +16,7 @@ def weighed(doc: float | None, n: int, text: str, url: str) -> Weighed:
         return Weighed(Unjudged("reply", f"unreadable: {text}", passage), n, "failed")
     quote = Span(9, 9 + len(text)) if text.strip() else None
     answers = confirmation.from_answers(passage, max(doc, 0.0), max(-doc, 0.0), quote)
-    judged = replace(answers, reasons_coded=as_written(text), analysis=text)
+    judged = replace(answers, notes=as_written(text), analysis=text)
     meta = {"author": text, "publisher": text}
     origin = CopyKind.LIVE if n == 1 else CopyKind.CORPUS
     side = confirmation.side(doc)

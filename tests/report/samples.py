@@ -53,7 +53,7 @@ def evidence(text: str, quote: str, url: str, title: str, score: float = 1.0) ->
         prob_neutral=0.2 if score >= 0 else 0.7,
         score=score,
         quote=Span(start, start + len(quote)),
-        reasons_coded=(Note("not_stated", {"words": ("1913",)}),),
+        unstated=("1913",),
     )
 
 

@@ -34,6 +34,8 @@ from pincite.types import (
     Span,
     Unchecked,
     Verifiability,
+    Witness,
+    WitnessKind,
 )
 from pincite.verbs.verify import coverage, render, terminal, wording
 from pincite.verbs.verify.render import MAX_SHOWN, excerpt, in_menu
@@ -313,11 +315,9 @@ def test_a_reason_is_left_out_that_names_what_is_named_as_missing() -> None:
     assert isinstance(result.outcome, Evidence)
     (part,) = finding.missing
     words = part.span.of(finding.claim.text).strip(" .")
-    told = (
-        Note("not_stated", {"words": (words,)}),
-        Note("other_value", {"source": "1889", "claim": "1886"}),
-    )
-    outcome = dataclasses.replace(result.outcome, reasons_coded=told)
+    seen = Witness(WitnessKind.VALUE, "1886", "1889")
+    outcome = dataclasses.replace(result.outcome, unstated=(words,), witnesses=(seen,))
+    told = (Note("not_stated", {"words": (words,)}), seen.note)
     again = dataclasses.replace(finding, citations=(dataclasses.replace(result, outcome=outcome),))
     for written in (page(of([again])), on_terminal(of([again]))):
         assert str(told[0]) not in written

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 from support.articles import parse_article
 
-from pincite.judgement.fusion import relabel
+from pincite.judgement.aggregation import relabel
 from pincite.server.requests import EXAMPLES, Example
 from pincite.server.work import blocks_of
 from pincite.settings import Settings

@@ -35,6 +35,7 @@ VERBS = {
     "mcp": "offer Pincite's tools to language-model agents",
     "worker": "run a server's jobs",
     "server": "manage a server's accounts, backups and checks",
+    "judges": "list the language models that were examined as judges",
     "cache": "show or clear fetched pages and judged pairs",
     "doctor": "check the installation, and show what may leave this machine",
     "demo": "try it on a bundled article, offline",
@@ -43,7 +44,7 @@ VERBS = {
 # Commands in a module of another name: the module, and the command.
 PLACES = {
     **{verb: ("server", verb) for verb in ("serve", "worker", "mcp", "server")},
-    **{verb: ("local", verb) for verb in ("config", "models", "cache", "doctor")},
+    **{verb: ("local", verb) for verb in ("config", "models", "judges", "cache", "doctor")},
     **{verb: ("library", verb) for verb in ("reliability", "source", "feedback")},
     "calibrate": ("eval", "calibrate"),
     "learn": ("train", "learn"),

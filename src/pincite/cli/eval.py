@@ -354,10 +354,10 @@ def calibrate() -> None:
 @options.quiet_option
 @options.setting_options(*VERIFY, "judge", "budget")
 def judge(files: tuple[Path, ...], as_json: bool, quiet: bool, **given: Any) -> None:
-    """Test a model on labelled rows, and store how much each of its verdicts counts.
+    """Test a model on labelled rows of your own, and store what its support is worth.
 
-    `verify --judge` with this model then uses these weights. The rows can be feedback on your own
-    results: pincite feedback export rows.jsonl
+    If it is right often enough where Pincite finds no support, `verify --judge` counts it. The rows
+    can be feedback on your own results: pincite feedback export rows.jsonl
 
     \b
     pincite calibrate judge --claims rows.jsonl --judge http://localhost:8080/v1 \\
@@ -380,7 +380,7 @@ def judge(files: tuple[Path, ...], as_json: bool, quiet: bool, **given: Any) -> 
         verdicts, failed = judges.collect_verdicts(
             model, labelled, at_once, partial(display, "asking")
         )
-        used = model.calls.usage
+        used, name = model.calls.usage, model.model
     reasons = "".join(f"; {n} without: {why}" for why, n in sorted(failed.items()))
     options.say(
         f"{len(verdicts)} verdicts{reasons}. {used.n_calls} calls, {used.n_reused} cached "
@@ -401,11 +401,13 @@ def judge(files: tuple[Path, ...], as_json: bool, quiet: bool, **given: Any) -> 
         raise click.ClickException("None of the rows has a verdict: nothing was measured.")
     where = stored.file_of(settings.library.judges)
     names = tuple(file.name for file in files)
-    measured = stored.keep(where, settings.judge.model, rows, settings.verify.threshold, names)
+    measured = judges.measure(rows, settings.verify.threshold, names)
+    known = stored.read(where).judges.get(name, stored.KnownJudge())
+    stored.keep(where, name, replace(known, measured=measured))
     if as_json:
         options.print_json(measured)
         return
-    click.echo(tables.judge_table(measured))
+    click.echo(tables.judge_table(name, measured))
     options.say(f"kept in {where}", quiet)
 
 

@@ -186,6 +186,53 @@ def fetch(model: str) -> None:
     click.echo(weights.fetch(model))
 
 
+@click.group("judges", invoke_without_command=True)
+@options.config_option
+@options.json_option
+@click.pass_context
+def judges(context: click.Context, config: Path | None, as_json: bool) -> None:
+    """List the language models that were examined as judges, and what their opinions change.
+
+    A model is examined before its first opinion; `pincite judges examine` does so again.
+    """
+    from pincite.library import judges as known
+
+    if context.invoked_subcommand:
+        return
+    settings = options.load_settings({"config": config})
+    found = known.read(known.file_of(settings.library.judges))
+    if as_json:
+        options.print_json(found)
+        return
+    for model, judge in found.judges.items():
+        for pool, result in judge.examinations.items():
+            click.echo(known.described(pool, result))
+        if judge.measured:
+            right, said = judge.measured.confirmed
+            click.echo(f"{model}: on your rows, {right} of {said} that only it supports are right")
+    if not found.judges:
+        options.say("No model was examined yet. Use one with --judge URL --judge-model NAME.")
+
+
+@judges.command("examine")
+@options.quiet_option
+@options.setting_options("judge", "budget")
+def examine_judge(quiet: bool, **given: Any) -> None:
+    """Examine a model again: pincite judges examine --judge URL --judge-model NAME."""
+    from pincite import runtime
+    from pincite.library.judges import described
+
+    settings = options.load_settings(given)
+    if not settings.judge.url:
+        raise click.UsageError("Expected --judge URL and --judge-model.")
+    with runtime.judge(settings) as judge, options.progress(quiet) as display:
+        examiner = runtime.examiner(settings, judge)
+        examiner.on_progress = partial(display, "questions")
+        results = {pool: examiner.examine(pool) for pool in ("en", "other")}
+    for pool, result in results.items():
+        click.echo(described(pool, result))
+
+
 @click.group("cache")
 def cache() -> None:
     """Show or clear the cache, which saves fetching and judging anything twice.

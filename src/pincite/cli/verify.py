@@ -93,7 +93,7 @@ def _one(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> str |
 @click.option("--show-excluded", is_flag=True, help="List pages that were found but left out.")
 @click.option(
     "--fail-on",
-    type=LabelChoice(["not_supported", "refuted", "partly_supported", "unchecked"]),
+    type=LabelChoice(["not_supported", "refuted", "partly_supported", "disputed", "unchecked"]),
     multiple=True,
     help="Exit with code 1 if a claim has this verdict. Repeatable.",
 )

@@ -24,7 +24,7 @@ from pincite.documents.jsonl import LABELS, LabelledClaim, read_labelled
 from pincite.errors import InputError, MissingModel
 from pincite.evaluation import measures
 from pincite.evaluation.measures import Doubles, Flags
-from pincite.judgement import aggregation
+from pincite.judgement import decide
 from pincite.models import weights
 from pincite.models.session import Session
 from pincite.models.verifier import MAX_TOKENS
@@ -187,8 +187,8 @@ def verifier_scores(
         ]
         claims = [row.claim for row in batch]
         found = all_evidence(verifier, list(zip(claims, shown, strict=True)))
-        best += map(aggregation.best, found)
-        denying += map(aggregation.denying, found)
+        best += map(decide.best, found)
+        denying += map(decide.denying, found)
         n_pairs += sum(map(len, shown))
     values = np.array([-np.inf if one is None else one.score for one in best])
     return Scores(values, tuple(best), tuple(denying), n_pairs, time.perf_counter() - started)
@@ -411,8 +411,8 @@ def _three_way(labels: Sequence[str], scores: Scores, threshold: float) -> dict[
 
 def _label(found: Sequence[Evidence | None], threshold: float) -> Label:
     """Decide like `verify`."""
-    deciding = aggregation.deciding_evidence([one for one in found if one], threshold)
-    return aggregation.label_of(deciding, threshold) if deciding else Label.NOT_SUPPORTED
+    deciding = decide.deciding_evidence([one for one in found if one], threshold)
+    return decide.label_of(deciding, threshold) if deciding else Label.NOT_SUPPORTED
 
 
 def side_by_side(

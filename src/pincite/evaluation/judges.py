@@ -3,11 +3,13 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import partial
 
 from pincite.documents.jsonl import LabelledClaim
 from pincite.evaluation.claims import Predictions
-from pincite.judgement.fusion import JudgedRow
+from pincite.judgement import decide
+from pincite.library.judges import JudgedRow, Measured
 from pincite.llm.calls import run_concurrently
 from pincite.llm.judge import Judge
 from pincite.types import Claim, Document, Failed, Opinion, Verdict
@@ -44,3 +46,34 @@ def both(predictions: Predictions, verdicts: Mapping[str, Verdict]) -> list[Judg
         for row, value in zip(predictions.rows, values, strict=True)
         if row.row_id in verdicts
     ]  # fmt: skip
+
+
+def measure(rows: Sequence[JudgedRow], threshold: float, files: tuple[str, ...]) -> Measured:
+    """Return how often we, the model, and both together are right on labelled rows.
+
+    Together, a claim is supported if both say so. `rows`: at least one.
+    """
+    cut = decide.log_odds(threshold)
+    counted = Counter((row.verdict, row.supported) for row in rows)
+    said = [(row.log_odds >= cut, row.verdict is Verdict.SUPPORTED, row.supported) for row in rows]
+    n_right = [
+        sum((label(ours, model) == truth) for ours, model, truth in said)
+        for label in (lambda ours, _: ours, lambda _, model: model, lambda a, b: a and b)
+    ]
+    ours, model, both = (n / len(rows) for n in n_right)
+    disputed = [truth for own, other, truth in said if other and not own]
+    flagged = {kind: [not (a and b) for a, b, t in said if t is kind] for kind in (False, True)}
+    rates = None
+    if all(flagged.values()):
+        caught, false_alarms = (sum(of) / len(of) for of in flagged.values())
+        rates = caught, false_alarms
+    return Measured(
+        rows=len(rows),
+        measured=datetime.now(UTC).date().isoformat(),
+        files=files,
+        counts={each: (counted[each, True], counted[each, False]) for each in Verdict},
+        right=(ours, model, both),
+        confirmed=(sum(disputed), len(disputed)),
+        threshold=threshold,
+        rates=rates,
+    )

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pincite.evaluation.measures import MEASURES
-from pincite.library.judges import MeasuredJudge
+from pincite.library.judges import Measured
 
 _CLAIMS = {
     "w/o partial": "auroc_without_partial",
@@ -93,16 +93,22 @@ def _side_by_side(pair: Mapping[str, Any]) -> list[str]:
     return [title, *_grid(rows), ""]
 
 
-def judge_table(judge: MeasuredJudge) -> str:
-    """How often a model gave each verdict, what that adds to our log-odds, and what it gains."""
-    rows = [["verdict", "supported", "others", "adds"]]
-    for verdict, (supported, others) in judge.counts.items():
-        rows.append([verdict, str(supported), str(others), f"{judge.log_ratios[verdict]:+.1f}"])
-    ours, model, both = (f"{100 * share:.0f} %" for share in judge.right)
-    lines = [f"{judge.model}: {judge.rows} rows", *_grid(rows)]
-    lines.append(f"Right: Pincite alone {ours}, the model alone {model}, both together {both}.")
-    if judge.rates:
-        caught, false_alarms = (f"{100 * rate:.0f} %" for rate in judge.rates)
+def judge_table(model: str, measured: Measured) -> str:
+    """How often a model gave each verdict, and how often its support was right against ours."""
+    rows = [["verdict", "supported", "others"]]
+    for verdict, (supported, others) in measured.counts.items():
+        rows.append([verdict, str(supported), str(others)])
+    ours, alone, both = (f"{100 * share:.0f} %" for share in measured.right)
+    right, said = measured.confirmed
+    use = "it will count" if measured.confirms else "it will be shown as disputed"
+    lines = [
+        f"{model}: {measured.rows} rows",
+        *_grid(rows),
+        f"Right: Pincite alone {ours}, the model alone {alone}, supported by both {both}.",
+        f"Where only the model finds support, {right} of {said} are supported: {use}.",
+    ]
+    if measured.rates:
+        caught, false_alarms = (f"{100 * rate:.0f} %" for rate in measured.rates)
         lines.append(
             f"Both together flag {caught} of the others and {false_alarms} of the supported rows."
         )

@@ -1,7 +1,4 @@
-"""From evidence to verdicts: SIDE's readout, labels, groups of citations, and the ranking.
-
-A document's score is the maximum over its passages (Petroni et al. 2023, §2.2). A source that could
-not be checked never counts against a claim.
+"""The parts of a claim, the ranking of findings, and better sources.
 
 A source may support a part of a claim: then the missing parts are named. Parts are clauses, which
 the verifier judges, and atoms (figures, names and quotations), which a rule looks for in the
@@ -14,8 +11,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
+from pincite.judgement import decide
 from pincite.judgement.contradictions import contradiction
-from pincite.notes import Note
+from pincite.judgement.decide import THRESHOLD, refutes
 from pincite.retrieval.fusion import with_prior
 from pincite.text import names, tables, words
 from pincite.text.languages import common
@@ -23,6 +21,7 @@ from pincite.text.quantities import values as values_of
 from pincite.types import (
     CitationResult,
     Claim,
+    Effect,
     Evidence,
     Finding,
     Label,
@@ -35,64 +34,12 @@ from pincite.types import (
     Verifiability,
 )
 
-# Probability of support from which a citation counts as supporting its claim. Of 0.30, 0.35 … 0.60,
-# it has the best balanced accuracy on both WiCE dev without partial rows (0.85) and SciFact dev
-# (0.78). It is low because most claims of those sets are not wholly supported, while most claims of
-# articles are.
-THRESHOLD = 0.30
-# Probability of support from which a figure or name missing from the source no longer makes a claim
-# partly supported, but is only named: the source may say it in other words.
-SURE = 0.50
-# The same for a figure. Of claims with a figure found nowhere on the page, 12 of 38 were supported
-# at a probability from 0.5 to 0.7, and 6 of 9 above.
-SURE_OF_FIGURES = 0.70
-# Probability of refutation from which a source counts as contradicting. The verifier gives 0 to a
-# passage without a contradiction, and at least 0.6 of the unsupported share to one with a
-# contradiction: the bound lies below 0.6 times what an unsupported claim leaves.
-REFUTED_FROM = 0.40
-
-# How far below the threshold, in log-odds, a passage is near: if the best of a page's first ones is
-# farther, the others stay unread, and its quote must share words with the claim. At 0.3, a
-# probability below 0.15 is far (research/fusion.md).
-OPEN = 0.89
-
 # Probability of support from which a page is shown as a better source, and from which a reference
 # to it is proposed. Of twelve that reached only THRESHOLD, eight were wrong.
 SUGGESTED_FROM, PROPOSED_FROM = 0.4, 0.5
 
-# Code of the note on a passage that only the network reads as a contradiction.
-BY_NETWORK = "read_as_contrary"
-# Codes of the notes on a contradiction found by a rule.
-BY_RULE = frozenset({"other_value", "denied"})
-# Probability of support of a scan that may be misread: below THRESHOLD, but near it.
-UNSURE = 0.2
-# Codes of the notes on a passage that only reports, hedges or limits what the claim states.
-QUALIFIED = frozenset({"stated_only_as", "limited_to"})
 # Share of a claim's words that a quote lacks which seems to verify it.
 FEW_MISSING = 0.25
-# The network's own log-odds of support of a page's best passage from which such a passage does not
-# count. It approximates the bound found by `tools/calibrate.py`, which includes the page's support.
-# Rules are left out here: a name that seems missing lowers the support of true claims too.
-COUNTS_BELOW = -2.1
-
-
-def best(evidence: Sequence[Evidence]) -> Evidence | None:
-    """Return the evidence with the highest score, the first if tied; None if empty."""
-    return max(evidence, key=lambda e: e.score, default=None)
-
-
-def refutes(evidence: Evidence) -> bool:
-    """Whether a passage contradicts its claim: likely enough, and likelier than it supports it."""
-    return evidence.prob_refuted >= max(REFUTED_FROM, evidence.prob_supported)
-
-
-def names_contradiction(evidence: Evidence) -> bool:
-    return evidence.contradiction is not None or _is_by_network(evidence)
-
-
-def is_qualified(evidence: Evidence) -> bool:
-    """Whether a rule found that a passage states the claim only with a qualifier."""
-    return any(note.code in QUALIFIED for note in evidence.reasons_coded)
 
 
 def discard_rebutted(claim: Claim, evidence: Evidence, page: str) -> Evidence:
@@ -102,123 +49,12 @@ def discard_rebutted(claim: Claim, evidence: Evidence, page: str) -> Evidence:
         claim.text, passage.text, passage.about, page, claim.own, claim.language
     ):
         return evidence
-    return replace(
-        evidence,
-        prob_refuted=0.0,
-        prob_neutral=1.0 - evidence.prob_supported,
-        reasons_coded=evidence.reasons_coded[1:],
-        contradiction=None,
-    )
-
-
-def as_recognised(evidence: Evidence) -> Evidence:
-    """Note that a passage is from a scan. If it contradicts a claim, it only does not support it.
-
-    One misread digit makes a contradiction.
-    """
-    sure = evidence.passage.recognised
-    if sure is None:
-        return evidence
-    most = UNSURE if evidence.contradiction else 1.0
-    supported = min(evidence.prob_supported, most)
-    notes = [note for note in evidence.reasons_coded if note.code != BY_NETWORK]
-    return replace(
-        evidence,
-        prob_supported=supported,
-        prob_refuted=0.0,
-        prob_neutral=1.0 - supported,
-        score=min(evidence.score, log_odds(most)),
-        reasons_coded=(Note("recognised", {"confidence": sure}), *notes),
-        contradiction=None,
-    )
-
-
-def deciding_evidence(
-    evidence: Sequence[Evidence], threshold: float = THRESHOLD
-) -> Evidence | None:
-    """Return the evidence that decides on a source; None if empty.
-
-    That is the best supported passage or, if it is below the threshold, the one that contradicts
-    most, if likely enough: then the best supported passage is often about something else.
-    """
-    found = best(evidence)
-    if found is None or found.prob_supported >= threshold:
-        return found
-    against = denying(evidence)
-    return against if against and refutes(against) else found
-
-
-def denying(evidence: Sequence[Evidence]) -> Evidence | None:
-    """Return the evidence that contradicts most; None if none counts."""
-    counted = [each for each in evidence if counts_as_refutation(each, evidence)]
-    return max(counted, key=lambda e: e.prob_refuted, default=None)
-
-
-def counts_as_refutation(evidence: Evidence, of_page: Sequence[Evidence]) -> bool:
-    """Whether a contradiction counts: by the network alone, if no passage is near support."""
-    read = [each.score if each.read is None else each.read for each in of_page]
-    return not _is_by_network(evidence) or all(score < COUNTS_BELOW for score in read)
-
-
-def is_open(evidence: Sequence[Evidence], threshold: float = THRESHOLD) -> bool:
-    """Whether the unread rest of a page may change its verdict."""
-    found = best(evidence)
-    if found is None or is_sure(evidence, threshold):
-        return False
-    return is_near(found, threshold) or any(map(refutes, evidence))
-
-
-def is_near(evidence: Evidence, threshold: float = THRESHOLD) -> bool:
-    """Whether a passage comes close to supporting its claim."""
-    return log_odds(evidence.prob_supported) >= log_odds(threshold) - OPEN
-
-
-def _is_by_network(evidence: Evidence) -> bool:
-    return any(note.code == BY_NETWORK for note in evidence.reasons_coded)
-
-
-def is_sure(evidence: Sequence[Evidence], threshold: float = THRESHOLD) -> bool:
-    """Whether a page supports the whole claim, whatever figures, names or clauses it lacks."""
-    found = best(evidence)
-    if found is None or names_contradiction(found):
-        return False
-    lacks_figures = any(note.code == "not_stated" for note in found.reasons_coded)
-    return found.prob_supported >= max(SURE_OF_FIGURES if lacks_figures else SURE, threshold)
-
-
-def label_of(
-    outcome: Evidence | Unchecked,
-    threshold: float = THRESHOLD,
-    clauses: Sequence[Part] = (),
-    atoms: Sequence[Part] = (),
-) -> Label:
-    """Return the verdict on one source.
-
-    The whole claim decides first. If refutation is likelier than support, it is not supported; if a
-    contradiction is named, or a rule found that the claim is stated only with a qualifier, it is at
-    most partly supported. A failing claim is partly supported if some of its clauses are supported.
-    A supported one is only partly supported if no passage states some figure, name or quotation
-    (`atoms`), unless the verifier is sure (SURE, SURE_OF_FIGURES).
-    """
-    if isinstance(outcome, Unchecked):
-        return Label.UNCHECKED
-    refuted = refutes(outcome)
-    if outcome.prob_supported >= threshold and not refuted:
-        sure = SURE_OF_FIGURES if any(atom.kind == "figure" for atom in atoms) else SURE
-        unsure = (
-            names_contradiction(outcome)
-            or is_qualified(outcome)
-            or (atoms and outcome.prob_supported < sure)
-        )
-        return Label.PARTLY_SUPPORTED if unsure else Label.SUPPORTED
-    if {clause.supported for clause in clauses} == {True, False}:
-        return Label.PARTLY_SUPPORTED
-    return Label.REFUTED if refuted else Label.NOT_SUPPORTED
+    return decide.without(evidence, seen.kind)
 
 
 def contradicted(claim: str, outcome: Evidence | Unchecked) -> list[Part]:
     """Return the words of the claim that the evidence contradicts; the whole claim if unknown."""
-    if isinstance(outcome, Unchecked) or not names_contradiction(outcome):
+    if isinstance(outcome, Unchecked) or not decide.has(outcome, Effect.CONTRADICTS):
         return []
     words = outcome.contradiction.claim if outcome.contradiction else ""
     start = claim.find(words) if words else -1
@@ -260,32 +96,6 @@ def complementary(claim: str, evidence: Sequence[Sequence[Evidence]]) -> list[Pa
     return passages
 
 
-def group_label(
-    results: Sequence[CitationResult],
-    together: Evidence | None,
-    threshold: float = THRESHOLD,
-    atoms: Sequence[Part] = (),
-) -> Label:
-    """Return the verdict on a group of citations.
-
-    One supporting source is enough, and so are all of them read together. If none supports the
-    claim, one that could not be checked leaves the verdict open; then a partly supporting source
-    counts. A refutation counts if the best source refutes. `atoms`: those that no source states.
-    """
-    labels = {result.label for result in results}
-    if together is not None:
-        labels.add(label_of(together, threshold, atoms=atoms))
-    if Label.SUPPORTED in labels:
-        return Label.SUPPORTED
-    if Label.UNCHECKED in labels or not labels:
-        return Label.UNCHECKED
-    if Label.PARTLY_SUPPORTED in labels:
-        return Label.PARTLY_SUPPORTED
-    return max(
-        results, key=lambda r: r.outcome.score if isinstance(r.outcome, Evidence) else -math.inf
-    ).label
-
-
 def may_be_unverifiable(finding: Finding) -> bool:
     """Whether neither citation nor search supports the claim, and no quote has nearly all of it."""
     if finding.verifiability is not Verifiability.DOUBTFUL:
@@ -295,19 +105,7 @@ def may_be_unverifiable(finding: Finding) -> bool:
     return not any(q and words.missing_words(claim, q) < FEW_MISSING for q in quotes)
 
 
-def group_score(results: Sequence[CitationResult], together: Evidence | None) -> float | None:
-    """Return the best score, alone or together; None if nothing could be checked."""
-    scores = [r.outcome.score for r in results if isinstance(r.outcome, Evidence)]
-    return max([*scores, together.score] if together else scores, default=None)
-
-
-ORDER = (
-    Label.REFUTED,
-    Label.NOT_SUPPORTED,
-    Label.PARTLY_SUPPORTED,
-    Label.UNCHECKED,
-    Label.SUPPORTED,
-)
+ORDER = decide.WORST_FIRST
 
 
 def ranked(findings: Sequence[Finding], wrong: Collection[str] = ()) -> list[Finding]:
@@ -361,12 +159,6 @@ def suggestions(
             gain = evidence.score - (existing or 0.0)
             outranking.setdefault(evidence.passage.url, Suggestion(evidence, None, gain))
     return list(outranking.values())[:k]
-
-
-def log_odds(probability: float) -> float:
-    """Convert to log-odds, finite for 0 and 1, to which a JSON's four digits may round."""
-    inside = min(max(probability, 0.00005), 0.99995)
-    return math.log(inside / (1 - inside))
 
 
 # ── The parts of a claim ─────────────────────────────────────────────────────────────────────────
@@ -478,6 +270,27 @@ def _joined(spans: Sequence[Span], text: str, between: re.Pattern[str]) -> list[
         else:
             joined.append(span)
     return joined
+
+
+def relabel(finding: Finding, threshold: float) -> Finding:
+    """Decide a finding as if at `threshold`, without judging or searching again."""
+    results = tuple(_relabel_citation(result, threshold) for result in finding.citations)
+    clauses = best_supported([result.clauses for result in results])
+    label = decide.group_label(results, finding.together, threshold, finding.lacking)
+    lacks = missing(label, clauses, finding.lacking)
+    own = replace(finding, citations=results, label=label, missing=lacks)
+    return decide.with_opinion(own, finding.opinion)
+
+
+def _relabel_citation(result: CitationResult, threshold: float) -> CitationResult:
+    clauses = tuple(
+        replace(each, supported=each.evidence.prob_supported >= threshold)
+        for each in result.clauses
+        if each.evidence
+    )
+    label = decide.label_of(result.outcome, threshold, clauses, result.lacking)
+    lacks = missing(label, clauses, result.lacking)
+    return replace(result, label=label, clauses=clauses, missing=lacks)
 
 
 # ── What a flag is worth ─────────────────────────────────────────────────────────────────────────

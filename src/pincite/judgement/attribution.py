@@ -7,18 +7,18 @@ and is silent if another sentence of the page may state the claim.
 """
 
 import re
+from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise, product
 from typing import NamedTuple
 
-from pincite.notes import Note
 from pincite.text import names, quantities, syntax, words_of
 from pincite.text import words as wording
 from pincite.text.figures import MONTHS
 from pincite.text.languages import is_english
 from pincite.text.sentences import is_question, n_words
 from pincite.text.words import IRREGULAR, stems
-from pincite.types import Claim, Passage, Span
+from pincite.types import Claim, Passage, Span, Witness, WitnessKind
 
 _LONGEST = 45  # words of a sentence; longer ones are lists and menus
 _SHARE = 0.75  # of the claim's content words besides the name that must be said of the other
@@ -29,8 +29,8 @@ _NAME = rf"\b(?!(?i:{_NOT_NAMES})\b){_CAPITAL}(?: (?:(?:of|de|von|van|du) )?{_CA
 _PERSON = re.compile(r"\A(?:He|She)\b")
 
 
-def misattributed(claim: Claim, passage: Passage) -> tuple[Note, Span] | None:
-    """Return the reason and the sentence that says the claim's words of another; None in doubt.
+def misattributed(claim: Claim, passage: Passage) -> Witness | None:
+    """Return the sentence that says the claim's words of another; None in doubt.
 
     English only. "He" and "she" at a claim's start stand for the article's subject.
     """
@@ -42,18 +42,18 @@ def misattributed(claim: Claim, passage: Passage) -> tuple[Note, Span] | None:
     for span in wording.sentences_of(passage.text):
         sentence = span.of(passage.text)
         if n_words(sentence) <= _LONGEST and wording.missing_words(text, sentence) <= _RELATED:
-            note = of_another(text, sentence, page)
-            if note and not names.is_in(str(note.values["other"]), before):
-                return note, span
+            found = of_another(text, sentence, page)
+            if found and not names.is_in(found.other, before):
+                return replace(found, sentence=span)
     return _of_other_person(claim, passage, page)
 
 
-def of_another(text: str, sentence: str, page: str = "") -> Note | None:
+def of_another(text: str, sentence: str, page: str = "") -> Witness | None:
     """Find what a sentence says of another name than the claim's, or with their roles exchanged.
 
-    >>> str(of_another("In Holm 40 died.", "In Sandby 40 died, in Holm 12."))
+    >>> str(of_another("In Holm 40 died.", "In Sandby 40 died, in Holm 12.").note)
     'the source applies “40” to Sandby, not to Holm'
-    >>> str(of_another("Berg sued Holm.", "Holm sued Berg."))
+    >>> str(of_another("Berg sued Holm.", "Holm sued Berg.").note)
     'the source has Berg and Holm the other way round: “Holm sued Berg.”'
     """
     theirs, parts = _pieces(sentence), _pieces(text)
@@ -63,7 +63,7 @@ def of_another(text: str, sentence: str, page: str = "") -> Note | None:
         if not one or not two or (other.verbs and not is_patient):
             continue
         if _is_swapped(part, other, sentence, page):
-            return Note("roles_swapped", {"source": other.text, "claim": one, "other": two})
+            return Witness(WitnessKind.SWAPPED, one, other.text, other=two)
         mine = next((piece for piece in theirs if _is_named(one, piece.owner)), None)
         is_agent = other.kind in ("by", "cleft", "speaker")
         if _is_named(one, other.text) or _is_named(two, part.text):
@@ -73,9 +73,8 @@ def of_another(text: str, sentence: str, page: str = "") -> Note | None:
         if _REFERS.search(other.text) and not is_agent:
             continue
         if words := _words_of_other(part, mine, other, theirs[0], parts[0]):
-            values = {"words": words, "other": two, "claim": one}
-            said = _may_be_stated(text, values, page.replace(sentence, "\n"))
-            return None if said else Note("given_to_another", values)
+            found = Witness(WitnessKind.ANOTHER, one, words, other=two)
+            return None if _may_be_stated(text, found, page.replace(sentence, "\n")) else found
     return _of_group(text, sentence, page)
 
 
@@ -84,9 +83,9 @@ def subject_name(sentence: str) -> str:
     return _pieces(sentence)[0].owner
 
 
-def _may_be_stated(text: str, values: dict[str, str], rest: str) -> bool:
+def _may_be_stated(text: str, found: Witness, rest: str) -> bool:
     """Whether another sentence has the claim's figures and most words, and not the other name."""
-    other = stems(values["other"]) - stems(values["claim"])
+    other = stems(found.other) - stems(found.claim)
     return any(
         wording.missing_words(text, sentence) < _RELATED
         and not quantities.unstated(text, sentence)
@@ -238,7 +237,7 @@ _NEXT = re.compile(rf"{_GROUP}(?:,| and|;| but| versus| vs\.?)+ (?:in |of |only 
 _END = re.compile(rf"{_GROUP}(?:[,.;()]|\Z| (?:in|at|after|were|was|who|and)\b)")
 
 
-def _of_group(text: str, sentence: str, page: str) -> Note | None:
+def _of_group(text: str, sentence: str, page: str) -> Witness | None:
     """Find a value of another group: "12 deaths in the placebo group and 7 in the drug group"."""
     known = stems(text)
     for one, two in pairwise(value for value in quantities.values(sentence) if not value.weak):
@@ -253,9 +252,10 @@ def _of_group(text: str, sentence: str, page: str) -> Note | None:
             if not (of_other and of_mine) or of_other & known or not stems(mine) <= known:
                 continue
             if quantities.states(stated, value) and quantities.conflict(own, value):
-                values = {"words": value.span.of(text), "other": other, "claim": mine}
-                said = _may_be_stated(text, values, page.replace(sentence, "\n"))
-                return None if said else Note("given_to_another", values)
+                words = value.span.of(text)
+                found = Witness(WitnessKind.ANOTHER, mine, words, other=other)
+                rest = page.replace(sentence, "\n")
+                return None if _may_be_stated(text, found, rest) else found
     return None
 
 
@@ -264,7 +264,7 @@ def _of_group(text: str, sentence: str, page: str) -> Note | None:
 _OF_A_PERSON = re.compile(r"\b(?:he|she|his|her)\b", re.IGNORECASE)
 
 
-def _of_other_person(claim: Claim, passage: Passage, page: str) -> tuple[Note, Span] | None:
+def _of_other_person(claim: Claim, passage: Passage, page: str) -> Witness | None:
     """Find another person's name where the claim has the article's "he" or "she"."""
     subject = re.sub(r"\s*\([^()]*\)\Z", "", claim.about or claim.title)
     span = wording.quoted_sentence(claim.text, passage.text)
@@ -281,4 +281,4 @@ def _of_other_person(claim: Claim, passage: Passage, page: str) -> tuple[Note, S
         or names.is_in(subject, "\n".join((passage.about, passage.title, page, claim.text)))
     ):
         return None
-    return Note("about_another", {"other": other, "claim": subject}), span
+    return Witness(WitnessKind.NAMESAKE, subject, sentence=span, other=other)

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Annotated, Literal, NamedTuple, TypeAlias
 
-from pincite.judgement import aggregation
+from pincite.judgement import aggregation, decide
 from pincite.judgement.attribution import of_another
 from pincite.judgement.provenance import UNKNOWN, Source
 from pincite.text import antonyms, tables, words
@@ -34,7 +34,7 @@ from pincite.types import (
     Failed,
     Passage,
     Span,
-    sigmoid,
+    WitnessKind,
     written,
 )
 
@@ -181,8 +181,10 @@ def from_answers(
     supported = min(prob_reading, (1 + prob_reading - prob_negation) / 2)
     refuted = min(prob_negation, (1 - prob_reading + prob_negation) / 2)
     neutral = max(0.0, 1 - supported - refuted)
-    score = aggregation.log_odds(supported)
-    return aggregation.as_recognised(Evidence(passage, supported, refuted, neutral, score, quote))
+    score = decide.log_odds(supported)
+    if passage.recognised is not None:  # a scan contradicts nothing
+        neutral, refuted = neutral + refuted, 0.0
+    return Evidence(passage, supported, refuted, neutral, score, quote)
 
 
 class SentenceScore(NamedTuple):
@@ -293,7 +295,7 @@ def _lacks_a_finding(reading: str, text: str) -> bool:
 def confirm_by_sentence(
     reading: str, evidence: Evidence, alone: Sequence[SentenceScore]
 ) -> Evidence:
-    """Quote the sentence of `alone` that states the reading; without one, make evidence neutral."""
+    """Quote the sentence of `alone` that states the reading; without one, nothing is confirmed."""
     text, about = evidence.passage.text, evidence.passage.about
     across = not common(reading, text)  # where words tell nothing of the topic
 
@@ -304,19 +306,18 @@ def confirm_by_sentence(
     found = filter(is_near, alone)
     best = max(found, key=lambda one: one.supported - one.refuted, default=None)
     margin = best.supported - best.refuted if best else LEAST_MARGIN
+    supported, refuted = evidence.stance or (evidence.prob_supported, evidence.prob_refuted)
     if best is None or margin < LEAST_MARGIN:
-        return replace(evidence, prob_supported=0.0, prob_neutral=1.0 - evidence.prob_refuted)
-    supported = evidence.prob_supported
+        return replace(evidence, stance=(0.0, refuted))
     if margin < CLEARLY:
         supported = min(supported, STRONG)
-    neutral = 1.0 - supported - evidence.prob_refuted
-    return replace(evidence, prob_supported=supported, prob_neutral=neutral, quote=best.span)
+    return replace(evidence, stance=(supported, refuted), quote=best.span)
 
 
-def neutralise(
+def with_stance(
     reading: str, evidence: Evidence, document: str, of_document: Sequence[Evidence] = ()
 ) -> Evidence:
-    """Make a verifier's evidence neutral if the passage is neither for nor against.
+    """Return a verifier's evidence with how far it counts for and against a reading.
 
     A passage that "lacks a detail" has some probability of both, which is evidence of neither. A
     document that does not state a number or date of the reading does not confirm it.
@@ -330,22 +331,17 @@ def neutralise(
     evidence = aggregation.discard_rebutted(Claim.alone(reading), evidence, document)
     across = not common(reading, document)  # where words tell nothing of the topic
     elsewhere = not across and words.missing_words(reading, document) > ELSEWHERE
-    counts = not elsewhere and aggregation.counts_as_refutation(evidence, of_document)
+    counts = not elsewhere and decide.counts_as_refutation(evidence, of_document)
     if counts and evidence.contradiction is None and evidence.quote:  # read by the network alone
         counts = not _lacks_a_finding(reading, evidence.quote.of(evidence.passage.text))
-    against = evidence.prob_refuted if counts and aggregation.refutes(evidence) else 0.0
+    against = evidence.prob_refuted if counts and decide.refutes(evidence) else 0.0
     confirms = not against and evidence.prob_supported >= CONFIRMED_FROM
     if evidence.contradiction or (confirms and tables.unstated(reading, document)):
-        confirms = False  # as in `aggregation.label_of`
+        confirms = False  # as in `decide.label_of`
     supported = evidence.prob_supported if confirms else 0.0
-    notes = [n for n in evidence.reasons_coded if against or n.code != aggregation.BY_NETWORK]
-    return replace(
-        evidence,
-        prob_supported=supported,
-        prob_refuted=against,
-        prob_neutral=1.0 - supported - against,
-        reasons_coded=tuple(notes),
-    )
+    if not against:
+        evidence = decide.without(evidence, WitnessKind.NETWORK)
+    return replace(evidence, stance=(supported, against))
 
 
 def with_sentence_quoted(reading: str, evidence: Evidence) -> Evidence:
@@ -374,7 +370,8 @@ def _states_nothing(text: str, span: Span) -> bool:
 
 def degree(evidence: Evidence) -> float:
     """Return DOC: how far a passage confirms a reading, -1 … 1."""
-    return round(evidence.prob_supported - evidence.prob_refuted, _DECIMALS)
+    supported, refuted = evidence.stance or (evidence.prob_supported, evidence.prob_refuted)
+    return round(supported - refuted, _DECIMALS)
 
 
 def level(doc: float) -> Outcome:
@@ -519,13 +516,12 @@ def sides(items: Sequence[Weighed]) -> tuple[list[int], list[int]]:
 def nearest(reading: str, items: Sequence[Weighed]) -> list[int]:
     """Return the passages of neutral documents, the nearest to the reading first.
 
-    The network's probability and the words shared count alike: the rules leave no probability of
-    contradiction to a passage that they make neutral.
+    The network's probability and the words shared count alike.
     """
     deciding = {item.passage.doc_id for item in items if item.side in ("for", "against")}
 
     def nearness(evidence: Evidence) -> float:
-        likely = max(evidence.prob_supported, evidence.prob_refuted, sigmoid(evidence.score))
+        likely = max(evidence.prob_supported, evidence.prob_refuted)
         source = f"{evidence.passage.about}\n{evidence.passage.text}"
         return likely + 1.0 - words.missing_words(reading, source)
 

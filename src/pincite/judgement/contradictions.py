@@ -22,7 +22,7 @@ from pincite.text.quantities import Value, with_hedge
 from pincite.text.quantities import values as values_of
 from pincite.text.sentences import n_words
 from pincite.text.words import WORD, roots
-from pincite.types import Contradiction, Span
+from pincite.types import Span, Witness, WitnessKind
 
 # Shares of the clause's other content words that the sentence (with the page's title) must have.
 # Chosen on half of claims/train's sets, which the network never saw; research/refutation.md.
@@ -71,7 +71,7 @@ def contradiction(
     page: str = "",
     covered: Span | None = None,
     language: str = "",
-) -> Contradiction | None:
+) -> Witness | None:
     """Return what in the passage contradicts the claim; None if nothing does.
 
     In other languages than English only values are compared, and nothing across languages.
@@ -84,22 +84,34 @@ def contradiction(
         covered: the words of the claim that the passage is cited for; None: all.
         language: of the claim, used if its words do not tell.
     """
+    found = contradictions(claim, passage, about, page, covered, language)
+    return next((witness for _, witness in found), None)
+
+
+def contradictions(
+    claim: str,
+    passage: str,
+    about: str = "",
+    page: str = "",
+    covered: Span | None = None,
+    language: str = "",
+) -> Iterator[tuple[str, Witness]]:
+    """Yield what each rule finds, with the rule's name; the arguments are as of `contradiction`."""
     words = covered.of(claim) if covered else claim
     language = common(claim, passage, language)
     if language != "en" and (language not in NEGATIONS or wording.is_negated(claim)):
-        return None
+        return
     sentences = [(span, span.of(passage)) for span in _assertions(passage)]
     subjects = antecedents(passage) if language == "en" else {}
     of_it = {span.of(passage): subject for span, subject in subjects.items()}
     read = _Read(passage, sentences, of_it, about, f"{about}\n{page or passage}", words, language)
     for part in _clauses(claim):
         # A negated claim is not contradicted by naming someone else.
-        rules = [_of_negation, _of_contrary] if _denied(part) else _RULES
+        rules = _OF_DENIALS if _denied(part) else _RULES
         for rule in rules if language == "en" else [_of_value]:
             found = rule(part, claim, read)
             if found and (covered is None or _words(found.claim) <= _words(words)):
-                return found
-    return None
+                yield rule.__name__.removeprefix("_of_"), found
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +147,7 @@ def _clauses(claim: str) -> list[str]:
 # ── A value ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def _of_value(part: str, claim: str, read: _Read) -> Contradiction | None:
+def _of_value(part: str, claim: str, read: _Read) -> Witness | None:
     languages = (read.language, read.language)
     absent = tables.unstated(part, read.page, languages)
     absent = tuple(value for value in absent if value.span.of(part) in read.covered)
@@ -151,7 +163,7 @@ def _of_value(part: str, claim: str, read: _Read) -> Contradiction | None:
                 continue  # "opened in 1871" beside "closed in 1966", or the year of a photograph
             if _says(rest, sentence, read, _REST_OF_VALUE):
                 mine, theirs = with_hedge(part, value), with_hedge(sentence, rival)
-                return Contradiction("value", mine, theirs, span)
+                return Witness(WitnessKind.VALUE, mine, theirs, span)
     return None
 
 
@@ -268,7 +280,7 @@ def _beside(value: Value, text: str, language: str) -> set[str]:
 _QUALIFIES = re.compile(r"\b(?:of|for|in|at|from|with|without|among|under|to|on) (?:the |an? )?\Z")
 
 
-def _of_cell(part: str, claim: str, read: _Read) -> Contradiction | None:
+def _of_cell(part: str, claim: str, read: _Read) -> Witness | None:
     """Find the cell in the row and column that the clause names, with another value."""
     for each in tables.named(part, read.page):
         row = each.rows[0]
@@ -276,7 +288,7 @@ def _of_cell(part: str, claim: str, read: _Read) -> Contradiction | None:
         found = tables.misplaced(each) if start >= 0 else None
         if found and _is_all_known(part, row, read) and not names.missing(part, read.page):
             span = Span(start, start + len(row.line))
-            return Contradiction("value", found[0].span.of(part), found[1], span)
+            return Witness(WitnessKind.VALUE, found[0].span.of(part), found[1], span)
     return None
 
 
@@ -284,7 +296,7 @@ _PAIR = re.compile(r"^(?P<label>[^\W\d_][^:;\n]{2,40}): (?P<value>[^:;\n]{1,30})
 _OF_UNIT = frozenset(roots("time duration length height width weight depth area speed cost price"))
 
 
-def _of_pair(part: str, claim: str, read: _Read) -> Contradiction | None:
+def _of_pair(part: str, claim: str, read: _Read) -> Witness | None:
     """Find another value behind the same label: "Journey time: 3 min"."""
     verb = finite_verb(part)
     for value in tables.unstated(part, read.page):
@@ -299,7 +311,7 @@ def _of_pair(part: str, claim: str, read: _Read) -> Contradiction | None:
                 and {*roots(f"{part[: value.span.start]} {part[value.span.end :]}")} <= known
             ):
                 span = Span(*pair.span())
-                return Contradiction("value", value.span.of(part), pair["value"], span)
+                return Witness(WitnessKind.VALUE, value.span.of(part), pair["value"], span)
     return None
 
 
@@ -321,7 +333,7 @@ def _is_all_known(part: str, row: tables.Row, read: _Read) -> bool:
 # ── A negation ───────────────────────────────────────────────────────────────────────────────────
 
 
-def _of_negation(part: str, claim: str, read: _Read) -> Contradiction | None:
+def _of_negation(part: str, claim: str, read: _Read) -> Witness | None:
     mine = _denied(part)
     for span, sentence in read.sentences:
         theirs = _denied(sentence)
@@ -349,7 +361,9 @@ def _of_negation(part: str, claim: str, read: _Read) -> Contradiction | None:
             words = [m for m in WORD.finditer(other) if {*stems} & {*roots(m[0])}][:3]
             same = other[words[0].start() : words[-1].end()]
             same = same if len(same) <= _MAX_QUOTED else words[0][0]
-            return Contradiction("negation", *((same, denied) if theirs else (denied, same)), span)
+            return Witness(
+                WitnessKind.DENIAL, *((same, denied) if theirs else (denied, same)), span
+            )
     return None
 
 
@@ -399,7 +413,7 @@ _SAME_VERB = {
 _LITTLE = r"(?:(?:the|an?|in|at|of|by|for|with) )*"
 
 
-def _of_contrary(part: str, claim: str, read: _Read) -> Contradiction | None:
+def _of_contrary(part: str, claim: str, read: _Read) -> Witness | None:
     for span, sentence in read.sentences:
         found = antonyms.contrasts(part, sentence)
         if len(found) != 1 or bool(_denied(part)) != bool(_denied(sentence)):
@@ -411,7 +425,7 @@ def _of_contrary(part: str, claim: str, read: _Read) -> Contradiction | None:
             continue  # what was opened once may be closed now
         rest = re.sub(rf"\b{mine}\b", " ", part, flags=re.IGNORECASE)
         if _says(rest, sentence, read, _REST_OF_TURN):
-            return Contradiction("contrary", mine, theirs, span)
+            return Witness(WitnessKind.VALUE, mine, theirs, span)
     return None
 
 
@@ -461,7 +475,7 @@ _ADVISED_AGAINST = re.compile(
 _OPENING = re.compile(r"(?:[A-Z]+: )?(?:in|for|during|among|with)\b[^,]*,", re.IGNORECASE)
 
 
-def _of_safety(part: str, claim: str, read: _Read) -> Contradiction | None:
+def _of_safety(part: str, claim: str, read: _Read) -> Witness | None:
     safe = _SAFE.search(part)
     for span, sentence in read.sentences if safe and not _HALF_DENIED.search(part) else ():
         theirs = _ADVISED_AGAINST.search(sentence)
@@ -472,7 +486,7 @@ def _of_safety(part: str, claim: str, read: _Read) -> Contradiction | None:
         rest = _SAFE.sub(" ", part)
         if set(limits) <= set(roots(rest)) and _says(rest, sentence, read, _REST_OF_TURN):
             words = theirs[0].removesuffix(theirs["whom"])
-            return Contradiction("contrary", safe[0] if safe else "", words, span)
+            return Witness(WitnessKind.VALUE, safe[0] if safe else "", words, span)
     return None
 
 
@@ -496,7 +510,7 @@ _OFFICE = re.compile(
 _UNDER = "deputy|vice|assistant|acting|former"
 
 
-def _of_degree(part: str, claim: str, read: _Read) -> Contradiction | None:
+def _of_degree(part: str, claim: str, read: _Read) -> Witness | None:
     """Find a weaker form in the source: "second longest", "nearly all"."""
     for mine, less in _degrees(part):
         if less.search(part) or _denied(part):
@@ -511,7 +525,7 @@ def _of_degree(part: str, claim: str, read: _Read) -> Contradiction | None:
             about = part[part.find(mine) :] if _WHICH.search(part[: part.find(mine)]) else part
             rest = about.replace(mine, " ").replace(plain, " ")
             if _at_one_time(part, sentence, read) and _says(rest, sentence, read, _REST_OF_TURN):
-                return Contradiction("contrary", mine, theirs[0], span)
+                return Witness(WitnessKind.VALUE, mine, theirs[0], span)
     return None
 
 
@@ -545,7 +559,7 @@ _RELATION = re.compile(
 )
 
 
-def _of_roles(part: str, claim: str, read: _Read) -> Contradiction | None:
+def _of_roles(part: str, claim: str, read: _Read) -> Witness | None:
     """Find the same relation with the roles swapped: "B sued A"."""
     mine = _RELATION.fullmatch(part.strip())
     if mine is None:
@@ -559,7 +573,7 @@ def _of_roles(part: str, claim: str, read: _Read) -> Contradiction | None:
     for span, sentence in read.sentences:
         theirs = turned.search(sentence)
         if theirs and not _denied(sentence) and _at_one_time(part, sentence, read):
-            return Contradiction("contrary", mine[0].removesuffix("."), theirs[0], span)
+            return Witness(WitnessKind.VALUE, mine[0].removesuffix("."), theirs[0], span)
     return None
 
 
@@ -581,7 +595,7 @@ _ON_ANOTHER = re.compile(r"\b(?:on|over|about|in|at|of)\b", re.IGNORECASE)
 _BOTH_WAYS = re.compile(r"\b(?:and|then|later)(?: voted)? (?:for|in favou?r|against)\b")
 
 
-def _of_vote(part: str, claim: str, read: _Read) -> Contradiction | None:
+def _of_vote(part: str, claim: str, read: _Read) -> Witness | None:
     """Find a voter whom the passage counts on the other side of the same vote."""
     mine = _VOTE.match(part)
     if mine is None or _HALF_DENIED.search(part) or _REFUSALS.match(mine["what"]):
@@ -598,7 +612,7 @@ def _of_vote(part: str, claim: str, read: _Read) -> Contradiction | None:
                 and not _BOTH_WAYS.search(theirs["what"])
                 and _at_one_time(part, sentence, read)
             ):
-                return Contradiction("contrary", mine["vote"], theirs["vote"], span)
+                return Witness(WitnessKind.VALUE, mine["vote"], theirs["vote"], span)
         earlier = sentence
     return None
 
@@ -645,7 +659,7 @@ _RUN = r"[A-ZÀ-Þ][\w’'.-]*(?:\s(?:of\s|the\s|de\s|von\s|van\s)?[A-ZÀ-Þ][\w
 _SLOTTED = re.compile(rf"\b(?P<slot>[a-z]+)\s(?:the\s)?(?P<name>{_RUN})")
 
 
-def _of_name(part: str, claim: str, read: _Read) -> Contradiction | None:
+def _of_name(part: str, claim: str, read: _Read) -> Witness | None:
     absent = set(names.missing(part, read.page))
     mine = [
         (slot, name)
@@ -659,7 +673,7 @@ def _of_name(part: str, claim: str, read: _Read) -> Contradiction | None:
     for span, sentence in read.sentences:
         theirs = [n for s, n in _slotted(sentence) if s == slot and not names.is_in(n, claim)]
         if len(theirs) == 1 and _says(rest, sentence, read, _REST_OF_NAME):
-            return Contradiction("name", name, theirs[0], span)
+            return Witness(WitnessKind.VALUE, name, theirs[0], span)
     return None
 
 
@@ -691,5 +705,8 @@ def _says(rest: str, sentence: str, read: _Read, share: float) -> bool:
     return not names.missing(rest, read.page)
 
 
-_RULES = [_of_value, _of_cell, _of_pair, _of_negation, _of_contrary, _of_name, _of_degree]
-_RULES += [_of_roles, _of_vote, _of_safety]
+_OF_DENIALS = [_of_negation, _of_contrary]
+_RULES = [
+    *(_of_value, _of_cell, _of_pair, _of_negation, _of_contrary, _of_name, _of_degree),
+    *(_of_roles, _of_vote, _of_safety),
+]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Annotated
 
-from pincite.judgement import aggregation
+from pincite.judgement import decide
 from pincite.notes import Note, texts
 from pincite.text import words
 from pincite.text.antonyms import contrasts, other_figures
@@ -98,7 +98,7 @@ def with_retraction(
     if isinstance(outcome, Unchecked) or isinstance(source, Unchecked):
         return outcome
     code = _RETRACTION_NOTES.get(retraction_of(source))
-    return replace(outcome, reasons_coded=(*outcome.reasons_coded, Note(code))) if code else outcome
+    return replace(outcome, notes=(*outcome.notes, Note(code))) if code else outcome
 
 
 _RETRACTION_NOTES = {
@@ -159,7 +159,7 @@ def support_of(
 
     The best supported passage decides; if it is below its threshold, the one that contradicts most.
     """
-    best = aggregation.best(evidence)
+    best = decide.best(evidence)
     if best is None:
         return ReferenceVerdict(Support.NOT_CHECKED)
     needed = max(supported_from, SURE_FROM) if is_turned(text, best.quoted) else supported_from
@@ -168,7 +168,7 @@ def support_of(
         if notes and best.passage.recognised is not None:  # a figure may be misread
             return ReferenceVerdict(Support.NO_EVIDENCE, best)
         return ReferenceVerdict(Support.CONTRADICTS if notes else Support.SUPPORTS, best, notes)
-    against = aggregation.denying(evidence)
+    against = decide.denying(evidence)
     if against and against.prob_refuted >= contradicted_from:
         return ReferenceVerdict(Support.CONTRADICTS, against)
     return ReferenceVerdict(Support.NO_EVIDENCE, best)

@@ -27,6 +27,7 @@ THUMBS = {UP: "positive", DOWN: "negative"}  # EvidenceSeeker's words, in templa
 _AGREED = {
     "supported": "support",
     "partly_supported": "partial",
+    "disputed": "not_support",
     "not_supported": "not_support",
     "refuted": "refute",
     "for": "support",

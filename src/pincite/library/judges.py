@@ -1,84 +1,148 @@
-"""Measurements of `pincite calibrate judge`: how far each model's verdicts can be trusted."""
+"""What is known of language models as judges: their examinations, and the user's own rows."""
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from pincite import codec, durable
 from pincite.cache_file import data_path
 from pincite.errors import usable
-from pincite.judgement.fusion import CAUTIOUS, JudgedRow, measure_verdicts, rates, shares_right
-from pincite.types import Verdict
+from pincite.llm.calls import Progress
+from pincite.llm.examination import Examination, examine
+from pincite.llm.judge import Judge
+from pincite.notes import Note
+from pincite.types import Failed, Verdict
+
+# A model's support outweighs our doubt if so large a share of at least so many of the user's rows
+# with both is supported.
+CONFIRMS_FROM, LEAST_CONFIRMED = 0.85, 10
+
+
+class JudgedRow(NamedTuple):
+    """A labelled row that both judged."""
+
+    log_odds: float  # ours
+    verdict: Verdict
+    supported: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MeasuredJudge:
-    """A model's verdicts on labelled rows, and what each adds to our log-odds."""
+class Measured:
+    """A model's verdicts on rows of the user's own."""
 
-    model: str
     rows: int
     measured: str  # ISO date
     files: tuple[str, ...]  # names of the files of rows
     counts: Mapping[Verdict, tuple[int, int]]  # of supported rows, of others
-    log_ratios: Mapping[Verdict, float]
-    right: tuple[float, float, float]  # shares of rows: by us, by the model, by both together
-    threshold: float = 0.0  # at which `right` and `rates` were measured
-    # Shares of unsupported and of supported rows that both together flag, cross-validated.
-    rates: tuple[float, float] | None = None
+    right: tuple[float, float, float]  # shares of rows: by us, by the model, supported by both
+    confirmed: tuple[int, int]  # supported rows, all rows that only the model calls supported
+    threshold: float
+    rates: tuple[float, float] | None  # shares of others and of supported rows flagged
+
+    @property
+    def confirms(self) -> bool:
+        right, said = self.confirmed
+        return said >= LEAST_CONFIRMED and right >= CONFIRMS_FROM * said
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MeasuredJudges:
-    """All models measured on this machine, by their name on the server."""
+class KnownJudge:
+    """What is known of a model."""
 
-    judges: Mapping[str, MeasuredJudge] = field(default_factory=dict)
+    examinations: Mapping[str, Examination] = field(default_factory=dict)  # "en", "other"
+    measured: Measured | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownJudges:
+    """All models that were examined or measured on this machine, as "name@host"."""
+
+    judges: Mapping[str, KnownJudge] = field(default_factory=dict)
 
 
 def file_of(setting: str) -> Path:
     return data_path("judges.json", setting)
 
 
-def read(path: Path) -> MeasuredJudges:
-    """Read the measurements; empty without a file. Raises InputError for any other file."""
-    return codec.from_file(MeasuredJudges, path) if path.exists() else MeasuredJudges()
+def read(path: Path) -> KnownJudges:
+    """Read what is known; empty without a file. Raises InputError for any other file."""
+    return codec.from_file(KnownJudges, path) if path.exists() else KnownJudges()
 
 
-def log_ratios(path: Path, model: str) -> Mapping[Verdict, float]:
-    """Return what each verdict of a model adds; cautious values if it was not measured."""
-    found = read(path).judges.get(model)
-    return {**CAUTIOUS, **found.log_ratios} if found else CAUTIOUS
-
-
-def rates_of(path: Path, model: str, threshold: float) -> tuple[float, float] | None:
-    """Return the rates of flags by both together; None if not measured at this threshold."""
-    found = read(path).judges.get(model)
-    return found.rates if found and found.threshold == threshold else None
-
-
-def keep(
-    path: Path, model: str, rows: Sequence[JudgedRow], threshold: float, files: tuple[str, ...]
-) -> MeasuredJudge:
-    """Measure a model on rows and store the result, replacing an earlier one.
-
-    Raises:
-        InputError: The file is of another kind, or cannot be written.
-    """
-    counted = Counter((row.verdict, row.supported) for row in rows)
-    judge = MeasuredJudge(
-        model=model,
-        rows=len(rows),
-        measured=datetime.now(UTC).date().isoformat(),
-        files=files,
-        counts={each: (counted[each, True], counted[each, False]) for each in Verdict},
-        log_ratios=measure_verdicts(rows),
-        right=shares_right(rows, threshold),
-        threshold=threshold,
-        rates=rates(rows, threshold),
-    )
-    judges = MeasuredJudges(judges={**read(path).judges, model: judge})
+def keep(path: Path, model: str, judge: KnownJudge) -> None:
+    """Store what is known of a model; raises InputError if the file cannot be written."""
+    judges = {**read(path).judges, model: judge}
     with usable(path, "written"):
         path.parent.mkdir(parents=True, exist_ok=True)
-        durable.write_text(path, codec.to_json(judges))
-    return judge
+        durable.write_text(path, codec.to_json(KnownJudges(judges=judges)))
+
+
+@dataclass(slots=True)
+class Examiner:
+    """Examines a judge before its first opinion, once per model and server."""
+
+    judge: Judge
+    file: Path
+    at_once: int = 4
+    on_progress: Progress | None = None
+    results: dict[str, Examination | Failed] = field(default_factory=dict)  # of this run, by pool
+
+    def __call__(self, language: str = "") -> Judge | Failed:
+        """Return the judge with what its opinion may change; Failed if it could not be examined."""
+        pool = "en" if language in ("", "en") else "other"
+        if pool not in self.results:
+            known = self._known().examinations.get(pool)
+            self.results[pool] = known or self.examine(pool)
+            self.judge.calls.notes.append(note_of(self.results[pool]))
+        result = self.results[pool]
+        if isinstance(result, Failed):
+            return result
+        measured = self._known().measured
+        confirms = result.passed and measured is not None and measured.confirms
+        return replace(self.judge, trust=replace(result.trust, confirms=confirms))
+
+    def examine(self, pool: str) -> Examination | Failed:
+        """Examine the judge on rows in English ("en") or other languages; keep the result."""
+        result = examine(self.judge, pool, self.on_progress, self.at_once)
+        if isinstance(result, Examination):
+            known = self._known()
+            examinations = {**known.examinations, pool: result}
+            keep(self.file, self.judge.model, replace(known, examinations=examinations))
+        return result
+
+    def _known(self) -> KnownJudge:
+        return read(self.file).judges.get(self.judge.model, KnownJudge())
+
+
+def note_of(result: Examination | Failed) -> Note:
+    if isinstance(result, Failed):
+        return Note("judge_not_examined", {"why": result.detail})
+    code = "judge_passed" if result.passed else "judge_failed"
+    return Note(
+        code,
+        {
+            "model": result.model,
+            "date": result.examined,
+            "right": sum(result.right),
+            "asked": sum(result.asked),
+        },
+    )
+
+
+def described(pool: str, result: Examination | Failed) -> str:
+    """Describe an examination in a line or two, in English."""
+    if isinstance(result, Failed):
+        return f"not examined: {result.detail}"
+    rows = {"en": "English rows", "other": "rows in other languages"}[pool]
+    (true, n_true), (false, n_false) = zip(result.right, result.asked, strict=True)
+    trust = result.trust
+    effect = "its refusals stand" if trust.refuses else "its opinions change nothing"
+    if trust.contradicts:
+        effect += ", and its contradictions are shown as such"
+    wrong = ", ".join(f"{n} × {kind}" for kind, n in result.wrong.items()) or "none"
+    return (
+        f"{result.model}, examined {result.examined} on {rows}: "
+        f"{'passed' if result.passed else 'failed'}; {effect}.\n"
+        f"  right on {true} of {n_true} true and {false} of {n_false} false claims; wrong: {wrong}"
+    )

@@ -27,6 +27,7 @@ from pincite.errors import (
     ServerUnreachable,
 )
 from pincite.llm.client import POLL
+from pincite.notes import Note
 from pincite.protocols import Generator
 from pincite.types import Failed
 
@@ -78,6 +79,7 @@ class Calls:
         self._reserved = [0, 0]  # tokens of prompts and replies in flight
         self._by_key: dict[str, Future[Completion | ServerError]] = {}  # also those in flight
         self.unanswered: Counter[str] = Counter()  # opinions, by the run's reason
+        self.notes: list[Note] = []  # for the report
         self._n_unreachable = 0  # consecutive calls
         self._over: ServerError | None = None  # the answer to every further call
         self.stopped = False

@@ -6,21 +6,32 @@ occur in the claim.
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from pincite.completions import Completion, Guidance, Prompt
-from pincite.judgement.fusion import CAUTIOUS, fuse_evidence
+from pincite.judgement import decide
 from pincite.llm.calls import Calls, run_concurrently, tokens_of
 from pincite.llm.replies import first_json
 from pincite.llm.templates import Templates
+from pincite.notes import Note
 from pincite.protocols import Verifier
 from pincite.retrieval import cascade
 from pincite.text.passages import cited_passages
 from pincite.text.prompt_quoting import abstract
-from pincite.types import Claim, Document, Evidence, Failed, Opinion, Passage, Verdict
+from pincite.types import (
+    NO_TRUST,
+    Claim,
+    Document,
+    Evidence,
+    Failed,
+    Opinion,
+    Passage,
+    Trust,
+    Verdict,
+)
 
 STEP = "judge_source"
 REPLY_TOKENS = 500
@@ -50,7 +61,7 @@ class Judge:
 
     calls: Calls
     templates: Templates
-    log_ratios: Mapping[Verdict, float] = field(default_factory=lambda: CAUTIOUS)
+    trust: Trust = NO_TRUST  # by its examination
     source_tokens: int = SOURCE_TOKENS
     guided: bool = True  # whether the server enforces the reply's schema
 
@@ -80,18 +91,21 @@ class Judge:
         if isinstance(fields, Failed):
             return fields
         whole = all(s.text == text for s, text in zip(sources, texts, strict=True))
-        log_ratio = self.log_ratios[fields["verdict"]]
-        return Opinion(model=self.model, whole=whole, log_ratio=log_ratio, **fields)
+        return Opinion(model=self.model, whole=whole, trust=self.trust, **fields)
+
+
+# Returns the judge, trusted by its examination, for claims in a language ("": English).
+Examined: TypeAlias = Callable[[str], Judge | Failed]
 
 
 @dataclass(frozen=True, slots=True)
 class WithSecondOpinion:
-    """A `Verifier` that asks a judge about the pairs of which its base verifier is unsure."""
+    """A `Verifier` that asks an examined judge about what another calls for or against."""
 
     verifier: Verifier
     judge: Judge
-    band: tuple[float, float]  # of the base verifier's probability of support
-    every: bool = False
+    examined: Examined
+    every: bool = False  # ask about all pairs
     at_once: int = 4
 
     @property
@@ -105,22 +119,30 @@ class WithSecondOpinion:
     def verify(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[Evidence]:
         """Return evidence for each pair, in order; raises KeyboardInterrupt if stopped."""
         base = self.verifier.verify(pairs)
-        low, high = self.band
-        unsure = [n for n, e in enumerate(base) if self.every or low <= e.prob_supported <= high]
-        tasks = [partial(self._opinion, *pairs[n]) for n in unsure]
+        asked = [
+            n
+            for n, each in enumerate(base)
+            if not each.failed
+            and (self.every or each.prob_supported >= decide.THRESHOLD or decide.refutes(each))
+        ]
+        judge = self.examined(pairs[asked[0]][0].language) if asked else self.judge
+        if isinstance(judge, Failed):
+            self.calls.unanswered[judge.detail] += len(asked)
+            return base
+        tasks = [partial(self._opinion, judge, *pairs[n]) for n in asked]
         opinions = run_concurrently(tasks, self.at_once, self.judge.calls)
         if self.judge.calls.stopped:
             raise KeyboardInterrupt
         failed = [each for each in opinions if isinstance(each, Failed) and each.is_of_run]
         self.calls.unanswered.update(each.detail for each in failed)
-        for n, opinion in zip(unsure, opinions, strict=True):
+        for n, opinion in zip(asked, opinions, strict=True):
             if opinion:
-                base[n] = fuse_evidence(base[n], opinion)
+                base[n] = decide.weighed(replace(base[n], opinion=opinion))
         return base
 
-    def _opinion(self, claim: Claim, passage: Passage) -> Opinion | Failed:
+    def _opinion(self, judge: Judge, claim: Claim, passage: Passage) -> Opinion | Failed:
         text = f"{passage.about}\n{passage.text}" if passage.about else passage.text
-        return self.judge.opinion(claim, [Document(passage.url, passage.title, text)])
+        return judge.opinion(claim, [Document(passage.url, passage.title, text)])
 
 
 def excerpt(claim: str, source: Document, most_tokens: int) -> str:
@@ -179,3 +201,15 @@ def _words_of(claim: str, reported: str) -> str:
 
 def _texts(value: Any) -> list[str]:
     return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+
+
+def notes_of(calls: Iterable[Calls]) -> tuple[Note, ...]:
+    """Notes for a report: the judge's examination, and opinions missing for a reason of the run."""
+    return tuple(
+        note
+        for each in calls
+        for note in (
+            *each.notes,
+            *(Note("no_second_opinions", {"n": n, "why": w}) for w, n in each.unanswered.items()),
+        )
+    )

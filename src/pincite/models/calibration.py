@@ -27,7 +27,7 @@ from pincite.text import names, quantities, tables, words
 from pincite.text.antonyms import contrasts
 from pincite.text.languages import common
 from pincite.text.quantities import values as values_of
-from pincite.types import Claim, Contradiction, Passage, Span
+from pincite.types import Claim, Passage, Span, Witness
 
 FEATURES = (
     "support",  # the network's log-odds of support; the relevance logit if it has only one
@@ -163,7 +163,7 @@ def contrary(log_odds: Floats, supported: Floats | None = None) -> Floats:
 
 
 def features(
-    pairs: Sequence[tuple[Claim, Passage]], log_odds: Floats, seen: Sequence[Contradiction | None]
+    pairs: Sequence[tuple[Claim, Passage]], log_odds: Floats, seen: Sequence[Witness | None]
 ) -> Floats:
     """Return (n_pairs, len(FEATURES)) float32, with columns in the order of FEATURES.
 

@@ -14,45 +14,40 @@ import numpy as np
 from pincite import containment
 from pincite.cache_file import CacheFile
 from pincite.errors import MissingModel
-from pincite.judgement.aggregation import (
-    BY_NETWORK,
-    THRESHOLD,
-    as_recognised,
-    is_qualified,
-    log_odds,
-)
+from pincite.judgement import decide
 from pincite.judgement.attribution import misattributed
 from pincite.judgement.contradictions import contradiction
 from pincite.judgement.qualifiers import LIMITS, qualification
 from pincite.models import calibration, public, weights
 from pincite.models.public import ChatNetwork
 from pincite.models.session import Session
-from pincite.notes import Note
 from pincite.protocols import Floats
 from pincite.text import names, paraphrase, quantities, tables
 from pincite.text import words as wording
 from pincite.text.languages import common
 from pincite.text.quantities import values as values_of
-from pincite.types import Claim, Contradiction, Evidence, Passage, Span, sigmoid
+from pincite.types import (
+    Claim,
+    Effect,
+    Evidence,
+    Passage,
+    Readout,
+    Span,
+    Witness,
+    WitnessKind,
+    sigmoid,
+)
 
 MAX_TOKENS = 448  # fits a claim of 60 words and a wide passage of 250; longer rows are truncated
 SENTENCES = 2  # of a passage, judged again before the network alone refutes
 MAX_NAMED = 4  # figures or names listed in a reason
+MISREAD = WitnessKind.MISREAD
 # From which probability of support the network chooses the quote, and among how many sentences. The
 # log-odds for sharing the most with the claim, and for being the first to do so: words decide where
 # the network sees no difference (research/verifier.md).
 QUOTED_FROM, QUOTABLE = 0.3, 4
 QUOTABLE_ACROSS = 8  # in another language than the claim's, where words decide nothing
 SHARED, FIRST = 2.0, 0.5
-# Minimum probability of what a rule shows: its precision on rows not used for choosing it, rounded
-# down (research/refutation.md). The calibration may give more.
-OF_A_RULE = 0.6
-# A claim that its passage states only with a qualifier has at most these log-odds of support, a
-# probability of 0.45: `check` and `ask` require more, and `verify` calls it partly supported.
-QUALIFIED_SCORE = -0.2
-# Probability of support of a passage that says the claim's words of another: below THRESHOLD, but
-# near it, so that the rest of the page is read.
-OF_ANOTHER = 0.2
 ON_TOPIC = 0.5  # a passage that lacks more of the claim's content words is about something else
 COMMIT_EVERY = 64  # rows per commit of the cache: about a second of work on two cores
 _STORED = "<f4"  # fixed byte order, so that the file is portable
@@ -126,17 +121,11 @@ class CrossEncoderVerifier:
         found = [
             _evidence(
                 pair,
-                float(support[i]),
-                sigmoid(float(refute[i])),
-                float(log_odds[i, 0]),
+                Readout(float(support[i]), sigmoid(float(refute[i])), float(log_odds[i, 0])),
                 seen[i] or (places[i] if contrary[i] >= bounds[i] else None),
                 _unsupported(pair, logits[i, self._network.width :]),
             )
             for i, pair in enumerate(pairs)
-        ]
-        found = [
-            as_recognised(_without_another(claim, _limited(claim, one)))
-            for (claim, _), one in zip(pairs, found, strict=True)
         ]
         return self._quoted([claim.text for claim, _ in pairs], found)
 
@@ -279,7 +268,9 @@ def _to_choose_from(claim: str, evidence: Evidence) -> dict[Span, float]:
     Empty if the passage does not support the claim, or a sentence has all of its words.
     """
     text = evidence.passage.text
-    if evidence.prob_supported < QUOTED_FROM or evidence.prob_refuted or is_qualified(evidence):
+    if evidence.prob_supported < QUOTED_FROM or decide.has(
+        evidence, Effect.CONTRADICTS, Effect.LIMITS
+    ):
         return {}
     across = not common(claim, text)
     options = wording.quotable(claim, text)
@@ -295,7 +286,7 @@ def _to_choose_from(claim: str, evidence: Evidence) -> dict[Span, float]:
     }
 
 
-def _unsupported(pair: tuple[Claim, Passage], odds: Floats) -> tuple[Note, ...]:
+def _unsupported(pair: tuple[Claim, Passage], odds: Floats) -> tuple[str, ...]:
     """Return the claim's words that a token-level network finds unsupported, if any."""
     if not len(odds):
         return ()
@@ -304,80 +295,54 @@ def _unsupported(pair: tuple[Claim, Passage], odds: Floats) -> tuple[Note, ...]:
     words = re.findall(r"\S+", read)[: len(odds)]
     marked = [(word, odds[i] > 0) for i, word in enumerate(words)]
     runs = [" ".join(w for w, _ in run) for bad, run in groupby(marked, lambda m: m[1]) if bad]
-    found = tuple(one.rstrip(".,;:") for one in runs if one in claim)[:MAX_NAMED]
-    return (Note("not_found_by_network", {"words": found}),) if found else ()
+    return tuple(one.rstrip(".,;:") for one in runs if one in claim)[:MAX_NAMED]
 
 
 def _evidence(
     pair: tuple[Claim, Passage],
-    score: float,
-    refuted: float,
-    read: float,
-    contrary: Contradiction | Span | None,
-    unsupported: tuple[Note, ...],
+    readout: Readout,
+    contrary: Witness | Span | None,
+    unsupported: tuple[str, ...],
 ) -> Evidence:
-    """Build the evidence; `refuted` is given no support, `contrary` is by the network alone."""
+    """Build the evidence. `contrary`: found by a rule, or the sentences that the network reads."""
     claim, passage = pair
-    supported, seen = sigmoid(score), contrary if isinstance(contrary, Contradiction) else None
-    against = (1 - supported) * (max(refuted, OF_A_RULE) if seen else refuted)
-    if isinstance(contrary, Span) and not _counts(claim, passage, contrary):
-        contrary = None
-    if contrary is None:
-        against = 0.0
-    notes = [_note(seen)] if seen else []
-    quote = seen.sentence if seen else wording.best_quote(claim.text, passage.text)
-    if against and isinstance(contrary, Span):
-        quote = contrary
-        share = int(100 * against) / 100  # rounded down, as the percentages of reports
-        notes = [Note(BY_NETWORK, {"share": f"{share:.2f}"})]
-    own_reasons = reasons(claim.text, passage, seen, claim.own, claim.language)
-    return Evidence(
-        passage=passage,
-        prob_supported=supported,
-        prob_refuted=against,
-        prob_neutral=max(0.0, 1.0 - supported - against),
-        score=score,
-        quote=quote,
-        reasons_coded=(*notes, *own_reasons, *unsupported),
-        read=read,
-        contradiction=seen,
+    witnesses, quote = _witnesses(claim, passage, readout, contrary)
+    unstated, unnamed = lacking(claim, passage, witnesses)
+    return decide.weighed(
+        Evidence(
+            passage,
+            prob_supported=0.0,
+            prob_refuted=0.0,
+            prob_neutral=1.0,
+            score=readout.support,
+            quote=quote or wording.best_quote(claim.text, passage.text),
+            readout=readout,
+            witnesses=witnesses,
+            unstated=unstated,
+            unnamed=unnamed,
+            unsupported=unsupported,
+        )
     )
 
 
-def _limited(claim: Claim, evidence: Evidence) -> Evidence:
-    """Lower the support of evidence that states the claim only with a qualifier."""
-    passage = evidence.passage
-    if evidence.prob_supported < QUOTED_FROM or evidence.contradiction:
-        return evidence
-    limit = qualification(claim.text, passage.text, passage.about, passage.page, claim.own)
-    if limit is None:
-        return evidence
-    score = min(evidence.score, QUALIFIED_SCORE)
-    code = "limited_to" if limit.kind in LIMITS else "stated_only_as"
-    quote = evidence.quote if evidence.prob_refuted else limit.sentence
-    return _lowered(evidence, sigmoid(score), score, Note(code, {"source": limit.source}), quote)
-
-
-def _without_another(claim: Claim, evidence: Evidence) -> Evidence:
-    """Lower the support of a passage that says the claim's words of someone or something else."""
-    if evidence.prob_supported < THRESHOLD or evidence.contradiction:
-        return evidence
-    found = misattributed(claim, evidence.passage)
-    return _lowered(evidence, OF_ANOTHER, log_odds(OF_ANOTHER), *found) if found else evidence
-
-
-def _lowered(
-    evidence: Evidence, supported: float, score: float, note: Note, quote: Span | None
-) -> Evidence:
-    """Return evidence with less support, for the reason in `note`."""
-    return replace(
-        evidence,
-        prob_supported=supported,
-        prob_neutral=max(0.0, 1.0 - supported - evidence.prob_refuted),
-        score=score,
-        quote=quote,
-        reasons_coded=(note, *evidence.reasons_coded),
-    )
+def _witnesses(
+    claim: Claim, passage: Passage, readout: Readout, contrary: Witness | Span | None
+) -> tuple[tuple[Witness, ...], Span | None]:
+    """Return what a reader can see for or against support, and the sentence that shows it."""
+    is_scan, supported = passage.recognised is not None, sigmoid(readout.support)
+    if isinstance(contrary, Witness):
+        return (replace(contrary, kind=MISREAD) if is_scan else contrary,), contrary.sentence
+    found: list[Witness] = []
+    if contrary and _counts(claim, passage, contrary) and not is_scan:
+        found.append(Witness(WitnessKind.NETWORK, sentence=contrary))
+    if supported >= QUOTED_FROM:
+        limit = qualification(claim.text, passage.text, passage.about, passage.page, claim.own)
+        if limit:
+            kind = WitnessKind.LIMITED if limit.kind in LIMITS else WitnessKind.QUALIFIED
+            found.append(Witness(kind, source=limit.source, sentence=limit.sentence))
+        if other := misattributed(claim, passage):
+            found.append(other)
+    return tuple(found), next((each.sentence for each in found if each.sentence), None)
 
 
 def _counts(stated: Claim, passage: Passage, contrary: Span) -> bool:
@@ -400,33 +365,23 @@ def _counts(stated: Claim, passage: Passage, contrary: Span) -> bool:
     return words <= ON_TOPIC and not same
 
 
-def _note(seen: Contradiction) -> Note:
-    values = {"source": seen.source, "claim": seen.claim}
-    return Note("denied", values) if seen.kind == "negation" else Note("other_value", values)
+def lacking(
+    stated: Claim, passage: Passage, witnesses: Sequence[Witness] = ()
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the claim's figures and names that the passage lacks, except those in `witnesses`.
 
-
-def reasons(
-    claim: str,
-    passage: Passage,
-    seen: Contradiction | None = None,
-    covered: Span | None = None,
-    language: str = "",
-) -> tuple[Note, ...]:
-    """Return the claim's values and names that the passage lacks, except those in `seen`.
-
-    Words outside `covered` are for another reference to support. `language`: the claim's.
+    Words that another reference is cited for are left out.
     """
-    own = covered.of(claim) if covered else claim
+    claim = stated.text
+    own = stated.own.of(claim) if stated.own else claim
     source = f"{passage.about}\n{passage.text}"
-    shown = seen.claim if seen else ""
-    unstated = tables.unstated(claim, source, (language, None))
+    shown = "\n".join(w.claim for w in witnesses if w.kind.effect is Effect.CONTRADICTS)
+    unstated = tables.unstated(claim, source, (stated.language, None))
     absent = [v for v in unstated if v.span.of(claim) not in shown and v.span.of(claim) in own]
     listed = tuple(quantities.with_hedge(claim, value) for value in absent[:MAX_NAMED])
-    found = [Note("not_stated", {"words": listed})] if listed else []
-    unnamed = [n for n in names.missing(claim, source, language) if n not in shown and n in own]
-    if whole := names.whole(claim, unnamed)[:MAX_NAMED]:
-        found.append(Note("not_named", {"words": tuple(whole)}))
-    return tuple(found)
+    missing = names.missing(claim, source, stated.language)
+    unnamed = [name for name in missing if name not in shown and name in own]
+    return listed, tuple(names.whole(claim, unnamed)[:MAX_NAMED])
 
 
 class LogitCache(CacheFile):

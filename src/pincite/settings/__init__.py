@@ -14,8 +14,8 @@ from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from pincite.errors import ConfigError
-from pincite.judgement.aggregation import THRESHOLD as SUPPORTED
 from pincite.judgement.confirmation import THRESHOLD, StatementType
+from pincite.judgement.decide import THRESHOLD as SUPPORTED
 from pincite.judgement.references import CONTRADICTED_FROM, SUPPORTED_FROM
 from pincite.llm import chat
 from pincite.llm.calls import Budget
@@ -327,27 +327,18 @@ class JudgeSettings:
     url: Annotated[str, "Ask this OpenAI-compatible server for a second opinion."] = ""
     model: Annotated[str, "Name of the model on that server."] = ""
     dialect: Annotated[Dialect, "Kind of server."] = "openai"
-    every: Annotated[bool, "Ask about every claim, not only the uncertain ones."] = False
-    # Outside this band, the verdict of an unmeasured model (`judgement.fusion.CAUTIOUS`) would not
-    # change ours at the threshold 0.3.
-    low: Annotated[float, Range(0, 1), "Uncertain from this probability of support …"] = 0.1
-    high: Annotated[float, Range(0, 1), "… up to this one."] = 0.7
+    every: Annotated[bool, "Ask about every claim, however many."] = False
+    most: Annotated[int, _Thousand, "Claims of a run to ask about, the likeliest to change."] = 100
     source_tokens: Annotated[int, Range(200, 1_000_000), "Tokens of sources in a prompt."] = 6000
     guided: Annotated[bool, "Ask the server to enforce the JSON Schema of replies."] = True
     at_once: Annotated[int, _Thousand, _AT_ONCE] = 4
     seconds: Annotated[float, _Seconds, _REPLY] = 260.0
-
-    @property
-    def band(self) -> tuple[float, float]:
-        return self.low, self.high
 
     def __post_init__(self) -> None:
         if self.url:
             check_url(self.url, "judge.url", chat.JUDGE_KEY_VARIABLE)
         if self.url and not self.model:
             raise ConfigError("judge.url is set; expected judge.model too.")
-        if self.low > self.high:
-            raise ConfigError(f"judge.low is {self.low}; expected at most judge.high, {self.high}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -506,7 +497,7 @@ class Settings:
 
 _PREFIXED = {
     "chat": "url model dialect at_once seconds",
-    "judge": "url model dialect every low high source_tokens guided at_once seconds",
+    "judge": "url model dialect every most source_tokens guided at_once seconds",
     "embeddings": "query_prefix passage_prefix batch at_once seconds",
     "claimreview": "author author_url url",
     "web": "ports proxies pause at_once seconds megabytes cache cache_days",

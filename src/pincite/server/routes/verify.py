@@ -19,7 +19,7 @@ from pydantic import BaseModel
 
 from pincite.errors import InputError
 from pincite.judgement import aggregation
-from pincite.judgement.fusion import relabel
+from pincite.judgement.aggregation import relabel
 from pincite.library.private_copies import citation_keys
 from pincite.notes import Language, said
 from pincite.report import cells
@@ -461,7 +461,7 @@ class CitedBody(BaseModel):
     """One citation of a claim."""
 
     at: tuple[int, int]  # of its mark in the article's source, in code points
-    label: str  # "supported", "partly_supported", "not_supported", "refuted" or "unchecked"
+    label: str  # as in `types.Label`
     name: str
     url: str | None
     copy_url: str | None  # of the copy that was read, if it differs
@@ -489,7 +489,7 @@ class ClaimBody(BaseModel):
     job_id: str
     claim_id: str
     claim: str
-    label: str  # "supported", "partly_supported", "not_supported", "refuted" or "unchecked"
+    label: str  # as in `types.Label`
     verdict: str  # the label in words
     support: int | None  # percent
     missing: list[str]  # words of the claim that no source states

@@ -126,14 +126,15 @@ class AnswerChecker:
     def _verdict(
         self, text: str, reference: Reference, evidence: Sequence[Evidence]
     ) -> ReferenceVerdict:
-        judged = [each for each in evidence if not containment.failure(each)]
+        judged = [each for each in evidence if not each.failed]
         verdict = containment.attempted(
             lambda: support_of(text, judged, self.supported_from, self.contradicted_from),
             lambda why: ReferenceVerdict(Support.NOT_CHECKED, why_coded=containment.notes_of(why)),
         )
         if judged or verdict.why_coded:
             return verdict
-        unjudged = tuple(note for each in evidence for note in each.reasons_coded)[:1]
+        failures = [each.failed for each in evidence if each.failed]
+        unjudged = containment.notes_of(failures[0]) if failures else ()
         return replace(verdict, why_coded=unjudged or self._unreadable(reference.document))
 
     def _checked(
@@ -165,7 +166,7 @@ def copied_sentence(sentence: Sentence, reference: Reference, span: Span, score:
         about(document.title, document.published, document.meta),
     )
     quote = Span(span.start - near.start, span.end - near.start)
-    evidence = Evidence(passage, 1.0, 0.0, 0.0, score, quote, ())
+    evidence = Evidence(passage, 1.0, 0.0, 0.0, score, quote)
     number = reference.number
     verdict = ReferenceVerdict(Support.VERBATIM, evidence, written=str(number), number=number)
     return Checked(sentence, (verdict,), Standing.VERBATIM, notes_coded=_notes(reference))

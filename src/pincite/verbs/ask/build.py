@@ -10,9 +10,8 @@ from importlib.metadata import version
 from pincite import runtime
 from pincite.completions import Usage
 from pincite.corpus.multi_corpus import Corpora
-from pincite.judgement import fusion
 from pincite.llm.calls import Calls
-from pincite.llm.judge import WithSecondOpinion
+from pincite.llm.judge import WithSecondOpinion, notes_of
 from pincite.notes import Note
 from pincite.protocols import Progress, Reader, Verifier
 from pincite.retrieval.retrievers import OF_ONE, Reranked
@@ -67,7 +66,7 @@ class AskRun:
             warnings_coded=(
                 *self.warnings,
                 *notes,
-                *fusion.failures(call.unanswered for call in self.calls),
+                *notes_of(self.calls),
             ),
             settings=public_settings(self.settings),
             versions=self.versions,

@@ -12,12 +12,11 @@ from pincite import runtime
 from pincite.completions import Usage
 from pincite.corpus.multi_corpus import Corpora
 from pincite.errors import ConfigError
-from pincite.judgement import fusion
 from pincite.judgement.confirmation import Outcome
 from pincite.library.exclusions import Exclusions, chosen_list
 from pincite.library.web_pages import web_candidates, web_pages
 from pincite.llm.calls import Calls, Record
-from pincite.llm.judge import WithSecondOpinion
+from pincite.llm.judge import WithSecondOpinion, notes_of
 from pincite.notes import Note, as_written, texts
 from pincite.protocols import Progress, WebSearch
 from pincite.settings import Settings, public_settings
@@ -79,7 +78,7 @@ class CheckRun:
             warnings_coded=(
                 *self.warnings,
                 *of_search,
-                *fusion.failures(call.unanswered for call in self.calls),
+                *notes_of(self.calls),
                 *self._of_statements(checks),
             ),
             settings=public_settings(self.settings),

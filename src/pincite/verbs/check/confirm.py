@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeAlias
 
-from pincite import containment
 from pincite.completions import Completion, Prompt
 from pincite.errors import ConfigError
 from pincite.judgement import confirmation
@@ -69,16 +68,14 @@ class VerifierJudge:
         except KeyboardInterrupt:
             return [STOPPED] * len(pairs)
         whole = _fully_quoted(pairs, borne_out)
-        return [containment.failure(each) or each for each in whole]
+        return [each.failed or each for each in whole]
 
     def _borne_out(
         self, pairs: Sequence[tuple[Reading, Passage]], evidence: Sequence[Evidence]
     ) -> list[Evidence]:
-        """Make a confirmation neutral unless it can quote a sentence that confirms alone."""
+        """Let no confirmation count that cannot quote a sentence which confirms alone."""
         spans = [
-            confirmation.candidate_sentences(reading.text, each.passage)
-            if each.prob_supported
-            else []
+            confirmation.candidate_sentences(reading.text, each.passage) if _confirms(each) else []
             for (reading, _), each in zip(pairs, evidence, strict=True)
         ]
         alone = [
@@ -93,7 +90,7 @@ class VerifierJudge:
                 each,
                 [confirmation.SentenceScore(span, *next(shares)) for span in of_one],
             )
-            if each.prob_supported
+            if _confirms(each)
             else each
             for (reading, _), each, of_one in zip(pairs, evidence, spans, strict=True)
         ]
@@ -106,10 +103,14 @@ class VerifierJudge:
         return [(supported, (1 - supported) * refuted) for supported, refuted in odds]
 
 
+def _confirms(evidence: Evidence) -> bool:
+    return bool(evidence.stance and evidence.stance[0])
+
+
 def _fully_quoted(
     pairs: Sequence[tuple[Reading, Passage]], evidence: Sequence[Evidence]
 ) -> list[Evidence]:
-    """Make a confirmation neutral if its quote says nothing of a part, which is not confirmed.
+    """Let no confirmation count whose quote says nothing of a part that is not confirmed.
 
     "The debt has doubled, and rents have risen" is not confirmed by "Rents have risen". If a quote
     states all figures, others of the document that lack one do not count.
@@ -117,7 +118,7 @@ def _fully_quoted(
     confirmed = {
         words.roots(reading.text)
         for (reading, _), each in zip(pairs, evidence, strict=True)
-        if each.prob_supported
+        if _confirms(each)
     }
 
     def lacks_a_part(reading: str, quote: str) -> bool:
@@ -132,11 +133,11 @@ def _fully_quoted(
     exact = {
         (reading, each.passage.doc_id)
         for (reading, _), each in zip(pairs, evidence, strict=True)
-        if each.prob_supported and not lacks_a_figure(reading.text, each)
+        if _confirms(each) and not lacks_a_figure(reading.text, each)
     }
     return [
-        replace(each, prob_supported=0.0, prob_neutral=1.0 - each.prob_refuted)
-        if each.prob_supported
+        replace(each, stance=(0.0, 0.0))
+        if _confirms(each)
         and (
             lacks_a_part(reading.text, each.quoted)
             or ((reading, each.passage.doc_id) in exact and lacks_a_figure(reading.text, each))
@@ -155,7 +156,7 @@ def _decided(pairs: Sequence[tuple[Reading, Passage]], found: Sequence[Evidence]
         texts.setdefault(key, {passage.about: None})[passage.page or passage.text] = None
         of_document.setdefault(key, []).append(evidence)
     return [
-        confirmation.neutralise(key[0], evidence, "\n".join(texts[key]), of_document[key])
+        confirmation.with_stance(key[0], evidence, "\n".join(texts[key]), of_document[key])
         for key, evidence in zip(keys, found, strict=True)
     ]
 

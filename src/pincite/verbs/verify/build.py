@@ -1,6 +1,5 @@
 """Builds the `verify` pipeline from settings, and runs it on articles."""
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -13,7 +12,7 @@ from pincite import containment, runtime
 from pincite.corpus.multi_corpus import Corpora
 from pincite.documents import text as document_text
 from pincite.documents.collection import Problem, open_sources, variants
-from pincite.judgement import aggregation, fusion
+from pincite.judgement import aggregation
 from pincite.library import judges
 from pincite.library.exclusions import Exclusions, chosen_list
 from pincite.library.parallel import once
@@ -25,6 +24,7 @@ from pincite.library.private_copies import (
     folder_of,
 )
 from pincite.library.web_pages import web_candidates, web_pages
+from pincite.llm.judge import notes_of
 from pincite.notes import Note, as_written
 from pincite.protocols import Progress
 from pincite.settings import POLITENESS, Settings, public_settings
@@ -100,13 +100,11 @@ class Run:
             if self.second:
                 progress = partial(on_progress, "second opinions")
                 findings = self.second.on(article, findings, progress)
-                stopped = self.second.judge.calls.stopped
+                stopped = self.second.calls.stopped
             if not stopped:
                 uncited = self._uncited(article, partial(on_progress, "uncited sentences"))
         except KeyboardInterrupt:
             stopped = True
-        failed = [each.opinion for each in findings if isinstance(each.opinion, Failed)]
-        unanswered = Counter(opinion.detail for opinion in failed if opinion.is_of_run)
         looked_for = not self.settings.verify.uncited or is_read(article.language)
         return Report(
             title=article.title,
@@ -121,7 +119,7 @@ class Run:
                 *self.warnings,
                 *as_written(*self.pipeline.warnings),
                 *(() if looked_for else [Note("uncited_unread", {"language": article.language})]),
-                *fusion.failures([unanswered]),
+                *(notes_of([self.second.calls]) if self.second else ()),
                 *_internal_errors(findings, uncited or ()),
             ),
             settings=report_settings(self.settings),
@@ -239,12 +237,14 @@ def verifying(
             chosen, threshold = settings.judge, settings.verify.threshold
             judge = stack.enter_context(runtime.judge(settings))
             versions["judge"] = judge.model
-            second = SecondOpinion(
-                judge, pipeline.copies, threshold, chosen.band, chosen.every, chosen.at_once
+            most = None if chosen.every else chosen.most
+            examiner = runtime.examiner(settings, judge)
+            second = SecondOpinion(examiner, pipeline.copies, most, chosen.at_once)
+            measured = (
+                judges.read(examiner.file).judges.get(judge.model, judges.KnownJudge()).measured
             )
-            tables = judges.file_of(settings.library.judges)
-            measured = judges.rates_of(tables, chosen.model, threshold)
-            precision = aggregation.precisions(measured) or precision
+            if measured and measured.threshold == threshold:
+                precision = aggregation.precisions(measured.rates) or precision
         estimated = partial(
             estimate_article,
             copies=pipeline.copies,

@@ -83,20 +83,20 @@ def estimate_article(
     most = least + sum(uses[url] for url in to_fetch) * settings.retrieval.read
     most += n_claims * candidates
     each = _measured(article, seconds_a_pair) if most else 0.0
-    tokens = []
-    for claim in article.claims if settings.judge.url else ():
+    tokens, judge = [], settings.judge
+    for claim in article.claims if judge.url else ():
         texts = [found[urls[0]] for c in claim.citations
                  if (urls := addresses(c)) and urls[0] in (readable | to_fetch.keys())]  # fmt: skip
         sizes = [tokens_of(text.text) if isinstance(text, Document) else MANY for text in texts]
-        tokens += [min(settings.judge.source_tokens, sum(sizes)) + BESIDES] if texts else []
+        tokens += [min(judge.source_tokens, sum(sizes)) + BESIDES] if texts else []
     return Estimate(
         claims=len(article.claims),
         citations=len(citations),
         sources=len(cited),
         at_hand=len(readable),
         missing=len(set(wanted) - readable - to_fetch.keys()),
-        most_calls=len(tokens),
-        most_tokens=sum(tokens),
+        most_calls=min(len(tokens), len(tokens) if judge.every else judge.most),
+        most_tokens=sum(sorted(tokens)[-judge.most :] if not judge.every else tokens),
         hosts=hosts,
         seconds_of_fetching=fetching_seconds(list(hosts.values()), settings.web.rules),
         seconds_of_judging=(OF_THE_PAIRS[0] * least * each, OF_THE_PAIRS[1] * most * each),
@@ -125,6 +125,7 @@ def fetching_seconds(queues: Sequence[int], rules: WebRules) -> Seconds:
 
 # ── In words ─────────────────────────────────────────────────────────────────────────────────────
 
+EXAMINATION = "24 to 192 short questions, about 700 tokens each"
 FREE = "It costs nothing: no language model is used."
 VERIFIER = (
     "Each pair not judged before is a request to the verifier's server, which may cost money."
@@ -163,12 +164,12 @@ def _opinions(found: Estimate, settings: Settings) -> str:
     calls = min(found.most_calls, budget.max_calls or found.most_calls)
     tokens = found.most_tokens * calls // found.most_calls
     tokens = min(tokens, budget.max_tokens or found.most_tokens)
-    asked = "" if judge.every else ", and only about uncertain claims"
     cost = budget.limits.cost_of(tokens, 0)
     price = f", about {cost:.2f} at the configured price" if cost else ""
     return (
-        f"{judge.model} at {host_of(judge.url)} is asked for at most {n_of(calls, 'opinion')}"
-        f"{asked}: at most {tokens:,} tokens{price}. It receives the claims and their sources."
+        f"{judge.model} at {host_of(judge.url)} is asked for at most {n_of(calls, 'opinion')}: at "
+        f"most {tokens:,} tokens{price}. It receives the claims and their sources. A model that is "
+        f"new to Pincite is examined first: {EXAMINATION}."
     )
 
 

@@ -4,11 +4,12 @@ claim ─▶ its sources' passages ─▶ verifier ─▶ labels, group
 claims that fail ─▶ lexical + dense hits ─▶ verifier ─▶ suggestions
 its clauses ─▶ best passages of its sources ─▶ verifier ─▶ what is missing of it
 pages that fail it ─▶ their archived copies ─▶ verifier ─▶ which of them changed since
-uncertain findings ─▶ their sources' texts ─▶ language model ─▶ both opinions as one
+findings ─▶ their sources' texts ─▶ examined language model ─▶ one verdict of both
 
 An error costs its own pair, source or suggestions or, at worst, the claim (`pincite.containment`).
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,13 +17,14 @@ from typing import Literal, NamedTuple
 
 from pincite import containment
 from pincite.documents.text import code_of
-from pincite.judgement import aggregation, fusion, references
+from pincite.judgement import aggregation, decide, references
 from pincite.library.exclusions import WITHOUT_LIST, Exclusions
+from pincite.library.judges import Examiner
 from pincite.library.private_copies import citation_keys, document_keys, mentions, names_of
 from pincite.library.web_pages import WebCandidates
-from pincite.llm.calls import run_concurrently
+from pincite.llm.calls import Calls, run_concurrently
 from pincite.llm.judge import Judge
-from pincite.notes import OTHER_COPY, Note
+from pincite.notes import Note
 from pincite.protocols import DocumentsOf, Verifier, WordRetriever
 from pincite.retrieval import cascade, pinpoint, retrievers
 from pincite.retrieval.copies import without_copies
@@ -70,6 +72,7 @@ WIDER_AT_FIRST = 2  # wider passages per candidate in the first round
 # from supporting it. Of 193 such quotes for SciFact and WiCE dev claims, 40 share less; the 19 that
 # we read showed nothing of their claims ("### Select Language:").
 LEAST_SHARED = 2.0
+STOPPED = Failed("stopped", "the run was stopped")
 CANDIDATES_AT_FIRST = 20  # the rest are read only if none of these clearly supports the claim
 
 
@@ -94,8 +97,8 @@ class ReadSource(NamedTuple):
 
     def with_evidence(self, claim: Claim, evidence: Sequence[Evidence]) -> "ReadSource":
         """Add the evidence; marks the source as failed if no passage could be judged."""
-        judged = [each for each in evidence if not containment.failure(each)]
-        failures = [why for each in evidence if (why := containment.failure(each))]
+        judged = [each for each in evidence if not each.failed]
+        failures = [each.failed for each in evidence if each.failed]
         if failures and not judged:
             return self.as_failed(failures[0])
         text = self.source.text if isinstance(self.source, Document) else ""
@@ -125,7 +128,7 @@ class VerifyPipeline:
     judged: int = JUDGED
     read: int = cascade.READ
     k: int = 3
-    threshold: float = aggregation.THRESHOLD
+    threshold: float = decide.THRESHOLD
     suggest: Literal["failing", "all"] = "failing"  # claims to search better sources for
     exclusions: Exclusions = WITHOUT_LIST  # what is never suggested, and why
     unfiltered: WordRetriever | None = None  # also finds excluded pages, so that they can be listed
@@ -225,7 +228,7 @@ class VerifyPipeline:
         ]
 
     def _is_open(self, evidence: Sequence[Evidence]) -> bool:
-        return aggregation.is_open(evidence, self.threshold)
+        return decide.is_open(evidence, self.threshold)
 
     def _fails(self, evidence: Sequence[Evidence]) -> bool:
         return all(each.prob_supported < self.threshold for each in evidence)
@@ -239,14 +242,14 @@ class VerifyPipeline:
             atoms = _missing_atoms(claim, [each.read for each in checked])
             for result in results:
                 atoms += aggregation.contradicted(claim.text, result.outcome)
-        label = aggregation.group_label(results, together, self.threshold, atoms)
+        label = decide.group_label(results, together, self.threshold, atoms)
         clauses = aggregation.best_supported([result.clauses for result in results])
         return Finding(
             claim=claim,
             citations=results,
             together=together,
             label=label,
-            score=aggregation.group_score(results, together),
+            score=decide.group_score(results, together),
             suggestions=(),
             missing=aggregation.missing(label, clauses, atoms),
             lacking=tuple(atoms),
@@ -269,7 +272,7 @@ class VerifyPipeline:
         together = self._together(claim, [*own_evidence, *before]) if own_evidence else None
         if together is None or not all(map(self._fails, before)):
             return alone  # the earlier sources add nothing
-        if aggregation.label_of(together, self.threshold) is not Label.SUPPORTED:
+        if decide.label_of(together, self.threshold) is not Label.SUPPORTED:
             return alone
         results = tuple(
             replace(result, label=Label.PARTLY_SUPPORTED)
@@ -282,7 +285,7 @@ class VerifyPipeline:
             citations=results,
             together=together,
             label=Label.SUPPORTED,
-            score=aggregation.group_score(results, together),
+            score=decide.group_score(results, together),
         )
 
     def _check_all(self, claim: Claim, sources: Sequence[ReadSource]) -> list[_Checked]:
@@ -298,7 +301,7 @@ class VerifyPipeline:
         atoms = _missing_atoms(claim, [read])
         outcome = self._outcome(read, judged, atoms)
         atoms += aggregation.contradicted(claim.text, outcome)
-        label = aggregation.label_of(outcome, self.threshold, judged, atoms)
+        label = decide.label_of(outcome, self.threshold, judged, atoms)
         fails = label not in (Label.SUPPORTED, Label.PARTLY_SUPPORTED)
         if fails and isinstance(read.source, Document) and UNREAD in read.source.meta:
             # The pages that could not be read may be the ones that support the claim.
@@ -308,20 +311,20 @@ class VerifyPipeline:
         if fails and read.unjudged:
             # The passages that could not be judged may be the ones that support the claim.
             return self._check(claim, read.as_failed(read.unjudged))
-        source, citation, place = read.source, read.citation, None
+        source, citation, place, other_copy = read.source, read.citation, None, False
         if isinstance(outcome, Evidence) and isinstance(source, Document):
             unrelated = shared(claim.text, outcome.quoted) < LEAST_SHARED
-            far = label is Label.NOT_SUPPORTED and not aggregation.is_near(outcome, self.threshold)
-            by_rule = any(note.code in aggregation.BY_RULE for note in outcome.reasons_coded)
-            if outcome.quote and unrelated and far and not by_rule:
+            far = label is Label.NOT_SUPPORTED and not decide.is_near(outcome, self.threshold)
+            if outcome.quote and unrelated and far and not outcome.contradiction:
                 outcome = replace(outcome, quote=None)
             else:
                 place = pinpoint.place_of(outcome, source, read.aim, claim.text)
             copy = read.cited.copy
             is_own = copy is not None and copy.kind is CopyKind.OWN
-            if fails and is_own and not mentions(source, names_of(citation)):
-                note = Note(OTHER_COPY, {"title": citation.title or citation.text})
-                outcome = replace(outcome, reasons_coded=(note, *outcome.reasons_coded))
+            other_copy = fails and is_own and not mentions(source, names_of(citation))
+            if other_copy:
+                note = Note("other_copy", {"title": citation.title or citation.text})
+                outcome = replace(outcome, notes=(*outcome.notes, note))
         result = CitationResult(
             citation=citation,
             outcome=references.with_retraction(outcome, source),
@@ -333,6 +336,7 @@ class VerifyPipeline:
             place=place,
             copy=read.cited.copy,
             not_live=read.cited.not_live,
+            other_copy=other_copy,
         )
         return _Checked(read, result)
 
@@ -375,17 +379,17 @@ class VerifyPipeline:
         """
         if isinstance(read.source, Unchecked):
             return read.source
-        outcome = aggregation.deciding_evidence(read.evidence, self.threshold)
+        outcome = decide.deciding_evidence(read.evidence, self.threshold)
         if outcome is None:
             return Unchecked(read.source.url, Reason.EMPTY, "the stored copy has no sentences")
-        label = aggregation.label_of(outcome, self.threshold, judged, atoms)
+        label = decide.label_of(outcome, self.threshold, judged, atoms)
         if label is Label.PARTLY_SUPPORTED and not outcome.quote:
             for supported in [part.evidence for part in judged if part.supported]:
                 for each in read.evidence:
                     if supported and supported.quote and each.passage == supported.passage:
                         outcome = replace(each, quote=supported.quote)
         for other in pinpoint.preferred(read.evidence, outcome, read.aim):
-            if aggregation.label_of(other, self.threshold, judged, atoms) is label:
+            if decide.label_of(other, self.threshold, judged, atoms) is label:
                 return other
         return outcome
 
@@ -404,7 +408,7 @@ class VerifyPipeline:
             return found
         pages, places = [], []
         for of_source, read in zip(found, sources, strict=True):
-            if aggregation.is_sure(read.evidence, self.threshold):
+            if decide.is_sure(read.evidence, self.threshold):
                 continue
             best = sorted(read.evidence, key=lambda e: -e.score)[: aggregation.BEST_PASSAGES]
             for clause in parts if best else ():
@@ -413,7 +417,7 @@ class VerifyPipeline:
                 places.append((of_source, clause))
         judged = cascade.read(pages, self._verify, self._fails, first=1)
         for (of_source, clause), evidence in zip(places, judged, strict=True):
-            if strongest := aggregation.best(evidence):
+            if strongest := decide.best(evidence):
                 supported = strongest.prob_supported >= self.threshold
                 words = clause.span.of(claim.text)
                 of_source.append(
@@ -424,7 +428,7 @@ class VerifyPipeline:
     def _together(self, claim: Claim, evidence: Sequence[Sequence[Evidence]]) -> Evidence | None:
         """Judge the sources' best passages as one text; None if one source clearly supports all."""
         read = [of_source for of_source in evidence if of_source]
-        if len(read) < 2 or any(aggregation.is_sure(found, self.threshold) for found in read):
+        if len(read) < 2 or any(decide.is_sure(found, self.threshold) for found in read):
             return None
         chosen = list(dict.fromkeys(aggregation.complementary(claim.text, read)))
         if len(chosen) < 2:
@@ -436,7 +440,7 @@ class VerifyPipeline:
         whole_of = Span(0, len(text))
         joint = Passage("", "", title, text, whole_of, about, page, next(foreign, None), sure)
         (judged,) = self._verify([(claim, joint)])
-        return None if containment.failure(judged) else judged
+        return None if judged.failed else judged
 
     # ── Better ones ──────────────────────────────────────────────────────────────────────────────
 
@@ -445,7 +449,7 @@ class VerifyPipeline:
         hits, excluded = self._candidates(claim, written)
         passages = [hit.passage for hit in hits[: self.judged]]
         judged = self._verify([(claim, each) for each in passages[:CANDIDATES_AT_FIRST]])
-        if not aggregation.is_sure(judged, self.threshold):
+        if not decide.is_sure(judged, self.threshold):
             judged += self._verify([(claim, each) for each in passages[CANDIDATES_AT_FIRST:]])
         shares_of = _best_shares(hits)
         if self.online and failing:
@@ -459,10 +463,10 @@ class VerifyPipeline:
             excluded = (*excluded, *searched.excluded, *copies)
         if failing:
             judged += self._wider(claim, judged)
-        judged = [each for each in judged if not containment.failure(each)]
+        judged = [each for each in judged if not each.failed]
         ordered = aggregation.suggestions(
             judged,
-            existing=aggregation.group_score(found.citations, found.together),
+            existing=decide.group_score(found.citations, found.together),
             k=RECONSIDERED * self.k,  # the quotes of some do not show why
             threshold=self.threshold,
             shares=shares_of,
@@ -546,14 +550,16 @@ class VerifyPipeline:
 
 @dataclass(frozen=True, slots=True)
 class SecondOpinion:
-    """Asks a language model about uncertain findings and merges both verdicts into one."""
+    """Asks an examined language model about findings; `decide` makes one verdict of both."""
 
-    judge: Judge
+    examiner: Examiner
     copies: CitedCopies
-    threshold: float
-    band: tuple[float, float]  # of P(supported) in which the model is asked
-    every: bool = False
+    most: int | None = 100  # findings to ask about; None: all
     at_once: int = 4
+
+    @property
+    def calls(self) -> Calls:
+        return self.examiner.judge.calls
 
     def on(
         self,
@@ -561,22 +567,29 @@ class SecondOpinion:
         findings: Sequence[Finding],
         progress: Callable[[int, int], None] | None = None,  # calls done, in total
     ) -> list[Finding]:
-        """Merge the model's opinions into the findings. After Ctrl-C, use those that arrived."""
-        chosen = fusion.worth_asking(findings, self.band, every=self.every)
-        asking = [partial(self._opinion, findings[n], article.timestamp) for n in chosen]
-        opinions = run_concurrently(asking, self.at_once, self.judge.calls, progress)
+        """Decide with the model's opinions. After Ctrl-C, use those that arrived."""
+        chosen = worth_asking(findings)[: self.most]
         found = list(findings)
+        if not chosen:
+            return found
+        judge = self.examiner(article.language)
+        if isinstance(judge, Failed):
+            opinions: Sequence[Opinion | Failed | None] = [judge] * len(chosen)
+        else:
+            asking = [partial(self._opinion, judge, found[n], article.timestamp) for n in chosen]
+            opinions = run_concurrently(asking, self.at_once, self.calls, progress)
         for n, opinion in zip(chosen, opinions, strict=True):
-            opinion = opinion or Failed("stopped", "the run was stopped")
-            found[n] = fusion.fuse(findings[n], opinion, self.threshold)
+            found[n] = decide.with_opinion(found[n], opinion or STOPPED)
+        failed = [each.opinion for each in found if isinstance(each.opinion, Failed)]
+        self.calls.unanswered = Counter(each.detail for each in failed if each.is_of_run)
         return found
 
-    def _opinion(self, finding: Finding, written: str | None) -> Opinion | Failed:
+    def _opinion(self, judge: Judge, finding: Finding, written: str | None) -> Opinion | Failed:
         def ask() -> Opinion | Failed:
             sources = self._sources(finding, written)
             if not sources:
                 return Failed("source", "the sources must not be sent, or no longer exist")
-            return self.judge.opinion(finding.claim, sources)
+            return judge.opinion(finding.claim, sources)
 
         return containment.attempted(ask, lambda why: why)
 
@@ -584,7 +597,7 @@ class SecondOpinion:
         """Return the documents read for the citations, except private copies: never sent."""
         found: list[Document] = []
         for result in finding.citations:
-            if isinstance(result.outcome, Unchecked) and not fusion.is_foreign(result.outcome):
+            if isinstance(result.outcome, Unchecked) and not decide.is_foreign(result.outcome):
                 continue
             read = self.copies.archived if result.changed else self.copies.read
             source = read(result.citation, written)
@@ -592,6 +605,26 @@ class SecondOpinion:
             if isinstance(document, Document) and own_digest(document.url) is None:
                 found.append(document)
         return list({document.doc_id: document for document in found}.values())
+
+
+def worth_asking(findings: Sequence[Finding]) -> list[int]:
+    """Return the indices of the findings that could be read, the likeliest to change first.
+
+    That is the probability that ours is wrong: of support if we find none, else of its contrary.
+    """
+
+    def change(n: int) -> float:
+        own = findings[n].prob_supported
+        if own is None:  # in a language that only the model reads
+            return 1.0
+        return 1 - own if findings[n].label in (Label.SUPPORTED, Label.PARTLY_SUPPORTED) else own
+
+    readable = [
+        n
+        for n, finding in enumerate(findings)
+        if finding.score is not None or any(decide.is_foreign(r.outcome) for r in finding.citations)
+    ]
+    return sorted(readable, key=change, reverse=True)
 
 
 def _missing_atoms(claim: Claim, sources: Sequence[ReadSource]) -> list[Part]:

@@ -9,8 +9,8 @@ from itertools import groupby
 from typing import Any, cast
 
 from pincite import containment
-from pincite.judgement import aggregation, fusion
-from pincite.notes import IN_ENGLISH, OTHER_COPY, Language, Note
+from pincite.judgement import aggregation
+from pincite.notes import IN_ENGLISH, Language, Note
 from pincite.report import cells, templates
 from pincite.report.reasons import REASONS, why_excluded
 from pincite.text import languages, tables
@@ -46,7 +46,7 @@ COLUMNS = (
     "missing citation_missing advice citation_reliability suggestion_reliability excluded "
     "citation_reached "
     "copy copy_url copy_date not_live changed changed_quote place suggestion_place "
-    "second_opinion second_opinion_model disagrees suggestion_corpus citation_need verifiability "
+    "second_opinion second_opinion_model decided_by suggestion_corpus citation_need verifiability "
     "support unchecked_because"
 ).split()
 
@@ -93,7 +93,7 @@ def _rows(report: Report, rank: int, finding: Finding) -> list[dict[str, Value]]
     elif opinion:
         row["second_opinion"] = wording.VERDICTS[opinion.verdict]
         row["second_opinion_model"] = opinion.model
-        row["disagrees"] = "yes" if fusion.disagree(finding) else "no"
+        row["decided_by"] = str(finding.decided_by)
     return [row | _citation_values(each, finding) for each in finding.citations] or [row]
 
 
@@ -216,8 +216,7 @@ def tag(finding: Finding, today: date) -> str | None:
     checked = [r.outcome for r in finding.citations if isinstance(r.outcome, Evidence)]
     if finding.label not in FAILED or not checked or finding.claim.disputed:
         return None
-    notes = {note.code for evidence in checked for note in evidence.reasons_coded}
-    if finding.claim.language or OTHER_COPY in notes:
+    if finding.claim.language or any(result.other_copy for result in finding.citations):
         return None
     if finding.label is Label.PARTLY_SUPPORTED and not finding.missing:
         return None

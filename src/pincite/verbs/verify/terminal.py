@@ -33,6 +33,7 @@ from pincite.verbs.verify.worklist import FLAGGED, NOTHING_CHECKED, Row, WorkLis
 STYLES = {
     Label.SUPPORTED: "green",
     Label.PARTLY_SUPPORTED: "dark_orange",
+    Label.DISPUTED: "magenta",
     Label.NOT_SUPPORTED: "red",
     Label.REFUTED: "bold red",
     Label.UNCHECKED: "yellow",
@@ -89,7 +90,7 @@ def _head(report: Report) -> Text:
     if not report.n_claims:
         return head
     head.append(line, style="not bold")
-    for label in wording.ORDER:
+    for label in wording.counted(counted.labels):
         words = f"\n{counted.labels[label]:4} {wording.verdict(label):18}"
         head.append(words, style=f"not bold {STYLES[label]}")
         head.append(f" {wording.LEGEND[label]}", style="not bold dim")

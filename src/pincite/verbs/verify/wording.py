@@ -3,9 +3,9 @@
 Sign and word always go together: colour alone never distinguishes verdicts.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from pincite.judgement import aggregation, fusion
+from pincite.judgement import aggregation, decide
 from pincite.judgement.reliability import LABELS as LISTED
 from pincite.notes import QUOTED, Note
 from pincite.report import cells
@@ -17,6 +17,7 @@ from pincite.types import (
     Citation,
     CitationResult,
     CopyKind,
+    DecidedBy,
     Failed,
     Finding,
     Label,
@@ -31,6 +32,7 @@ from pincite.types import (
 SIGNS = {
     Label.SUPPORTED: "✓",
     Label.PARTLY_SUPPORTED: "◐",
+    Label.DISPUTED: "⚖",
     Label.NOT_SUPPORTED: "○",
     Label.REFUTED: "✗",
     Label.UNCHECKED: "–",
@@ -38,6 +40,7 @@ SIGNS = {
 LABELS = {
     Label.SUPPORTED: "supported",
     Label.PARTLY_SUPPORTED: "partly supported",
+    Label.DISPUTED: "disputed",
     Label.NOT_SUPPORTED: "not supported",
     Label.REFUTED: "contradicted?",
     Label.UNCHECKED: "could not check",
@@ -46,6 +49,7 @@ LABELS = {
 LEGEND = {
     Label.SUPPORTED: "the source says this",
     Label.PARTLY_SUPPORTED: "one part was found in the source, another was not",
+    Label.DISPUTED: "the language model finds it in the source, Pincite does not: read both",
     Label.NOT_SUPPORTED: "probably not supported: not found in the source",
     Label.REFUTED: "the source seems to say something else",
     Label.UNCHECKED: "the source could not be read: no verdict",
@@ -184,6 +188,11 @@ ORDER = aggregation.ORDER  # in which verdicts are counted: those that need atte
 MAX_PART = 120  # characters of a missing part
 
 
+def counted(labels: Mapping[Label, int]) -> list[Label]:
+    """Return the labels to count, in ORDER: "disputed" only where a model's opinion made it so."""
+    return [label for label in ORDER if label is not Label.DISPUTED or labels[label]]
+
+
 def verdict(label: Label) -> str:
     return f"{SIGNS[label]} {LABELS[label]}"
 
@@ -218,7 +227,7 @@ def copy_read(result: CitationResult, say: Callable[[str], str] = str) -> str:
 
 
 def second_opinion(finding: Finding, say: Callable[[str], str] = str) -> list[str]:
-    opinion, own = finding.opinion, fusion.own_support(finding)
+    opinion, own = finding.opinion, decide.own_support(finding)
     if opinion is None or (isinstance(opinion, Failed) and opinion.is_of_run):
         return []
 
@@ -229,7 +238,7 @@ def second_opinion(finding: Finding, say: Callable[[str], str] = str) -> list[st
     if isinstance(opinion, Failed):
         return [worded("failed", why=opinion.detail)]
     lines = [worded("verdict", model=opinion.model, verdict=say(VERDICTS[opinion.verdict]))]
-    if fusion.disagree(finding) and own is not None:
+    if finding.decided_by is DecidedBy.MODEL and own is not None:
         lines.append(worded("disagrees", support=cells.percent(own)))
     if opinion.why:
         lines.append(f"“{cells.one_line(opinion.why)}”")
@@ -342,7 +351,7 @@ def absent_and_denied(missing: Sequence[Part]) -> tuple[list[Part], list[Part]]:
         part
         for part in missing
         if part.kind == "contradiction"
-        or (part.evidence and part.evidence.prob_refuted >= aggregation.REFUTED_FROM)
+        or (part.evidence and part.evidence.prob_refuted >= decide.REFUTED_FROM)
     ]
     return [part for part in missing if part not in denied], denied
 
