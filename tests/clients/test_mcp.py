@@ -1,6 +1,8 @@
 """The MCP server by the SDK's client, over stdio: results, errors, cancellation."""
 
+import asyncio
 import json
+import os
 import socket
 import threading
 from collections.abc import Iterator
@@ -12,8 +14,10 @@ import pytest
 from clients.mcp_session import connected, text_of
 
 import pincite
+from pincite.errors import InputError
 from pincite.library.update import ingest
 from pincite.mcp import work
+from pincite.mcp.server import Workers
 from pincite.mcp.work import Served
 from pincite.settings import Settings
 
@@ -249,8 +253,8 @@ REFUSED = {
     "article named as a file": "add --online",
     "sources elsewhere": "not below a folder",
     "title": "add --online",
-    "no words": "expected 1 to 2,000",
-    "long": "expected 1 to 2,000",
+    "no words": "is empty",
+    "long": "2,000",
     "two sources": "Expected one source",
     "no source": "Expected one source",
     "other corpus": "Known: county, marsh",
@@ -354,6 +358,60 @@ def test_half_a_character_does_no_harm() -> None:
     found = work.answer(Served(Settings(), {}), request, lambda *_: None)["result"]
     assert json.dumps(found, ensure_ascii=False).encode()
     assert found["claim"] == "A ?."
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"claim": LENGTH, "text": PAGE, "title": "a" * 2_001},
+        {"claim": LENGTH, "url": "https://a.example/" + "a" * 2_000},
+        {"claim": LENGTH, "file": "a" * 2_001},
+        {"claim": LENGTH, "text": "a" * 1_000_001},
+    ],
+    ids=["title", "url", "file", "text"],
+)
+def test_every_argument_has_a_limit(arguments: dict[str, str]) -> None:
+    request = {"tool": "verify_claim", "arguments": arguments}
+    error = work.answer(Served(Settings(), {}), request, lambda *_: None)["error"]
+    assert len(error) < 200
+
+
+def test_a_long_name_of_a_corpus_is_not_repeated() -> None:
+    request = {"tool": "ask", "arguments": {"question": "Why?", "corpora": ["a" * 2_001]}}
+    assert len(work.answer(Served(Settings(), {}), request, lambda *_: None)["error"]) < 200
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+@pytest.mark.parametrize("argument", ["file", "sources"])
+def test_a_pipe_below_an_allowed_folder_is_refused(tmp_path: Path, argument: str) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(InputError):
+        Served(Settings(), {}, [tmp_path]).path("pipe")
+    given = {"text": "It is old.<ref>A book</ref>"} if argument == "sources" else {}
+    request = {"tool": "verify_article", "arguments": {argument: "pipe", **given}}
+    served = Served(Settings(), {}, [tmp_path])
+    assert "error" in work.answer(served, request, lambda *_: None)
+
+
+async def killed_while_idle(place: Path) -> bool:
+    workers = Workers(Served(Settings(), {}, [place]), 1)
+    try:
+        await workers.call("list_corpora", {}, None)
+        (idle,) = workers._idle
+        idle.process.kill()
+        await idle.process.wait()
+        found = await workers.call("list_corpora", {}, None)
+        return found == {"corpora": []} and workers._idle != [idle]
+    finally:
+        running = [worker.process for worker in workers._idle]
+        workers.close()
+        for process in running:
+            await process.communicate()
+
+
+def test_a_worker_killed_while_idle_is_replaced(tmp_path: Path) -> None:
+    assert asyncio.run(killed_while_idle(tmp_path))
 
 
 def test_messages_name_no_folder(tmp_path: Path) -> None:

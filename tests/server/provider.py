@@ -5,10 +5,12 @@ does: another client, another redirect address, a code twice, a wrong verifier.
 """
 
 import base64
+import contextlib
 import hashlib
 import json
 import secrets
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -27,6 +29,10 @@ class Provider:
         self.tokens: set[str] = set()
         self.seen: list[tuple[str, dict[str, str]]] = []
         self.broken = ""  # how the token endpoint misbehaves
+        self.lifetime = 3600  # seconds that tokens claim to live
+        self.pause = 0.0  # seconds between the bytes of a reply
+        self.padding = 0  # spaces after a reply
+        self.odd_path = ""  # the only path that is slow or padded
         self.base = ""
         self.issuer: dict[str, Any] = {}  # differences of its OpenID configuration
 
@@ -68,7 +74,7 @@ class Provider:
             return 400, {"error": "invalid_grant"}
         token = secrets.token_urlsafe(16)
         self.tokens.add(token)
-        return 200, {"access_token": token, "token_type": "Bearer", "expires_in": 3600}
+        return 200, {"access_token": token, "token_type": "Bearer", "expires_in": self.lifetime}
 
 
 @contextmanager
@@ -102,11 +108,17 @@ def running() -> Iterator[Provider]:
             self._answer(200 if known else 401, json.dumps(provider.profile).encode())
 
         def _answer(self, status: int, body: bytes) -> None:
+            is_odd = self.path == provider.odd_path
+            body += b" " * provider.padding * is_odd
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
-            self.wfile.write(body)
+            with contextlib.suppress(OSError):  # the client has hung up
+                size = 1 if is_odd and provider.pause else len(body)
+                for start in range(0, len(body), size):
+                    self.wfile.write(body[start : start + size])
+                    time.sleep(provider.pause)
 
         def log_message(self, *_: object) -> None:
             """Say nothing."""

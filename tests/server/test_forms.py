@@ -1,12 +1,17 @@
 """A form is the body of an API request in another encoding."""
 
+from collections.abc import Callable
+
 import pytest
+from server.people_of_tests import SERVER, browser, somebody
 from starlette.datastructures import FormData
 
 from pincite.server import forms
+from pincite.server.identity import Role
 from pincite.server.problems import Problem
 from pincite.server.requests import AskRequest
 from pincite.server.routes.accounts import LoginRequest
+from pincite.server.site import Site
 
 
 def test_settings_stand_beside_the_other_fields_and_empty_ones_are_left_out() -> None:
@@ -29,3 +34,25 @@ def test_a_wrong_field_is_named() -> None:
     with pytest.raises(Problem) as caught:
         forms.body(AskRequest, form)
     assert [each["where"] for each in caught.value.errors or ()] == ["settings.published_from"]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        f"boundary={'x' * 257}",
+        "charset=utf-8",
+        *(f"boundary=x; charset={name}" for name in ("punycode", "undefined", "idna", "a\0b")),
+    ],
+)
+@pytest.mark.parametrize("name", [b"name", b"\xff..", b"\\ud800-"])
+def test_a_malformed_form_is_refused_before_and_after_login(
+    make_site: Callable[..., Site], kind: str, name: bytes
+) -> None:
+    site = make_site(**SERVER)
+    client = somebody(site, Role.EDITOR).client
+    del client.headers["X-CSRF-Token"]  # so that it is looked for in the form
+    head = b'--x\r\nContent-Disposition: form-data; name="' + name
+    for asked, path in ((browser(site), "/login"), (client, "/account/password")):
+        sent = {"content": head + b'"\r\n\r\n\xff\r\n--x--\r\n'}
+        reply = asked.post(path, headers={"content-type": f"multipart/form-data; {kind}"}, **sent)
+        assert 400 <= reply.status_code < 500

@@ -198,11 +198,12 @@ USER = {"sub": 17, "username": "Ada W."}
         ),
         *(
             ("reader", SECRET, "", {"sub": sub, "username": "Ada W."})
-            for sub in ("", None, True, ["x"], "x" * 201)
+            for sub in ("", None, True, ["x"], "x" * 201, "\ud800", "a\0", 1e400)
         ),
         ("reader", SECRET, "", {}),
         ("reader", SECRET, "", []),
         ("reader", SECRET, "", USER | {"blocked": True}),
+        ("reader", SECRET, '{"error": "\\ud800"}', USER),
     ],
 )
 def test_without_a_role_or_a_proper_reply_there_is_no_login(
@@ -219,6 +220,47 @@ def test_without_a_role_or_a_proper_reply_there_is_no_login(
     assert back(client, provider.allow(away(client))) == 403
     assert client.get("/api/v1/me").status_code == 401
     assert site.people.accounts.listed(10) == []
+
+
+PATHS = ["/.well-known/openid-configuration", "/rest.php/oauth2/access_token"]
+PATHS += ["/rest.php/oauth2/resource/profile"]
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("odd", [{"padding": oauth.MAX_BYTES}, {"pause": 0.05}], ids=str)
+def test_an_endless_or_slow_reply_refuses_the_login(
+    discovering: Callable[[], Site],
+    provider: Provider,
+    path: str,
+    odd: dict[str, float],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    client = browser(discovering())
+    provider.odd_path = path
+    vars(provider).update(odd)
+    if "pause" in odd:
+        monkeypatch.setattr(oauth, "SECONDS", 0.5)  # in total; no single byte is as late
+    reply = client.get(HERE)
+    if reply.status_code == 303:
+        reply = client.get(provider.allow(str(reply.headers["location"])), headers=WAY_BACK)
+    assert (reply.status_code, reply.json()["code"]) == (403, "login_refused")
+
+
+@pytest.mark.parametrize("seconds", [60, 1, 0])
+def test_a_short_lived_token_identifies_its_user(
+    make: Callable[..., Site], provider: Provider, seconds: int
+) -> None:
+    provider.lifetime = seconds
+    client = browser(make("reader"))
+    assert back(client, provider.allow(away(client))) == 303
+
+
+def test_an_odd_name_at_the_provider_can_be_linked(
+    make: Callable[..., Site], provider: Provider
+) -> None:
+    provider.profile["username"] = "\ud800\0"
+    ada = somebody(make(), Role.EDITOR)
+    assert back(ada.client, provider.allow(away(ada.client, "?link=true"))) == 303
 
 
 def test_a_disabled_user_cannot_log_in(make: Callable[..., Site], provider: Provider) -> None:

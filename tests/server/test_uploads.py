@@ -125,6 +125,7 @@ def test_an_invalid_upload_leaves_nothing(client: TestClient, site: Site, corpus
         (b"{}", {"content-type": "application/json"}, "invalid_form"),
         (b"", {"content-type": "multipart/form-data"}, "invalid_form"),
         (b"nonsense", kind, "invalid_form"),
+        (b"", {"content-type": f"multipart/form-data; boundary={'x' * 257}"}, "invalid_form"),
         (part + b"cut short", kind, "invalid_form"),
         (b"--x--\r\n", kind, "no_files"),
         (part.replace(b"a.txt", b"") + b"\r\n--x--\r\n", kind, "no_files"),

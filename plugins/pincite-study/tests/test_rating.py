@@ -1,12 +1,13 @@
 """Items go round evenly, once to each rater, also when many ask at once; on both databases."""
 
+import math
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from pincite_study import rating
-from pincite_study.rating import Answered, Ended, Rater, RatingStore
+from pincite_study.rating import Answered, Ended, Full, Rater, RatingStore
 from pincite_study.studies import Plan, Study, StudyStore
 from study_samples import item, study
 
@@ -277,7 +278,8 @@ def test_a_broken_export_is_refused_and_leaves_nothing(
 @pytest.mark.parametrize(
     "change",
     [{"item": 9}, {"answer": "c"}, {"evidence_a": "much"}, {"seconds": -1.0}, {"rater": 0},
-     {"position": 10**12}, {"answered": float("inf")}],
+     {"position": 10**12}, *({"answered": at} for at in (math.inf, math.nan, 1e308, 1e15, -1.0)),
+     {"seconds": math.nan}],
     ids=str,
 )  # fmt: skip
 def test_a_rating_that_none_can_have_given_is_refused(
@@ -289,6 +291,33 @@ def test_a_rating_that_none_can_have_given_is_refused(
     values["ratings"][0] |= change
     with pytest.raises(InputError):
         studies.restore("somebody", values)
+
+
+@pytest.mark.parametrize("number", [math.nan, -math.inf, 1e308, 10**400], ids=["nan", "-inf", "1e308", "huge"])
+@pytest.mark.parametrize("name", ["score", "start"])
+def test_a_number_that_no_export_has_is_refused_anywhere(
+    studies: StudyStore, name: str, number: float
+) -> None:
+    values = studies.exported(study(studies, n=1), texts=False)
+    values["items"][0]["existing"][name] = number
+    with pytest.raises(InputError):
+        studies.restore("somebody", values)
+    assert studies.listed("somebody", 10) == []
+
+
+def test_only_so_many_join_by_a_link(
+    studies: StudyStore, ratings: RatingStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rating, "MAX_BY_LINK", 2)
+    made = study(studies)
+    first, _ = ratings.join(made.study_id)
+    ratings.join(made.study_id)
+    with pytest.raises(Full):
+        ratings.join(made.study_id)
+    known, _ = ratings.join(made.study_id, "an account")  # is told apart, and joins once
+    assert ratings.join(made.study_id, "an account")[0].number == known.number
+    ratings.forget(first)
+    assert ratings.join(made.study_id)[0].number == 4
 
 
 def test_a_text_that_no_database_takes_is_mended(studies: StudyStore) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from pincite_study import rating
 from pincite_study.studies import Plan, Study, StudyStore
 from samples import HOSTILE, report
 from server.people_of_tests import SERVER, browser, somebody
@@ -130,6 +131,27 @@ def test_a_revoked_link_leads_nowhere(make_site: Callable[..., Site]) -> None:
     StudyStore(site.database).relink(made.study_id, revoke=True)
     assert rater.ask("GET", "/next", status=404)["code"] == "not_found"
     assert client.get(f"/api/v1/rate/{made.study_id}").status_code == 404
+
+
+def test_the_link_of_a_disabled_owner_leads_nowhere(make_site: Callable[..., Site]) -> None:
+    site = make_site(**SERVER)
+    owner = somebody(site, Role.EDITOR).account.account_id
+    made = study(StudyStore(site.database), owner=owner)
+    client = browser(site)
+    rater = Rater(client, made.token or "").join()
+    for disabled, status in ((True, 404), (False, 200)):
+        site.people.accounts.change(owner, disabled=disabled)
+        rater.ask("GET", "/next", status=status)
+        assert client.get(f"/studies/{made.token}").status_code in (status, 303)
+
+
+def test_a_full_study_is_a_conflict(
+    client: TestClient, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rating, "MAX_BY_LINK", 0)
+    made = study(StudyStore(site.database))
+    got = client.post(f"/api/v1/rate/{made.token}/raters", json={"agreed": True})
+    assert (got.status_code, got.json()["code"]) == (409, "full")
 
 
 def test_whoever_may_rate_needs_no_link_and_is_one_rater(make_site: Callable[..., Site]) -> None:

@@ -98,7 +98,7 @@ class Workers:
     async def call(self, tool: str, arguments: dict[str, Any], report: Any) -> Any:
         """Run a tool in a worker and return its result as plain values; raises PinciteError."""
         async with self._turns:
-            worker = self._idle.pop() if self._idle else await Worker.started(self._served)
+            worker = self._living() or await Worker.started(self._served)
             try:
                 found = await worker.answer({"tool": tool, "arguments": arguments}, report)
             except BaseException:
@@ -108,6 +108,15 @@ class Workers:
         if "error" in found:
             raise PinciteError(found["error"])
         return found["result"]
+
+    def _living(self) -> Worker | None:
+        """An idle worker that runs; removes those that were killed."""
+        while self._idle:
+            worker = self._idle.pop()
+            if worker.process.returncode is None:
+                return worker
+            worker.end()
+        return None
 
     def close(self) -> None:
         while self._idle:

@@ -34,7 +34,7 @@ from pincite.types import Article, Citation, Claim, Doc, Span
 from pincite.verbs.verify import articles
 from pincite.wiki.article import article_in
 
-MAX_LINE = 2_000  # characters of a claim, statement or question; same limit as the HTTP API
+MAX_LINE = 2_000  # characters of any argument but `text`; same limit as the HTTP API
 MAX_TEXT = 1_000_000  # characters of a source's or article's text; longer texts must be files
 MAX_CLAIMS = 100  # of an article, in one result
 MAX_PASSAGES = 20  # of a search
@@ -65,14 +65,15 @@ class Served:
     def path(self, given: str) -> Path:
         """Resolve a path, following links, to a file or folder below an allowed folder.
 
-        Raises InputError: it is outside or missing; the message is the same for both.
+        Raises InputError: it is outside, missing or a device; the message is the same for all.
         """
         for folder in self.allowed:
             try:
                 found = (folder / given).resolve(strict=True)
             except (OSError, ValueError, RuntimeError):  # missing, NUL, link loop
                 continue
-            if found.is_relative_to(folder.resolve()):
+            is_inside = found.is_relative_to(folder.resolve())
+            if is_inside and (found.is_file() or found.is_dir()):  # reading a pipe may never end
                 return found
         if not self.allowed:
             raise InputError("No file may be read: start the server with --allow FOLDER.")
@@ -269,28 +270,30 @@ TOOLS: Mapping[str, Callable[..., object]] = {
 
 
 def _line(given: str, what: str) -> str:
-    line = " ".join(_whole(given).split())
-    if not line or len(line) > MAX_LINE:
-        raise InputError(f"The {what} has {len(line):,} characters; expected 1 to {MAX_LINE:,}.")
-    return line
+    return " ".join(_text(given, what).split())
 
 
-def _text(given: str) -> str:
-    if not given.strip() or len(given) > MAX_TEXT:
-        raise InputError(f"The text has {len(given):,} characters; expected 1 to {MAX_TEXT:,}.")
-    return _whole(given)
+def _text(given: str, what: str = "text") -> str:
+    if not given.strip():
+        raise InputError(f"The {what} is empty.")
+    return given.encode("utf-8", "replace").decode("utf-8")  # without lone surrogates
 
 
-def _whole(given: str) -> str:
-    """Replace lone surrogates, which cannot be encoded in UTF-8."""
-    return given.encode("utf-8", "replace").decode("utf-8")
+def _check_lengths(arguments: Mapping[str, Any]) -> None:
+    """Raises InputError."""
+    for name, given in arguments.items():
+        limit = MAX_TEXT if name == "text" else MAX_LINE
+        for value in given if isinstance(given, list) else [given]:
+            if isinstance(value, str) and len(value) > limit:
+                what = f"{name} has {len(value):,} characters; at most {limit:,} are allowed."
+                raise InputError(what)
 
 
 def answer(served: Served, request: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    tool, arguments = TOOLS[request["tool"]], request["arguments"]
     try:
-        return {
-            "result": values_of(TOOLS[request["tool"]](served, progress, **request["arguments"]))
-        }
+        _check_lengths(arguments)
+        return {"result": values_of(tool(served, progress, **arguments))}
     except PinciteError as error:
         return {"error": served.without_paths(str(error))}
     except Exception:

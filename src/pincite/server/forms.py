@@ -18,7 +18,7 @@ from starlette.datastructures import FormData, UploadFile
 from pincite.server.problems import Problem, invalid_request
 from pincite.server.rendering import language_of, translations
 from pincite.server.requests import MOST_AT_ONCE, Body
-from pincite.server.routing import FORMS, media_type
+from pincite.server.routing import FORMS, form_of, media_type
 from pincite.server.site import Site
 from pincite.server.tables import Kind
 from pincite.settings import SHORT, Settings
@@ -35,13 +35,16 @@ Route = TypeVar("Route", bound=Callable[..., Any])
 async def _read(request: Request) -> AsyncIterator[FormData]:
     """Parse a form, including its files.
 
-    Raises Problem: 422, the body is not a form.
+    Raises Problem: 422, the body is not a form; 400, it is malformed.
     """
     if media_type(request) not in FORMS:
         raise Problem(422, "invalid_request", "Expected a form.")
     n_bytes = int(request.app.state.site.server.body_megabytes * 1e6)
-    async with request.form(max_files=10, max_fields=MAX_FIELDS, max_part_size=n_bytes) as form:
+    form = await form_of(request, max_files=10, max_fields=MAX_FIELDS, max_part_size=n_bytes)
+    try:
         yield form
+    finally:
+        await form.close()
 
 
 Form = Annotated[FormData, Depends(_read)]

@@ -16,24 +16,28 @@ import json
 import logging
 import secrets
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
+import anyio
 import httpx2
 from authlib.integrations.base_client import OAuthError
-from authlib.integrations.httpx_client import OAuth2Client
+from authlib.integrations.httpx_client import AsyncOAuth2Client
 from authlib.oidc.discovery import get_well_known_url
 
 from pincite.errors import ConfigError, PinciteError
 from pincite.server.identity import Role
 from pincite.server.settings import LOCAL_NAMES
+from pincite.server.tables import whole
 from pincite.settings import schema
 
-SECONDS = 10.0  # for each request to a provider
+SECONDS = 10.0  # for discovery, and for token and profile; they hold a thread of the server
+MAX_BYTES = 2**20  # of a reply; real ones have a few kilobytes
 ATTEMPT_SECONDS = 600.0  # for a user to log in at the provider
 USERNAMES = ["username", "preferred_username", "name"]  # fields of MediaWiki and OpenID profiles
 AGENT = "pincite (https://pypi.org/project/pincite/)"
@@ -60,14 +64,14 @@ def discovered(issuer: str) -> Endpoints:
 
     Raises LoginFailed
     """
+
+    async def fetch() -> Any:
+        async with httpx2.AsyncClient(**_options()) as client:
+            reply = await client.get(get_well_known_url(issuer, external=True))
+            return reply.raise_for_status().json()
+
     try:
-        reply = httpx2.get(
-            get_well_known_url(issuer, external=True),
-            timeout=SECONDS,
-            trust_env=False,
-            headers={"User-Agent": AGENT},
-        )
-        stated = reply.raise_for_status().json()
+        stated = _within_time(fetch)
         names = ("authorization_endpoint", "token_endpoint", "userinfo_endpoint")
         authorize, token, profile = urls = [str(stated[name]) for name in names]
         if stated["issuer"].rstrip("/") != issuer.rstrip("/") or not all(map(_is_safe, urls)):
@@ -136,26 +140,30 @@ def providers(path: Path | None) -> dict[str, Provider]:
 def begin_login(provider: Provider, callback: str) -> tuple[str, str, str]:
     """Start a login: return the URL for the browser, and the state and verifier to store."""
     verifier = secrets.token_urlsafe(48)
-    with _client(provider, callback) as client:
-        url, state = client.create_authorization_url(
-            provider.endpoints.authorize, state=secrets.token_urlsafe(32), code_verifier=verifier
-        )
+    url, state = _client(provider, callback).create_authorization_url(
+        provider.endpoints.authorize, state=secrets.token_urlsafe(32), code_verifier=verifier
+    )
     return url, state, verifier
 
 
 def fetch_person(provider: Provider, callback: str, code: str, verifier: str) -> Person:
     """Exchange the code for the user's identity. Raises LoginFailed."""
     _, token_url, profile_url, _ = provider.endpoints
-    try:
-        with _client(provider, callback) as client:
-            client.fetch_token(
+
+    async def fetch() -> Any:
+        async with _client(provider, callback) as client:
+            await client.fetch_token(
                 token_url, grant_type="authorization_code", code=code, code_verifier=verifier
             )
-            reply = client.get(profile_url)
-            reply.raise_for_status()
-            profile = reply.json()
+            # Given `auth`, the library does not refuse tokens that live less than its leeway.
+            reply = await client.get(profile_url, auth=client.token_auth)
+            return reply.raise_for_status().json()
+
+    try:
+        profile = _within_time(fetch)
     except OAuthError as error:
-        raise LoginFailed(f"The provider refused ({error.error}). Try again.") from error
+        reason = whole(str(error.error))[:100]
+        raise LoginFailed(f"The provider refused ({reason}). Try again.") from error
     except Exception as error:  # a remote server may respond with anything
         name = type(error).__name__
         raise LoginFailed(f"The provider did not answer as expected ({name}).") from error
@@ -170,28 +178,57 @@ def _person(provider: Provider, profile: Mapping[str, Any]) -> Person:
         not isinstance(subject, str | int)
         or isinstance(subject, bool)
         or not 1 <= len(str(subject)) <= 200
+        or not str(subject).isprintable()  # half a surrogate pair cannot be stored
     ):
         raise LoginFailed(f"The provider sent no {provider.subject!r}, which identifies a user.")
     if profile.get("blocked") is True:  # a field of MediaWiki profiles
         raise LoginFailed("This account is blocked at the provider.")
     fields = [provider.username] if provider.username else USERNAMES
     names = [profile[field] for field in fields if isinstance(profile.get(field), str)]
-    return Person(str(subject), names[0] if names else "")
+    return Person(str(subject), whole(names[0]) if names else "")
 
 
-def _client(provider: Provider, callback: str) -> OAuth2Client:
+class _Transport(httpx2.AsyncHTTPTransport):
+    """Reads replies up to a limit, and none that are compressed."""
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        reply = await super().handle_async_request(request)
+        content = bytearray()
+        async with aclosing(reply):
+            async for part in reply.aiter_raw():
+                content += part
+                if len(content) > MAX_BYTES or "content-encoding" in reply.headers:
+                    raise httpx2.DecodingError("too large or compressed", request=request)
+        return httpx2.Response(reply.status_code, headers=reply.headers, content=bytes(content))
+
+
+def _options() -> dict[str, Any]:
+    """Options of the clients for a provider."""
+    headers = {"User-Agent": AGENT, "Accept-Encoding": "identity"}
+    return {"transport": _Transport(), "trust_env": False, "headers": headers}
+
+
+def _within_time(fetch: Callable[[], Awaitable[Any]]) -> Any:
+    """Run `fetch`; raises TimeoutError if it takes longer than `SECONDS`."""
+
+    async def run() -> Any:
+        with anyio.fail_after(SECONDS):
+            return await fetch()
+
+    return anyio.run(run)
+
+
+def _client(provider: Provider, callback: str) -> AsyncOAuth2Client:
     auth = provider.endpoints.client_auth if provider.client_secret else "none"
-    return OAuth2Client(
+    return AsyncOAuth2Client(
         client_id=provider.client_id,
         client_secret=provider.client_secret or None,
         token_endpoint_auth_method=auth,
         scope=provider.scope if provider.kind == "oidc" else None,
         redirect_uri=callback,
         code_challenge_method="S256",
-        timeout=SECONDS,
-        trust_env=False,
         follow_redirects=False,
-        headers={"User-Agent": AGENT},
+        **_options(),
     )
 
 

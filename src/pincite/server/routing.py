@@ -135,6 +135,15 @@ def media_type(request: Request) -> str:
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
+async def form_of(request: Request, **limits: int) -> FormData:
+    """Parse a form, with the limits of Starlette's parser. Raises Problem: 400."""
+    try:
+        form: FormData = await request.form(**limits)
+    except ValueError as error:  # also of the codec that the sender names
+        raise Problem(400, "bad_request", "The form is malformed.") from error
+    return form
+
+
 Router = partial(APIRouter, route_class=GuardedRoute)
 
 
@@ -213,8 +222,7 @@ async def csrf_checked(request: Request) -> None:
         return  # no login, or local mode: SecurityMiddleware has checked the Origin
     token_sent = request.headers.get(CSRF_HEADER)
     if token_sent is None and media_type(request) in FORMS:
-        form: FormData = await request.form()
-        token_sent = cast(str | None, form.get(CSRF_FIELD))
+        token_sent = cast(str | None, (await form_of(request)).get(CSRF_FIELD))
     check_token(token_sent, expected)
 
 

@@ -86,8 +86,8 @@ async def receive_form(
     reader = _Reader(folder, known, long)
     names = (name for name in dir(reader) if name.startswith("on_"))
     callbacks: Any = {name: getattr(reader, name) for name in names}
-    parser = MultipartParser(boundary, callbacks)
     try:
+        parser = MultipartParser(boundary, callbacks)
         async for chunk in body:
             await run_sync(parser.write, chunk)  # writes to disk
         parser.finalize()

@@ -23,11 +23,18 @@ from pincite_study.tables import studies, study_items, study_raters, study_ratin
 Answer = Literal["a", "b", "neither", "both", "unsure"]
 ANSWERS: tuple[Answer, ...] = get_args(Answer)
 LEASE_SECONDS = 1800.0  # a long text is read in half an hour, or not at all
+# Without an account, in one study. An item gets 100 ratings at most (`studies.MAX_PER_ITEM`): that
+# is enough if every other rater leaves, and a script that joins again and again ends here.
+MAX_BY_LINK = 200
 MAX_SECONDS = 900.0  # of one item that count: whoever takes longer went away
 
 
 class Ended(PinciteError):
     """The study is closed, or the rater has finished: nothing is changed any more."""
+
+
+class Full(PinciteError):
+    """As many have joined by the link as may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +107,7 @@ class RatingStore:
 
         Raises:
             Ended: the study is closed, or not there.
+            Full: too many have joined without an account.
         """
         key = new_id()
         with self._db.writing() as db:
@@ -111,8 +119,12 @@ class RatingStore:
             if account and (known := db.execute(sa.select(study_raters).where(again)).first()):
                 db.execute(study_raters.update().where(again).values(key_hash=_hash(key)))
                 return _rater(known), key
-            numbers = sa.select(sa.func.coalesce(sa.func.max(study_raters.c.number), 0))
-            last = db.execute(numbers.where(study_raters.c.study_id == study_id)).scalar_one()
+            by_link = study_raters.c.key_hash.is_not(None) & study_raters.c.account_hash.is_(None)
+            number = study_raters.c.number
+            counts = sa.select(sa.func.coalesce(sa.func.max(number), 0), sa.func.count().filter(by_link))
+            last, n_by_link = db.execute(counts.where(study_raters.c.study_id == study_id)).one()
+            if account is None and n_by_link >= MAX_BY_LINK:
+                raise Full("As many people take part as can. Ask whoever invited you.")
             row = {
                 "rater_id": new_id(),
                 "study_id": study_id,

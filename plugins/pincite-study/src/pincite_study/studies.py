@@ -4,7 +4,6 @@ What a rater does is in `rating`. Nothing here or there tells a name.
 """
 
 import json
-import math
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +15,7 @@ from annotated_types import Interval
 from pincite import codec
 from pincite.errors import InputError
 from pincite.server.database import Database
-from pincite.server.tables import new_id, newest_first, now, whole
+from pincite.server.tables import accounts, new_id, newest_first, now, whole
 from pincite.verbs.ask.report import AnswerReport
 from pincite.verbs.verify.report import Report
 from pincite_study.items import (
@@ -43,6 +42,7 @@ _FIRST_IN = {"1": "existing_first", "2": "baseline_first"}  # by version; "1" kn
 MAX_PER_ITEM = 100
 MAX_COUNT = 1_000_000
 MAX_SEED = 2**53  # what JSON keeps exactly
+MAX_TIME = 253_402_300_799  # the end of the year 9999, the last that can be written as a date
 CONSENT = """You will see statements from encyclopedia articles, each with two passages from \
 sources, and say which of the two supports the statement better. You may stop at any time.
 
@@ -184,9 +184,13 @@ class StudyStore:
             return self._maybe(db, studies.c.study_id == study_id)
 
     def of_token(self, token: str) -> Study | None:
-        """The study to which an invitation link leads; None: it was revoked, or never was."""
+        """The study to which an invitation link leads.
+
+        None: it was revoked, or never was, or the owner's account is disabled.
+        """
+        disabled = sa.select(accounts.c.account_id).where(accounts.c.disabled)
         with self._db.reading() as db:
-            return self._maybe(db, studies.c.token == token)
+            return self._maybe(db, (studies.c.token == token) & studies.c.owner.not_in(disabled))
 
     def listed(
         self,
@@ -399,7 +403,12 @@ def _read(values: object) -> tuple[Plan, list[Item], list[Given]]:
 
 
 def _storable(values: Any) -> Any:
-    """The same with texts as every database takes them."""
+    """The same with texts as every database takes them.
+
+    Raises InputError: a number is not finite, or larger than JSON keeps exactly.
+    """
+    if isinstance(values, int | float) and not abs(values) <= MAX_SEED:
+        raise InputError("a number is too large, or none")
     if isinstance(values, str):
         return whole(values)
     if isinstance(values, list):
@@ -420,7 +429,7 @@ def _consistent(items: Sequence[Item], ratings: Sequence[Given]) -> None:
         if not 1 <= each.item <= len(items):
             raise InputError("a rating is of an item that does not exist")
         counted = (each.rater, each.position, each.n_answers)
-        if not all(1 <= n <= MAX_COUNT for n in counted) or not math.isfinite(each.answered):
+        if not all(1 <= n <= MAX_COUNT for n in counted) or not 0 <= each.answered <= MAX_TIME:
             raise InputError(f"a rating has an invalid number: {each}")
         if not 0 <= each.seconds <= MAX_SECONDS:
             raise InputError(f"a rating took {each.seconds} seconds")

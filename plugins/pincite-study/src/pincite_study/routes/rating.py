@@ -16,7 +16,7 @@ from pincite.server.site import Site, Stores
 from pincite_study import preferences
 from pincite_study.blind import Marked, Side, shown
 from pincite_study.preferences import Amount, Choice, Comparison
-from pincite_study.rating import Answer, Answered, Ended, Rater, RatingStore, Task, choice_of
+from pincite_study.rating import Answer, Answered, Ended, Full, Rater, RatingStore, Task, choice_of
 from pincite_study.routes.access import Invited, Someone, TakingPart
 from pincite_study.studies import Study
 
@@ -201,6 +201,8 @@ def joined(site: Site, study: Study, account_id: str | None) -> tuple[Rater, str
         return RatingStore(site.database).join(study.study_id, account_id)
     except Ended as error:
         raise ended(error) from error
+    except Full as error:
+        raise Problem(409, "full", str(error)) from error
 
 
 def answered(site: Site, rater: Rater, position: int, body: Answering) -> None:
