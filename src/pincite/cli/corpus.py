@@ -44,7 +44,7 @@ words_option = click.option(
 def command() -> None:
     """A corpus: documents, a word index and a vector index.
 
-    It is a FOLDER, or an address in Milvus (pip install 'pincite[milvus]'):
+    It is a FOLDER, or an address in Milvus (needs pincite[milvus]):
     milvus://HOST:PORT/NAME, milvuss:// with TLS; the token is read from PINCITE_MILVUS_TOKEN.
     """
 
