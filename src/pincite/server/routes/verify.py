@@ -4,7 +4,7 @@ URLs contain the threshold and the open finding, so that a link shows the same t
 """
 
 import html
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache, partial
@@ -359,9 +359,12 @@ def _board(
         "WHOLE": WHOLE,
         "may_hand_in": citation_keys,  # without keys, a copy could not be matched later
         "reference": partial(
-            render.reference, today=today, language=opened.claim.language if opened else ""
+            render.reference,
+            today=today,
+            dates=report.date_format,
+            language=opened.claim.language if opened else "",
         ),
-        "to_paste": partial(render.to_paste, today=today, wrong=wrong),
+        "to_paste": partial(render.to_paste, today=today, wrong=wrong, dates=report.date_format),
         "wrong": wrong,
     }
 
@@ -504,7 +507,7 @@ def get_citations(job_id: str, request: Request, who: Reader, site: Stores) -> l
     found = verified_in(site, readable(site, job_id, who))
     if found is None:
         raise not_found()
-    return _claims(job_id, found.report.findings, words_of(request))
+    return _claims(job_id, found.report, words_of(request))
 
 
 @api.get("/citations", operation_id="find_citation")
@@ -531,16 +534,20 @@ def find_citation(
                 for result in finding.citations
             )
         ]
-        if citing:
-            return _claims(job.job_id, citing, words_of(request))
+        if verified and citing:
+            cited = replace(verified.report, findings=tuple(citing))
+            return _claims(job.job_id, cited, words_of(request))
     raise not_found()
 
 
-def _claims(job_id: str, findings: Iterable[Finding], words: Language) -> list[ClaimBody]:
-    return [_claim(job_id, finding, words, date.today()) for finding in findings]
+def _claims(job_id: str, report: Report, words: Language) -> list[ClaimBody]:
+    refer = partial(render.reference, today=date.today(), dates=report.date_format)
+    return [_claim(job_id, finding, words, refer) for finding in report.findings]
 
 
-def _claim(job_id: str, finding: Finding, words: Language, today: date) -> ClaimBody:
+def _claim(
+    job_id: str, finding: Finding, words: Language, refer: Callable[..., str | None]
+) -> ClaimBody:
     support = finding.prob_supported
     absent, _ = wording.absent_and_denied(finding.missing)
     return ClaimBody(
@@ -553,9 +560,10 @@ def _claim(job_id: str, finding: Finding, words: Language, today: date) -> Claim
         missing=[part.words for part in absent],
         citations=[_cited(result, words) for result in finding.citations],
         suggestions=[
-            _suggested(each, today, finding.claim.language) for each in finding.suggestions
+            _suggested(each, refer(each, language=finding.claim.language))
+            for each in finding.suggestions
         ],
-        tag=render.tag(finding, today),
+        tag=render.tag(finding, date.today()),
     )
 
 
@@ -581,11 +589,11 @@ def _cited(result: CitationResult, words: Language) -> CitedBody:
     )
 
 
-def _suggested(suggestion: Suggestion, today: date, language: str) -> SuggestionBody:
+def _suggested(suggestion: Suggestion, reference: str | None) -> SuggestionBody:
     passage = suggestion.evidence.passage
     return SuggestionBody(
         title=cells.one_line(passage.title) or passage.url,
         url=cells.safe_link(passage.url) or "",
         quote=cells.shortened(suggestion.evidence.quoted or passage.text, MAX_QUOTE),
-        reference=render.reference(suggestion, today, language),
+        reference=reference,
     )
