@@ -41,7 +41,7 @@ from pincite.types import (
 from pincite.verbs.verify import coverage, render, terminal, wording
 from pincite.verbs.verify.render import MAX_SHOWN, excerpt, in_menu
 from pincite.verbs.verify.report import Report
-from pincite.wiki.suggest import DateFormat
+from pincite.wiki.suggest import DateFormat, Dates
 
 TODAY = date(2026, 11, 21)
 LINK = re.compile(r'<a href="([^"]*)"[^>]*>([^<]*)</a>')
@@ -427,7 +427,7 @@ def test_a_claim_marked_wrong_has_no_tag_and_comes_after_the_other_flags() -> No
     first = replace(first, claim=replace(first.claim, claim_id="c1"))
     findings = (first, second, *others)
     assert render.tag(first, TODAY)
-    assert render.to_paste(first, TODAY, {"c1"}) == render.to_paste(first, TODAY)[1:]
+    assert render.to_paste(first, Dates(TODAY), {"c1"}) == render.to_paste(first, Dates(TODAY))[1:]
     ranked = aggregation.ranked(findings, {"c1"})
     assert ranked[1] == first
     assert aggregation.ranked(ranked) == list(findings)
@@ -488,14 +488,14 @@ def referred(**changed: Any) -> Suggestion:
 
 
 def cited(suggestion: Suggestion, dates: DateFormat = "dmy") -> dict[str, str]:
-    code = mwparserfromhell.parse(render.reference(suggestion, TODAY, dates))
+    code = mwparserfromhell.parse(render.reference(suggestion, Dates(TODAY, dates)))
     (cite,) = code.filter_templates()
     return {str(each.name): str(each.value) for each in cite.params}
 
 
 def test_a_reference_is_ready_to_save() -> None:
     assert cited(referred(site="Varde Post", authors=("Ida Holm",))) == {
-        "author": "Ida Holm",
+        "author1": "Ida Holm",
         "url": "https://www.varde.example/a",
         "title": "Mill",
         "website": "Varde Post",
@@ -520,6 +520,6 @@ def test_a_site_without_a_name_is_named_by_its_host() -> None:
 
 def test_catalogue_names_are_split_and_many_are_cut() -> None:
     found = cited(referred(authors=("Holm, Ida M.", "Jo Berg", "Ito", "Li Wei")))
-    names = {"last": "Holm", "first": "Ida M.", "author2": "Jo Berg", "author3": "Ito"}
+    names = {"last1": "Holm", "first1": "Ida M.", "author2": "Jo Berg", "author3": "Ito"}
     assert found | names | {"display-authors": "etal"} == found
     assert "author4" not in found

@@ -6,7 +6,7 @@ template, open a template, link or tag, or sign.
 
 import re
 from datetime import date
-from typing import Literal
+from typing import Literal, NamedTuple
 from urllib.parse import quote as percent_encode
 
 DateFormat = Literal["dmy", "mdy", "iso"]
@@ -44,22 +44,26 @@ def date_format_of(article: str) -> DateFormat:
     return max(counts, key=lambda kind: counts[kind]) if any(counts.values()) else "iso"
 
 
-def written_date(iso: str, how: DateFormat) -> str:
-    """Write an ISO date, of any precision, as an article does.
+class Dates(NamedTuple):
+    """How to write dates, and today's."""
 
-    >>> written_date("2004-05-14", "dmy"), written_date("2004-05-14", "mdy")
-    ('14 May 2004', 'May 14, 2004')
-    >>> written_date("2004-05", "iso"), written_date("2004", "dmy"), written_date("spring", "dmy")
-    ('May 2004', '2004', 'spring')
-    """
-    try:
-        day = date.fromisoformat(f"{iso[:10]}-01"[:10])
-    except ValueError:
-        return iso
-    if len(iso) < len("2004-05-14"):
-        return f"{day:%B %Y}"  # "2004-05" may be read as 2004 to 2005
-    written = {"dmy": f"{day.day} {day:%B %Y}", "mdy": f"{day:%B} {day.day}, {day.year}"}
-    return written.get(how, day.isoformat())
+    today: date
+    how: DateFormat = "iso"
+
+    def written(self, iso: str | None) -> str:
+        """Write an ISO date, of any precision, as the article does.
+
+        >>> Dates(date.today(), "dmy").written("2004-05-14"), Dates(date.today()).written("2004-05")
+        ('14 May 2004', 'May 2004')
+        """
+        try:
+            day = date.fromisoformat(f"{(iso or '')[:10]}-01"[:10])
+        except ValueError:
+            return iso or ""
+        if iso and len(iso) < len("2004-05-14"):
+            return f"{day:%B %Y}"  # "2004-05" may be read as 2004 to 2005
+        written = {"dmy": f"{day.day} {day:%B %Y}", "mdy": f"{day:%B} {day.day}, {day.year}"}
+        return written.get(self.how, day.isoformat())
 
 
 def template(name: str, **given: str | None) -> str:

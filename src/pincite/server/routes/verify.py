@@ -56,6 +56,7 @@ from pincite.verbs.verify import render, wording
 from pincite.verbs.verify.coverage import Stage, stage
 from pincite.verbs.verify.report import Report
 from pincite.wiki.article import Markup, article_text, title_of
+from pincite.wiki.suggest import Dates
 
 WHOLE = 60_000  # characters; of a longer source, only a window is shown
 WINDOW = 12_000  # characters before and after the quote
@@ -306,7 +307,8 @@ def _board(
     Raises Problem: 404, there is no such finding.
     """
     wrong = marked_wrong(site, look.job, look.who) if look.is_own and look.who else frozenset()
-    report, today = report_at(verified, threshold, wrong), date.today()
+    report = report_at(verified, threshold, wrong)
+    dates = Dates(date.today(), report.date_format)
     ids = [finding.claim.claim_id for finding in report.findings]
     if claim_id and claim_id not in ids:
         raise not_found()
@@ -359,12 +361,9 @@ def _board(
         "WHOLE": WHOLE,
         "may_hand_in": citation_keys,  # without keys, a copy could not be matched later
         "reference": partial(
-            render.reference,
-            today=today,
-            dates=report.date_format,
-            language=opened.claim.language if opened else "",
+            render.reference, dates=dates, language=opened.claim.language if opened else ""
         ),
-        "to_paste": partial(render.to_paste, today=today, wrong=wrong, dates=report.date_format),
+        "to_paste": partial(render.to_paste, dates=dates, wrong=wrong),
         "wrong": wrong,
     }
 
@@ -541,13 +540,11 @@ def find_citation(
 
 
 def _claims(job_id: str, report: Report, words: Language) -> list[ClaimBody]:
-    refer = partial(render.reference, today=date.today(), dates=report.date_format)
-    return [_claim(job_id, finding, words, refer) for finding in report.findings]
+    dates = Dates(date.today(), report.date_format)
+    return [_claim(job_id, finding, words, dates) for finding in report.findings]
 
 
-def _claim(
-    job_id: str, finding: Finding, words: Language, refer: Callable[..., str | None]
-) -> ClaimBody:
+def _claim(job_id: str, finding: Finding, words: Language, dates: Dates) -> ClaimBody:
     support = finding.prob_supported
     absent, _ = wording.absent_and_denied(finding.missing)
     return ClaimBody(
@@ -560,10 +557,9 @@ def _claim(
         missing=[part.words for part in absent],
         citations=[_cited(result, words) for result in finding.citations],
         suggestions=[
-            _suggested(each, refer(each, language=finding.claim.language))
-            for each in finding.suggestions
+            _suggested(each, dates, finding.claim.language) for each in finding.suggestions
         ],
-        tag=render.tag(finding, date.today()),
+        tag=render.tag(finding, dates.today),
     )
 
 
@@ -589,11 +585,11 @@ def _cited(result: CitationResult, words: Language) -> CitedBody:
     )
 
 
-def _suggested(suggestion: Suggestion, reference: str | None) -> SuggestionBody:
+def _suggested(suggestion: Suggestion, dates: Dates, language: str) -> SuggestionBody:
     passage = suggestion.evidence.passage
     return SuggestionBody(
         title=cells.one_line(passage.title) or passage.url,
         url=cells.safe_link(passage.url) or "",
         quote=cells.shortened(suggestion.evidence.quoted or passage.text, MAX_QUOTE),
-        reference=reference,
+        reference=render.reference(suggestion, dates, language),
     )

@@ -37,7 +37,7 @@ from pincite.verbs.verify import coverage, wording
 from pincite.verbs.verify.coverage import FLAGS, Stage
 from pincite.verbs.verify.report import Report
 from pincite.wiki import suggest
-from pincite.wiki.suggest import DateFormat
+from pincite.wiki.suggest import Dates
 
 # ── CSV ──────────────────────────────────────────────────────────────────────────────────────────
 
@@ -177,16 +177,17 @@ FAILED = (Label.NOT_SUPPORTED, Label.REFUTED, Label.PARTLY_SUPPORTED)
 
 def to_wikitext(report: Report, today: date, wrong: Collection[str] = ()) -> str:
     """Return a block per claim that fails or has something to paste, then uncited sentences."""
+    dates = Dates(today, report.date_format)
     findings = [
         f
         for f in report.findings
-        if f.label in FAILED or f.suggestions or f.claim.disputed or any(map(archived, f.citations))
+        if f.label in FAILED
+        or f.suggestions
+        or f.claim.disputed
+        or any(archived(result, dates) for result in f.citations)
     ]
     blocks = [
-        containment.shown(
-            partial(_block, number=number, today=today, wrong=wrong, dates=report.date_format),
-            finding,
-        )
+        containment.shown(partial(_block, number=number, dates=dates, wrong=wrong), finding)
         for number, finding in enumerate(findings, 1)
     ]
     advice = wording.flag_advice(report.flag_precision) or wording.ADVICE
@@ -196,21 +197,19 @@ def to_wikitext(report: Report, today: date, wrong: Collection[str] = ()) -> str
     head = f"# {cells.one_line(report.title)}: {n_claims} to look at. {advice}\n"
 
     blocks += [
-        containment.shown_uncited(
-            partial(_uncited_block, today=today, dates=report.date_format), each
-        )
+        containment.shown_uncited(partial(_uncited_block, dates=dates), each)
         for each in report.uncited or ()
     ]
     return "\n".join([head, *blocks])
 
 
-def _uncited_block(uncited: Uncited, today: date, dates: DateFormat) -> str:
+def _uncited_block(uncited: Uncited, dates: Dates) -> str:
     lines = [
         f"# {wording.NO_CITATION}{_section(uncited.claim)}",
         f"# sentence: {cells.shortened(uncited.claim.text, 300)}",
         *(f"# {cells.one_line(reason)}" for reason in uncited.reasons),
-        *to_paste(uncited, today, dates=dates),
-        *filter(None, (reference(each, today, dates) for each in uncited.suggestions[1:])),
+        *to_paste(uncited, dates),
+        *filter(None, (reference(each, dates) for each in uncited.suggestions[1:])),
     ]
     return "\n".join(lines) + "\n"
 
@@ -243,9 +242,7 @@ def tag(finding: Finding, today: date) -> str | None:
 MOST_AUTHORS = 3  # more are "et al."
 
 
-def reference(
-    suggestion: Suggestion, today: date, dates: DateFormat = "iso", language: str = ""
-) -> str | None:
+def reference(suggestion: Suggestion, dates: Dates, language: str = "") -> str | None:
     """Return `<ref>{{cite web|…}}</ref>`; None without a web address, or if not likely enough.
 
     `language`: of the claim, if not English: then `<ref>[address title], date</ref>`.
@@ -256,7 +253,7 @@ def reference(
         return None
     if language:
         title = suggest.escape_parameter(passage.title or passage.url)
-        dated = ", ".join(filter(None, (suggestion.published, today.isoformat())))
+        dated = ", ".join(filter(None, (suggestion.published, dates.today.isoformat())))
         return f"<ref>[{suggest.escape_url(passage.url)} {title}], {dated}</ref>"
     citation = suggest.template(
         "cite web",
@@ -264,8 +261,8 @@ def reference(
         url=passage.url,
         title=cells.one_line(passage.title) or passage.url,
         website=cells.one_line(suggestion.site) or host_of(passage.url).removeprefix("www."),
-        date=suggest.written_date(suggestion.published or "", dates),
-        access_date=suggest.written_date(today.isoformat(), dates),
+        date=dates.written(suggestion.published),
+        access_date=dates.written(dates.today.isoformat()),
         quote=quoted_sentences(suggestion.evidence) or None,
     )
     return f"<ref>{citation}</ref>"
@@ -275,10 +272,7 @@ def _authors(names: Sequence[str]) -> dict[str, str]:
     found = {}
     for n, name in enumerate(names[:MOST_AUTHORS], 1):
         family, comma, given = map(cells.one_line, name.partition(","))
-        n_th = str(n) if n > 1 else ""
-        found |= (
-            {f"last{n_th}": family, f"first{n_th}": given} if comma else {f"author{n_th}": family}
-        )
+        found |= {f"last{n}": family, f"first{n}": given} if comma else {f"author{n}": family}
     return found | ({"display_authors": "etal"} if len(names) > MOST_AUTHORS else {})
 
 
@@ -290,13 +284,12 @@ def quoted_sentences(evidence: Evidence) -> str:
         return is_clause and not _is_item(line) and bool(_SENTENCE_END.search(line))
 
     shown = excerpt(evidence.passage.text, evidence.quote)
-    lines = list(
-        dropwhile(lambda line: not is_prose(line), shown.quote.splitlines() if shown else ())
-    )
+    quoted = shown.quote.splitlines() if shown else []
+    lines = list(dropwhile(lambda line: not is_prose(line), quoted))
     return cells.one_line(" ".join(lines)) if all(map(is_prose, lines)) else ""
 
 
-def archived(result: CitationResult, dates: DateFormat = "iso") -> str | None:
+def archived(result: CitationResult, dates: Dates) -> str | None:
     """Return parameters for an archived copy if the page changed, or is gone but marked live."""
     copy, citation, why = result.copy, result.citation, result.not_live
     if copy is None or copy.kind not in wording.ARCHIVED_KINDS or not cells.safe_link(copy.url):
@@ -308,14 +301,11 @@ def archived(result: CitationResult, dates: DateFormat = "iso") -> str | None:
     else:
         return None
     known = citation.archive_url is not None and copy.kind is CopyKind.ARCHIVED
-    written = suggest.written_date(copy.date or "", dates)
-    url, date = (None, None) if known else (copy.url, written)
+    url, date = (None, None) if known else (copy.url, dates.written(copy.date))
     return suggest.parameters(archive_url=url, archive_date=date, url_status=status)
 
 
-def _block(
-    finding: Finding, number: int, today: date, wrong: Collection[str], dates: DateFormat
-) -> str:
+def _block(finding: Finding, number: int, dates: Dates, wrong: Collection[str]) -> str:
     marked_wrong = finding.claim.claim_id in wrong
     lines: list[str | None] = [
         f"# {number}. {wording.verdict(finding.label)}{_section(finding.claim)}",
@@ -329,13 +319,13 @@ def _block(
         lines += [f"# {cells.one_line(str(each))}" for each in wording.reasons(result, finding)]
     if doubt := wording.unverifiable(finding):
         lines.append(f"# {doubt}")
-    lines.append(None if marked_wrong else tag(finding, today))
+    lines.append(None if marked_wrong else tag(finding, dates.today))
     for result in finding.citations:
         if not finding.claim.language and (parameters := archived(result, dates)):
             why = wording.what_changed(result) or wording.copy_read(result)
             lines += [f"# {wording.name_of(result.citation)}: {why}", parameters]
     language = finding.claim.language
-    lines += [reference(suggestion, today, dates, language) for suggestion in finding.suggestions]
+    lines += [reference(suggestion, dates, language) for suggestion in finding.suggestions]
     return "\n".join(filter(None, lines)) + "\n"
 
 
@@ -350,8 +340,8 @@ def to_html(report: Report, today: date | None = None, wrong: Collection[str] = 
 
     `wrong`: ids of the claims whose verdicts the user marked as wrong.
     """
-    today = today or datetime.now(UTC).date()
-    pasted = partial(to_paste, today=today, wrong=wrong, dates=report.date_format)
+    dates = Dates(today or datetime.now(UTC).date(), report.date_format)
+    pasted = partial(to_paste, dates=dates, wrong=wrong)
     shared = {**names(), "to_paste": pasted, "wrong": wrong, "language": "en", "report": report}
     macros: Any = templates.page("finding.html.j2").make_module(shared)
     entries = [
@@ -458,21 +448,16 @@ def name_of(result: CitationResult) -> str:
     return cells.shortened(wording.name_of(result.citation), MAX_NAME)
 
 
-def to_paste(
-    found: Finding | Uncited,
-    today: date,
-    wrong: Collection[str] = (),
-    dates: DateFormat = "iso",
-) -> list[str]:
+def to_paste(found: Finding | Uncited, dates: Dates, wrong: Collection[str] = ()) -> list[str]:
     texts: list[str | None] = []
     if isinstance(found, Finding):
-        texts.append(None if found.claim.claim_id in wrong else tag(found, today))
-        if not found.claim.language:
-            texts += [archived(result, dates) for result in found.citations]
+        texts.append(None if found.claim.claim_id in wrong else tag(found, dates.today))
+        cited = () if found.claim.language else found.citations
+        texts += [archived(result, dates) for result in cited]
     elif not found.claim.tags:  # else an editor already asked for a citation
-        texts.append(suggest.template("citation needed", date=f"{today:%B %Y}"))
+        texts.append(suggest.template("citation needed", date=f"{dates.today:%B %Y}"))
     language = found.claim.language
-    texts += [reference(each, today, dates, language) for each in found.suggestions[:1]]
+    texts += [reference(each, dates, language) for each in found.suggestions[:1]]
     return list(filter(None, texts))
 
 
