@@ -269,7 +269,7 @@ def reference(suggestion: Suggestion, dates: Dates, language: str = "") -> str |
 
 
 def _authors(names: Sequence[str]) -> dict[str, str]:
-    found = {}
+    found: dict[str, str] = {}
     for n, name in enumerate(names[:MOST_AUTHORS], 1):
         family, comma, given = map(cells.one_line, name.partition(","))
         found |= {f"last{n}": family, f"first{n}": given} if comma else {f"author{n}": family}
@@ -385,6 +385,7 @@ def names(language: Language = IN_ENGLISH) -> dict[str, Any]:
     )
     return {
         "words": wording,
+        "NO_QUOTE": NO_QUOTE,
         "wrong": (),
         **{function.__name__: partial(function, say=language.say) for function in translated},
         "shortened": cells.shortened,
@@ -474,7 +475,7 @@ def _end(text: str) -> str:
 
 # Pages come with menus. Text around a quote is shown only if it reads as prose, and a quote that is
 # itself a menu line is not evidence.
-NO_QUOTE = "no single sentence in the source says this"
+NO_QUOTE = "no sentence of the source is close enough to the claim to quote"
 # Five lines: a line of the report has about 95 characters on a screen.
 MAX_SHOWN = 450
 MAX_QUOTE_BEFORE = 130  # limits the text before the quote, so that the highlight comes early

@@ -163,8 +163,8 @@ JOINED = {
 }
 # Keyed by whether the claim has a citation.
 UNVERIFIABLE = {
-    True: "no supporting source found: neither those cited nor any of %(n)d passages supports it",
-    False: "no supporting source found: none is cited, and none of %(n)d passages supports it",
+    True: "the verifier finds it in no source cited and in none of %(n)d passages searched",
+    False: "no source is cited, and the verifier finds it in none of %(n)d passages searched",
 }
 ADVICE = "These are automatic suggestions: read the source before you tag or replace anything."
 NO_CITATION = "no citation"
