@@ -16,8 +16,8 @@ def items(text: str) -> list[str]:
     A line that does not end like a sentence continues on the next one, since pasted text is often
     wrapped, unless that begins with a capital letter and would have fitted on the line. If no line
     ends like a sentence, each line is an item, as in a list of headlines, unless it begins with a
-    small letter. A blank line or the mark of a list always begins an item. A heading, which is
-    neither marked as an item nor a clause, is none if other lines are sentences.
+    small letter. A blank line or the mark of a list always begins an item. The heading of the
+    text, neither marked nor a clause, is no item if all others end like sentences.
 
     >>> items("The mill closed in\n1950.\nThe bridge opened.")
     ['The mill closed in 1950.', 'The bridge opened.']
@@ -28,8 +28,7 @@ def items(text: str) -> list[str]:
     is_list = sum(bool(_MARK.match(line)) for line in lines) > 1
     has_ends = any(map(_END.search, lines))
     width = max(map(len, lines), default=0)
-    found = list[str]()
-    marked = set[int]()  # places of items that begin with a mark
+    found, first_is_marked = list[str](), False
     is_open, previous = False, 0  # whether the next line may continue the last item; its length
     for line in lines:
         mark = _MARK.match(line) if is_list else None
@@ -42,13 +41,12 @@ def items(text: str) -> list[str]:
             found[-1] += f" {piece}"
         else:
             found.append(piece)
-            marked |= {len(found) - 1} if mark else set()
+            first_is_marked = bool(mark) if len(found) == 1 else first_is_marked
         is_open, previous = not _END.search(piece), len(line)
-    return [
-        item
-        for n, item in enumerate(found)
-        if not has_ends or n in marked or _END.search(item) or standing(item) is Standing.CLAUSE
-    ]
+    others = found[1:]
+    if first_is_marked or not others or _END.search(found[0]) or not all(map(_END.search, others)):
+        return found
+    return others if standing(found[0]) is Standing.FRAGMENT else found
 
 
 def items_of_file(text: str) -> list[str]:
