@@ -484,7 +484,7 @@ def referred(**changed: Any) -> Suggestion:
     text = "The mill opened in 1911."
     passage = Passage("d", "https://www.varde.example/a", "Mill", text, Span(0, len(text)))
     strong = Evidence(passage, 0.9, 0.0, 0.1, 2.0, Span(0, len(text)))
-    return Suggestion(**{"evidence": strong, "published": "2004-05-14", "gain": 1.0} | changed)
+    return replace(Suggestion(strong, "2004-05-14", 1.0), **changed)
 
 
 def cited(suggestion: Suggestion, dates: DateFormat = "dmy") -> dict[str, str]:

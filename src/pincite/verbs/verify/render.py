@@ -385,7 +385,6 @@ def names(language: Language = IN_ENGLISH) -> dict[str, Any]:
     )
     return {
         "words": wording,
-        "NO_QUOTE": NO_QUOTE,
         "wrong": (),
         **{function.__name__: partial(function, say=language.say) for function in translated},
         "shortened": cells.shortened,
@@ -475,7 +474,6 @@ def _end(text: str) -> str:
 
 # Pages come with menus. Text around a quote is shown only if it reads as prose, and a quote that is
 # itself a menu line is not evidence.
-NO_QUOTE = "no sentence of the source is close enough to the claim to quote"
 # Five lines: a line of the report has about 95 characters on a screen.
 MAX_SHOWN = 450
 MAX_QUOTE_BEFORE = 130  # limits the text before the quote, so that the highlight comes early

@@ -25,7 +25,7 @@ from pincite.types import (
 )
 from pincite.verbs.verify import coverage, wording
 from pincite.verbs.verify.coverage import FLAGS, Coverage, Stage
-from pincite.verbs.verify.render import NO_QUOTE, excerpt
+from pincite.verbs.verify.render import excerpt
 from pincite.verbs.verify.report import Report
 from pincite.verbs.verify.worklist import FLAGGED, NOTHING_CHECKED, Row, WorkList
 
@@ -215,7 +215,7 @@ def _listed(listing: Listing | None) -> list[str]:
 
 def _quote(evidence: Evidence) -> list[str]:
     shown = excerpt(evidence.passage.text, evidence.quote)
-    return [f"“{cells.shortened(shown.quote, CLAIM_WIDTH)}”" if shown else NO_QUOTE]
+    return [f"“{cells.shortened(shown.quote, CLAIM_WIDTH)}”" if shown else wording.NO_QUOTE]
 
 
 def _excluded(report: Report) -> Text:

@@ -170,6 +170,7 @@ ADVICE = "These are automatic suggestions: read the source before you tag or rep
 NO_CITATION = "no citation"
 STALE_TAG = "this tag can probably go"  # beside a supported claim that failed an editor's check
 MARKED_WRONG = "you marked this wrong"
+NO_QUOTE = "no sentence of the source is close enough to the claim to quote"
 UNCITED = {
     "title": "Sentences without a citation",
     "none": "No sentence without a citation is likely enough to need one.",
