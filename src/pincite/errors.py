@@ -72,36 +72,33 @@ def install_command(extra: str = "") -> str:
     from importlib.metadata import PackageNotFoundError, distribution
     from urllib.request import url2pathname
 
+    def short(path: str) -> str:
+        inside = Path(path).is_relative_to(Path.cwd())
+        return str(Path(path).relative_to(Path.cwd())) if inside else path
+
     try:
         record = json.loads(distribution("pincite").read_text("direct_url.json") or "{}")
         url, commit = str(record.get("url", "")), record.get("vcs_info")
     except (PackageNotFoundError, ValueError, AttributeError):
         record, url, commit = {}, "", None
-    extras = f"[{extra}]" if extra else ""
-    wanted = [] if extra else ["--force-reinstall"]
+    extras, wanted = f"[{extra}]" if extra else "", [] if extra else ["--force-reinstall"]
     if commit:
         wanted.append(f"pincite{extras} @ {commit['vcs']}+{url}@{commit['commit_id']}")
     elif url.startswith("file://"):
-        path = _short(url2pathname(url.removeprefix("file://")))
+        path = short(url2pathname(url.removeprefix("file://")))
         plugin, makefile = Path(path, "plugins", f"pincite-{extra}"), Path(path, "Makefile")
         if extra and makefile.is_file() and f"\n{extra}:" in makefile.read_text("utf-8"):
-            return shlex.join(["make", *([] if path == "." else ["-C", path]), extra])
+            return shlex.join(["make", "-C", path, extra])
         editable = record.get("dir_info", {}).get("editable")
         wanted += ["-e"] if editable else ["--find-links", str(Path(path).parent)]
         wanted.append(str(plugin) if plugin.is_dir() else f"{path}{extras}")
     else:
         wanted.append(f"pincite{extras}")
-    python = _short(sys.executable)
+    python = short(sys.executable)
     pip = [python, "-m", "pip", "install"]
     if find_spec("pip") is None:
         pip = ["uv", "pip", "install", "--python", python]
     return shlex.join([*pip, *wanted])
-
-
-def _short(path: str) -> str:
-    """Return the path relative to the working folder, if it is inside."""
-    inside = Path(path).is_relative_to(Path.cwd())
-    return str(Path(path).relative_to(Path.cwd())) if inside else path
 
 
 class CorpusError(PinciteError):

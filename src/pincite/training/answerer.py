@@ -18,13 +18,7 @@ from typing import Any
 import torch
 
 from pincite import durable
-from pincite.errors import (
-    ConfigError,
-    InputError,
-    MissingExtra,
-    MissingModel,
-    install_command,
-)
+from pincite.errors import ConfigError, InputError, MissingExtra, MissingModel, install_command
 from pincite.llm.templates import Templates
 from pincite.models import weights
 from pincite.training.answer_rows import Lesson, LessonMaker, read_rows

@@ -81,7 +81,7 @@ STEPS = {
     Reason.TRUNCATED: "try again later",
     Reason.TIMED_OUT: "try again later",
     Reason.UNSUPPORTED_TYPE: "open it yourself: Pincite cannot read video or audio",
-    Reason.LANGUAGE: "add pincite[multilingual] (pincite doctor says how), or ask a model: --judge",
+    Reason.LANGUAGE: "add pincite[multilingual] (see pincite doctor), or ask a model: --judge",
     Reason.TITLE_ONLY: "attach the full text if you have it",
     Reason.WITHDRAWN: "find out why it was withdrawn before you keep the citation",
     Reason.USURPED: "look for an archived copy from before then",
