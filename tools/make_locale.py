@@ -52,7 +52,7 @@ SHARED: tuple[Iterable[str], ...] = (
     ("p.", "pp."),
     (*wording.UNVERIFIABLE.values(), *wording.JOINED.values()),
     (wording.NOT_LIVE, wording.NOT_LIVE_STATUS, wording.CHANGED_STEP),
-    (wording.STALE_TAG, wording.MARKED_WRONG),
+    (wording.STALE_TAG, wording.MARKED_WRONG, wording.NO_QUOTE),
     (wording.ADVICE, wording.READ_FIRST, wording.SEVERAL, wording.SORTED, check_wording.ADVICE),
     (ask_wording.ADVICE, ask_wording.COPIED, ask_wording.NO_ANSWER, ask_wording.INHERITED),
     (ask_wording.LEFT_OUT, notes.QUOTED),

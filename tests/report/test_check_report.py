@@ -367,10 +367,10 @@ def test_every_format_shows_the_same_nearest_passages_in_the_same_order() -> Non
     terminal.print_report(report, Console(file=shown, width=400))
     html = re.split("<details class=.neutral.|<article", render.to_html(report))[1]
     for written in (
-        re.sub("<[^>]+>", "", html[html.index("undecided") :]),
-        render.to_markdown(report).partition("undecided")[2],
-        render.to_footnotes(report).partition("undecided")[2],
-        shown.getvalue().partition("undecided")[2],
+        re.sub("<[^>]+>", "", html[html.index("counted neither") :]),
+        render.to_markdown(report).partition("counted neither")[2],
+        render.to_footnotes(report).partition("counted neither")[2],
+        shown.getvalue().partition("counted neither")[2],
     ):
         assert re.findall(r"corpus (\w+)", written) == ["archive", "archive"]
         assert written.count("only its title") == 1

@@ -9,6 +9,7 @@ import re
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import mwparserfromhell
 import pytest
@@ -30,8 +31,10 @@ from pincite.types import (
     Finding,
     Label,
     Part,
+    Passage,
     Reason,
     Span,
+    Suggestion,
     Unchecked,
     Verifiability,
     Witness,
@@ -40,6 +43,7 @@ from pincite.types import (
 from pincite.verbs.verify import coverage, render, terminal, wording
 from pincite.verbs.verify.render import MAX_SHOWN, excerpt, in_menu
 from pincite.verbs.verify.report import Report
+from pincite.wiki.suggest import DateFormat, Dates
 
 TODAY = date(2026, 11, 21)
 LINK = re.compile(r'<a href="([^"]*)"[^>]*>([^<]*)</a>')
@@ -344,7 +348,7 @@ def test_wikitext_holds_exactly_the_templates_that_were_meant(text: str, url: st
     assert [str(tag.tag) for tag in code.filter_tags()] == ["ref"] * len(cites)
     assert cites
     assert not code.filter_wikilinks()
-    known = {"url", "title", "date", "access-date", "quote"}
+    known = {"url", "title", "website", "date", "access-date", "quote"}
     assert {str(parameter.name) for cite in cites for parameter in cite.params} <= known
     assert "~~~" not in pasted
 
@@ -437,7 +441,7 @@ def test_a_claim_marked_wrong_has_no_tag_and_comes_after_the_other_flags() -> No
     first = replace(first, claim=replace(first.claim, claim_id="c1"))
     findings = (first, second, *others)
     assert render.tag(first, TODAY)
-    assert render.to_paste(first, TODAY, {"c1"}) == render.to_paste(first, TODAY)[1:]
+    assert render.to_paste(first, Dates(TODAY), {"c1"}) == render.to_paste(first, Dates(TODAY))[1:]
     ranked = aggregation.ranked(findings, {"c1"})
     assert ranked[1] == first
     assert aggregation.ranked(ranked) == list(findings)
@@ -477,3 +481,59 @@ def test_a_claim_is_not_called_unverifiable_beside_a_quote_with_its_words() -> N
     assert "21" in wording.unverifiable(uncited)
     assert only(doubtful).counts.may_be_unverifiable == 0
     assert only(uncited).counts.may_be_unverifiable == 1
+
+
+QUOTES = Path(__file__).parents[1] / "cases" / "quotes"
+
+
+@pytest.mark.parametrize("row", json.loads((QUOTES / "written.json").read_text()))
+def test_a_reference_quotes_whole_sentences(row: dict[str, str]) -> None:
+    quote = span_of(row["text"], row["quote"])
+    language = "de" if "Die " in row["text"] else "en"
+    passage = Passage("d", "u", "t", row["text"], Span(0, len(row["text"])), language=language)
+    assert render.quoted_sentences(Evidence(passage, 0.9, 0.0, 0.1, 2.0, quote)) == row["is"]
+
+
+def referred(**changed: Any) -> Suggestion:
+    text = "The mill opened in 1911."
+    passage = Passage("d", "https://www.varde.example/a", "Mill", text, Span(0, len(text)))
+    strong = Evidence(passage, 0.9, 0.0, 0.1, 2.0, Span(0, len(text)))
+    return replace(Suggestion(strong, "2004-05-14", 1.0), **changed)
+
+
+def cited(suggestion: Suggestion, dates: DateFormat = "dmy") -> dict[str, str]:
+    code = mwparserfromhell.parse(render.reference(suggestion, Dates(TODAY, dates)))
+    (cite,) = code.filter_templates()
+    return {str(each.name): str(each.value) for each in cite.params}
+
+
+def test_a_reference_is_ready_to_save() -> None:
+    assert cited(referred(site="Varde Post", authors=("Ida Holm",))) == {
+        "author1": "Ida Holm",
+        "url": "https://www.varde.example/a",
+        "title": "Mill",
+        "website": "Varde Post",
+        "date": "14 May 2004",
+        "access-date": "21 November 2026",
+        "quote": "The mill opened in 1911.",
+    }
+
+
+@pytest.mark.parametrize(
+    ("dates", "date", "access"),
+    [("mdy", "May 14, 2004", "November 21, 2026"), ("iso", "2004-05-14", "2026-11-21")],
+)
+def test_a_reference_has_the_articles_dates(dates: DateFormat, date: str, access: str) -> None:
+    found = cited(referred(), dates)
+    assert (found["date"], found["access-date"]) == (date, access)
+
+
+def test_a_site_without_a_name_is_named_by_its_host() -> None:
+    assert cited(referred())["website"] == "varde.example"
+
+
+def test_catalogue_names_are_split_and_many_are_cut() -> None:
+    found = cited(referred(authors=("Holm, Ida M.", "Jo Berg", "Ito", "Li Wei")))
+    names = {"last1": "Holm", "first1": "Ida M.", "author2": "Jo Berg", "author3": "Ito"}
+    assert found | names | {"display-authors": "etal"} == found
+    assert "author4" not in found

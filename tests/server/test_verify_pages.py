@@ -193,7 +193,7 @@ def test_sources_are_matched_and_unused_files_listed(client: TestClient, site: S
     assert answer.headers["location"] == f"/jobs/{job_id}"
     page = unescape(client.get(f"/jobs/{job_id}").text)
     assert "3 files uploaded; 1 matched." in page
-    assert "2 files could not be used:" in page
+    assert "2 files were left out:" in page
     assert page.count('<span class="why">') >= 2
     assert "<img" not in client.get(f"/jobs/{job_id}").text
     findings = client.get(f"/api/v1/jobs/{job_id}/result").json()["findings"]

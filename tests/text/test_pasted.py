@@ -1,5 +1,8 @@
 """A pasted text is one statement or question, or several: lines tell which."""
 
+import json
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -39,6 +42,14 @@ from pincite.text.pasted import items, items_of_file
     ],
 )
 def test_items_are_told_by_their_lines(text: str, expected: list[str]) -> None:
+    assert items(text) == expected
+
+
+REWORDED = json.loads((Path(__file__).parents[1] / "cases" / "pasted.json").read_text())
+
+
+@pytest.mark.parametrize(("text", "expected"), REWORDED["written"])
+def test_a_heading_is_no_statement(text: str, expected: list[str]) -> None:
     assert items(text) == expected
 
 

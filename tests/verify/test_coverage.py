@@ -107,3 +107,11 @@ def test_a_doi_or_a_pubmed_number_is_an_address() -> None:
         finding(Label.SUPPORTED, (cited(None, pmid="7"), BORNE_OUT)),
     ]
     assert of_article(article(*found), found).stages[Stage.ADDRESSED] == Tally(2, 2)
+
+
+def test_a_copy_counts_where_an_address_does() -> None:
+    judged = finding(Label.SUPPORTED, (cited(None, 7), BORNE_OUT), (cited(ONE), BORNE_OUT))
+    found = of_article(article(judged, n_references=2), [judged])
+    counts = [found.stages[each].uses for each in Stage]
+    assert counts == sorted(counts, reverse=True)
+    assert found.stages[Stage.ADDRESSED] == found.stages[Stage.OBTAINED] == Tally(2, 2)

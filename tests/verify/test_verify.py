@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pytest
 
@@ -440,3 +441,60 @@ def test_pages_that_were_not_read_may_support_a_claim() -> None:
     outcome = found.citations[0].outcome
     assert isinstance(outcome, Unchecked)
     assert (outcome.reason, outcome.detail) == (Reason.UNREADABLE_SCAN, "page 2: not read")
+
+
+PRINTED = replace(BETTER, url="https://m.varde.example/history?print=1", title="The bridge of 1911")
+
+
+@pytest.mark.parametrize(
+    ("cited", "stated", "n"),
+    [
+        ({"title": "The bridge of 1911", "publisher": "Varde Post"}, {"site": "Varde Post"}, 0),
+        ({"title": "The bridge of 1911", "authors": ("Ida Holm",)}, {"author": "Ida Holm"}, 0),
+        ({"title": "The bridge of 1911", "publisher": "Varde Post"}, {"site": "Holm Post"}, 1),
+        ({"title": "The ferry of 1911", "publisher": "Varde Post"}, {"site": "Varde Post"}, 1),
+    ],
+)
+def test_another_edition_of_the_cited_work_is_no_better_source(
+    cited: dict[str, Any], stated: dict[str, str], n: int
+) -> None:
+    kept = replace(PRINTED, meta=stated)
+    given = pipeline(kept, documents_of=lambda urls: [kept for _ in urls])
+    asked = claim(FERRY.url)
+    citations = tuple(replace(each, **cited) for each in asked.citations)
+    assert len(given.finding(replace(asked, citations=citations)).suggestions) == n
+
+
+def test_the_same_title_on_the_same_host_is_the_cited_work() -> None:
+    kept = replace(PRINTED, url="https://www.varde.example/print/7")
+    given = pipeline(kept, documents_of=lambda urls: [kept for _ in urls])
+    asked = claim(FERRY.url)
+    for title, n in (("The bridge of 1911", 0), ("The bridge of 1912", 1)):
+        citations = tuple(replace(each, title=title) for each in asked.citations)
+        assert len(given.finding(replace(asked, citations=citations)).suggestions) == n
+
+
+def test_a_quote_that_contradicts_the_claim_is_not_suggested() -> None:
+    class Doubtful(WordVerifier):
+        """Reads the quote alone as a contradiction."""
+
+        def _evidence(self, claim: Claim, passage: Passage) -> Evidence:
+            found = super()._evidence(claim, passage)
+            alone = passage.text == "In 1911 the bridge of Varde opened."
+            return replace(found, prob_supported=0.0, prob_refuted=1.0) if alone else found
+
+    longer = replace(BETTER, text=f"{BETTER.text} Others crossed by ferry.")
+    for verifier, n in ((WordVerifier(), 1), (Doubtful(), 0)):
+        given = pipeline(
+            longer, verifier=verifier, documents_of=lambda urls: [longer for _ in urls]
+        )
+        assert len(given.finding(claim(FERRY.url)).suggestions) == n
+
+
+def test_a_suggestion_carries_what_its_reference_needs() -> None:
+    meta = {"site": "Varde Post", "author": "Ida Holm; Jo Berg"}
+    kept = replace(BETTER, meta=meta, published="1911-05-04")
+    given = pipeline(kept, documents_of=lambda urls: [kept for _ in urls])
+    (found,) = given.finding(claim(FERRY.url)).suggestions
+    assert (found.site, found.authors) == ("Varde Post", ("Ida Holm", "Jo Berg"))
+    assert found.published == "1911-05-04"

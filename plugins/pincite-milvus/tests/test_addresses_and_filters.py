@@ -1,5 +1,6 @@
 """Addresses of a Milvus, and the filter expressions that it is sent; needs no server."""
 
+import re
 import sys
 from collections import defaultdict
 
@@ -9,7 +10,7 @@ from pincite_milvus.client import place_of
 from support.laws import _FILTERS, filtered
 
 from pincite.corpus import engines
-from pincite.errors import ConfigError, MissingExtra
+from pincite.errors import ConfigError, MissingExtra, install_command
 from pincite.retrieval.filters import Facts, Filters
 from pincite.types import Document
 
@@ -40,7 +41,7 @@ def test_tls_and_database() -> None:
 
 def test_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pymilvus", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'pincite\[milvus\]'"):
+    with pytest.raises(MissingExtra, match=re.escape(install_command("milvus"))):
         engines.open("milvus://localhost/kb", None)
 
 

@@ -293,7 +293,9 @@ def test_a_rating_that_none_can_have_given_is_refused(
         studies.restore("somebody", values)
 
 
-@pytest.mark.parametrize("number", [math.nan, -math.inf, 1e308, 10**400], ids=["nan", "-inf", "1e308", "huge"])
+@pytest.mark.parametrize(
+    "number", [math.nan, -math.inf, 1e308, 10**400], ids=["nan", "-inf", "1e308", "huge"]
+)
 @pytest.mark.parametrize("name", ["score", "start"])
 def test_a_number_that_no_export_has_is_refused_anywhere(
     studies: StudyStore, name: str, number: float

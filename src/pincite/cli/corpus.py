@@ -45,7 +45,7 @@ words_option = click.option(
 def command() -> None:
     """A corpus: documents, a word index and a vector index.
 
-    It is a FOLDER, or an address in Milvus (pip install 'pincite[milvus]'):
+    It is a FOLDER, or an address in Milvus (needs pincite[milvus]):
     milvus://HOST:PORT/NAME, milvuss:// with TLS; the token is read from PINCITE_MILVUS_TOKEN.
     """
 
@@ -238,7 +238,7 @@ def search(folder: Address, query: str, k: int, by: str, as_json: bool, **given:
         (hits,) = found.retrieve([query], k)
         complete = corpus.is_complete
     if not complete:
-        options.say(str(Note("corpus_behind", {"corpus": folder})))
+        options.say(str(Note("corpus_behind", {"corpus": str(folder)})))
     if settings.filters.chosen.leaves_out_undated:
         options.say("Pages without a known date are left out; --undated includes them.", as_json)
     for hit in hits:

@@ -21,7 +21,7 @@ VERIFY = ("models", "verify.k", "verify.threshold")
 
 @click.group("eval")
 def command() -> None:
-    """Evaluate, with bootstrap intervals. Needs pip install 'pincite[eval]'."""
+    """Evaluate, with bootstrap intervals. Needs pincite[eval]."""
 
 
 @command.command("wafer")
@@ -195,7 +195,7 @@ def claims(
     """Measure verification on FILES of claims with evidence and labels (JSON lines, also .gz).
 
     Baselines: URL depth, BM25, Pincite reading only the first three passages, the encoder's cosine,
-    and, if installed, the ms-marco cross-encoder (make reranker).
+    and, if installed, the ms-marco cross-encoder (make reranker, in a clone).
     """
     shell.require("eval")
     from pincite import runtime
@@ -338,7 +338,7 @@ def qa(
 
 @click.group("calibrate")
 def calibrate() -> None:
-    """Evaluate on labelled rows. Needs pip install 'pincite[eval]'."""
+    """Evaluate on labelled rows. Needs pincite[eval]."""
 
 
 @calibrate.command("judge")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from functools import partial
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ import click
 
 from pincite import SILENCED
 from pincite.cli import options
-from pincite.errors import MissingModel
+from pincite.cli.shell import LIBRARIES
+from pincite.errors import MissingModel, install_command
 
 NEEDED_FREE = 500_000_000  # bytes: models, a corpus of some thousand pages, judged pairs
 MEGABYTE = 1e6
@@ -139,6 +141,9 @@ def doctor() -> None:
     click.echo(f"          usage reports are off: {', '.join(SILENCED)}")
     for line in _sent_data(settings):
         click.echo(f"          {line}")
+    for extra, libraries in LIBRARIES.items():
+        if not all(map(find_spec, libraries)):
+            click.echo(f"extra     {extra} is not installed: {install_command(extra)}")
     if missing:
         raise click.exceptions.Exit(6)
 

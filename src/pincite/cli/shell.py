@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 
 import click
 
-from pincite.errors import MissingExtra, PinciteError, PinciteWarning
+from pincite.errors import MissingExtra, PinciteError, PinciteWarning, install_command
 
 UNUSABLE, UNWRITTEN, BUG, STOPPED = 3, 4, 70, 130  # exit codes
 PARTIAL = 5  # something failed; the rest of the result is valid
@@ -249,5 +249,5 @@ def require(extra: str) -> None:
 def _missing_extra(extra: str, libraries: Sequence[str]) -> MissingExtra:
     are = "is" if len(libraries) == 1 else "are"
     return MissingExtra(
-        f"{', '.join(libraries)} {are} not installed. Install with: pip install 'pincite[{extra}]'"
+        f"{', '.join(libraries)} {are} not installed. Install with: {install_command(extra)}"
     )

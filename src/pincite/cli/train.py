@@ -52,7 +52,7 @@ def run_options(
 def command() -> None:
     """Train a verifier, an encoder or an answerer.
 
-    Needs pip install 'pincite[train]'. Run the same command again to continue an interrupted run.
+    Needs pincite[train]. Run the same command again to continue an interrupted run.
     """
 
 
@@ -208,7 +208,7 @@ def learn(
     (AUROC within 0.005). --undo goes back to the old one. Run the same command again to continue an
     interrupted run.
 
-    Needs pip install 'pincite[train]'.
+    Needs pincite[train].
     """
     if undo:
         _print_result(_undo(config), as_json, quiet)

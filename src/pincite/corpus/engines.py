@@ -1,7 +1,7 @@
 """Open or create a corpus by address: a folder is embedded, `scheme://…` needs another engine.
 
 Packages provide an engine through an entry point of the group `pincite.corpora`, whose name is the
-scheme and which loads a `protocol.Engine`. `pip install 'pincite[milvus]'` provides `milvus://`.
+scheme and which loads a `protocol.Engine`. `pincite[milvus]` provides `milvus://`.
 """
 
 import hashlib
@@ -10,7 +10,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 from pincite.corpus.protocol import Address, Corpus, Engine
-from pincite.errors import ConfigError, MissingExtra
+from pincite.errors import ConfigError, MissingExtra, install_command
 from pincite.protocols import Encoder
 
 GROUP = "pincite.corpora"
@@ -101,7 +101,7 @@ def engine(where: Address) -> Engine:
     if extra := _EXTRAS.get(scheme):
         raise MissingExtra(
             f"{found}: the engine of {scheme}:// is not installed. "
-            f"Install with: pip install 'pincite[{extra}]'"
+            f"Install with: {install_command(extra)}"
         )
     known = ", ".join(dict.fromkeys([*_EXTRAS, *(point.name for point in points)]))
     raise ConfigError(

@@ -27,6 +27,7 @@ from pincite.documents.dates import iso_date
 from pincite.documents.outcome import Markup
 from pincite.documents.text import cleaned, code_of, decoded, one_line
 from pincite.documents.xml_records import no_fault_of_memory
+from pincite.text.hosts import host_of
 from pincite.text.identifiers import doi_in
 from pincite.text.sentences import n_words
 from pincite.text.tables import cells_of
@@ -528,15 +529,18 @@ def read_html(body: Body) -> Document | Unchecked:
     if running and (n_article > FULL_TEXT_WORDS or n_article >= MIN_SHARE * n_visible):
         text = cleaned(restore_blocks(running, blocks, signs.title))
     text = "\n\n".join([text, *updates_of(stated, text)]).strip()
+    title = headline_of(stated) or signs.title or one_line(article.title if article else "")
+    headline = headline_of(stated) or signs.headline
+    title, site = title_and_site(title, headline, site_of(stated), host_of(body.url))
     return outcome.of_page(body.url, text, running, signs) or Document(
         url=body.url,
-        title=headline_of(stated) or signs.title or one_line(article.title if article else ""),
+        title=title,
         text=text,
         kind="html",
         published=published_of(stated, str(article.date or "") if article else ""),
         fetched=body.fetched,
         language=code_of(declared),
-        meta=_meta(article, stated),
+        meta=_meta(article, stated, site),
         anchors=locate_anchors(names, text),
     )
 
@@ -570,8 +574,8 @@ def _extracted(page: Page, visible: str) -> Any:
         return None
 
 
-def _meta(article: Any, stated: Statements) -> dict[str, str]:
-    site = one_line(article.sitename) if article else ""
+def _meta(article: Any, stated: Statements, site: str) -> dict[str, str]:
+    site = site or (one_line(article.sitename) if article else "")
     author = author_of(stated, site, str(article.author or "") if article else "")
     dois = (doi_in(text) for name in DOI_METAS for text in stated.metas.get(name, ()))
     doi = next(filter(None, dois), "")
@@ -741,6 +745,8 @@ _NOT_A_PERSON = re.compile(
 _NOT_A_NAME = re.compile(r"https?:|www\.|//|^/|[\\@{}<>=|\d]")
 _DASHES = " ,–—-"
 _ISO = re.compile(r"(\d{4})(?:-(\d\d?)(?:-(\d\d?))?|/(\d\d?)/(\d\d?)|(\d\d)(\d\d))?(?!\d)")
+_SEPARATOR = re.compile(r"\s*(?:\||::)\s*|\s+[-–—·•«»]\s+|:\s+")  # in the title of a page
+MIN_SITE_LETTERS = 3  # "bbc"; shorter labels of a host are no names
 MAX_AUTHOR_CHARS = 80  # longer values are sentences: "Jane Doe is a reporter who …"
 MAX_UPDATES = 2_000  # of a live blog
 MAX_AUTHORS = 20  # papers of large collaborations list thousands
@@ -782,6 +788,36 @@ def updates_of(stated: Statements, shown: str) -> list[str]:
         if lines[-1] and lines[-1] not in shown:
             texts.append("\n".join(filter(None, lines)))
     return texts
+
+
+def site_of(stated: Statements) -> str:
+    """The name of the site, or the publisher of the page's first written work."""
+    publishers = (thing.get("publisher") for thing in _things(stated.json_ld) if _is_written(thing))
+    named = (str(each.get("name") or "") for each in publishers if isinstance(each, dict))
+    return next(filter(None, map(one_line, (*stated.metas.get("og:site_name", ()), *named))), "")
+
+
+def title_and_site(title: str, headline: str, site: str, host: str) -> tuple[str, str]:
+    """Split "Bridge opens - News - Varde Gazette" into its title and the name of the site.
+
+    A part names the site if the page or its host does, or if without it the headline is left.
+    """
+    if _letters(title) == _letters(headline):
+        return title, site
+    label = max(host.removeprefix("www.").split(".")[:-1], key=len, default="")
+    known = [name for name in map(_site_letters, (site, label)) if len(name) >= MIN_SITE_LETTERS]
+    for break_ in reversed(list(_SEPARATOR.finditer(title))):
+        front, back = title[: break_.start()], title[break_.end() :]
+        first, last = _site_letters(front), _site_letters(back)
+        if first in known:
+            return back, site or front
+        if break_[0].strip() == ":":
+            continue
+        if headline and _letters(front) == _letters(headline):
+            return front, site or _SEPARATOR.split(back)[-1]
+        if last and any(last.startswith(name) or name.startswith(last) for name in known):
+            title, site = front, site or back
+    return title, site
 
 
 def type_of(stated: Statements) -> str:
@@ -831,6 +867,10 @@ def _name(text: str) -> str:
 
 def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, text.lower()))
+
+
+def _site_letters(name: str) -> str:
+    return _letters(name.lower().removeprefix("the "))
 
 
 def _things(texts: Sequence[str]) -> Iterator[dict[str, Any]]:

@@ -28,7 +28,7 @@ from pincite.text.page_numbers import PAGES, RECOGNISED, UNREAD
 from pincite.types import Document, Reason, Unchecked
 
 ENGINE = "rapidocr"
-INSTALL = "to read text in pictures: pip install 'pincite[ocr]'"
+INSTALL = "pincite[ocr] reads text in pictures"
 # A page of A4 takes 5 to 7 s on one core, and half of this address space.
 MAX_PAGES, SECONDS_A_PAGE, MEMORY = 20, 15.0, 3_000_000_000
 # Below this mean confidence more than one word in ten was wrong on pages of our own

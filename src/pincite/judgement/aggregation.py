@@ -97,12 +97,15 @@ def complementary(claim: str, evidence: Sequence[Sequence[Evidence]]) -> list[Pa
 
 
 def may_be_unverifiable(finding: Finding) -> bool:
-    """Whether neither citation nor search supports the claim, and no quote has nearly all of it."""
+    """Whether neither citation nor search supports the claim, and no passage has nearly all of it.
+
+    A passage has its words in one or more sentences: "no source" beside them would mislead.
+    """
     if finding.verifiability is not Verifiability.DOUBTFUL:
         return False
-    quotes = [r.outcome.quoted for r in finding.citations if isinstance(r.outcome, Evidence)]
+    read = [r.outcome.passage.text for r in finding.citations if isinstance(r.outcome, Evidence)]
     claim = finding.claim.text
-    return not any(q and words.missing_words(claim, q) < FEW_MISSING for q in quotes)
+    return not any(words.missing_words(claim, text) < FEW_MISSING for text in read)
 
 
 ORDER = decide.WORST_FIRST

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from pincite.completions import Completion, Prompt
-from pincite.errors import BadReply, MissingExtra, MissingModel, ServerError
+from pincite.errors import BadReply, MissingExtra, MissingModel, ServerError, install_command
 from pincite.protocols import Floats, Generator
 
 if TYPE_CHECKING:
@@ -229,7 +229,7 @@ class Transformer:
         if absent := [name for name in ("torch", "transformers") if find_spec(name) is None]:
             raise MissingExtra(
                 f"This verifier needs {' and '.join(absent)}, not installed here: "
-                "pip install 'pincite[train]'"
+                f"{install_command('train')}"
             )
         import torch
 

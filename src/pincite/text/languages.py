@@ -131,7 +131,7 @@ def not_read(code: str, read: Collection[str]) -> str:
     'in Finnish (fi); the models read only de, en'
     """
     if set(read) == {"en"}:
-        return f"in {named(code)}; for more than English, pip install 'pincite[multilingual]'"
+        return f"in {named(code)}; pincite[multilingual] reads more than English"
     return f"in {named(code)}; the models read only {', '.join(sorted(read))}"
 
 

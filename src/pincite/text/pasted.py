@@ -2,6 +2,8 @@
 
 import re
 
+from pincite.text.clauses import Standing, standing
+
 # Bullets and numbers of a list: "-", "•", "2.", "(b)".
 _MARK = re.compile(r"(?:(?:[-*•‣–—]|\(?(?:\d{1,3}|[a-z])[.)])\s+)+(?=\S)")
 # The end of a sentence, with closing quotation marks, brackets and footnote marks after it.
@@ -12,8 +14,10 @@ def items(text: str) -> list[str]:
     r"""Return the statements or questions of a text, each on one line.
 
     A line that does not end like a sentence continues on the next one, since pasted text is often
-    wrapped. If no line ends like a sentence, each line is an item, as in a list of headlines,
-    unless it begins with a small letter. A blank line or the mark of a list always begins an item.
+    wrapped, unless that begins with a capital letter and would have fitted on the line. If no line
+    ends like a sentence, each line is an item, as in a list of headlines, unless it begins with a
+    small letter. A blank line or the mark of a list always begins an item. The heading of the
+    text, neither marked nor a clause, is no item if all others end like sentences.
 
     >>> items("The mill closed in\n1950.\nThe bridge opened.")
     ['The mill closed in 1950.', 'The bridge opened.']
@@ -23,20 +27,26 @@ def items(text: str) -> list[str]:
     lines = [" ".join(line.split()) for line in text.splitlines()]
     is_list = sum(bool(_MARK.match(line)) for line in lines) > 1
     has_ends = any(map(_END.search, lines))
-    found = list[str]()
-    is_open = False  # whether the next line may continue the last item
+    width = max(map(len, lines), default=0)
+    found, first_is_marked = list[str](), False
+    is_open, previous = False, 0  # whether the next line may continue the last item; its length
     for line in lines:
         mark = _MARK.match(line) if is_list else None
         piece = line[mark.end() :] if mark else line
         if not re.search(r"\w", piece):
             is_open = False
             continue
-        if is_open and not mark and (has_ends or piece[0].islower()):
+        fits = previous + 1 + len(piece.split()[0]) < width and piece[0].isupper()
+        if is_open and not mark and (has_ends or piece[0].islower()) and not fits:
             found[-1] += f" {piece}"
         else:
             found.append(piece)
-        is_open = not _END.search(piece)
-    return found
+            first_is_marked = bool(mark) if len(found) == 1 else first_is_marked
+        is_open, previous = not _END.search(piece), len(line)
+    others = found[1:]
+    if first_is_marked or not others or _END.search(found[0]) or not all(map(_END.search, others)):
+        return found
+    return others if standing(found[0]) is Standing.FRAGMENT else found
 
 
 def items_of_file(text: str) -> list[str]:

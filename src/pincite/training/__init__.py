@@ -1,1 +1,1 @@
-"""Training of the models that ship with Pincite; needs `pip install 'pincite[train]'`."""
+"""Training of the models that ship with Pincite; needs `pincite[train]`."""

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 
 from pincite import durable
-from pincite.errors import ConfigError, InputError, MissingExtra, MissingModel
+from pincite.errors import ConfigError, InputError, MissingExtra, MissingModel, install_command
 from pincite.llm.templates import Templates
 from pincite.models import weights
 from pincite.training.answer_rows import Lesson, LessonMaker, read_rows
@@ -190,8 +190,8 @@ def load_base(base: str, precision: str, device: str = "cpu") -> tuple[Any, Any]
     """
     if precision in FOUR_BITS and find_spec("bitsandbytes") is None:
         raise MissingExtra(
-            f"precision {precision!r} (--qlora) needs bitsandbytes: pip install "
-            "'pincite[train,qlora]'. Without it, float32 and bfloat16 work."
+            f"precision {precision!r} (--qlora) needs bitsandbytes: "
+            f"{install_command('train,qlora')}. Without it, float32 and bfloat16 work."
         )
     from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 

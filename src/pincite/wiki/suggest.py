@@ -5,7 +5,11 @@ template, open a template, link or tag, or sign.
 """
 
 import re
+from datetime import date
+from typing import Literal, NamedTuple
 from urllib.parse import quote as percent_encode
+
+DateFormat = Literal["dmy", "mdy", "iso"]
 
 # Characters with a meaning in wikitext, and the entities that display them. The pipe has its own
 # template, which editors know.
@@ -19,8 +23,47 @@ _ALWAYS = frozenset("<>[]{}|")
 _RUNS = re.compile(
     r"~{3,}|'{2,}|__|-{4,}|\A[*#:;=]|&(?=#?\w{1,32};)|:(?=\S)|(?<=ISBN|PMID) |(?<=RFC) "
 )
+_WRITTEN_OUT: dict[DateFormat, re.Pattern[str]] = {
+    "dmy": re.compile(r"\b\d{1,2}(?:\s|&nbsp;)[A-Z][a-z]+\s\d{4}\b"),
+    "mdy": re.compile(r"\b[A-Z][a-z]+(?:\s|&nbsp;)\d{1,2},\s\d{4}\b"),
+}
+_REQUESTED = re.compile(r"\{\{\s*use (dmy|mdy) dates\s*[|}]", re.IGNORECASE)
 _ADDRESS = re.compile(r"https?://[^/\s]", re.IGNORECASE)
 _SAFE_IN_URL = "%/:?#@!$&'()*+,;=-._~"
+
+
+def date_format_of(article: str) -> DateFormat:
+    """Return the format that an article's source requests, or else writes most of its dates in.
+
+    >>> date_format_of("{{Use mdy dates}} It opened on 4 May 1931."), date_format_of("In 1931.")
+    ('mdy', 'iso')
+    """
+    if requested := _REQUESTED.search(article):
+        return "mdy" if requested[1][0] in "mM" else "dmy"
+    counts = {kind: len(dates.findall(article)) for kind, dates in _WRITTEN_OUT.items()}
+    return max(counts, key=lambda kind: counts[kind]) if any(counts.values()) else "iso"
+
+
+class Dates(NamedTuple):
+    """How to write dates, and today's."""
+
+    today: date
+    how: DateFormat = "iso"
+
+    def written(self, iso: str | None) -> str:
+        """Write an ISO date, of any precision, as the article does.
+
+        >>> Dates(date.today(), "dmy").written("2004-05-14"), Dates(date.today()).written("2004-05")
+        ('14 May 2004', 'May 2004')
+        """
+        try:
+            day = date.fromisoformat(f"{(iso or '')[:10]}-01"[:10])
+        except ValueError:
+            return iso or ""
+        if iso and len(iso) < len("2004-05-14"):
+            return f"{day:%B %Y}"  # "2004-05" may be read as 2004 to 2005
+        written = {"dmy": f"{day.day} {day:%B %Y}", "mdy": f"{day:%B} {day.day}, {day.year}"}
+        return written.get(self.how, day.isoformat())
 
 
 def template(name: str, **given: str | None) -> str:

@@ -1,6 +1,7 @@
 """`pincite train answerer` from rows to an adapter and to merged weights, with tiny networks."""
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,13 @@ import pytest
 torch = pytest.importorskip("torch", reason="training needs the extra: pincite[train]")
 pytest.importorskip("trl", reason="training needs the extra: pincite[train]")
 
-from pincite.errors import ConfigError, InputError, MissingExtra, MissingModel  # noqa: E402
+from pincite.errors import (  # noqa: E402
+    ConfigError,
+    InputError,
+    MissingExtra,
+    MissingModel,
+    install_command,
+)
 from pincite.training import answerer  # noqa: E402
 from pincite.training.answer_rows import Lesson  # noqa: E402
 from pincite.training.answerer import PLAIN, WEIGHTS  # noqa: E402
@@ -219,9 +226,7 @@ def test_what_cannot_be_trained_is_refused(
     with pytest.raises(MissingModel, match="cannot be loaded as a causal"):
         trained(replace(run, base=str(tmp_path / "g"), folder=tmp_path / "h"))
     monkeypatch.setattr(answerer, "find_spec", lambda name: None)
-    with pytest.raises(
-        MissingExtra, match=r"needs bitsandbytes: pip install 'pincite\[train,qlora"
-    ):
+    with pytest.raises(MissingExtra, match=re.escape(install_command("train,qlora"))):
         trained(replace(run, recipe=replace(RECIPE, precision="nf4"), folder=tmp_path / "i"))
 
 

@@ -19,7 +19,7 @@ from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
-from pincite.errors import ConfigError, CorpusError, MissingExtra
+from pincite.errors import ConfigError, CorpusError, MissingExtra, install_command
 
 TOKEN = "PINCITE_MILVUS_TOKEN"  # noqa: S105 - the name of a variable
 PORT = 19_530
@@ -127,7 +127,7 @@ class Collections:
         except ImportError as error:
             raise MissingExtra(
                 f"{address} is a corpus in Milvus, which needs pymilvus, which is not installed. "
-                "Install with: pip install 'pincite[milvus]'"
+                f"Install with: {install_command('milvus')}"
             ) from error
         logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # what it logs, it raises too
         self._library: Any = pymilvus

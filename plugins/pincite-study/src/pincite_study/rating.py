@@ -121,7 +121,9 @@ class RatingStore:
                 return _rater(known), key
             by_link = study_raters.c.key_hash.is_not(None) & study_raters.c.account_hash.is_(None)
             number = study_raters.c.number
-            counts = sa.select(sa.func.coalesce(sa.func.max(number), 0), sa.func.count().filter(by_link))
+            counts = sa.select(
+                sa.func.coalesce(sa.func.max(number), 0), sa.func.count().filter(by_link)
+            )
             last, n_by_link = db.execute(counts.where(study_raters.c.study_id == study_id)).one()
             if account is None and n_by_link >= MAX_BY_LINK:
                 raise Full("As many people take part as can. Ask whoever invited you.")

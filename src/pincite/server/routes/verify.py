@@ -4,7 +4,7 @@ URLs contain the threshold and the open finding, so that a link shows the same t
 """
 
 import html
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache, partial
@@ -56,6 +56,7 @@ from pincite.verbs.verify import render, wording
 from pincite.verbs.verify.coverage import Stage, stage
 from pincite.verbs.verify.report import Report
 from pincite.wiki.article import Markup, article_text, title_of
+from pincite.wiki.suggest import Dates
 
 WHOLE = 60_000  # characters; of a longer source, only a window is shown
 WINDOW = 12_000  # characters before and after the quote
@@ -306,7 +307,8 @@ def _board(
     Raises Problem: 404, there is no such finding.
     """
     wrong = marked_wrong(site, look.job, look.who) if look.is_own and look.who else frozenset()
-    report, today = report_at(verified, threshold, wrong), date.today()
+    report = report_at(verified, threshold, wrong)
+    dates = Dates(date.today(), report.date_format)
     ids = [finding.claim.claim_id for finding in report.findings]
     if claim_id and claim_id not in ids:
         raise not_found()
@@ -359,9 +361,9 @@ def _board(
         "WHOLE": WHOLE,
         "may_hand_in": citation_keys,  # without keys, a copy could not be matched later
         "reference": partial(
-            render.reference, today=today, language=opened.claim.language if opened else ""
+            render.reference, dates=dates, language=opened.claim.language if opened else ""
         ),
-        "to_paste": partial(render.to_paste, today=today, wrong=wrong),
+        "to_paste": partial(render.to_paste, dates=dates, wrong=wrong),
         "wrong": wrong,
     }
 
@@ -514,7 +516,7 @@ def get_citations(job_id: str, request: Request, who: Reader, site: Stores) -> l
     found = verified_in(site, readable(site, job_id, who))
     if found is None:
         raise not_found()
-    return _claims(job_id, found.report.findings, words_of(request))
+    return _claims(job_id, found.report, words_of(request))
 
 
 @api.get("/citations", operation_id="find_citation")
@@ -537,16 +539,18 @@ def find_citation(
                 for result in finding.citations
             )
         ]
-        if citing:
-            return _claims(job.job_id, citing, words_of(request))
+        if verified and citing:
+            cited = replace(verified.report, findings=tuple(citing))
+            return _claims(job.job_id, cited, words_of(request))
     raise not_found()
 
 
-def _claims(job_id: str, findings: Iterable[Finding], words: Language) -> list[ClaimBody]:
-    return [_claim(job_id, finding, words, date.today()) for finding in findings]
+def _claims(job_id: str, report: Report, words: Language) -> list[ClaimBody]:
+    dates = Dates(date.today(), report.date_format)
+    return [_claim(job_id, finding, words, dates) for finding in report.findings]
 
 
-def _claim(job_id: str, finding: Finding, words: Language, today: date) -> ClaimBody:
+def _claim(job_id: str, finding: Finding, words: Language, dates: Dates) -> ClaimBody:
     support = finding.prob_supported
     absent, _ = wording.absent_and_denied(finding.missing)
     return ClaimBody(
@@ -559,10 +563,10 @@ def _claim(job_id: str, finding: Finding, words: Language, today: date) -> Claim
         missing=[part.words for part in absent],
         citations=[_cited(result, words) for result in finding.citations],
         suggestions=[
-            _suggested(each, today, finding.claim.language) for each in finding.suggestions
+            _suggested(each, dates, finding.claim.language) for each in finding.suggestions
         ],
         tags=finding.claim.tags,
-        tag=render.tag(finding, today),
+        tag=render.tag(finding, dates.today),
     )
 
 
@@ -588,11 +592,11 @@ def _cited(result: CitationResult, words: Language) -> CitedBody:
     )
 
 
-def _suggested(suggestion: Suggestion, today: date, language: str) -> SuggestionBody:
+def _suggested(suggestion: Suggestion, dates: Dates, language: str) -> SuggestionBody:
     passage = suggestion.evidence.passage
     return SuggestionBody(
         title=cells.one_line(passage.title) or passage.url,
         url=cells.safe_link(passage.url) or "",
         quote=cells.shortened(suggestion.evidence.quoted or passage.text, MAX_QUOTE),
-        reference=render.reference(suggestion, today, language),
+        reference=render.reference(suggestion, dates, language),
     )

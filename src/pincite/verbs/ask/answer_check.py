@@ -118,7 +118,7 @@ class AnswerChecker:
         if language and language not in self.languages:
             reads = ", ".join(sorted(self.languages))
             if self.languages == {"en"}:
-                reads += " (pip install 'pincite[multilingual]')"
+                reads += " (more: pincite[multilingual])"
             values = {"language": repr(language), "languages": reads}
             return (Note("reference_in_other_language", values),)
         return () if document.text.strip() else (Note("no_abstract"),)

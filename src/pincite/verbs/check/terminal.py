@@ -57,12 +57,11 @@ def _label(result: ReadingResult) -> Text:
 
 def _check(check: Check, limit: int) -> list[RenderableType]:
     head = Text(cells.shortened(check.statement, STATEMENT_WIDTH), style="bold")
-    readings = cells.n_of(len(check.results), "reading")
-    head.append(
-        f"\n{readings}, {check_wording.interpreted_by(check.interpreted_by)}", "not bold dim"
-    )
-    if speaker := check.speaker:
-        head.append(f", said by {cells.one_line(speaker)}", "not bold dim")
+    about = [f"said by {cells.one_line(check.speaker)}"] if check.speaker else []
+    if not all(_is_as_stated(result, check.statement) for result in check.results):
+        readings = cells.n_of(len(check.results), "reading")
+        about = [readings, check_wording.interpreted_by(check.interpreted_by), *about]
+    head.append(f"\n{', '.join(about)}" if about else "", "not bold dim")
     parts: list[RenderableType] = [head]
     for result in check.results:
         parts += _result(result, check.statement, limit)
@@ -72,12 +71,16 @@ def _check(check: Check, limit: int) -> list[RenderableType]:
     return [*parts, Text()]
 
 
+def _is_as_stated(result: ReadingResult, statement: str) -> bool:
+    return cells.one_line(result.reading.text) == cells.one_line(statement)
+
+
 def _result(result: ReadingResult, statement: str, limit: int) -> list[RenderableType]:
     reading, text = result.reading, _label(result)
     head = Table.grid(padding=(0, 2, 0, 0))
     head.add_column(justify="right", width=_INDENT - 2)
     head.add_column()
-    stated = cells.one_line(reading.text) == cells.one_line(statement)
+    stated = _is_as_stated(result, statement)
     name = Text("as stated") if stated else Text(cells.shortened(reading.text, TEXT_WIDTH))
     head.add_row(reading.reading_id[1:], name.append(f"  ({reading.kind})", style="dim"))
     text.append(f" · {result.summary}", style="dim")

@@ -38,7 +38,7 @@ SOURCES = {
 }
 OWN = "published by the subject of the statement"
 PRIMARY = "primary source (published by the subject)"
-NEAREST = "closest passage; the verifier is undecided: read it"
+NEAREST = "closest passages, counted neither for nor against: judge for yourself"
 ADVICE = (
     "A knowledge base can be wrong, and something it does not contain may still be true: read the "
     "sources. Each reading is judged on its own; there is no overall verdict."

@@ -48,6 +48,7 @@ from pincite.verbs.verify.pipeline import SecondOpinion, VerifyPipeline
 from pincite.verbs.verify.report import Report
 from pincite.web.sources import FetchStep
 from pincite.wiki.article import PageText, parse_page
+from pincite.wiki.suggest import date_format_of
 from pincite.wiki.uncited import find_uncited, is_read
 
 # Settings that change how fast or where the work is done, but never the results.
@@ -109,6 +110,7 @@ class Run:
         return Report(
             title=article.title,
             language=article.language,
+            date_format=date_format_of(article.source),
             revision_id=article.revision_id,
             findings=tuple(aggregation.ranked(findings)),
             n_claims=len(article.claims),

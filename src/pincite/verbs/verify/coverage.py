@@ -25,7 +25,7 @@ class Stage(StrEnum):
     """How far a citation got; each stage implies those before it."""
 
     CITED = "cited"  # cited for a claim
-    ADDRESSED = "addressed"  # has an address, a DOI or a PubMed ID
+    ADDRESSED = "addressed"  # has an address, a DOI, a PubMed ID, or a copy without one
     OBTAINED = "obtained"  # a copy of the page is available: supplied, cached or fetched
     READ = "read"  # text was found in it
     JUDGED = "judged"
@@ -99,9 +99,11 @@ def of_article(article: Article, findings: Sequence[Finding]) -> Coverage:
     """Compute the coverage of an article's citations; `findings` are the claims judged so far."""
     cited = [citation for claim in article.claims for citation in claim.citations]
     results = [(r, stage(r, finding.label)) for finding in findings for r in finding.citations]
+    obtained = STAGES.index(Stage.OBTAINED)
+    copied = {r.citation for r, got in results if STAGES.index(got) >= obtained}
     stages = {
         Stage.CITED: _tally(cited),
-        Stage.ADDRESSED: _tally(citation for citation in cited if addresses(citation)),
+        Stage.ADDRESSED: _tally(c for c in cited if addresses(c) or c in copied),
     }
     for place, wanted in enumerate(STAGES[2:], 2):
         stages[wanted] = _tally(r.citation for r, got in results if STAGES.index(got) >= place)
@@ -160,9 +162,9 @@ COUNTED = (
 )
 
 HEADS = {
-    Stage.CITED: "for a claim",
-    Stage.ADDRESSED: "with address",
-    Stage.OBTAINED: "with copy",
+    Stage.CITED: "cited for a claim",
+    Stage.ADDRESSED: "with an address or a copy",
+    Stage.OBTAINED: "with a copy",
     Stage.READ: "with text",
     Stage.JUDGED: "judged",
     Stage.FLAGGED: "cited for a flagged claim",
@@ -172,7 +174,7 @@ HEADS = {
 def rows(found: Coverage) -> list[tuple[str, int, int | None]]:
     """Return label, uses and distinct sources of each stage. The first has no count of sources."""
     return [
-        ("references seen", found.references, None),
+        ("references in the article", found.references, None),
         *((HEADS[stage], tally.uses, tally.sources) for stage, tally in found.stages.items()),
     ]
 

@@ -174,7 +174,7 @@ def lines(files: ArticleFiles) -> list[str]:
         for match in files.matches
     )
     if lost:
-        found.append(f"{cells.n_of(len(lost), 'file')} could not be used:")
+        found.append(f"{cells.n_of(len(lost), 'file')} left out:")
         found += [*_listed(map(str, lost)), WHAT_TO_DO]
     known = {each.file for each in lost}
     if others := [each.file for each in files.unused if each.file not in known]:

@@ -9,6 +9,7 @@ findings ─▶ their sources' texts ─▶ examined language model ─▶ one v
 An error costs its own pair, source or suggestions or, at worst, the claim (`pincite.containment`).
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -28,9 +29,12 @@ from pincite.notes import Note
 from pincite.protocols import DocumentsOf, Verifier, WordRetriever
 from pincite.retrieval import cascade, pinpoint, retrievers
 from pincite.retrieval.copies import without_copies
+from pincite.retrieval.filters import SEPARATOR
 from pincite.retrieval.fusion import JUDGED, kept, shares
 from pincite.retrieval.retrievers import Fused, HybridQuery
 from pincite.text.clauses import clauses
+from pincite.text.hosts import host_of
+from pincite.text.identifiers import work_key
 from pincite.text.languages import named
 from pincite.text.page_numbers import UNREAD
 from pincite.text.passages import cited_passages, whole
@@ -477,15 +481,19 @@ class VerifyPipeline:
         return replace(found, suggestions=tuple(shown), n_candidates=len(judged), excluded=excluded)
 
     def _shows_why(self, claim: Claim, evidence: Evidence) -> bool:
-        """Whether the quote states the claim's values and names, or supports it by itself."""
+        """Whether the quote states the claim's values and names, or supports it by itself.
+
+        A quote that contradicts the claim does not.
+        """
         if not evidence.quoted:
             return False
         alone = replace(evidence.passage, text=evidence.quoted, page="")
-        lacking = aggregation.missing_atoms(claim.text, [alone], claim.language)
-        if not lacking and aggregation.atoms(claim.text):
-            return True
         (read,) = self._verify([(claim, alone)])
-        return read.prob_supported >= aggregation.SUGGESTED_FROM
+        if read.contradiction or decide.refutes(read):
+            return False
+        lacking = aggregation.missing_atoms(claim.text, [alone], claim.language)
+        stated = not lacking and bool(aggregation.atoms(claim.text))
+        return stated or read.prob_supported >= aggregation.SUGGESTED_FROM
 
     def _candidates(
         self, claim: Claim, written: str | None
@@ -525,14 +533,22 @@ class VerifyPipeline:
 
         The cited work itself, which may be stored at another address, is none.
         """
-        cited = {key for citation in claim.citations for key in citation_keys(citation)}
+        cited = set[str]()
+        for each in claim.citations:
+            work = (each.title or "", each.url or "", each.authors, each.publisher or "")
+            cited |= {*citation_keys(each), *_work_keys(*work)}
         urls = [suggestion.evidence.passage.url for suggestion in suggested]
         found = []
         for suggestion, document in zip(suggested, self.documents(urls), strict=True):
             passage = suggestion.evidence.passage
             if document is None or passage.span.of(document.text) != passage.text:
                 continue
-            if not cited.isdisjoint(document_keys(document)):
+            meta = document.meta
+            site = meta.get("journal") or meta.get("site") or meta.get("publisher") or ""
+            stated = (meta.get("authors") or meta.get("author") or "").split(SEPARATOR)
+            authors = tuple(filter(None, stated))
+            works = _work_keys(document.title, document.url, authors, site)
+            if not cited.isdisjoint(document_keys(document) | works):
                 continue
             if references.retraction_of(document) is references.Retraction.YES:
                 continue
@@ -540,6 +556,8 @@ class VerifyPipeline:
                 replace(
                     suggestion,
                     published=document.published,
+                    site=site,
+                    authors=authors,
                     place=pinpoint.place_of(suggestion.evidence, document, None),
                     corpus=document.corpus,
                     listing=self.exclusions.listing_of(passage.url),
@@ -633,6 +651,12 @@ def _missing_atoms(claim: Claim, sources: Sequence[ReadSource]) -> list[Part]:
     passages = [passage for document in documents for passage in whole(document)]
     atoms = aggregation.missing_atoms(claim.text, passages, claim.language)
     return [atom for atom in atoms if claim.own is None or atom.span.overlaps(claim.own)]
+
+
+def _work_keys(title: str, url: str, authors: Sequence[str], site: str) -> frozenset[str]:
+    """Return keys of a work: its title with each author, its publisher or its host."""
+    whole_names = (re.sub(r"^www\.|\W", "", name) for name in (site, host_of(url)))
+    return frozenset(key for name in (*authors, *whole_names) if (key := work_key(title, [name])))
 
 
 def _cited_addresses(claim: Claim) -> set[str]:

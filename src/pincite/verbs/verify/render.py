@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import partial
-from itertools import groupby
+from itertools import dropwhile, groupby
 from typing import Any, cast
 
 from pincite import containment
@@ -14,6 +14,8 @@ from pincite.notes import IN_ENGLISH, Language, Note
 from pincite.report import cells, templates
 from pincite.report.reasons import REASONS, why_excluded
 from pincite.text import languages, tables
+from pincite.text.clauses import Standing, standing
+from pincite.text.hosts import host_of
 from pincite.text.sentences import n_words, sentences
 from pincite.types import (
     CitationResult,
@@ -35,6 +37,7 @@ from pincite.verbs.verify import coverage, wording
 from pincite.verbs.verify.coverage import FLAGS, Stage
 from pincite.verbs.verify.report import Report
 from pincite.wiki import suggest
+from pincite.wiki.suggest import Dates
 
 # ── CSV ──────────────────────────────────────────────────────────────────────────────────────────
 
@@ -174,13 +177,17 @@ FAILED = (Label.NOT_SUPPORTED, Label.REFUTED, Label.PARTLY_SUPPORTED)
 
 def to_wikitext(report: Report, today: date, wrong: Collection[str] = ()) -> str:
     """Return a block per claim that fails or has something to paste, then uncited sentences."""
+    dates = Dates(today, report.date_format)
     findings = [
         f
         for f in report.findings
-        if f.label in FAILED or f.suggestions or f.claim.disputed or any(map(archived, f.citations))
+        if f.label in FAILED
+        or f.suggestions
+        or f.claim.disputed
+        or any(archived(result, dates) for result in f.citations)
     ]
     blocks = [
-        containment.shown(partial(_block, number=number, today=today, wrong=wrong), finding)
+        containment.shown(partial(_block, number=number, dates=dates, wrong=wrong), finding)
         for number, finding in enumerate(findings, 1)
     ]
     advice = wording.flag_advice(report.flag_precision) or wording.ADVICE
@@ -190,19 +197,19 @@ def to_wikitext(report: Report, today: date, wrong: Collection[str] = ()) -> str
     head = f"# {cells.one_line(report.title)}: {n_claims} to look at. {advice}\n"
 
     blocks += [
-        containment.shown_uncited(partial(_uncited_block, today=today), each)
+        containment.shown_uncited(partial(_uncited_block, dates=dates), each)
         for each in report.uncited or ()
     ]
     return "\n".join([head, *blocks])
 
 
-def _uncited_block(uncited: Uncited, today: date) -> str:
+def _uncited_block(uncited: Uncited, dates: Dates) -> str:
     lines = [
         f"# {wording.NO_CITATION}{_section(uncited.claim)}",
         f"# sentence: {cells.shortened(uncited.claim.text, 300)}",
         *(f"# {cells.one_line(reason)}" for reason in uncited.reasons),
-        *to_paste(uncited, today),
-        *filter(None, (reference(each, today) for each in uncited.suggestions[1:])),
+        *to_paste(uncited, dates),
+        *filter(None, (reference(each, dates) for each in uncited.suggestions[1:])),
     ]
     return "\n".join(lines) + "\n"
 
@@ -231,7 +238,10 @@ def tag(finding: Finding, today: date) -> str | None:
     return suggest.template("failed verification", date=f"{today:%B %Y}", reason=reason)
 
 
-def reference(suggestion: Suggestion, today: date, language: str = "") -> str | None:
+MOST_AUTHORS = 3  # more are "et al."
+
+
+def reference(suggestion: Suggestion, dates: Dates, language: str = "") -> str | None:
     """Return `<ref>{{cite web|…}}</ref>`; None without a web address, or if not likely enough.
 
     `language`: of the claim, if not English: then `<ref>[address title], date</ref>`.
@@ -242,20 +252,43 @@ def reference(suggestion: Suggestion, today: date, language: str = "") -> str | 
         return None
     if language:
         title = suggest.escape_parameter(passage.title or passage.url)
-        dated = ", ".join(filter(None, (suggestion.published, today.isoformat())))
+        dated = ", ".join(filter(None, (suggestion.published, dates.today.isoformat())))
         return f"<ref>[{suggest.escape_url(passage.url)} {title}], {dated}</ref>"
     citation = suggest.template(
         "cite web",
+        **_authors(suggestion.authors),
         url=passage.url,
         title=cells.one_line(passage.title) or passage.url,
-        date=suggestion.published,
-        access_date=today.isoformat(),
-        quote=cells.one_line(suggestion.evidence.quoted) or None,
+        website=cells.one_line(suggestion.site) or host_of(passage.url).removeprefix("www."),
+        date=dates.written(suggestion.published),
+        access_date=dates.written(dates.today.isoformat()),
+        quote=quoted_sentences(suggestion.evidence) or None,
     )
     return f"<ref>{citation}</ref>"
 
 
-def archived(result: CitationResult) -> str | None:
+def _authors(names: Sequence[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for n, name in enumerate(names[:MOST_AUTHORS], 1):
+        family, comma, given = map(cells.one_line, name.partition(","))
+        found |= {f"last{n}": family, f"first{n}": given} if comma else {f"author{n}": family}
+    return found | ({"display_authors": "etal"} if len(names) > MOST_AUTHORS else {})
+
+
+def quoted_sentences(evidence: Evidence) -> str:
+    """Return the quote without headings before it; empty if that is no whole sentence of prose."""
+
+    def is_prose(line: str) -> bool:
+        is_clause = standing(line, evidence.passage.language or "en") is Standing.CLAUSE
+        return is_clause and not _is_item(line) and bool(_SENTENCE_END.search(line))
+
+    shown = excerpt(evidence.passage.text, evidence.quote)
+    quoted = shown.quote.splitlines() if shown else []
+    lines = list(dropwhile(lambda line: not is_prose(line), quoted))
+    return cells.one_line(" ".join(lines)) if all(map(is_prose, lines)) else ""
+
+
+def archived(result: CitationResult, dates: Dates) -> str | None:
     """Return parameters for an archived copy if the page changed, or is gone but marked live."""
     copy, citation, why = result.copy, result.citation, result.not_live
     if copy is None or copy.kind not in wording.ARCHIVED_KINDS or not cells.safe_link(copy.url):
@@ -267,11 +300,11 @@ def archived(result: CitationResult) -> str | None:
     else:
         return None
     known = citation.archive_url is not None and copy.kind is CopyKind.ARCHIVED
-    url, date = (None, None) if known else (copy.url, copy.date)
+    url, date = (None, None) if known else (copy.url, dates.written(copy.date))
     return suggest.parameters(archive_url=url, archive_date=date, url_status=status)
 
 
-def _block(finding: Finding, number: int, today: date, wrong: Collection[str]) -> str:
+def _block(finding: Finding, number: int, dates: Dates, wrong: Collection[str]) -> str:
     marked_wrong = finding.claim.claim_id in wrong
     lines: list[str | None] = [
         f"# {number}. {wording.verdict(finding.label)}{_section(finding.claim)}",
@@ -285,13 +318,13 @@ def _block(finding: Finding, number: int, today: date, wrong: Collection[str]) -
         lines += [f"# {cells.one_line(str(each))}" for each in wording.reasons(result, finding)]
     if doubt := wording.unverifiable(finding):
         lines.append(f"# {doubt}")
-    lines.append(None if marked_wrong else tag(finding, today))
+    lines.append(None if marked_wrong else tag(finding, dates.today))
     for result in finding.citations:
-        if not finding.claim.language and (parameters := archived(result)):
+        if not finding.claim.language and (parameters := archived(result, dates)):
             why = wording.what_changed(result) or wording.copy_read(result)
             lines += [f"# {wording.name_of(result.citation)}: {why}", parameters]
     language = finding.claim.language
-    lines += [reference(suggestion, today, language) for suggestion in finding.suggestions]
+    lines += [reference(suggestion, dates, language) for suggestion in finding.suggestions]
     return "\n".join(filter(None, lines)) + "\n"
 
 
@@ -306,9 +339,9 @@ def to_html(report: Report, today: date | None = None, wrong: Collection[str] = 
 
     `wrong`: ids of the claims whose verdicts the user marked as wrong.
     """
-    today = today or datetime.now(UTC).date()
-    shared = {**names(), "to_paste": partial(to_paste, today=today, wrong=wrong), "wrong": wrong}
-    shared |= {"language": "en", "report": report}
+    dates = Dates(today or datetime.now(UTC).date(), report.date_format)
+    pasted = partial(to_paste, dates=dates, wrong=wrong)
+    shared = {**names(), "to_paste": pasted, "wrong": wrong, "language": "en", "report": report}
     macros: Any = templates.page("finding.html.j2").make_module(shared)
     entries = [
         containment.shown(partial(macros.entry, rank=rank), each)
@@ -414,15 +447,16 @@ def name_of(result: CitationResult) -> str:
     return cells.shortened(wording.name_of(result.citation), MAX_NAME)
 
 
-def to_paste(found: Finding | Uncited, today: date, wrong: Collection[str] = ()) -> list[str]:
+def to_paste(found: Finding | Uncited, dates: Dates, wrong: Collection[str] = ()) -> list[str]:
     texts: list[str | None] = []
     if isinstance(found, Finding):
-        texts.append(None if found.claim.claim_id in wrong else tag(found, today))
-        texts += [] if found.claim.language else map(archived, found.citations)
+        texts.append(None if found.claim.claim_id in wrong else tag(found, dates.today))
+        cited = () if found.claim.language else found.citations
+        texts += [archived(result, dates) for result in cited]
     elif not found.claim.tags:  # else an editor already asked for a citation
-        texts.append(suggest.template("citation needed", date=f"{today:%B %Y}"))
+        texts.append(suggest.template("citation needed", date=f"{dates.today:%B %Y}"))
     language = found.claim.language
-    texts += [reference(suggestion, today, language) for suggestion in found.suggestions[:1]]
+    texts += [reference(each, dates, language) for each in found.suggestions[:1]]
     return list(filter(None, texts))
 
 
@@ -439,11 +473,11 @@ def _end(text: str) -> str:
 
 # Pages come with menus. Text around a quote is shown only if it reads as prose, and a quote that is
 # itself a menu line is not evidence.
-NO_QUOTE = "no single sentence in the source says this"
 # Five lines: a line of the report has about 95 characters on a screen.
 MAX_SHOWN = 450
 MAX_QUOTE_BEFORE = 130  # limits the text before the quote, so that the highlight comes early
 _PROSE = re.compile(r"[.!?…:;。！？：；][\"'”’»)\]」』）]*$")
+_SENTENCE_END = re.compile(r"[.!?…。！？][\"'”’»)\]」』）]*$")
 _LABELLED = re.compile(r"[^:]{2,40}: [^:]*\d[^:]*")  # "Journey time: 3 min"
 _FEW_WORDS = 10  # a menu line has fewer
 _MANY_LINES = 4  # this many short lines in a row are a menu or a list of headlines

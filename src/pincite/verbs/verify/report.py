@@ -14,6 +14,7 @@ from pincite.notes import Note
 from pincite.types import Doc, Finding, Label, Reason, Unchecked, Uncited, written
 from pincite.verbs.verify import wording
 from pincite.verbs.verify.coverage import Coverage
+from pincite.wiki.suggest import DateFormat
 from pincite.wiki.uncited import is_read
 
 SCHEMA = Path(__file__).parent / "report.schema.json"
@@ -41,6 +42,7 @@ class Report(codec.JsonReport):
     schema_version: Literal["5"] = "5"
     title: str
     language: str
+    date_format: Annotated[DateFormat, Doc("of most dates in the article")] = "iso"
     revision_id: str | None
     url: Annotated[str | None, Doc("of this very revision, if it came from a wiki")] = None
     findings: tuple[Finding, ...]  # in the order of `aggregation.ranked`

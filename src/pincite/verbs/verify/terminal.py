@@ -15,7 +15,6 @@ from pincite.report import cells
 from pincite.report.reasons import judged_in, why_excluded, why_unchecked
 from pincite.types import (
     CitationResult,
-    Claim,
     CopyKind,
     Evidence,
     Finding,
@@ -26,7 +25,7 @@ from pincite.types import (
 )
 from pincite.verbs.verify import coverage, wording
 from pincite.verbs.verify.coverage import FLAGS, Coverage, Stage
-from pincite.verbs.verify.render import NO_QUOTE, excerpt
+from pincite.verbs.verify.render import excerpt
 from pincite.verbs.verify.report import Report
 from pincite.verbs.verify.worklist import FLAGGED, NOTHING_CHECKED, Row, WorkList
 
@@ -62,7 +61,7 @@ def print_report(
         return
     if report.coverage.stages[Stage.JUDGED].uses:
         advice = wording.flag_advice(report.flag_precision) or wording.ADVICE
-        parts += [Text(advice, style="italic"), Text(wording.SORTED, style="dim"), Text()]
+        parts += [Text(f"{advice} {wording.SORTED}", style="italic"), Text()]
     if checked:
         parts.append(_table(checked))
     if len(shown) < len(report.findings):
@@ -90,15 +89,13 @@ def _head(report: Report) -> Text:
     if not report.n_claims:
         return head
     head.append(line, style="not bold")
-    for label in wording.counted(counted.labels):
-        words = f"\n{counted.labels[label]:4} {wording.verdict(label):18}"
+    for label in filter(counted.labels.get, wording.ORDER):
+        words = f"\n{counted.labels[label]:4} {wording.verdict(label):18} "
         head.append(words, style=f"not bold {STYLES[label]}")
         head.append(f" {wording.LEGEND[label]}", style="not bold dim")
     if counted.may_be_unverifiable:
-        head.append(
-            f"\n{counted.may_be_unverifiable:4} ? no supporting source found", style="not bold"
-        )
-        head.append("  cited or by search", style="not bold dim")
+        head.append(f"\n{counted.may_be_unverifiable:4} ? found in no source", style="not bold")
+        head.append("  that is cited or was searched", style="not bold dim")
     if counted.uncited_before:
         head.append(f"\n{counted.uncited_before:4} – sentences not judged  ", style="not bold")
         head.append("the next reference follows a later sentence", style="not bold dim")
@@ -149,13 +146,8 @@ def progress_line(finding: Finding) -> Text | None:
     return text.append(cells.shortened(finding.claim.text, PASSING_WIDTH), style="not bold default")
 
 
-def _claim(claim: Claim) -> Text:
-    about = Text(f"[{cells.one_line(claim.about)}] " if claim.about else "", style="dim")
-    return about.append(cells.shortened(claim.text, CLAIM_WIDTH), style="not dim")
-
-
 def _details(finding: Finding) -> Text:
-    text = _claim(finding.claim)
+    text = Text(cells.shortened(finding.claim.text, CLAIM_WIDTH))
     for line in wording.about_claim(finding):
         text.append(f"\n  ⚑ {line}", style="yellow")
     if lacks := wording.missing_of(finding):
@@ -227,7 +219,7 @@ def _listed(listing: Listing | None) -> list[str]:
 
 def _quote(evidence: Evidence) -> list[str]:
     shown = excerpt(evidence.passage.text, evidence.quote)
-    return [f"“{cells.shortened(shown.quote, CLAIM_WIDTH)}”" if shown else NO_QUOTE]
+    return [f"“{cells.shortened(shown.quote, CLAIM_WIDTH)}”" if shown else wording.NO_QUOTE]
 
 
 def _excluded(report: Report) -> Text:

@@ -85,7 +85,7 @@ STEPS = {
     Reason.TRUNCATED: "try again later",
     Reason.TIMED_OUT: "try again later",
     Reason.UNSUPPORTED_TYPE: "open it yourself: Pincite cannot read video or audio",
-    Reason.LANGUAGE: "run pip install 'pincite[multilingual]', or ask a language model: --judge",
+    Reason.LANGUAGE: "add pincite[multilingual] (see pincite doctor), or ask a model: --judge",
     Reason.TITLE_ONLY: "attach the full text if you have it",
     Reason.WITHDRAWN: "find out why it was withdrawn before you keep the citation",
     Reason.USURPED: "look for an archived copy from before then",
@@ -167,13 +167,14 @@ JOINED = {
 }
 # Keyed by whether the claim has a citation.
 UNVERIFIABLE = {
-    True: "no supporting source found: neither those cited nor any of %(n)d passages supports it",
-    False: "no supporting source found: none is cited, and none of %(n)d passages supports it",
+    True: "the verifier finds it in no source cited and in none of %(n)d passages searched",
+    False: "no source is cited, and the verifier finds it in none of %(n)d passages searched",
 }
 ADVICE = "These are automatic suggestions: read the source before you tag or replace anything."
 NO_CITATION = "no citation"
 STALE_TAG = "this tag can probably go"  # beside a supported claim that failed an editor's check
 MARKED_WRONG = "you marked this wrong"
+NO_QUOTE = "no sentence of the source is close enough to the claim to quote"
 UNCITED = {
     "title": "Sentences without a citation",
     "none": "No sentence without a citation is likely enough to need one.",
