@@ -239,6 +239,7 @@ class Copy:
     file: str = ""  # name of the file that the user supplied
 
 
+HEADLINE, WEBSITE = "headline", "website"  # metadata of a page: its title apart from its site
 FILE = "file"  # metadata of a document: the name of the file that the user supplied
 OWN_SCHEME = "own:"  # of an own copy's address, before its SHA-256 (several: "+")
 
@@ -705,6 +706,7 @@ class Suggestion:
     place: Place | None = None  # None: the source has no pages
     corpus: Annotated[str, Doc("its corpus; empty if only one was searched")] = ""
     found_by: Annotated[FoundBy, Doc("the search that found its page; empty: of the web")] = ""
+    headline: Annotated[str, Doc("its title without the site's name, if that is known")] = ""
     site: Annotated[str, Doc("the website, journal or publisher that the page names")] = ""
     authors: Annotated[tuple[str, ...], Doc("as the page names them")] = ()
 

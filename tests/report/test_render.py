@@ -508,10 +508,10 @@ def cited(suggestion: Suggestion, dates: DateFormat = "dmy") -> dict[str, str]:
 
 
 def test_a_reference_is_ready_to_save() -> None:
-    assert cited(referred(site="Varde Post", authors=("Ida Holm",))) == {
+    assert cited(referred(headline="The mill", site="Varde Post", authors=("Ida Holm",))) == {
         "author1": "Ida Holm",
         "url": "https://www.varde.example/a",
-        "title": "Mill",
+        "title": "The mill",
         "website": "Varde Post",
         "date": "14 May 2004",
         "access-date": "21 November 2026",

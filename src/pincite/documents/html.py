@@ -31,7 +31,7 @@ from pincite.text.hosts import host_of
 from pincite.text.identifiers import doi_in
 from pincite.text.sentences import n_words
 from pincite.text.tables import cells_of
-from pincite.types import Document, Reason, Unchecked
+from pincite.types import HEADLINE, WEBSITE, Document, Reason, Unchecked
 
 _INVISIBLE_TAGS = frozenset(
     "head script style noscript template svg math object iframe canvas audio video select button "
@@ -530,8 +530,11 @@ def read_html(body: Body) -> Document | Unchecked:
         text = cleaned(restore_blocks(running, blocks, signs.title))
     text = "\n\n".join([text, *updates_of(stated, text)]).strip()
     title = headline_of(stated) or signs.title or one_line(article.title if article else "")
-    headline = headline_of(stated) or signs.headline
-    title, site = title_and_site(title, headline, site_of(stated), host_of(body.url))
+    h1 = headline_of(stated) or signs.headline
+    headline, website = title_and_site(title, h1, site_of(stated), host_of(body.url))
+    meta = _meta(article, stated)
+    # Title and site stay as the verifier was calibrated to read them: as the page has them.
+    apart, known = {HEADLINE: headline, WEBSITE: website}, ("", title, meta.get("site"))
     return outcome.of_page(body.url, text, running, signs) or Document(
         url=body.url,
         title=title,
@@ -540,7 +543,7 @@ def read_html(body: Body) -> Document | Unchecked:
         published=published_of(stated, str(article.date or "") if article else ""),
         fetched=body.fetched,
         language=code_of(declared),
-        meta=_meta(article, stated, site),
+        meta=meta | {key: value for key, value in apart.items() if value not in known},
         anchors=locate_anchors(names, text),
     )
 
@@ -574,8 +577,8 @@ def _extracted(page: Page, visible: str) -> Any:
         return None
 
 
-def _meta(article: Any, stated: Statements, site: str) -> dict[str, str]:
-    site = site or (one_line(article.sitename) if article else "")
+def _meta(article: Any, stated: Statements) -> dict[str, str]:
+    site = one_line(article.sitename) if article else ""
     author = author_of(stated, site, str(article.author or "") if article else "")
     dois = (doi_in(text) for name in DOI_METAS for text in stated.metas.get(name, ()))
     doi = next(filter(None, dois), "")

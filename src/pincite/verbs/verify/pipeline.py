@@ -41,6 +41,8 @@ from pincite.text.passages import cited_passages, whole
 from pincite.text.sentences import sentences
 from pincite.text.words import shared
 from pincite.types import (
+    HEADLINE,
+    WEBSITE,
     Article,
     Changed,
     Citation,
@@ -544,10 +546,12 @@ class VerifyPipeline:
             if document is None or passage.span.of(document.text) != passage.text:
                 continue
             meta = document.meta
-            site = meta.get("journal") or meta.get("site") or meta.get("publisher") or ""
+            headline = meta.get(HEADLINE, document.title)
+            sites = map(meta.get, ("journal", WEBSITE, "site", "publisher"))
+            site = next(filter(None, sites), "")
             stated = (meta.get("authors") or meta.get("author") or "").split(SEPARATOR)
             authors = tuple(filter(None, stated))
-            works = _work_keys(document.title, document.url, authors, site)
+            works = _work_keys(headline, document.url, authors, site)
             if not cited.isdisjoint(document_keys(document) | works):
                 continue
             if references.retraction_of(document) is references.Retraction.YES:
@@ -556,6 +560,7 @@ class VerifyPipeline:
                 replace(
                     suggestion,
                     published=document.published,
+                    headline=headline,
                     site=site,
                     authors=authors,
                     place=pinpoint.place_of(suggestion.evidence, document, None),

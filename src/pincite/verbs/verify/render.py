@@ -258,7 +258,7 @@ def reference(suggestion: Suggestion, dates: Dates, language: str = "") -> str |
         "cite web",
         **_authors(suggestion.authors),
         url=passage.url,
-        title=cells.one_line(passage.title) or passage.url,
+        title=cells.one_line(suggestion.headline or passage.title) or passage.url,
         website=cells.one_line(suggestion.site) or host_of(passage.url).removeprefix("www."),
         date=dates.written(suggestion.published),
         access_date=dates.written(dates.today.isoformat()),
