@@ -78,15 +78,6 @@ def test_an_extra_of_a_repository_is_installed_from_its_commit(installed: Record
     assert arguments("mcp") == [f"pincite[mcp] @ git+{url}@abc1"]
 
 
-def test_paths_below_the_working_folder_are_relative(
-    installed: Record, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    installed({"dir_info": {"editable": True}, "url": tmp_path.as_uri()})
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "executable", str(tmp_path / ".venv/bin/python"))
-    assert install_command("ocr") == ".venv/bin/python -m pip install -e '.[ocr]'"
-
-
 @pytest.mark.parametrize("record", ["", "{", "[]", {"url": 3}])
 def test_a_damaged_record_counts_as_a_release(installed: Record, record: object) -> None:
     installed(record)

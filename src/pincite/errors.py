@@ -72,10 +72,6 @@ def install_command(extra: str = "") -> str:
     from importlib.metadata import PackageNotFoundError, distribution
     from urllib.request import url2pathname
 
-    def short(path: str) -> str:
-        inside = Path(path).is_relative_to(Path.cwd())
-        return str(Path(path).relative_to(Path.cwd())) if inside else path
-
     try:
         record = json.loads(distribution("pincite").read_text("direct_url.json") or "{}")
         url, commit = str(record.get("url", "")), record.get("vcs_info")
@@ -85,7 +81,7 @@ def install_command(extra: str = "") -> str:
     if commit:
         wanted.append(f"pincite{extras} @ {commit['vcs']}+{url}@{commit['commit_id']}")
     elif url.startswith("file://"):
-        path = short(url2pathname(url.removeprefix("file://")))
+        path = url2pathname(url.removeprefix("file://"))
         plugin, makefile = Path(path, "plugins", f"pincite-{extra}"), Path(path, "Makefile")
         if extra and makefile.is_file() and f"\n{extra}:" in makefile.read_text("utf-8"):
             return shlex.join(["make", "-C", path, extra])
@@ -94,10 +90,9 @@ def install_command(extra: str = "") -> str:
         wanted.append(str(plugin) if plugin.is_dir() else f"{path}{extras}")
     else:
         wanted.append(f"pincite{extras}")
-    python = short(sys.executable)
-    pip = [python, "-m", "pip", "install"]
+    pip = [sys.executable, "-m", "pip", "install"]
     if find_spec("pip") is None:
-        pip = ["uv", "pip", "install", "--python", python]
+        pip = ["uv", "pip", "install", "--python", sys.executable]
     return shlex.join([*pip, *wanted])
 
 
