@@ -7,10 +7,11 @@ from pathlib import Path
 
 import gate_values
 import pytest
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from pincite.text import names, quantities
+from pincite.text.quantities import unstated
 from pincite.text.quantities import values as values_of
 
 PAIRS = Path(__file__).parents[1] / "cases/values/pairs-open.jsonl"
@@ -168,3 +169,45 @@ def test_hostile_texts_take_linear_time(unit: str) -> None:
     quantities.unstated(text[:5_000], text)
     names.missing(text[:5_000], text)
     assert time.process_time() - started < 10
+
+
+@given(
+    number=st.integers(100_000, 99_000_000),
+    digits=st.integers(2, 4),
+    hedge=st.sampled_from(["about", "some", "roughly", "approximately", "around"]),
+)
+def test_about_reaches_to_the_next_number_of_as_many_digits(
+    number: int, digits: int, hedge: str
+) -> None:
+    unit = 10 ** (len(str(number)) - digits)
+    rounded = round(number / unit) * unit
+    assume(rounded // unit % 10)  # another last digit would be a coarser one
+
+    def is_stated(claimed: int) -> bool:
+        claim = f"{hedge} {claimed:,} inhabitants"
+        return unstated(claim, f"{number:,} inhabitants", ("en", "en")) == ()
+
+    assert is_stated(rounded)
+    for beyond in (rounded + 3 * unit, rounded - 3 * unit):
+        if beyond // unit % 10:
+            assert not is_stated(beyond)
+
+
+@pytest.mark.parametrize(
+    ("claim", "source", "stated"),
+    [
+        ("just over a million inhabitants", "1,049,870 inhabitants", True),
+        ("more than a million inhabitants", "1,049,870 inhabitants", True),
+        ("nearly a million inhabitants", "1,049,870 inhabitants", False),
+        ("nearly two million inhabitants", "1,049,870 inhabitants", False),
+        ("about a billion crowns", "1.04 billion crowns", True),
+        ("about 1.3 million inhabitants", "1,187,432 inhabitants", False),
+        ("about 1.2 million inhabitants", "1,187,432 inhabitants", True),
+        ("some 400 metres", "398 metres", True),
+        ("some 500 metres", "398 metres", False),
+        ("around 95 % of them", "93.2 % of them", False),
+        ("around 93 % of them", "93.2 % of them", True),
+    ],
+)
+def test_vague_numbers(claim: str, source: str, stated: bool) -> None:
+    assert (unstated(claim, source, ("en", "en")) == ()) is stated

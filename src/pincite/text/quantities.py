@@ -63,6 +63,7 @@ class Value:
 
 
 _OR_MORE, _OR_LESS = (1.0, 1.25), (0.75, 1.0)
+# Bounds as shares of the number; "about" also ends at the next number of as many digits.
 _HEDGES = {
     word: bounds
     for bounds, words in (
@@ -87,7 +88,7 @@ _SCALE = "(?:hundred|thousand|dozen)"
 _SMALL_WORDS = rf"(?:(?:{'|'.join(TENS)})(?:[ -](?:{'|'.join(ONES[:9])}))?\b|zero|{_any_of(ONES)})"
 _SCALED_WORDS = rf"(?:{_SMALL_WORDS}[ -])?{_SCALE}(?:[ -]{_SCALE})*"
 _WORDED = rf"(?:{_SCALED_WORDS}(?:[ -](?:and\s)?{_SCALED_WORDS})*"
-_WORDED += rf"(?:[ -](?:and\s)?{_SMALL_WORDS})?|{_SMALL_WORDS})"
+_WORDED += rf"(?:[ -](?:and\s)?{_SMALL_WORDS})?|{_SMALL_WORDS}|a(?= (?:million|billion)\b))"
 _COUNTED = _any_of([*ONES, *TENS, "zero", "dozen", "hundred", "thousand"])
 _PLACES = _any_of([*ORDINALS, *TENTHS])
 _HEDGE = re.compile(rf"(?:^|[\s(])({_any_of(list(_HEDGES))})\s?(?:a |an |the )?\Z", re.IGNORECASE)
@@ -100,14 +101,18 @@ def _count(words: str) -> float:
     return float(words) if value is None else value
 
 
-def _hedged(text: str, start: int, value: float, width: float) -> tuple[float, float, int]:
-    """Return low, high and sense of a value at `start`."""
+def _hedged(
+    text: str, start: int, value: float, width: float, digit: float = math.inf
+) -> tuple[float, float, int]:
+    """Return low, high and sense of a value at `start`; `digit`: place value of its last digit."""
     hedge = _HEDGE.search(text, max(0, start - 24), start)
     low, high = value - width, value + width
     if hedge is None:
         return low, high, 0
     below, above = bounds = _HEDGES[hedge[1].lower()]
     least, most = sorted((value * below, value * above))
+    if below < 1 < above:
+        least, most = max(least, value - digit), min(most, value + digit)
     sense = {_OR_MORE: 1, _OR_LESS: -1}.get(bounds, 0)
     return (least if below < 1 else value), (most if above > 1 else value), sense
 
@@ -441,7 +446,7 @@ def _numbers(text: str) -> Iterator[Value]:
             value = float(_GROUPING.sub("", match["digits"]))
             value += unicodedata.numeric(match["fraction"]) if match["fraction"] else 0.0
         else:
-            value = number_in_words(number) or 0.0
+            value = number_in_words(number) or float(number.lower() == "a")
         value *= _scale(match) * (-1 if match["minus"] and match["unit"] else 1)
         if not math.isfinite(value):
             continue
@@ -451,7 +456,8 @@ def _numbers(text: str) -> Iterator[Value]:
             measure, unit = "time", "year"
         exact = value * FACTORS.get(unit, 1.0)
         width = _width(match, value) * FACTORS.get(unit, 1.0)
-        low, high, sense = _hedged(text, start, exact, width)
+        digit = _last_digit(match) * FACTORS.get(unit, 1.0)
+        low, high, sense = _hedged(text, start, exact, width, digit)
         if unit == "°f":
             low, high = ((each - 32) / 1.8 for each in (low, high))
         weak = number.lower() in _WEAK and not (measure or match["scale"])
@@ -483,6 +489,17 @@ def _measure(match: re.Match[str]) -> tuple[str, str]:
     if measure == "pounds":  # millions of pounds are money
         return ("money £", "") if match["scale"] else ("mass", "lb")
     return measure, "" if measure.startswith("money") else unit
+
+
+def _last_digit(match: re.Match[str]) -> float:
+    """The place value of the last significant digit: 10 of 120, 100,000 of 1.2 million."""
+    digits = _GROUPING.sub("", match["digits"] or "")
+    if not digits or match["fraction"]:
+        return math.inf
+    whole, _, decimals = digits.partition(".")
+    zeros = 0 if decimals else len(whole) - len(whole.rstrip("0"))
+    scale = 1.0 if match["percent"] else _scale(match)
+    return float(10.0 ** (zeros - len(decimals)) * scale)
 
 
 def _width(match: re.Match[str], value: float) -> float:
