@@ -138,3 +138,27 @@ def test_most_claims_about_tables_are_judged_right() -> None:
             right += (label in (Label.SUPPORTED, Label.PARTLY_SUPPORTED)) is claim.true
             claims.append(claim)
     assert right >= 0.85 * len(claims)
+
+
+def rows_in(data: str) -> list[str]:
+    found = read_bytes(data.encode(), url="file:///lakes.csv", content_type="text/csv")
+    assert isinstance(found, Document)
+    return found.text.split("\n")
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("Lake;Depth in m\nOren;41,5\nSill;7,25", ["Lake: Oren; Depth: 41.5 m", "7.25 m"]),
+        ("Town;People\nOren;1.240,5\nSill;980,0\nArd;1.240", ["1,240.5", "980.0", "1,240"]),
+        ("Town,People,Opened\nOren,\"1,240\",1911\nSill,\"2,105\",1912", ["1,240", "2,105"]),
+        ("Town;A;B\nOren;1,240;3.5\nSill;2,105;4.25", ["1,240", "3.5", "2,105"]),
+        ("Firm,Costs in €,Sales in m\nOren,4,41.5\nSill,3,7.25", ["Sales: 41.5 million"]),
+        ("Tower,Height in m,Built\nOren,41.5,1911\nSill,9,1912", ["Height: 41.5 m", "Height: 9 m"]),
+        ("Item;1990;1991\nFares (£ million);14.2;15.1\nStaff;240;251",
+         ["1990: £14.2 million", "1991: £15.1 million", "1990: 240"]),
+    ],
+)  # fmt: skip
+def test_numbers_of_a_table_have_their_unit_and_sign(written: str, read: list[str]) -> None:
+    text = "\n".join(rows_in(written))
+    assert [part for part in read if part not in text] == []

@@ -145,3 +145,16 @@ def test_a_model_never_raises_the_support_of_a_passage(
         assert decide.label_of(both) in (Label.NOT_SUPPORTED, Label.REFUTED)
     assert decide.refutes(both) is (verdict is Verdict.CONTRADICTED and trust.contradicts)
     assert decide.weighed(replace(both, opinion=None)) == alone
+
+
+@pytest.mark.parametrize("probability", [0.35, 0.99])
+def test_words_in_quotation_marks_must_stand_in_the_source(probability: float) -> None:
+    (result,) = finding(probability).citations
+    claim = "The inquiry wrote that “the master must leave the bridge”."
+    source = "The inquiry wrote that “the master must not leave the bridge” at anchor."
+    passage = Passage("d", "", "", source, Span(0, len(source)))
+    atoms = aggregation.missing_atoms(claim, [passage])
+    assert [atom.kind for atom in atoms] == ["quotation"]
+    assert decide.label_of(result.outcome, atoms=atoms) is Label.PARTLY_SUPPORTED
+    exact = claim.replace("must", "must […]")
+    assert aggregation.missing_atoms(exact, [passage]) == []

@@ -17,7 +17,7 @@ from urllib.parse import unquote
 from lxml import html
 
 from pincite.documents.body import Body
-from pincite.documents.text import decoded, document_of, one_line
+from pincite.documents.text import decoded, detect, document_of, one_line
 from pincite.text.quantities import UNITS
 from pincite.text.sentences import n_words
 from pincite.text.tables import HEADER_CHARS
@@ -39,9 +39,15 @@ _UNCOUNTED = re.compile(r"year|date|rank|no\.?|#|month|season|pos\.?|position", 
 _AT_END = re.compile(r"(.*?)\s*[(\[]([^()\[\]]{1,40})[)\]]|(.*\w)?,? ?(\bin (?:[^,]|,\d){1,40}|%)")
 _UNIT = re.compile(
     r"(?:in |of )?(US\$|[$€£¥])? ?(?:(thousand|million|billion|[’']?000|1[,.]?000|mn|bn|k"
-    r"|(?<=[$€£¥ ])m)s?\b)?(?: ?(?:of )?(°?[^\W\d].*))?|(%|per ?cent\b).*",
+    r"|(?<=[$€£¥])m|(?<=[$€£¥] )m)s?\b)?(?: ?(?:of )?(°?[^\W\d].*))?|(%|per ?cent\b).*",
     re.IGNORECASE,
 )
+# "In m" is in millions in a table of money, else in metres.
+_IN_M, _MONEY = re.compile(r"(.*\w),? \(?in m\)?"), re.compile(r"[$€£¥]|\b(?:EUR|USD|GBP|CHF)\b")
+# A comma that no three digits follow, or that follows a point, is a decimal one; so are all others
+# of its table, unless a number is written the English way.
+_DECIMAL_COMMA = re.compile(r"[+−–-]?(?:\d+,(?:\d{1,2}|\d{4,})|\d{1,3}(?:[. ]\d{3})+,\d+)")
+_DECIMAL_POINT = re.compile(r"[+−–-]?(?:\d+\.(?:\d{1,2}|\d{4,})|\d{1,3}(?:,\d{3})+(?:\.\d+)?)")
 _SCALES = {"m": "million", "mn": "million", "bn": "billion", "k": "thousand"}
 
 
@@ -114,7 +120,8 @@ def lines_of(grid: Grid, caption: str = "", *, headed: bool = False) -> list[str
         ", ".join(dict.fromkeys(row[j].text for row in grid[:n] if j < len(row) and row[j].text))
         for j in range(width)
     ]
-    columns = [_split(re.sub(":|;", "", header)[:HEADER_CHARS]) for header in headers]
+    is_money = any(map(_MONEY.search, [*titles, *headers]))
+    columns = [_split(re.sub(":|;", "", each)[:HEADER_CHARS], is_money) for each in headers]
     if titles and not any(unit for _, unit in columns):
         unit, below = _split(titles[-1])[1], zip_longest(*grid[n:], fillvalue=Cell(""))
         years = [all(_YEAR.fullmatch(cell.text) for cell in column) for column in below]
@@ -159,8 +166,10 @@ def _n_headers(grid: Grid, *, headed: bool) -> int:
     return min(n, len(grid) - 1)
 
 
-def _split(header: str) -> tuple[str, str]:
+def _split(header: str, is_money: bool = False) -> tuple[str, str]:
     """Split "Length (m)" into "Length" and "… m", as a number is written; "": no known unit."""
+    if is_money and (in_m := _IN_M.fullmatch(header)):
+        return in_m[1], "… million"
     found = _AT_END.fullmatch(header)
     match = _UNIT.fullmatch(found[2] or found[4]) if found else None
     if not found or not match:
@@ -176,8 +185,10 @@ def _split(header: str) -> tuple[str, str]:
 def _row(row: Sequence[Cell], columns: Sequence[tuple[str, str]], section: str) -> Iterator[str]:
     """Write a row; a wide one as several lines, which all begin with its first cell."""
     cells, last = [section] if section else [], None
-    for cell, (name, unit) in zip(row, columns, strict=False):
+    of_row = _split(row[0].text)[1] if row else ""  # "Fare income (£ million)"
+    for cell, (name, of_column) in zip(row, columns, strict=False):
         if cell.text and cell is not last:
+            unit = of_column or ("" if _YEAR.fullmatch(cell.text) else of_row)
             text = unit.replace("…", cell.text) if _NUMBER.fullmatch(cell.text) else ""
             cells.append(f"{name}: {text or cell.text.replace('; ', ', ')}".removeprefix(": "))
         last = cell
@@ -199,12 +210,29 @@ def read_csv(body: Body) -> Document | Unchecked:
     lines = (text or "").replace("\0", "").splitlines(keepends=True)
     delimiter = max(",;\t|", key=lambda sign: sum(sign in line for line in lines[:50]))
     try:
-        rows = [list(map(Cell, row)) for row in csv.reader(lines, delimiter=delimiter)]
+        rows = _in_english(list(csv.reader(lines, delimiter=delimiter)), text or "")
     except csv.Error as error:
         return Unchecked(body.url, Reason.UNDECODABLE, f"not readable as CSV: {error}")
     # Nothing but the file's name says what it is about.
     title = name_in_words(body.url)
     return document_of(body, "csv", text and _of_sheet(rows), {"title": title})
+
+
+def _in_english(rows: Sequence[Sequence[str]], text: str) -> Grid:
+    """Make cells; in a file with decimal commas write numbers as English does: "1,240.5"."""
+    numbers = [cell.strip() for row in rows for cell in row if _NUMBER.fullmatch(cell.strip())]
+    other = any(map(_DECIMAL_COMMA.fullmatch, numbers)) and detect(text) in (None, "en")
+    if not other or any(map(_DECIMAL_POINT.fullmatch, numbers)):
+        return [list(map(Cell, row)) for row in rows]
+
+    def written(cell: str) -> str:
+        if not _NUMBER.fullmatch(cell.strip()) or _YEAR.fullmatch(cell.strip()):
+            return cell
+        whole, comma, decimals = re.sub(r"[. \u202f]", "", cell.strip()).partition(",")
+        sign, digits = re.fullmatch(r"(\D?)(\d+)", whole).groups()  # type: ignore[union-attr]
+        return f"{sign}{int(digits):,}{'.' * bool(comma)}{decimals}"
+
+    return [[Cell(written(cell)) for cell in row] for row in rows]
 
 
 def name_in_words(url: str) -> str:

@@ -214,14 +214,16 @@ def label_of(
     The whole claim decides first. If refutation is likelier than support, it is not supported; with
     a witness against it, it is at most partly supported. A failing claim is partly supported if
     some of its clauses are supported. A supported one is only partly supported if no passage states
-    some figure, name or quotation (`atoms`), unless the verifier is sure (SURE, SURE_OF_FIGURES).
+    some figure or name (`atoms`), unless the verifier is sure (SURE, SURE_OF_FIGURES), or some
+    quotation word for word.
     """
     if isinstance(outcome, Unchecked):
         return Label.UNCHECKED
     refuted = refutes(outcome)
     if outcome.prob_supported >= threshold and not refuted:
         sure = SURE_OF_FIGURES if any(atom.kind == "figure" for atom in atoms) else SURE
-        doubted = has(outcome, Effect.CONTRADICTS, Effect.LIMITS)
+        altered = any(atom.kind == "quotation" for atom in atoms)
+        doubted = altered or has(outcome, Effect.CONTRADICTS, Effect.LIMITS)
         unsure = doubted or (atoms and outcome.prob_supported < sure)
         return Label.PARTLY_SUPPORTED if unsure else Label.SUPPORTED
     if {clause.supported for clause in clauses} == {True, False}:
