@@ -8,15 +8,17 @@ as prose does, and stay in rows. Distances are in points.
 """
 
 import re
-from bisect import bisect_left
+from bisect import bisect, bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, pairwise
-from math import floor
+from itertools import chain, groupby, pairwise, product, zip_longest
+from math import floor, inf
 from typing import NamedTuple
 
+from pincite.documents.tables import MAX_CELL_CHARS, Cell, Grid, lines_of
 from pincite.documents.text import cleaned, joined
+from pincite.text.tables import cells_of
 
 
 class Line(NamedTuple):
@@ -27,6 +29,17 @@ class Line(NamedTuple):
     left: float
     right: float
     size: float  # of the font
+    lefts: tuple[float, ...] = ()  # of its words
+    is_table: bool = False  # with one row of cells a line of the text, which `ROW` separates
+
+
+class Rule(NamedTuple):
+    """A straight line that is drawn on a page, horizontal or vertical."""
+
+    left: float
+    bottom: float
+    right: float
+    top: float
 
 
 Lines = Sequence[Line]
@@ -44,12 +57,13 @@ SAME_ROW = 0.4  # share of the font size: less than any line spacing
 MAX_LINES, MAX_EDGES, MAX_DEPTH = 5_000, 8, 20
 
 
-def in_reading_order(lines: Lines, _depth: int = 0) -> list[Line]:
+def in_reading_order(lines: Lines, rules: Sequence[Rule] = (), _depth: int = 0) -> list[Line]:
     """Order a page's lines, given in file order, by columns; joins the parts of each line."""
     if len(lines) > MAX_LINES:
         return list(lines)
     gutter = _longest_gutter(lines) if _depth < MAX_DEPTH else None
     if not gutter:
+        lines = _with_unruled_tables(lines, rules)
         return [_joined(row) for row in _rows(_down(lines) if _is_one_column(lines) else lines)]
     x, top, bottom = gutter
     inside = [line for line in lines if bottom <= line.baseline <= top]
@@ -59,7 +73,7 @@ def in_reading_order(lines: Lines, _depth: int = 0) -> list[Line]:
         [line for line in inside if line.left >= x],
         [line for line in lines if line.baseline < bottom],
     )
-    return [line for part in parts for line in in_reading_order(part, _depth + 1)]
+    return [line for part in parts for line in in_reading_order(part, rules, _depth + 1)]
 
 
 def _is_one_column(lines: Lines) -> bool:
@@ -91,7 +105,8 @@ def _rows(lines: Lines) -> list[list[Line]]:
     """Consecutive lines on one baseline, from left to right."""
     found = list[list[Line]]()
     for line in lines:
-        if found and abs(found[-1][0].baseline - line.baseline) < SAME_ROW * line.size:
+        is_near = found and abs(found[-1][0].baseline - line.baseline) < SAME_ROW * line.size
+        if is_near and not (line.is_table or found[-1][0].is_table):
             found[-1].append(line)
         else:
             found.append([line])
@@ -161,6 +176,286 @@ def _is_prose(side: Lines) -> bool:
 
 def _n_words(lines: Lines) -> int:
     return sum(len(_WORD.findall(line.text)) for line in lines)
+
+
+# ── Tables ────────────────────────────────────────────────────────────────────────────────────────
+
+ROW = "\v"
+MAX_RULES, MAX_LANES = 3_000, 100  # of a page, and side by side; drawings have more
+ROW_STEP, LINE_STEP = 3.5, 1.7  # the most between baselines of rows, and of lines of a cell
+STRIP = 0.5  # the least width of white space between columns, in font sizes
+OTHER_STEP = 1.12  # ratio of the distances between rows and between the lines of one
+FIGURES, FILLED = 0.7, 0.5  # the least shares of a numeric column's cells, and of cells with text
+_FIGURE = re.compile(r"[^\w\s]{0,2}\d[\d.,\u202f]*(?: \d{3})*(?: ?[^\d\s]{1,4}\d?)?")
+_YEAR = re.compile(r"(?:1\d|20)\d\d(?:[-–/]\d{2,4})?")
+_LEADERS = re.compile(r"(?:\. ?){4}")
+_Row = dict[int, tuple[int, Line]]  # the line of a cell, with its last column, by the first one
+_Strips = list[tuple[float, float]]  # of white space, from left to right
+_Box = tuple[float, float, float]  # left, right and upper edge
+
+
+def with_ruled_tables(lines: Lines, rules: Sequence[Rule]) -> Lines:
+    """Put the tables whose cells are drawn in the places of their lines."""
+    for frame in _frames(list(rules[:MAX_RULES])):
+        left, right = min(rule.left for rule in frame), max(rule.right for rule in frame)
+        bottom, top = min(rule.bottom for rule in frame), max(rule.top for rule in frame)
+        xs = _distinct([left, right, *(rule.left for rule in frame if not _is_across(rule))])
+        ys = _distinct([bottom, top, *(rule.top for rule in frame if _is_across(rule))])[::-1]
+        inside = [
+            line
+            for line in lines
+            if left <= line.left + SAME_EDGE and line.left < right and bottom < line.baseline < top
+        ]
+        if inside and min(len(xs), len(ys)) > 2 and max(len(xs), len(ys)) <= MAX_LANES:
+            grid = _ruled_grid(inside, frame, xs, ys)
+            lines = _with_table(lines, inside, grid, (left, right, top))
+    return lines
+
+
+def _is_across(rule: Rule) -> bool:
+    return rule.right - rule.left >= rule.top - rule.bottom
+
+
+def _frames(rules: list[Rule]) -> Iterator[list[Rule]]:
+    """Rules that touch each other."""
+    while rules:
+        frame, n = [rules.pop()], 0
+        while n < len(frame):
+            (left, bottom, right, top), rest = frame[n], list[Rule]()
+            for rule in rules:
+                beside = left - SAME_EDGE > rule.right or rule.left > right + SAME_EDGE
+                apart = beside or bottom - SAME_EDGE > rule.top or rule.bottom > top + SAME_EDGE
+                (rest if apart else frame).append(rule)
+            rules, n = rest, n + 1
+        yield frame
+
+
+def _distinct(places: list[float]) -> list[float]:
+    places.sort()
+    return [x for n, x in enumerate(places) if not n or x - places[n - 1] > SAME_EDGE]
+
+
+def _ruled_grid(inside: Lines, frame: Sequence[Rule], xs: list[float], ys: list[float]) -> Grid:
+    """The cells of a table; those that no rule parts are one."""
+    at_x = [[r for r in frame if not _is_across(r) and abs(r.left - x) <= SAME_EDGE] for x in xs]
+    at_y = [[r for r in frame if _is_across(r) and abs(r.top - y) <= SAME_EDGE] for y in ys]
+    owners = dict[tuple[int, int], tuple[int, int]]()
+    for i, j in product(range(len(ys) - 1), range(len(xs) - 1)):
+        x, y = (xs[j] + xs[j + 1]) / 2, (ys[i] + ys[i + 1]) / 2
+        owners[i, j] = i, j
+        if j and not any(rule.bottom < y < rule.top for rule in at_x[j]):
+            owners[i, j] = owners[i, j - 1]
+        elif i and not any(rule.left < x < rule.right for rule in at_y[i]):
+            owners[i, j] = owners[i - 1, j]
+    parts = [part for line in inside for part in _cut(line, xs)]
+    texts: dict[tuple[int, int], list[Line]] = {owner: [] for owner in owners.values()}
+    for part in parts:
+        i = sum(y > part.baseline for y in ys) - 1
+        texts[owners[i, max(0, bisect(xs, part.left + 1) - 1)]].append(part)
+    if any(sum(map(_is_figure, each)) > 1 for each in texts.values()):
+        return _grid(_rows(_down(parts)), xs[1:-1], frame)  # no rules between the rows
+    cells = {owner: Cell(_cell_text(each)) for owner, each in texts.items()}
+    return [[cells[owners[i, j]] for j in range(len(xs) - 1)] for i in range(len(ys) - 1)]
+
+
+def _cut(line: Line, xs: Sequence[float]) -> Iterator[Line]:
+    """The parts of a line in the columns that begin at `xs`."""
+    words = list(zip(line.lefts, line.text.split(" "), strict=False)) or [(line.left, line.text)]
+    for _, group in groupby(words, key=lambda word: bisect(xs, word[0] + 1)):
+        lefts, texts = zip(*group, strict=True)
+        right = line.right if lefts[-1] == words[-1][0] else lefts[-1]
+        yield line._replace(text=" ".join(texts), left=lefts[0], right=right)
+
+
+def _is_figure(line: Line) -> bool:
+    return bool(_FIGURE.fullmatch(line.text))
+
+
+def _cell_text(lines: Lines) -> str:
+    text = "\n".join(_joined(row).text for row in _rows(_down(lines)))
+    return re.sub(r"(?<=\w)-\n(?=[a-z])", "", text).replace("\n", " ")
+
+
+def _with_unruled_tables(lines: Lines, rules: Sequence[Rule]) -> Lines:
+    """Put tables that only white space parts in the places of their lines, given in one column."""
+    rows, start = _rows(_down(lines)), 0
+    while start < len(rows):
+        end = _end_of_run(rows, start)
+        run = rows[start:end]
+        usual = [n for n, times in Counter(map(len, run)).items() if n > 1 < times]
+        strips = [(-inf, inf)]
+        for row in run:
+            strips = _free(strips, row) if usual and len(row) == max(usual) else strips
+        if mids := [(left + right) / 2 for left, right in strips[1:-1]]:
+            before = rows[:start]
+            while before and _goes_on(before[-1], mids) and _step(before[-1], run[0]) < LINE_STEP:
+                run.insert(0, before.pop())  # of a head
+            while not _goes_on(run[-1], mids) and len(run[-1]) == 1:
+                run.pop()
+            inside = [line for row in run for line in row]
+            left, right = min(line.left for line in inside), max(line.right for line in inside)
+            near = [rule for rule in rules if left < rule.right and rule.left < right]
+            box = left, right, run[0][0].baseline + SAME_ROW * run[0][0].size
+            lines = _with_table(lines, inside, _grid(run, mids, near), box)
+        start = max(end, start + 1)
+    return lines
+
+
+def _step(row: Lines, below: Lines) -> float:
+    return (row[0].baseline - below[0].baseline) / max(row[0].size, 1)
+
+
+def _goes_on(row: Lines, mids: Sequence[float]) -> bool:
+    """Whether a row is a further line of a cell."""
+    first, last = bisect(mids, row[0].left), bisect(mids, row[-1].right)
+    return len(row) == 1 and first == last and (first > 0 or row[0].text[0].islower())
+
+
+def _end_of_run(rows: Sequence[Lines], start: int) -> int:
+    """The end of the rows that all leave a strip of white space, as columns do."""
+    strips, before = [(-inf, inf)], 0.0
+    for n in range(start, len(rows)):
+        row, below = rows[n], rows[n + 1 : n + 2]
+        step = _step(rows[n - 1], row) if n > start else 0.0
+        if row[0].is_table or step > ROW_STEP or len(row) > MAX_LANES:
+            return n
+        if len(left := _free(strips, row)) > 2:  # two are outside
+            strips = left
+        elif not (below and len(row) == 1 < len(below[0]) and step < PARAGRAPH_GAP * before):
+            return n  # and not the heading of a section
+        before = step
+    return len(rows)
+
+
+def _free(strips: _Strips, row: Lines) -> _Strips:
+    """The parts of strips in which a row has white space."""
+    ends = [-inf, *(x for line in row for x in (line.left, line.right)), inf]
+    pairs = product(strips, zip(ends[::2], ends[1::2], strict=True))
+    both = ((max(a, c), min(b, d)) for (a, b), (c, d) in pairs)
+    return [(left, right) for left, right in both if right - left >= STRIP * row[0].size]
+
+
+def _grid(rows: Sequence[Lines], mids: Sequence[float], rules: Sequence[Rule]) -> Grid:
+    """The cells of a table in columns between `mids`; none if it may be something else.
+
+    A table has a head, and below it a column of numbers or rules.
+    """
+    table, tops = list[_Row](), [row[0].baseline for row in rows]
+    for row in rows:
+        cells: _Row = {}
+        for line, after in zip_longest(row, row[1:]):
+            first, last = bisect(mids, line.left), bisect(mids, line.right)
+            last = max(first, min(last, bisect(mids, after.left) - 1)) if after else last
+            whole = _joined([cells[first][1], line]) if first in cells else line
+            cells[first] = last, whole
+        table.append(cells)
+    figures = {j: [_is_figure(c[j][1]) for c in table if j in c] for j in range(1, len(mids) + 1)}
+    numeric = {
+        j
+        for j, column in figures.items()
+        if sum(column) >= max(2, FIGURES * len(column[(*column, True).index(True) :]))
+    }
+    years = {
+        j
+        for j in numeric
+        if 2 * sum(bool(_YEAR.fullmatch(c[j][1].text)) for c in table if j in c) > sum(figures[j])
+    }
+
+    def has_figures(cells: _Row) -> bool:
+        lines = [(j, cells[j][1]) for j in numeric.intersection(cells)]
+        return any(_is_figure(e) and (j in years or not _YEAR.fullmatch(e.text)) for j, e in lines)
+
+    width = max(line.right for row in rows for line in row) - min(row[0].left for row in rows)
+    ruled = set[int]()
+    for n, (above, below) in enumerate(pairwise(tops), 1):
+        parts = (r.right - r.left for r in rules if _is_across(r) and below < r.top < above)
+        if sum(parts) >= FULL_LINE * width:
+            ruled.add(n)
+    start = next((n for n, cells in enumerate(table) if numeric and has_figures(cells)), 0)
+    start = start if numeric else min(ruled, default=0)
+    if not start or any(_LEADERS.search(line.text) for row in rows for line in row):
+        return []
+    labels = [cells[0][1] for cells in table if 0 in cells]
+
+    def begins(n: int) -> bool:
+        cells, before = table[n], table[n - 1]
+        if n < start:
+            return any(last > first for first, (last, _) in before.items())
+        if n == start or has_figures(cells) or not 0 < len(cells):
+            return True
+        if len(cells) > 1:
+            return 0 in cells and not (numeric and numeric.isdisjoint(cells))
+        widest = max(labels, key=lambda line: line.right)
+        return 0 in cells and (0 not in before or _breaks_early(widest, before[0][1], cells[0][1]))
+
+    steps = [above - below for above, below in pairwise(tops)]
+    limits = [b for a, b in pairwise(sorted(steps)) if b > OTHER_STEP * a]
+    groupings = [{n for n, step in enumerate(steps, 1) if step >= limit} for limit in limits[::-1]]
+    groupings += [{n for n in range(1, len(table)) if begins(n)}]
+    for breaks in [ruled, *groupings]:
+        ends = [0, *sorted(breaks), len(table)]
+        records = [table[a:b] for a, b in pairwise(ends)]
+        n_heads = bisect(ends, start) - 1
+        if grid := _cells_of(records, n_heads, numeric, len(mids) + 1):
+            return grid
+    return []
+
+
+def _cells_of(
+    records: Sequence[Sequence[_Row]], n_heads: int, numeric: set[int], n_columns: int
+) -> Grid:
+    """The rows of cells of lines that are grouped to rows; none if they are grouped wrongly."""
+    heads, grid, n_filled = records[:n_heads], Grid(), 0
+    if not numeric <= {j for record in heads for cells in record for j in _covered(cells)}:
+        return []
+    for n, record in enumerate(records):
+        row = [Cell("")] * n_columns
+        for j in range(n_columns):
+            found = [cells[j] for cells in record if j in cells]
+            if n >= n_heads and j in numeric and sum(_is_figure(line) for _, line in found) > 1:
+                return []
+            if found:
+                last = max(last for last, _ in found)
+                cell = Cell(_cell_text([line for _, line in found]), header=n < n_heads)
+                row[j : last + 1] = [cell] * (last + 1 - j)
+        is_section = n >= n_heads and not any(cell.text for cell in row[1:])
+        grid.append(row[:1] * n_columns if is_section else row)
+        n_filled += (n >= n_heads) * (n_columns if is_section else sum(bool(c.text) for c in row))
+    n_rows = len(records) - n_heads
+    is_table = n_heads and n_rows > (1 if n_columns > 2 else 2)
+    return grid if is_table and n_filled >= FILLED * n_columns * n_rows else []
+
+
+def _covered(cells: _Row) -> set[int]:
+    return {j for first, (last, _) in cells.items() for j in range(first, last + 1)}
+
+
+def _with_table(lines: Lines, inside: Lines, grid: Grid, box: _Box) -> Lines:
+    """Put a table of data and its caption in the place of their lines."""
+    left, right, top = box
+    captions, edge, is_caption = list[Line](), top, False
+    for line in reversed(_down(lines)):
+        if line.baseline < top or line.left >= right or line.right <= left:
+            continue
+        reach = LINE_STEP if captions else ROW_STEP
+        if line.is_table or line.baseline - edge > reach * line.size or len(captions) > ASIDES:
+            break
+        captions.insert(0, line)
+        edge, is_caption = line.baseline, bool(_CAPTION.match(line.text))
+        if is_caption:
+            break
+    lone = captions[0] if len(captions) == 1 else None
+    if not (is_caption or (lone and not _ENDS_SENTENCE.search(lone.text))):
+        captions = []
+    rows = lines_of(grid, _cell_text(captions)) if grid else []
+    longest = max((len(cell.text) for row in grid for cell in row), default=0)
+    if longest > MAX_CELL_CHARS or not any(map(cells_of, rows)):
+        return lines
+    used = {*captions, *inside}
+    text, high = ROW.join(rows), max(line.baseline for line in used)
+    table = Line(text, high, left, right, max(line.size for line in inside), is_table=True)
+    at = next(n for n, line in enumerate(lines) if line in used)
+    return [*lines[:at], table, *(line for line in lines[at:] if line not in used)]
 
 
 # ── Running heads and page numbers ────────────────────────────────────────────────────────────────
@@ -279,10 +574,16 @@ class Paragraph(NamedTuple):
     def is_aside(self) -> bool:
         """Whether this is a note, a caption, a heading or a quotation beside the text."""
         small, large = sorted((self.size, self.usual))
-        return large > OTHER_SIZE * small or bool(_CAPTION.match(self.lines[0].text))
+        return (
+            self.lines[0].is_table
+            or large > OTHER_SIZE * small
+            or bool(_CAPTION.match(self.lines[0].text))
+        )
 
     def is_small(self) -> bool:
-        return self.size * OTHER_SIZE < self.usual and not _CAPTION.match(self.lines[0].text)
+        first = self.lines[0]
+        is_small = self.size * OTHER_SIZE < self.usual
+        return is_small and not (first.is_table or _CAPTION.match(first.text))
 
     def is_cut(self) -> bool:
         """Whether it ends within a sentence: without a stop, in a full line of words."""
@@ -381,7 +682,7 @@ def _pitch(lines: Lines) -> float:
 def _starts_paragraph(before: Line, previous: Line, line: Line, pitch: float) -> bool:
     """Whether `line` begins a paragraph; `before` is the line before `previous`."""
     step = previous.baseline - line.baseline
-    if step > PARAGRAPH_GAP * pitch:
+    if step > PARAGRAPH_GAP * pitch or previous.is_table or line.is_table:
         return True
     small, large = sorted((previous, line), key=lambda line: line.size)
     in_capitals = small.text.isupper() and large.size < SMALL_CAPITALS * small.size
