@@ -12,6 +12,7 @@ from bisect import bisect, bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from itertools import chain, groupby, pairwise, product, zip_longest
 from math import floor, inf
 from typing import NamedTuple
@@ -40,6 +41,16 @@ class Rule(NamedTuple):
     bottom: float
     right: float
     top: float
+
+    @property
+    def is_across(self) -> bool:
+        return self.right - self.left >= self.top - self.bottom
+
+    def touches(self, other: "Rule") -> bool:
+        is_beside = self.left - SAME_EDGE > other.right or other.left > self.right + SAME_EDGE
+        return not (
+            is_beside or self.bottom - SAME_EDGE > other.top or other.bottom > self.top + SAME_EDGE
+        )
 
 
 Lines = Sequence[Line]
@@ -191,43 +202,25 @@ _YEAR = re.compile(r"(?:1\d|20)\d\d(?:[-–/]\d{2,4})?")
 _LEADERS = re.compile(r"(?:\. ?){4}")
 _Row = dict[int, tuple[int, Line]]  # the line of a cell, with its last column, by the first one
 _Strips = list[tuple[float, float]]  # of white space, from left to right
-_Box = tuple[float, float, float]  # left, right and upper edge
 
 
 def with_ruled_tables(lines: Lines, rules: Sequence[Rule]) -> Lines:
     """Put the tables whose cells are drawn in the places of their lines."""
-    for frame in _frames(list(rules[:MAX_RULES])):
-        left, right = min(rule.left for rule in frame), max(rule.right for rule in frame)
-        bottom, top = min(rule.bottom for rule in frame), max(rule.top for rule in frame)
-        xs = _distinct([left, right, *(rule.left for rule in frame if not _is_across(rule))])
-        ys = _distinct([bottom, top, *(rule.top for rule in frame if _is_across(rule))])[::-1]
-        inside = [
-            line
-            for line in lines
-            if left <= line.left + SAME_EDGE and line.left < right and bottom < line.baseline < top
-        ]
-        if inside and min(len(xs), len(ys)) > 2 and max(len(xs), len(ys)) <= MAX_LANES:
-            grid = _ruled_grid(inside, frame, xs, ys)
-            lines = _with_table(lines, inside, grid, (left, right, top))
-    return lines
-
-
-def _is_across(rule: Rule) -> bool:
-    return rule.right - rule.left >= rule.top - rule.bottom
-
-
-def _frames(rules: list[Rule]) -> Iterator[list[Rule]]:
-    """Rules that touch each other."""
-    while rules:
-        frame, n = [rules.pop()], 0
+    rest = list(rules[:MAX_RULES])
+    while rest:
+        frame, n = [rest.pop()], 0  # rules that touch each other
         while n < len(frame):
-            (left, bottom, right, top), rest = frame[n], list[Rule]()
-            for rule in rules:
-                beside = left - SAME_EDGE > rule.right or rule.left > right + SAME_EDGE
-                apart = beside or bottom - SAME_EDGE > rule.top or rule.bottom > top + SAME_EDGE
-                (rest if apart else frame).append(rule)
-            rules, n = rest, n + 1
-        yield frame
+            frame += [rule for rule in rest if frame[n].touches(rule)]
+            rest = [rule for rule in rest if not frame[n].touches(rule)]
+            n += 1
+        x, y = [r.left for r in frame if not r.is_across], [r.top for r in frame if r.is_across]
+        xs = _distinct([*x, min(r.left for r in frame), max(r.right for r in frame)])
+        ys = _distinct([*y, min(r.bottom for r in frame), max(r.top for r in frame)])[::-1]
+        is_grid = min(len(xs), len(ys)) > 2 and max(len(xs), len(ys)) <= MAX_LANES
+        high = [line for line in lines if ys[-1] < line.baseline < ys[0]] if is_grid else []
+        if inside := [line for line in high if xs[0] - SAME_EDGE <= line.left < xs[-1]]:
+            lines = _with_table(lines, inside, _ruled_grid(inside, frame, xs, ys), ys[0])
+    return lines
 
 
 def _distinct(places: list[float]) -> list[float]:
@@ -237,25 +230,27 @@ def _distinct(places: list[float]) -> list[float]:
 
 def _ruled_grid(inside: Lines, frame: Sequence[Rule], xs: list[float], ys: list[float]) -> Grid:
     """The cells of a table; those that no rule parts are one."""
-    at_x = [[r for r in frame if not _is_across(r) and abs(r.left - x) <= SAME_EDGE] for x in xs]
-    at_y = [[r for r in frame if _is_across(r) and abs(r.top - y) <= SAME_EDGE] for y in ys]
-    owners = dict[tuple[int, int], tuple[int, int]]()
+    rows = _rows(_down([part for line in inside for part in _cut(line, xs)]))
+    places = [sum(y > row[0].baseline for y in ys) - 1 for row in rows]
+    labelled = [
+        n for n, row in zip(places, rows, strict=True) if row[0].left < xs[1] < row[-1].left
+    ]
+    if max(Counter(labelled).values(), default=0) > 2:  # there are no rules between the rows
+        return _grid(rows, xs[1:-1], frame)
+    at_x = [[r for r in frame if not r.is_across and abs(r.left - x) <= SAME_EDGE] for x in xs]
+    at_y = [[r for r in frame if r.is_across and abs(r.top - y) <= SAME_EDGE] for y in ys]
+    cells = [[list[Line]() for _ in xs[1:]] for _ in ys[1:]]  # the same list if one cell
     for i, j in product(range(len(ys) - 1), range(len(xs) - 1)):
         x, y = (xs[j] + xs[j + 1]) / 2, (ys[i] + ys[i + 1]) / 2
-        owners[i, j] = i, j
         if j and not any(rule.bottom < y < rule.top for rule in at_x[j]):
-            owners[i, j] = owners[i, j - 1]
+            cells[i][j] = cells[i][j - 1]
         elif i and not any(rule.left < x < rule.right for rule in at_y[i]):
-            owners[i, j] = owners[i - 1, j]
-    parts = [part for line in inside for part in _cut(line, xs)]
-    texts: dict[tuple[int, int], list[Line]] = {owner: [] for owner in owners.values()}
-    for part in parts:
-        i = sum(y > part.baseline for y in ys) - 1
-        texts[owners[i, max(0, bisect(xs, part.left + 1) - 1)]].append(part)
-    if any(sum(map(_is_figure, each)) > 1 for each in texts.values()):
-        return _grid(_rows(_down(parts)), xs[1:-1], frame)  # no rules between the rows
-    cells = {owner: Cell(_cell_text(each)) for owner, each in texts.items()}
-    return [[cells[owners[i, j]] for j in range(len(xs) - 1)] for i in range(len(ys) - 1)]
+            cells[i][j] = cells[i - 1][j]
+    for n, row in zip(places, rows, strict=True):
+        for part in row:
+            cells[n][max(0, bisect(xs, part.left + 1) - 1)].append(part)
+    written = {id(cell): Cell(_cell_text(cell)) for row in cells for cell in row}
+    return [[written[id(cell)] for cell in row] for row in cells]
 
 
 def _cut(line: Line, xs: Sequence[float]) -> Iterator[Line]:
@@ -265,10 +260,6 @@ def _cut(line: Line, xs: Sequence[float]) -> Iterator[Line]:
         lefts, texts = zip(*group, strict=True)
         right = line.right if lefts[-1] == words[-1][0] else lefts[-1]
         yield line._replace(text=" ".join(texts), left=lefts[0], right=right)
-
-
-def _is_figure(line: Line) -> bool:
-    return bool(_FIGURE.fullmatch(line.text))
 
 
 def _cell_text(lines: Lines) -> str:
@@ -282,23 +273,34 @@ def _with_unruled_tables(lines: Lines, rules: Sequence[Rule]) -> Lines:
     while start < len(rows):
         end = _end_of_run(rows, start)
         run = rows[start:end]
-        usual = [n for n, times in Counter(map(len, run)).items() if n > 1 < times]
-        strips = [(-inf, inf)]
-        for row in run:
-            strips = _free(strips, row) if usual and len(row) == max(usual) else strips
-        if mids := [(left + right) / 2 for left, right in strips[1:-1]]:
-            before = rows[:start]
-            while before and _goes_on(before[-1], mids) and _step(before[-1], run[0]) < LINE_STEP:
-                run.insert(0, before.pop())  # of a head
-            while not _goes_on(run[-1], mids) and len(run[-1]) == 1:
+        if mids := _mids(run):
+            above = rows[:start]
+            while above and _is_head(above[-1], run[0], mids, rules):
+                run.insert(0, above.pop())
+            while len(run[-1]) == 1 and not _goes_on(run[-1], mids):
                 run.pop()
             inside = [line for row in run for line in row]
-            left, right = min(line.left for line in inside), max(line.right for line in inside)
-            near = [rule for rule in rules if left < rule.right and rule.left < right]
-            box = left, right, run[0][0].baseline + SAME_ROW * run[0][0].size
-            lines = _with_table(lines, inside, _grid(run, mids, near), box)
+            lines = _with_table(lines, inside, _grid(run, mids, rules), run[0][0].baseline + 1)
         start = max(end, start + 1)
     return lines
+
+
+def _mids(run: Sequence[Lines]) -> list[float]:
+    """The middles of the white space between columns."""
+    usual = [n for n, times in Counter(map(len, run)).items() if n > 1 < times]
+    full = [row for row in run if usual and len(row) == max(usual)]
+    strips, mids = reduce(_free, full, [(-inf, inf)]), [-inf]
+    for (left, right), (end, _) in pairwise(strips[1:]):
+        pairs = (pair for row in full for pair in pairwise(row))
+        # A head on the left and numbers on the right are one column.
+        if any(mids[-1] < a.left < left and right <= b.left < end for a, b in pairs):
+            mids.append((left + right) / 2)
+    return mids[1:]
+
+
+def _is_head(row: Lines, below: Lines, mids: Sequence[float], rules: Sequence[Rule]) -> bool:
+    is_near = _goes_on(row, mids) and _step(row, below) < LINE_STEP
+    return is_near and 1 not in _ruled_rows([row, below], rules)
 
 
 def _step(row: Lines, below: Lines) -> float:
@@ -338,122 +340,121 @@ def _free(strips: _Strips, row: Lines) -> _Strips:
 def _grid(rows: Sequence[Lines], mids: Sequence[float], rules: Sequence[Rule]) -> Grid:
     """The cells of a table in columns between `mids`; none if it may be something else.
 
-    A table has a head, and below it a column of numbers or rules.
+    A table has a head, and below it a column of numbers, or rules.
     """
-    table, tops = list[_Row](), [row[0].baseline for row in rows]
+    table, labels = list[_Row](), [row[0] for row in rows if bisect(mids, row[0].left) == 0]
     for row in rows:
         cells: _Row = {}
         for line, after in zip_longest(row, row[1:]):
             first, last = bisect(mids, line.left), bisect(mids, line.right)
             last = max(first, min(last, bisect(mids, after.left) - 1)) if after else last
-            whole = _joined([cells[first][1], line]) if first in cells else line
-            cells[first] = last, whole
+            cells[first] = last, _joined([cells[first][1], line]) if first in cells else line
         table.append(cells)
-    figures = {j: [_is_figure(c[j][1]) for c in table if j in c] for j in range(1, len(mids) + 1)}
-    numeric = {
-        j
-        for j, column in figures.items()
-        if sum(column) >= max(2, FIGURES * len(column[(*column, True).index(True) :]))
-    }
-    years = {
-        j
-        for j in numeric
-        if 2 * sum(bool(_YEAR.fullmatch(c[j][1].text)) for c in table if j in c) > sum(figures[j])
-    }
-
-    def has_figures(cells: _Row) -> bool:
-        lines = [(j, cells[j][1]) for j in numeric.intersection(cells)]
-        return any(_is_figure(e) and (j in years or not _YEAR.fullmatch(e.text)) for j, e in lines)
-
-    width = max(line.right for row in rows for line in row) - min(row[0].left for row in rows)
-    ruled = set[int]()
-    for n, (above, below) in enumerate(pairwise(tops), 1):
-        parts = (r.right - r.left for r in rules if _is_across(r) and below < r.top < above)
-        if sum(parts) >= FULL_LINE * width:
-            ruled.add(n)
-    start = next((n for n, cells in enumerate(table) if numeric and has_figures(cells)), 0)
-    start = start if numeric else min(ruled, default=0)
+    figures = [{j for j, (_, e) in cells.items() if _FIGURE.fullmatch(e.text)} for cells in table]
+    numeric = set[int]()
+    for j in range(1, len(mids) + 1):
+        column = [j in found for cells, found in zip(table, figures, strict=True) if j in cells]
+        of_rows = column[(*column, True).index(True) :]
+        if sum(of_rows) >= max(2, FIGURES * len(of_rows)):
+            numeric.add(j)
+    figures = [found & numeric for found in figures]
+    ruled = _ruled_rows(rows, rules)
+    inner = [n for n in ruled if 0 < n < len(rows) and len(table[n - 1]) > 1 < len(ruled)]
+    heads = [n for n, found in enumerate(figures) if found] if numeric else inner[:1]
+    dated = (
+        n
+        for n in heads
+        if not figures[n] or any(not _YEAR.fullmatch(table[n][j][1].text) for j in figures[n])
+    )
+    start = next(dated, min(heads, default=0))  # a head may have years
     if not start or any(_LEADERS.search(line.text) for row in rows for line in row):
         return []
-    labels = [cells[0][1] for cells in table if 0 in cells]
 
     def begins(n: int) -> bool:
         cells, before = table[n], table[n - 1]
         if n < start:
             return any(last > first for first, (last, _) in before.items())
-        if n == start or has_figures(cells) or not 0 < len(cells):
-            return True
-        if len(cells) > 1:
-            return 0 in cells and not (numeric and numeric.isdisjoint(cells))
-        widest = max(labels, key=lambda line: line.right)
-        return 0 in cells and (0 not in before or _breaks_early(widest, before[0][1], cells[0][1]))
+        if n == start or figures[n] or 0 not in cells:
+            return n == start or bool(figures[n])
+        if len(cells) > 1 or 0 not in before:
+            return len(cells) == 1 or not numeric or not numeric.isdisjoint(cells)
+        return _breaks_early(max(labels, key=lambda e: e.right), before[0][1], cells[0][1])
 
-    steps = [above - below for above, below in pairwise(tops)]
-    limits = [b for a, b in pairwise(sorted(steps)) if b > OTHER_STEP * a]
-    groupings = [{n for n, step in enumerate(steps, 1) if step >= limit} for limit in limits[::-1]]
-    groupings += [{n for n in range(1, len(table)) if begins(n)}]
-    for breaks in [ruled, *groupings]:
-        ends = [0, *sorted(breaks), len(table)]
+    steps = [row[0].baseline - below[0].baseline for row, below in pairwise(rows)]
+    limits = [b for a, b in pairwise(sorted(steps)) if b > OTHER_STEP * a][::-1]
+    groupings = [[n for n, step in enumerate(steps, 1) if step >= limit] for limit in limits]
+    for breaks in (ruled, *groupings, [n for n in range(1, len(table)) if begins(n)]):
+        ends = [0, *(n for n in breaks if 0 < n < len(table)), len(table)]
         records = [table[a:b] for a, b in pairwise(ends)]
-        n_heads = bisect(ends, start) - 1
-        if grid := _cells_of(records, n_heads, numeric, len(mids) + 1):
+        if grid := _records(records, bisect(ends, start) - 1, numeric, len(mids) + 1):
             return grid
     return []
 
 
-def _cells_of(
+def _ruled_rows(rows: Sequence[Lines], rules: Sequence[Rule]) -> list[int]:
+    """The numbers of the rows above which a rule is as wide as all of them; one more for below."""
+    left = min(row[0].left for row in rows)
+    width = max(row[-1].right for row in rows) - left
+    tops = [row[0].baseline for row in rows]
+    bounds = [tops[0] + ROW_STEP * rows[0][0].size, *tops, tops[-1] - ROW_STEP * rows[-1][0].size]
+    inside = [e for e in rules if e.is_across and e.left < left + width and e.right > left]
+    wide = (
+        sum(rule.right - rule.left for rule in inside if low < rule.top < high)
+        for high, low in pairwise(bounds)
+    )
+    return [n for n, drawn in enumerate(wide) if drawn >= FULL_LINE * width]
+
+
+def _records(
     records: Sequence[Sequence[_Row]], n_heads: int, numeric: set[int], n_columns: int
 ) -> Grid:
     """The rows of cells of lines that are grouped to rows; none if they are grouped wrongly."""
-    heads, grid, n_filled = records[:n_heads], Grid(), 0
-    if not numeric <= {j for record in heads for cells in record for j in _covered(cells)}:
-        return []
+    grid, n_rows, n_filled = Grid(), len(records) - n_heads, 0
+    named = {
+        j for record in records[:n_heads] for cells in record for j in cells if cells[j][0] == j
+    }
     for n, record in enumerate(records):
-        row = [Cell("")] * n_columns
-        for j in range(n_columns):
-            found = [cells[j] for cells in record if j in cells]
-            if n >= n_heads and j in numeric and sum(_is_figure(line) for _, line in found) > 1:
+        row, is_head = [Cell("")] * n_columns, n < n_heads
+        for first in {j for cells in record for j in cells}:
+            found = [cells[first] for cells in record if first in cells]
+            figures = sum(bool(_FIGURE.fullmatch(line.text)) for _, line in found)
+            if not is_head and first in numeric and figures > 1:
                 return []
-            if found:
-                last = max(last for last, _ in found)
-                cell = Cell(_cell_text([line for _, line in found]), header=n < n_heads)
-                row[j : last + 1] = [cell] * (last + 1 - j)
-        is_section = n >= n_heads and not any(cell.text for cell in row[1:])
+            columns = range(first, max(last for last, _ in found) + 1)
+            cell = Cell(_cell_text([line for _, line in found]), header=is_head)
+            row[first : columns.stop] = [cell] * len(columns)
+        is_section = not is_head and not any(cell.text for cell in row[1:])
         grid.append(row[:1] * n_columns if is_section else row)
-        n_filled += (n >= n_heads) * (n_columns if is_section else sum(bool(c.text) for c in row))
-    n_rows = len(records) - n_heads
-    is_table = n_heads and n_rows > (1 if n_columns > 2 else 2)
+        n_filled += n_columns if is_section else sum(not is_head and bool(e.text) for e in row)
+        if not is_head and sum(0 in cells and len(cells) > 1 for cells in record) > 2:
+            return []
+    is_table = n_heads and n_rows > (1 if n_columns > 2 else 2) and numeric <= named
     return grid if is_table and n_filled >= FILLED * n_columns * n_rows else []
 
 
-def _covered(cells: _Row) -> set[int]:
-    return {j for first, (last, _) in cells.items() for j in range(first, last + 1)}
-
-
-def _with_table(lines: Lines, inside: Lines, grid: Grid, box: _Box) -> Lines:
+def _with_table(lines: Lines, inside: Lines, grid: Grid, top: float) -> Lines:
     """Put a table of data and its caption in the place of their lines."""
-    left, right, top = box
-    captions, edge, is_caption = list[Line](), top, False
-    for line in reversed(_down(lines)):
-        if line.baseline < top or line.left >= right or line.right <= left:
-            continue
-        reach = LINE_STEP if captions else ROW_STEP
-        if line.is_table or line.baseline - edge > reach * line.size or len(captions) > ASIDES:
+    left, right = min(line.left for line in inside), max(line.right for line in inside)
+    above = [e for e in lines if e.baseline >= top and e.left < right and e.right > left]
+    caption, edge = list[Line](), top
+    for line in _down(above)[::-1] if grid else ():
+        step = (line.baseline - edge) / max(line.size, 1)
+        if line.is_table or step > (LINE_STEP if caption else ROW_STEP) or len(caption) > ASIDES:
             break
-        captions.insert(0, line)
-        edge, is_caption = line.baseline, bool(_CAPTION.match(line.text))
-        if is_caption:
+        caption.insert(0, line)
+        edge = line.baseline
+        if _CAPTION.match(line.text):
             break
-    lone = captions[0] if len(captions) == 1 else None
-    if not (is_caption or (lone and not _ENDS_SENTENCE.search(lone.text))):
-        captions = []
-    rows = lines_of(grid, _cell_text(captions)) if grid else []
+    is_lone = len(caption) == 1 and not _ENDS_SENTENCE.search(caption[0].text)
+    if not is_lone and not (caption and _CAPTION.match(caption[0].text)):
+        caption = []
+    rows = lines_of(grid, _cell_text(caption))
     longest = max((len(cell.text) for row in grid for cell in row), default=0)
     if longest > MAX_CELL_CHARS or not any(map(cells_of, rows)):
         return lines
-    used = {*captions, *inside}
-    text, high = ROW.join(rows), max(line.baseline for line in used)
-    table = Line(text, high, left, right, max(line.size for line in inside), is_table=True)
+    used, size = {*caption, *inside}, max(line.size for line in inside)
+    high = max(line.baseline for line in used)
+    table = Line(ROW.join(rows), high, left, right, size, is_table=True)
     at = next(n for n, line in enumerate(lines) if line in used)
     return [*lines[:at], table, *(line for line in lines[at:] if line not in used)]
 

@@ -145,31 +145,15 @@ def _lines_of_page(document: Any, number: int) -> tuple[Lines, Sequence[Rule]]:
 
 def _rules_of(page: Any) -> Iterator[Rule]:
     """The straight lines that are drawn on a page: strokes, and filled shapes that are as thin."""
-    x, y, matrix = ctypes.c_float(), ctypes.c_float(), raw.FS_MATRIX()
-    filled, stroked = ctypes.c_int(), ctypes.c_int()
-    paths = page.get_objects([raw.FPDF_PAGEOBJ_PATH], max_depth=1)
-    for path in islice(paths, MAX_PATHS):
+    stroked = ctypes.c_int()
+    for path in islice(page.get_objects([raw.FPDF_PAGEOBJ_PATH], max_depth=1), MAX_PATHS):
         left, bottom, right, top = path.get_bounds()
+        raw.FPDFPath_GetDrawMode(path, ctypes.c_int(), stroked)
         if min(right - left, top - bottom) <= RULE:
             yield Rule(left, bottom, right, top)
-            continue
-        raw.FPDFPath_GetDrawMode(path, filled, stroked)
-        if not stroked:
-            continue
-        raw.FPDFPageObj_GetMatrix(path, matrix)
-        a, b, c, d, e, f = (getattr(matrix, name) for name in "abcdef")
-        points = list[tuple[float, float]]()
-        for n in range(min(raw.FPDFPath_CountSegments(path), MAX_PATHS)):
-            segment = raw.FPDFPath_GetPathSegment(path, n)
-            raw.FPDFPathSegment_GetPoint(segment, x, y)
-            if raw.FPDFPathSegment_GetType(segment) == raw.FPDF_SEGMENT_MOVETO:
-                points = []
-            points.append((a * x.value + c * y.value + e, b * x.value + d * y.value + f))
-            ends = [points[-2:]] if len(points) > 1 else []
-            ends += [[points[-1], points[0]]] if raw.FPDFPathSegment_GetClose(segment) else []
-            for (x0, y0), (x1, y1) in ends:
-                if min(abs(x1 - x0), abs(y1 - y0)) <= RULE:
-                    yield Rule(min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1))
+        elif stroked:  # a rectangle, most often
+            yield from (Rule(left, y, right, y) for y in (bottom, top))
+            yield from (Rule(x, bottom, x, top) for x in (left, right))
 
 
 class _Word(NamedTuple):
