@@ -1,7 +1,10 @@
 """Tables as rows in words, from every format that has them."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import pytest
-from support.table_files import FILES, TableCase, TableClaim, read_cases, written
+from support.table_files import CASES, FILES, TableCase, TableClaim, read_cases, written
 
 from pincite.documents.read import read_bytes
 from pincite.documents.tables import GROUP_WORDS, LINE_WORDS, Cell, grid_of, lines_of
@@ -119,11 +122,45 @@ def test_every_format_gives_each_row(case: TableCase) -> None:
         assert value in ("^", "<", "—") or shown.removesuffix(".0") in plain
 
 
+PDF_SETS = ["pdf.txt", "pdf-fresh.txt"]
+PDF_CASES = [case for name in PDF_SETS for case in read_cases(CASES.with_name(name))]
+
+
+@pytest.mark.parametrize("case", PDF_CASES, ids=lambda case: case.id)
+def test_a_table_in_a_pdf_is_read_as_the_same_table_in_html(case: TableCase) -> None:
+    def text_of(file_format: str) -> str:
+        ending, content_type = FILES[file_format]
+        data = written(replace(case, format=file_format))
+        found = read_bytes(data, url=f"https://e.org/a{ending}", content_type=content_type)
+        assert isinstance(found, Document)
+        return found.text
+
+    rows = [line for line in text_of("html").split("\n") if "; " in line and ": " in line]
+    text = text_of("pdf")
+    assert len(rows) == len(case.rows) - case.n_headers
+    assert [row for row in rows if row not in text.split("\n")] == []
+    words = " ".join(text.split())
+    assert [part for part in (case.text, case.note) if part not in words] == []
+
+
 @pytest.mark.models
 def test_most_claims_about_tables_are_judged_right() -> None:
+    right, claims = judged(read_cases())
+    assert right >= 0.85 * claims
+
+
+@pytest.mark.models
+@pytest.mark.parametrize("name", PDF_SETS)
+def test_most_claims_about_tables_in_pdfs_are_judged_right(name: str) -> None:
+    right, claims = judged(read_cases(CASES.with_name(name)))
+    assert (claims, right >= 25) == (30, True)
+
+
+def judged(cases: Sequence[TableCase]) -> tuple[int, int]:
+    """How many claims are judged right, of how many; no true one may be refuted."""
     verifier = CrossEncoderVerifier(weights.locate(weights.VERIFIER))
     right, claims = 0, list[TableClaim]()
-    for case in read_cases():
+    for case in cases:
         ending, content_type = FILES[case.format]
         url = f"https://e.org/{case.title.replace(' ', '_')}{ending}"
         document = read_bytes(written(case), url=url, content_type=content_type)
@@ -162,3 +199,5 @@ def rows_in(data: str) -> list[str]:
 def test_numbers_of_a_table_have_their_unit_and_sign(written: str, read: list[str]) -> None:
     text = "\n".join(rows_in(written))
     assert [part for part in read if part not in text] == []
+
+    return right, len(claims)

@@ -1,4 +1,4 @@
-"""The invented tables of `tests/cases/tables` as files of six formats, and their claims."""
+"""The invented tables of `tests/cases/tables` as files of seven formats, and their claims."""
 
 import io
 import re
@@ -16,6 +16,7 @@ FILES = {
     "docx": (".docx", None),
     "xlsx": (".xlsx", None),
     "ods": (".ods", None),
+    "pdf": (".pdf", "application/pdf"),
 }
 _W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 _S = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
@@ -201,6 +202,11 @@ def _ods(case: TableCase) -> bytes:
             cells += f"<table:table-cell {kind}><text:p>{escape(text)}</text:p></table:table-cell>"
         rows += f"<table:table-row>{cells}</table:table-row>"
     return sheet(rows)
+
+
+def _pdf(case: TableCase) -> bytes:
+    """A file as another program laid it out."""
+    return (CASES.parent / f"pdf/{case.id}.pdf").read_bytes()
 
 
 def sheet(rows: str) -> bytes:

@@ -98,7 +98,6 @@ _COMMENTS = re.compile(
     r"([-_]?(area|body|content|list|section|thread|text|wrapper|\d+))?(?!\S)",
     re.IGNORECASE,
 )
-MAX_CELL_CHARS = 400  # tables with longer cells lay out a page
 _RAISED = re.compile(r"\b(?:[kcmd]?m|ft|mi|in|s|10)\s?\Z")  # before an exponent
 MAX_TERM_CHARS = 100  # longer terms of a definition list are sentences
 _VALUE_BLOCKS = frozenset("div p ul ol li".split())  # that may contain the value of a term
@@ -330,7 +329,7 @@ def write_tables(page: Page) -> None:
         lines = tables.lines_of(grid, " ".join(map(_text_in, table.iterchildren("caption"))))
         longest = max((len(cell.text) for row in grid for cell in row), default=0)
         ragged = len(set(map(len, grid))) > 2
-        if ragged or longest > MAX_CELL_CHARS or not any(map(cells_of, lines)):
+        if ragged or longest > tables.MAX_CELL_CHARS or not any(map(cells_of, lines)):
             continue
         name = table.xpath("string(descendant-or-self::*/@id)")
         table.clear(keep_tail=True)

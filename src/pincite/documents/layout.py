@@ -8,15 +8,18 @@ as prose does, and stay in rows. Distances are in points.
 """
 
 import re
-from bisect import bisect_left
+from bisect import bisect, bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, pairwise
-from math import floor
+from functools import reduce
+from itertools import chain, groupby, pairwise, product, zip_longest
+from math import floor, inf
 from typing import NamedTuple
 
+from pincite.documents.tables import MAX_CELL_CHARS, Cell, Grid, lines_of
 from pincite.documents.text import cleaned, joined
+from pincite.text.tables import cells_of
 
 
 class Line(NamedTuple):
@@ -27,6 +30,27 @@ class Line(NamedTuple):
     left: float
     right: float
     size: float  # of the font
+    lefts: tuple[float, ...] = ()  # of its words
+    is_table: bool = False  # with one row of cells a line of the text, which `ROW` separates
+
+
+class Rule(NamedTuple):
+    """A straight line that is drawn on a page, horizontal or vertical."""
+
+    left: float
+    bottom: float
+    right: float
+    top: float
+
+    @property
+    def is_across(self) -> bool:
+        return self.right - self.left >= self.top - self.bottom
+
+    def touches(self, other: "Rule") -> bool:
+        is_beside = self.left - SAME_EDGE > other.right or other.left > self.right + SAME_EDGE
+        return not (
+            is_beside or self.bottom - SAME_EDGE > other.top or other.bottom > self.top + SAME_EDGE
+        )
 
 
 Lines = Sequence[Line]
@@ -44,12 +68,13 @@ SAME_ROW = 0.4  # share of the font size: less than any line spacing
 MAX_LINES, MAX_EDGES, MAX_DEPTH = 5_000, 8, 20
 
 
-def in_reading_order(lines: Lines, _depth: int = 0) -> list[Line]:
+def in_reading_order(lines: Lines, rules: Sequence[Rule] = (), _depth: int = 0) -> list[Line]:
     """Order a page's lines, given in file order, by columns; joins the parts of each line."""
     if len(lines) > MAX_LINES:
         return list(lines)
     gutter = _longest_gutter(lines) if _depth < MAX_DEPTH else None
     if not gutter:
+        lines = _with_unruled_tables(lines, rules)
         return [_joined(row) for row in _rows(_down(lines) if _is_one_column(lines) else lines)]
     x, top, bottom = gutter
     inside = [line for line in lines if bottom <= line.baseline <= top]
@@ -59,7 +84,7 @@ def in_reading_order(lines: Lines, _depth: int = 0) -> list[Line]:
         [line for line in inside if line.left >= x],
         [line for line in lines if line.baseline < bottom],
     )
-    return [line for part in parts for line in in_reading_order(part, _depth + 1)]
+    return [line for part in parts for line in in_reading_order(part, rules, _depth + 1)]
 
 
 def _is_one_column(lines: Lines) -> bool:
@@ -91,7 +116,8 @@ def _rows(lines: Lines) -> list[list[Line]]:
     """Consecutive lines on one baseline, from left to right."""
     found = list[list[Line]]()
     for line in lines:
-        if found and abs(found[-1][0].baseline - line.baseline) < SAME_ROW * line.size:
+        is_near = found and abs(found[-1][0].baseline - line.baseline) < SAME_ROW * line.size
+        if is_near and not (line.is_table or found[-1][0].is_table):
             found[-1].append(line)
         else:
             found.append([line])
@@ -161,6 +187,276 @@ def _is_prose(side: Lines) -> bool:
 
 def _n_words(lines: Lines) -> int:
     return sum(len(_WORD.findall(line.text)) for line in lines)
+
+
+# ── Tables ────────────────────────────────────────────────────────────────────────────────────────
+
+ROW = "\v"
+MAX_RULES, MAX_LANES = 3_000, 100  # of a page, and side by side; drawings have more
+ROW_STEP, LINE_STEP = 3.5, 1.7  # the most between baselines of rows, and of lines of a cell
+STRIP = 0.5  # the least width of white space between columns, in font sizes
+OTHER_STEP = 1.12  # ratio of the distances between rows and between the lines of one
+FIGURES, FILLED = 0.7, 0.5  # the least shares of a numeric column's cells, and of cells with text
+_FIGURE = re.compile(r"[^\w\s]{0,2}\d[\d.,\u202f]*(?: \d{3})*(?: ?[^\d\s]{1,4}\d?)?")
+_YEAR = re.compile(r"(?:1\d|20)\d\d(?:[-–/]\d{2,4})?")
+_LEADERS = re.compile(r"(?:\. ?){4}")
+_Row = dict[int, tuple[int, Line]]  # the line of a cell, with its last column, by the first one
+_Strips = list[tuple[float, float]]  # of white space, from left to right
+
+
+def with_ruled_tables(lines: Lines, rules: Sequence[Rule]) -> Lines:
+    """Put the tables whose cells are drawn in the places of their lines."""
+    rest = list(rules[:MAX_RULES])
+    while rest:
+        frame, n = [rest.pop()], 0  # rules that touch each other
+        while n < len(frame):
+            frame += [rule for rule in rest if frame[n].touches(rule)]
+            rest = [rule for rule in rest if not frame[n].touches(rule)]
+            n += 1
+        x, y = [r.left for r in frame if not r.is_across], [r.top for r in frame if r.is_across]
+        xs = _distinct([*x, min(r.left for r in frame), max(r.right for r in frame)])
+        ys = _distinct([*y, min(r.bottom for r in frame), max(r.top for r in frame)])[::-1]
+        is_grid = min(len(xs), len(ys)) > 2 and max(len(xs), len(ys)) <= MAX_LANES
+        high = [line for line in lines if ys[-1] < line.baseline < ys[0]] if is_grid else []
+        if inside := [line for line in high if xs[0] - SAME_EDGE <= line.left < xs[-1]]:
+            lines = _with_table(lines, inside, _ruled_grid(inside, frame, xs, ys), ys[0])
+    return lines
+
+
+def _distinct(places: list[float]) -> list[float]:
+    places.sort()
+    return [x for n, x in enumerate(places) if not n or x - places[n - 1] > SAME_EDGE]
+
+
+def _ruled_grid(inside: Lines, frame: Sequence[Rule], xs: list[float], ys: list[float]) -> Grid:
+    """The cells of a table; those that no rule parts are one."""
+    rows = _rows(_down([part for line in inside for part in _cut(line, xs)]))
+    places = [sum(y > row[0].baseline for y in ys) - 1 for row in rows]
+    labelled = [
+        n for n, row in zip(places, rows, strict=True) if row[0].left < xs[1] < row[-1].left
+    ]
+    if max(Counter(labelled).values(), default=0) > 2:  # there are no rules between the rows
+        return _grid(rows, xs[1:-1], frame)
+    at_x = [[r for r in frame if not r.is_across and abs(r.left - x) <= SAME_EDGE] for x in xs]
+    at_y = [[r for r in frame if r.is_across and abs(r.top - y) <= SAME_EDGE] for y in ys]
+    cells = [[list[Line]() for _ in xs[1:]] for _ in ys[1:]]  # the same list if one cell
+    for i, j in product(range(len(ys) - 1), range(len(xs) - 1)):
+        x, y = (xs[j] + xs[j + 1]) / 2, (ys[i] + ys[i + 1]) / 2
+        if j and not any(rule.bottom < y < rule.top for rule in at_x[j]):
+            cells[i][j] = cells[i][j - 1]
+        elif i and not any(rule.left < x < rule.right for rule in at_y[i]):
+            cells[i][j] = cells[i - 1][j]
+    for n, row in zip(places, rows, strict=True):
+        for part in row:
+            cells[n][max(0, bisect(xs, part.left + 1) - 1)].append(part)
+    written = {id(cell): Cell(_cell_text(cell)) for row in cells for cell in row}
+    return [[written[id(cell)] for cell in row] for row in cells]
+
+
+def _cut(line: Line, xs: Sequence[float]) -> Iterator[Line]:
+    """The parts of a line in the columns that begin at `xs`."""
+    words = list(zip(line.lefts, line.text.split(" "), strict=False)) or [(line.left, line.text)]
+    for _, group in groupby(words, key=lambda word: bisect(xs, word[0] + 1)):
+        lefts, texts = zip(*group, strict=True)
+        right = line.right if lefts[-1] == words[-1][0] else lefts[-1]
+        yield line._replace(text=" ".join(texts), left=lefts[0], right=right)
+
+
+def _cell_text(lines: Lines) -> str:
+    text = "\n".join(_joined(row).text for row in _rows(_down(lines)))
+    return re.sub(r"(?<=\w)-\n(?=[a-z])", "", text).replace("\n", " ")
+
+
+def _with_unruled_tables(lines: Lines, rules: Sequence[Rule]) -> Lines:
+    """Put tables that only white space parts in the places of their lines, given in one column."""
+    rows, start = _rows(_down(lines)), 0
+    while start < len(rows):
+        end = _end_of_run(rows, start)
+        run = rows[start:end]
+        if mids := _mids(run):
+            above = rows[:start]
+            while above and _is_head(above[-1], run[0], mids, rules):
+                run.insert(0, above.pop())
+            while len(run[-1]) == 1 and not _goes_on(run[-1], mids):
+                run.pop()
+            inside = [line for row in run for line in row]
+            lines = _with_table(lines, inside, _grid(run, mids, rules), run[0][0].baseline + 1)
+        start = max(end, start + 1)
+    return lines
+
+
+def _mids(run: Sequence[Lines]) -> list[float]:
+    """The middles of the white space between columns."""
+    usual = [n for n, times in Counter(map(len, run)).items() if n > 1 < times]
+    full = [row for row in run if usual and len(row) == max(usual)]
+    strips, mids = reduce(_free, full, [(-inf, inf)]), [-inf]
+    for (left, right), (end, _) in pairwise(strips[1:]):
+        pairs = (pair for row in full for pair in pairwise(row))
+        # A head on the left and numbers on the right are one column.
+        if any(mids[-1] < a.left < left and right <= b.left < end for a, b in pairs):
+            mids.append((left + right) / 2)
+    return mids[1:]
+
+
+def _is_head(row: Lines, below: Lines, mids: Sequence[float], rules: Sequence[Rule]) -> bool:
+    is_near = _goes_on(row, mids) and _step(row, below) < LINE_STEP
+    return is_near and 1 not in _ruled_rows([row, below], rules)
+
+
+def _step(row: Lines, below: Lines) -> float:
+    return (row[0].baseline - below[0].baseline) / max(row[0].size, 1)
+
+
+def _goes_on(row: Lines, mids: Sequence[float]) -> bool:
+    """Whether a row is a further line of a cell."""
+    first, last = bisect(mids, row[0].left), bisect(mids, row[-1].right)
+    return len(row) == 1 and first == last and (first > 0 or row[0].text[0].islower())
+
+
+def _end_of_run(rows: Sequence[Lines], start: int) -> int:
+    """The end of the rows that all leave a strip of white space, as columns do."""
+    strips, before = [(-inf, inf)], 0.0
+    for n in range(start, len(rows)):
+        row, below = rows[n], rows[n + 1 : n + 2]
+        step = _step(rows[n - 1], row) if n > start else 0.0
+        if row[0].is_table or step > ROW_STEP or len(row) > MAX_LANES:
+            return n
+        if len(left := _free(strips, row)) > 2:  # two are outside
+            strips = left
+        elif not (below and len(row) == 1 < len(below[0]) and step < PARAGRAPH_GAP * before):
+            return n  # and not the heading of a section
+        before = step
+    return len(rows)
+
+
+def _free(strips: _Strips, row: Lines) -> _Strips:
+    """The parts of strips in which a row has white space."""
+    ends = [-inf, *(x for line in row for x in (line.left, line.right)), inf]
+    pairs = product(strips, zip(ends[::2], ends[1::2], strict=True))
+    both = ((max(a, c), min(b, d)) for (a, b), (c, d) in pairs)
+    return [(left, right) for left, right in both if right - left >= STRIP * row[0].size]
+
+
+def _grid(rows: Sequence[Lines], mids: Sequence[float], rules: Sequence[Rule]) -> Grid:
+    """The cells of a table in columns between `mids`; none if it may be something else.
+
+    A table has a head, and below it a column of numbers, or rules.
+    """
+    table, labels = list[_Row](), [row[0] for row in rows if bisect(mids, row[0].left) == 0]
+    for row in rows:
+        cells: _Row = {}
+        for line, after in zip_longest(row, row[1:]):
+            first, last = bisect(mids, line.left), bisect(mids, line.right)
+            last = max(first, min(last, bisect(mids, after.left) - 1)) if after else last
+            cells[first] = last, _joined([cells[first][1], line]) if first in cells else line
+        table.append(cells)
+    figures = [{j for j, (_, e) in cells.items() if _FIGURE.fullmatch(e.text)} for cells in table]
+    numeric = set[int]()
+    for j in range(1, len(mids) + 1):
+        column = [j in found for cells, found in zip(table, figures, strict=True) if j in cells]
+        of_rows = column[(*column, True).index(True) :]
+        if sum(of_rows) >= max(2, FIGURES * len(of_rows)):
+            numeric.add(j)
+    figures = [found & numeric for found in figures]
+    ruled = _ruled_rows(rows, rules)
+    inner = [n for n in ruled if 0 < n < len(rows) and len(table[n - 1]) > 1 < len(ruled)]
+    heads = [n for n, found in enumerate(figures) if found] if numeric else inner[:1]
+    dated = (
+        n
+        for n in heads
+        if not figures[n] or any(not _YEAR.fullmatch(table[n][j][1].text) for j in figures[n])
+    )
+    start = next(dated, min(heads, default=0))  # a head may have years
+    if not start or any(_LEADERS.search(line.text) for row in rows for line in row):
+        return []
+
+    def begins(n: int) -> bool:
+        cells, before = table[n], table[n - 1]
+        if n < start:
+            return any(last > first for first, (last, _) in before.items())
+        if n == start or figures[n] or 0 not in cells:
+            return n == start or bool(figures[n])
+        if len(cells) > 1 or 0 not in before:
+            return len(cells) == 1 or not numeric or not numeric.isdisjoint(cells)
+        return _breaks_early(max(labels, key=lambda e: e.right), before[0][1], cells[0][1])
+
+    steps = [row[0].baseline - below[0].baseline for row, below in pairwise(rows)]
+    limits = [b for a, b in pairwise(sorted(steps)) if b > OTHER_STEP * a][::-1]
+    groupings = [[n for n, step in enumerate(steps, 1) if step >= limit] for limit in limits]
+    for breaks in (ruled, *groupings, [n for n in range(1, len(table)) if begins(n)]):
+        ends = [0, *(n for n in breaks if 0 < n < len(table)), len(table)]
+        records = [table[a:b] for a, b in pairwise(ends)]
+        if grid := _records(records, bisect(ends, start) - 1, numeric, len(mids) + 1):
+            return grid
+    return []
+
+
+def _ruled_rows(rows: Sequence[Lines], rules: Sequence[Rule]) -> list[int]:
+    """The numbers of the rows above which a rule is as wide as all of them; one more for below."""
+    left = min(row[0].left for row in rows)
+    width = max(row[-1].right for row in rows) - left
+    tops = [row[0].baseline for row in rows]
+    bounds = [tops[0] + ROW_STEP * rows[0][0].size, *tops, tops[-1] - ROW_STEP * rows[-1][0].size]
+    inside = [e for e in rules if e.is_across and e.left < left + width and e.right > left]
+    wide = (
+        sum(rule.right - rule.left for rule in inside if low < rule.top < high)
+        for high, low in pairwise(bounds)
+    )
+    return [n for n, drawn in enumerate(wide) if drawn >= FULL_LINE * width]
+
+
+def _records(
+    records: Sequence[Sequence[_Row]], n_heads: int, numeric: set[int], n_columns: int
+) -> Grid:
+    """The rows of cells of lines that are grouped to rows; none if they are grouped wrongly."""
+    grid, n_rows, n_filled = Grid(), len(records) - n_heads, 0
+    named = {
+        j for record in records[:n_heads] for cells in record for j in cells if cells[j][0] == j
+    }
+    for n, record in enumerate(records):
+        row, is_head = [Cell("")] * n_columns, n < n_heads
+        for first in {j for cells in record for j in cells}:
+            found = [cells[first] for cells in record if first in cells]
+            figures = sum(bool(_FIGURE.fullmatch(line.text)) for _, line in found)
+            if not is_head and first in numeric and figures > 1:
+                return []
+            columns = range(first, max(last for last, _ in found) + 1)
+            cell = Cell(_cell_text([line for _, line in found]), header=is_head)
+            row[first : columns.stop] = [cell] * len(columns)
+        is_section = not is_head and not any(cell.text for cell in row[1:])
+        grid.append(row[:1] * n_columns if is_section else row)
+        n_filled += n_columns if is_section else sum(not is_head and bool(e.text) for e in row)
+        if not is_head and sum(0 in cells and len(cells) > 1 for cells in record) > 2:
+            return []
+    is_table = n_heads and n_rows > (1 if n_columns > 2 else 2) and numeric <= named
+    return grid if is_table and n_filled >= FILLED * n_columns * n_rows else []
+
+
+def _with_table(lines: Lines, inside: Lines, grid: Grid, top: float) -> Lines:
+    """Put a table of data and its caption in the place of their lines."""
+    left, right = min(line.left for line in inside), max(line.right for line in inside)
+    above = [e for e in lines if e.baseline >= top and e.left < right and e.right > left]
+    caption, edge = list[Line](), top
+    for line in _down(above)[::-1] if grid else ():
+        step = (line.baseline - edge) / max(line.size, 1)
+        if line.is_table or step > (LINE_STEP if caption else ROW_STEP) or len(caption) > ASIDES:
+            break
+        caption.insert(0, line)
+        edge = line.baseline
+        if _CAPTION.match(line.text):
+            break
+    is_lone = len(caption) == 1 and not _ENDS_SENTENCE.search(caption[0].text)
+    if not is_lone and not (caption and _CAPTION.match(caption[0].text)):
+        caption = []
+    rows = lines_of(grid, _cell_text(caption))
+    longest = max((len(cell.text) for row in grid for cell in row), default=0)
+    if longest > MAX_CELL_CHARS or not any(map(cells_of, rows)):
+        return lines
+    used, size = {*caption, *inside}, max(line.size for line in inside)
+    high = max(line.baseline for line in used)
+    table = Line(ROW.join(rows), high, left, right, size, is_table=True)
+    at = next(n for n, line in enumerate(lines) if line in used)
+    return [*lines[:at], table, *(line for line in lines[at:] if line not in used)]
 
 
 # ── Running heads and page numbers ────────────────────────────────────────────────────────────────
@@ -279,10 +575,16 @@ class Paragraph(NamedTuple):
     def is_aside(self) -> bool:
         """Whether this is a note, a caption, a heading or a quotation beside the text."""
         small, large = sorted((self.size, self.usual))
-        return large > OTHER_SIZE * small or bool(_CAPTION.match(self.lines[0].text))
+        return (
+            self.lines[0].is_table
+            or large > OTHER_SIZE * small
+            or bool(_CAPTION.match(self.lines[0].text))
+        )
 
     def is_small(self) -> bool:
-        return self.size * OTHER_SIZE < self.usual and not _CAPTION.match(self.lines[0].text)
+        first = self.lines[0]
+        is_small = self.size * OTHER_SIZE < self.usual
+        return is_small and not (first.is_table or _CAPTION.match(first.text))
 
     def is_cut(self) -> bool:
         """Whether it ends within a sentence: without a stop, in a full line of words."""
@@ -381,7 +683,7 @@ def _pitch(lines: Lines) -> float:
 def _starts_paragraph(before: Line, previous: Line, line: Line, pitch: float) -> bool:
     """Whether `line` begins a paragraph; `before` is the line before `previous`."""
     step = previous.baseline - line.baseline
-    if step > PARAGRAPH_GAP * pitch:
+    if step > PARAGRAPH_GAP * pitch or previous.is_table or line.is_table:
         return True
     small, large = sorted((previous, line), key=lambda line: line.size)
     in_capitals = small.text.isupper() and large.size < SMALL_CAPITALS * small.size

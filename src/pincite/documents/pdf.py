@@ -9,7 +9,8 @@ import ctypes
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from math import atan2, hypot, pi, prod
 from typing import Any, NamedTuple
 
@@ -20,8 +21,10 @@ from pincite.documents.body import Body
 from pincite.documents.layout import (
     Line,
     Lines,
+    Rule,
     in_reading_order,
     running_text,
+    with_ruled_tables,
     without_running_heads,
 )
 from pincite.documents.text import document_of, one_line
@@ -50,9 +53,10 @@ def read_pdf(
         if error.err_code == raw.FPDF_ERR_PASSWORD:
             return Unchecked(url, Reason.ENCRYPTED, "the PDF is password-protected")
         return Unchecked(url, Reason.UNDECODABLE, f"not a readable PDF: {error}")
-    pages, scans, n_chars = list[Lines](), list[int](), 0
+    pages, rules = list[Lines](), list[Sequence[Rule]]()
+    scans, n_chars = list[int](), 0
     for number in range(len(pdf)):
-        lines = _lines_of_page(pdf, number)
+        lines, drawn = _lines_of_page(pdf, number)
         if _is_scan(pdf, number, lines):
             scans.append(number)
             lines = (recognise(number, pdf[number]) if recognise else []) or lines
@@ -61,7 +65,8 @@ def read_pdf(
             detail = f"the PDF has more than {limits.max_chars} characters of text"
             return Unchecked(url, Reason.TOO_LARGE, detail)
         pages.append(lines)
-    ordered = [in_reading_order(page) for page in without_running_heads(pages)]
+        rules.append(drawn)
+    ordered = list(map(in_reading_order, without_running_heads(pages), rules))
     text, starts = running_text(ordered)
     if not text:
         reason = Reason.UNREADABLE_SCAN if scans else Reason.EMPTY
@@ -110,6 +115,7 @@ NARROWEST = 0.2  # the width of an i
 SHIFT, RAISED, OTHER_ROW = 0.1, 0.9, 0.7  # baselines of raised text, its size, and another line's
 SAMPLED = 9  # characters that tell how the page is turned
 UPRIGHT = (0, 1)  # quarter turns, and -1 for a mirrored page
+RULE, MAX_PATHS = 3.0, 5_000  # the thickness of a rule; maps have 100,000 paths
 DROP_CAP = 1.7  # the size of a letter that begins a text, in sizes of the text
 _MARK = re.compile(r"[\d*†‡§¶]+")
 _WORD = re.compile("(?=[^\\s\x02])[^\\s\x02\\d*†‡§¶]*(?P<mark>[\\d*†‡§¶][^\\s\x02]*)?\x02?")
@@ -124,17 +130,30 @@ _UNIT = re.compile(r"(?<![^\W\d_])(?:[cdkmµn]?m|mi|ft|yd|s|kg|[^\W\d_])\Z")
 _SUPERSCRIPT = str.maketrans("0123456789+-\u2212\u2013", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻")
 
 
-def _lines_of_page(document: Any, number: int) -> Lines:
-    """The lines of a page and their parts, in file order; empty if the page cannot be read."""
+def _lines_of_page(document: Any, number: int) -> tuple[Lines, Sequence[Rule]]:
+    """The lines of a page and their parts, in file order, and its rules; empty if unreadable."""
     try:
         page = document[number]
         text_page = page.get_textpage()
     except pypdfium2.PdfiumError:
-        return []
-    lines = _Characters(text_page).lines()
+        return [], []
+    found = _Characters(text_page).lines(list(_rules_of(page)))
     text_page.close()
     page.close()
-    return lines
+    return found
+
+
+def _rules_of(page: Any) -> Iterator[Rule]:
+    """The straight lines that are drawn on a page: strokes, and filled shapes that are as thin."""
+    stroked = ctypes.c_int()
+    for path in islice(page.get_objects([raw.FPDF_PAGEOBJ_PATH], max_depth=1), MAX_PATHS):
+        left, bottom, right, top = path.get_bounds()
+        raw.FPDFPath_GetDrawMode(path, ctypes.c_int(), stroked)
+        if min(right - left, top - bottom) <= RULE:
+            yield Rule(left, bottom, right, top)
+        elif stroked:  # a rectangle, most often
+            yield from (Rule(left, y, right, y) for y in (bottom, top))
+            yield from (Rule(x, bottom, x, top) for x in (left, right))
 
 
 class _Word(NamedTuple):
@@ -157,19 +176,21 @@ class _Characters:
         self._matrix = raw.FS_MATRIX()
         sample = range(0, len(self.text), max(1, len(self.text) // SAMPLED))
         turns = Counter(self._turn_of(i) for i in sample if self.text[i] > " ")
-        self._turn = turns.most_common(1)[0][0] if turns else UPRIGHT
+        self.turn = turns.most_common(1)[0][0] if turns else UPRIGHT
 
     def origin(self, index: int) -> tuple[float, float]:
         raw.FPDFText_GetCharOrigin(self._page, index, self._x, self._y)
-        x, y, (turn, up) = self._x.value, self._y.value, self._turn
-        if self._turn == UPRIGHT:
-            return x, y
+        x, y = self._x.value, self._y.value
+        return (x, y) if self.turn == UPRIGHT else self._turned(x, y)
+
+    def _turned(self, x: float, y: float) -> tuple[float, float]:
+        turn, up = self.turn
         return ((x, up * y), (y, -up * x), (-x, -up * y), (-y, up * x))[turn]
 
     def right(self, index: int) -> float:
         left, right, bottom, top = self._box
         raw.FPDFText_GetCharBox(self._page, index, left, right, bottom, top)
-        return (right.value, top.value, -left.value, -bottom.value)[self._turn[0]]
+        return (right.value, top.value, -left.value, -bottom.value)[self.turn[0]]
 
     def size(self, index: int) -> float:
         raw.FPDFText_GetMatrix(self._page, index, self._matrix)
@@ -183,26 +204,43 @@ class _Characters:
         # pdfium counts a surrogate pair as two characters; join them.
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
-    def lines(self) -> Lines:
+    def lines(self, rules: Sequence[Rule]) -> tuple[Lines, Sequence[Rule]]:
+        """The lines of the page and the rules on it, as seen by its reader.
+
+        What is written in another direction stands below: a stamp, a watermark, a sideways table.
+        """
         right_to_left = len(_RTL.findall(self.text)) > len(self.text) // 4
-        found, turned, turned_end = list[_Line](), list[str](), 0
-        line: _Line | None = None
+        by_turn, line = {self.turn: list[_Line]()}, None
         for word in self._words():
-            if line and right_to_left and "\n" not in self.text[line.last.end : word.start]:
-                line.append(word, " ")
-            elif line and line.takes(word):
-                continue
-            elif self._turn_of(word.start) == self._turn:
-                line = _Line(self, word)
-                found.append(line)
-            else:
-                turned += ["" if word.start == turned_end else " ", self.word(word)]
-                turned_end, line = word.end, None
-        lines = [each.whole() for each in found]
-        if turned:  # a stamp in the margin, or a watermark
-            below = min((each.baseline for each in lines), default=0.0) - 100
-            lines.append(Line("".join(turned).strip(), below, 0, 0, 1))
-        return [each for each in lines if each.text]
+            if line and line.turn == self.turn:
+                if right_to_left and "\n" not in self.text[line.last.end : word.start]:
+                    line.append(word, " ")
+                    continue
+                if line.takes(word):
+                    continue
+            line = _Line(self, word)
+            by_turn.setdefault(line.turn, []).append(line)
+        read = dict[tuple[int, int], tuple[list[Line], list[Rule]]]()
+        for self.turn, found in by_turn.items():
+            lines = [line for line in (each.whole() for each in found) if line.text]
+            turned = list(map(self._seen, rules))
+            read[self.turn] = with_ruled_tables(lines, turned), turned
+        lines, rules = next(iter(read.values()))
+        below = min((each.baseline for each in lines), default=0.0)
+        for others, turned in [*read.values()][1:]:
+            ordered = in_reading_order(others, turned)
+            if not any(each.is_table for each in ordered):
+                ordered = (
+                    [Line(" ".join(each.text for each in others), 0, 0, 0, 1)] if others else []
+                )
+            for each in ordered:
+                below -= 100
+                lines.append(each._replace(baseline=below, left=0, right=0, size=1))
+        return lines, rules
+
+    def _seen(self, rule: Rule) -> Rule:
+        xs, ys = zip(self._turned(*rule[:2]), self._turned(*rule[2:]), strict=True)
+        return Rule(min(xs), min(ys), max(xs), max(ys))
 
     def _turn_of(self, index: int) -> tuple[int, int]:
         """The direction of writing in quarter turns to the left, and -1 if it is mirrored, or 1."""
@@ -212,10 +250,15 @@ class _Characters:
         return (round(atan2(b, a) / (pi / 2)) + half_turn) % 4, -1 if a * d < b * c else 1
 
     def _words(self) -> Iterator[_Word]:
-        """The words, cut where digits and marks in them are raised or lowered."""
+        """The words, cut where digits and marks are raised or lowered; sets `turn` to theirs."""
+        height = None
         for match in _WORD.finditer(self.text):
             start, end = match.span()
             x, y = self.origin(start)
+            if y != height and (turn := self._turn_of(start)) != self.turn:
+                self.turn = turn
+                x, y = self.origin(start)
+            height = y
             if match["mark"] and end > start + 1:
                 marks = list(_MARK.finditer(self.text, start, end))
                 shift = SHIFT * self.size(start)
@@ -235,8 +278,8 @@ class _Line:
     """A line that is being put together from words."""
 
     def __init__(self, page: _Characters, word: _Word) -> None:
-        self._page, self.last = page, word
-        self._texts = [page.word(word)]
+        self._page, self.last, self.turn = page, word, page.turn
+        self._texts, self._lefts = [page.word(word)], [word.x]
         self._left, self._baseline = word.x, word.y
         self._size = page.size(word.start)
         self._shifted = False  # whether the last word is raised or lowered
@@ -288,6 +331,7 @@ class _Line:
         text = self._page.word(word) if text is None else text
         if joint:
             self._texts.append(text)
+            self._lefts.append(word.x)
         else:
             self._texts[-1] += text
         if not self._shifted:
@@ -304,6 +348,7 @@ class _Line:
             self._left,
             max(right, self._left),
             self._size,
+            tuple(self._lefts),
         )
 
 

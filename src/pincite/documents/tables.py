@@ -24,6 +24,7 @@ from pincite.text.tables import HEADER_CHARS
 from pincite.types import Document, Reason, Unchecked
 
 MAX_COLUMNS, MAX_ROWSPAN = 200, 1_000  # wider tables are matrices of data, not evidence
+MAX_CELL_CHARS = 400  # tables with longer cells lay out a page
 MAX_ROWS = 10_000  # of a table with merged cells
 LINE_WORDS = 40  # rows with more are cut, repeating the row's header
 GROUP_WORDS = 80  # of rows below a caption: together they fill a passage
