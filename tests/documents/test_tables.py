@@ -170,11 +170,13 @@ def judged(cases: Sequence[TableCase]) -> tuple[int, int]:
             evidence = verifier.verify([(Claim("", claim.text), each) for each in passages])
             best = decide.deciding_evidence(evidence)
             assert best is not None
-            label = decide.label_of(best, atoms=aggregation.missing_atoms(claim.text, passages))
+            label = decide.label_of(
+                best, atoms=aggregation.missing_atoms(claim.text, passages)
+            )
             assert not (claim.true and label is Label.REFUTED)
             right += (label in (Label.SUPPORTED, Label.PARTLY_SUPPORTED)) is claim.true
             claims.append(claim)
-    assert right >= 0.85 * len(claims)
+    return right, len(claims)
 
 
 def rows_in(data: str) -> list[str]:
@@ -199,5 +201,3 @@ def rows_in(data: str) -> list[str]:
 def test_numbers_of_a_table_have_their_unit_and_sign(written: str, read: list[str]) -> None:
     text = "\n".join(rows_in(written))
     assert [part for part in read if part not in text] == []
-
-    return right, len(claims)
