@@ -74,3 +74,10 @@ def test_what_a_parked_page_advertises_is_no_statement() -> None:
     assert has_statement(text)
     assert find_notice(Look("varde-herald.example", "varde-herald.example", text))
     assert find_notice(Look("The Varde Herald", "The Varde Herald", text)) is None
+
+
+def test_the_year_in_a_path_is_no_statement() -> None:
+    text = "The requested URL /news/2004/tram.html was not found on this server."
+    found = find_notice(Look("Error", "", text))
+    assert found
+    assert found.kind == "gone"

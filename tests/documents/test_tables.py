@@ -170,9 +170,7 @@ def judged(cases: Sequence[TableCase]) -> tuple[int, int]:
             evidence = verifier.verify([(Claim("", claim.text), each) for each in passages])
             best = decide.deciding_evidence(evidence)
             assert best is not None
-            label = decide.label_of(
-                best, atoms=aggregation.missing_atoms(claim.text, passages)
-            )
+            label = decide.label_of(best, atoms=aggregation.missing_atoms(claim.text, passages))
             assert not (claim.true and label is Label.REFUTED)
             right += (label in (Label.SUPPORTED, Label.PARTLY_SUPPORTED)) is claim.true
             claims.append(claim)

@@ -26,6 +26,7 @@ NOTICE_CHARS = 5_000  # a single "word" can have megabytes, and searching it tak
 MIN_STATEMENT_WORDS = 6  # "Page not found." has three
 EARLY_LINES = 3
 HEADED = 0.2  # share of a title or headline that is a cue
+_PATH = re.compile(r"(?<!\S)/[\w./-]+")
 UNHEADED_WORDS, EXPLAINED_WORDS = 15, 40  # the second if all that is said is blocked, or parked
 _TITLE_PARTS = re.compile(r"\s+[|–—:·»«-]+\s*|\s*[|:»]\s+|[|\uff5c\uff1a]")
 _YEAR = re.compile(r"(?<!\d)(1\d\d\d|20\d\d)(?!\d)")
@@ -143,8 +144,12 @@ def title_parts(title: str) -> list[str]:
 
 
 def typographic(text: str) -> str:
-    """The text as the cues are written, with the apostrophes of print."""
-    return text.replace("'", "’")
+    """The text as the cues are written, with the apostrophes of print and no paths of files."""
+    return _without_paths(text.replace("'", "’"))
+
+
+def _without_paths(text: str) -> str:
+    return _PATH.sub(" ", text)
 
 
 @cache
@@ -162,7 +167,7 @@ def _is_domain(look: Look) -> bool:
 def _is_statement(sentence: str) -> bool:
     if n_words(sentence) < MIN_STATEMENT_WORDS or "©" in sentence or _addresses(sentence):
         return False
-    if _YEAR.search(sentence):
+    if _YEAR.search(_without_paths(sentence)):
         return True
     if sentence.rstrip(_CLOSING)[-1:] not in _ENDS or any(_found_kinds(sentence)):
         return False
@@ -188,7 +193,8 @@ def _found_kinds(sentence: str) -> Iterator[str]:
 
 def _found(kind: str, texts: Sequence[str]) -> Iterator[str]:
     for text in texts:
-        yield from (match[0].strip() for match in cues(kind).finditer(typographic(text)))
+        found = cues(kind).finditer(typographic(text))
+        yield from (" ".join(match[0].split()) for match in found)
 
 
 def _covered(kind: str, text: str) -> float:
