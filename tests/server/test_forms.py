@@ -53,6 +53,7 @@ def test_a_malformed_form_is_refused_before_and_after_login(
     del client.headers["X-CSRF-Token"]  # so that it is looked for in the form
     head = b'--x\r\nContent-Disposition: form-data; name="' + name
     for asked, path in ((browser(site), "/login"), (client, "/account/password")):
-        sent = {"content": head + b'"\r\n\r\n\xff\r\n--x--\r\n'}
-        reply = asked.post(path, headers={"content-type": f"multipart/form-data; {kind}"}, **sent)
+        content = head + b'"\r\n\r\n\xff\r\n--x--\r\n'
+        of_kind = {"content-type": f"multipart/form-data; {kind}"}
+        reply = asked.post(path, headers=of_kind, content=content)
         assert 400 <= reply.status_code < 500

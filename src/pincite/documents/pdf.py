@@ -224,7 +224,7 @@ class _Characters:
         for self.turn, found in by_turn.items():
             lines = [line for line in (each.whole() for each in found) if line.text]
             turned = list(map(self._seen, rules))
-            read[self.turn] = with_ruled_tables(lines, turned), turned
+            read[self.turn] = list(with_ruled_tables(lines, turned)), turned
         lines, rules = next(iter(read.values()))
         below = min((each.baseline for each in lines), default=0.0)
         for others, turned in [*read.values()][1:]:
