@@ -150,8 +150,10 @@ def test_hyphenated_words_across_columns() -> None:
 )
 def test_rows_of_a_table_stay_rows(columns: list[list[str]]) -> None:
     found = document(read(pdf([rows(*columns)])))
-    first = [found.text.index(f"{a} {b}") for a, b in zip(*columns, strict=True)]
-    assert first == sorted(first)
+    lines = found.text.replace(f"{columns[0][0]}: ", "").split("\n")
+    for a, b in list(zip(*columns, strict=True))[1:]:
+        (row,) = (line for line in lines if a in line)
+        assert b in row
 
 
 def test_one_column_with_wide_gaps_stays_as_it_is() -> None:
