@@ -18,6 +18,7 @@ SILENCED = {
     "ORT_DISABLE_TELEMETRY": "1",  # ONNX Runtime
     "HF_HUB_DISABLE_TELEMETRY": "1",  # huggingface_hub
     "RAY_USAGE_STATS_ENABLED": "0",
+    "DO_NOT_TRACK": "1",  # https://consoledonottrack.com
 }
 os.environ.update(SILENCED)
 

@@ -4,10 +4,13 @@ import gzip
 import io
 import os
 import random
+import struct
+import sys
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from documents.builders import assembled_pdf, warc_record
@@ -19,6 +22,7 @@ from pincite.documents import body
 from pincite.documents.body import Limits
 from pincite.documents.collection import collected, open_sources
 from pincite.documents.read import read_bytes
+from pincite.documents.tables import read_sheets
 from pincite.library.update import MAX_REFUSALS, How, update
 from pincite.types import Document, Reason, Unchecked
 
@@ -381,7 +385,66 @@ def test_only_the_first_refusals_are_listed(
     assert 2_000 in calls
 
 
+def restated(data: bytes, name: str, n_bytes: int) -> bytes:
+    """A ZIP whose directory and part say that the part has so many bytes."""
+    found = bytearray(data)
+    size = struct.pack("<I", n_bytes)
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        at = archive.getinfo(name).header_offset
+    found[at + 22 : at + 26] = size
+    at = data.rindex(name.encode()) - 46
+    assert data[at : at + 4] == b"PK\1\2"
+    found[at + 24 : at + 28] = size
+    return bytes(found)
+
+
+LONG_CELL = '<row r="1"><c r="A1" t="inlineStr"><is><t>{}</t></is></c></row>'
+SHEET = "xl/worksheets/sheet1.xml"
+
+
+@pytest.mark.parametrize(
+    ("file", "reasons"),
+    [
+        (lambda: workbook(LONG_CELL.format("word " * 400_000)), [Reason.TOO_LARGE]),
+        (lambda: workbook("<row/>", strings=["word " * 400_000]), [Reason.TOO_LARGE]),
+        (lambda: workbook("<row/>" * 2_000_000), [Reason.TOO_LARGE]),
+        (
+            lambda: restated(workbook("<row/>" * 2_000_000), SHEET, 1_000),
+            [Reason.TOO_LARGE, Reason.UNDECODABLE],
+        ),
+        (lambda: restated(workbook("<row/>"), SHEET, 2**31), [Reason.TOO_LARGE]),
+    ],
+    ids=["cell", "string", "ratio", "understated", "overstated"],
+)
+def test_a_hostile_spreadsheet_is_refused_before_it_is_parsed(
+    file: Callable[[], bytes], reasons: list[Reason], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parser = SimpleNamespace(from_filelike=lambda file: pytest.fail("it was parsed"))
+    monkeypatch.setattr("python_calamine.CalamineWorkbook", parser)
+    found = read_sheets(body.Body("u", file()))
+    assert isinstance(found, Unchecked)
+    assert found.reason in reasons
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="macOS bounds no address space")
+def test_a_spreadsheet_that_repeats_a_text_too_often_is_too_large() -> None:
+    cells = '<row><c t="s"><v>0</v></c></row>' * 250_000
+    limits = Limits(memory=400_000_000)
+    found = read_bytes(workbook(cells, strings=["word " * 6_000]), url="u", limits=limits)
+    assert isinstance(found, Unchecked)
+    assert found.reason is Reason.TOO_LARGE
+
+
+def test_the_longest_text_of_a_cell_is_read() -> None:
+    text = "w&" * 16_383
+    found = read_bytes(workbook(LONG_CELL.format(text.replace("&", "&amp;"))), url="u")
+    assert isinstance(found, Document)
+    assert found.text == text
+
+
 @pytest.mark.parametrize(("megabytes", "reason"), [(200, Unchecked), (1_000, Document)])
 def test_nested_forms_of_a_pdf_are_limited_in_memory(megabytes: int, reason: type) -> None:
     limits = Limits(memory=megabytes * 1_000_000, seconds=60)
-    assert isinstance(read_bytes(nested_forms(5, 9), url="u", limits=limits), reason)
+    found = read_bytes(nested_forms(5, 9), url="u", limits=limits)
+    assert isinstance(found, reason)
+    assert not isinstance(found, Unchecked) or found.reason is Reason.TOO_LARGE

@@ -5,6 +5,7 @@ at 60 dpi, 45 at 50 dpi (the engine is 93 % sure), and 200 at 45 dpi (80 % sure)
 """
 
 import difflib
+import io
 import json
 import struct
 import zlib
@@ -174,6 +175,30 @@ def test_hostile_pictures_are_refused_before_they_are_recognised(
     found = read(data)
     assert isinstance(found, Unchecked)
     assert found.reason is reason
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "P", "RGB", "RGBA"])
+@pytest.mark.parametrize("turned", [1, 6])
+def test_a_large_picture_is_shrunk_before_it_is_recognised(
+    mode: str, turned: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = list[Any]()
+
+    def engine(picture: Any) -> SimpleNamespace:
+        seen.append(picture)
+        box = np.array([[[0, 0], [picture.width, 0], [picture.width, 9], [0, 9]]])
+        return SimpleNamespace(txts=("The bridge was opened.",), scores=(1.0,), boxes=box)
+
+    monkeypatch.setattr(ocr, "_engine", lambda: engine)
+    large = Image.new(mode, (9_001, 4_500))
+    exif = large.getexif()
+    exif[0x0112] = turned
+    found = io.BytesIO()
+    large.save(found, "PNG", exif=exif)
+    assert isinstance(read(found.getvalue()), Document)
+    width, height = seen[0].size if turned == 1 else seen[0].size[::-1]
+    assert ocr.SIDE <= width < 2 * ocr.SIDE
+    assert width // height == 2
 
 
 def boxes(lines: Sequence[tuple[float, float, str]], slope: float) -> tuple[list[str], list[Any]]:

@@ -86,21 +86,38 @@ def read_scanned_pdf(body: Body) -> Document | Unchecked:
 
 def read_image(body: Body) -> Document | Unchecked:
     """Read a PNG, JPEG or TIFF, whose pages are the pages of the document."""
-    from PIL import Image, ImageOps, ImageSequence
+    from PIL import Image, ImageSequence
 
     scans, pages = _Scans(), list[list[Line]]()
     Image.MAX_IMAGE_PIXELS = None  # checked by `_Scans`
     try:
         with Image.open(io.BytesIO(body.data), formats=("PNG", "JPEG", "TIFF")) as image:
             for n, frame in enumerate(ImageSequence.Iterator(image)):
-                upright = partial(ImageOps.exif_transpose, frame)
-                lines = scans.lines(n, math.prod(frame.size), upright, POINTS / frame.width)
+                is_16_bit = frame.mode.startswith("I;")  # Pillow cannot average it
+                shrink = 1 if is_16_bit else max(1, max(frame.size) // SIDE)
+                points = POINTS / math.ceil(frame.width / shrink)
+                upright = partial(_upright, frame, shrink)
+                lines = scans.lines(n, math.prod(frame.size), upright, points)
                 pages.append(in_reading_order(lines))
     except (OSError, ValueError, SyntaxError) as error:  # as Pillow raises for broken files
         why = str(error).partition(" <")[0]  # without the file object
         return Unchecked(body.url, Reason.UNDECODABLE, f"not a readable picture: {why}")
     text, starts = running_text(pages)
     return scans.described(document_of(body, "image", text, {}, **{PAGES: json.dumps(starts)}))
+
+
+def _upright(frame: Any, shrink: int) -> Any:
+    """Shrink a picture and turn it as its camera says; the engine makes several copies of it."""
+    from PIL import ExifTags, ImageOps
+
+    if shrink == 1:
+        return ImageOps.exif_transpose(frame)
+    orientation = frame.getexif().get(ExifTags.Base.Orientation, 1)
+    if frame.mode in ("1", "P"):  # cannot be averaged
+        frame = frame.convert("L" if frame.mode == "1" else "RGB")
+    small = frame.reduce(shrink)
+    small.getexif()[ExifTags.Base.Orientation] = orientation
+    return ImageOps.exif_transpose(small)
 
 
 @cache

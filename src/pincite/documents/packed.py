@@ -1,4 +1,4 @@
-"""Reads the parts of documents that are ZIP files: Word, PowerPoint, EPUB.
+"""Reads the parts of documents that are ZIP files: Word, PowerPoint, EPUB, spreadsheets.
 
 The ZIP is untrusted, so the number, size and compression of its parts are bounded.
 """
@@ -81,17 +81,34 @@ class Parts:
             # Python decompresses other methods in whole chunks, whatever size is requested.
             detail = f"{entry.filename} is compressed by a method that the format does not allow"
             raise Refused(Reason.UNDECODABLE, detail)
-        with self._packed.open(entry) as part:
-            data = part.read(self._left + 1)  # the file's stated size is not trusted
-        self._left -= len(data)
+        self._left -= entry.file_size  # as stated; Python unpacks no more than that
         if self._left < 0:
             size = self._limit - self._left
             unpacked = too_large("", size, self._limit, f"what is packed in the {self._kind}")
             raise Refused(Reason.TOO_LARGE, unpacked.detail)
-        if len(data) > max(SMALL, MAX_RATIO * entry.compress_size):
-            detail = f"{entry.filename} compresses {len(data)} bytes into {entry.compress_size}"
-            raise Refused(Reason.TOO_LARGE, f"{detail}, which is implausible for a {self._kind}")
-        return data
+        if entry.file_size > max(SMALL, MAX_RATIO * entry.compress_size):
+            detail = f"{entry.filename} compresses {entry.file_size} bytes into"
+            detail += f" {entry.compress_size}, which is implausible for a {self._kind}"
+            raise Refused(Reason.TOO_LARGE, detail)
+        return self._packed.read(entry)
+
+    def copied(self, endings: tuple[str, ...], most_text: int) -> io.BytesIO:
+        """Copy the parts with these endings to a ZIP without compression.
+
+        For libraries that unpack a ZIP themselves, without limits. A part is refused if more than
+        `most_text` bytes in a row have no tag; from half of that it may be.
+        """
+        copy, half = io.BytesIO(), most_text // 2
+        with zipfile.ZipFile(copy, "w") as target:
+            for name in filter(lambda name: name.endswith(endings), self._entries):
+                data = self.read(name)
+                for at in range(0, len(data) - half, half):
+                    if data.find(b"<", at, at + half) < 0:
+                        detail = f"a text in the {self._kind} has more than {half} bytes"
+                        raise Refused(Reason.TOO_LARGE, detail)
+                target.writestr(name, data)
+        copy.seek(0)
+        return copy
 
 
 def resolved(folder: str, target: str) -> str:
@@ -99,10 +116,13 @@ def resolved(folder: str, target: str) -> str:
     return posixpath.normpath(posixpath.join("/", folder, target)).lstrip("/")
 
 
-def read_packed(body: Body, kind: str, read: Callable[[Body, Parts], Found]) -> Found:
+def read_packed(
+    body: Body, kind: str, read: Callable[[Body, Parts], Found], factor: int = 1
+) -> Found:
+    """Read a ZIP whose parts have at most `factor` times `max_bytes`."""
     try:
         with zipfile.ZipFile(io.BytesIO(body.data)) as packed:
-            return read(body, Parts(packed, body.limits.max_bytes, kind))
+            return read(body, Parts(packed, factor * body.limits.max_bytes, kind))
     except Refused as refused:
         return Unchecked(body.url, refused.reason, str(refused))
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, ValueError) as error:

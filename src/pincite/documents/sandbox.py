@@ -224,7 +224,8 @@ def found_in(reply: Mapping[str, Any]) -> Found:
 
 def _refusal(reply: Mapping[str, Any], body: Body) -> Unchecked:
     reason, limits = Reason.UNDECODABLE, body.limits
-    if "memory" in reply:
+    # Libraries in C++ and Rust abort the process if they get no memory.
+    if "memory" in reply or reply.get("died") == -signal.SIGABRT:
         reason = Reason.TOO_LARGE
         detail = f"reading it took more than {limits.memory / 1e9:g} GB of memory"
     elif "failed" in reply:

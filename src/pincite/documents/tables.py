@@ -6,7 +6,6 @@ Readers of formats give rows of cells; units and scales move from headers to the
 """
 
 import csv
-import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from urllib.parse import unquote
 from lxml import html
 
 from pincite.documents.body import Body
+from pincite.documents.packed import Parts, read_packed
 from pincite.documents.text import decoded, detect, document_of, one_line
 from pincite.text.quantities import UNITS
 from pincite.text.sentences import n_words
@@ -26,6 +26,10 @@ from pincite.types import Document, Reason, Unchecked
 MAX_COLUMNS, MAX_ROWSPAN = 200, 1_000  # wider tables are matrices of data, not evidence
 MAX_CELL_CHARS = 400  # tables with longer cells lay out a page
 MAX_ROWS = 10_000  # of a table with merged cells
+# A spreadsheet has about 4 bytes of XML for a character of text, and more with formulas; a document
+# with `max_chars` has 40 MB.
+SHEET_FACTOR, SHEET_PARTS = 4, (".xml", ".rels", "mimetype")
+CELL_BYTES = 1_000_000  # Excel's cells hold 32,767 characters, of at most 10 bytes each
 LINE_WORDS = 40  # rows with more are cut, repeating the row's header
 GROUP_WORDS = 80  # of rows below a caption: together they fill a passage
 _MARKS = re.compile(  # of footnotes
@@ -248,11 +252,15 @@ def name_in_words(url: str) -> str:
 
 def read_sheets(body: Body) -> Document | Unchecked:
     """Read a spreadsheet of Excel (.xlsx) or OpenDocument (.ods): what its cells show last."""
+    return read_packed(body, "spreadsheet", _sheets, SHEET_FACTOR)
+
+
+def _sheets(body: Body, parts: Parts) -> Document | Unchecked:
     from python_calamine import CalamineError, CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum
 
     blocks = list[str]()
     try:
-        with CalamineWorkbook.from_filelike(io.BytesIO(body.data)) as book:
+        with CalamineWorkbook.from_filelike(parts.copied(SHEET_PARTS, CELL_BYTES)) as book:
             for each in book.sheets_metadata:
                 if (each.typ, each.visible) != (SheetTypeEnum.WorkSheet, SheetVisibleEnum.Visible):
                     continue
