@@ -21,7 +21,7 @@ from pincite.cli import cli
 from pincite.library import judges
 from pincite.library.judges import KnownJudge
 from pincite.llm.client import Limits
-from pincite.llm.examination import Examination
+from pincite.llm.judge import Examination
 
 KEY = "sk-of-the-judge"
 N = 6

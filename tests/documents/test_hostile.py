@@ -21,8 +21,8 @@ from pincite.corpus.origins import Origins
 from pincite.documents import body
 from pincite.documents.body import Limits
 from pincite.documents.collection import collected, open_sources
+from pincite.documents.packed import read_sheets
 from pincite.documents.read import read_bytes
-from pincite.documents.tables import read_sheets
 from pincite.library.update import MAX_REFUSALS, How, update
 from pincite.types import Document, Reason, Unchecked
 

@@ -8,10 +8,8 @@ import pytest
 
 from pincite.completions import Completion, Prompt
 from pincite.errors import ServerError
-from pincite.llm import examination
 from pincite.llm.calls import Calls
-from pincite.llm.examination import Examination, Row, examine, rows
-from pincite.llm.judge import Judge
+from pincite.llm.judge import CONTRADICTS_FROM, Examination, Judge, Row, examine, rows
 from pincite.llm.templates import Templates
 from pincite.types import Failed
 
@@ -113,4 +111,4 @@ def test_the_rows_are_many_and_balanced() -> None:
     for kind, n in of_kind.items():
         true = sum(row.kind == kind and row.label == "support" for row in english)
         assert 0.4 * n <= true <= 0.6 * n
-    assert examination.CONTRADICTS_FROM < 1
+    assert CONTRADICTS_FROM < 1

@@ -127,8 +127,8 @@ class Format(StrEnum):
     # Also transcripts with times.
     SUBTITLES = "subtitles", "subtitles.read_subtitles", ".srt .vtt", "text/vtt text/srt"
     CSV = "csv", "tables.read_csv", ".csv .tsv", "text/csv text/tab-separated-values"
-    XLSX = "xlsx", "tables.read_sheets", ".xlsx", f"{_OFFICE}spreadsheetml.sheet"
-    ODS = "ods", "tables.read_sheets", ".ods", "application/vnd.oasis.opendocument.spreadsheet"
+    XLSX = "xlsx", "packed.read_sheets", ".xlsx", f"{_OFFICE}spreadsheetml.sheet"
+    ODS = "ods", "packed.read_sheets", ".ods", "application/vnd.oasis.opendocument.spreadsheet"
     WIKITEXT = "wikitext", "tables.read_wikitext", ".wiki .wikitext", "text/x-wiki"
     IMAGE = "image", "ocr.read_image", ".png .jpg .jpeg .tif .tiff", "image/png image/jpeg"
     UNSUPPORTED = "unsupported"

@@ -5,12 +5,15 @@ The ZIP is untrusted, so the number, size and compression of its parts are bound
 
 import io
 import posixpath
+import re
 import zipfile
 import zlib
 from collections.abc import Callable
 from typing import Any
 
 from pincite.documents.body import Body, too_large
+from pincite.documents.tables import Cell, of_sheet
+from pincite.documents.text import document_of
 from pincite.documents.xml_records import parsed_xml
 from pincite.types import Document, Reason, Unchecked
 
@@ -127,3 +130,47 @@ def read_packed(
         return Unchecked(body.url, refused.reason, str(refused))
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, ValueError) as error:
         return Unchecked(body.url, Reason.UNDECODABLE, f"not a readable {kind}: {error}")
+
+
+# A spreadsheet has about 4 bytes of XML for a character of text, and more with formulas; a document
+# with `max_chars` has 40 MB.
+SHEET_FACTOR, SHEET_PARTS = 4, (".xml", ".rels", "mimetype")
+CELL_BYTES = 1_000_000  # Excel's cells hold 32,767 characters, of at most 10 bytes each
+
+
+def read_sheets(body: Body) -> Document | Unchecked:
+    """Read a spreadsheet of Excel (.xlsx) or OpenDocument (.ods): what its cells show last."""
+    return read_packed(body, "spreadsheet", _sheets, SHEET_FACTOR)
+
+
+def _sheets(body: Body, parts: Parts) -> Document | Unchecked:
+    from python_calamine import CalamineError, CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum
+
+    blocks = list[str]()
+    try:
+        with CalamineWorkbook.from_filelike(parts.copied(SHEET_PARTS, CELL_BYTES)) as book:
+            for each in book.sheets_metadata:
+                if (each.typ, each.visible) != (SheetTypeEnum.WorkSheet, SheetVisibleEnum.Visible):
+                    continue
+                sheet = book.get_sheet_by_name(each.name)
+                rows = [[Cell(_shown(value)) for value in row] for row in sheet.to_python()]
+                top, left = sheet.start or (0, 0)
+                for (a, b), (c, d) in sheet.merged_cell_ranges or ():
+                    for row in rows[max(0, a - top) : max(0, c - top + 1)]:
+                        place = slice(max(0, b - left), max(0, d - left + 1))
+                        row[place] = rows[max(0, a - top)][place][:1] * len(row[place])
+                blocks += [] if re.fullmatch(r"\w+ ?\d+", each.name) else [each.name]
+                blocks.append(of_sheet(rows))
+    except CalamineError as error:
+        return Unchecked(body.url, Reason.UNDECODABLE, f"not a readable spreadsheet: {error}")
+    text = "\n\n".join(filter(None, blocks))
+    first = text.partition("\n")[0]
+    return document_of(body, "spreadsheet", text, {} if ": " in first else {"title": first})
+
+
+def _shown(value: object) -> str:
+    """Write a cell's value; numbers as readers write them, years without a comma."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    value = round(value, 6)
+    return (f"{value:,}" if abs(value) >= 10_000 else str(value)).removesuffix(".0")

@@ -16,7 +16,6 @@ from urllib.parse import unquote
 from lxml import html
 
 from pincite.documents.body import Body
-from pincite.documents.packed import Parts, read_packed
 from pincite.documents.text import decoded, detect, document_of, one_line
 from pincite.text.quantities import UNITS
 from pincite.text.sentences import n_words
@@ -26,10 +25,6 @@ from pincite.types import Document, Reason, Unchecked
 MAX_COLUMNS, MAX_ROWSPAN = 200, 1_000  # wider tables are matrices of data, not evidence
 MAX_CELL_CHARS = 400  # tables with longer cells lay out a page
 MAX_ROWS = 10_000  # of a table with merged cells
-# A spreadsheet has about 4 bytes of XML for a character of text, and more with formulas; a document
-# with `max_chars` has 40 MB.
-SHEET_FACTOR, SHEET_PARTS = 4, (".xml", ".rels", "mimetype")
-CELL_BYTES = 1_000_000  # Excel's cells hold 32,767 characters, of at most 10 bytes each
 LINE_WORDS = 40  # rows with more are cut, repeating the row's header
 GROUP_WORDS = 80  # of rows below a caption: together they fill a passage
 _MARKS = re.compile(  # of footnotes
@@ -220,7 +215,7 @@ def read_csv(body: Body) -> Document | Unchecked:
         return Unchecked(body.url, Reason.UNDECODABLE, f"not readable as CSV: {error}")
     # Nothing but the file's name says what it is about.
     title = name_in_words(body.url)
-    return document_of(body, "csv", text and _of_sheet(rows), {"title": title})
+    return document_of(body, "csv", text and of_sheet(rows), {"title": title})
 
 
 def _in_english(rows: Sequence[Sequence[str]], text: str) -> Grid:
@@ -250,45 +245,7 @@ def name_in_words(url: str) -> str:
     return re.sub(r"[-_+]", " ", name)
 
 
-def read_sheets(body: Body) -> Document | Unchecked:
-    """Read a spreadsheet of Excel (.xlsx) or OpenDocument (.ods): what its cells show last."""
-    return read_packed(body, "spreadsheet", _sheets, SHEET_FACTOR)
-
-
-def _sheets(body: Body, parts: Parts) -> Document | Unchecked:
-    from python_calamine import CalamineError, CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum
-
-    blocks = list[str]()
-    try:
-        with CalamineWorkbook.from_filelike(parts.copied(SHEET_PARTS, CELL_BYTES)) as book:
-            for each in book.sheets_metadata:
-                if (each.typ, each.visible) != (SheetTypeEnum.WorkSheet, SheetVisibleEnum.Visible):
-                    continue
-                sheet = book.get_sheet_by_name(each.name)
-                rows = [[Cell(_shown(value)) for value in row] for row in sheet.to_python()]
-                top, left = sheet.start or (0, 0)
-                for (a, b), (c, d) in sheet.merged_cell_ranges or ():
-                    for row in rows[max(0, a - top) : max(0, c - top + 1)]:
-                        place = slice(max(0, b - left), max(0, d - left + 1))
-                        row[place] = rows[max(0, a - top)][place][:1] * len(row[place])
-                blocks += [] if re.fullmatch(r"\w+ ?\d+", each.name) else [each.name]
-                blocks.append(_of_sheet(rows))
-    except CalamineError as error:
-        return Unchecked(body.url, Reason.UNDECODABLE, f"not a readable spreadsheet: {error}")
-    text = "\n\n".join(filter(None, blocks))
-    first = text.partition("\n")[0]
-    return document_of(body, "spreadsheet", text, {} if ": " in first else {"title": first})
-
-
-def _shown(value: object) -> str:
-    """Write a cell's value; numbers as readers write them, years without a comma."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return str(value)
-    value = round(value, 6)
-    return (f"{value:,}" if abs(value) >= 10_000 else str(value)).removesuffix(".0")
-
-
-def _of_sheet(rows: Grid) -> str:
+def of_sheet(rows: Grid) -> str:
     """Write the tables of a sheet, which blank rows separate; lone cells are titles and notes."""
     blocks = groupby(rows, key=lambda row: any(cell.text for cell in row))
     found = list[str]()

@@ -9,8 +9,7 @@ from pincite import codec, durable
 from pincite.cache_file import data_path
 from pincite.errors import usable
 from pincite.llm.calls import Progress
-from pincite.llm.examination import Examination, examine
-from pincite.llm.judge import Judge
+from pincite.llm.judge import Examination, Judge, examine
 from pincite.notes import Note
 from pincite.types import Failed, Verdict
 
