@@ -30,7 +30,7 @@ from pincite.server.site import Site
 from pincite.server.tables import Kind, now
 from pincite.server.uploads import Why
 from pincite.server.work import THRESHOLDS, blocks_of
-from pincite.types import Failed, Label, Opinion, Reason, Span, Unchecked, Verdict
+from pincite.types import DecidedBy, Failed, Label, Opinion, Reason, Span, Unchecked, Verdict
 from pincite.verbs.check import render
 from pincite.verbs.check.report import Reading, ReadingResult
 from pincite.verbs.verify.matching import Unmatched
@@ -380,10 +380,10 @@ def test_second_opinion_is_shown_with_any_disagreement(client: TestClient, site:
     )
     for opinion, words in (
         (says, ("Second opinion from qwen3@127.0.0.1: supported", "It &lt;i&gt;does&lt;/i&gt;.",
-                "own verdict differs", "It points to", "found in no source were left out: 2")),
+                "The model decided", "It points to", "found in no source were left out: 2")),
         (Failed("source", "nobody <i>there</i>"), ("No second opinion: nobody &lt;i&gt;",)),
     ):  # fmt: skip
-        told = dataclasses.replace(first, opinion=opinion)
+        told = dataclasses.replace(first, opinion=opinion, decided_by=DecidedBy.MODEL)
         found = verified(findings=(told, *report().findings[1:]))
         job_id = ended(site, found)
         place = f"/jobs/{job_id}?claim={first.claim.claim_id}"

@@ -232,11 +232,12 @@ _BOUND = math.log((1 - ERROR) / ERROR)
 _RIGHT, _WRONG = math.log(PASSES / FAILS), math.log((1 - PASSES) / (1 - FAILS))
 # "Contradicted" counts only from a model that says so where a claim is refuted, not merely absent.
 CONTRADICTS_FROM, LEAST_CONTRADICTED = 0.8, 5
+_REFUSALS = (Verdict.NOT_SUPPORTED, Verdict.CONTRADICTED, Verdict.PARTLY_SUPPORTED)
 _RIGHTLY = {
     "support": (Verdict.SUPPORTED,),
-    "unusable": (Verdict.UNUSABLE, Verdict.NOT_SUPPORTED),
-    "refute": (Verdict.NOT_SUPPORTED, Verdict.CONTRADICTED, Verdict.PARTLY_SUPPORTED),
-    "nei": (Verdict.NOT_SUPPORTED, Verdict.CONTRADICTED, Verdict.PARTLY_SUPPORTED),
+    "unusable": (Verdict.UNUSABLE, Verdict.NOT_SUPPORTED, Verdict.CONTRADICTED),
+    "refute": _REFUSALS,
+    "nei": _REFUSALS,
 }
 
 
