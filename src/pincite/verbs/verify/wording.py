@@ -146,7 +146,9 @@ VERDICTS = {
 OPINIONS = {
     "verdict": "Second opinion from %(model)s: %(verdict)s",
     "failed": "No second opinion: %(why)s",
-    "disagrees": "The model decided; Pincite alone puts the support at %(support)d %%: check it yourself.",
+    "disagrees": (
+        "The model decided; Pincite alone puts the support at %(support)d %%: check it yourself."
+    ),
     "quoted": "It points to “%(quote)s”.",
     "lacks": "It finds no support for %(words)s.",
     "invented": "Quotes found in no source were left out: %(n)d.",
