@@ -276,7 +276,7 @@ def _with_unruled_tables(lines: Lines, rules: Sequence[Rule]) -> Lines:
         run = rows[start:end]
         if mids := _mids(run):
             above = rows[:start]
-            while above and _is_head(above[-1], run[0], mids, rules):
+            while above and _is_head(above[-1], run[0], mids):
                 run.insert(0, above.pop())
             while len(run[-1]) == 1 and not _goes_on(run[-1], mids):
                 run.pop()
@@ -299,11 +299,10 @@ def _mids(run: Sequence[Lines]) -> list[float]:
     return mids[1:]
 
 
-def _is_head(row: Lines, below: Lines, mids: Sequence[float], rules: Sequence[Rule]) -> bool:
+def _is_head(row: Lines, below: Lines, mids: Sequence[float]) -> bool:
     """Whether a row above a table is the first line of a head."""
     is_inside = len(row) == 1 and mids[0] < row[0].left and row[0].right <= below[-1].right + INDENT
-    is_near = is_inside and _step(row, below) < LINE_STEP and not _CAPTION.match(row[0].text)
-    return is_near and 1 not in _ruled_rows([row, below], rules)
+    return is_inside and _step(row, below) < LINE_STEP and not _CAPTION.match(row[0].text)
 
 
 def _step(row: Lines, below: Lines) -> float:
@@ -324,8 +323,8 @@ def _end_of_run(rows: Sequence[Lines], start: int) -> int:
         step = _step(rows[n - 1], row) if n > start else 0.0
         if row[0].is_table or step > ROW_STEP or len(row) > MAX_LANES:
             return n
-        if len(left := _free(strips, row)) > 2:  # two are outside
-            strips = left
+        if (len(row) > 1 and n == start) or _free(strips[1:-1], row):  # two are outside
+            strips = _free(strips, row)
         elif not (below and len(row) == 1 < len(below[0]) and step < PARAGRAPH_GAP * before):
             return n  # and not the heading of a section
         before = step
@@ -353,22 +352,18 @@ def _grid(rows: Sequence[Lines], mids: Sequence[float], rules: Sequence[Rule]) -
             last = max(first, min(last, bisect(mids, after.left) - 1)) if after else last
             cells[first] = last, _joined([cells[first][1], line]) if first in cells else line
         table.append(cells)
-    figures = [{j for j, (_, e) in cells.items() if _FIGURE.fullmatch(e.text)} for cells in table]
-    numeric = set[int]()
-    for j in range(1, len(mids) + 1):
-        column = [j in found for cells, found in zip(table, figures, strict=True) if j in cells]
-        of_rows = column[(*column, True).index(True) :]
-        if sum(of_rows) >= max(2, FIGURES * len(of_rows)):
-            numeric.add(j)
-    figures = [found & numeric for found in figures]
+    figures, numeric = _figures(table, len(mids) + 1)
     ruled = _ruled_rows(rows, rules)
-    inner = [n for n in ruled if 0 < n < len(rows) and len(table[n - 1]) > 1 < len(ruled)]
+    if 1 in ruled and len(rows[0]) == 1 and (below := _grid(rows[1:], mids, rules)):
+        return [[Cell(rows[0][0].text)] * (len(mids) + 1), *below]  # below a title
+    inner = [n for n in ruled if 0 < n < len(rows) and len(ruled) > 1]
     heads = [n for n, found in enumerate(figures) if found] if numeric else inner
     years = [
         {j for j in of if _YEAR.fullmatch(table[n][j][1].text)} for n, of in enumerate(figures)
     ]
     start = next((n for n in heads if figures[n] != years[n]), min(heads, default=0))
-    if not start or any(_LEADERS.search(line.text) for row in rows for line in row):
+    leads = any(_LEADERS.search(line.text) for row in rows for line in row)
+    if not start or leads or _is_prose([cells[0][1] for cells in table if 0 in cells] or rows[0]):
         return []
 
     def is_section(n: int) -> bool:
@@ -394,6 +389,18 @@ def _grid(rows: Sequence[Lines], mids: Sequence[float], rules: Sequence[Rule]) -
         if grid := _records(records, bisect(ends, start) - 1, numeric, len(mids) + 1):
             return grid
     return []
+
+
+def _figures(table: Sequence[_Row], n_columns: int) -> tuple[list[set[int]], set[int]]:
+    """The numeric columns in which each row has a number, and all of these columns."""
+    found = [{j for j, (_, e) in cells.items() if _FIGURE.fullmatch(e.text)} for cells in table]
+    numeric = set[int]()
+    for j in range(1, n_columns):
+        column = [j in each for cells, each in zip(table, found, strict=True) if j in cells]
+        below = column[(*column, True).index(True) :]  # the head
+        if sum(below) >= max(2, FIGURES * len(below)):
+            numeric.add(j)
+    return [each & numeric for each in found], numeric
 
 
 def _ruled_rows(rows: Sequence[Lines], rules: Sequence[Rule]) -> list[int]:
