@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.documents.layout import Line, in_reading_order, running_text, without_running_heads
+from pincite.documents.layout import (
+    Line,
+    Rule,
+    in_reading_order,
+    running_text,
+    with_ruled_tables,
+    without_running_heads,
+)
 
 
 def line(text: str, height: float, left: float = 72, right: float = 400, size: float = 10) -> Line:
@@ -200,6 +207,121 @@ def test_cells_of_several_lines_stay_in_the_order_of_the_file() -> None:
         for row, text in enumerate(cell)
     ]
     assert [each.text for each in in_reading_order(page)] == [text for c in cells for text in c]
+
+
+def cells(*rows: str, steps: float | list[float] = 12, size: float = 10) -> list[Line]:
+    """Rows of cells, "a|b|c", 100 points apart; "+" begins those that are as wide as two."""
+    found, height = list[Line](), 700.0
+    for n, row in enumerate(rows):
+        height -= steps[n - 1] if n and isinstance(steps, list) else 12 if n else 0
+        for j, text in enumerate(row.split("|")):
+            left, right = 72 + 100 * j, 72 + 100 * j + (120 if text[:1] == "+" else 5 * len(text))
+            found += [Line(text.strip("+"), height, left, right, size)] if text else []
+    return found
+
+
+def table_of(page: list[Line], rules: list[Rule] | None = None) -> list[str]:
+    tables = [each.text for each in in_reading_order(page, rules or []) if each.is_table]
+    return "".join(tables).split("\v") if tables else []
+
+
+BOATS = ("Boat|Built|Crew", "Aldra|1931|12", "Belfrid|1940|9")
+
+
+@pytest.mark.parametrize(
+    ("rows", "steps", "expected"),
+    [
+        (BOATS, 12, ["Boat: Aldra; Built: 1931; Crew: 12", "Boat: Belfrid; Built: 1940; Crew: 9"]),
+        (  # an empty cell
+            ("Boat|Built|Crew", "Aldra||12", "Belfrid|1940|9", "Corvina|1951|7"),
+            12,
+            [
+                "Boat: Aldra; Crew: 12",
+                "Boat: Belfrid; Built: 1940; Crew: 9",
+                "Boat: Corvina; Built: 1951; Crew: 7",
+            ],
+        ),
+        (  # years as heads, and a head above two columns
+            ("|+Crew", "Boat|1931|1932", "Aldra|12|9", "Belfrid|7|8"),
+            12,
+            [
+                "Boat: Aldra; Crew, 1931: 12; Crew, 1932: 9",
+                "Boat: Belfrid; Crew, 1931: 7; Crew, 1932: 8",
+            ],
+        ),
+        (  # cells of two lines, nearer to each other than to the next row's
+            ("Boat|Port|Crew", "Aldra|Varde and|12", "|the islands", "Belfrid|Ribe|9"),
+            [18, 12, 18],
+            [
+                "Boat: Aldra; Port: Varde and the islands; Crew: 12",
+                "Boat: Belfrid; Port: Ribe; Crew: 9",
+            ],
+        ),
+        (  # the same with equal distances
+            ("Boat|Port|Crew", "Aldra|Varde and|12", "|the islands", "Belfrid|Ribe|9"),
+            12,
+            [
+                "Boat: Aldra; Port: Varde and the islands; Crew: 12",
+                "Boat: Belfrid; Port: Ribe; Crew: 9",
+            ],
+        ),
+        (  # the heading of a section
+            ("Boat|Built|Crew", "North", "Aldra|1931|12", "South", "Belfrid|1940|9"),
+            12,
+            [
+                "North; Boat: Aldra; Built: 1931; Crew: 12",
+                "South; Boat: Belfrid; Built: 1940; Crew: 9",
+            ],
+        ),
+    ],
+)
+def test_columns_of_cells_are_a_table(
+    rows: tuple[str, ...], steps: float | list[float], expected: list[str]
+) -> None:
+    assert table_of(cells(*rows, steps=steps)) == expected
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        BOATS[1:],  # no head
+        ("Boat|Port|Owner", "Aldra|Varde|Holm", "Belfrid|Ribe|Reed"),  # neither numbers nor rules
+        ("Chapter||Page", "Boats . . . . .||12", "Ports . . . . .||31", "Men . . . . .||44"),
+        ("[1]|Holm, 1931", "[2]|Reed, 1940", "[3]|Vik, 1951"),
+        ("Name:|Ida Holm|Born:", "Town:|Varde|Boats:", "Crew:|12|Signed:"),
+        ("plot|+data", "1|2|3", "4|5|6"),  # one head for two columns of numbers
+    ],
+)
+def test_what_is_not_surely_a_table_stays_text(rows: tuple[str, ...]) -> None:
+    assert table_of(cells(*rows)) == []
+
+
+def test_rules_above_and_below_a_head_make_words_a_table() -> None:
+    page = cells("Boat|Port|Owner", "Aldra|Varde|Holm", "Belfrid|Ribe|Reed")
+    one, two = Rule(70, 712, 300, 712), Rule(70, 697, 300, 697)
+    assert table_of(page, [two]) == []
+    assert table_of(page, [one, two])[0] == "Boat: Aldra; Port: Varde; Owner: Holm"
+
+
+def test_a_caption_gives_its_unit_to_the_table() -> None:
+    caption = line("Table 2. Crew by year (in thousands)", 720, 72, 280)
+    page = [caption, *cells("Boat|1931|1932", "Aldra|12|9", "Belfrid|7|8")]
+    assert table_of(page)[1] == "Boat: Aldra; 1931: 12 thousand; 1932: 9 thousand"
+
+
+def test_cells_that_no_rule_parts_are_one() -> None:
+    page = cells("Boat|Crew", "|1931|1932", "Aldra|12|9", "Belfrid||8")
+    xs, ys = (70, 170, 270, 370), (709, 697, 685, 673, 661)
+    rules = [Rule(70, y, 370, y) for y in ys if y != 697 and y != 673]
+    rules += [Rule(170, 697, 370, 697), Rule(70, 673, 170, 673), Rule(270, 673, 370, 673)]
+    rules += [Rule(x, 661, x, 709) for x in xs if x != 270] + [Rule(270, 661, 270, 697)]
+    found = with_ruled_tables(page, rules)
+    assert [each.text.split("\v") for each in found] == [
+        [
+            "Boat: Aldra; Crew, 1931: 12; Crew, 1932: 9",
+            "Boat: Belfrid; Crew, 1931: 12; Crew, 1932: 8",
+        ]
+    ]
 
 
 words = st.sampled_from(["the old harbour of Varde", "a crane", "12 9", "were sold to the cooper"])

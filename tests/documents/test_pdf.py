@@ -141,7 +141,7 @@ def test_hyphenated_words_across_columns() -> None:
 @pytest.mark.parametrize(
     "columns",
     [
-        [["Year", "1931", "1932", "1933"], ["Ferries", "12", "14", "9"]],
+        [["12", "1931", "1932", "1933"], ["7", "12", "14", "9"]],  # without a head
         [
             ["Mill", "Old harbour crane", "Bell", "Tower of the church"],
             ["sold", "lost", "kept", "-"],
@@ -154,6 +154,42 @@ def test_rows_of_a_table_stay_rows(columns: list[list[str]]) -> None:
     for a, b in list(zip(*columns, strict=True))[1:]:
         (row,) = (line for line in lines if a in line)
         assert b in row
+
+
+TABLE = [["Ferry", "Aldra", "Belfrid"], ["Built", "1931", "1932"], ["Cars", "12", "14"]]
+IN_WORDS = ["Ferry: Aldra; Built: 1931; Cars: 12", "Ferry: Belfrid; Built: 1932; Cars: 14"]
+
+
+@pytest.mark.parametrize(
+    "matrix", ["1 0 0 1 0 0", "0 1 -1 0 800 0", "-1 0 0 -1 612 792", "0 -1 1 0 0 612"]
+)
+def test_a_table_is_read_whichever_way_it_is_turned(matrix: str) -> None:
+    shown = [show(*each) for each in rows(*TABLE, lefts=(60, 160, 260))]
+    text = document(read(pdf([[f"q {matrix} cm {each} Q" for each in shown]]))).text
+    assert text.split("\n") == IN_WORDS
+
+
+def test_a_sideways_table_on_an_upright_page_stands_below_the_text() -> None:
+    sideways = [show(*each) for each in rows(*TABLE, lefts=(60, 160, 260))]
+    page = [*rows(LEFT, RIGHT), *(f"q 0 1 -1 0 900 0 cm {each} Q" for each in sideways)]
+    text = document(read(pdf([page]))).text
+    assert text.split("\n\n") == [f"{' '.join(LEFT)} {' '.join(RIGHT)}", "\n".join(IN_WORDS)]
+
+
+def test_rules_part_cells_that_nearly_touch() -> None:
+    # The columns are 60 points wide, with 2 points between a cell's edge and its text.
+    columns = [["Ferry", "MS Aldra II", "Belfrid"], ["Master", "Ida Holm-Reed", "Ole"]]
+    cells = rows(*columns, lefts=(62, 122))
+    drawn = [f"60 {y} 130 12 re S 60 {y} 60 12 re S" for y in (673, 685, 697)]
+    text = document(read(pdf([[*drawn, *cells, (192, 700, "x")]]))).text
+    assert "Ferry: MS Aldra II; Master: Ida Holm-Reed" not in text  # two columns: no head is known
+    third = [(192, 700 - 12.0 * n, each) for n, each in enumerate(["Port", "Varde", "Ribe"])]
+    drawn += [f"190 {y} 40 12 re S" for y in (673, 685, 697)]
+    text = document(read(pdf([[*drawn, *cells, *third]]))).text
+    assert text.split("\n") == [
+        "Ferry: MS Aldra II; Master: Ida Holm-Reed; Port: Varde",
+        "Ferry: Belfrid; Master: Ole; Port: Ribe",
+    ]
 
 
 def test_one_column_with_wide_gaps_stays_as_it_is() -> None:

@@ -196,6 +196,7 @@ MAX_RULES, MAX_LANES = 3_000, 100  # of a page, and side by side; drawings have 
 ROW_STEP, LINE_STEP = 3.5, 1.7  # the most between baselines of rows, and of lines of a cell
 STRIP = 0.5  # the least width of white space between columns, in font sizes
 OTHER_STEP = 1.12  # ratio of the distances between rows and between the lines of one
+LABEL_LINES = 2  # the most of a row's label beside other lines
 FIGURES, FILLED = 0.7, 0.5  # the least shares of a numeric column's cells, and of cells with text
 _FIGURE = re.compile(r"[^\w\s]{0,2}\d[\d.,\u202f]*(?: \d{3})*(?: ?[^\d\s]{1,4}\d?)?")
 _YEAR = re.compile(r"(?:1\d|20)\d\d(?:[-–/]\d{2,4})?")
@@ -232,10 +233,10 @@ def _ruled_grid(inside: Lines, frame: Sequence[Rule], xs: list[float], ys: list[
     """The cells of a table; those that no rule parts are one."""
     rows = _rows(_down([part for line in inside for part in _cut(line, xs)]))
     places = [sum(y > row[0].baseline for y in ys) - 1 for row in rows]
-    labelled = [
+    labelled = Counter(
         n for n, row in zip(places, rows, strict=True) if row[0].left < xs[1] < row[-1].left
-    ]
-    if max(Counter(labelled).values(), default=0) > 2:  # there are no rules between the rows
+    )
+    if max(labelled.values(), default=0) > LABEL_LINES:  # there are no rules between the rows
         return _grid(rows, xs[1:-1], frame)
     at_x = [[r for r in frame if not r.is_across and abs(r.left - x) <= SAME_EDGE] for x in xs]
     at_y = [[r for r in frame if r.is_across and abs(r.top - y) <= SAME_EDGE] for y in ys]
@@ -275,7 +276,7 @@ def _with_unruled_tables(lines: Lines, rules: Sequence[Rule]) -> Lines:
         run = rows[start:end]
         if mids := _mids(run):
             above = rows[:start]
-            while above and _is_head(above[-1], run[0], mids, rules):
+            while above and _is_head(above[-1], run[0], mids):
                 run.insert(0, above.pop())
             while len(run[-1]) == 1 and not _goes_on(run[-1], mids):
                 run.pop()
@@ -298,9 +299,10 @@ def _mids(run: Sequence[Lines]) -> list[float]:
     return mids[1:]
 
 
-def _is_head(row: Lines, below: Lines, mids: Sequence[float], rules: Sequence[Rule]) -> bool:
-    is_near = _goes_on(row, mids) and _step(row, below) < LINE_STEP
-    return is_near and 1 not in _ruled_rows([row, below], rules)
+def _is_head(row: Lines, below: Lines, mids: Sequence[float]) -> bool:
+    """Whether a row above a table is the first line of a head."""
+    is_inside = len(row) == 1 and mids[0] < row[0].left and row[0].right <= below[-1].right + INDENT
+    return is_inside and _step(row, below) < LINE_STEP and not _CAPTION.match(row[0].text)
 
 
 def _step(row: Lines, below: Lines) -> float:
@@ -321,8 +323,8 @@ def _end_of_run(rows: Sequence[Lines], start: int) -> int:
         step = _step(rows[n - 1], row) if n > start else 0.0
         if row[0].is_table or step > ROW_STEP or len(row) > MAX_LANES:
             return n
-        if len(left := _free(strips, row)) > 2:  # two are outside
-            strips = left
+        if (len(row) > 1 and n == start) or _free(strips[1:-1], row):  # two are outside
+            strips = _free(strips, row)
         elif not (below and len(row) == 1 < len(below[0]) and step < PARAGRAPH_GAP * before):
             return n  # and not the heading of a section
         before = step
@@ -342,7 +344,7 @@ def _grid(rows: Sequence[Lines], mids: Sequence[float], rules: Sequence[Rule]) -
 
     A table has a head, and below it a column of numbers, or rules.
     """
-    table, labels = list[_Row](), [row[0] for row in rows if bisect(mids, row[0].left) == 0]
+    table = list[_Row]()
     for row in rows:
         cells: _Row = {}
         for line, after in zip_longest(row, row[1:]):
@@ -350,36 +352,34 @@ def _grid(rows: Sequence[Lines], mids: Sequence[float], rules: Sequence[Rule]) -
             last = max(first, min(last, bisect(mids, after.left) - 1)) if after else last
             cells[first] = last, _joined([cells[first][1], line]) if first in cells else line
         table.append(cells)
-    figures = [{j for j, (_, e) in cells.items() if _FIGURE.fullmatch(e.text)} for cells in table]
-    numeric = set[int]()
-    for j in range(1, len(mids) + 1):
-        column = [j in found for cells, found in zip(table, figures, strict=True) if j in cells]
-        of_rows = column[(*column, True).index(True) :]
-        if sum(of_rows) >= max(2, FIGURES * len(of_rows)):
-            numeric.add(j)
-    figures = [found & numeric for found in figures]
+    figures, numeric = _figures(table, len(mids) + 1)
     ruled = _ruled_rows(rows, rules)
-    inner = [n for n in ruled if 0 < n < len(rows) and len(table[n - 1]) > 1 < len(ruled)]
-    heads = [n for n, found in enumerate(figures) if found] if numeric else inner[:1]
-    dated = (
-        n
-        for n in heads
-        if not figures[n] or any(not _YEAR.fullmatch(table[n][j][1].text) for j in figures[n])
-    )
-    start = next(dated, min(heads, default=0))  # a head may have years
-    if not start or any(_LEADERS.search(line.text) for row in rows for line in row):
+    if 1 in ruled and len(rows[0]) == 1 and (below := _grid(rows[1:], mids, rules)):
+        return [[Cell(rows[0][0].text)] * (len(mids) + 1), *below]  # below a title
+    inner = [n for n in ruled if 0 < n < len(rows) and len(ruled) > 1]
+    heads = [n for n, found in enumerate(figures) if found] if numeric else inner
+    years = [
+        {j for j in of if _YEAR.fullmatch(table[n][j][1].text)} for n, of in enumerate(figures)
+    ]
+    start = next((n for n in heads if figures[n] != years[n]), min(heads, default=0))
+    leads = any(_LEADERS.search(line.text) for row in rows for line in row)
+    if not start or leads or _is_prose([cells[0][1] for cells in table if 0 in cells] or rows[0]):
         return []
 
-    def begins(n: int) -> bool:
-        cells, before = table[n], table[n - 1]
-        if n < start:
-            return any(last > first for first, (last, _) in before.items())
-        if n == start or figures[n] or 0 not in cells:
-            return n == start or bool(figures[n])
-        if len(cells) > 1 or 0 not in before:
-            return len(cells) == 1 or not numeric or not numeric.isdisjoint(cells)
-        return _breaks_early(max(labels, key=lambda e: e.right), before[0][1], cells[0][1])
+    def is_section(n: int) -> bool:
+        line, before = table[n][0][1], table[n - 1].get(0)
+        return not before or _breaks_early(line._replace(right=mids[0]), before[1], line)
 
+    def begins(n: int) -> bool:
+        if n < start:
+            return any(last > first for first, (last, _) in table[n - 1].items())
+        if n == start or figures[n] or 0 not in table[n]:
+            return n == start or bool(figures[n])
+        return (
+            is_section(n) if len(table[n]) == 1 else not numeric or not numeric.isdisjoint(table[n])
+        )
+
+    start -= start > 1 and {0} == table[start - 1].keys() and is_section(start - 1)
     steps = [row[0].baseline - below[0].baseline for row, below in pairwise(rows)]
     limits = [b for a, b in pairwise(sorted(steps)) if b > OTHER_STEP * a][::-1]
     groupings = [[n for n, step in enumerate(steps, 1) if step >= limit] for limit in limits]
@@ -389,6 +389,18 @@ def _grid(rows: Sequence[Lines], mids: Sequence[float], rules: Sequence[Rule]) -
         if grid := _records(records, bisect(ends, start) - 1, numeric, len(mids) + 1):
             return grid
     return []
+
+
+def _figures(table: Sequence[_Row], n_columns: int) -> tuple[list[set[int]], set[int]]:
+    """The numeric columns in which each row has a number, and all of these columns."""
+    found = [{j for j, (_, e) in cells.items() if _FIGURE.fullmatch(e.text)} for cells in table]
+    numeric = set[int]()
+    for j in range(1, n_columns):
+        column = [j in each for cells, each in zip(table, found, strict=True) if j in cells]
+        below = column[(*column, True).index(True) :]  # the head
+        if sum(below) >= max(2, FIGURES * len(below)):
+            numeric.add(j)
+    return [each & numeric for each in found], numeric
 
 
 def _ruled_rows(rows: Sequence[Lines], rules: Sequence[Rule]) -> list[int]:
@@ -410,9 +422,8 @@ def _records(
 ) -> Grid:
     """The rows of cells of lines that are grouped to rows; none if they are grouped wrongly."""
     grid, n_rows, n_filled = Grid(), len(records) - n_heads, 0
-    named = {
-        j for record in records[:n_heads] for cells in record for j in cells if cells[j][0] == j
-    }
+    heads = chain(*records[:n_heads])
+    named = {first for cells in heads for first, (last, _) in cells.items() if first == last}
     for n, record in enumerate(records):
         row, is_head = [Cell("")] * n_columns, n < n_heads
         for first in {j for cells in record for j in cells}:
@@ -426,7 +437,7 @@ def _records(
         is_section = not is_head and not any(cell.text for cell in row[1:])
         grid.append(row[:1] * n_columns if is_section else row)
         n_filled += n_columns if is_section else sum(not is_head and bool(e.text) for e in row)
-        if not is_head and sum(0 in cells and len(cells) > 1 for cells in record) > 2:
+        if not is_head and sum(0 in cells and len(cells) > 1 for cells in record) > LABEL_LINES:
             return []
     is_table = n_heads and n_rows > (1 if n_columns > 2 else 2) and numeric <= named
     return grid if is_table and n_filled >= FILLED * n_columns * n_rows else []

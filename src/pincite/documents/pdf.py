@@ -147,7 +147,10 @@ def _rules_of(page: Any) -> Iterator[Rule]:
     """The straight lines that are drawn on a page: strokes, and filled shapes that are as thin."""
     stroked = ctypes.c_int()
     for path in islice(page.get_objects([raw.FPDF_PAGEOBJ_PATH], max_depth=1), MAX_PATHS):
-        left, bottom, right, top = path.get_bounds()
+        try:
+            left, bottom, right, top = path.get_bounds()
+        except pypdfium2.PdfiumError:
+            continue
         raw.FPDFPath_GetDrawMode(path, ctypes.c_int(), stroked)
         if min(right - left, top - bottom) <= RULE:
             yield Rule(left, bottom, right, top)
@@ -210,7 +213,8 @@ class _Characters:
         What is written in another direction stands below: a stamp, a watermark, a sideways table.
         """
         right_to_left = len(_RTL.findall(self.text)) > len(self.text) // 4
-        by_turn, line = {self.turn: list[_Line]()}, None
+        by_turn = {self.turn: list[_Line]()}
+        line: _Line | None = None
         for word in self._words():
             if line and line.turn == self.turn:
                 if right_to_left and "\n" not in self.text[line.last.end : word.start]:
@@ -220,22 +224,20 @@ class _Characters:
                     continue
             line = _Line(self, word)
             by_turn.setdefault(line.turn, []).append(line)
-        read = dict[tuple[int, int], tuple[list[Line], list[Rule]]]()
+        read = list[tuple[Lines, Sequence[Rule]]]()
         for self.turn, found in by_turn.items():
-            lines = [line for line in (each.whole() for each in found) if line.text]
-            turned = list(map(self._seen, rules))
-            read[self.turn] = list(with_ruled_tables(lines, turned)), turned
-        lines, rules = next(iter(read.values()))
+            measured = [each for each in (started.whole() for started in found) if each.text]
+            seen = list(map(self._seen, rules))
+            read.append((with_ruled_tables(measured, seen), seen))
+        (lines, rules), *turned = read
         below = min((each.baseline for each in lines), default=0.0)
-        for others, turned in [*read.values()][1:]:
-            ordered = in_reading_order(others, turned)
-            if not any(each.is_table for each in ordered):
-                ordered = (
-                    [Line(" ".join(each.text for each in others), 0, 0, 0, 1)] if others else []
-                )
+        for others, theirs in turned:
+            ordered = in_reading_order(others, theirs)
+            if others and not any(each.is_table for each in ordered):
+                ordered = [Line(" ".join(each.text for each in others), 0, 0, 0, 1)]
             for each in ordered:
                 below -= 100
-                lines.append(each._replace(baseline=below, left=0, right=0, size=1))
+                lines = [*lines, each._replace(baseline=below, left=0, right=0, size=1)]
         return lines, rules
 
     def _seen(self, rule: Rule) -> Rule:
