@@ -77,7 +77,7 @@ def tried(python: Path, wheel: Path, folder: Path) -> None:
     for words in ("--help", "demo --check --quiet"):
         expect(folder, words, 0)
     for words, extra in EXTRAS.items():
-        expect(folder, words, MISSING, f"pip install 'pincite[{extra}]'")
+        expect(folder, words, MISSING, f"'{wheel}[{extra}]'")
     took = f"installed in {installed - begun:.0f} s, tried in {time.perf_counter() - installed:.0f}"
     print(f"{python}: {took} s: all as expected")
     shutil.rmtree(folder)

@@ -211,3 +211,28 @@ def test_about_reaches_to_the_next_number_of_as_many_digits(
 )
 def test_vague_numbers(claim: str, source: str, stated: bool) -> None:
     assert (unstated(claim, source, ("en", "en")) == ()) is stated
+
+
+@pytest.mark.parametrize(
+    ("claim", "source", "stated"),
+    [
+        ("He died in 44 BC.", "He died in 44 BCE.", True),
+        ("He died in 44 BC.", "He died in 44 CE.", False),
+        ("It was built in AD 80.", "It was built in 80 CE.", True),
+        ("It was built in 80 AD.", "It was built in 80 BC.", False),
+        ("It is of the 3rd century BCE.", "It is of the third century BC.", True),
+        ("It is of the 3rd century CE.", "It is of the third century BC.", False),
+        ("She was born on 11 February 1732.", "She was born on 11 February 1731/32.", True),
+        ("She was born on February 11, 1731.", "She was born on February 11, 1731/2.", True),
+        ("She was born on 11 February 1733.", "She was born on 11 February 1731/32.", False),
+        ("It began on 7 November 1917.", "It began on 25 October (7 November) 1917.", True),
+        ("It began on 8 November 1917.", "It began on 25 October (7 November) 1917.", False),
+    ],
+)
+def test_eras_and_calendars(claim: str, source: str, stated: bool) -> None:
+    assert (unstated(claim, source, ("en", "en")) == ()) is stated
+    assert names.missing(claim, source) == []
+
+
+def test_a_calendar_is_nobody() -> None:
+    assert names.missing("It began on 7 November in the Gregorian calendar.", "7 November") == []

@@ -22,7 +22,7 @@ _ROMAN = re.compile(r"[IVX]+")
 _LITTLE, _TITLES = (words_of("names", name) for name in ("little", "titles"))
 _SHORT_FORMS = dict(pair.split() for pair in LEXICON["names"]["short_forms"].split(","))
 _SOUNDS = [pair.split() for pair in LEXICON["names"]["sounds"].split(",")]  # applied in this order
-_DAYS = frozenset(map(str.lower, wording.DAYS))
+_DAYS = frozenset({*map(str.lower, wording.DAYS), "gregorian", "julian"})  # and calendars
 _NATION = {
     word: nation.split()[0]
     for nation in LEXICON["names"]["nations"].split("/")

@@ -167,15 +167,16 @@ _DATES = re.compile(
     rf"|(?P<iso>(?P<iy>\d{{4}})-(?P<im>\d\d)-(?P<id>\d\d))(?!\d)"
     rf"|(?<![\d/.])(?P<slash>(?P<s1>\d{{1,2}})[/.](?P<s2>\d{{1,2}})[/.](?P<sy>\d{{4}}))(?!\d)"
     rf"|(?:(?P<from>\d{{1,2}})\s?(?:–|-|to|and)\s?)?{_DAY}(?:\s+(?:day\s+)?of)?\s+"
-    rf"(?P<m1>{_MONTH})(?:,?\s+(?:of\s+)?(?P<y1>\d{{4}}))?(?!\d)"
+    rf"(?P<m1>{_MONTH})(?:,?\s+(?:of\s+)?(?P<y1>\d{{4}})(?P<n1>/\d{{1,2}}\b)?)?(?!\d)"
     rf"|(?P<m2>{_MONTH})\s+(?P<d2>\d{{1,2}})(?:st|nd|rd|th)?(?![\d:%]|\s?(?:%|per))"
-    rf"(?:\s?[–-]\s?(?P<d3>\d{{1,2}}))?(?:,?\s+(?P<y2>\d{{4}}))?(?!\d)"
+    rf"(?:\s?[–-]\s?(?P<d3>\d{{1,2}}))?(?:,?\s+(?P<y2>\d{{4}})(?P<n2>/\d{{1,2}}\b)?)?(?!\d)"
     rf"|(?P<m3>{_MONTH}),?\s+(?:of\s+)?(?P<y3>\d{{4}})(?!\d)"
     rf"|(?P<m4>January|February|April|June|July|August|September|October|November|December"
     rf"|(?-i:March)(?!\s+(?:on|to)\b))\b"  # excludes "the army on the march"
     rf"|(?<!\w)(?:the\s+)?(?P<decade>1\d\d0|20\d0)[’']?s\b"
     rf"|(?P<century>\d{{1,2}}(?:st|nd|rd|th)|twenty-first|{_PLACES})"
-    rf"[ -]centur(?:y|ies)\b(?P<bc>\s+BC)?"
+    rf"[ -]centur(?:y|ies)\b(?:(?P<bc>\s+BCE?\b)|\s+(?:AD|CE)\b)?"
+    rf"|(?-i:\bAD\s(?P<ad>\d{{1,4}})|(?<![\w.,/-])(?P<ey>\d{{1,4}})\s(?P<era>BCE?|CE|AD))\b"
     rf"|(?<![\w.,/-])(?P<short>(?P<ra>1\d|20)(?P<rb>\d\d)[-–/](?P<rc>\d\d))(?![-–/\d])"
     rf"|(?<![\w.,$€£¥#])(?P<year>1\d{{3}}|20\d\d|2100)(?![\w]|[.,]\d|\s?[%°]))",
     re.IGNORECASE,
@@ -221,10 +222,17 @@ def _days(match: re.Match[str]) -> list[Day]:
             number = MONTH_NUMBERS[word.lower().rstrip(".")[:3]]
             day_of_month = int(match[day_name]) if day_name else None
             year = _same(match[year_name]) if year_name else None
-            return [Day(year, (number, number), day_of_month)]
+            stated = Day(year, (number, number), day_of_month)
+            # "11 February 1731/32": the year began in March.
+            doubled = year and (match["n1"] or match["n2"])
+            later = [replace(stated, years=(year[0] + 1, year[0] + 1))] if year and doubled else []
+            return [stated, *later]
     if match["decade"]:
         first = int(match["decade"])
         return [Day((first, first + (100 if first % 100 == 0 and first < 2000 else 9)))]
+    if era := match["ad"] or match["ey"]:
+        counted = -int(era) if (match["era"] or "").startswith("B") else int(era)
+        return [Day((counted, counted))]
     if match["century"]:
         word = match["century"].lower()
         n = int(word[:-2] if word[0].isdigit() else number_in_words(word) or 0)
