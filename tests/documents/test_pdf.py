@@ -171,8 +171,8 @@ def test_a_table_is_read_whichever_way_it_is_turned(matrix: str) -> None:
 
 def test_a_sideways_table_on_an_upright_page_stands_below_the_text() -> None:
     sideways = [show(*each) for each in rows(*TABLE, lefts=(60, 160, 260))]
-    page = [*rows(LEFT, RIGHT), *(f"q 0 1 -1 0 900 0 cm {each} Q" for each in sideways)]
-    text = document(read(pdf([page]))).text
+    turned = [f"q 0 1 -1 0 900 0 cm {each} Q" for each in sideways]
+    text = document(read(pdf([[*rows(LEFT, RIGHT), *turned]]))).text
     assert text.split("\n\n") == [f"{' '.join(LEFT)} {' '.join(RIGHT)}", "\n".join(IN_WORDS)]
 
 
