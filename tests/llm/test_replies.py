@@ -95,7 +95,9 @@ def test_lists(reply: str, expected: list[str] | None) -> None:
     ],
 )
 def test_one_statement(reply: str, expected: str | None) -> None:
-    assert parse_statement(reply, "negation") == expected
+    assert parse_statement(reply, "negation", plain=True) == expected
+    asked_for_json = expected if reply.startswith("{") else None
+    assert parse_statement(reply, "negation") == asked_for_json
 
 
 def tokens(*texts: str, at: int, top: Sequence[tuple[str, float]]) -> Completion:

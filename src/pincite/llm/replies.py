@@ -86,15 +86,15 @@ def _each_once(texts: Sequence[str]) -> list[str]:
     return list(distinct.values())
 
 
-def parse_statement(text: str, key: str) -> str | None:
-    """Return the only statement of a reply: an object's text, or the reply as one line."""
+def parse_statement(text: str, key: str, *, plain: bool = False) -> str | None:
+    """Return the only statement of a reply: an object's text or, if `plain`, the reply's line."""
     value = first_json(text)
     if isinstance(value, dict):
         content = value.get(key, value)
         statement = content if isinstance(content, str) else _text_of(content)
         return " ".join(statement.split()) or None if statement else None
     lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
-    return lines[0].strip('"“”„*` ') or None if len(lines) == 1 else None
+    return lines[0].strip('"“”„*` ') or None if plain and len(lines) == 1 else None
 
 
 # ── Multiple choice ──────────────────────────────────────────────────────────────────────────────

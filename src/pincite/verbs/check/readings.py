@@ -167,7 +167,7 @@ class ModelInterpreter:
         prompt = self._prompt("negate_claim", NEGATION_TOKENS, schema, statement=reading.text)
 
         def read(reply: Completion) -> str | None:
-            text = replies.parse_statement(reply.text, "negation")
+            text = replies.parse_statement(reply.text, "negation", plain=not schema)
             return None if text is None or text.casefold() == reading.text.casefold() else text
 
         return self.calls.read("negate_claim", prompt, {"reading": reading.text}, read)
