@@ -150,10 +150,8 @@ def test_hyphenated_words_across_columns() -> None:
 )
 def test_rows_of_a_table_stay_rows(columns: list[list[str]]) -> None:
     found = document(read(pdf([rows(*columns)])))
-    lines = found.text.replace(f"{columns[0][0]}: ", "").split("\n")
-    for a, b in list(zip(*columns, strict=True))[1:]:
-        (row,) = (line for line in lines if a in line)
-        assert b in row
+    first = [found.text.index(f"{a} {b}") for a, b in zip(*columns, strict=True)]
+    assert first == sorted(first)
 
 
 TABLE = [["Ferry", "Aldra", "Belfrid"], ["Built", "1931", "1932"], ["Cars", "12", "14"]]
@@ -171,8 +169,8 @@ def test_a_table_is_read_whichever_way_it_is_turned(matrix: str) -> None:
 
 def test_a_sideways_table_on_an_upright_page_stands_below_the_text() -> None:
     sideways = [show(*each) for each in rows(*TABLE, lefts=(60, 160, 260))]
-    turned = [f"q 0 1 -1 0 900 0 cm {each} Q" for each in sideways]
-    text = document(read(pdf([[*rows(LEFT, RIGHT), *turned]]))).text
+    page: list[Line] = [*rows(LEFT, RIGHT), *(f"q 0 1 -1 0 900 0 cm {each} Q" for each in sideways)]
+    text = document(read(pdf([page]))).text
     assert text.split("\n\n") == [f"{' '.join(LEFT)} {' '.join(RIGHT)}", "\n".join(IN_WORDS)]
 
 
@@ -181,8 +179,6 @@ def test_rules_part_cells_that_nearly_touch() -> None:
     columns = [["Ferry", "MS Aldra II", "Belfrid"], ["Master", "Ida Holm-Reed", "Ole"]]
     cells = rows(*columns, lefts=(62, 122))
     drawn = [f"60 {y} 130 12 re S 60 {y} 60 12 re S" for y in (673, 685, 697)]
-    text = document(read(pdf([[*drawn, *cells, (192, 700, "x")]]))).text
-    assert "Ferry: MS Aldra II; Master: Ida Holm-Reed" not in text  # two columns: no head is known
     third = [(192, 700 - 12.0 * n, each) for n, each in enumerate(["Port", "Varde", "Ribe"])]
     drawn += [f"190 {y} 40 12 re S" for y in (673, 685, 697)]
     text = document(read(pdf([[*drawn, *cells, *third]]))).text

@@ -46,12 +46,6 @@ class Rule(NamedTuple):
     def is_across(self) -> bool:
         return self.right - self.left >= self.top - self.bottom
 
-    def touches(self, other: "Rule") -> bool:
-        is_beside = self.left - SAME_EDGE > other.right or other.left > self.right + SAME_EDGE
-        return not (
-            is_beside or self.bottom - SAME_EDGE > other.top or other.bottom > self.top + SAME_EDGE
-        )
-
 
 Lines = Sequence[Line]
 
@@ -192,7 +186,7 @@ def _n_words(lines: Lines) -> int:
 # ── Tables ────────────────────────────────────────────────────────────────────────────────────────
 
 ROW = "\v"
-MAX_RULES, MAX_LANES = 3_000, 100  # of a page, and side by side; drawings have more
+MAX_RULES, MAX_LANES = 2_000, 100  # of a page, and side by side; drawings have more
 ROW_STEP, LINE_STEP = 3.5, 1.7  # the most between baselines of rows, and of lines of a cell
 STRIP = 0.5  # the least width of white space between columns, in font sizes
 OTHER_STEP = 1.12  # ratio of the distances between rows and between the lines of one
@@ -211,8 +205,13 @@ def with_ruled_tables(lines: Lines, rules: Sequence[Rule]) -> Lines:
     while rest:
         frame, n = [rest.pop()], 0  # rules that touch each other
         while n < len(frame):
-            frame += [rule for rule in rest if frame[n].touches(rule)]
-            rest = [rule for rule in rest if not frame[n].touches(rule)]
+            left, bottom = (place - SAME_EDGE for place in frame[n][:2])
+            right, top = (place + SAME_EDGE for place in frame[n][2:])
+            near = {
+                r for r in rest if r[0] <= right and left <= r[2] and r[1] <= top and bottom <= r[3]
+            }
+            rest = [rule for rule in rest if rule not in near] if near else rest
+            frame += near
             n += 1
         x, y = [r.left for r in frame if not r.is_across], [r.top for r in frame if r.is_across]
         xs = _distinct([*x, min(r.left for r in frame), max(r.right for r in frame)])
@@ -409,12 +408,11 @@ def _ruled_rows(rows: Sequence[Lines], rules: Sequence[Rule]) -> list[int]:
     width = max(row[-1].right for row in rows) - left
     tops = [row[0].baseline for row in rows]
     bounds = [tops[0] + ROW_STEP * rows[0][0].size, *tops, tops[-1] - ROW_STEP * rows[-1][0].size]
-    inside = [e for e in rules if e.is_across and e.left < left + width and e.right > left]
-    wide = (
-        sum(rule.right - rule.left for rule in inside if low < rule.top < high)
-        for high, low in pairwise(bounds)
-    )
-    return [n for n, drawn in enumerate(wide) if drawn >= FULL_LINE * width]
+    wide = Counter[int]()
+    for rule in rules:
+        if rule.is_across and rule.left < left + width and rule.right > left:
+            wide[bisect(bounds, -rule.top, key=lambda y: -y) - 1] += round(rule.right - rule.left)
+    return [n for n in range(len(rows) + 1) if wide[n] >= FULL_LINE * width]
 
 
 def _records(
@@ -445,22 +443,23 @@ def _records(
 
 def _with_table(lines: Lines, inside: Lines, grid: Grid, top: float) -> Lines:
     """Put a table of data and its caption in the place of their lines."""
+    if not grid:
+        return lines
     left, right = min(line.left for line in inside), max(line.right for line in inside)
     above = [e for e in lines if e.baseline >= top and e.left < right and e.right > left]
     caption, edge = list[Line](), top
-    for line in _down(above)[::-1] if grid else ():
-        step = (line.baseline - edge) / max(line.size, 1)
-        if line.is_table or step > (LINE_STEP if caption else ROW_STEP) or len(caption) > ASIDES:
+    for line in _down(above)[::-1]:
+        reach = LINE_STEP if caption else ROW_STEP
+        if line.is_table or line.baseline - edge > reach * line.size or len(caption) > ASIDES:
             break
-        caption.insert(0, line)
-        edge = line.baseline
+        caption, edge = [line, *caption], line.baseline
         if _CAPTION.match(line.text):
             break
-    is_lone = len(caption) == 1 and not _ENDS_SENTENCE.search(caption[0].text)
-    if not is_lone and not (caption and _CAPTION.match(caption[0].text)):
+    lone = caption[0].text if len(caption) == 1 else "."
+    if _ENDS_SENTENCE.search(lone) and not (caption and _CAPTION.match(caption[0].text)):
         caption = []
     rows = lines_of(grid, _cell_text(caption))
-    longest = max((len(cell.text) for row in grid for cell in row), default=0)
+    longest = max(len(cell.text) for row in grid for cell in row)
     if longest > MAX_CELL_CHARS or not any(map(cells_of, rows)):
         return lines
     used, size = {*caption, *inside}, max(line.size for line in inside)
