@@ -342,7 +342,9 @@ def test_flags_follow_the_threshold() -> None:
 
 
 def test_every_label_has_its_legend_on_the_page(client: TestClient, site: Site) -> None:
-    page = unescape(client.get(f"/jobs/{ended(site, verified())}").text)
+    disputed = dataclasses.replace(verified().report.findings[0], label=Label.DISPUTED)
+    found = verified(findings=(disputed, *report().findings[1:]))
+    page = unescape(client.get(f"/jobs/{ended(site, found)}").text)
     for label in Label:
         legend = re.search(rf'<dt><span class="chip {label}">.*?</dt><dd>([^<]+)</dd>', page)
         assert legend, label
