@@ -147,6 +147,15 @@ def test_a_model_never_raises_the_support_of_a_passage(
     assert decide.weighed(replace(both, opinion=None)) == alone
 
 
+def test_no_scan_contradicts_by_a_model() -> None:
+    scan = Passage("d", "", "", "It opened in 1917.", Span(0, 18), recognised=97)
+    read = Evidence(scan, 0.0, 0.0, 1.0, 0.0, readout=Readout(2.0))
+    seen = decide.weighed(replace(read, opinion=says(Verdict.CONTRADICTED, SURE)))
+    assert decide.label_of(seen) is Label.NOT_SUPPORTED
+    assert isinstance(seen.opinion, Opinion)
+    assert seen.opinion.verdict is Verdict.NOT_SUPPORTED
+
+
 @pytest.mark.parametrize("probability", [0.35, 0.99])
 def test_words_in_quotation_marks_must_stand_in_the_source(probability: float) -> None:
     (result,) = finding(probability).citations

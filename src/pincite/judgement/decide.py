@@ -1,8 +1,8 @@
 """Decides: from what the network says, and what else was seen, to probabilities and labels.
 
 Nothing else sets either. What the network says (`Readout`), what was seen (`Witness`) and what a
-language model said (`Opinion`) are kept as they came, so that a decision can be made again without
-a witness, or at another threshold. docs/judging.md has the order of what counts.
+language model said (`Opinion`) are kept, so that a decision can be made again without a witness, or
+at another threshold. docs/judging.md has the order of what counts.
 
 A document's score is the maximum over its passages (Petroni et al. 2023, §2.2). A source that could
 not be checked never counts against a claim.
@@ -23,6 +23,7 @@ from pincite.types import (
     Label,
     Opinion,
     Part,
+    Passage,
     Reason,
     Unchecked,
     Verdict,
@@ -100,7 +101,8 @@ def weighed(evidence: Evidence) -> Evidence:
         share = max(readout.refuted, OF_A_RULE) if evidence.contradiction else readout.refuted
         contradicts = Effect.CONTRADICTS in effects
         refuted = (1 - sigmoid(readout.support)) * share if contradicts else 0.0
-    if refusal := _refusal(evidence.opinion):
+    opinion = _legible(evidence.opinion, [evidence.passage])
+    if refusal := _refusal(opinion):
         score = min(
             score,
             MOST_SUPPORT[Effect.LIMITS if refusal is Verdict.PARTLY_SUPPORTED else Effect.REFUSES],
@@ -116,7 +118,18 @@ def weighed(evidence: Evidence) -> Evidence:
         prob_refuted=refuted,
         prob_neutral=max(0.0, 1.0 - supported - refuted),
         score=score,
+        opinion=opinion,
     )
+
+
+def _legible(
+    opinion: Opinion | Failed | None, passages: Sequence[Passage]
+) -> Opinion | Failed | None:
+    """Return an opinion without a contradiction of scans, which may be misread."""
+    scanned = any(passage.recognised is not None for passage in passages)
+    if scanned and isinstance(opinion, Opinion) and opinion.verdict is Verdict.CONTRADICTED:
+        return replace(opinion, verdict=Verdict.NOT_SUPPORTED)
+    return opinion
 
 
 def _refusal(opinion: Opinion | Failed | None) -> Verdict | None:
@@ -291,12 +304,10 @@ def decided(own: Label, opinion: Opinion, *, unread: bool = False) -> tuple[Labe
 
 def with_opinion(finding: Finding, opinion: Opinion | Failed | None) -> Finding:
     """Decide on a finding that has our label, with a model's opinion."""
+    outcomes = [result.outcome for result in finding.citations]
+    opinion = _legible(opinion, [one.passage for one in outcomes if isinstance(one, Evidence)])
     if not isinstance(opinion, Opinion):
         return replace(finding, opinion=opinion)
-    outcomes = [result.outcome for result in finding.citations]
-    scans = (isinstance(o, Evidence) and o.passage.recognised is not None for o in outcomes)
-    if opinion.verdict is Verdict.CONTRADICTED and any(scans):
-        opinion = replace(opinion, verdict=Verdict.NOT_SUPPORTED)  # it may be misread
     unread = [outcome for outcome in outcomes if isinstance(outcome, Unchecked)]
     foreign = bool(unread) and all(map(is_foreign, unread))
     label, by = decided(finding.label, opinion, unread=foreign and finding.score is None)

@@ -24,6 +24,7 @@ from pincite.llm.templates import Templates
 from pincite.notes import Note
 from pincite.protocols import Verifier
 from pincite.retrieval import cascade
+from pincite.text.languages import identify
 from pincite.text.passages import cited_passages
 from pincite.text.prompt_quoting import abstract
 from pincite.types import (
@@ -130,13 +131,9 @@ class WithSecondOpinion:
             if not each.failed
             and (self.every or each.prob_supported >= decide.THRESHOLD or decide.refutes(each))
         ]
-        judge = self.examined(pairs[asked[0]][0].language) if asked else self.judge
-        if isinstance(judge, Failed):
-            self.calls.unanswered[judge.detail] += len(asked)
-            return base
-        tasks = [partial(self._opinion, judge, *pairs[n]) for n in asked]
-        opinions = run_concurrently(tasks, self.at_once, self.judge.calls)
-        if self.judge.calls.stopped:
+        tasks = [partial(_opinion, self._judge_of(pairs[n][0]), *pairs[n]) for n in asked]
+        opinions = run_concurrently(tasks, self.at_once, self.calls)
+        if self.calls.stopped:
             raise KeyboardInterrupt
         failed = [each for each in opinions if isinstance(each, Failed) and each.is_of_run]
         self.calls.unanswered.update(each.detail for each in failed)
@@ -145,9 +142,15 @@ class WithSecondOpinion:
                 base[n] = decide.weighed(replace(base[n], opinion=opinion))
         return base
 
-    def _opinion(self, judge: Judge, claim: Claim, passage: Passage) -> Opinion | Failed:
-        text = f"{passage.about}\n{passage.text}" if passage.about else passage.text
-        return judge.opinion(claim, [Document(passage.url, passage.title, text)])
+    def _judge_of(self, claim: Claim) -> Judge | Failed:
+        return self.examined(identify(claim.text, claim.language) or "")
+
+
+def _opinion(judge: Judge | Failed, claim: Claim, passage: Passage) -> Opinion | Failed:
+    if isinstance(judge, Failed):
+        return judge
+    text = f"{passage.about}\n{passage.text}" if passage.about else passage.text
+    return judge.opinion(claim, [Document(passage.url, passage.title, text)])
 
 
 def excerpt(claim: str, source: Document, most_tokens: int) -> str:
