@@ -208,6 +208,9 @@ class Failed:
         return None if self.is_of_run else Note("second_failed", {"why": self.detail})
 
 
+STOPPED = Failed("stopped", "the run was stopped")
+
+
 @dataclass(frozen=True, slots=True)
 class Unchecked:
     """A source that could not be checked, and why."""

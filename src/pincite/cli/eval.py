@@ -402,8 +402,7 @@ def judge(files: tuple[Path, ...], as_json: bool, quiet: bool, **given: Any) -> 
     where = stored.file_of(settings.library.judges)
     names = tuple(file.name for file in files)
     measured = judges.measure(rows, settings.verify.threshold, names)
-    known = stored.read(where).judges.get(name, stored.KnownJudge())
-    stored.keep(where, name, replace(known, measured=measured))
+    stored.keep(where, name, replace(stored.known(where, name), measured=measured))
     if as_json:
         options.print_json(measured)
         return

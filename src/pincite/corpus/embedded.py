@@ -223,6 +223,11 @@ class EmbeddedCorpus(Corpus):
                 unfinished_rebuild=unfinished.exists(),
             )
 
+    @property
+    def is_complete(self) -> bool:
+        with self._current() as generation:
+            return generation.lexical.sequence >= generation.store.sequence
+
     def together(
         self, searches: Sequence[tuple[CorpusRetriever, Sequence[Query]]], n: int, merge: Merge
     ) -> list[list[Hit]]:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 
+import numpy as np
+
 from pincite.documents.jsonl import LabelledClaim
 from pincite.evaluation.claims import Predictions
 from pincite.judgement import decide
@@ -53,27 +55,23 @@ def measure(rows: Sequence[JudgedRow], threshold: float, files: tuple[str, ...])
 
     Together, a claim is supported if both say so. `rows`: at least one.
     """
-    cut = decide.log_odds(threshold)
     counted = Counter((row.verdict, row.supported) for row in rows)
-    said = [(row.log_odds >= cut, row.verdict is Verdict.SUPPORTED, row.supported) for row in rows]
-    n_right = [
-        sum((label(ours, model) == truth) for ours, model, truth in said)
-        for label in (lambda ours, _: ours, lambda _, model: model, lambda a, b: a and b)
-    ]
-    ours, model, both = (n / len(rows) for n in n_right)
-    disputed = [truth for own, other, truth in said if other and not own]
-    flagged = {kind: [not (a and b) for a, b, t in said if t is kind] for kind in (False, True)}
+    truth = np.array([row.supported for row in rows])
+    ours = np.array([row.log_odds for row in rows]) >= decide.log_odds(threshold)
+    model = np.array([row.verdict is Verdict.SUPPORTED for row in rows])
+    both = ours & model
+    disputed = truth[model & ~ours]
+    of_ours, of_model, of_both = (float((said == truth).mean()) for said in (ours, model, both))
     rates = None
-    if all(flagged.values()):
-        caught, false_alarms = (sum(of) / len(of) for of in flagged.values())
-        rates = caught, false_alarms
+    if truth.any() and not truth.all():
+        rates = float((~both)[~truth].mean()), float((~both)[truth].mean())
     return Measured(
         rows=len(rows),
         measured=datetime.now(UTC).date().isoformat(),
         files=files,
         counts={each: (counted[each, True], counted[each, False]) for each in Verdict},
-        right=(ours, model, both),
-        confirmed=(sum(disputed), len(disputed)),
+        right=(of_ours, of_model, of_both),
+        confirmed=(int(disputed.sum()), len(disputed)),
         threshold=threshold,
         rates=rates,
     )

@@ -306,7 +306,7 @@ def confirm_by_sentence(
     found = filter(is_near, alone)
     best = max(found, key=lambda one: one.supported - one.refuted, default=None)
     margin = best.supported - best.refuted if best else LEAST_MARGIN
-    supported, refuted = evidence.stance or (evidence.prob_supported, evidence.prob_refuted)
+    supported, refuted = _stance(evidence)
     if best is None or margin < LEAST_MARGIN:
         return replace(evidence, stance=(0.0, refuted))
     if margin < CLEARLY:
@@ -370,8 +370,12 @@ def _states_nothing(text: str, span: Span) -> bool:
 
 def degree(evidence: Evidence) -> float:
     """Return DOC: how far a passage confirms a reading, -1 … 1."""
-    supported, refuted = evidence.stance or (evidence.prob_supported, evidence.prob_refuted)
+    supported, refuted = _stance(evidence)
     return round(supported - refuted, _DECIMALS)
+
+
+def _stance(evidence: Evidence) -> tuple[float, float]:
+    return evidence.stance or (evidence.prob_supported, evidence.prob_refuted)
 
 
 def level(doc: float) -> Outcome:

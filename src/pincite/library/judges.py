@@ -69,6 +69,11 @@ def read(path: Path) -> KnownJudges:
     return codec.from_file(KnownJudges, path) if path.exists() else KnownJudges()
 
 
+def known(path: Path, model: str) -> KnownJudge:
+    """Return what is stored of a model; raises InputError if the file cannot be read."""
+    return read(path).judges.get(model, KnownJudge())
+
+
 def keep(path: Path, model: str, judge: KnownJudge) -> None:
     """Store what is known of a model; raises InputError if the file cannot be written."""
     judges = {**read(path).judges, model: judge}
@@ -85,19 +90,21 @@ class Examiner:
     file: Path
     at_once: int = 4
     on_progress: Progress | None = None
-    results: dict[str, Examination | Failed] = field(default_factory=dict)  # of this run, by pool
+    _examined: dict[str, Judge | Failed] = field(default_factory=dict)  # in this run, by pool
 
     def __call__(self, language: str = "") -> Judge | Failed:
         """Return the judge with what its opinion may change; Failed if it could not be examined."""
         pool = "en" if language in ("", "en") else "other"
-        if pool not in self.results:
-            known = self._known().examinations.get(pool)
-            self.results[pool] = known or self.examine(pool)
-            self.judge.calls.notes.append(note_of(self.results[pool]))
-        result = self.results[pool]
+        if pool not in self._examined:
+            known = self.known
+            result = known.examinations.get(pool) or self.examine(pool)
+            self.judge.calls.notes.append(note_of(result))
+            self._examined[pool] = self._trusted(result, known.measured)
+        return self._examined[pool]
+
+    def _trusted(self, result: Examination | Failed, measured: Measured | None) -> Judge | Failed:
         if isinstance(result, Failed):
             return result
-        measured = self._known().measured
         confirms = result.passed and measured is not None and measured.confirms
         return replace(self.judge, trust=replace(result.trust, confirms=confirms))
 
@@ -105,13 +112,15 @@ class Examiner:
         """Examine the judge on rows in English ("en") or other languages; keep the result."""
         result = examine(self.judge, pool, self.on_progress, self.at_once)
         if isinstance(result, Examination):
-            known = self._known()
+            known = self.known
             examinations = {**known.examinations, pool: result}
             keep(self.file, self.judge.model, replace(known, examinations=examinations))
         return result
 
-    def _known(self) -> KnownJudge:
-        return read(self.file).judges.get(self.judge.model, KnownJudge())
+    @property
+    def known(self) -> KnownJudge:
+        """What is stored of the judge; raises InputError if the file cannot be read."""
+        return known(self.file, self.judge.model)
 
 
 def note_of(result: Examination | Failed) -> Note:

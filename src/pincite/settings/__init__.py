@@ -334,6 +334,11 @@ class JudgeSettings:
     at_once: Annotated[int, _Thousand, _AT_ONCE] = 4
     seconds: Annotated[float, _Seconds, _REPLY] = 260.0
 
+    @property
+    def limit(self) -> int | None:
+        """The most claims of a run to ask about; None: all."""
+        return None if self.every else self.most
+
     def __post_init__(self) -> None:
         if self.url:
             check_url(self.url, "judge.url", chat.JUDGE_KEY_VARIABLE)

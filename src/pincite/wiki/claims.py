@@ -10,6 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from pincite.text.clauses import MAX_CHARS, Standing, clauses, standing, widened, with_subject
 from pincite.text.sentences import n_words, whole_sentences
@@ -242,12 +243,9 @@ class _Wordings:
         """The statements since the last reference that make no claim: they have no mark."""
         first, last = self.n_passed, bisect_left(self.starts, group.start) - 1
         self.n_passed = max(first, last + 1)
-        claimed = {bisect_left(self.starts, mark) - 1 for mark in self.marks}
-        texts = (
-            self.found[n].of(self.block.text).strip()
-            for n in range(first, last)
-            if n not in claimed
-        )
+        n_marks = [bisect_right(self.marks, start) for start in self.starts[first : last + 1]]
+        unmarked = (n for n, (a, b) in enumerate(pairwise(n_marks), first) if a == b)
+        texts = (self.found[n].of(self.block.text).strip() for n in unmarked)
         spans = ((text, Span(0, len(text))) for text in texts)
         return [t for t, span in spans if self._states(_Wording(t, "", span, t, span))]
 

@@ -106,7 +106,12 @@ SHORT_CITATIONS, HARVARD, NOTES, REFERENCE_LISTS, QUOTES = (
     for kind in ("short_citations", "harvard", "notes", "reference_lists", "quotes")
 )
 ARCHIVES = frozenset({"wayback", "webarchive"})
-ADDRESSED = frozenset(row["of"] for row in TABLE["addresses"].values() if "of" in row)
+# Each address with the template that makes it ("": any citation), and its parameters' syntax.
+_ADDRESSES: list[tuple[str, str, list[tuple[list[str], re.Pattern[str]]]]] = [
+    (address, row.pop("of", ""), [(k.split("/"), re.compile(v, re.ASCII)) for k, v in row.items()])
+    for address, row in ((address, dict(row)) for address, row in TABLE["addresses"].items())
+]
+ADDRESSED = frozenset(of for _, of, _ in _ADDRESSES if of)
 _CITATION = re.compile(r"(?:v?cite?\b|vancite\b|citation\b(?! needed| style| required)|harvc\b)")
 _SILENT = frozenset(TABLE["nothing"]["names"])
 _SILENT_PREFIXES, _SILENT_SUFFIXES = (
@@ -125,14 +130,11 @@ def address_of(name: str, given: Parameters) -> str | None:
     >>> address_of("cite journal", {"title": "Mills", "eprint": "2101.00001"})
     'https://arxiv.org/abs/2101.00001'
     """
-    for address, row in TABLE["addresses"].items():
-        syntax = {key: pattern for key, pattern in row.items() if key != "of"}
-        if name != row["of"] if "of" in row else not is_citation(name):
-            continue
-        values = [next(filter(None, map(given.get, key.split("/"))), "") for key in syntax]
-        fit = [re.compile(pattern, re.ASCII).fullmatch for pattern in syntax.values()]
-        if all(fits(value) for fits, value in zip(fit, values, strict=True)):
-            return str(address).format(*(quote(value.replace(" ", "_")) for value in values))
+    for address, of, syntax in _ADDRESSES:
+        if name == of or (not of and is_citation(name)):
+            values = [next(filter(None, map(given.get, keys)), "") for keys, _ in syntax]
+            if all(p.fullmatch(value) for (_, p), value in zip(syntax, values, strict=True)):
+                return address.format(*(quote(value.replace(" ", "_")) for value in values))
     return None
 
 

@@ -24,9 +24,9 @@ from pincite.protocols import Verifier
 from pincite.settings import Settings
 from pincite.text import tables, words
 from pincite.text.languages import common
-from pincite.types import Claim, Evidence, Failed, Passage, sigmoid
+from pincite.types import STOPPED, Claim, Evidence, Failed, Passage, sigmoid
 from pincite.verbs.check.parts import parts
-from pincite.verbs.check.report import STOPPED, Reading
+from pincite.verbs.check.report import Reading
 
 ANALYSE, CHOOSE = "freetext_confirmation_analysis", "multiple_choice_confirmation_analysis"
 FEW_REPETITIONS = 30  # for `estimate`: EvidenceSeeker's guide recommends at least this many

@@ -20,11 +20,11 @@ from pincite.llm.templates import Templates
 from pincite.settings import Settings
 from pincite.text.languages import identify
 from pincite.text.sentences import sentences
-from pincite.types import Failed
+from pincite.types import STOPPED, Failed
 from pincite.verbs.check.kinds import LONGEST, MARKS, WORD, kind_of, without_speaker
 from pincite.verbs.check.negation import negation
 from pincite.verbs.check.parts import parts
-from pincite.verbs.check.report import STOPPED, Interpretation, Reading
+from pincite.verbs.check.report import Interpretation, Reading
 
 _TAG = re.compile(r"[,.]?[”\"“],? (?:she|he|they) \w+\Z")
 DEEPEST = 3  # an ascription of a valuation of two statements

@@ -26,7 +26,6 @@ from pincite.verbs.check.kinds import without_speaker
 T = TypeVar("T")
 MOST_NEAREST = 3  # neutral quotes shown if nothing else is
 MOST_LACKING = 0.75  # share of the reading's words that the nearest quote may lack
-STOPPED = Failed("stopped", "the run was stopped")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,6 @@ from pincite.corpus.multi_corpus import Corpora
 from pincite.documents import text as document_text
 from pincite.documents.collection import Problem, open_sources, variants
 from pincite.judgement import aggregation
-from pincite.library import judges
 from pincite.library.exclusions import Exclusions, chosen_list
 from pincite.library.parallel import once
 from pincite.library.private_copies import (
@@ -239,12 +238,9 @@ def verifying(
             chosen, threshold = settings.judge, settings.verify.threshold
             judge = stack.enter_context(runtime.judge(settings))
             versions["judge"] = judge.model
-            most = None if chosen.every else chosen.most
             examiner = runtime.examiner(settings, judge)
-            second = SecondOpinion(examiner, pipeline.copies, most, chosen.at_once)
-            measured = (
-                judges.read(examiner.file).judges.get(judge.model, judges.KnownJudge()).measured
-            )
+            second = SecondOpinion(examiner, pipeline.copies, chosen.limit, chosen.at_once)
+            measured = examiner.known.measured
             if measured and measured.threshold == threshold:
                 precision = aggregation.precisions(measured.rates) or precision
         estimated = partial(

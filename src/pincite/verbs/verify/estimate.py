@@ -89,14 +89,15 @@ def estimate_article(
                  if (urls := addresses(c)) and urls[0] in (readable | to_fetch.keys())]  # fmt: skip
         sizes = [tokens_of(text.text) if isinstance(text, Document) else MANY for text in texts]
         tokens += [min(judge.source_tokens, sum(sizes)) + BESIDES] if texts else []
+    asked = sorted(tokens, reverse=True)[: judge.limit]
     return Estimate(
         claims=len(article.claims),
         citations=len(citations),
         sources=len(cited),
         at_hand=len(readable),
         missing=len(set(wanted) - readable - to_fetch.keys()),
-        most_calls=min(len(tokens), len(tokens) if judge.every else judge.most),
-        most_tokens=sum(sorted(tokens)[-judge.most :] if not judge.every else tokens),
+        most_calls=len(asked),
+        most_tokens=sum(asked),
         hosts=hosts,
         seconds_of_fetching=fetching_seconds(list(hosts.values()), settings.web.rules),
         seconds_of_judging=(OF_THE_PAIRS[0] * least * each, OF_THE_PAIRS[1] * most * each),

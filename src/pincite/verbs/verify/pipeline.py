@@ -42,6 +42,7 @@ from pincite.text.sentences import sentences
 from pincite.text.words import shared
 from pincite.types import (
     HEADLINE,
+    STOPPED,
     WEBSITE,
     Article,
     Changed,
@@ -78,7 +79,6 @@ WIDER_AT_FIRST = 2  # wider passages per candidate in the first round
 # from supporting it. Of 193 such quotes for SciFact and WiCE dev claims, 40 share less; the 19 that
 # we read showed nothing of their claims ("### Select Language:").
 LEAST_SHARED = 2.0
-STOPPED = Failed("stopped", "the run was stopped")
 CANDIDATES_AT_FIRST = 20  # the rest are read only if none of these clearly supports the claim
 
 
