@@ -1,14 +1,12 @@
 """The shipped abstracts: their file, and the three questions with the real models."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from conftest import run_demo
 from pincite.cli import cli, options
 from pincite.cli.demo import DEMO_ASK
 from pincite.documents.collection import collected
@@ -83,16 +81,7 @@ def test_demos_run_on_the_shipped_defaults(
 @pytest.mark.models
 @pytest.mark.xdist_group("demo")
 def test_the_three_questions(tmp_path: Path) -> None:
-    before = os.times()
-    command = [sys.executable, "-m", "pincite", "demo", "--ask", "--out", str(tmp_path)]
-    fresh = os.environ | {"PINCITE_CACHE": str(tmp_path / "cache")}  # nothing is known beforehand
-    done = subprocess.run(
-        command, capture_output=True, text=True, cwd=tmp_path, timeout=240, env=fresh
-    )
-    assert done.returncode == 0, done.stderr
-    # Work, not time, which others take too: 30 s on two cores.
-    after = os.times()
-    assert after.children_user - before.children_user < 60
+    printed = run_demo("--ask", tmp_path, most_work=60)  # 30 s on two cores
     answers = json.loads((tmp_path / "ask.json").read_text(encoding="utf-8"))["answers"]
     wanted = json.loads((DEMO_ASK / "expected.json").read_text(encoding="utf-8"))["questions"]
     for one, answer in zip(wanted, answers, strict=True):
@@ -105,7 +94,7 @@ def test_the_three_questions(tmp_path: Path) -> None:
         left_out = {reference["ref_id"] for reference in answer["left_out"]}
         assert left_out >= set(one.get("retracted", ()))
     assert [bool(one["abstained"]) for one in answers] == [False, False, True]
-    assert "RETRACTED" in done.stdout
+    assert "RETRACTED" in printed
     page = (tmp_path / "ask.html").read_text(encoding="utf-8")
     assert "early descent does not shorten" in page
     assert "Early descent shortens" in page

@@ -2,14 +2,12 @@
 
 import csv
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from support.check_values import readings
 
+from conftest import run_demo
 from pincite.cli.demo import DEMO_CHECK
 from pincite.documents.collection import collected
 from pincite.retrieval.filters import Facts, condition
@@ -60,15 +58,7 @@ def test_it_can_be_filtered() -> None:
 @pytest.mark.models
 @pytest.mark.xdist_group("demo")
 def test_the_five_statements(tmp_path: Path) -> None:
-    before = os.times()
-    command = [sys.executable, "-m", "pincite", "demo", "--check", "--out", str(tmp_path)]
-    fresh = os.environ | {"PINCITE_CACHE": str(tmp_path / "cache")}  # nothing is known beforehand
-    done = subprocess.run(
-        command, capture_output=True, text=True, cwd=tmp_path, timeout=120, env=fresh
-    )
-    assert done.returncode == 0, done.stderr
-    # Work, not time, which others take too.
-    assert os.times().children_user - before.children_user < 30
+    run_demo("--check", tmp_path, most_work=30)
     checks = json.loads((tmp_path / "check.json").read_text(encoding="utf-8"))["checks"]
     wanted = json.loads((DEMO_CHECK / "expected.json").read_text(encoding="utf-8"))["statements"]
     for one, check in zip(wanted, checks, strict=True):

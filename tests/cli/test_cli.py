@@ -94,6 +94,9 @@ def at(path: tuple[str, ...]) -> click.Command:
     return found
 
 
+LEAVES = [path for path in commands(cli) if not isinstance(at(path), click.Group)]
+
+
 def test_every_command_explains_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     """What it does, and each option and argument that it takes."""
     monkeypatch.setenv("COLUMNS", "80")

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import click
 import pytest
+from cli.test_cli import LEAVES, at
 
-from pincite.cli import cli, shell
+from pincite.cli import shell
 from pincite.errors import install_command
 
 ROOT = Path(__file__).parents[2]
@@ -58,18 +59,6 @@ NEEDS |= {"mcp": "mcp", "study": "study"}  # the latter where it is installed
 RUNS = {"demo"}  # to its end, for some time; without arguments it asks for no extra's work
 
 
-def leaves(group: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """The words and the least arguments of every command."""
-    if isinstance(group, click.Group):
-        context = click.Context(group)
-        for name in group.list_commands(context):
-            command = group.get_command(context, name)
-            assert command
-            yield from leaves(command, (*path, name))
-    else:
-        yield (*path, *least(group))
-
-
 def least(command: click.Command) -> Iterator[str]:
     for parameter in command.params:
         if not parameter.required:
@@ -82,7 +71,7 @@ def least(command: click.Command) -> Iterator[str]:
         )
 
 
-COMMANDS = [words for words in leaves(cli) if words[0] not in RUNS]
+COMMANDS = [(*path, *least(at(path))) for path in LEAVES if path[0] not in RUNS]
 
 
 def extra_of(words: tuple[str, ...]) -> str | None:

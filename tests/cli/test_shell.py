@@ -14,20 +14,17 @@ from pathlib import Path
 import click
 import pytest
 from cli.check_runs import prepare
-from cli.test_cli import Main, at, commands
+from cli.test_cli import LEAVES, Main, at
 from click.testing import CliRunner, Result
 
 from pincite import containment
-from pincite.cli import cli, main, shell
+from pincite.cli import main, shell
 from pincite.errors import PinciteWarning
 
 NOT_UTF8, LONG = "x\udcff", "y" * 300
 HOSTILE = (NOT_UTF8, LONG, ".", "file.txt", "file.txt/below")
 # These would listen, wait or train: they get hostile paths and nothing that lets them begin.
 BEGINS = ("serve", "worker", "mcp", "demo", "learn")
-
-
-LEAVES = [path for path in commands(cli) if not isinstance(at(path), click.Group)]
 
 
 @pytest.fixture

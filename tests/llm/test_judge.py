@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from evaluation.invented import WordVerifier
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,7 +17,7 @@ from pincite.errors import ServerError
 from pincite.llm.calls import Calls, ReplyCache, tokens_of
 from pincite.llm.judge import Judge, WithSecondOpinion, excerpt, found_in
 from pincite.llm.templates import Templates
-from pincite.types import Claim, Document, Evidence, Failed, Opinion, Passage, Span, Trust, Verdict
+from pincite.types import Claim, Document, Failed, Opinion, Passage, Span, Trust, Verdict
 
 CLAIM = Claim("c1", "The Varde bridge opened in 1911.", "Varde", ("History",), "It is old.")
 SOURCE = Document("https://a.example/", "Varde", "The bridge was opened to all in 1911. It is red.")
@@ -174,24 +175,16 @@ def test_replies_are_cached_across_runs(tmp_path: Path) -> None:
         kept.close()
 
 
-class Ours:
-    """A verifier that supports everything."""
-
-    fingerprint = "ours"
-
-    def verify(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[Evidence]:
-        return [Evidence(passage, 0.9, 0.0, 0.1, 2.2) for _, passage in pairs]
-
-
 def test_a_judge_is_examined_in_the_language_of_each_claim() -> None:
     asks, model = judge(GOOD)
     passed, gone = replace(asks, trust=Trust(refuses=True)), Failed("server", "gone")
-    both = WithSecondOpinion(Ours(), asks, lambda language: gone if language == "de" else passed)
+    pools: dict[str, Judge | Failed] = {"": passed, "de": gone}
+    both = WithSecondOpinion(WordVerifier(), asks, pools.__getitem__, every=True)
     passage = Passage("d", SOURCE.url, "", SOURCE.text, Span(0, len(SOURCE.text)))
     german = Claim.alone("Die Brücke wurde im Jahr 1911 für den Verkehr geöffnet.")
     english, other = both.verify([(Claim.alone(CLAIM.text), passage), (german, passage)])
     assert isinstance(english.opinion, Opinion)
     assert english.opinion.trust.refuses
     assert len(model.asked) == 1
-    assert other.prob_supported == 0.9
+    assert other == replace(*WordVerifier().verify([(german, passage)]), opinion=gone)
     assert both.calls.unanswered == {"gone": 1}

@@ -49,14 +49,18 @@ TODAY = date(2026, 11, 21)
 LINK = re.compile(r'<a href="([^"]*)"[^>]*>([^<]*)</a>')
 
 
+def on_terminal(found: Report, width: int = 200) -> str:
+    out = io.StringIO()
+    terminal.print_report(found, Console(file=out, width=width))
+    return out.getvalue()
+
+
 def test_a_stopped_run_says_so_everywhere() -> None:
     stopped = dataclasses.replace(report(), n_claims=9)
     assert not stopped.complete
     assert json.loads(stopped.to_json())["complete"] is False
     assert "stopped after 4 of 9" in render.to_html(stopped, TODAY)
-    out = io.StringIO()
-    terminal.print_report(stopped, Console(file=out, width=100))
-    assert "stopped after 4" in out.getvalue()
+    assert "stopped after 4" in on_terminal(stopped, 100)
 
 
 CLAIM = "The mill opened in 1911 & closed <in> 1952."
@@ -102,9 +106,7 @@ def test_every_format_says_how_the_sources_make_the_verdict() -> None:
         template = wording.JOINED.get(key, "")
         said = wording.joined(each)
         assert said == template % {"support": cells.percent(together.prob_supported)}
-        out = io.StringIO()
-        terminal.print_report(only(each), Console(file=out, width=200))
-        assert said in out.getvalue()
+        assert said in on_terminal(only(each))
         assert said[1:] in render.to_html(only(each), TODAY)
 
 
@@ -122,9 +124,7 @@ def test_the_missing_part_is_named_in_every_format() -> None:
     assert [part["supported"] for part in found["citations"][0]["clauses"]] == [True, False]
     assert render.to_csv(sample).splitlines()[1].count("closed <in> 1952,closed <in> 1952") == 1
     assert "does not seem to state “closed &lt;in&gt; 1952”" in render.to_wikitext(sample, TODAY)
-    out = io.StringIO()
-    terminal.print_report(sample, Console(file=out, width=200))
-    assert "“closed <in> 1952”" in out.getvalue()
+    assert "“closed <in> 1952”" in on_terminal(sample)
 
 
 def test_a_part_that_is_denied_is_not_called_missing() -> None:
@@ -147,10 +147,8 @@ def test_advice_is_in_every_format_and_nowhere_if_it_is_not_known() -> None:
         (report(), True),
         (dataclasses.replace(report(), flag_precision=()), False),
     ):
-        out = io.StringIO()
-        terminal.print_report(sample, Console(file=out, width=300))
         written = [
-            *(out.getvalue(), render.to_csv(sample), sample.to_json()),
+            *(on_terminal(sample, 300), render.to_csv(sample), sample.to_json()),
             *(render.to_html(sample, TODAY), render.to_wikitext(sample, TODAY)),
         ]
         assert [wording.READ_FIRST in text for text in written] == [there] * 5
@@ -159,15 +157,13 @@ def test_advice_is_in_every_format_and_nowhere_if_it_is_not_known() -> None:
 
 def test_sentences_without_a_citation_in_every_format() -> None:
     shown = dataclasses.replace(report("The bridge is the largest."), findings=(), n_claims=0)
-    out = io.StringIO()
-    terminal.print_report(shown, Console(file=out, width=120))
     tagged, other = list(csv_rows(shown))
     assert (tagged["label"], tagged["citation_need"]) == ("no citation", "0.3")
     assert other["suggestion_url"] == "https://better.example/a?b=1&c=2"
     pasted = render.to_wikitext(shown, TODAY)
     assert pasted.count("{{citation needed|") == 1  # the other one has it
     assert "https://better.example/a?b=1&c=2" in pasted
-    for text in (out.getvalue(), render.to_html(shown, TODAY), pasted):
+    for text in (on_terminal(shown, 120), render.to_html(shown, TODAY), pasted):
         assert "an editor asked for a citation" in text
         assert "a quotation: “The bridge is the largest.”" in text
 
@@ -180,9 +176,7 @@ def test_sentences_that_were_not_judged_are_counted() -> None:
     values = json.loads(shown.to_json())
     assert values["counts"]["uncited_before"] == 37
     assert values["findings"][0]["uncited_before"] == list(passed)
-    out = io.StringIO()
-    terminal.print_report(shown, Console(file=out, width=300))
-    for text in (out.getvalue(), render.to_html(shown, TODAY)):
+    for text in (on_terminal(shown, 300), render.to_html(shown, TODAY)):
         assert re.search(r"\b37\b", text)
 
 
@@ -191,9 +185,7 @@ def csv_rows(shown: Report) -> list[dict[str, str]]:
 
 
 def test_snapshots(snapshot: SnapshotAssertion) -> None:
-    out = io.StringIO()
-    terminal.print_report(report("The bridge opened in 1911."), Console(file=out, width=90))
-    assert out.getvalue() == snapshot(name="terminal")
+    assert on_terminal(report("The bridge opened in 1911."), 90) == snapshot(name="terminal")
     assert render.to_csv(report("The bridge opened in 1911.")) == snapshot(name="csv")
     assert render.to_wikitext(report("The bridge."), TODAY) == snapshot(name="wikitext")
     assert report("The bridge.").to_json() == snapshot(name="json")
@@ -240,12 +232,6 @@ BRIDGE = "The bridge opened in 1911."
 
 def page(found: Report | None = None) -> str:
     return render.to_html(found or report(BRIDGE), TODAY)
-
-
-def on_terminal(found: Report) -> str:
-    out = io.StringIO()
-    terminal.print_report(found, Console(file=out, width=200))
-    return out.getvalue()
 
 
 def test_a_claim_and_a_quote_are_marked_with_their_languages() -> None:

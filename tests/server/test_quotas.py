@@ -1,6 +1,6 @@
 """Quotas of accounts, and a disk that is nearly full."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,11 @@ def new_corpus(client: TestClient, name: str = "Bridges") -> str:
     return str(client.post(C, json={"name": name}).json()["corpus_id"])
 
 
+def two_editors(site: Site) -> Iterator[TestClient]:
+    app = create_app(site)
+    return (somebody(site, Role.EDITOR, name, app).client for name in ("one", "other"))
+
+
 # ── Jobs ─────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -49,9 +54,7 @@ def test_one_account_cannot_fill_the_queue(
     make_site: Callable[..., Site], settings: Settings
 ) -> None:
     site = make_site(settings, **SERVER, queue_each=2)
-    app = create_app(site)
-    many = somebody(site, Role.EDITOR, "many", app).client
-    other = somebody(site, Role.EDITOR, "other", app).client
+    many, other = two_editors(site)
     corpus_id = new_corpus(many)
     assert send(many, corpus_id, ("a.txt", BRIDGE)).status_code == 202  # counts as well
     assert verify(many).status_code == 202
@@ -95,9 +98,7 @@ def test_corpora_of_an_account_take_as_much_as_they_may(
     make_site: Callable[..., Site], settings: Settings
 ) -> None:
     site = make_site(settings, **SERVER, account_megabytes=0.25)
-    app = create_app(site)
-    mine = somebody(site, Role.EDITOR, "mine", app).client
-    other = somebody(site, Role.EDITOR, "other", app).client
+    mine, other = two_editors(site)
     corpus_id = new_corpus(mine)
     large = b"word " * 40_000  # 0.2 MB
     assert "0.4 MB" in refused(

@@ -207,15 +207,6 @@ def test_about_reaches_to_the_next_number_of_as_many_digits(
         ("some 500 metres", "398 metres", False),
         ("around 95 % of them", "93.2 % of them", False),
         ("around 93 % of them", "93.2 % of them", True),
-    ],
-)
-def test_vague_numbers(claim: str, source: str, stated: bool) -> None:
-    assert (unstated(claim, source, ("en", "en")) == ()) is stated
-
-
-@pytest.mark.parametrize(
-    ("claim", "source", "stated"),
-    [
         ("He died in 44 BC.", "He died in 44 BCE.", True),
         ("He died in 44 BC.", "He died in 44 CE.", False),
         ("It was built in AD 80.", "It was built in 80 CE.", True),
@@ -229,7 +220,7 @@ def test_vague_numbers(claim: str, source: str, stated: bool) -> None:
         ("It began on 8 November 1917.", "It began on 25 October (7 November) 1917.", False),
     ],
 )
-def test_eras_and_calendars(claim: str, source: str, stated: bool) -> None:
+def test_vague_numbers_eras_and_calendars(claim: str, source: str, stated: bool) -> None:
     assert (unstated(claim, source, ("en", "en")) == ()) is stated
     assert names.missing(claim, source) == []
 

@@ -33,7 +33,9 @@ def write_network(folder: Path, kind: str, **more: int) -> Path:
     """A Hugging Face folder with random weights, three labels, and a WordPiece tokenizer."""
     import torch
     import transformers
-    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+
+    from conftest import save_tokenizer
 
     vocabulary = {w: i for i, w in enumerate([*WORDS, *map(str.lower, TOWNS), *THINGS])}
     sizes = {"vocab_size": len(vocabulary), "hidden_size": 32, "num_hidden_layers": 2}
@@ -46,12 +48,7 @@ def write_network(folder: Path, kind: str, **more: int) -> Path:
     tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer()
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]",
-        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
-        special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
-    )
-    tokenizer.save(str(folder / "tokenizer.json"))
+    save_tokenizer(tokenizer, folder)
     return folder
 
 

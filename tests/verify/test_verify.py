@@ -492,9 +492,10 @@ def test_a_quote_that_contradicts_the_claim_is_not_suggested() -> None:
 
 
 def test_a_suggestion_carries_what_its_reference_needs() -> None:
-    meta = {"site": "Varde Post", "author": "Ida Holm; Jo Berg"}
-    kept = replace(BETTER, meta=meta, published="1911-05-04")
-    given = pipeline(kept, documents_of=lambda urls: [kept for _ in urls])
-    (found,) = given.finding(claim(FERRY.url)).suggestions
-    assert (found.site, found.authors) == ("Varde Post", ("Ida Holm", "Jo Berg"))
-    assert found.published == "1911-05-04"
+    for author in ("Ida Holm; Jo Berg", "Ida Holm and Jo Berg", "Ida Holm, Jo Berg et al."):
+        meta = {"site": "Varde Post", "author": author}
+        kept = replace(BETTER, meta=meta, published="1911-05-04")
+        given = pipeline(kept, documents_of=lambda urls, kept=kept: [kept for _ in urls])
+        (found,) = given.finding(claim(FERRY.url)).suggestions
+        assert (found.site, found.authors) == ("Varde Post", ("Ida Holm", "Jo Berg"))
+        assert found.published == "1911-05-04"

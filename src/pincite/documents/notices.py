@@ -145,11 +145,7 @@ def title_parts(title: str) -> list[str]:
 
 def typographic(text: str) -> str:
     """The text as the cues are written, with the apostrophes of print and no paths of files."""
-    return _without_paths(text.replace("'", "’"))
-
-
-def _without_paths(text: str) -> str:
-    return _PATH.sub(" ", text)
+    return _PATH.sub(" ", text.replace("'", "’"))
 
 
 @cache
@@ -167,7 +163,7 @@ def _is_domain(look: Look) -> bool:
 def _is_statement(sentence: str) -> bool:
     if n_words(sentence) < MIN_STATEMENT_WORDS or "©" in sentence or _addresses(sentence):
         return False
-    if _YEAR.search(_without_paths(sentence)):
+    if _YEAR.search(typographic(sentence)):
         return True
     if sentence.rstrip(_CLOSING)[-1:] not in _ENDS or any(_found_kinds(sentence)):
         return False

@@ -108,11 +108,8 @@ def may_be_unverifiable(finding: Finding) -> bool:
     return not any(words.missing_words(claim, text) < FEW_MISSING for text in read)
 
 
-ORDER = decide.WORST_FIRST
-
-
 def ranked(findings: Sequence[Finding], wrong: Collection[str] = ()) -> list[Finding]:
-    """Rank findings worst first: by ORDER, then by score; ties keep article order.
+    """Rank findings worst first: by label, then by score; ties keep article order.
 
     A tag of an editor raises the rank of a claim unless its source supports it. The claims in
     `wrong`, whose flags the user rejects, follow the other flags. Supported ones whose source
@@ -125,7 +122,8 @@ def ranked(findings: Sequence[Finding], wrong: Collection[str] = ()) -> list[Fin
         is_unread = label is Label.UNCHECKED and not claim.disputed
         group = 3 if is_supported else 1 if claim.claim_id in wrong else 2 if is_unread else 0
         last = is_supported and not finding.source_changed
-        return group, not claim.disputed, ORDER.index(label), last, finding.score or 0.0
+        place = decide.WORST_FIRST.index(label)
+        return group, not claim.disputed, place, last, finding.score or 0.0
 
     return sorted(findings, key=key)
 

@@ -103,10 +103,8 @@ def weighed(evidence: Evidence) -> Evidence:
         refuted = (1 - sigmoid(readout.support)) * share if contradicts else 0.0
     opinion = _legible(evidence.opinion, [evidence.passage])
     if refusal := _refusal(opinion):
-        score = min(
-            score,
-            MOST_SUPPORT[Effect.LIMITS if refusal is Verdict.PARTLY_SUPPORTED else Effect.REFUSES],
-        )
+        effect = Effect.LIMITS if refusal is Verdict.PARTLY_SUPPORTED else Effect.REFUSES
+        score = min(score, MOST_SUPPORT[effect])
         if refusal is Verdict.CONTRADICTED:
             refuted = max(refuted, (1 - sigmoid(score)) * OF_A_RULE)
     elif readout is None:
@@ -328,12 +326,6 @@ def with_opinion(finding: Finding, opinion: Opinion | Failed | None) -> Finding:
 def is_foreign(outcome: Evidence | Unchecked) -> bool:
     """Whether a source could not be read because of its language only."""
     return isinstance(outcome, Unchecked) and outcome.reason is Reason.LANGUAGE
-
-
-def own_support(finding: Finding) -> float | None:
-    """Return our verifier's probability of support; None if it read nothing."""
-    score = group_score(finding.citations, finding.together)
-    return None if score is None else round(sigmoid(score), 4)
 
 
 def log_odds(probability: float) -> float:

@@ -99,14 +99,13 @@ class Examiner:
             known = self.known
             result = known.examinations.get(pool) or self.examine(pool)
             self.judge.calls.notes.append(note_of(result))
-            self._examined[pool] = self._trusted(result, known.measured)
+            if isinstance(result, Failed):
+                self._examined[pool] = result
+            else:
+                confirms = result.passed and known.measured is not None and known.measured.confirms
+                trust = replace(result.trust, confirms=confirms)
+                self._examined[pool] = replace(self.judge, trust=trust)
         return self._examined[pool]
-
-    def _trusted(self, result: Examination | Failed, measured: Measured | None) -> Judge | Failed:
-        if isinstance(result, Failed):
-            return result
-        confirms = result.passed and measured is not None and measured.confirms
-        return replace(self.judge, trust=replace(result.trust, confirms=confirms))
 
     def examine(self, pool: str) -> Examination | Failed:
         """Examine the judge on rows in English ("en") or other languages; keep the result."""
@@ -126,9 +125,8 @@ class Examiner:
 def note_of(result: Examination | Failed) -> Note:
     if isinstance(result, Failed):
         return Note("judge_not_examined", {"why": result.detail})
-    code = "judge_passed" if result.passed else "judge_failed"
     return Note(
-        code,
+        "judge_passed" if result.passed else "judge_failed",
         {
             "model": result.model,
             "date": result.examined,

@@ -29,6 +29,7 @@ from pincite.text.passages import cited_passages
 from pincite.text.prompt_quoting import abstract
 from pincite.types import (
     NO_TRUST,
+    STOPPED,
     Claim,
     Document,
     Evidence,
@@ -266,7 +267,6 @@ class Examination:
     asked: tuple[int, int]
     wrong: Mapping[str, int]  # wrong answers by kind
     contradicted: tuple[int, int]  # said rightly, said
-    n_tokens: int = 0
 
     @property
     def trust(self) -> Trust:
@@ -302,44 +302,41 @@ def examine(
     at_once: int = 2,
 ) -> Examination | Failed:
     """Ask until the result is clear; Failed if the server does not answer or the run is stopped."""
-    sides, counts = rows(language), ([0, 0], [0, 0])  # of each side: right, asked
+    sides, right, asked = rows(language), [0, 0], [0, 0]  # of the true, and of the false claims
+    sizes = list(map(len, sides))
     wrong, said = Counter[str](), Counter[bool]()
     step = max(1, at_once // 2)
-    while (results := _results(counts, sides)).count(None) and False not in results:
+    results: list[bool | None] = [None, None]
+    while None in results and False not in results:
         batch = [
             (n, row)
             for n, result in enumerate(results)
             if result is None
-            for row in sides[n][counts[n][1] : counts[n][1] + step]
+            for row in sides[n][asked[n] : asked[n] + step]
         ]
         asking = [partial(_ask, judge, row) for _, row in batch]
         replies = run_concurrently(asking, at_once, judge.calls)
         for (n, row), reply in zip(batch, replies, strict=True):
             if reply is None or (isinstance(reply, Failed) and reply.is_of_run):
-                return reply or Failed("stopped", "the run was stopped")
+                return reply or STOPPED
             verdict = reply.verdict if isinstance(reply, Opinion) else None
             is_right = verdict in _RIGHTLY[row.label]
-            counts[n][0] += is_right
-            counts[n][1] += 1
+            right[n] += is_right
+            asked[n] += 1
             wrong[row.kind] += not is_right
             said[row.label == "refute"] += verdict is Verdict.CONTRADICTED
+        results = list(map(_result, right, asked, sizes))
         if on_progress:
-            on_progress(counts[0][1] + counts[1][1], sum(map(len, sides)))
-    used = judge.calls.usage
+            on_progress(sum(asked), sum(sizes))
     return Examination(
         model=judge.model,
         examined=datetime.now(UTC).date().isoformat(),
         passed=False not in results,
-        right=(counts[0][0], counts[1][0]),
-        asked=(counts[0][1], counts[1][1]),
+        right=(right[0], right[1]),
+        asked=(asked[0], asked[1]),
         wrong=dict(+wrong),
         contradicted=(said[True], said.total()),
-        n_tokens=used.n_prompt_tokens + used.n_reply_tokens,
     )
-
-
-def _results(counts: Sequence[Sequence[int]], sides: Sequence[Sequence[Row]]) -> list[bool | None]:
-    return [_result(n[0], n[1], len(side)) for n, side in zip(counts, sides, strict=True)]
 
 
 def _ask(judge: Judge, row: Row) -> Opinion | Failed:

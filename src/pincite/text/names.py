@@ -289,3 +289,36 @@ def _people(text: str) -> tuple[tuple[tuple[str, ...], str], ...]:
         for run in runs
         if 2 <= len(run) <= 4 and not _INITIAL.fullmatch(run[-1])
     )
+
+
+# ── Lists of people ──────────────────────────────────────────────────────────────────────────────
+
+ET_AL = re.compile(r"[\s,]+(?:et\s+al\.?|and\s+others)\s*$", re.IGNORECASE)
+PARTICLES = frozenset(
+    "af al bin d' da de del della den der di dos du el ibn la le ten ter van von zu".split()
+)
+_AND = re.compile(r"\s+(?:and|&)\s+", re.IGNORECASE)
+_GROUP_WORDS = frozenset(
+    "agency association center centre committee consortium department group institute ministry "
+    "network organisation organization society team trial university".split()
+)
+
+
+def people(stated: str) -> list[str]:
+    """Split a list of authors in any form, such as "Ida Holm, Per Berg and Li Wei", into names."""
+    text = ET_AL.sub("", stated)
+    listed = text.split(";")
+    if len(listed) == 1 and not is_group(text):
+        listed = []
+        for part in _AND.split(text):
+            pieces = [piece.strip() for piece in part.strip(", ").split(",")]
+            # Commas separate names, or the parts of one: "Holm, Ida".
+            listed += pieces if all(" " in piece for piece in pieces) else [part]
+    return [name.strip() for name in listed if any(map(str.isalnum, name))]
+
+
+def is_group(text: str) -> bool:
+    """Whether words name a group: "University", or lower-case words other than particles."""
+    words = re.findall(r"[^\W\d_]{2,}", text)
+    small = {word for word in words if word.islower()} - PARTICLES - {"and"}
+    return bool(small) or any(word.lower() in _GROUP_WORDS for word in words)

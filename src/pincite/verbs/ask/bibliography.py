@@ -20,6 +20,7 @@ from pincite.documents.dates import iso_date, stated_date
 from pincite.judgement.references import Retraction
 from pincite.text.hosts import without_folder
 from pincite.text.identifiers import doi_address, doi_in, doi_of_url, pmc_of_url, pmid_of_url
+from pincite.text.names import ET_AL, PARTICLES, is_group, people
 from pincite.verbs.ask.report import AnswerReport, Reference
 
 # ── Authors ───────────────────────────────────────────────────────────────────────────────────────
@@ -28,19 +29,9 @@ from pincite.verbs.ask.report import AnswerReport, Reference
 # names the groups again under `groups`. Pages of the web have an `author` in any form. A name that
 # cannot be split reliably is kept whole.
 
-_SEMICOLON = re.compile(r"\s*;\s*")
-_AND = re.compile(r"\s+(?:and|&)\s+", re.IGNORECASE)
 _COMMA = re.compile(r"\s*,\s*")
-_ET_AL = re.compile(r"[\s,]+(?:et\s+al\.?|and\s+others)\s*$", re.IGNORECASE)
 _INITIALS = re.compile(r"(?P<family>\S.*?)\s+(?P<given>[A-Z]{1,4})")  # "van Holm IM"
-_PARTICLES = frozenset(
-    "af al bin d' da de del della den der di dos du el ibn la le ten ter van von zu".split()
-)
 _SUFFIX = re.compile(r"(?:Jr|Sr|[IVX]{1,4}|\d(?:st|nd|rd|th|d))\.?", re.IGNORECASE)
-_GROUP_WORDS = frozenset(
-    "agency association center centre committee consortium department group institute ministry "
-    "network organisation organization society team trial university".split()
-)
 MOST_INITIALS = 4  # "JRRT"; longer words in capitals are names
 MOST_SHOWN = 3  # names before "et al.", as in the BMJ
 MOST_WORDS = 6  # in a person's name; anything longer is a group or a sentence
@@ -52,14 +43,9 @@ CslName: TypeAlias = dict[str, str]  # family, given and suffix; or literal for 
 def parse_authors(meta: Mapping[str, str]) -> tuple[list[CslName], bool]:
     """Parse the authors that the metadata names; also returns whether there are more ("et al.")."""
     stated = meta.get("authors") or meta.get("author") or ""
-    text = _ET_AL.sub("", stated)
-    groups = frozenset(_SEMICOLON.split(meta.get("groups", "")))
-    names = [
-        {"literal": part} if part in groups else _name(part)
-        for part in map(str.strip, _split(text))
-        if any(c.isalnum() for c in part)
-    ]
-    return names, text != stated
+    groups = frozenset(map(str.strip, meta.get("groups", "").split(";")))
+    authors = [{"literal": each} if each in groups else _name(each) for each in people(stated)]
+    return authors, bool(ET_AL.search(stated))
 
 
 def short_authors(meta: Mapping[str, str]) -> str:
@@ -80,19 +66,6 @@ def _short(name: CslName) -> str:
     return " ".join(part for part in parts if part)
 
 
-def _split(text: str) -> Sequence[str]:
-    if ";" in text:
-        return _SEMICOLON.split(text)
-    if _is_group(text):
-        return [text]
-    names = list[str]()
-    for part in _AND.split(text):
-        pieces = _COMMA.split(part.strip(", "))
-        # Commas separate names, or the parts of one: "Holm, Ida".
-        names += pieces if all(" " in piece for piece in pieces) else [part]
-    return names
-
-
 def _name(text: str) -> CslName:
     if "," in text:
         family, *rest = (part for part in _COMMA.split(text) if part)
@@ -100,13 +73,13 @@ def _name(text: str) -> CslName:
         return _csl_name(family, " ".join(rest), suffix)
     words = text.split()
     is_latin = all("LATIN" in unicodedata.name(c, "") for c in text if c.isalpha())
-    if len(words) == 1 or len(words) > MOST_WORDS or not is_latin or _is_group(text):
+    if len(words) == 1 or len(words) > MOST_WORDS or not is_latin or is_group(text):
         return {"literal": text}
     if match := _INITIALS.fullmatch(text):
         return _csl_name(match["family"], match["given"])
     suffix = words.pop() if len(words) > 2 and _SUFFIX.fullmatch(words[-1]) else ""
     start = len(words) - 1
-    while start > 1 and words[start - 1] in _PARTICLES:
+    while start > 1 and words[start - 1] in PARTICLES:
         start -= 1
     return _csl_name(" ".join(words[start:]), " ".join(words[:start]), suffix)
 
@@ -114,13 +87,6 @@ def _name(text: str) -> CslName:
 def _csl_name(family: str, given: str, suffix: str = "") -> CslName:
     name = {"family": family, "given": given, "suffix": suffix}
     return {part: text for part, text in name.items() if text}
-
-
-def _is_group(text: str) -> bool:
-    """Whether words name a group: "University", or lower-case words other than particles."""
-    words = re.findall(r"[^\W\d_]{2,}", text)
-    small = {word for word in words if word.islower()} - _PARTICLES - {"and"}
-    return bool(small) or any(word.lower() in _GROUP_WORDS for word in words)
 
 
 # ── Items ────────────────────────────────────────────────────────────────────────────────────────

@@ -227,8 +227,7 @@ def verifying(
         if listed:
             versions["reliability"] = listed.fingerprint
         unused = files.warnings if files else copies.warnings if copies is not None else ()
-        warnings = tuple(map(_unused, unused))
-        warnings = (*(stored.notes if stored else ()), *warnings)
+        warnings = (*(stored.notes if stored else ()), *map(_unused, unused))
         if (stored or pipeline.online) and settings.filters.chosen.leaves_out_undated:
             warnings = (*warnings, Note("undated_not_suggested"))
         rates = verifier.calibration.rates_at(settings.verify.threshold)

@@ -29,13 +29,13 @@ from pincite.notes import Note
 from pincite.protocols import DocumentsOf, Verifier, WordRetriever
 from pincite.retrieval import cascade, pinpoint, retrievers
 from pincite.retrieval.copies import without_copies
-from pincite.retrieval.filters import SEPARATOR
 from pincite.retrieval.fusion import JUDGED, kept, shares
 from pincite.retrieval.retrievers import Fused, HybridQuery
 from pincite.text.clauses import clauses
 from pincite.text.hosts import host_of
 from pincite.text.identifiers import work_key
 from pincite.text.languages import named
+from pincite.text.names import people
 from pincite.text.page_numbers import UNREAD
 from pincite.text.passages import cited_passages, whole
 from pincite.text.sentences import sentences
@@ -549,8 +549,7 @@ class VerifyPipeline:
             headline = meta.get(HEADLINE, document.title)
             sites = map(meta.get, ("journal", WEBSITE, "site", "publisher"))
             site = next(filter(None, sites), "")
-            stated = (meta.get("authors") or meta.get("author") or "").split(SEPARATOR)
-            authors = tuple(filter(None, stated))
+            authors = tuple(people(meta.get("authors") or meta.get("author") or ""))
             works = _work_keys(headline, document.url, authors, site)
             if not cited.isdisjoint(document_keys(document) | works):
                 continue

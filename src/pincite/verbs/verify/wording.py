@@ -187,7 +187,7 @@ UNCITED = {
     ),
 }
 READ_FIRST = "Read the source before you tag."
-ORDER = aggregation.ORDER  # in which verdicts are counted: those that need attention first
+ORDER = decide.WORST_FIRST  # in which verdicts are counted: those that need attention first
 MAX_PART = 120  # characters of a missing part
 
 
@@ -230,7 +230,7 @@ def copy_read(result: CitationResult, say: Callable[[str], str] = str) -> str:
 
 
 def second_opinion(finding: Finding, say: Callable[[str], str] = str) -> list[str]:
-    opinion, own = finding.opinion, decide.own_support(finding)
+    opinion, own = finding.opinion, finding.prob_supported
     if opinion is None or (isinstance(opinion, Failed) and opinion.is_of_run):
         return []
 
