@@ -1,5 +1,5 @@
 # pincite serve, for processors only. Build: docker build -t pincite:local .
-# With blind studies, whose reports count with the extra for evaluation.
+# With blind studies.
 # Compiled here, because the image is read-only and each job is a process of its own.
 # The versions are those that the tests ran with (constraints.txt).
 FROM python:3.11-slim-bookworm AS build
@@ -9,7 +9,7 @@ COPY src ./src
 COPY plugins/pincite-study ./plugins/pincite-study
 RUN python -m venv /opt/pincite \
     && /opt/pincite/bin/pip install --no-cache-dir -c constraints.txt \
-        '.[server,eval]' ./plugins/pincite-study
+        '.[server]' ./plugins/pincite-study
 
 FROM python:3.11-slim-bookworm
 # For pg_dump and pg_restore (docs/operations.md), since `pincite server backup` leaves PostgreSQL out;

@@ -18,11 +18,11 @@ BENCH := .venv-bench
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
 
-$(STAMP): pyproject.toml constraints.txt
+$(STAMP): pyproject.toml plugins/pincite-lab/pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12 …")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[eval,server]' --group dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[server]' -e plugins/pincite-lab --group dev
 	@touch $@
 
 # Apart from the rest, which the demo needs too: torch for training, and a real chat server. Its model
@@ -58,7 +58,7 @@ PYTEST := $(BIN)/python -m pytest -q -n 2 --dist loadgroup
 # Where the tests of two markers are: looking for them everywhere would take as long as running them.
 OF_MODELS := tests/documents/test_tables.py tests/test_demo.py tests/test_demo_check.py tests/test_demo_ask.py tests/verify/test_planted.py
 OF_RAY := tests/library/test_parallel.py tests/cli/test_dump.py
-OF_TRAIN := tests/training/network tests/models/test_public_networks.py tests/models/test_real_server.py tests/cli/test_check_real.py tests/cli/test_ask.py
+OF_TRAIN := plugins/pincite-lab/tests/training/network tests/models/test_public_networks.py tests/models/test_real_server.py tests/cli/test_check_real.py tests/cli/test_ask.py
 
 test: $(STAMP) ## most tests, in minutes
 	tools/offline.sh $(PYTEST)
@@ -164,7 +164,7 @@ notebooks: $(MCP) ## run the notebooks and keep what they show
 	$(BIN)/python tools/make_notebooks.py
 
 calibrate: $(STAMP) ## fit the verifier's calibration: make calibrate CLAIMS=folder
-	$(BIN)/python tools/calibrate.py $(CLAIMS)
+	$(BIN)/python plugins/pincite-lab/tools/calibrate.py $(CLAIMS)
 
 reranker: $(STAMP) ## fetch the cross-encoder that our verifier was trained from and is compared with
 	@$(BIN)/python tools/fetch_models.py reranker
@@ -182,7 +182,7 @@ verifier: reranker $(TRAIN) ## train, export and calibrate the verifier that is 
 	$(BIN)/pincite train verifier $(CLAIMS)/train --run build/verifier
 	$(BIN)/pincite train export build/verifier/model src/pincite/models/weights_data/pincite-verifier \
 		--source "pincite train verifier, from cross-encoder/ms-marco-MiniLM-L-12-v2" --licence Apache-2.0
-	$(BIN)/python tools/calibrate.py $(CLAIMS)
+	$(BIN)/python plugins/pincite-lab/tools/calibrate.py $(CLAIMS)
 
 gpu-kit: $(STAMP) ## pack what a run on a borrowed GPU needs: make gpu-kit CLAIMS=folder (research/gpu)
 	$(BIN)/python research/gpu/pack.py $(CLAIMS)

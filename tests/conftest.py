@@ -36,9 +36,9 @@ OF_POSIX = {
 }
 
 
-# Folders whose tests all bear a marker. A run without it does not import them: torch and a browser
-# take longer than hundreds of tests, and `make test` has neither.
-ROOMS = {"train": HERE / "training/network", "web": HERE / "server", "mcp": HERE / "clients"}
+# Folders whose tests all bear a marker. A run without it does not import them: a browser takes
+# longer than hundreds of tests, and `make test` has neither.
+ROOMS = {"web": HERE / "server", "mcp": HERE / "clients"}
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -159,7 +159,7 @@ def write_model(folder: Path, *, labels: int) -> Path:
     import onnx
     from tokenizers import Tokenizer, models, pre_tokenizers
 
-    from pincite.training.bert_onnx import build
+    from pincite_lab.training.bert_onnx import build
 
     folder.mkdir(parents=True)
     onnx.save(build(tiny_weights(labels=labels), HEADS, head=labels > 0), folder / "model.onnx")

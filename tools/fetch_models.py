@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pincite.models.weights import ENCODER, PACKAGE, RERANKER, cache_folder
-from pincite.training.bert_onnx import build, quantise
+from pincite_lab.training.bert_onnx import build, quantise
 
 
 @dataclass(frozen=True)

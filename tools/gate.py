@@ -29,10 +29,8 @@ from typing import Any
 
 import gate_check
 import gate_values
-
 from pincite.documents.collection import collected
 from pincite.documents.jsonl import LabelledClaim
-from pincite.evaluation import claims
 from pincite.judgement.decide import THRESHOLD
 from pincite.models import weights
 from pincite.models.verifier import CrossEncoderVerifier
@@ -40,6 +38,7 @@ from pincite.protocols import Verifier
 from pincite.text import words
 from pincite.text.passages import passages
 from pincite.types import Claim, Document, Evidence, Passage, Span
+from pincite_lab.evaluation import claims
 
 CASES = Path(__file__).parents[1] / "tests/cases"
 FLOORS = CASES / "gate/floors.json"

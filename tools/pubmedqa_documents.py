@@ -10,7 +10,7 @@ import json
 import sys
 from pathlib import Path
 
-from pincite.evaluation.qa import read_questions
+from pincite_lab.evaluation.qa import read_questions
 
 
 def main() -> None:

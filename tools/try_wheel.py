@@ -25,8 +25,8 @@ EXTRAS = {
     "serve": "server",
     "worker": "server",
     "server check": "server",
-    "eval beir nowhere": "eval",
-    "train verifier nowhere": "train",
+    "eval beir nowhere": "lab",
+    "train verifier nowhere": "lab",
 }
 
 

@@ -16,7 +16,7 @@ stays whole. `--held-back` and `--looks` make the evaluation cheaper.
 
 A row keeps the windows of its evidence that share most words with the claim: `LOOKS` for training, more for
 evaluation. Sets, caps and weights stand in SETS: evidence-style sets whole, plain sentence inference capped.
-A fifth of the claims (the same hash as `pincite.training.groups.is_held_back`, seed 17) is never trained on; of our own
+A fifth of the claims (the same hash as `pincite_lab.training.groups.is_held_back`, seed 17) is never trained on; of our own
 rows (OWN, from research/data/claims) a fifth of the passages, since all claims on a passage belong together.
 """
 
@@ -34,7 +34,7 @@ from typing import Any
 
 from pincite.documents.jsonl import LabelledClaim
 from pincite.text import words
-from pincite.training.groups import changed_claims, is_held_back
+from pincite_lab.training.groups import changed_claims, is_held_back
 
 SEED = 17  # of the held-back fifth: the shipped network's
 LOOKS = 3
@@ -93,7 +93,7 @@ TRANSLATED: dict[str, tuple[int, float, str]] = {
     "multilingual": (0, 1.5, "new"),
     "danfever": (0, 1.0, "new"),
 }
-# Of their supported claims one in SWAP_EVERY is also learnt with a fact changed (`pincite.training.perturbations`).
+# Of their supported claims one in SWAP_EVERY is also learnt with a fact changed (`pincite_lab.training.perturbations`).
 SWAPPED = (
     "fever_eraser",
     "fever_sentences",
@@ -307,7 +307,7 @@ def main() -> None:
     for name in ("model.onnx", "tokenizer.json"):
         shutil.copy(WEIGHTS / name, student / name)
     shutil.copy(Path(__file__).with_name("train.py"), args.out)
-    shutil.copy("src/pincite/training/bert_onnx.py", args.out)
+    shutil.copy("plugins/pincite-lab/src/pincite_lab/training/bert_onnx.py", args.out)
     shutil.copy("plugins/pincite-multilingual/tools/input_scales.py", args.out)
     size = sum(file.stat().st_size for file in args.out.rglob("*") if file.is_file())
     print(f"{args.out}: {n} training and held-back rows, {n_dev} dev rows, {size / 2**20:.1f} MiB")

@@ -8,7 +8,7 @@ import argparse
 from pathlib import Path
 
 from pincite.errors import ConfigError
-from pincite.training import network
+from pincite_lab.training import network
 
 
 def average(first: Path, second: Path, out: Path, share: float = 0.5) -> None:

@@ -109,7 +109,7 @@ def as_torch(name: str, target: Path) -> None:
     """The very weights of the int8 file as a Hugging Face folder."""
     from transformers import BertTokenizerFast
 
-    from pincite.training import network
+    from pincite_lab.training import network
 
     network.load(name)[0].save_pretrained(target)
     tokenizer = BertTokenizerFast(tokenizer_file=str(weights.locate(name) / "tokenizer.json"))

@@ -3,7 +3,7 @@
     python research/scripts/bench_claims.py --articles 20000 --kills 3
 
 Writes a dump of invented articles (paragraphs, lists, tables, infoboxes, tagged citations), then
-runs `pincite claims --out` on it alone, and again with a kill after every 200 to 3,000 articles
+runs `pincite wafer --out` on it alone, and again with a kill after every 200 to 3,000 articles
 drawn by chance. Both collections must have the same bytes.
 """
 
@@ -101,7 +101,7 @@ def n_done(target: Path) -> int:
 def run(dump: Path, target: Path, kill_at: int = 0) -> tuple[float, float, int]:
     """Run until the end, or until so many articles are done; seconds, CPU seconds and peak MB."""
     start = time.perf_counter()
-    command = [sys.executable, "-m", "pincite", "claims", str(dump), "--out", str(target), "-q"]
+    command = [sys.executable, "-m", "pincite", "wafer", str(dump), "--out", str(target), "-q"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     peak, cpu = 0, 0.0
     while process.poll() is None:

@@ -38,7 +38,7 @@ from typing import Any
 from pincite.documents.jsonl import LabelledClaim
 from pincite.text import words
 from pincite.text.sentences import sentences
-from pincite.training.groups import cut
+from pincite_lab.training.groups import cut
 
 SEED = 17
 MOST_WORDS = 24  # of an outcome, an intervention or a comparator: longer ones are not read as nouns

@@ -20,7 +20,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import precision_recall_curve
 
-from pincite.evaluation.measures import auroc_interval, binary_measures
+from pincite_lab.evaluation.measures import auroc_interval, binary_measures
 from pincite.judgement import citation_need
 from pincite.types import Uncited
 from pincite.wiki.article import read_articles

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from pincite.documents.jsonl import read_labelled
-from pincite.evaluation.claims import CutRow, cut
-from pincite.evaluation.measures import aurocs
+from pincite_lab.evaluation.claims import CutRow, cut
+from pincite_lab.evaluation.measures import aurocs
 from pincite.models import weights
 from pincite.models.session import ENCODER_TOKENS, Session
 from pincite.protocols import Floats

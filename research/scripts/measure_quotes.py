@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from pincite.documents.jsonl import LabelledClaim, read_labelled
-from pincite.evaluation.measures import wilson
-from pincite.evaluation.claims import cut
+from pincite_lab.evaluation.measures import wilson
+from pincite_lab.evaluation.claims import cut
 from pincite.judgement import aggregation, decide
 from pincite.models import weights
 from pincite.models.verifier import CrossEncoderVerifier

@@ -23,13 +23,13 @@ from typing import Any
 import numpy as np
 
 from pincite.documents.jsonl import LabelledClaim, read_labelled
-from pincite.evaluation import measures
+from pincite_lab.evaluation import measures
 from pincite.models import weights
 from pincite.models.session import Session
 from pincite.models.verifier import MAX_TOKENS, CrossEncoderVerifier
 from pincite.protocols import Floats
-from pincite.training.groups import cut, half_of, is_held_back
-from pincite.training.recipe import SHIPPED, Recipe, recipe_in
+from pincite_lab.training.groups import cut, half_of, is_held_back
+from pincite_lab.training.recipe import SHIPPED, Recipe, recipe_in
 from pincite.types import Claim, Passage, Span
 
 DEV = ("scifact_dev", "wice_claim_dev", "citation_integrity_dev")
@@ -136,8 +136,8 @@ def torch_judge(folder: Path, threads: int) -> Judge:
     import torch
     from safetensors import safe_open
 
-    from pincite.training import network
-    from pincite.training.recipe import STATE
+    from pincite_lab.training import network
+    from pincite_lab.training.recipe import STATE
 
     if threads:
         torch.set_num_threads(threads)

@@ -21,10 +21,10 @@ import numpy as np
 
 from pincite import runtime
 from pincite.corpus.embedded import EmbeddedCorpus
-from pincite.evaluation import beir, measures
-from pincite.evaluation import qa
-from pincite.evaluation.qa import Question, read_questions, sample
-from pincite.evaluation.measures import Doubles
+from pincite_lab.evaluation import beir, measures
+from pincite_lab.evaluation import qa
+from pincite_lab.evaluation.qa import Question, read_questions, sample
+from pincite_lab.evaluation.measures import Doubles
 from pincite.models import weights
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.retrieval.fusion import JUDGED, PRIOR_WEIGHT, shares

@@ -8,7 +8,7 @@ import argparse
 from pathlib import Path
 
 from pincite.errors import ConfigError
-from pincite.training import network
+from pincite_lab.training import network
 
 
 def shrink(folder: Path, out: Path, n_layers: int) -> list[int]:

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pincite import runtime
-from pincite.evaluation import claims
+from pincite_lab.evaluation import claims
 from pincite.judgement import decide
 from pincite.library.judges import CONFIRMS_FROM, LEAST_CONFIRMED
 from pincite.protocols import Verifier

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from pincite.documents.jsonl import LabelledClaim, read_labelled
-from pincite.training.groups import read_set
-from pincite.training.recipe import SHIPPED, Recipe, recipe_in
+from pincite_lab.training.groups import read_set
+from pincite_lab.training.recipe import SHIPPED, Recipe, recipe_in
 
 NAME = "climate_fever"
 SIGNS = {"SUPPORT": "confirmed", "CONTRADICT": "disconfirmed"}

@@ -12,12 +12,12 @@ from typing import Any
 
 from pincite.containment import failure
 from pincite.errors import InputError, PinciteError
-from pincite.evaluation import measures
-from pincite.evaluation.claims import BATCH_ROWS, CutRow, all_evidence
+from pincite_lab.evaluation import measures
+from pincite_lab.evaluation.claims import BATCH_ROWS, CutRow, all_evidence
 from pincite.judgement import aggregation, decide
 from pincite.protocols import Verifier
 from pincite.text import figures, words
-from pincite.training.perturbations import KINDS, Perturbation, perturb
+from pincite_lab.training.perturbations import KINDS, Perturbation, perturb
 from pincite.types import Claim, Evidence, Label
 
 SEED = 20
@@ -177,7 +177,7 @@ if __name__ == "__main__":
     import sys
     from pathlib import Path
 
-    from pincite.evaluation.claims import read_rows
+    from pincite_lab.evaluation.claims import read_rows
     from pincite.settings import Settings
     from pincite.verbs.verify import build
 

@@ -50,11 +50,9 @@ for arguments in commands:
     results.append([code, said.getvalue()])
 print(json.dumps(results))
 """
-# What needs an extra by all that is below it; of `eval` what computes measures of a library.
+# What needs an extra by all that is below it.
 NEEDS = {"serve": "server", "worker": "server", "server": "server"}
-NEEDS |= {"train": "train", "learn": "train", "eval wafer": "eval", "eval beir": "eval",
-          "eval claims": "eval", "calibrate": "eval"}  # fmt: skip
-NEEDS["train rows"] = ""
+NEEDS |= dict.fromkeys(("train", "learn", "eval", "calibrate", "wafer"), "lab")
 NEEDS |= {"mcp": "mcp", "study": "study"}  # the latter where it is installed
 RUNS = {"demo"}  # to its end, for some time; without arguments it asks for no extra's work
 

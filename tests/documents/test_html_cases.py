@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import mean
 
 import pytest
+
 from bench_html import by_pincite, cases, score
 
 SHARED = Path(os.environ.get("PINCITE_SHARED", Path(__file__).parents[3] / "shared"))

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SOURCES = sorted((ROOT / "src").rglob("*.py"))
+SOURCES = sorted([*(ROOT / "src").rglob("*.py"), *ROOT.glob("plugins/*/src/**/*.py")])
 HEAVY = {
     *("torch transformers peft onnx onnxruntime tokenizers faiss tantivy trafilatura".split()),
     *("pypdfium2 rensa warcio lxml numpy sklearn ir_measures rich jinja2 py3langid".split()),
@@ -63,6 +63,15 @@ def test_importing_loads_nothing_heavy(module: str) -> None:
 def test_no_pickle_no_eval() -> None:
     assert [p for p in SOURCES if imported(p) & {"pickle", "marshal", "shelve", "dill"}] == []
     assert [p for p in SOURCES if names_in(p)[1] & {"eval", "exec", "__import__"}] == []
+
+
+@one_worker
+def test_nothing_imports_a_plugin_but_itself() -> None:
+    plugins = {path.name: path.parents[1] for path in ROOT.glob("plugins/*/src/pincite_*")}
+    assert "pincite_lab" in plugins
+    for path in SOURCES:
+        others = {name for name, folder in plugins.items() if not path.is_relative_to(folder)}
+        assert not imported(path) & others, path
 
 
 VERBS = ("verify", "check", "ask")

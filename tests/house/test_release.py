@@ -4,9 +4,9 @@ import hashlib
 from pathlib import Path
 
 import pytest
-import release
 import yaml
 
+import release
 from conftest import OF_POSIX
 
 ROOT = Path(__file__).parents[2]

@@ -21,7 +21,6 @@ from pincite.models.verifier import CrossEncoderVerifier
 from pincite.models.vocabulary import VECTORS
 from pincite.models.weights import multilingual_verifier
 from pincite.settings import ModelSettings
-from pincite.training import bert_onnx
 from pincite.types import (
     Article,
     Citation,
@@ -36,6 +35,7 @@ from pincite.types import (
 )
 from pincite.verbs.verify.cited_copies import CitedCopies, Place
 from pincite.verbs.verify.pipeline import VerifyPipeline
+from pincite_lab.training import bert_onnx
 
 ENGLISH = "The bridge over the river at Varde was built of stone and opened in 1911."
 GERMAN = "Die Brücke über den Fluss bei Varde ist aus Stein und wurde 1911 eröffnet."

@@ -15,7 +15,7 @@ from pincite.errors import MissingExtra, MissingModel, install_command
 from pincite.models.session import OnnxEncoder, Session
 from pincite.models.vocabulary import PIECES, VECTORS, Tokenizer, dequantised, row_type
 from pincite.protocols import Floats
-from pincite.training import bert_onnx
+from pincite_lab.training import bert_onnx
 
 TEXTS = ["the old bridge", "it opened in 1911", "\ud800", "", "x" * 1_000_000]
 

@@ -10,7 +10,6 @@ from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import jsonschema
-import make_schema
 import pytest
 from annotated_types import Interval
 from check_samples import check_report
@@ -18,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from samples import report
 
+import make_schema
 from pincite import codec
 from pincite.errors import InputError
 from pincite.notes import Note

@@ -4,10 +4,10 @@ import re
 from functools import partial
 
 import ask_samples
-import make_locale
 import pytest
 from check_samples import check_report
 
+import make_locale
 from pincite.notes import Language
 from pincite.server.rendering import LANGUAGES, language_of, translations
 from pincite.verbs.ask import render

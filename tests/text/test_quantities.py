@@ -5,11 +5,11 @@ import time
 from itertools import pairwise
 from pathlib import Path
 
-import gate_values
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+import gate_values
 from pincite.text import names, quantities
 from pincite.text.quantities import unstated
 from pincite.text.quantities import values as values_of

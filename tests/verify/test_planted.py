@@ -8,6 +8,9 @@ gave numbers 59 of 60 (new ones 30 of 30, others of the abstract 29 of 30), nega
 from collections.abc import Sequence
 
 import pytest
+
+from pincite.text.citation_marks import cited_sentences
+from pincite.verbs.ask.answer_check import AnswerChecker
 from planted import (
     HOW,
     KINDS,
@@ -19,9 +22,6 @@ from planted import (
     planted,
     verifier,
 )
-
-from pincite.text.citation_marks import cited_sentences
-from pincite.verbs.ask.answer_check import AnswerChecker
 
 
 def test_answers_have_one_fault_each() -> None:

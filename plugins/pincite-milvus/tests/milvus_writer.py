@@ -11,11 +11,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from pincite_milvus.client import Collections
 from support.laws import FakeEncoder
 
 from pincite.corpus import engines
 from pincite.types import Document
+from pincite_milvus.client import Collections
 
 N, ROUNDS = 30, 3
 BASE = "https://example.org/kill/"

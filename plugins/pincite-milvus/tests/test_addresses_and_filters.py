@@ -5,14 +5,14 @@ import sys
 from collections import defaultdict
 
 import pytest
-from pincite_milvus import rows
-from pincite_milvus.client import place_of
 from support.laws import _FILTERS, filtered
 
 from pincite.corpus import engines
 from pincite.errors import ConfigError, MissingExtra, install_command
 from pincite.retrieval.filters import Facts, Filters
 from pincite.types import Document
+from pincite_milvus import rows
+from pincite_milvus.client import place_of
 
 pytestmark = pytest.mark.milvus
 

@@ -17,9 +17,6 @@ from uuid import uuid4
 
 import pytest
 from click.testing import CliRunner
-from pincite_milvus.client import INDEXES
-from pincite_milvus.corpus import MilvusCorpus
-from pincite_milvus.engine import Milvus
 from support.laws import FakeEncoder, check_corpus
 
 from pincite.cli import cli
@@ -29,6 +26,9 @@ from pincite.corpus.protocol import Corpus
 from pincite.errors import ConfigError, CorpusError, StaleCorpus
 from pincite.library.package import copy
 from pincite.types import Document
+from pincite_milvus.client import INDEXES
+from pincite_milvus.corpus import MilvusCorpus
+from pincite_milvus.engine import Milvus
 
 pytest.importorskip("pymilvus")
 pytestmark = [pytest.mark.milvus, pytest.mark.filterwarnings("ignore")]

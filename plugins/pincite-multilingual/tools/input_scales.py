@@ -13,7 +13,7 @@ import numpy.typing as npt
 import onnx
 from onnx import helper
 
-# Kernels of these layers, as `pincite.training.bert_onnx` names them.
+# Kernels of these layers, as `pincite_lab.training.bert_onnx` names them.
 FEED_FORWARD = re.compile(r"(encoder\.layer\.\d+\.(?:intermediate|output)\.dense)\.weight\^T")
 OUTLIERS = 0.02  # of the channels; the others set the range
 BEYOND = 2.0  # ranges: from there a channel is scaled down

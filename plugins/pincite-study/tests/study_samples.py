@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fastapi.testclient import TestClient
+
 from pincite_study.items import Item, Source
 from pincite_study.studies import Plan, Study, StudyStore
 

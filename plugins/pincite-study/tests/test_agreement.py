@@ -4,6 +4,7 @@ import own_statistics as own
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from pincite_study import agreement
 from pincite_study.preferences import AMOUNTS, PAIRS
 

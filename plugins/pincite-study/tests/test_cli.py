@@ -10,9 +10,6 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from pincite_study.preferences import Amount
-from pincite_study.rating import Answered, RatingStore
-from pincite_study.studies import StudyStore
 from samples import report
 
 from pincite.cli import cli
@@ -21,6 +18,9 @@ from pincite.errors import InputError
 from pincite.server.database import Database
 from pincite.text.passages import cited_passages
 from pincite.types import Document, Evidence
+from pincite_study.preferences import Amount
+from pincite_study.rating import Answered, RatingStore
+from pincite_study.studies import StudyStore
 
 URL = "https://a.example/bridge"
 

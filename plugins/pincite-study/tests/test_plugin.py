@@ -3,13 +3,8 @@
 import re
 from collections.abc import Callable, Iterator
 
-import make_locale
 import pytest
 from fastapi.testclient import TestClient
-from pincite_study.plugin import PLUGIN
-from pincite_study.routes.access import RATE, STUDY
-from pincite_study.studies import StudyStore
-from pincite_study.tables import metadata
 from server import test_routes
 from server.people_of_tests import PASSWORD, SERVER, somebody
 from server.test_routes import (
@@ -20,10 +15,15 @@ from server.test_routes import (
 )
 from study_samples import study
 
+import make_locale
 from pincite.server import plugins
 from pincite.server.database import Database, DatabaseError
 from pincite.server.identity import Role, allowed
 from pincite.server.site import Site
+from pincite_study.plugin import PLUGIN
+from pincite_study.routes.access import RATE, STUDY
+from pincite_study.studies import StudyStore
+from pincite_study.tables import metadata
 
 __all__ = [
     "portal",

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from pincite_study import plots
 from pincite_study.preferences import PAIRS, Amount, Choice, Compared, Rating, Side, summary
 

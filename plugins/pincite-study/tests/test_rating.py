@@ -6,13 +6,13 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from pincite_study import rating
-from pincite_study.rating import Answered, Ended, Full, Rater, RatingStore
-from pincite_study.studies import Plan, Study, StudyStore
 from study_samples import item, study
 
 from pincite.errors import InputError
 from pincite.server.database import Database
+from pincite_study import rating
+from pincite_study.rating import Answered, Ended, Full, Rater, RatingStore
+from pincite_study.studies import Plan, Study, StudyStore
 
 
 @pytest.fixture

@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
-from pincite_study import rating
-from pincite_study.studies import Plan, Study, StudyStore
 from samples import HOSTILE, report
 from server.people_of_tests import SERVER, browser, somebody
 from study_samples import Rater, item, study
@@ -17,6 +15,8 @@ from study_samples import Rater, item, study
 from pincite.server.identity import Role
 from pincite.server.jobs import Status
 from pincite.server.site import Site
+from pincite_study import rating
+from pincite_study.studies import Plan, Study, StudyStore
 
 API = "/api/v1/studies"
 

@@ -11,8 +11,6 @@ from typing import Any
 import pytest
 from control_samples import CHOSEN, at_hand, chosen_in, page, read_report
 from fastapi.testclient import TestClient
-from pincite_study.items import Gathered, gathered, item_of, sampled
-from pincite_study.studies import Study, StudyStore
 from study_samples import Rater
 
 from pincite.errors import InputError
@@ -20,6 +18,8 @@ from pincite.server.jobs import Status
 from pincite.server.site import Site
 from pincite.text.passages import PASSAGE_WORDS
 from pincite.types import Document, Evidence
+from pincite_study.items import Gathered, gathered, item_of, sampled
+from pincite_study.studies import Study, StudyStore
 
 API = "/api/v1/studies"
 PREFERS_CHOSEN = 0.8  # planted in the raters: what SIDE found with people (Methods)

@@ -4,14 +4,14 @@ import json
 from dataclasses import replace
 
 import pytest
-from pincite_study.blind import Marked, shown
-from pincite_study.items import TEXT_CHARS, gathered, item_of, sampled
 from samples import HOSTILE, report
 from study_samples import item, source
 
 from pincite.errors import InputError
 from pincite.types import Document
 from pincite.verbs.verify.report import Report
+from pincite_study.blind import Marked, shown
+from pincite_study.items import TEXT_CHARS, gathered, item_of, sampled
 
 REPORT = Report.from_json(report("plain").to_json())
 

@@ -5,14 +5,14 @@ from collections.abc import Callable
 from typing import Any
 
 from fastapi.testclient import TestClient
-from pincite_study.blind import shown
-from pincite_study.items import Item
-from pincite_study.studies import StudyStore
 from server.applications import app_of
 from study_samples import item, study
 
 from pincite.server import rendering
 from pincite.server.site import Site
+from pincite_study.blind import shown
+from pincite_study.items import Item
+from pincite_study.studies import StudyStore
 
 
 def html_of(found: Item, *, baseline_first: bool) -> str:

@@ -11,11 +11,11 @@ from typing import Any
 import own_statistics as own
 import pytest
 from fastapi.testclient import TestClient
-from pincite_study.preferences import PAIRS
-from pincite_study.studies import Plan, StudyStore
 from study_samples import Rater, item
 
 from pincite.server.site import Site
+from pincite_study.preferences import PAIRS
+from pincite_study.studies import Plan, StudyStore
 
 N_ITEMS, N_RATERS, PER_ITEM = 24, 8, 3
 NOISE = 0.15  # of the answers are any of the five

@@ -23,11 +23,7 @@ VERBS = {
     "source": "manage your own copies of paid papers and books",
     "claims": "print an article's claims with their citations",
     "corpus": "build and search a corpus of sources",
-    "eval": "measure retrieval and verification on a collection",
-    "calibrate": "measure how far a language model can be trusted",
-    "train": "train a model on your own data",
     "feedback": "rate results, and export the ratings",
-    "learn": "improve the verifier with your feedback",
     "config": "show settings and where they are set",
     "models": "download models",
     "reliability": "import a wiki's list of good and bad sources",
@@ -46,10 +42,11 @@ PLACES = {
     **{verb: ("server", verb) for verb in ("serve", "worker", "mcp", "server")},
     **{verb: ("local", verb) for verb in ("config", "models", "judges", "cache", "doctor")},
     **{verb: ("library", verb) for verb in ("reliability", "source", "feedback")},
-    "calibrate": ("eval", "calibrate"),
-    "learn": ("train", "learn"),
 }
-PLUGINS = ("study",)  # extras that provide a command of this name
+# Commands of plugins: the extra that brings each.
+PLUGINS = {"study": "study"} | dict.fromkeys(
+    ("eval", "calibrate", "train", "learn", "wafer"), "lab"
+)
 GROUP = "pincite.commands"  # entry points of other distributions' commands
 
 
@@ -70,7 +67,7 @@ class _Verbs(click.Group):
         if cmd_name not in VERBS:
             point = _added().get(cmd_name)
             if point is None and cmd_name in PLUGINS:
-                shell.require(cmd_name)
+                shell.require(PLUGINS[cmd_name])
             return shell.with_texts(point.load()) if point else None
         place, name = PLACES.get(cmd_name, (cmd_name, "command"))
         module = importlib.import_module(f"pincite.cli.{place}")

@@ -214,7 +214,7 @@ LIBRARIES: Mapping[str, tuple[str, ...]] = {
         *("python_multipart", "sqlalchemy", "starlette", "uvicorn"),
     ),
     "mcp": ("mcp",),
-    "eval": ("ir_measures", "krippendorff", "matplotlib", "sklearn", "statsmodels"),
+    "lab": ("pincite_lab", "ir_measures", "matplotlib", "sklearn"),
     "train": (
         *("datasets", "onnx", "peft", "safetensors", "sentence_transformers", "torch"),
         *("transformers", "trl"),
@@ -224,7 +224,7 @@ LIBRARIES: Mapping[str, tuple[str, ...]] = {
     "ray": ("ray",),
     "milvus": ("pincite_milvus", "pymilvus"),
     "multilingual": ("pincite_multilingual", "sentencepiece"),
-    "study": ("pincite_study",),
+    "study": ("pincite_study", "krippendorff", "matplotlib", "statsmodels"),
 }
 
 

@@ -51,7 +51,7 @@ REFUTED_FROM = 0.40
 # probability below 0.15 is far (research/fusion.md).
 OPEN = 0.89
 # The network's own log-odds of support of a page's best passage from which a contradiction that
-# only the network reads does not count. It approximates the bound found by `tools/calibrate.py`,
+# only the network reads does not count. It approximates the bound found by `make calibrate`,
 # which includes the page's support. Rules are left out here: a name that seems missing lowers the
 # support of true claims too.
 COUNTS_BELOW = -2.1

@@ -1,6 +1,6 @@
 """Turns the network's output and rule features into three probabilities.
 
-Two linear models, fitted by `tools/calibrate.py` and stored next to the weights they belong to:
+Two linear models, fitted by pincite-lab and stored next to the weights they belong to:
 
     score            = log-odds of support = w·x + b
     prob_supported   = σ(score)
@@ -128,7 +128,7 @@ def calibration_for(folder: Path, n_labels: int) -> Calibration:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise MissingModel(
             f"{path} is not a calibration that this version reads ({error}); expected one made by "
-            "tools/calibrate.py. Make it again, or delete it to use the network uncalibrated."
+            "make calibrate. Make it again, or delete it to use the network uncalibrated."
         ) from error
 
 

@@ -11,9 +11,8 @@ from collections import Counter
 from typing import Any
 
 from pincite.errors import InputError
-from pincite.evaluation.measures import wilson
 from pincite.report.cells import csv_text
-from pincite_study.agreement import majority
+from pincite_study.agreement import majority, wilson
 from pincite_study.preferences import PAIRS
 from pincite_study.studies import Study, StudyStore
 

@@ -4,8 +4,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pincite.evaluation.plots import new_figure, save
+from pincite import durable
+from pincite.errors import usable
 
+_WIDTH, _HEIGHT, _DPI = 5.6, 4.8, 120  # inches per panel; dots per inch
 Names = Mapping[str, str]  # what stands in a figure for an answer, in the order of the bars
 
 
@@ -29,11 +31,11 @@ def preferences(
     Raises:
         InputError: `path` cannot be written.
     """
-    figure, panels = new_figure(1, 2)
+    figure, panels = _new_figure(2)
     ticks = [_between(bucket["from"], bucket["to"]) for bucket in buckets]
     keys = ("majorities", f"evidence_{cited}")
     titles = ("a  preference", f"b  evidence in the {names[0][cited]}")
-    for axes, key, title, each in zip(panels[0], keys, titles, names, strict=True):
+    for axes, key, title, each in zip(panels, keys, titles, names, strict=True):
         below = [0.0] * len(buckets)
         for number, (answer, name) in enumerate(each.items()):
             shares = [bucket[key][answer]["share"] or 0.0 for bucket in buckets]
@@ -42,7 +44,7 @@ def preferences(
         for place, bucket in enumerate(buckets):
             axes.annotate(str(bucket["items"]), (place, 1.02), ha="center", fontsize=8)
         _label_bars(axes, f"{score} (log-odds)", title)
-    save(figure, path)
+    _save(figure, path)
 
 
 def verdicts(path: Path, shares: Mapping[str, Mapping[str, Any]], names: Names) -> None:
@@ -51,8 +53,7 @@ def verdicts(path: Path, shares: Mapping[str, Mapping[str, Any]], names: Names) 
     Raises:
         InputError: `path` cannot be written.
     """
-    figure, panels = new_figure(1, 1)
-    axes = panels[0][0]
+    figure, (axes,) = _new_figure(1)
     for number, (answer, name) in enumerate(names.items()):
         found = shares[answer]
         share, (low, high) = found["share"] or 0.0, found["interval"] or (0.0, 0.0)
@@ -61,7 +62,19 @@ def verdicts(path: Path, shares: Mapping[str, Mapping[str, Any]], names: Names) 
         axes.annotate(f"{share:.0%}", (number, min(1.0, high + 0.02)), ha="center", fontsize=9)
     _label_bars(axes, "", "majority of raters")
     axes.tick_params(axis="x", labelsize=8)
-    save(figure, path)
+    _save(figure, path)
+
+
+def _new_figure(n_panels: int) -> tuple[Any, Any]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(_WIDTH * n_panels, _HEIGHT), dpi=_DPI, layout="constrained")
+    return figure, figure.subplots(1, n_panels, squeeze=False)[0]
+
+
+def _save(figure: Any, path: Path) -> None:
+    with usable(path, "written"), durable.replacing(path) as part:
+        figure.savefig(part, format="png")
 
 
 def _between(low: float | None, high: float | None) -> str:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal, get_args
 
-from pincite.evaluation.measures import wilson
 from pincite_study import agreement
+from pincite_study.agreement import wilson
 
 Comparison = Literal["citations", "passages", "answers"]
 Side = Literal["existing", "suggested", "random", "chosen", "first", "other"]

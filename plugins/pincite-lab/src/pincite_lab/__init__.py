@@ -1,0 +1,1 @@
+"""Pincite's laboratory: training, evaluation, calibration of judges, WAFER collections."""

@@ -1,0 +1,431 @@
+"""`pincite eval`: measure Pincite on a collection; `pincite calibrate`: measure a judge."""
+
+import hashlib
+import json
+import time
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pincite.cli import options
+from pincite.cli.options import json_option, quiet_option
+
+corpus_option = click.option("--corpus", type=options.Address, help="Keep the corpus here. [cache]")
+ASK = ("models.verifier", "models.threads", "ask.supported_from", "ask.contradicted_from")
+VERIFY = ("models", "verify.k", "verify.threshold")
+
+
+@click.group("eval")
+def command() -> None:
+    """Evaluate, with bootstrap intervals."""
+
+
+@command.command("wafer")
+@click.argument("folder", type=options.FilePath)
+@click.option("--split", default="dev", show_default=True, help="Part of the collection.")
+@corpus_option
+@click.option("--plot", type=options.OutFile, help="Write a PNG of SIDE's figure 2c.")
+@json_option
+@quiet_option
+@options.setting_options(*VERIFY)
+def wafer(
+    folder: Path,
+    split: str,
+    corpus: Path | str | None,
+    plot: Path | None,
+    as_json: bool,
+    quiet: bool,
+    **given: Any,
+) -> None:
+    """Measure retrieval and failed citations on a WAFER-like collection (`pincite wafer --out`).
+
+    Reads FOLDER/SPLIT.jsonl, fail-SPLIT.jsonl and corpus-SPLIT.jsonl or corpus.jsonl, plain or .gz.
+    Prints P@1, success rates and R-precision (SIDE's table 4), whether an answer was found, and
+    failed verification against featured articles (figure 2c). Without pages, only addresses are
+    measured.
+
+    The corpus is indexed once and kept, and so are judged pairs: an interrupted run can be resumed.
+    """
+    from pincite_lab.evaluation import plots, tables
+    from pincite_lab.wafer import measures
+
+    settings = options.load_settings(given)
+    collection = measures.open_collection(folder, split)
+    every = [*collection.records, *collection.failed]
+    result: dict[str, Any] = {"split": split, "n": len(collection.records)}
+    result |= {"n_failed": len(collection.failed)}
+    with options.progress(quiet) as display:
+        if corpus or collection.corpus_file:
+            result |= _searched(collection, corpus, settings, display)
+        else:
+            found = measures.measured(every, None, None, display)
+            result["failed_verification"] = found
+    for warning in result.get("warnings", ()):
+        options.say(warning)
+    if plot and result["failed_verification"]:
+        plots.failed_verification(plot, result["failed_verification"])
+    click.echo(json.dumps(result, indent=1) if as_json else tables.wafer_table(result))
+
+
+def _searched(
+    collection: Any, corpus: Path | str | None, settings: Any, tell: Any
+) -> dict[str, Any]:
+    from pincite import runtime
+    from pincite.corpus import engines
+    from pincite.verbs.verify import build
+    from pincite_lab.wafer import measures
+
+    encoder = runtime.encoder(settings)
+    file, seconds = collection.corpus_file, 0.0
+    where = corpus or _cached_corpus(file, encoder.fingerprint)
+    if file:
+        seconds = _index(where, file, encoder, tell)[0]
+    with (
+        engines.open(where, encoder) as opened,
+        build.verifying(settings, None, None) as run,
+    ):
+        pipeline = run.pipeline
+        result = (
+            measures.evaluate(collection, opened, pipeline, tell, settings.retrieval.fusion)
+            if collection.records
+            else {}
+        )
+        every = [*collection.records, *collection.failed]
+        result["failed_verification"] = measures.measured(
+            every, opened.get, pipeline.verifier, tell
+        )
+        status = opened.status()
+    result |= {
+        "corpus": {"documents": status.n_documents, "passages": status.n_passages},
+        "indexing_seconds": seconds,
+        "versions": dict(run.versions) | {"encoder": encoder.fingerprint},
+    }
+    warnings = list(pipeline.warnings)
+    return result | ({"warnings": warnings} if warnings else {})
+
+
+@command.command("beir")
+@click.argument("folder", type=options.FilePath)
+@click.option("--split", default="test", show_default=True, help="Part of the collection.")
+@click.option("--system", "names", multiple=True, help="System to measure. Repeatable. [all]")
+@corpus_option
+@click.option("--run-out", type=options.OutFolder, help="Write TREC runs and qrels to this folder.")
+@json_option
+@quiet_option
+@options.setting_options("models.encoder", "models.threads")
+def beir(
+    folder: Path,
+    split: str,
+    names: tuple[str, ...],
+    corpus: Path | str | None,
+    run_out: Path | None,
+    as_json: bool,
+    quiet: bool,
+    **given: Any,
+) -> None:
+    """Measure nDCG@10, R@100 and RR@10 on a BEIR collection.
+
+    FOLDER contains corpus.jsonl, queries.jsonl and qrels/.
+
+    Systems: lexical (BM25), dense (the encoder), hybrid (weighted sum of both scores), and both
+    combined by reciprocal rank (rrf) and as Verif.ai does. A document has the
+    rank of its best passage. The corpus is indexed once and kept; lexical needs no encoder.
+    """
+    from pincite import runtime
+    from pincite.corpus import engines
+    from pincite_lab.evaluation import beir as beir_
+    from pincite_lab.evaluation import tables
+
+    settings = options.load_settings(given)
+    chosen = beir_.chosen(names)
+    collection = beir_.open_collection(folder, split)
+    encoder = runtime.encoder(settings) if chosen != ["lexical"] else None
+    made_by = f"beir {encoder.fingerprint if encoder else 'words'}"
+    where = corpus or _cached_corpus(collection.corpus_file, made_by)
+    with options.progress(quiet) as display:
+        seconds, intake = _index(
+            where, collection.corpus_file, encoder, display, read=beir_.documents
+        )
+        with engines.open(where, encoder) as opened:
+            result, runs = beir_.evaluate(collection, opened, chosen, display)
+            status, manifest = opened.status(), opened.manifest()
+    for one in intake.unread:
+        options.say(f"not indexed: {one.url}: {one.reason} {one.detail}", quiet)
+    if run_out:
+        run_out.mkdir(parents=True, exist_ok=True)
+        beir_.write_qrels(run_out / f"{split}.qrels", collection.qrels)
+        for name, run in runs.items():
+            beir_.write_run(run_out / f"{name}.run", run, f"pincite-{name}")
+    result |= {
+        "collection": folder.resolve().name,
+        "split": split,
+        "corpus": {"documents": status.n_documents, "passages": status.n_passages},
+        "n_unread": intake.n_unread,
+        "indexing_seconds": seconds,
+        "versions": {key: manifest[key] for key in ("encoder", "digest", "versions")},
+    }
+    click.echo(json.dumps(result, indent=1) if as_json else tables.beir_table(result))
+
+
+@command.command("claims")
+@click.argument("files", type=options.FilePath, nargs=-1, required=True)
+@click.option("--baselines/--no-baselines", default=True, help="Measure baselines too. [yes]")
+@click.option(
+    "--verifier",
+    "verifiers",
+    multiple=True,
+    metavar="TEXT",
+    help="Verifier: name, folder, Hugging Face id, or NAME@URL. Repeatable: compared side by side.",
+)
+@json_option
+@quiet_option
+@options.setting_options("models.encoder", "models.threads", "retrieval.depth", *VERIFY[1:])
+def claims(
+    files: tuple[Path, ...],
+    baselines: bool,
+    verifiers: tuple[str, ...],
+    as_json: bool,
+    quiet: bool,
+    **given: Any,
+) -> None:
+    """Measure verification on FILES of claims with evidence and labels (JSON lines, also .gz).
+
+    Baselines: URL depth, BM25, Pincite reading only the first three passages, the encoder's cosine,
+    and, if installed, the ms-marco cross-encoder (make reranker, in a clone).
+    """
+    from pincite import runtime
+    from pincite.verbs.verify import build
+    from pincite_lab.evaluation import claims as claims_
+    from pincite_lab.evaluation import tables
+
+    settings = options.load_settings({**given, "verifier": verifiers[0] if verifiers else None})
+
+    def load_verifier(name: str) -> Any:
+        return runtime.verifier(replace(settings.models, verifier=name), keep=False)
+
+    # Cached judgements would make pairs/s measure the cache, not the model.
+    with (
+        build.verifying(settings, None, None, keep=False) as run,
+        options.progress(quiet) as display,
+        ExitStack() as stack,
+    ):
+        verifier = run.pipeline.verifier
+        systems: list[Any] = [claims_.by_verifier(verifier, *verifiers[: len(verifiers) > 1])]
+        systems += [
+            claims_.by_verifier(stack.enter_context(closing(load_verifier(name))), name)
+            for name in dict.fromkeys(verifiers[1:])
+        ]
+        if baselines:
+            encoder, threads = runtime.encoder(settings), settings.models.threads
+            systems += claims_.baselines(verifier, encoder, threads)
+        predicted = [
+            claims_.predict(file, systems, lambda name, *n, f=file.name: display(f"{f} {name}", *n))
+            for file in files
+        ]
+    results = [claims_.measured(one, settings.verify.threshold) for one in predicted]
+    if len(verifiers) > 1:
+        for result, one in zip(results, predicted, strict=True):
+            result["side_by_side"] = claims_.side_by_side(
+                one, set(verifiers), settings.verify.threshold
+            )
+    report = {"results": results, "versions": dict(run.versions)}
+    click.echo(json.dumps(report, indent=1) if as_json else tables.claims_table(results))
+
+
+@command.command("check")
+@click.argument("corpus", type=options.FilePath)
+@click.argument("labelled", type=options.FilePath)
+@json_option
+@quiet_option
+@options.setting_options("models", "filters")
+def check(corpus: Path, labelled: Path, as_json: bool, quiet: bool, **given: Any) -> None:
+    """Measure how often `pincite check` is right about the statements of LABELLED on CORPUS.
+
+    LABELLED has a JSON object per line: statement, label (confirmed, disconfirmed, inconclusive,
+    not_judged), and if known type (descriptive, ascriptive, normative) and date. For each
+    statement, the first judged reading of its type counts.
+    """
+    from pincite.verbs.check import build as build_check
+    from pincite_lab.evaluation import labelled_statements, tables
+
+    settings = options.load_settings({**given, "online": False})  # the web changes, CORPUS does not
+    rows = labelled_statements.read_statements(labelled)
+    threshold, predictions = settings.check.threshold, []
+    with (
+        build_check.checking(settings, corpus, keep=False) as run,
+        options.progress(quiet) as display,
+    ):
+        for number, row in enumerate(rows, start=1):
+            found = run.pipeline.check(row.statement)
+            predictions.append(labelled_statements.prediction(found, row, threshold))
+            display("statements", number, len(rows))
+        versions = dict(run.versions)
+    result = {
+        "file": labelled.name,
+        **labelled_statements.measured(rows, predictions),
+        "rows": labelled_statements.lines(rows, predictions),
+        "versions": versions,
+    }
+    click.echo(json.dumps(result, indent=1) if as_json else tables.check_table(result))
+
+
+@command.command("scifact")
+@click.argument("folder", type=options.FilePath)
+@json_option
+@quiet_option
+@options.setting_options(*ASK)
+def scifact(folder: Path, as_json: bool, quiet: bool, **given: Any) -> None:
+    """Measure precision, recall and F1 of the verdicts on SciFact, with abstracts given.
+
+    FOLDER contains corpus and claims_dev (.jsonl, plain or .gz): each claim of the dev split is
+    judged with each abstract that it cites. Judged pairs are kept: an interrupted run can be
+    resumed.
+    """
+    from pincite.verbs.ask import build as build_ask
+    from pincite.verbs.verify import build
+    from pincite_lab.evaluation import scifact as scifact_
+    from pincite_lab.evaluation import tables
+
+    settings = options.load_settings(given)
+    rows = scifact_.read_rows(folder)
+    with build.verifying(settings, None, None) as run, options.progress(quiet) as display:
+        checker = build_ask.checker(settings, run.pipeline.verifier)
+        result = scifact_.measured(rows, checker, lambda *n: display("pairs", *n))
+        result["versions"] = dict(run.versions)
+    click.echo(json.dumps(result, indent=1) if as_json else tables.scifact_table(result))
+
+
+@command.command("qa")
+@click.argument("file", type=options.FilePath)
+@click.option("--corpus", type=options.Address, required=True, help="Corpus of the papers.")
+@click.option("--limit", type=click.IntRange(min=1), help="Maximum questions. [all]")
+@json_option
+@quiet_option
+@options.setting_options(*ASK)
+def qa(
+    file: Path,
+    corpus: Path | str,
+    limit: int | None,
+    as_json: bool,
+    quiet: bool,
+    **given: Any,
+) -> None:
+    """Measure the search of `pincite ask` on questions of PubMedQA or BioASQ (JSON, also .gz).
+
+    Prints MAP@10, P@10, R@10 and RR@10 of each way to search. The corpus must contain the papers.
+    --limit takes a random sample, the same each time.
+    """
+    from pincite.verbs.ask import build as build_ask
+    from pincite_lab.evaluation import qa as qa_
+    from pincite_lab.evaluation import tables
+
+    settings = options.load_settings(given)
+    questions = qa_.sample(qa_.read_questions(file), limit)
+    with build_ask.asking(settings, corpus) as run, options.progress(quiet) as display:
+        result = {
+            "file": file.name,
+            "n": len(questions),
+            **qa_.measured(questions, run.pipeline.finder, display),
+            "versions": dict(run.versions),
+        }
+    click.echo(json.dumps(result, indent=1) if as_json else tables.qa_table(result))
+
+
+@click.group("calibrate")
+def calibrate() -> None:
+    """Evaluate on labelled rows."""
+
+
+@calibrate.command("judge")
+@click.option(
+    "--claims",
+    "files",
+    type=options.FilePath,
+    multiple=True,
+    required=True,
+    help="JSON lines with id, claim, evidence and label. Repeatable.",
+)
+@options.json_option
+@options.quiet_option
+@options.setting_options(*VERIFY, "judge", "budget")
+def judge(files: tuple[Path, ...], as_json: bool, quiet: bool, **given: Any) -> None:
+    """Test a model on labelled rows of your own, and store what its support is worth.
+
+    If it is right often enough where Pincite finds no support, `verify --judge` counts it. The rows
+    can be feedback on your own results: pincite feedback export rows.jsonl
+
+    \b
+    pincite calibrate judge --claims rows.jsonl --judge http://localhost:8080/v1 \\
+        --judge-model qwen3
+    """
+    from pincite import runtime
+    from pincite.documents.jsonl import read_labelled
+    from pincite.library import judges as stored
+    from pincite.verbs.verify import build
+    from pincite_lab.evaluation import claims as claims_
+    from pincite_lab.evaluation import judges, tables
+
+    settings = options.load_settings(given)
+    if not (settings.judge.model and settings.judge.url):
+        raise click.UsageError("Expected --judge URL and --judge-model.")
+    labelled = [row for file in files for row in read_labelled(file)]
+    with runtime.judge(settings) as model, options.progress(quiet) as display:
+        at_once = settings.judge.at_once
+        verdicts, failed = judges.collect_verdicts(
+            model, labelled, at_once, partial(display, "asking")
+        )
+        used, name = model.calls.usage, model.model
+    reasons = "".join(f"; {n} without: {why}" for why, n in sorted(failed.items()))
+    options.say(
+        f"{len(verdicts)} verdicts{reasons}. {used.n_calls} calls, {used.n_reused} cached "
+        f"replies, {used.n_prompt_tokens + used.n_reply_tokens:,} tokens.",
+        quiet,
+    )
+    with build.verifying(settings, None, None) as run, options.progress(quiet) as display:
+        ours = claims_.by_verifier(run.pipeline.verifier)
+        rows = [
+            row
+            for file in files
+            for row in judges.both(
+                claims_.predict(file, [ours], lambda name, *n, f=file.name: display(f, *n)),
+                verdicts,
+            )
+        ]
+    if not rows:
+        raise click.ClickException("None of the rows has a verdict: nothing was measured.")
+    where = stored.file_of(settings.library.judges)
+    names = tuple(file.name for file in files)
+    measured = judges.measure(rows, settings.verify.threshold, names)
+    stored.keep(where, name, replace(stored.known(where, name), measured=measured))
+    if as_json:
+        options.print_json(measured)
+        return
+    click.echo(tables.judge_table(name, measured))
+    options.say(f"kept in {where}", quiet)
+
+
+def _cached_corpus(corpus_file: Path, fingerprint: str) -> Path:
+    from pincite.models import weights
+    from pincite.text.passages import PASSAGE_RULE
+
+    stat = corpus_file.stat()
+    name = f"{corpus_file.resolve()} {stat.st_size} {stat.st_mtime_ns} {fingerprint} {PASSAGE_RULE}"
+    digest = hashlib.sha256(name.encode()).hexdigest()[:16]
+    return weights.cache_folder().parent / "eval" / digest
+
+
+def _index(
+    where: Path | str, corpus_file: Path, encoder: Any, tell: Any, **how: Any
+) -> tuple[float, Any]:
+    """Add what the corpus lacks; returns the seconds that took, and counts of the documents."""
+    from pincite.corpus import engines
+    from pincite.library.update import ingest
+
+    started = time.perf_counter()
+    with engines.open_or_create(where, encoder) as corpus:
+        intake = ingest(corpus, [corpus_file], lambda i: tell("indexing", i.n_found, None), **how)
+    return round(time.perf_counter() - started, 1), intake

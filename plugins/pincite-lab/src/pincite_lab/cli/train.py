@@ -1,0 +1,344 @@
+"""`pincite train`: train your own models; `pincite learn`: a better verifier from feedback."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pincite.cli import options, shell
+from pincite.errors import ConfigError
+from pincite.models import weights
+from pincite.report.cells import one_line
+from pincite.settings import schema
+from pincite_lab.training import recipe as recipes
+from pincite_lab.training.recipe import Run
+
+Train = Callable[[Callable[..., None], Callable[[str], None], Callable[..., None]], Path]
+EXPORT = "pincite train export {model} OUT"
+SHOWN = 5  # claims per set whose verdict changed
+SETTING = "models.verifier"
+
+
+def run_options(
+    folder: str, base: str | None, recipe: Path, *, dense: bool = True
+) -> Callable[[options.Command], Any]:
+    """Add the options of every run; `dense`: also those of dense negatives."""
+    given = [
+        click.argument("data", type=options.FilePath),
+        click.option("--run", "folder", type=options.FilePath, default=Path(folder),
+                     show_default=True, help="Folder for the run's data, state, log and model."),
+        click.option("--recipe", type=options.FilePath, default=recipe, help="Recipe (TOML)."),
+        click.option("--base", help="Base model: name, folder or Hugging Face id.",
+                     # click takes an explicit default of None for a value
+                     **({"default": base, "show_default": True} if base else {"required": True})),
+        click.option("--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto"),
+        click.option("--threads", default=0, help="Threads; 0: all cores. [0]"),
+        *([click.option("--dense/--no-dense", default=True,
+                        help="Search negatives by meaning too.")] if dense else []),
+        options.quiet_option,
+    ]  # fmt: skip
+
+    def add(command: options.Command) -> Any:
+        for option in reversed(given):
+            command = option(command)
+        return command
+
+    return add
+
+
+@click.group("train")
+def command() -> None:
+    """Train a verifier, an encoder or an answerer.
+
+    Needs pincite[train]. Run the same command again to continue an interrupted run.
+    """
+
+
+@command.command("verifier")
+@run_options("pincite-train", weights.RERANKER, recipes.SHIPPED)
+@click.option(
+    "--teacher", help="Trained model to imitate too: pincite-verifier, or a run's folder."
+)
+@click.option(
+    "--extra",
+    "files",
+    type=options.FilePath,
+    multiple=True,
+    help="Your own rows, as pincite feedback export writes them. Repeatable.",
+)
+def verifier(recipe: Path, quiet: bool, files: tuple[Path, ...], **given: Any) -> None:
+    """Train on DATA: a folder with a file NAME.jsonl.gz for each set of the recipe."""
+    wanted = recipes.recipe_in(recipe, recipes.Recipe)
+    shell.require("train")
+    from pincite_lab.training.verifier import train_verifier
+
+    run = Run(recipe=wanted, extra=files, **given)
+    _train(lambda *callbacks: train_verifier(run, *callbacks), run.folder, quiet, EXPORT)
+
+
+@command.command("encoder")
+@run_options("pincite-train-encoder", weights.ENCODER, recipes.ENCODER)
+def encoder(recipe: Path, quiet: bool, **given: Any) -> None:
+    """Train on DATA: files NAME.jsonl.gz of claims with evidence, or of WAFER-like records."""
+    wanted = recipes.recipe_in(recipe, recipes.EncoderRecipe)
+    shell.require("train")
+    from pincite_lab.training.encoder import train_encoder
+
+    run = Run(recipe=wanted, **given)
+    _train(lambda *callbacks: train_encoder(run, *callbacks), run.folder, quiet, EXPORT)
+
+
+@command.command("answerer")
+@run_options("pincite-train-answerer", None, recipes.ANSWERER, dense=False)
+@click.option("--qlora", is_flag=True, help="Load the base in 4 bits (nf4): a quarter of the RAM.")
+def answerer(recipe: Path, quiet: bool, qlora: bool, **given: Any) -> None:
+    """Train an adapter on DATA: questions, abstracts and answers with references.
+
+    DATA is a file of JSON lines, or a folder of them. The base is any causal language model.
+    """
+    wanted = recipes.recipe_in(recipe, recipes.AnswererRecipe)
+    shell.require("train")
+    from pincite_lab.training.answerer import train_answerer
+
+    run = Run(recipe=replace(wanted, precision="nf4") if qlora else wanted, **given)
+    _train(
+        lambda *callbacks: train_answerer(run, *callbacks), run.folder, quiet, f"{EXPORT} --merge"
+    )
+
+
+@command.command("rows")
+@click.argument("reports", nargs=-1, required=True, type=options.FilePath)
+@click.option(
+    "--out",
+    type=options.FilePath,
+    default=Path("pincite-rows"),
+    show_default=True,
+    help="Folder for the rows and their card.",
+)
+@click.option("--title", default="Answers with references", help="Name of the data set.")
+@click.option("--licence", default="", help="Licence of the answers, for the card. [not stated]")
+def rows(reports: tuple[Path, ...], out: Path, title: str, licence: str) -> None:
+    """Turn the answers in REPORTS of `pincite ask --json` into rows for `train answerer`.
+
+    OUT gets train.jsonl, dev.jsonl, test.jsonl (80, 10, 10 % of the questions), and README.md, a
+    card for publishing them. An answer is used if each of its sentences is supported by each of
+    its references.
+    """
+    from pincite_lab.training.answer_rows import RowMaker
+
+    made = RowMaker()
+    for path in reports:
+        made.add(path)
+    out.mkdir(parents=True, exist_ok=True)
+    for name, text in made.files(title, licence).items():
+        options.write(text, out / name)
+    for why, count in sorted(made.left_out.items()):
+        options.say(f"left out: {count} {why}")
+    options.say(f"{len(made.rows)} rows of {made.n_answers} answers in {out}.")
+
+
+def _train(train: Train, folder: Path, quiet: bool, then: str) -> None:
+    with (
+        options.progress(quiet) as display,
+        options.resumable(
+            f"Stopped. {folder} contains the work so far. Run the same command again to continue."
+        ),
+    ):
+        model = train(display, lambda text: options.say(text, quiet), _with_loss(display))
+    options.say(f"The model is in {model}. Next: {then.format(model=model)}", quiet)
+
+
+def _with_loss(display: options.Display) -> Callable[[int, int, float], None]:
+    return lambda done, total, loss: display("training", done, total, f"training, loss {loss:.3f}")
+
+
+@command.command("export")
+@click.argument("model", type=options.FilePath)
+@click.argument("out", type=options.FilePath)
+@click.option("--float", "floats", is_flag=True, help="Write float32, not int8 or the base's type.")
+@click.option("--merge", is_flag=True, help="Merge an answerer's adapter into its base.")
+@click.option("--source", default="pincite train", help="Source of the model, for its card.")
+@click.option("--licence", default="not stated", help="Licence of the weights, for the card.")
+@options.quiet_option
+def export(model: Path, out: Path, quiet: bool, **given: Any) -> None:
+    """Export the trained MODEL to the folder OUT, for --verifier, --encoder or a server."""
+    shell.require("train")
+    from pincite_lab.training.export import export as write
+
+    use = {
+        "verifier": f"pincite verify ARTICLE --verifier {out}",
+        "encoder": f"pincite corpus add CORPUS PAGES --encoder {out}",
+        "answerer": "docs/training.md says how to serve it",
+    }[write(model, out, **given)]
+    options.say(f"Use it: {use}", quiet)
+
+
+@click.command("learn")
+@click.argument("files", type=options.FilePath, nargs=-1)
+@click.option(
+    "--guard",
+    "guards",
+    type=options.FilePath,
+    multiple=True,
+    help="Regression set: labelled rows. Repeatable. [rows made from the demos]",
+)
+@click.option("--base", default=weights.VERIFIER, show_default=True, help="Model to start from.")
+@click.option("--undo", is_flag=True, help="Go back to the previous model.")
+@click.option("--threads", default=0, help="Threads; 0: all cores. [0]")
+@options.config_option
+@options.json_option
+@options.quiet_option
+def learn(
+    files: tuple[Path, ...],
+    guards: tuple[Path, ...],
+    base: str,
+    undo: bool,
+    threads: int,
+    config: Path | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Train a verifier on feedback, compare it with the one in use, and keep the better one.
+
+    FILES are rows from `pincite feedback export` or a server's /api/v1/feedback/export; by default,
+    what `pincite feedback` kept here. A fifth of the claims is held back. The new verifier is used
+    if it corrects more mistakes on them than it adds, and does not get worse on the regression set
+    (AUROC within 0.005). --undo goes back to the old one. Run the same command again to continue an
+    interrupted run.
+
+    Needs pincite[train].
+    """
+    if undo:
+        _print_result(_undo(config), as_json, quiet)
+        return
+    shell.require("train")
+    with (
+        options.progress(quiet) as display,
+        options.resumable(),
+    ):
+        result = _learn(files, guards, (base, threads), config, display)
+    _print_result(result, as_json, quiet)
+
+
+def _learn(
+    files: Sequence[Path],
+    guards: Sequence[Path],
+    how: tuple[str, int],
+    config: Path | None,
+    display: options.Display,
+) -> dict[str, Any]:
+    from pincite import runtime
+    from pincite.documents.jsonl import read_labelled
+    from pincite.models.verifier import CrossEncoderVerifier
+    from pincite_lab.evaluation import claims
+    from pincite_lab.training import learning
+
+    file, is_set = _settings_file(config)  # can the setting be changed?
+    settings = options.load_settings({"config": config})
+    used = settings.models.verifier
+    rows = _read_rows(files, settings.library.feedback_file)
+    mark = learning.digest(rows, how[0])
+    if _card(used).get(weights.LEARNED, {}).get("rows") == mark:
+        return {"kept": False, "model": used, "why": "it has already learnt from these rows"}
+    given = learning.begin(rows, *how)
+    new = learning.learn(given, _with_loss(display))
+    guard = [row for path in guards for row in read_labelled(path)] or learning.regression_rows()
+    before = runtime.verifier(settings.models)
+    after = CrossEncoderVerifier(new, threads=how[1], judged=runtime.judgements_file())
+    both, threshold = (before, after), settings.verify.threshold
+    on_feedback = claims.compared(
+        given.held_back, *both, threshold, lambda *n: display("held-back feedback", *n)
+    )
+    on_guard = claims.compared(guard, *both, threshold, lambda *n: display("regression set", *n))
+    before.close()
+    after.close()
+    why = claims.refused(on_feedback, on_guard)
+    result = {
+        "kept": not why,
+        "model": used,
+        "why": why,
+        "n_learnt": len(given.learnt),
+        "feedback": asdict(on_feedback),
+        "guard": asdict(on_guard),
+    }
+    if why:
+        return result
+    about = {"before": used if is_set else None, "rows": mark}
+    folder = learning.accept(given, about)
+    schema.put(file, SETTING, str(folder))
+    learning.remove_runs()
+    return result | {"model": str(folder), "before": used, "config": str(file)}
+
+
+def _settings_file(config: Path | None) -> tuple[Path, bool]:
+    """Return the file that sets the verifier, or will; and whether it already does."""
+    from pincite.settings import SHORT, Settings
+
+    found = schema.load_values(Settings, {}, config, short=SHORT).get(SETTING)
+    if found is None:
+        return config or schema.usual_files()[0], False
+    if not Path(found.origin).is_file():
+        raise ConfigError(
+            f"The {found.origin} sets the verifier, and would override the new one. Unset it "
+            "and repeat the command."
+        )
+    return Path(found.origin), True
+
+
+def _card(verifier: str) -> Mapping[str, Any]:
+    return {} if weights.served(verifier) else weights.read_card(weights.locate(verifier))
+
+
+def _read_rows(files: Sequence[Path], feedback_file: str) -> list[Any]:
+    """Return the rows of the files, or of the local feedback; the last of duplicates counts."""
+    from pincite.documents.jsonl import LabelledClaim, read_labelled
+    from pincite.library import feedback
+
+    if files:
+        found = [row for path in files for row in read_labelled(path)]
+    else:
+        with feedback.Opinions(feedback.file_of(feedback_file)) as opinions:
+            rows = feedback.claims(opinions.all())
+        found = [
+            LabelledClaim(str(r["id"]), str(r["claim"]), str(r["evidence"]), str(r["label"]))
+            for r in rows
+        ]
+    return list({(row.claim, row.evidence): row for row in found}.values())
+
+
+def _undo(config: Path | None) -> dict[str, Any]:
+    file, _ = _settings_file(config)
+    used = options.load_settings({"config": config}).models.verifier
+    card = _card(used)
+    if weights.LEARNED not in card:
+        raise ConfigError(f"The verifier in use, {used}, was not made by pincite learn.")
+    before = card[weights.LEARNED]["before"]
+    schema.put(file, SETTING, before)
+    return {"undone": used, "model": before or weights.VERIFIER, "config": str(file)}
+
+
+def _print_result(result: Mapping[str, Any], as_json: bool, quiet: bool) -> None:
+    if as_json:
+        options.print_json(result)
+        return
+    for name, what in (("feedback", "Held-back feedback"), ("guard", "Regression set")):
+        if found := result.get(name):
+            click.echo(
+                f"{what}, {found['n']} rows: {found['wrong_before']} wrong before, "
+                f"{found['wrong_after']} now; {found['fixed']} corrected, {found['broken']} newly "
+                f"wrong; AUROC {_figure(found['auroc_before'])} → {_figure(found['auroc_after'])}"
+            )
+            for change, claim in found["examples"][:SHOWN]:
+                click.echo(f"    {change}: {one_line(claim)}")
+    if result.get("why"):
+        click.echo(f"Still in use: {result['model']}, because {result['why']}.")
+        return
+    click.echo(f"In use now: {result['model']}, as set in {result['config']}.")
+    if "before" in result:
+        options.say("To go back to the previous one: pincite learn --undo", quiet)
+
+
+def _figure(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"

@@ -1,0 +1,98 @@
+"""SciFact (Wadden et al. 2020): what does a given abstract say about a claim?
+
+A folder holds `corpus` and `claims_dev` (`.jsonl`, plain or .gz) in SciFact's schema. The rows are
+the claims of the dev split, each with each abstract that it cites; an abstract without rationales
+is NO_EVIDENCE. Nothing in the dev split was trained on. The abstract is given, so the figures do
+not compare with SciFact's leaderboard, where it has to be found.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pincite.documents import jsonl
+from pincite.errors import InputError
+from pincite.judgement.references import Support, support_of
+from pincite.types import Document
+from pincite.verbs.ask.answer_check import AnswerChecker
+from pincite_lab.evaluation import files, measures
+
+NO_EVIDENCE, SUPPORT, CONTRADICT = "NO_EVIDENCE", "SUPPORT", "CONTRADICT"
+LABELS = (NO_EVIDENCE, SUPPORT, CONTRADICT)  # in the order of Verif.ai's Table I
+_LABELS = {Support.SUPPORTS: SUPPORT, Support.CONTRADICTS: CONTRADICT}  # else NO_EVIDENCE
+ROWS_AT_ONCE = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A claim with one abstract and its annotated label."""
+
+    claim: str
+    document: Document
+    label: str  # one of LABELS
+
+
+def read_rows(folder: Path) -> list[Row]:
+    """Read the rows of the dev split.
+
+    Raises:
+        InputError: A file is missing or not in SciFact's schema.
+    """
+    layout = "SciFact's corpus and claims_dev"
+    corpus = _corpus(files.required(folder, "corpus", layout))
+    rows: list[Row] = []
+    for place, record in files.records(files.required(folder, "claims_dev", layout)):
+        text, cited = jsonl.field_of(record, "claim"), record.get("cited_doc_ids")
+        evidence = record.get("evidence")
+        if not text or not isinstance(cited, list) or not isinstance(evidence, dict):
+            raise InputError(f"{place}: expected claim, evidence and cited_doc_ids.")
+        labels = {doc_id: _label(sets, place) for doc_id, sets in evidence.items()}
+        for doc_id in dict.fromkeys(map(str, cited)):
+            if doc_id not in corpus:
+                raise InputError(f"{place} cites {doc_id}: no such abstract.")
+            rows.append(Row(text, corpus[doc_id], labels.get(doc_id, NO_EVIDENCE)))
+    return rows
+
+
+def measured(
+    rows: Sequence[Row],
+    checker: AnswerChecker,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> dict[str, Any]:
+    """Judge the rows and measure the verdicts, decided by the thresholds of `checker`."""
+    thresholds = (checker.supported_from, checker.contradicted_from)
+    predicted: list[str] = []
+    for start in range(0, len(rows), ROWS_AT_ONCE):
+        batch = rows[start : start + ROWS_AT_ONCE]
+        found = checker.evidence([(row.claim, row.document) for row in batch])
+        for row, evidence in zip(batch, found, strict=True):
+            support = support_of(row.claim, evidence, *thresholds).support
+            predicted.append(_LABELS.get(support, NO_EVIDENCE))
+        progress(len(predicted), len(rows))
+    return {
+        "thresholds": dict(zip(("supported_from", "contradicted_from"), thresholds, strict=True)),
+        **measures.by_class([row.label for row in rows], predicted, LABELS),
+    }
+
+
+def _corpus(path: Path) -> dict[str, Document]:
+    """Read the abstracts by id; the text is the joined sentences."""
+    found = {}
+    for place, record in files.records(path):
+        doc_id, sentences = jsonl.field_of(record, "doc_id"), record.get("abstract")
+        if not doc_id or not files.is_texts(sentences):
+            raise InputError(f"{place}: expected doc_id, title and abstract, a list of sentences.")
+        title = jsonl.field_of(record, "title") or ""
+        text = " ".join(sentence.strip() for sentence in sentences)
+        found[doc_id] = Document(doc_id, title, text, "jsonl", language="en")
+    return found
+
+
+def _label(rationales: Any, place: str) -> str:
+    """Return the label of an abstract's rationales, which agree in SciFact."""
+    known = rationales if isinstance(rationales, list) and rationales else [{}]
+    found = {one.get("label") if isinstance(one, dict) else None for one in known}
+    if found not in ({SUPPORT}, {CONTRADICT}):
+        raise InputError(f"{place}: expected rationales of one label, SUPPORT or CONTRADICT.")
+    return SUPPORT if found == {SUPPORT} else CONTRADICT

@@ -1,0 +1,212 @@
+"""Results as tables for a terminal: one line per system, "n/a" if a measure is undefined."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from pincite.library.judges import Measured
+from pincite_lab.evaluation.measures import MEASURES
+
+_CLAIMS = {
+    "w/o partial": "auroc_without_partial",
+    "avg. prec.": "average_precision",
+    "bal. acc.": "balanced_accuracy",
+    "macro-F1": "macro_f1",
+    "weighted F1": "weighted_f1",
+    "accuracy": "accuracy",
+    "ECE": "ece",
+}
+_LEVELS = {
+    "page": ("P@1", "SR@1", "SR@10", "SR@100", "SR@200", "RR", "R-Prec"),
+    "evidence": ("P@1", "SR@1", "SR@10", "SR@100", "SR@200", "RR"),
+    "answer_in_context": ("AiC@1", "AiC@10", "AiC@100", "AiC@200"),
+}
+_TABLE_4 = ("P@1", "SR@100", "SR@200", "R-Prec")
+_BEIR = ("nDCG@10", "MAP@10", "R@100", "RR@10")
+_QA = ("MAP@10", "P@10", "R@10", "RR@10")
+_NOTE = "95 % bootstrap intervals; ECE over 15 bins; w/o partial: AUROC without partial rows."
+
+
+def _grid(rows: Iterable[Sequence[str]]) -> list[str]:
+    rows = list(rows)
+    widths = [max(len(row[i]) if i < len(row) else 0 for row in rows)
+              for i in range(max(map(len, rows), default=0))]  # fmt: skip
+    return [
+        "  ".join(
+            cell.ljust(width) if place == 0 else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=False))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def _number(value: float | None) -> str:
+    return "n/a" if value is None else f"{value:.3f}"
+
+
+def _with_interval(values: Mapping[str, Any], key: str) -> str:
+    interval = values.get(f"{key}_interval") or values.get("intervals", {}).get(key)
+    if values[key] is None or interval is None:
+        return _number(values[key])
+    return f"{values[key]:.3f} [{interval[0]:.3f}, {interval[1]:.3f}]"
+
+
+def claims_table(results: Sequence[Mapping[str, Any]]) -> str:
+    lines = []
+    for result in results:
+        counted = ", ".join(f"{n} {label}" for label, n in result["labels"].items() if n)
+        rows = [["", "n", "AUROC", *_CLAIMS]]
+        for one in result["systems"]:
+            cells = [_number(one[key]) for key in _CLAIMS.values()]
+            rows.append([f"  {one['system']}", str(one["n"]), _with_interval(one, "auroc"), *cells])
+        lines += [f"{result['file']} ({counted})", *_grid(rows), ""]
+        for one in result["systems"]:
+            if of_pairs := one.get("languages"):
+                lines += [*_languages(one["system"], of_pairs), ""]
+        lines += [line for pair in result.get("side_by_side", ()) for line in _side_by_side(pair)]
+    return "\n".join([*lines, _NOTE])
+
+
+def _languages(system: str, of_pairs: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    rows = [[f"{system}, claim-passage", "n", "AUROC", "accused"]]
+    for name, one in of_pairs.items():
+        rows.append(
+            [f"  {name}", str(one["n"]), *(_number(one[key]) for key in ("auroc", "accused"))]
+        )
+    return _grid(rows)
+
+
+def _side_by_side(pair: Mapping[str, Any]) -> list[str]:
+    """How far two verifiers agree, and how often each is right when it says "supported"."""
+    called = {
+        "both": "by both",
+        "first_only": "only by the first",
+        "second_only": "only by the second",
+    }
+    rows = [["  called supported", "n", "right", "precision"]]
+    for key, name in called.items():
+        one = pair[key]
+        interval = "" if one["n"] == 0 else " [{:.3f}, {:.3f}]".format(*one["interval"])
+        cells = [str(one["n"]), str(one["right"]), _number(one["precision"]) + interval]
+        rows.append([f"  {name}", *cells])
+    agreed = f"agreement {_number(pair['agreement'])}, Cohen's kappa {_number(pair['kappa'])}"
+    title = f"{pair['first']} and {pair['second']}, {pair['n']} rows: {agreed}"
+    return [title, *_grid(rows), ""]
+
+
+def judge_table(model: str, measured: Measured) -> str:
+    """How often a model gave each verdict, and how often its support was right against ours."""
+    rows = [["verdict", "supported", "others"]]
+    for verdict, (supported, others) in measured.counts.items():
+        rows.append([verdict, str(supported), str(others)])
+    ours, alone, both = (f"{100 * share:.0f} %" for share in measured.right)
+    right, said = measured.confirmed
+    use = "it will count" if measured.confirms else "it will be shown as disputed"
+    lines = [
+        f"{model}: {measured.rows} rows",
+        *_grid(rows),
+        f"Right: Pincite alone {ours}, the model alone {alone}, supported by both {both}.",
+        f"Where only the model finds support, {right} of {said} are supported: {use}.",
+    ]
+    if measured.rates:
+        caught, false_alarms = (f"{100 * rate:.0f} %" for rate in measured.rates)
+        lines.append(
+            f"Both together flag {caught} of the others and {false_alarms} of the supported rows."
+        )
+    return "\n".join(lines)
+
+
+def check_table(result: Mapping[str, Any]) -> str:
+    columns = ("n", "accuracy", "macro_f1", "sign_accuracy", "ece")
+    rows = [[result["file"], *columns]]
+    for name, one in {"all": result, **result["by_type"]}.items():
+        rows.append([name, *("n/a" if one[c] is None else f"{one[c]:g}" for c in columns)])
+    low, high = result["accuracy_interval"]
+    predicted = list(next(iter(result["confusion"].values())))
+    confusion = [["label", *predicted]]
+    for label, counts in result["confusion"].items():
+        confusion.append([label, *(str(counts[name]) for name in predicted)])
+    interval = f"accuracy: 95 % interval {low:g} to {high:g}"
+    lines = [*_grid(rows), interval, "", *_grid(confusion)]
+    wrong = [row for row in result["rows"] if row["predicted"] != row["label"]]
+    lines += [""] * bool(wrong)
+    lines += [f"{row['label']} ≠ {row['outcome']}: {row['statement']}" for row in wrong]
+    return "\n".join(lines)
+
+
+def beir_table(result: Mapping[str, Any]) -> str:
+    corpus = result["corpus"]
+    head = (
+        f"{result['collection']} {result['split']}: {result['n']} queries, {corpus['documents']} "
+        f"documents in {corpus['passages']} passages"
+    )
+    return _search_table(head, result, _BEIR, "relevant documents", "queries")
+
+
+def qa_table(result: Mapping[str, Any]) -> str:
+    head = f"{result['file']}: {result['n']} questions"
+    return _search_table(head, result, _QA, "papers", "questions")
+
+
+def _search_table(
+    head: str, result: Mapping[str, Any], columns: Sequence[str], relevant: str, queries: str
+) -> str:
+    rows = [["", *columns]]
+    for name, values in result["systems"].items():
+        rows.append([name, *(_with_interval(values, key) for key in columns)])
+    lines = [head, *_grid(rows)]
+    if missing := result["n_relevant_not_in_corpus"]:
+        lines.append(f"{missing} of {result['n_relevant']} {relevant} are not in the corpus.")
+    return "\n".join([*lines, f"95 % bootstrap intervals over the {queries}."])
+
+
+def wafer_table(result: Mapping[str, Any]) -> str:
+    """SIDE's table 4 and figure 2c as text, as far as the collection allows."""
+    lines: list[str] = []
+    if "page" in result:
+        for level, columns in _LEVELS.items():
+            rows = [[level, *columns]]
+            rows += [
+                [system, *(_number(result[level][system][column]) for column in columns)]
+                for system in result["page"]
+                if system in result[level]
+            ]
+            lines += _grid(rows)
+        left_out = result["evidence"]["n_without_marks"]
+        lines += [f"{left_out} claims without marked evidence are left out below page level.", ""]
+    if "by_featured" in result:
+        parts = {**result["by_featured"], "all": result}
+        rows = [["", *(f"{column} {name}" for name in parts for column in _TABLE_4)]]
+        for system in result["page"]:
+            cells = [one["page"][system][column] for one in parts.values() for column in _TABLE_4]
+            rows.append([system, *(f"{100 * value:.2f}" for value in cells)])
+        counts = {name: next(iter(one["page"].values()))["n"] for name, one in parts.items()}
+        lines += [*_grid(rows), ", ".join(f"n = {n} {name}" for name, n in counts.items()), ""]
+    if failed := result["failed_verification"]:
+        counted = ", ".join(f"{n} {label}" for label, n in failed["labels"].items())
+        rows = [["", "n", "AUROC", "avg. prec.", "precision at recall 0.15"]]
+        for name, one in failed["systems"].items():
+            precisions = (one["average_precision"], one["precision_at_recall"])
+            rows.append(
+                [name, str(one["n"]), _with_interval(one, "auroc"), *map(_number, precisions)]
+            )
+        head = (
+            f"failing citations against {failed['against']} ({counted}; "
+            f"{failed['n_without_page']} without a stored page left out)"
+        )
+        lines += [head, *_grid(rows), ""]
+    return "\n".join(lines)
+
+
+def scifact_table(result: Mapping[str, Any]) -> str:
+    thresholds = result["thresholds"]
+    head = (
+        f"SciFact dev: {result['n']} rows; supported from {thresholds['supported_from']:g}, "
+        f"contradicted from {thresholds['contradicted_from']:g}"
+    )
+    rows: list[list[str]] = [["", "n", *MEASURES]]
+    for name in (*result["classes"], "weighted", "macro"):
+        values = result["classes"].get(name) or result[name]
+        cells = [_with_interval(values, measure) for measure in MEASURES]
+        rows.append([f"  {name}", str(values.get("n", "")), *cells])
+    rows.append(["  accuracy", "", _with_interval(result, "accuracy")])
+    return "\n".join([head, *_grid(rows), "95 % bootstrap intervals over the rows."])

@@ -1,0 +1,1 @@
+"""WAFER collections (Petroni et al. 2023): built from articles, and measured on."""

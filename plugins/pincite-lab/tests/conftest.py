@@ -1,0 +1,38 @@
+"""The fixtures of the core's tests, and tests that need torch only where they are asked for."""
+
+from pathlib import Path
+
+import pytest
+
+from conftest import (
+    _no_lists_of_the_user,
+    _no_multilingual_verifier,
+    _no_network,
+    pytest_make_parametrize_id,
+    tiny_encoder,
+    tiny_reranker,
+    tiny_verifier,
+)
+
+__all__ = [
+    "_no_lists_of_the_user",
+    "_no_multilingual_verifier",
+    "_no_network",
+    "pytest_make_parametrize_id",
+    "tiny_encoder",
+    "tiny_reranker",
+    "tiny_verifier",
+]
+WITH_TORCH = Path(__file__).parent / "training/network"
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """True for the tests with torch where the run leaves their marker out: importing takes long."""
+    wanted: str = config.option.markexpr
+    return True if collection_path == WITH_TORCH and "not train" in wanted else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(WITH_TORCH):
+            item.add_marker("train")

@@ -1,0 +1,113 @@
+"""What is exported answers as the network that was trained."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="training needs the extra: pincite[train]")
+
+from pincite.models import weights  # noqa: E402
+from pincite.models.session import Session  # noqa: E402
+from pincite_lab.training import network  # noqa: E402
+from pincite_lab.training.export import export  # noqa: E402
+
+PAIRS = [
+    ("The mill of Holm was opened in 1811.", "The mill of Holm was not opened in 1811."),
+    ("the church of Gram is closed", "The people of Gram remember the old church. " * 4),
+    ("a", "b"),
+    ("The tower of Lund", "A fair by the river, every summer."),
+]
+
+
+def written(base: Path, folder: Path, **changes: Any) -> Path:
+    """The base as a run would write it at its end."""
+    model, tokenizer = network.load(str(base))
+    for name, value in changes.items():
+        setattr(model.config, name, value)
+    network.write_model(model, tokenizer, folder)
+    return folder
+
+
+def expected(trained: Path) -> Any:
+    model, tokenizer = network.load_trained(str(trained))
+    with torch.no_grad():
+        return network.Pairs(model, tokenizer, 64).logits(PAIRS).numpy()
+
+
+def n_bytes(folder: Path) -> int:
+    """Of the weights: of networks this small the graph is the larger part."""
+    import onnx
+
+    stored = onnx.load(folder / "model.onnx").graph.initializer
+    return sum(len(tensor.raw_data) + 4 * len(tensor.float_data) for tensor in stored)
+
+
+def answered(folder: Path) -> Any:
+    session = Session(weights.locate(str(folder)), max_tokens=64, threads=1)
+    assert session.width == 3
+    return session.logits(PAIRS)
+
+
+@pytest.mark.parametrize(
+    ("base", "changes"),
+    [("tiny_bert", {}), ("tiny_bert", {"layer_norm_eps": 1e-6}), ("tiny_roberta", {})],
+    ids=["bert", "bert-with-another-epsilon", "roberta"],
+)
+def test_float_logits_are_those_of_torch(
+    base: str, changes: dict[str, Any], request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    trained = written(request.getfixturevalue(base), tmp_path / "model", **changes)
+    export(trained, tmp_path / "out", source="a test", licence="CC0-1.0", floats=True)
+    want = expected(trained)
+    assert want.std(axis=0).min() > 0.01, "the rows differ, or the test tests nothing"
+    np.testing.assert_allclose(answered(tmp_path / "out"), want, atol=2e-4)
+
+
+@pytest.mark.parametrize("base", ["tiny_bert", "tiny_roberta"])
+def test_int8_logits_are_near_those_of_torch(
+    base: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    trained = written(request.getfixturevalue(base), tmp_path / "model")
+    export(trained, tmp_path / "out", source="a test", licence="CC0-1.0")
+    want, got = expected(trained), answered(tmp_path / "out")
+    assert np.abs(got - want).max() < 0.15 * np.abs(want).max()
+    export(trained, tmp_path / "float", source="a test", licence="CC0-1.0", floats=True)
+    assert n_bytes(tmp_path / "out") < 0.5 * n_bytes(tmp_path / "float")
+
+
+def test_the_card_says_what_it_is_and_other_files_stay(tiny_bert: Path, tmp_path: Path) -> None:
+    trained = written(tiny_bert, tmp_path / "model")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "README.md").write_text("mine")
+    export(trained, tmp_path / "out", source="a test", licence="CC0-1.0")
+    assert json.loads((tmp_path / "out" / "pincite.json").read_text()) == {
+        "kind": "verifier",
+        "source": "a test",
+        "licence": "CC0-1.0",
+        "labels": ["supported", "refuted", "neutral"],
+        "max_tokens": 96,  # the tiny network has no more places; 448 where it has
+        "languages": ["en"],
+    }
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert names == {"README.md", "model.onnx", "pincite.json", "tokenizer.json"}
+
+
+def test_the_written_folder_is_hugging_faces(tiny_bert: Path, tmp_path: Path) -> None:
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    trained = written(tiny_bert, tmp_path / "model")
+    written(tiny_bert, tmp_path / "model")  # again over it
+    names = {path.name for path in trained.iterdir()}
+    assert {"config.json", "model.safetensors", "tokenizer.json"} <= names
+    model = AutoModelForSequenceClassification.from_pretrained(trained).eval()
+    assert model.config.id2label == {0: "supported", 1: "refuted", 2: "neutral"}
+    tokenizer = AutoTokenizer.from_pretrained(trained)
+    given = tokenizer(*zip(*PAIRS, strict=True), padding=True, truncation=True, max_length=64,
+                      return_tensors="pt")  # fmt: skip
+    with torch.no_grad():
+        logits = model(**given).logits.numpy()
+    np.testing.assert_allclose(logits, expected(trained), atol=1e-4)
+    assert not (tmp_path / "model.part").exists()

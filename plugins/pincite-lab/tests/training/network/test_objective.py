@@ -1,0 +1,139 @@
+"""The losses against numbers worked out by hand, and against what went wrong elsewhere."""
+
+import math
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="training needs the extra: pincite[train]")
+
+from dataclasses import replace  # noqa: E402
+
+from pincite_lab.training import objective  # noqa: E402
+from pincite_lab.training.recipe import Recipe, Strategy  # noqa: E402
+
+PLAIN = Recipe(sets=())
+
+NO, YES = False, True
+
+
+@pytest.mark.parametrize(
+    ("strategy", "shares"),
+    [
+        # σ(1): only the difference of the two positives counts. SIDE's released code multiplies the
+        # other scores by 0, so that the first passage would get 1 / (1 + e⁻⁴ + e⁻⁵) = 0.976.
+        ("soft_em", [0.0, 0.2689, 0.7311]),
+        ("hard_em", [0.0, 0.0, 1.0]),
+    ],
+)
+def test_only_positives_have_a_share(strategy: Strategy, shares: list[float]) -> None:
+    scores, positive = torch.tensor([[0.0, -5.0, -4.0]]), torch.tensor([[NO, YES, YES]])
+    found = objective.responsibilities(scores, positive, strategy)
+    assert found[0].tolist() == pytest.approx(shares, abs=1e-4)
+
+
+def test_the_masks_and_scores_that_were_given_are_left_as_they_were() -> None:
+    scores = torch.tensor([[-1.0, 2.0, 3.0]], requires_grad=True)
+    positive = torch.tensor([[YES, NO, YES]])
+    strategies: list[Strategy] = ["hard_em", "soft_em"]
+    for strategy in strategies:
+        shares = objective.responsibilities(scores, positive, strategy)
+        assert shares.sum().item() == pytest.approx(1.0)
+        assert shares[0, 1].item() == 0.0
+        assert not shares.requires_grad
+    assert positive.tolist() == [[YES, NO, YES]]
+    assert scores.tolist() == [[-1.0, 2.0, 3.0]]
+
+
+def test_soft_em_becomes_sharper_with_the_temperature() -> None:
+    scores, positive = torch.tensor([[0.0, 2.0]]), torch.tensor([[YES, YES]])
+    # σ(2 · 0), σ(2 · 0.5) and σ(2 · 1)
+    for temperature, share in ((0.0, 0.5), (0.5, 0.7311), (1.0, 0.8808)):
+        found = objective.responsibilities(scores, positive, "soft_em", temperature)
+        assert found[0, 1].item() == pytest.approx(share, abs=1e-4)
+
+
+@pytest.mark.parametrize(("step", "expected"), [(0, 0.1), (500, 0.55), (1000, 1.0), (9999, 1.0)])
+def test_temperature_rises_linearly_and_stays(step: int, expected: float) -> None:
+    assert objective.temperature_at(step, (0.1, 1.0), 1000) == pytest.approx(expected)
+
+
+def test_log_odds_of_a_class_against_the_others() -> None:
+    logits = torch.log(torch.tensor([[0.5, 0.3, 0.2]]))
+    assert objective.log_odds(logits).item() == pytest.approx(0.0, abs=1e-6)
+    # The odds of refuted are 0.3 to 0.7.
+    assert objective.log_odds(logits, objective.REFUTED).item() == pytest.approx(-0.8473, abs=1e-4)
+
+
+def test_ranking_with_one_positive_is_cross_entropy_over_it_and_the_negatives() -> None:
+    positives, negatives = torch.tensor([[1.5]]), torch.tensor([[0.2, -1.0, 7.0]])
+    there = torch.tensor([[YES, YES, NO]])
+    ours = objective.ranking_loss(positives, torch.ones(1, 1), negatives, there)
+    listed = torch.tensor([[1.5, 0.2, -1.0]])  # 7.0 is padding
+    expected = torch.nn.functional.cross_entropy(listed, torch.tensor([0]))
+    assert ours.item() == pytest.approx(expected.item(), abs=1e-6)
+
+
+def test_another_positive_is_neither_target_nor_negative() -> None:
+    negatives, there = torch.tensor([[0.0]]), torch.tensor([[YES]])
+    weights = torch.tensor([[1.0, 0.0]])
+
+    def loss(other: float) -> float:
+        scores = torch.tensor([[-3.0, other]])
+        return float(objective.ranking_loss(scores, weights, negatives, there))
+
+    assert loss(-50.0) == loss(0.0) == loss(50.0)
+    assert loss(0.0) == pytest.approx(math.log(1 + math.exp(3)))
+
+
+def test_ranking_mixes_positives_by_their_weights() -> None:
+    scores, negatives = torch.tensor([[1.0, -1.0]]), torch.tensor([[0.0]])
+    loss = objective.ranking_loss(
+        scores, torch.tensor([[0.25, 0.75]]), negatives, torch.tensor([[YES]])
+    )
+    # 0.25 · log(1 + e⁻¹) + 0.75 · log(1 + e)
+    assert loss.item() == pytest.approx(0.25 * 0.31326 + 0.75 * 1.31326, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("label", "expected"),
+    [
+        ("support", -math.log(0.5)),
+        ("refute", -math.log(0.3)),
+        ("nei", -math.log(0.2)),
+        ("not_support", -math.log(1 - 0.5)),
+        ("partial", -0.35 * math.log(0.5) - 0.65 * math.log(0.2)),
+    ],
+)
+def test_label_loss(label: str, expected: float) -> None:
+    logits = torch.log(torch.tensor([[0.5, 0.3, 0.2]]))
+    assert objective.label_loss(logits, [label], PLAIN).item() == pytest.approx(expected, abs=1e-5)
+
+
+def test_a_partial_row_does_not_ask_for_refuted() -> None:
+    logits = torch.zeros(1, 3, requires_grad=True)
+    objective.label_loss(logits, ["partial"], PLAIN).sum().backward()
+    supported, refuted, neutral = logits.grad[0].tolist()
+    assert refuted > 0 > neutral
+    assert supported < refuted
+
+
+@pytest.mark.parametrize(
+    ("label", "weight"), [("support", 2.0), ("refute", 3.0), ("nei", 0.5), ("not_support", 0.5)]
+)
+def test_a_label_weighs_as_its_class(label: str, weight: float) -> None:
+    logits = torch.log(torch.tensor([[0.5, 0.3, 0.2]]))
+    targets = replace(PLAIN, class_weights=(2.0, 3.0, 0.5))
+    plain = objective.label_loss(logits, [label], PLAIN)
+    assert objective.label_loss(logits, [label], targets) == pytest.approx(weight * plain)
+
+
+@pytest.mark.parametrize("smoothing", [0.05, 0.2])
+def test_smoothed_labels_are_best_answered_a_little_short_of_certain(smoothing: float) -> None:
+    targets = replace(PLAIN, smoothing=smoothing)
+
+    def loss(p: float) -> float:
+        logits = torch.log(torch.tensor([[p, (1 - p) / 2, (1 - p) / 2]]))
+        return float(objective.label_loss(logits, ["support"], targets))
+
+    best = 1 - smoothing * 2 / 3
+    assert loss(best) < min(loss(best - 0.02), loss(best + 0.01))

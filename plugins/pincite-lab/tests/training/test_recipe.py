@@ -1,0 +1,81 @@
+"""Recipes: the shipped ones can be read, and what is wrong in another is named."""
+
+from pathlib import Path
+
+import pytest
+
+from pincite.errors import ConfigError
+from pincite_lab.training.recipe import (
+    ANSWERER,
+    CURVE_POINTS,
+    ENCODER,
+    SHIPPED,
+    AnswererRecipe,
+    EncoderRecipe,
+    R,
+    Recipe,
+    loss_curve,
+    recipe_in,
+)
+
+SETS = '[[sets]]\nname = "a"\n'
+
+
+def test_the_shipped_recipes_can_be_read() -> None:
+    recipe = recipe_in(SHIPPED, Recipe)
+    assert len(recipe.sets) > 10
+    assert any(each.retrieve for each in recipe.sets)
+    encoder = recipe_in(ENCODER, EncoderRecipe)
+    assert len(encoder.sets) > 5
+    assert "sick_train" not in [each.name for each in encoder.sets], "not for commercial use"
+    assert recipe_in(ANSWERER, AnswererRecipe) == AnswererRecipe()
+
+
+def test_values_come_as_they_are_written(tmp_path: Path) -> None:
+    path = tmp_path / "r.toml"
+    path.write_text(f"seed = 4\ntemperature = [0.2, 1]\n{SETS}rows = 3\nweight = 2\n")
+    recipe = recipe_in(path, Recipe)
+    assert (recipe.seed, recipe.temperature) == (4, (0.2, 1))
+    assert (recipe.sets[0].name, recipe.sets[0].rows, recipe.sets[0].weight) == ("a", 3, 2)
+    assert recipe.strategy == "hard_em"
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "key"),
+    [
+        (Recipe, "seed = ", ""),
+        (Recipe, "seed = 1\n", "sets"),
+        (Recipe, f"colour = 1\n{SETS}", "colour"),
+        (Recipe, f"{SETS}colour = 1\n", "sets.0.colour"),
+        (Recipe, f"{SETS}{SETS}", "sets"),
+        (Recipe, f"strategy = 'best'\n{SETS}", "strategy"),
+        (Recipe, f"seed = 2026-01-01\n{SETS}", "seed"),
+        (Recipe, f"swaps = inf\n{SETS}", "swaps"),
+        (EncoderRecipe, f"pooling = 'max'\n{SETS}", "pooling"),
+        (AnswererRecipe, "modules = []", "modules"),
+        (AnswererRecipe, "precision = 'int8'", "precision"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_file(
+    tmp_path: Path, kind: type[R], text: str, key: str
+) -> None:
+    path = tmp_path / "r.toml"
+    path.write_text(text)
+    with pytest.raises(ConfigError) as caught:
+        recipe_in(path, kind)
+    assert str(caught.value).startswith(f"{path}: {key}: " if key else str(path))
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"none\.toml cannot be read"):
+        recipe_in(tmp_path / "none.toml", Recipe)
+
+
+def test_a_card_states_the_loss_and_its_curve() -> None:
+    history = [{"step": n, "loss": 3.0 - n / 500} for n in range(1, 1001)]
+    found = loss_curve([*history, {"step": 1000, "train_runtime": 9.0}])
+    assert len(found["curve"]) == CURVE_POINTS
+    assert found["curve"][-1] == [1000, pytest.approx(1.009)]
+    assert (found["first"], found["last"]) == (2.899, 1.099)
+    assert loss_curve([]) == {"first": None, "last": None, "curve": []}
+    assert loss_curve(history[:1])["curve"] == [[1, 2.998]]
