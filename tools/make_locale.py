@@ -56,8 +56,7 @@ SHARED: tuple[Iterable[str], ...] = (
     (wording.ADVICE, wording.READ_FIRST, wording.SEVERAL, wording.SORTED, check_wording.ADVICE),
     (ask_wording.ADVICE, ask_wording.COPIED, ask_wording.NO_ANSWER, ask_wording.INHERITED),
     (ask_wording.LEFT_OUT, notes.QUOTED),
-    (ask_wording.ALSO_FOUND, ask_wording.CLOSEST, ask_wording.STUDIES, ask_wording.STUDIES_NOTE),
-    (*ask_wording.STUDY_COLUMNS, *ask_wording.SIDES.values()),
+    (ask_wording.ALSO_FOUND, ask_wording.CLOSEST),
     [mark for mark in bibliography.RETRACTIONS.values() if mark],
     [said for code, said in notes.ENGLISH.items() if code != notes.AS_WRITTEN],
 )

@@ -1,5 +1,6 @@
 """The fixtures of the core's tests, and tests that need torch only where they are asked for."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,14 @@ __all__ = [
     "tiny_reranker",
     "tiny_verifier",
 ]
-WITH_TORCH = Path(__file__).parent / "training/network"
+HERE = Path(__file__).parent
+WITH_TORCH = HERE / "training/network"
+
+
+def pytest_configure() -> None:
+    """Processes that tests start import `training` and `support` too."""
+    paths = (str(HERE), str(HERE.parents[2] / "tests"), os.environ.get("PYTHONPATH"))
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -19,12 +19,20 @@ from pincite.text.sentences import joined, source_sentences
 from pincite.text.syntax import AUXILIARIES, PREPOSITIONS
 from pincite.types import Claim, Failed, Passage, Span
 from pincite.verbs.ask import stance
-from pincite.verbs.ask.abstract import WHOLE
-from pincite.verbs.ask.parts import AIM, MOST_OF_AN_ABSTRACT, OPEN, TO_DO, Part, parts, unlabelled
+from pincite.verbs.ask.ages import fits, without_ages
+from pincite.verbs.ask.parts import (
+    AIM,
+    MOST_OF_AN_ABSTRACT,
+    OPEN,
+    TO_DO,
+    WHOLE,
+    Part,
+    parts,
+    unlabelled,
+)
 from pincite.verbs.ask.patterns import patterns, words
 from pincite.verbs.ask.questions import american, asked_term, unanswered_terms, wanted
 from pincite.verbs.ask.report import EXTRACT, Reference, Stance
-from pincite.verbs.ask.studies import fits, has_design, without_ages
 
 # Share of common content words from which a sentence repeats another. Sentences that differ in a
 # figure or in polarity never do: they may contradict each other.
@@ -287,17 +295,13 @@ class Extractor:
                 found[source] = Stance(bool(clear[-1].agrees), clear[-1].span)
         read_ones = self._read(question, references, candidates, failures)
         if number := wanted(question):
-            studies = [
-                replace(r.study, effects=stance.effects_on(question, r.document, r.study))
-                for r in references
-            ]
             stating = [
                 replace(c, part=Part.CONCLUSION, depth=LATE)  # it may stand anywhere
                 for c in read_ones
-                if number.is_in(studies[c.source], c.span)
+                if c.part not in (Part.BACKGROUND, Part.AIM) and number.is_in(c.text)
+                if number.effect is None or subject.names_outcome(c.text)
             ]
-            asked = [c for c in stating if has_design(question, references[c.source].document)]
-            return choose(asked or stating, self.sentences, self.least), {}, failures
+            return choose(stating, self.sentences, self.least), {}, failures
         if term := asked_term(question):
             naming = [
                 replace(c, part=Part.CONCLUSION, depth=LATE)

@@ -8,6 +8,10 @@ from operator import or_
 
 from pincite.verbs.ask.patterns import patterns, words
 
+# Characters of a text that is read as a whole; for a longer one, passages are chosen. The longest
+# abstracts in PubMed, in two languages, have about this many.
+WHOLE = 6_000
+
 MOST_OF_AN_ABSTRACT = 30  # sentences; in a longer text, their position means nothing
 _LABELS, _P = words("words")["labels"], patterns("parts")
 OPEN, AIM, TO_DO = _P["open"], _P["aim"], _P["to_do"]

@@ -22,13 +22,13 @@ from pincite.text import citation_marks
 from pincite.text import words as wording
 from pincite.text.passages import passages
 from pincite.types import Document, Hit, Passage, Span
-from pincite.verbs.ask.abstract import WHOLE
+from pincite.verbs.ask.ages import fits, without_ages
 from pincite.verbs.ask.answer_check import AnswerChecker, Repairer, copied_sentence
 from pincite.verbs.ask.extract import Extractor, lacking, on_topic
+from pincite.verbs.ask.parts import WHOLE
 from pincite.verbs.ask.questions import plainer, unanswered_terms
 from pincite.verbs.ask.report import Answer, Checked, Reference, Searched, fault
 from pincite.verbs.ask.stance import subject
-from pincite.verbs.ask.studies import fits, without_ages
 from pincite.verbs.ask.writers import ModelWriter
 
 # Share of the question's subject that all quoted papers lack, from which the answer says so: 2 of

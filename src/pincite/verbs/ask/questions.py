@@ -5,12 +5,11 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from pincite.text import words
-from pincite.types import Span
-from pincite.verbs.ask.abstract import Study
+from pincite.text.figures import ONES, SCALES, TENS
 from pincite.verbs.ask.patterns import patterns
 from pincite.verbs.ask.patterns import words as listed
 
-_P = patterns("questions")
+_P = patterns("questions", words="|".join([*TENS, *ONES]), scales="|".join(SCALES))
 
 
 def plainer(question: str) -> str:
@@ -29,6 +28,7 @@ def plainer(question: str) -> str:
 
 # ── Questions for a number ───────────────────────────────────────────────────────────────────────
 
+_DIGIT = re.compile(r"\d")
 _MEASURES = [
     (re.compile(rf"\b(?:{asked})s?\b", re.IGNORECASE), written)
     for asked, written in patterns("measures").items()
@@ -41,12 +41,11 @@ class Wanted(NamedTuple):
     effect: re.Pattern[str] | None  # how the measure is written; None: the number of patients
     about: str
 
-    def is_in(self, study: Study, span: Span) -> bool:
-        """Whether a sentence at `span` of a study's text states the number."""
+    def is_in(self, sentence: str) -> bool:
+        """Whether a sentence of a study states such a number."""
         if self.effect is None:
-            return study.patients is not None and study.patients.span.overlaps(span)
-        found = (each for each in study.effects if self.effect.search(each.text))
-        return any(each.span.overlaps(span) for each in found)
+            return bool(_P["counted"].search(sentence))
+        return bool(self.effect.search(sentence) and _DIGIT.search(sentence))
 
 
 def wanted(question: str) -> Wanted | None:

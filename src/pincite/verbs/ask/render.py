@@ -14,7 +14,7 @@ from pincite.report.cells import safe_link
 from pincite.types import Document, Evidence, Span
 from pincite.verbs.ask import bibliography
 from pincite.verbs.ask import wording as ask_wording
-from pincite.verbs.ask.abstract import WHOLE
+from pincite.verbs.ask.parts import WHOLE
 from pincite.verbs.ask.report import Answer, AnswerReport, Checked, Reference, render_parts
 
 
@@ -45,8 +45,6 @@ def to_markdown(report: AnswerReport, template: Path | None = None) -> str:
             "advice": ask_wording.advice([answer]),
             "inherited": ask_wording.INHERITED,
             "left_out_title": ask_wording.LEFT_OUT,
-            "studies_title": ask_wording.STUDIES,
-            "studies_note": ask_wording.STUDIES_NOTE,
             "time": report.created,
             "warnings": values_of(report.warnings),
             "versions": values_of(report.versions),
@@ -82,7 +80,6 @@ def _view(
         for each in answer.references
     }
     cited, uncited = ask_wording.cited_and_uncited(answer)
-    columns, studies = ask_wording.studies(answer, say)
     references = partial(_reference, answer=answer, say=say, with_texts=with_texts)
     return {
         "question": answer.question,
@@ -90,8 +87,6 @@ def _view(
         "abstained": answer.abstained_coded,
         "sides": ask_wording.study_counts(answer, words),
         "incomplete": ask_wording.cautions(answer, say),
-        "study_columns": columns,
-        "studies": studies,
         "counts": [
             (n, look.tone, look.sign, look.label)
             for n, look in ask_wording.counts(answer.sentences, words)
@@ -196,11 +191,9 @@ def _reference(
 
 # ── CSV ──────────────────────────────────────────────────────────────────────────────────────────
 
-STUDY_COLUMNS = [f"study_{name.lower()}" for name in ask_wording.STUDY_COLUMNS]
 COLUMNS = [
     *"question sentence_number sentence label references titles dois urls quote why notes".split(),
     *"abstained warnings counts left_out".split(),
-    *STUDY_COLUMNS,
 ]
 Value = str | int | None
 
@@ -256,12 +249,9 @@ def _rows(answer: Answer) -> list[dict[str, Value]]:
 
 def _reference_values(answer: Answer, references: Sequence[Reference]) -> dict[str, Value]:
     documents = [each.document for each in references]
-    studies = [ask_wording.study_cells(answer.question, each) for each in references]
     values: dict[str, Value] = {
         "titles": " | ".join(cells.one_line(each.title) for each in documents),
         "dois": " | ".join(filter(None, (each.meta.get("doi") for each in documents))),
         "urls": " | ".join(each.url for each in documents),
     }
-    for n, name in enumerate(STUDY_COLUMNS):
-        values[name] = " | ".join(filter(None, (row[n].text for row in studies)))
     return values

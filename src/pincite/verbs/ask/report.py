@@ -11,7 +11,6 @@ from pincite.judgement.references import ReferenceVerdict, Retraction, Standing,
 from pincite.notes import Note, texts
 from pincite.text.citation_marks import Sentence
 from pincite.types import INLINE, UNWRITTEN, Doc, Document, Failed, Passage, Span, named, written
-from pincite.verbs.ask.abstract import Study
 
 T = TypeVar("T")
 EXTRACT = "extract"  # `Answer.by` of an answer not written by a model
@@ -36,13 +35,6 @@ class Reference:
     # The most useful passages for the question come first.
     passages: tuple[Passage, ...] = field(default=(), metadata=UNWRITTEN)
     stance: Annotated[Stance | None, Doc("null: not a yes/no question, or not clear")] = None
-
-    @property
-    @written
-    def study(self) -> Study:
-        from pincite.verbs.ask.studies import study_of  # compiles many patterns
-
-        return study_of(self.document)
 
     @property
     @written

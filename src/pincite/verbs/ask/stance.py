@@ -5,10 +5,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from pincite.types import Document
-from pincite.verbs.ask.abstract import WHOLE, Stated, Study
+from pincite.verbs.ask.parts import WHOLE
 from pincite.verbs.ask.patterns import patterns
 from pincite.verbs.ask.questions import MEANINGS, unanswered_terms, wanted
-from pincite.verbs.ask.studies import without_ages
 
 _P = patterns("stance")
 _YES = {"better": ("better", "less"), "linked": tuple(MEANINGS)}
@@ -111,26 +110,3 @@ def subject(question: str) -> Subject:
     after = question[asked.end() :]
     named = (part for part in _P["studied"].split(after) if unanswered_terms(part, ""))
     return Subject(question[: asked.start()], next(named, after), comparator)
-
-
-def effects_on(question: str, document: Document, study: Study) -> tuple[Stated, ...]:
-    """Return those effects of a study whose words name the outcome that a question asks about.
-
-    "The primary outcome" is what the abstract says it was.
-    """
-    asked, found = subject(without_ages(question)), list[Stated]()
-    if (number := wanted(question)) and number.effect is None:
-        return ()
-    text = document.text[:WHOLE]
-    for each in study.effects if asked.is_compared_in(document) else ():
-        others = [other.span for other in study.effects if other.within == each.within]
-        start = max((span.end for span in others if span < each.span), default=each.within.start)
-        words = text[start : each.span.end if len(others) > 1 else each.within.end]
-        if "primary" in words:
-            words = "; ".join([words, *_P["primary"].findall(text)])
-        is_alone = not asked.intervention  # no word says where the outcome begins
-        if not unanswered_terms(asked.outcome, f"{document.title * is_alone}\n{words}") or (
-            not is_alone and asked.names_outcome(words)
-        ):
-            found.append(each)
-    return tuple(found)

@@ -77,7 +77,7 @@ def _answer(answer: Answer) -> list[RenderableType]:
         parts.append(text.append(f"\n  {cells.one_line(answer.abstained)}", "not bold default"))
     parts += [_sentence(s, str(n)) for n, s in enumerate(answer.sentences, 1)]
     parts += [Text(f"⚠ {caution}", "yellow") for caution in ask_wording.cautions(answer)]
-    parts += [*_studies(answer), *_references(answer)]
+    parts += _references(answer)
     if answer.dropped:
         parts.append(_heading("Dropped by verification", "no longer part of the answer"))
         parts += [_sentence(sentence) for sentence in answer.dropped]
@@ -113,19 +113,6 @@ def _verdict(verdict: ReferenceVerdict) -> RenderableType:
         closest = f" · closest: “{cells.shortened(quote, QUOTE_WIDTH)}”"
         text.append(closest, "not bold dim default")
     return Padding(_row(f"[{name}]", text), (0, 0, 0, 1))
-
-
-def _studies(answer: Answer) -> list[RenderableType]:
-    columns, rows = ask_wording.studies(answer)
-    if not rows:
-        return []
-    table = Table(box=None, padding=(0, 1, 0, 0), header_style="dim", pad_edge=False)
-    for name in ("", *columns):
-        table.add_column(name, overflow="fold", no_wrap=name in ("", "Answer", "Year"))
-    for number, row in rows:
-        table.add_row(f"[{number}]", *(Text(cells.shortened(c.text, CELL_WIDTH)) for c in row))
-    note = Text(f"    {ask_wording.STUDIES_NOTE}", "dim")
-    return [_heading(ask_wording.STUDIES), Padding(table, (0, 0, 0, 1)), note]
 
 
 def _references(answer: Answer) -> list[RenderableType]:

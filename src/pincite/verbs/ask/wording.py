@@ -5,7 +5,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from pincite.judgement.references import (
     ReferenceVerdict,
@@ -18,9 +17,7 @@ from pincite.notes import IN_ENGLISH, QUOTED, Language
 from pincite.report.cells import Look, called, n_of, one_line
 from pincite.settings import LEAST_RELEVANCE
 from pincite.text.hosts import without_folder
-from pincite.text.words import missing_words
 from pincite.types import Document, Evidence, Span
-from pincite.verbs.ask.abstract import Stated
 from pincite.verbs.ask.bibliography import (
     RETRACTIONS,
     SEPARATOR,
@@ -29,7 +26,7 @@ from pincite.verbs.ask.bibliography import (
     whole_pages,
 )
 from pincite.verbs.ask.report import EXTRACT, Answer, Checked, Reference
-from pincite.verbs.ask.stance import effects_on, subject
+from pincite.verbs.ask.stance import subject
 
 LOOKS = {  # those that need attention first
     Standing.FABRICATED: Look("⊘", "reference does not exist", "refuted", "bold red"),
@@ -65,10 +62,6 @@ COPIED = (
     "read the references before you rely on one: this is not medical or other advice."
 )
 ALSO_FOUND, CLOSEST = "Also found, not cited", "Closest documents"
-STUDIES = "Studies"
-STUDY_COLUMNS = ("Answer", "Design", "Population", "Number", "Effect", "Year")
-STUDIES_NOTE = "Extracted automatically from the abstracts; blank means nothing was found."
-SIDES = {True: "yes", False: "no"}
 FEWEST_COUNTED = 2  # studies whose finding is clear
 # Log-odds of the best document: of PubMedQA's, 52 of 57 from 1.5 are the right paper, and 18 of 49
 # from `LEAST_RELEVANCE`.
@@ -164,53 +157,6 @@ def study_counts(answer: Answer, words: Language = IN_ENGLISH) -> str:
         return words.say("Of %(n)s studies, %(found)s.") % given
     text = words.say("Of %(n)s studies, %(found)s; %(unclear)s could not be classified.")
     return text % given
-
-
-class Cell(NamedTuple):
-    """A value of the table of studies, and the sentence, title or types that it was read from."""
-
-    text: str
-    source: str = ""
-
-
-def study_cells(question: str, reference: Reference, say: Callable[[str], str] = str) -> list[Cell]:
-    """Return the values of `STUDY_COLUMNS`; the effect is on the outcome asked for."""
-    document, study, stance = reference.document, reference.study, reference.stance
-    types = document.meta.get("publication_type", "")
-    texts = {"text": document.text, "title": document.title, "publication_type": types}
-
-    def cell(stated: Stated | None) -> Cell:
-        if stated is None:
-            return Cell("")
-        return Cell(one_line(stated.text), one_line(stated.within.of(texts[stated.of])))
-
-    def far(one: Stated) -> float:
-        return missing_words(question, one.within.of(document.text))
-
-    effect = min(effects_on(question, document, study), key=far, default=None)
-    date = cited_date(document.published, document.meta)
-    sentence = one_line(stance.span.of(document.text)) if stance else ""
-    return [
-        Cell(say(SIDES[stance.agrees]) if stance else "", sentence),
-        *map(cell, (study.design, study.population, study.patients, effect)),
-        Cell(str(date[0]) if date else ""),
-    ]
-
-
-def studies(
-    answer: Answer, say: Callable[[str], str] = str
-) -> tuple[list[str], list[tuple[int, list[Cell]]]]:
-    """Return those of `STUDY_COLUMNS` that have values, and the values by reference number.
-
-    Both are empty if no paper tells of a study.
-    """
-    ordered = sorted(answer.references, key=lambda each: each.number)
-    if not any(each.study.design or each.study.effects for each in ordered):
-        return [], []
-    rows = [(each.number, study_cells(answer.question, each, say)) for each in ordered]
-    filled = [n for n in range(len(STUDY_COLUMNS)) if any(cells[n].text for _, cells in rows)]
-    values = [(number, [cells[n] for n in filled]) for number, cells in rows]
-    return [say(STUDY_COLUMNS[n]) for n in filled], values
 
 
 def searched(answer: Answer) -> list[tuple[str, str]]:

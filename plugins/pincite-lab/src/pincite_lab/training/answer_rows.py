@@ -24,7 +24,7 @@ from pincite.text import citation_marks
 from pincite.text.passages import passages
 from pincite.text.prompt_quoting import abstract
 from pincite.types import Span
-from pincite.verbs.ask.abstract import WHOLE
+from pincite.verbs.ask.parts import WHOLE
 from pincite.verbs.ask.report import Answer, AnswerReport, Reference
 from pincite.verbs.ask.writers import excerpt
 
