@@ -12,15 +12,16 @@ RUN python -m venv /opt/pincite \
         '.[server]' ./plugins/pincite-study
 
 FROM python:3.11-slim-bookworm
-# For pg_dump and pg_restore (docs/operations.md), since `pincite server backup` leaves PostgreSQL out;
-# they have to be of the server's version or newer. Debian keeps one version of a package at a time: none can be pinned for long.
+# What deploy/backup.sh (here pincite-backup) calls. PostgreSQL's tools have to be of the server's
+# version or newer. Debian keeps one version of a package at a time: none can be pinned for long.
 # hadolint ignore=DL3008
 RUN apt-get update \
-    && apt-get install --yes --no-install-recommends postgresql-client-15 \
+    && apt-get install --yes --no-install-recommends postgresql-client-15 sqlite3 \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --system --uid 10001 --home-dir /data --shell /usr/sbin/nologin pincite \
     && install -d -o pincite -g pincite -m 0700 /data
 COPY --from=build /opt/pincite /opt/pincite
+COPY deploy/backup.sh /usr/local/bin/pincite-backup
 ENV PATH=/opt/pincite/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \
     PYTHONUNBUFFERED=1 \

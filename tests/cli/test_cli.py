@@ -103,12 +103,14 @@ def test_every_command_explains_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     every = list(commands(cli))
     assert len(every) > 60
     for path in every:
-        result = CliRunner().invoke(cli, [*path, "--help"], prog_name="pincite")
+        command = at(path)
+        has_more = any("--help-all" in given.opts for given in command.params)
+        asked = "--help-all" if has_more else "--help"
+        result = CliRunner().invoke(cli, [*path, asked], prog_name="pincite")
         assert result.exit_code == 0, path
         lines = result.output.splitlines()
         assert lines[0].startswith(" ".join(("Usage: pincite", *path))), path
         assert max(map(len, lines)) <= 90, path  # an example is shown as it is typed
-        command = at(path)
         assert command.help, path
         for given in command.params:
             if isinstance(given, click.Option) and not given.hidden:
@@ -338,6 +340,17 @@ def test_ctrl_c_while_they_are_looked_for(home: Path, monkeypatch: pytest.Monkey
 def test_fail_on(home: Path) -> None:
     run("verify", "article.wiki", "--sources", "pages", "--fail-on", "unchecked", "-q", code=1)
     run("verify", "article.wiki", "--sources", "pages", "--fail-on", "could not check", code=1)
+    for same in ("contradicted?", "refuted"):
+        run("verify", "article.wiki", "--sources", "pages", "--fail-on", same)
+
+
+@pytest.mark.parametrize("verb", ["verify", "check", "ask"])
+def test_help_shows_the_common_options_and_help_all_the_rest(verb: str) -> None:
+    few, every = (run(verb, asked).stdout for asked in ("--help", "--help-all"))
+    assert "--corpus" in few
+    assert "--help-all" in few
+    assert "--max-tokens" not in few
+    assert "--max-tokens" in every
 
 
 def test_ctrl_c_keeps_what_is_done_and_says_so(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,25 +17,34 @@ import click
 from pincite.cli import shell
 
 VERBS = {
-    "verify": "check the citations of a Wikipedia article, worst first",
-    "check": "check one statement against a knowledge base",
-    "ask": "answer a question, verifying every sentence",
-    "source": "manage your own copies of paid papers and books",
-    "claims": "print an article's claims with their citations",
-    "corpus": "build and search a corpus of sources",
-    "feedback": "rate results, and export the ratings",
-    "config": "show settings and where they are set",
-    "models": "download models",
-    "reliability": "import a wiki's list of good and bad sources",
-    "serve": "serve web pages and an HTTP API",
-    "mcp": "offer Pincite's tools to language-model agents",
-    "worker": "run a server's jobs",
-    "server": "manage a server's accounts, backups and checks",
-    "judges": "list the language models that were examined as judges",
-    "cache": "show or clear fetched pages and judged pairs",
-    "doctor": "check the installation, and show what may leave this machine",
-    "demo": "try it on a bundled article, offline",
+    "Check": {
+        "verify": "check the citations of a Wikipedia article, worst first",
+        "check": "check one statement against a knowledge base",
+        "ask": "answer a question, verifying every sentence",
+        "demo": "try it on a bundled article, offline",
+        "claims": "print an article's claims with their citations",
+        "feedback": "rate results, and export the ratings",
+    },
+    "Documents": {
+        "corpus": "build and search a corpus of sources",
+        "source": "manage your own copies of paid papers and books",
+        "reliability": "import a wiki's list of good and bad sources",
+        "cache": "show or clear fetched pages and judged pairs",
+    },
+    "Installation": {
+        "doctor": "check the installation, and show what may leave this machine",
+        "config": "show settings and where they are set",
+        "models": "download models",
+        "judges": "list the language models that were examined as judges",
+    },
+    "Server": {
+        "serve": "serve web pages and an HTTP API",
+        "worker": "run a server's jobs",
+        "server": "manage a server's accounts, and check it",
+        "mcp": "offer Pincite's tools to language-model agents",
+    },
 }
+KNOWN = frozenset(name for listed in VERBS.values() for name in listed)
 
 # Commands in a module of another name: the module, and the command.
 PLACES = {
@@ -61,10 +70,10 @@ class _Verbs(click.Group):
             raise shell.BrokenPipe from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*VERBS, *_added()]
+        return [*(name for listed in VERBS.values() for name in listed), *_added()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in VERBS:
+        if cmd_name not in KNOWN:
             point = _added().get(cmd_name)
             if point is None and cmd_name in PLUGINS:
                 shell.require(PLUGINS[cmd_name])
@@ -74,10 +83,13 @@ class _Verbs(click.Group):
         return shell.with_texts(getattr(module, name))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            commands = {name: self.get_command(ctx, name) for name in _added()}
-            added = [(name, each.get_short_help_str()) for name, each in commands.items() if each]
-            formatter.write_dl([*VERBS.items(), *added])
+        for heading, listed in VERBS.items():
+            with formatter.section(heading):
+                formatter.write_dl([*listed.items()])
+        commands = {name: self.get_command(ctx, name) for name in _added()}
+        if added := [(name, each.get_short_help_str()) for name, each in commands.items() if each]:
+            with formatter.section("Laboratory and plugins"):
+                formatter.write_dl(added)
 
 
 def _added() -> dict[str, EntryPoint]:

@@ -55,7 +55,9 @@ quiet_option = click.option(
 
 # Options whose name is not the short name of their setting.
 FLAGS = {
-    "verify.k": "-k/--k",
+    "verify.k": "-k/--top-k",
+    "check.top_k": "-k/--top-k",
+    "check.threshold": "--threshold",
     "verify.uncited": "--uncited",
     "filters.published_from": "--from-date",
     "filters.published_to": "--to-date",
@@ -85,24 +87,42 @@ _SHORT_NAMES = {full: short for short, full in SHORT.items()}
 # Headings of `--help`, and how the full names of the settings below each begin.
 HEADINGS: Mapping[str, tuple[str, ...]] = {
     "Output": (),
-    "Sources": ("filters.", "retrieval."),
+    "Documents to search": ("filters.", "retrieval."),
     "Web": ("web.", "library.", "verify.wiki"),
     "Results": ("verify.", "check.", "ask."),
     "Language model": ("chat.", "judge.", "budget."),
     "Models on this machine": ("models.",),
 }
+COMMON, ALL_OPTIONS = "Common options", "pincite.all_options"
 
 
 class GroupedCommand(click.Command):
-    """Shows its options under headings, the most used ones (`first`, by parameter) at the top."""
+    """Shows its most used options (`first`, by parameter); with --help-all the rest by heading."""
 
     def __init__(self, *args: Any, first: str, **more: Any) -> None:
         super().__init__(*args, **more)
         self._first = first.split()
+        self.params.append(
+            click.Option(
+                ["--help-all"],
+                is_flag=True,
+                is_eager=True,
+                expose_value=False,
+                callback=self._help_all,
+                help="Show all options and exit.",
+            )
+        )
+
+    @staticmethod
+    def _help_all(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+        if wanted and not ctx.resilient_parsing:
+            ctx.meta[ALL_OPTIONS] = True
+            click.echo(ctx.get_help())
+            ctx.exit()
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         rows: dict[str, list[tuple[str, str]]] = {
-            heading: [] for heading in ("Common options", *HEADINGS, "Other options")
+            heading: [] for heading in (COMMON, *HEADINGS, "Other options")
         }
         named = {param.name: param for param in self.get_params(ctx)}
         for name in dict.fromkeys((*self._first, *named)):
@@ -110,13 +130,13 @@ class GroupedCommand(click.Command):
             if record and isinstance(named[name], click.Option):
                 rows[self._heading(name or "")].append(record)
         for heading, listed in rows.items():
-            if listed:
+            if listed and (heading == COMMON or ctx.meta.get(ALL_OPTIONS)):
                 with formatter.section(heading):
                     formatter.write_dl(listed)
 
     def _heading(self, name: str) -> str:
-        if name in self._first:
-            return "Common options"
+        if name in self._first or name.startswith("help"):
+            return COMMON
         if name.endswith("_path") or name == "template":
             return "Output"
         full = SHORT.get(name, "")

@@ -1,4 +1,4 @@
-"""`pincite serve`, `worker`, `mcp`, and `pincite server`: accounts, backups and checks."""
+"""`pincite serve`, `worker`, `mcp`, and `pincite server`: accounts and checks."""
 
 import csv
 import sys
@@ -105,53 +105,12 @@ def server() -> None:
     """Manage the state of `pincite serve`: jobs, results, corpora, accounts."""
 
 
-@server.command("backup")
-@click.argument("file", type=options.OutFile)
-@_of_server("data")
-@click.option("--force", is_flag=True, help="Overwrite FILE.")
-def backup(file: Path, data: str | None, config: Path | None, force: bool) -> None:
-    """Back up the data folder and its SQLite database to FILE; the server can keep running.
-
-    A PostgreSQL database is not included: dump it with pg_dump first. Only you can read FILE,
-    because it contains everything that users submitted.
-    """
-    from pincite.server import backup as copies
-
-    done = copies.backup(load({"data": data}, config), file, replace=force)
-    options.say(f"{file}: {done.n_files:,} files, {done.n_bytes / 1e6:,.1f} MB uncompressed.")
-    if not done.database:
-        options.say("It does not include the PostgreSQL database; back that up with pg_dump.")
-
-
-@server.command("restore")
-@click.argument("file", type=options.OutFile)
-@_of_server("data")
-@click.option("--force", is_flag=True, help="Overwrite what is there.")
-def restore(file: Path, data: str | None, config: Path | None, force: bool) -> None:
-    """Restore the backup in FILE; stop the server first.
-
-    A damaged backup changes nothing. Restore a PostgreSQL database
-    with pg_restore.
-    """
-    from pincite.server import backup as copies
-
-    found = copies.restore(load({"data": data}, config), file, replace=force)
-    made = datetime.fromtimestamp(found.created, UTC).isoformat(timespec="seconds")
-    options.say(f"Restored the backup that Pincite {found.pincite} made at {made}.")
-
-
 @server.command("check")
 @_of_server("data")
-@click.option("--backup", "file", type=options.FilePath, help="Check a backup instead.")
-def check(data: str | None, config: Path | None, file: Path | None) -> None:
+def check(data: str | None, config: Path | None) -> None:
     """Check the database, corpora, queue and disk space. Exit code 1: there is a problem."""
-    from pincite.server import backup as copies
     from pincite.server.operation import examine
 
-    if file:
-        found = copies.inspect(file)
-        options.say(f"{file}: {found.n_files:,} files, all intact.")
-        return
     parts = list(examine(load({"data": data}, config)))
     for part in parts:
         click.echo(f"{'ok' if part.well else 'FAIL':<6}{part.name:<10}{part.what}")

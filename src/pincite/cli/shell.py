@@ -62,11 +62,14 @@ class _Text(click.types.StringParamType):
 
 
 def with_texts(command: click.Command) -> click.Command:
-    """Make `_Text` check every text argument of the command and its subcommands."""
+    """Make `_Text` check text arguments of a command and its subcommands; add their summaries."""
     for param in command.params:
         if type(param.type) is click.types.StringParamType:
             param.type = _Text()
     for below in command.commands.values() if isinstance(command, click.Group) else ():
+        # Left to itself, click cuts a summary in mid-sentence.
+        first = " ".join((below.help or "").partition("\n\n")[0].split())
+        below.short_help = below.short_help or first.partition(". ")[0].rstrip(".")
         with_texts(below)
     return command
 

@@ -29,7 +29,7 @@ from pincite.report.cells import one_line
 from pincite.settings import Settings
 from pincite.text.hosts import host_of, snapshot_at
 from pincite.types import Article, Finding, Label
-from pincite.verbs.verify import articles, estimate, matching, render, terminal, wording, worklist
+from pincite.verbs.verify import articles, estimate, matching, render, terminal, worklist
 from pincite.verbs.verify.report import Report
 from pincite.wiki.addresses import ArticleAddress, Site
 from pincite.wiki.api import Page, article_of
@@ -43,11 +43,13 @@ SHOWN = 20  # warnings
 
 
 class LabelChoice(click.Choice[str]):
-    """A label by its name in JSON (`not_supported`), or as it is printed (`not supported`)."""
+    """A label as it is printed (`not supported`, `contradicted?`), or by its name in JSON."""
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        printed = {words.rstrip("?"): str(label) for label, words in wording.LABELS.items()}
-        return super().convert(printed.get(str(value).rstrip("?"), value), param, ctx)
+        given = str(value).rstrip("?").replace(" ", "_")
+        others = {"could_not_check": "unchecked", "refuted": "contradicted"}
+        shown = super().convert(others.get(given, given), param, ctx)
+        return "refuted" if shown == "contradicted" else shown
 
 
 def _one(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> str | None:
@@ -93,7 +95,9 @@ def _one(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> str |
 @click.option("--show-excluded", is_flag=True, help="List pages that were found but left out.")
 @click.option(
     "--fail-on",
-    type=LabelChoice(["not_supported", "refuted", "partly_supported", "disputed", "unchecked"]),
+    type=LabelChoice(
+        ["not_supported", "contradicted", "partly_supported", "disputed", "unchecked"]
+    ),
     multiple=True,
     help="Exit with code 1 if a claim has this verdict. Repeatable.",
 )

@@ -279,12 +279,6 @@ class OwnCopies:
         return hashlib.sha256(repr(known).encode()).hexdigest()[:16] if known else ""
 
     @contextmanager
-    def locked(self) -> Iterator[bytes]:
-        """Yield the bytes of the index; nothing can be attached or removed inside the block."""
-        with self._changing() as db:
-            yield db.serialize()
-
-    @contextmanager
     def _changing(self) -> Iterator[sqlite3.Connection]:
         """A transaction that locks out other writers and first removes what killed ones left."""
         with self._opened(create=True) as db:

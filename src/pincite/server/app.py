@@ -26,7 +26,6 @@ from pincite import settings as pipeline_settings
 from pincite.errors import ConfigError
 from pincite.server import plugins, problems, rendering
 from pincite.server.accounts import AccountExists, LastAdmin
-from pincite.server.backup import using
 from pincite.server.corpora import AccountFull, DiskFull, NameTaken, fault, link
 from pincite.server.demo import furnish
 from pincite.server.identity import LOCAL, Identify, identify_local
@@ -220,14 +219,12 @@ def serve(
 
     Raises:
         ConfigError: a setting is invalid, or the port is in use.
-        InUse: a backup is being restored.
     """
     with contextlib.ExitStack() as stack:
         if demo and not options.get("data"):
             temporary = tempfile.TemporaryDirectory(prefix="pincite-demo-")
             options = {**options, "data": stack.enter_context(temporary)}
         server = load(options, config)
-        stack.enter_context(using(server.folder))
         if demo:  # keeps fictional sources out of the user's copies; job processes inherit it
             os.environ["PINCITE_LIBRARY_OWN_COPIES"] = str(server.folder / "demo-copies")
         site = opened(server, pipeline_settings.load({}, config))
@@ -282,22 +279,20 @@ def work(options: Mapping[str, object], config: Path | None, say: Say) -> None:
 
     Raises:
         ConfigError: a setting is invalid.
-        InUse: a backup is being restored.
     """
     server = load(options, config)
-    with using(server.folder):
-        site = opened(server, pipeline_settings.load({}, config))
-        slots = max(1, server.jobs_at_once)
-        worker = Worker(site.jobs, server, slots=slots, config=config, tidy=site.tidy)
-        configure_logs(server.log)
-        ended = threading.Event()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda *_: ended.set())
-        worker.start()
-        say(f"Running jobs of {site.database.shown}, {slots} at once   (press Ctrl-C to stop)")
-        ended.wait()
-        worker.stop()
-        site.close()
+    site = opened(server, pipeline_settings.load({}, config))
+    slots = max(1, server.jobs_at_once)
+    worker = Worker(site.jobs, server, slots=slots, config=config, tidy=site.tidy)
+    configure_logs(server.log)
+    ended = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: ended.set())
+    worker.start()
+    say(f"Running jobs of {site.database.shown}, {slots} at once   (press Ctrl-C to stop)")
+    ended.wait()
+    worker.stop()
+    site.close()
 
 
 class ImpatientProtocol(H11Protocol):

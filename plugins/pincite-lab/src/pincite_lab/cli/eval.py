@@ -19,7 +19,7 @@ ASK = ("models.verifier", "models.threads", "ask.supported_from", "ask.contradic
 VERIFY = ("models", "verify.k", "verify.threshold")
 
 
-@click.group("eval")
+@click.group("eval", short_help="measure retrieval and verification on a collection")
 def command() -> None:
     """Evaluate, with bootstrap intervals."""
 
@@ -335,7 +335,7 @@ def qa(
     click.echo(json.dumps(result, indent=1) if as_json else tables.qa_table(result))
 
 
-@click.group("calibrate")
+@click.group("calibrate", short_help="measure how far a language model can be trusted")
 def calibrate() -> None:
     """Evaluate on labelled rows."""
 

@@ -48,7 +48,7 @@ def run_options(
     return add
 
 
-@click.group("train")
+@click.group("train", short_help="train a model on your own data")
 def command() -> None:
     """Train a verifier, an encoder or an answerer.
 
@@ -175,7 +175,7 @@ def export(model: Path, out: Path, quiet: bool, **given: Any) -> None:
     options.say(f"Use it: {use}", quiet)
 
 
-@click.command("learn")
+@click.command("learn", short_help="improve the verifier with your feedback")
 @click.argument("files", type=options.FilePath, nargs=-1)
 @click.option(
     "--guard",

@@ -16,7 +16,7 @@ from pincite.wiki.article import PageText, parse_page, read_articles, read_pages
 from pincite_lab.wafer import collection
 
 
-@click.command("wafer")
+@click.command("wafer", short_help="build a collection as SIDE built WAFER")
 @click.argument("file")
 @click.option("--language", help="Language of the articles, if they declare none: en, de, ja, …")
 @click.option("--out", type=options.OutFolder, help="Write a WAFER-like collection of all pages.")
