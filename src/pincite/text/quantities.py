@@ -622,7 +622,6 @@ def _ends(one: Value, other: Value) -> tuple[Value, Value]:
 
 _OTHER_UNIT = 0.03  # converted values are rounded: 10 miles are "16 km"
 _EPSILON = 1e-6
-READ = numerals.LANGUAGES | {"en"}
 MOST = 100  # values per claim: a claim with more is a table
 _NOWHERE = Span(0, 0)
 
@@ -642,7 +641,7 @@ def unstated(
     mine = languages[0] or of_claim(claim, theirs)
     mine, theirs = mine or theirs or "en", theirs or mine or "en"
     wanted = [value for value in values(claim, mine) if not value.weak][:MOST]
-    if not wanted or not {mine, theirs} <= READ:
+    if not wanted or not (numerals.is_read(mine) and numerals.is_read(theirs)):
         return ()
     found = values(source, theirs)
     known = list({replace(value, span=_NOWHERE): value for value in found}.values())

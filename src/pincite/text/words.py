@@ -285,8 +285,8 @@ def shared(claim: str, sentence: str) -> float:
 def _in_english(text: str) -> str:
     """Return a text whose numbers and dates `figures` can read."""
     language = identify(text)
-    known = language in numerals.LANGUAGES
-    return numerals.in_english(text, language).text if language and known else text
+    is_other = language and language != "en" and numerals.is_read(language)
+    return numerals.in_english(text, language).text if language and is_other else text
 
 
 @lru_cache(maxsize=4096)

@@ -9,11 +9,13 @@ from babel.units import format_unit
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pincite.judgement.aggregation import missing_atoms
 from pincite.judgement.contradictions import contradiction
-from pincite.text import quantities
-from pincite.text.numerals import LANGUAGES, in_english
+from pincite.text import quantities, words
 from pincite.text.quantities import Value
 from pincite.text.quantities import values as values_of
+from pincite.types import Passage, Span
+from pincite_multilingual.numerals import LANGUAGES, in_english
 
 EUROPEAN = sorted(LANGUAGES - {"ja", "zh"})
 IN_ALL = st.sampled_from(sorted(LANGUAGES))
@@ -187,3 +189,24 @@ def test_any_text_states_its_own_values(language: str, text: str) -> None:
     assert quantities.unstated(text, text, (language, language)) == ()
     pieces = in_english(text, language).pieces
     assert "".join(span.of(text) for span, _ in pieces) == text
+
+
+@pytest.mark.parametrize(
+    ("claim", "sentence"),
+    [
+        ("It was founded in 1912.", "会社は1912年に設立された。"),
+        ("It opened in May 1904.", "Eröffnet wurde sie im Mai 1904."),
+        ("It has 4,250 members.", "Él tiene 4.250 socios desde entonces."),
+        ("Es hat seit jeher 4.250 Mitglieder und einen Hof.", "It has 4,250 members."),
+    ],
+)
+def test_figures_are_shared_across_languages(claim: str, sentence: str) -> None:
+    page = f"{'同社は工場を持つ。' if '会' in sentence else 'Nada. '}{sentence}"
+    assert words.shared(claim, sentence) >= 2.0
+    assert words.best_quote(claim, page) is not None
+
+
+def test_a_value_of_another_language_is_missing_where_its_source_has_none() -> None:
+    passage = Passage("d1", "https://varde.example/", "Line", "It was 1,230 m long.", Span(0, 20))
+    found = missing_atoms("Die Bahn fuhr 1.240 m bergauf.", [passage], "de")
+    assert [part.words for part in found] == ["1.240 m"]
