@@ -1,0 +1,157 @@
+"""Times that a text states relative to its own date: "this morning" on a page of 14 May 2004.
+
+Each is resolved against the date of publication, as exactly as that date is known, and only in a
+text without another anchor. In doubt nothing is resolved.
+"""
+
+import re
+from calendar import day_name, month_abbr, month_name
+from collections.abc import Iterator
+from datetime import date, timedelta
+from functools import lru_cache
+from typing import NamedTuple
+
+from pincite.text.figures import ONES
+from pincite.text.words import sentences_of
+from pincite.types import Span
+
+_WEEKDAYS, _MONTHS = [*day_name], [*month_name][1:]
+_MONTH_OF = {name.lower(): n for names in (month_name, month_abbr) for n, name in enumerate(names)}
+_MONTH = rf"(?P<month>{'|'.join(_MONTHS)}|(?:{'|'.join([*month_abbr][1:])})\b\.?)"
+_PART = r"(?:morning|lunchtime|afternoon|evening|night)"
+_NUMBER = rf"(?P<n>\d{{1,3}}|an?|{'|'.join(ONES)})"
+_ANY = re.compile(
+    rf"""\b(?:
+    (?P<before>[Tt]he\ day\ before\ yesterday)
+    | (?P<yesterday>[Yy]esterday|[Ll]ast\ night)
+    | (?P<today>[Tt]oday|[Tt]onight|[Tt]his\ (?:very\ )?{_PART})
+    | (?P<tomorrow>[Tt]omorrow)
+    | (?P<which>[Ll]ast|[Pp]ast|[Nn]ext|[Tt]his(?:\ coming)?|[Cc]oming)\ (?:
+        (?P<unit>month|year) | (?P<season>spring|summer|autumn) | (?P<named>{"|".join(_WEEKDAYS)})
+        | (?P<of>{"|".join(_MONTHS)})(?!\ \d))
+    | (?i:{_NUMBER})\ (?P<ago>day|week|month|year)s?\ ago
+    | (?:[Oo]n|[Ss]ince|[Uu]ntil|[Bb]y|[Ff]rom)\ (?P<weekday>{"|".join(_WEEKDAYS)})
+    | (?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?:\ of)?\ {_MONTH}(?!,?\ \d)
+    | {_MONTH.replace("month", "first")}\ (?P<after>\d{{1,2}})(?:st|nd|rd|th)?(?!,?\ \d|\d)
+    | (?i:in|since|until|by|from|early|late)\ (?P<only>{"|".join(_MONTHS)})(?!,?\ \d)
+    )\b""",
+    re.VERBOSE,
+)
+# The sentence tells of what is to come.
+_TO_COME = re.compile(
+    r"\b(?:will|shall|going to|(?:is|are) (?:to|due|set|scheduled|expected|planned)|"
+    r"(?:re)?opens|takes place|begins|starts|plans? to|expects? to)\b"
+)
+_ANCHOR = re.compile(r"\b(?:1[0-9]|20)\d\d\b")  # another year: the time may be relative to it
+
+
+class Resolved(NamedTuple):
+    """A relative time and the date that it means: "14 May 2004", "May 2004" or "2004"."""
+
+    span: Span
+    date: str
+
+
+@lru_cache(maxsize=4096)  # a passage meets several claims
+def resolved(text: str, published: str) -> tuple[Resolved, ...]:
+    """Return the relative times of a text that was published on an ISO date, which may be partial.
+
+    >>> [each.date for each in resolved("It opened this morning.", "2004-05-14")]
+    ['14 May 2004']
+    >>> [each.date for each in resolved("It shuts on Friday. It was built last year.", "2004")]
+    ['2003']
+    """
+    parts = re.fullmatch(r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?.*", published)
+    if not parts:
+        return ()
+    year, month, day = (int(part) if part else None for part in parts.groups())
+    try:
+        now = date(int(year or 0), month or 1, day or 1)
+    except ValueError:
+        return ()
+    exact = 3 if day else 2 if month else 1
+    return tuple(_in_sentences(text, now, exact))
+
+
+def _in_sentences(text: str, now: date, exact: int) -> Iterator[Resolved]:
+    for sentence in sentences_of(text):
+        words = sentence.of(text)
+        if _ANCHOR.search(words):
+            continue
+        ahead = bool(_TO_COME.search(words))
+        for match in _ANY.finditer(words):
+            try:
+                meant = _day(match, now, ahead) if exact > 2 else None
+                meant = meant or (_month(match, now, ahead) if exact > 1 else None)
+            except (ValueError, OverflowError):  # 30 February, a thousand years ago
+                continue
+            if meant := meant or _year(match, now):
+                start = sentence.start + match.start()
+                yield Resolved(Span(start, sentence.start + match.end()), meant)
+
+
+def _day(match: re.Match[str], now: date, ahead: bool) -> str | None:
+    for name, days in (("before", -2), ("yesterday", -1), ("today", 0), ("tomorrow", 1)):
+        if match[name]:
+            return _written(now + timedelta(days))
+    if match["ago"] in ("day", "week"):
+        return _written(now - timedelta(_count(match) * (7 if match["ago"] == "week" else 1)))
+    if name := match["named"] or match["weekday"]:
+        which = (match["which"] or "").lower()
+        forward = which in ("next", "coming", "this coming") or (ahead and which in ("", "this"))
+        days = (
+            (_WEEKDAYS.index(name) - now.weekday()) % 7
+            if forward
+            else (-((now.weekday() - _WEEKDAYS.index(name)) % 7))
+        )
+        if which == "next":  # the one of the next week
+            days = 7 - now.weekday() + _WEEKDAYS.index(name)
+        return _written(now + timedelta(days - 7 * (days == 0 and which in ("last", "past"))))
+    if number := match["day"] or match["after"]:
+        month = _MONTH_OF[(match["month"] or match["first"]).rstrip(".").lower()]
+        return _written(_nearest(now, month, int(number), ahead))
+    return None
+
+
+def _month(match: re.Match[str], now: date, ahead: bool) -> str | None:
+    if match["ago"] == "month":
+        return _of_month(now, -_count(match))
+    if match["unit"] == "month":
+        return _of_month(now, {"last": -1, "past": -1, "next": 1}.get(match["which"].lower(), 0))
+    if name := match["of"] or match["only"]:
+        which = (match["which"] or "").lower()
+        forward = which in ("next", "coming", "this coming") or (ahead and not which)
+        found = _nearest(now.replace(day=1), _MONTH_OF[name.lower()], 1, forward)
+        return f"{_MONTHS[found.month - 1]} {found.year}"
+    return None
+
+
+def _year(match: re.Match[str], now: date) -> str | None:
+    if match["ago"] == "year":
+        return str(now.year - _count(match))
+    which = (match["which"] or "").lower()
+    if match["unit"] == "year":
+        return str(now.year + {"last": -1, "past": -1, "next": 1}.get(which, 0))
+    return str(now.year) if match["season"] and which == "this" else None
+
+
+def _nearest(now: date, month: int, day: int, ahead: bool) -> date:
+    """Return the first such day from `now` on, or the last one up to it."""
+    found = date(now.year, month, day)
+    if ahead:
+        return found if found >= now else found.replace(year=now.year + 1)
+    return found if found <= now else found.replace(year=now.year - 1)
+
+
+def _of_month(now: date, months: int) -> str:
+    year, month = divmod(now.year * 12 + now.month - 1 + months, 12)
+    return f"{_MONTHS[month]} {year}"
+
+
+def _count(match: re.Match[str]) -> int:
+    word = match["n"].lower()
+    return int(word) if word.isdigit() else 1 + (ONES.index(word) if word in ONES else 0)
+
+
+def _written(day: date) -> str:
+    return f"{day.day} {_MONTHS[day.month - 1]} {day.year}"
