@@ -51,8 +51,8 @@ PAPER = """<!DOCTYPE html><html lang="{language}"><head><meta charset="utf-8"><t
 to be replaced in autumn</a></li></ol></aside><footer><ul><li><a href="/c">Contact us</a></li><li>
 <a href="/t">Terms</a></li></ul><p>© {site}</p></footer></body></html>"""
 SHOP = """<!DOCTYPE html><html lang="{language}"><head><meta charset="utf-8"><title>{title}</title>
-</head><body class="page"><div id="top"><div class="menu"><a href="/">Home</a> <a href="/all">All</a>
-<a href="/basket">Basket (0)</a> <a href="/account">My account</a></div></div><div class="crumbs">
+</head><body class="page"><div id="top"><div class="menu"><a href="/">Home</a>
+<a href="/all">All</a> <a href="/basket">Basket (0)</a> <a href="/account">My account</a></div></div><div class="crumbs">
 <a href="/">Home</a> &raquo; <a href="/all">All</a></div><div id="content">{body}</div>
 <div class="foot"><div class="col"><b>Visit</b> <a href="/open">Opening times</a></div>
 <div class="col"><b>Newsletter</b> <form><input name="mail" placeholder="Your e-mail"></form></div>
@@ -66,7 +66,8 @@ Privacy</a> <a href="/about">About</a></div><script src="/static/main.js"></scri
 WIKI = """<!DOCTYPE html><html lang="{language}"><head><meta charset="utf-8"><title>{title}</title>
 <meta name="generator" content="MediaWiki 1.31.1"></head><body class="mediawiki"><div id="content">
 <h1 id="firstHeading">{title}</h1><div id="bodyContent"><div id="mw-content-text">{body}</div>
-<div id="catlinks"><a href="/wiki/Category:Places">Places</a></div></div></div><div id="mw-navigation">
-<ul><li><a href="/wiki/Main_Page">Main page</a></li><li><a href="/wiki/Special:Random">Random page</a>
+<div id="catlinks"><a href="/wiki/Category:Places">Places</a></div></div></div>
+<div id="mw-navigation"><ul><li><a href="/wiki/Main_Page">Main page</a></li><li>
+<a href="/wiki/Special:Random">Random page</a>
 </li></ul></div></body></html>"""
 FRAMES = {"bare": BARE, "paper": PAPER, "shop": SHOP, "app": APP, "wiki": WIKI}

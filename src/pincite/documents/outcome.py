@@ -6,7 +6,8 @@ since a teaser has statements and a shell has no text.
 """
 
 import re
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from pincite.documents.notices import (
     NOTICE_CHARS,
@@ -14,6 +15,7 @@ from pincite.documents.notices import (
     cues,
     find_notice,
     has_statement,
+    title_parts,
     typographic,
 )
 from pincite.text.hosts import is_front, original_of
@@ -63,6 +65,19 @@ class Markup(Look):
     address: str = ""  # that the page states as its own
 
 
+COPY_SIGNS = 3  # a news story that links its subject's article, and the list of its versions, has 2
+_VERSIONS = re.compile(r"[?&](oldid=|action=history)")
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A block of a page that names or links Wikipedia."""
+
+    text: str
+    around: str = ""  # with the blocks before and after it
+    articles: Mapping[str, str] = field(default_factory=dict)  # linked: title → address
+
+
 def of_status(url: str, status: int | None) -> Unchecked | None:
     """Classify by HTTP status alone; None if the body is worth reading.
 
@@ -92,6 +107,29 @@ def of_page(url: str, text: str, article: str, markup: Markup) -> Unchecked | No
     if not found and words == 0:
         found = Reason.EMPTY, "the page has no text"
     return Unchecked(url, *found) if found else None
+
+
+def copy_of(mentions: Iterable[Mention], titles: Iterable[str]) -> str:
+    """The Wikipedia article that a page copies, or "Wikipedia"; empty if it copies none.
+
+    A copy names Wikipedia below its headline, or states two of: this text is Wikipedia's, under
+    its licence, and the article of the same title is linked.
+    """
+    names = {_name(part) for title in titles for part in (title, *title_parts(title))}
+    for mention in mentions:
+        urls = [url for title, url in mention.articles.items() if _name(title) in names]
+        attributed = cues("attributed").search(typographic(mention.text)) is not None
+        licensed = cues("share_alike").search(typographic(mention.around)) is not None
+        credited = not attributed and cues("credit").search(mention.around) is not None
+        signs = bool(urls) + any(map(_VERSIONS.search, urls)) + attributed
+        signs += 2 * (licensed and not credited)
+        if signs >= COPY_SIGNS or cues("tagline").fullmatch(typographic(mention.text)):
+            return next(iter(urls), "Wikipedia")
+    return ""
+
+
+def _name(title: str) -> str:
+    return re.sub(r"[\W_]+", " ", title.partition("(")[0]).strip().lower()
 
 
 def look_of(url: str, markup: Markup) -> Look:
