@@ -52,7 +52,8 @@ to be replaced in autumn</a></li></ol></aside><footer><ul><li><a href="/c">Conta
 <a href="/t">Terms</a></li></ul><p>© {site}</p></footer></body></html>"""
 SHOP = """<!DOCTYPE html><html lang="{language}"><head><meta charset="utf-8"><title>{title}</title>
 </head><body class="page"><div id="top"><div class="menu"><a href="/">Home</a>
-<a href="/all">All</a> <a href="/basket">Basket (0)</a> <a href="/account">My account</a></div></div><div class="crumbs">
+<a href="/all">All</a> <a href="/basket">Basket (0)</a>
+<a href="/account">My account</a></div></div><div class="crumbs">
 <a href="/">Home</a> &raquo; <a href="/all">All</a></div><div id="content">{body}</div>
 <div class="foot"><div class="col"><b>Visit</b> <a href="/open">Opening times</a></div>
 <div class="col"><b>Newsletter</b> <form><input name="mail" placeholder="Your e-mail"></form></div>

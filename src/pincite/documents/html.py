@@ -16,7 +16,7 @@ from datetime import date
 from html import unescape
 from itertools import accumulate, chain, islice, pairwise
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 from lxml import etree
 from lxml import html as lxml_html
@@ -24,7 +24,7 @@ from lxml import html as lxml_html
 from pincite.documents import outcome, tables
 from pincite.documents.body import Body
 from pincite.documents.dates import iso_date
-from pincite.documents.outcome import Markup, Mention, copy_of
+from pincite.documents.outcome import Markup
 from pincite.documents.text import cleaned, code_of, decoded, one_line
 from pincite.documents.xml_records import no_fault_of_memory
 from pincite.text.hosts import host_of
@@ -33,14 +33,6 @@ from pincite.text.sentences import n_words
 from pincite.text.tables import cells_of
 from pincite.types import COPY_OF, HEADLINE, WEBSITE, Document, Reason, Unchecked
 
-_WIKIPEDIA = re.compile("wikip[eé]di|википед|ウィキペディア|维基百科", re.IGNORECASE)
-_WIKIPEDIA_LINK = re.compile(
-    r"(?:https?:)?//[\w.-]+\.wikipedia\.org/(?:wiki/|w/index\.php\?(?:\S*&)?title=)"
-    r"(?P<title>(?!\w+:\w)[^?&#\s]+)\S*"
-)
-_TEXTS = "//body//text()[not(parent::script or parent::style)] | //body//a/@href"
-MAX_MENTIONS = 200  # of Wikipedia on a page; a list of references may link it a thousand times
-MENTION_CHARS = 1_000
 _INVISIBLE_TAGS = frozenset(
     "head script style noscript template svg math object iframe canvas audio video select button "
     "nav footer dialog".split()
@@ -258,27 +250,6 @@ def title_of(page: Page) -> str:
     paths = ("//meta[@property='og:title']/@content", "//head/title//text()", "//title//text()")
     titles = (one_line("".join(page.tree.xpath(path)[:1])) for path in paths)
     return next(filter(None, titles), "")
-
-
-def mentions_of(page: Page) -> Iterator[Mention]:
-    """Yield the blocks that name or link Wikipedia, except headlines."""
-    blocks = dict[Any, None]()
-    texts = page.tree.xpath(_TEXTS) if _WIKIPEDIA.search(page.source) else ()
-    for text in filter(_WIKIPEDIA.search, texts):
-        block = text.getparent().getparent() if text.is_tail else text.getparent()
-        while block.tag in _INLINE_TAGS:
-            block = block.getparent()
-        blocks[block] = None
-    for block in islice(blocks, MAX_MENTIONS):
-        near = [each for each in (block.getprevious(), block, block.getnext()) if each is not None]
-        around = " ".join(_text_in(each)[:MENTION_CHARS] for each in near)
-        links = [
-            match for a in block.iter("a") if (match := _WIKIPEDIA_LINK.match(a.get("href", "")))
-        ]
-        relations = " ".join(block.xpath(".//a/@rel"))
-        text = one_line(f"{block.text_content()[:MENTION_CHARS]} {relations}")
-        if block.tag != "h1":
-            yield Mention(text, around, {unquote(link["title"]): link[0] for link in links})
 
 
 def statements_of(page: Page) -> Statements:
@@ -540,7 +511,7 @@ def read_html(body: Body) -> Document | Unchecked:
     if page is None:
         return Unchecked(body.url, Reason.EMPTY, "the page has no text")
     drop_camouflaged(page)
-    mentions = list(mentions_of(page))  # of tables as they are
+    origin = outcome.copied_article(page.tree, title_of(page))
     write_tables(page)
     join_terms(page)
     seen, names, pieces = visible_text(page, MAX_ANCHORS)
@@ -562,8 +533,7 @@ def read_html(body: Body) -> Document | Unchecked:
     h1 = headline_of(stated) or signs.headline
     headline, website = title_and_site(title, h1, site_of(stated), host_of(body.url))
     meta = _meta(article, stated)
-    if origin := copy_of(mentions, (signs.title, signs.headline)):
-        meta[COPY_OF] = origin
+    meta |= {COPY_OF: origin} if origin else {}
     # Title and site stay as the verifier was calibrated to read them: as the page has them.
     apart, known = {HEADLINE: headline, WEBSITE: website}, ("", title, meta.get("site"))
     return outcome.of_page(body.url, text, running, signs) or Document(

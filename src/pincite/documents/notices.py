@@ -28,7 +28,8 @@ EARLY_LINES = 3
 HEADED = 0.2  # share of a title or headline that is a cue
 _PATH = re.compile(r"(?<!\S)/[\w./-]+")
 WHOLE = 0.8  # share of a title or headline that says nothing else
-UNHEADED_WORDS, EXPLAINED_WORDS = 15, 40  # the second if it explains itself
+UNHEADED_WORDS, EXPLAINED_WORDS = 15, 40  # the second if the rest explains one of EXPLAINED
+EXPLAINED = ("gone", "blocked", "parked")
 _TITLE_PARTS = re.compile(r"\s+[|–—:·»«-]+\s*|\s*[|:»]\s+|[|\uff5c\uff1a]")
 _YEAR = re.compile(r"(?<!\d)(1\d\d\d|20\d\d)(?!\d)")
 _NAME = re.compile(r"(?<=[a-zà-ÿа-я,] )[A-ZÀ-ÝА-Я][a-zà-ÿа-я]{2,}")
@@ -107,13 +108,9 @@ def features(kind: str, look: Look) -> dict[str, float]:
     in_title = max(_covered(kind, part) for part in (look.title, *parts, *lead))
     in_headline = _covered(kind, look.headline)
     advertises = kind == "parked" and _is_domain(look)
-    odd = (
-        []
-        if advertises or declares(kind, look)
-        else [each for each in own if not _is_of_notice(each)]
-    )
-    explained = kind in ("gone", "blocked", "parked") and not odd
-    most = EXPLAINED_WORDS if explained else UNHEADED_WORDS
+    reasons = advertises or declares(kind, look)
+    odd = [] if reasons else [each for each in own if not _is_of_notice(each)]
+    most = EXPLAINED_WORDS if kind in EXPLAINED and not odd else UNHEADED_WORDS
     if max(in_title, in_headline) < HEADED and words > most and not look.at_front:
         return {}
     found = {
@@ -148,7 +145,8 @@ def _points(text: str) -> bool:
 
 def _first(look: Look) -> str:
     """The first sentence below the headline."""
-    return next(iter(_own(replace(look, text=look.text.rpartition(f"{look.headline}\n")[2]))), "")
+    below = look.text.rpartition(f"{look.headline}\n")[2]
+    return next(iter(_own(replace(look, text=below))), "")
 
 
 def _own(look: Look) -> list[str]:

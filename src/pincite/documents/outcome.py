@@ -6,8 +6,9 @@ since a teaser has statements and a shell has no text.
 """
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import unquote
 
 from pincite.documents.notices import (
     NOTICE_CHARS,
@@ -65,17 +66,18 @@ class Markup(Look):
     address: str = ""  # that the page states as its own
 
 
+_EXSLT = "http://exslt.org/regular-expressions"
+_BLOCKS = "p li td dd div small footer address blockquote body h1 h2 h3 h4 h5 h6".split()
+_BLOCK = f"ancestor::*[{' or '.join(f'self::{tag}' for tag in _BLOCKS)}][1][not(self::h1)]"
+_NAME = "'wikip[eé]di|википед|ウィキペディア|维基百科', 'i'"
+_MENTIONS = f"//body//text()[re:test(., {_NAME})]/{_BLOCK} | //a[re:test(@href, {_NAME})]/{_BLOCK}"
+_ARTICLE = re.compile(
+    r"(?:https?:)?//[\w.-]+\.wikipedia\.org/(?:wiki/|w/index\.php\?(?:\S*&)?title=)"
+    r"(?P<title>(?!\w+:\w)[^?&#\s]+)(?P<version>\S*[?&](oldid=|action=history))?\S*"
+)
+MAX_MENTIONS = 200  # of Wikipedia on a page; a list of references may link it a thousand times
+MENTION_CHARS = 1_000
 COPY_SIGNS = 3  # a news story that links its subject's article, and the list of its versions, has 2
-_VERSIONS = re.compile(r"[?&](oldid=|action=history)")
-
-
-@dataclass(frozen=True, slots=True)
-class Mention:
-    """A block of a page that names or links Wikipedia."""
-
-    text: str
-    around: str = ""  # with the blocks before and after it
-    articles: Mapping[str, str] = field(default_factory=dict)  # linked: title → address
 
 
 def of_status(url: str, status: int | None) -> Unchecked | None:
@@ -109,22 +111,28 @@ def of_page(url: str, text: str, article: str, markup: Markup) -> Unchecked | No
     return Unchecked(url, *found) if found else None
 
 
-def copy_of(mentions: Iterable[Mention], titles: Iterable[str]) -> str:
+def copied_article(tree: Any, title: str) -> str:
     """The Wikipedia article that a page copies, or "Wikipedia"; empty if it copies none.
 
     A copy names Wikipedia below its headline, or states two of: this text is Wikipedia's, under
     its licence, and the article of the same title is linked.
     """
-    names = {_name(part) for title in titles for part in (title, *title_parts(title))}
-    for mention in mentions:
-        urls = [url for title, url in mention.articles.items() if _name(title) in names]
-        attributed = cues("attributed").search(typographic(mention.text)) is not None
-        licensed = cues("share_alike").search(typographic(mention.around)) is not None
-        credited = not attributed and cues("credit").search(mention.around) is not None
-        signs = bool(urls) + any(map(_VERSIONS.search, urls)) + attributed
-        signs += 2 * (licensed and not credited)
-        if signs >= COPY_SIGNS or cues("tagline").fullmatch(typographic(mention.text)):
-            return next(iter(urls), "Wikipedia")
+    shown = (title, *tree.xpath("//h1//text()"))
+    names = {_name(part) for each in shown for part in (each, *title_parts(each))}
+    for block in tree.xpath(_MENTIONS, namespaces={"re": _EXSLT})[:MAX_MENTIONS]:
+        beside = [each for each in (block.getprevious(), block.getnext()) if each is not None]
+        text, *near = (each.text_content()[:MENTION_CHARS] for each in (block, *beside))
+        text = typographic(" ".join([text, *block.xpath(".//a/@rel")])).strip()
+        around = typographic(" ".join([text, *near]))
+        links = filter(None, map(_ARTICLE.match, block.xpath(".//a/@href")))
+        same = [link for link in links if _name(unquote(link["title"])) in names]
+        attributed = bool(cues("attributed").search(text))
+        credited = not attributed and cues("credit").search(around)
+        licensed = bool(cues("share_alike").search(around) and not credited)
+        versions = any(link["version"] for link in same)
+        signs = bool(same) + versions + attributed + 2 * licensed
+        if signs >= COPY_SIGNS or cues("tagline").fullmatch(text):
+            return same[0][0] if same else "Wikipedia"
     return ""
 
 
