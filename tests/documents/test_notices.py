@@ -91,8 +91,10 @@ def outcomes(group: str, held_back: bool) -> list[str]:
         if page.held_back is held_back:
             data = page.source.encode()
             read = html.read_html(Body(page.url, data, "text/html", None, DEFAULT_LIMITS))
-            is_page = isinstance(read, Document)
-            found.append(("copy" if COPY_OF in read.meta else "read") if is_page else "refused")
+            if isinstance(read, Document):
+                found.append("copy" if COPY_OF in read.meta else "read")
+            else:
+                found.append("refused")
     return found
 
 

@@ -66,16 +66,19 @@ class Markup(Look):
     address: str = ""  # that the page states as its own
 
 
-_EXSLT = "http://exslt.org/regular-expressions"
 _BLOCKS = "p li td dd div small footer address blockquote body h1 h2 h3 h4 h5 h6".split()
-_BLOCK = f"ancestor::*[{' or '.join(f'self::{tag}' for tag in _BLOCKS)}][1][not(self::h1)]"
-_NAME = "'wikip[eé]di|википед|ウィキペディア|维基百科', 'i'"
-_MENTIONS = f"//body//text()[re:test(., {_NAME})]/{_BLOCK} | //a[re:test(@href, {_NAME})]/{_BLOCK}"
+_BLOCK = " or ".join(f"self::{tag}" for tag in _BLOCKS)
+_NAMED = " or ".join(f"contains(., '{each}')" for each in ("ikip", "икип", "ウィキペ", "维基百科"))
+_MENTIONS = (  # the first and last: a list of references may link it a thousand times
+    "(//body/descendant-or-self::*[not(self::script or self::style)]"
+    f"[text()[{_NAMED}] or contains(@href, 'wikipedia.org/')])"
+    "[position() <= 100 or position() > last() - 100]"
+    f"/ancestor-or-self::*[{_BLOCK}][1][not(self::h1)]"
+)
 _ARTICLE = re.compile(
     r"(?:https?:)?//[\w.-]+\.wikipedia\.org/(?:wiki/|w/index\.php\?(?:\S*&)?title=)"
     r"(?P<title>(?!\w+:\w)[^?&#\s]+)(?P<version>\S*[?&](oldid=|action=history))?\S*"
 )
-MAX_MENTIONS = 200  # of Wikipedia on a page; a list of references may link it a thousand times
 MENTION_CHARS = 1_000
 COPY_SIGNS = 3  # a news story that links its subject's article, and the list of its versions, has 2
 
@@ -119,7 +122,7 @@ def copied_article(tree: Any, title: str) -> str:
     """
     shown = (title, *tree.xpath("//h1//text()"))
     names = {_name(part) for each in shown for part in (each, *title_parts(each))}
-    for block in tree.xpath(_MENTIONS, namespaces={"re": _EXSLT})[:MAX_MENTIONS]:
+    for block in tree.xpath(_MENTIONS):
         beside = [each for each in (block.getprevious(), block.getnext()) if each is not None]
         text, *near = (each.text_content()[:MENTION_CHARS] for each in (block, *beside))
         text = typographic(" ".join([text, *block.xpath(".//a/@rel")])).strip()
