@@ -45,7 +45,9 @@ WEIGHTS = Path("src/pincite/models/weights_data/pincite-verifier")
 
 # name: (most rows, weight of a row, kind). Kinds: "new" rows follow their labels and the teacher; "old" rows
 # are also held to what the shipped network says of them.
-OWN = {f"part-{part}": f"own_{part}" for part in "abcd"}  # file in research/data/claims → name of the set
+OWN = {
+    f"part-{part}": f"own_{part}" for part in "abcd"
+}  # file in research/data/claims → name of the set
 SETS: dict[str, tuple[int, float, str]] = {
     "written": (0, 2.0, "new"),
     "contrast": (0, 2.0, "new"),
@@ -287,8 +289,7 @@ def main() -> None:
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
     dev = {
-        name: dev_rows(args.claims / "dev" / f"{name}.jsonl.gz")
-        for name in (*DEV, *TRANSLATED_DEV)
+        name: dev_rows(args.claims / "dev" / f"{name}.jsonl.gz") for name in (*DEV, *TRANSLATED_DEV)
     }
     # Some of `written` are on passages of the translated dev rows, which nothing may be trained on.
     apart = {plain(row["evidence"]) for name in TRANSLATED_DEV for row in dev[name]}
@@ -298,9 +299,7 @@ def main() -> None:
     )
     n_dev = write(
         args.out / "dev.jsonl.xz",
-        (
-            packed(row, name, args.looks) for name, its_rows in dev.items() for row in its_rows
-        ),
+        (packed(row, name, args.looks) for name, its_rows in dev.items() for row in its_rows),
     )
     student = args.out / WEIGHTS.name
     student.mkdir(exist_ok=True)

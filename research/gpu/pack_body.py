@@ -83,7 +83,9 @@ def texts_of(files: Sequence[Path]) -> list[str]:
 
 def tokenizer_of(model: Any, kept: Sequence[int] | None = None) -> Tokenizer:
     """SentencePiece's `model` for `tokenizers`, with the `kept` pieces; the second text of a pair has the type 1."""
-    pieces = [(model.pieces[i].piece, model.pieces[i].score) for i in kept or range(len(model.pieces))]
+    pieces = [
+        (model.pieces[i].piece, model.pieces[i].score) for i in kept or range(len(model.pieces))
+    ]
     names = [piece for piece, _ in pieces]
     special = {key: model.pieces[getattr(model.trainer_spec, f"{key}_id")].piece for key in SPECIAL}
     found = Tokenizer(models.Unigram(pieces, unk_id=names.index(special["unk"])))
@@ -108,7 +110,9 @@ def ids_of(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[int]]:
     """The pieces of each text."""
     found: list[list[int]] = []
     for start in range(0, len(texts), AT_ONCE):
-        batch = tokenizer.encode_batch(list(texts[start : start + AT_ONCE]), add_special_tokens=False)
+        batch = tokenizer.encode_batch(
+            list(texts[start : start + AT_ONCE]), add_special_tokens=False
+        )
         found += [each.ids for each in batch]
     return found
 

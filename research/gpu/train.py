@@ -68,7 +68,11 @@ CLASS_WEIGHTS = (1.0, 1.3, 1.0)
 SAVE_SECONDS = 60 if CUDA else 300
 WARMUP = 0.06  # of the steps
 # Of a new body: its head must have found its way before the layers move.
-WARM_UP_RISE, WARM_UP_TOKENS, WARM_UP_SHARE = 0.2, 4096, 0.3  # of the steps; a step's; of the seconds
+WARM_UP_RISE, WARM_UP_TOKENS, WARM_UP_SHARE = (
+    0.2,
+    4096,
+    0.3,
+)  # of the steps; a step's; of the seconds
 STANDARDISED = 512  # rows
 WATCHED = 512  # held-back pairs of sentence inference
 MOST_TOKENS = 448  # of the product's rows
@@ -113,7 +117,9 @@ class Network:
                 found.append((np.array(encoding.ids, np.int32), split))
         return found
 
-    def inputs(self, encoded: Sequence[tuple[npt.NDArray[np.int32], int]]) -> dict[str, torch.Tensor]:
+    def inputs(
+        self, encoded: Sequence[tuple[npt.NDArray[np.int32], int]]
+    ) -> dict[str, torch.Tensor]:
         """A padded batch on the device."""
         longest = max(len(ids) for ids, _ in encoded)
         ids = np.zeros((len(encoded), longest), np.int64)
@@ -216,7 +222,9 @@ def batches(lengths: Sequence[int], tokens: int) -> list[list[int]]:
     return [*found, batch] if batch else found
 
 
-def group_batches(groups: Sequence[Sequence[int]], lengths: Sequence[int], tokens: int) -> list[list[int]]:
+def group_batches(
+    groups: Sequence[Sequence[int]], lengths: Sequence[int], tokens: int
+) -> list[list[int]]:
     """Indices of whole groups of like length, each batch at most `tokens` with padding if its groups allow it."""
     longest = [max(lengths[i] for i in group) for group in groups]
     found: list[list[int]] = []
@@ -273,11 +281,15 @@ def loaded(folder: Path) -> Network:
         config = AutoConfig.from_pretrained(folder, num_labels=len(LABELS), **labels)
         model = AutoModelForSequenceClassification.from_config(config)
         found = model.load_state_dict(packed_weights(folder), strict=False)
-        lacking = [name for name in found.missing_keys if not name.startswith(("classifier.", "pooler."))]
+        lacking = [
+            name for name in found.missing_keys if not name.startswith(("classifier.", "pooler."))
+        ]
         if any("position_ids" not in name for name in lacking):
             raise SystemExit(f"{folder} lacks weights of its body: {lacking}")
     else:
-        model = AutoModelForSequenceClassification.from_pretrained(folder, num_labels=len(LABELS), **labels)
+        model = AutoModelForSequenceClassification.from_pretrained(
+            folder, num_labels=len(LABELS), **labels
+        )
     for module in model.modules():
         if isinstance(module, torch.nn.Dropout):
             module.p = 0.0
@@ -406,7 +418,9 @@ def loss_of_labels(log_p: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
     )
 
 
-def loss_of_order(log_p: torch.Tensor, targets: torch.Tensor, evidence: Sequence[str]) -> torch.Tensor:
+def loss_of_order(
+    log_p: torch.Tensor, targets: torch.Tensor, evidence: Sequence[str]
+) -> torch.Tensor:
     """For each row the mean softplus of how far rows with less support on its evidence lie above it (0 without any).
 
     Burges et al. 2005, RankNet. Claims on one passage that differ in the decisive words leave nothing else to learn.
@@ -464,7 +478,11 @@ def train(
     lengths = [len(ids) for ids, _ in encoded]
     chance = random.Random(seed)
     plan: list[list[int]] = []
-    groups = list(by_evidence(rows.evidence).values()) if order_share else [[i] for i in range(len(rows))]
+    groups = (
+        list(by_evidence(rows.evidence).values())
+        if order_share
+        else [[i] for i in range(len(rows))]
+    )
     one = group_batches(groups, lengths, step_tokens)
     wanted = most_steps or math.ceil(epochs * len(one))
     while len(plan) < wanted:
@@ -499,7 +517,9 @@ def train(
                 held = divergence(log_p, torch.from_numpy(past[part]).to(DEVICE))
                 loss = torch.where(old, (1 - past_share) * loss + past_share * held, loss)
             if order_share:
-                order = loss_of_order(log_p, targets[part].to(DEVICE), [rows.evidence[i] for i in part])
+                order = loss_of_order(
+                    log_p, targets[part].to(DEVICE), [rows.evidence[i] for i in part]
+                )
                 loss = loss + order_share * order
             loss = (loss * share).sum()
             loss.backward()
@@ -682,7 +702,11 @@ def run(args: argparse.Namespace) -> None:
         said[english] = past.predict(past.encode(english_pairs(rows, chosen, english)))
         write_arrays(prepared, chosen=chosen, said=said)
         log("passages are chosen, and the shipped network has answered")
-    mine = [i for i, row in enumerate(rows) if row["set"] not in args.without and (args.body or is_alone(row))]
+    mine = [
+        i
+        for i, row in enumerate(rows)
+        if row["set"] not in args.without and (args.body or is_alone(row))
+    ]
     if not (args.body or args.prepare):
         held, dev = [row for row in held if is_alone(row)], [row for row in dev if is_alone(row)]
     pairs = [(rows[i]["claim"], rows[i]["passages"][chosen[i]]) for i in mine]
@@ -701,7 +725,9 @@ def run(args: argparse.Namespace) -> None:
     report: dict[str, Any] = json.loads(written.read_text()) if written.exists() else {}
     report["arguments"] = {k: str(v) for k, v in vars(args).items()}
 
-    def evaluate(name: str, network: Network, dev: Sequence[Any] = dev, held: Sequence[Any] = held) -> None:
+    def evaluate(
+        name: str, network: Network, dev: Sequence[Any] = dev, held: Sequence[Any] = held
+    ) -> None:
         found = {"dev": figures(dev, network), "held back": figures(held, network)}
         report[name] = found
         written.write_text(json.dumps(report, indent=1))
@@ -759,7 +785,10 @@ def run(args: argparse.Namespace) -> None:
         student.model.load_state_dict(unpacked(args.start), strict=False)
     elif args.body and inference and args.warm_up:
         of_them = learnt.some(inference)
-        standardise(student, student.encode(random.Random(3).sample(of_them.pairs, min(STANDARDISED, len(of_them)))))
+        standardise(
+            student,
+            student.encode(random.Random(3).sample(of_them.pairs, min(STANDARDISED, len(of_them)))),
+        )
         train(
             student,
             of_them,
@@ -854,23 +883,43 @@ def main(arguments: Iterable[str] | None = None) -> None:
     of.add_argument("--teacher-share", type=float, default=0.5, help="of the seconds")
     of.add_argument("--teacher-epochs", type=float, default=3)
     of.add_argument("--teacher-rate", type=float, default=5e-5)
-    of.add_argument("--teacher-past", type=float, default=0.1, help="share of the shipped answers in its loss")
-    of.add_argument("--prepared", type=Path, help="prepared.npz of a run with --prepare, waited for")
-    of.add_argument("--answers", type=Path, help="answers.npz of a run with --teacher, waited for after the warm-up")
-    of.add_argument("--wait-share", type=float, default=0.5, help="of the seconds, for --prepared or --answers")
+    of.add_argument(
+        "--teacher-past", type=float, default=0.1, help="share of the shipped answers in its loss"
+    )
+    of.add_argument(
+        "--prepared", type=Path, help="prepared.npz of a run with --prepare, waited for"
+    )
+    of.add_argument(
+        "--answers",
+        type=Path,
+        help="answers.npz of a run with --teacher, waited for after the warm-up",
+    )
+    of.add_argument(
+        "--wait-share", type=float, default=0.5, help="of the seconds, for --prepared or --answers"
+    )
     of.add_argument("--without", nargs="*", default=[], help="sets that are left out (ablation)")
-    of.add_argument("--body", type=Path, help="another student than the shipped network, with a new head")
-    of.add_argument("--prepare", action="store_true", help="stop when the shipped network has answered")
-    of.add_argument("--warm-up", type=int, default=3000, help="steps of a new body on sentence inference")
+    of.add_argument(
+        "--body", type=Path, help="another student than the shipped network, with a new head"
+    )
+    of.add_argument(
+        "--prepare", action="store_true", help="stop when the shipped network has answered"
+    )
+    of.add_argument(
+        "--warm-up", type=int, default=3000, help="steps of a new body on sentence inference"
+    )
     of.add_argument("--warm-up-rate", type=float, default=1e-4, help="of the layers, meanwhile")
     of.add_argument("--head-rate", type=float, default=1e-3, help="of the head, meanwhile")
-    of.add_argument("--start", type=Path, nargs="+", help="an earlier run's student.*.npz, instead of a warm-up")
+    of.add_argument(
+        "--start", type=Path, nargs="+", help="an earlier run's student.*.npz, instead of a warm-up"
+    )
     of.add_argument("--epochs", type=float, default=6)
     of.add_argument("--rate", type=float, default=7e-5)
     of.add_argument(
         "--past", type=float, default=PAST, help="share of the shipped answers in old rows' loss"
     )
-    of.add_argument("--order", type=float, default=0.5, help="share of the order of claims on one passage")
+    of.add_argument(
+        "--order", type=float, default=0.5, help="share of the order of claims on one passage"
+    )
     of.add_argument("--threads", type=int, default=0, help="of the CPU (0: all)")
     of.add_argument("--seed", type=int, default=17)
     of.add_argument(

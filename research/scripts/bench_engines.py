@@ -41,7 +41,9 @@ def main() -> None:
     records = wafer.open_collection(given.collection, "dev").records
     chosen = [record for record in records if record.supporting][: given.n]
     claims = list(map(claim_of, chosen))
-    asked = [HybridQuery(retrievers.lexical_query(one), retrievers.dense_query(one)) for one in claims]
+    asked = [
+        HybridQuery(retrievers.lexical_query(one), retrievers.dense_query(one)) for one in claims
+    ]
     encoder, first = runtime.encoder(load({})), dict[str, list[list[Hit]]]()
     for address in given.corpora:
         with engines.open(address, encoder) as corpus:

@@ -48,9 +48,10 @@ def rows() -> list[Row]:
     found = []
     for page in pages():
         look = look_of(page)
-        if notices.has_statement(look.text, look.title):
-            continue
+        states = notices.has_statement(look.text, look.title)
         for kind, _ in notices.candidates(look):
+            if states and not notices.declares(kind, look):
+                continue
             label = kind in SAME.get(page.kind, (page.kind,))
             if features := notices.features(kind, look):
                 found.append(Row(page, kind, label, features))
@@ -77,7 +78,11 @@ def main() -> None:
     threshold = round(min(0.95, max(0.5, worst + MARGIN)), 2)
     print(f"{len(training)} rows, {sum(labels)} notices; documents at most {worst:.2f}")
     if given.write:
-        write(dict(zip(names, map(float, model.coef_[0]), strict=True)), model.intercept_[0], threshold)
+        write(
+            dict(zip(names, map(float, model.coef_[0]), strict=True)),
+            model.intercept_[0],
+            threshold,
+        )
 
 
 def write(weights: dict[str, float], intercept: float, threshold: float) -> None:

@@ -146,7 +146,9 @@ def with_share(name: str, weight: float, row: Read) -> Doubles:
 def show(title: str, rows: Sequence[Read], order: Callable[[Read], Doubles]) -> None:
     run = {row.question.question_id: ranked(row.hits, order(row)) for row in rows}
     found = qa.search_measures([row.question for row in rows], run)
-    graded = measures.ranking_measures({r.question.question_id: r.grades for r in rows}, run, measures.GRADED)
+    graded = measures.ranking_measures(
+        {r.question.question_id: r.grades for r in rows}, run, measures.GRADED
+    )
     low, high = found["intervals"]["MAP@10"]
     below, above = graded["intervals"]["nDCG@10"]
     print(

@@ -32,7 +32,9 @@ def main(path: Path) -> None:
         url = address[row["evidence"]].url
         pair = row["meta"]["lang_claim"], row["meta"]["lang_passage"]
         ranks[pair].append(urls.index(url) if url in urls else 99)
-    print(f"{len(texts)} texts\n| claim | passage | n | recall@1 | recall@10 |\n|---|---|---|---|---|")
+    print(
+        f"{len(texts)} texts\n| claim | passage | n | recall@1 | recall@10 |\n|---|---|---|---|---|"
+    )
     for (claim, passage), of in sorted(ranks.items(), key=lambda x: (x[0][0] != x[0][1], x[0])):
         first, ten = (sum(rank < k for rank in of) / len(of) for k in (1, 10))
         print(f"| {claim} | {passage} | {len(of)} | {first:.2f} | {ten:.2f} |")

@@ -28,7 +28,11 @@ from pincite.settings import Settings
 
 RIGHT = (0.55, 0.65, 0.75, 0.85, 0.9, 0.97)
 FOLLOWING = {"own errors": 0.0, "closely": 8.0}
-LEANING = {"even": 0.0, "strict": 2.0, "lenient": -2.0}  # log of how much likelier an error on a supported row is
+LEANING = {
+    "even": 0.0,
+    "strict": 2.0,
+    "lenient": -2.0,
+}  # log of how much likelier an error on a supported row is
 SUPPORTED = (0.35, 0.5, 0.7)
 DRAWS, MEASURED = 6, 100  # simulated judges of a kind; rows of a user
 EXAMINED = 0.8  # half-way between a share that passes and one that fails
@@ -47,16 +51,24 @@ class Judged(NamedTuple):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("files", type=Path, nargs="+", help="labelled claims, as for pincite eval claims")
+    parser.add_argument(
+        "files", type=Path, nargs="+", help="labelled claims, as for pincite eval claims"
+    )
     verifier = runtime.verifier(Settings().models)
     found: dict[Any, list[list[float]]] = defaultdict(list)
-    for judge in (judge for path in parser.parse_args().files for judge in simulated(path, verifier)):
+    for judge in (
+        judge for path in parser.parse_args().files for judge in simulated(path, verifier)
+    ):
         found[judge.kind].append(shares(judge))
         found["all", "", ""].append(shares(judge))
-    print("right leaning  errors      |  ours judge better |  both  shown measured | passed disputed")
+    print(
+        "right leaning  errors      |  ours judge better |  both  shown measured | passed disputed"
+    )
     for (right, leaning, following), rows in found.items():
         means = np.mean(rows, 0)
-        print(f"{right:<5} {leaning:8} {following:11} |" + "".join(f" {value:.3f}" for value in means))
+        print(
+            f"{right:<5} {leaning:8} {following:11} |" + "".join(f" {value:.3f}" for value in means)
+        )
 
 
 def simulated(path: Path, verifier: Verifier) -> Iterator[Judged]:
@@ -64,16 +76,23 @@ def simulated(path: Path, verifier: Verifier) -> Iterator[Judged]:
     predicted = claims.predict(path, [claims.by_verifier(verifier)])
     scores = predicted.systems["pincite"].values
     has_words = np.isfinite(scores)
-    own, truth = scores[has_words], np.array([row.label == "support" for row in predicted.rows])[has_words]
+    own, truth = (
+        scores[has_words],
+        np.array([row.label == "support" for row in predicted.rows])[has_words],
+    )
     wrong_by = np.abs(truth - 1 / (1 + np.exp(-own)))
-    for right, leaning, following, share, seed in product(RIGHT, LEANING, FOLLOWING, SUPPORTED, range(DRAWS)):
+    for right, leaning, following, share, seed in product(
+        RIGHT, LEANING, FOLLOWING, SUPPORTED, range(DRAWS)
+    ):
         weight = np.where(truth, share / truth.mean(), (1 - share) / (1 - truth.mean()))
         chance = np.random.default_rng(seed)
         likely = np.exp(FOLLOWING[following] * wrong_by + LEANING[leaning] * truth)
         order = np.argsort(chance.exponential(size=len(own)) / likely)
         errs = np.zeros(len(own), bool)
         errs[order[np.cumsum(weight[order]) <= (1 - right) * weight.sum()]] = True
-        yield Judged((right, leaning, following), own >= CUT, truth ^ errs, truth, weight / weight.sum())
+        yield Judged(
+            (right, leaning, following), own >= CUT, truth ^ errs, truth, weight / weight.sum()
+        )
 
 
 def shares(judge: Judged) -> list[float]:
@@ -90,8 +109,19 @@ def shares(judge: Judged) -> list[float]:
     yes = truth[drawn][disputed[drawn]]
     confirms = len(yes) >= LEAST_CONFIRMED and yes.mean() >= CONFIRMS_FROM
     better = max(right(ours), right(says))
-    by_three = [right(both), right(np.where(disputed, truth, both)), right(both | disputed if confirms else both)]
-    return [right(ours), right(says), better, *by_three, float(passed), float((disputed * weight).sum())]
+    by_three = [
+        right(both),
+        right(np.where(disputed, truth, both)),
+        right(both | disputed if confirms else both),
+    ]
+    return [
+        right(ours),
+        right(says),
+        better,
+        *by_three,
+        float(passed),
+        float((disputed * weight).sum()),
+    ]
 
 
 if __name__ == "__main__":

@@ -155,6 +155,7 @@ class Reason(StrEnum):
     TITLE_ONLY = "title_only"  # a bibliographic record without an abstract
     WITHDRAWN = "withdrawn"  # deleted by the publisher of the collection
     USURPED = "usurped"  # the citation says that its domain has a new owner; never opened
+    CIRCULAR = "circular"  # Wikipedia or a copy of it, which cannot support its own article
     INTERNAL_ERROR = "internal_error"  # a bug in this program; the detail is the error's class
 
 
@@ -243,6 +244,7 @@ class Copy:
 
 
 HEADLINE, WEBSITE = "headline", "website"  # metadata of a page: its title apart from its site
+COPY_OF = "copy_of"  # metadata of a copy of Wikipedia: the article, or "Wikipedia"
 FILE = "file"  # metadata of a document: the name of the file that the user supplied
 OWN_SCHEME = "own:"  # of an own copy's address, before its SHA-256 (several: "+")
 

@@ -3,12 +3,13 @@
 from collections import Counter
 
 import pytest
+from support.nature import pages_of
 from support.web_pages import Page, pages
 
 from pincite.documents import html
 from pincite.documents.body import DEFAULT_LIMITS, Body
 from pincite.documents.notices import Look, find_notice, has_statement
-from pincite.types import Document, Reason
+from pincite.types import COPY_OF, Document, Reason
 
 REASONS = {
     "teaser": Reason.PAYWALL,
@@ -78,6 +79,66 @@ def test_what_a_parked_page_advertises_is_no_statement() -> None:
 
 def test_the_year_in_a_path_is_no_statement() -> None:
     text = "The requested URL /news/2004/tram.html was not found on this server."
+    found = find_notice(Look("Error", "", text))
+    assert found
+    assert found.kind == "gone"
+
+
+def outcomes(group: str, held_back: bool) -> list[str]:
+    """Of each page: "refused", "copy" of Wikipedia, or "read"."""
+    found = []
+    for page in pages_of(group):
+        if page.held_back is held_back:
+            data = page.source.encode()
+            read = html.read_html(Body(page.url, data, "text/html", None, DEFAULT_LIMITS))
+            if isinstance(read, Document):
+                found.append("copy" if COPY_OF in read.meta else "read")
+            else:
+                found.append("refused")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("group", "outcome", "known", "held_back"),
+    [("errors", "refused", 18, 14), ("mirrors", "copy", 10, 10)],
+)
+def test_most_errors_and_copies_of_wikipedia_are_recognised(
+    group: str, outcome: str, known: int, held_back: int
+) -> None:
+    assert outcomes(group, False).count(outcome) >= known
+    assert outcomes(group, True).count(outcome) >= held_back
+
+
+def test_at_most_one_honest_page_in_forty_is_refused() -> None:
+    found = [
+        outcome
+        for group in ("neighbours", "wikilike")
+        for held_back in (False, True)
+        for outcome in outcomes(group, held_back)
+    ]
+    assert len(found) == 60
+    assert len(found) - found.count("read") <= 1
+
+
+@pytest.mark.parametrize(
+    ("headline", "text", "gone"),
+    [
+        ("This story is no longer available", "The Post deleted it in 2004.", True),
+        ("Content expired", "The licence for this content has expired. It ran to 2004.", True),
+        ("Content expired", "The play of that name was first staged in 2004.", False),
+        ("Not found", "The page was not found until 1874, in a church.", False),
+        ("This story is no longer available: a history", "It was staged in 2004.", False),
+    ],
+)
+def test_a_headline_about_this_page_outweighs_why_it_is_gone(
+    headline: str, text: str, gone: bool
+) -> None:
+    found = find_notice(Look(headline, headline, f"{headline}\n{text}"))
+    assert (found is not None) is gone
+
+
+def test_a_first_sentence_about_this_page_is_a_notice_without_a_headline() -> None:
+    text = "The file you requested could not be found. If you think this is a mistake, write to us."
     found = find_notice(Look("Error", "", text))
     assert found
     assert found.kind == "gone"

@@ -5,7 +5,7 @@ from support.found import document, refusal
 
 from pincite.documents.outcome import TEASER_WORDS, Markup, of_page, of_status
 from pincite.documents.read import read_bytes
-from pincite.types import Document, Reason, Unchecked
+from pincite.types import COPY_OF, Document, Reason, Unchecked
 
 WORD = "word "
 URL = "https://example.org/a"
@@ -199,3 +199,29 @@ Oops! A history / The word was first printed in a Chicago newspaper in 1922.
 @pytest.mark.parametrize("extra", ["", SCRIPTS, PASSWORD, "<p>Sign in to your account</p>"])
 def test_real_pages_that_resemble_notices(words: tuple[str, ...], extra: str) -> None:
     assert words[1].split(".")[0] in document(outcome(*words, extra=extra)).text
+
+
+# ── Copies of Wikipedia ──────────────────────────────────────────────────────────────────────────
+
+MILL_URL = "https://en.wikipedia.org/wiki/Varde_Mill"
+OLD_URL = "https://en.wikipedia.org/w/index.php?title=Varde_Mill&oldid=4"
+
+
+@pytest.mark.parametrize(
+    ("stated", "origin"),
+    [
+        ("From Wikipedia, the free encyclopedia", "Wikipedia"),
+        (f"<a href='{MILL_URL}'>Varde Mill - Wikipedia, the free encyclopedia</a>", None),
+        ("Source: Wikipedia</p><p>Licence: CC BY-SA 4.0", "Wikipedia"),
+        (f"Source: <a href='{MILL_URL}'>Wikipedia</a>", None),
+        (f"<a href='{MILL_URL}'>Wikipedia</a>, CC BY-SA", MILL_URL),
+        (f"Photo: <a href='{MILL_URL}'>Wikipedia</a>, CC BY-SA", None),
+        ("<a href='https://en.wikipedia.org/wiki/Weir'>Wikipedia</a>, CC BY-SA", None),
+        (f"Its <a href='{OLD_URL}'>history</a> is on Wikipedia", None),
+        (f"Retrieved from <a href='{OLD_URL}'>{OLD_URL}</a>", OLD_URL),
+    ],
+)
+def test_copies_of_wikipedia(stated: str, origin: str | None) -> None:
+    found = document(outcome("Varde Mill", MILL, extra=f"<footer><p>{stated}</p></footer>"))
+    assert found.meta.get(COPY_OF) == origin
+    assert MILL in found.text

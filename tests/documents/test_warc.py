@@ -3,6 +3,7 @@ import random
 import zlib
 from pathlib import Path
 
+import cramjam
 import pytest
 from documents.builders import warc_record
 from support.found import document, refusal
@@ -110,6 +111,60 @@ def test_a_bomb_costs_itself(tmp_path: Path, encoding: str) -> None:
     first, bomb, last = read_path(path, limits=Limits(max_bytes=1_000_000))
     assert first == document(last)
     assert refusal(bomb).reason is Reason.TOO_LARGE
+
+
+PACK = {"br": cramjam.brotli.compress, "zstd": cramjam.zstd.compress}
+
+
+@pytest.mark.parametrize("encoding", PACK)
+@pytest.mark.parametrize("chunked", [False, True])
+def test_bodies_in_brotli_and_zstd_are_read(tmp_path: Path, encoding: str, chunked: bool) -> None:
+    path, body = tmp_path / "packed.warc.gz", bytes(PACK[encoding](PAGE))
+    headers = {"Content_Encoding": encoding.upper(), "Content_Type": "text/html"}
+    if chunked:
+        body = b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
+        headers["Transfer_Encoding"] = "chunked"
+    path.write_bytes(warc_record("https://e.org/a", body, **headers))
+    assert document(*read_path(path)).text == "Opened in 1931."
+
+
+@pytest.mark.parametrize("encoding", PACK)
+def test_a_packed_body_is_unpacked_up_to_the_limit(tmp_path: Path, encoding: str) -> None:
+    path, good = tmp_path / "bomb.warc.gz", warc_record("https://e.org/a", PAGE)
+    bomb = bytes(PACK[encoding](bytes(30_000_000)))
+    path.write_bytes(good + warc_record("https://e.org/b", bomb, Content_Encoding=encoding) + good)
+    first, refused, last = read_path(path, limits=Limits(max_bytes=1_000_000))
+    assert refusal(refused).reason is Reason.TOO_LARGE
+    assert first == document(last)
+
+
+@pytest.mark.parametrize("encoding", PACK)
+@pytest.mark.parametrize("n_more", [0, 1])
+def test_a_packed_body_may_be_as_long_as_the_limit(
+    tmp_path: Path, encoding: str, n_more: int
+) -> None:
+    path, page = tmp_path / "long.warc.gz", PAGE + b" " * n_more
+    body = bytes(PACK[encoding](page))
+    path.write_bytes(warc_record("https://e.org/a", body, Content_Encoding=encoding))
+    (found,) = records(path, Limits(max_bytes=len(PAGE)))
+    assert isinstance(found, Record) == (n_more == 0)
+
+
+@pytest.mark.parametrize("encoding", PACK)
+def test_damaged_packed_bodies_cost_themselves(tmp_path: Path, encoding: str) -> None:
+    path, whole = tmp_path / "cut.warc.gz", bytes(PACK[encoding](JUNK))
+    bodies = whole[:-40], b"junk" + whole
+    path.write_bytes(
+        b"".join(warc_record("https://e.org/a", b, Content_Encoding=encoding) for b in bodies)
+    )
+    assert [refusal(found).reason for found in read_path(path)] == [Reason.UNDECODABLE] * 2
+
+
+@pytest.mark.parametrize("encoding", PACK)
+def test_a_body_that_the_crawler_unpacked_is_read_as_it_is(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "plain.warc.gz"
+    path.write_bytes(warc_record("https://e.org/a", PAGE, Content_Encoding=encoding))
+    assert document(*read_path(path)).text == "Opened in 1931."
 
 
 @pytest.mark.parametrize("packed", [True, False])

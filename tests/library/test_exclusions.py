@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import pytest
 
 from pincite.judgement.reliability import Entry, ReliabilityList
-from pincite.library.exclusions import WITHOUT_LIST, Exclusions
-from pincite.types import Bar, Citation, Claim, Document, Hit, Passage, Reliability, Span
+from pincite.library.exclusions import WITHOUT_LIST, Exclusions, copied_from
+from pincite.types import COPY_OF, Bar, Citation, Claim, Document, Hit, Passage, Reliability, Span
 
 BEFORE = "The Varde Bridge is a road bridge over the river in the west of the town of Varde."
 TEXT = "It was built by the county between 1909 and 1911 and has been widened twice since then."
@@ -127,3 +127,33 @@ def test_labels_of_citations() -> None:
     listing = RULES.listing_of("https://x.example/")
     assert listing is not None
     assert listing.reliability is Reliability.UNLISTED
+
+
+def test_a_page_that_says_that_it_copies_wikipedia_is_not_suggested() -> None:
+    article = "https://en.wikipedia.org/wiki/X"
+    pages = {
+        "https://copy.example/": Document("https://copy.example/", "", "", meta={COPY_OF: article}),
+        "https://x.example/": Document("https://x.example/", "", ""),
+    }
+    given = hits(*((url, OTHER) for url in pages))
+    kept, excluded = WITHOUT_LIST.split(
+        claim(), given, (), lambda urls: list(map(pages.get, urls)), None
+    )
+    assert [hit.passage.url for hit in kept] == ["https://x.example/"]
+    assert [(e.url, e.bar, e.detail) for e in excluded] == [
+        ("https://copy.example/", Bar.WIKI, article)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("url", "cited", "copied"),
+    [
+        ("https://x.example/", "https://x.example/", False),
+        ("https://de.wikipedia.org/wiki/X", "https://x.example/", True),
+        ("file:///x.html", "https://www.wikiwand.com/en/X", True),
+        ("file:///x.html", "https://web.archive.org/web/2014/http://en.wikipedia.org/X", True),
+        ("https://upload.wikimedia.org/scan.pdf", "https://upload.wikimedia.org/scan.pdf", False),
+    ],
+)
+def test_pages_of_wikipedia_and_known_copies(url: str, cited: str, copied: bool) -> None:
+    assert bool(copied_from(Document(url, "", ""), cited)) is copied

@@ -11,6 +11,7 @@ from pincite.retrieval.retrievers import Fused
 from pincite.text import words
 from pincite.text.page_numbers import UNREAD
 from pincite.types import (
+    COPY_OF,
     Article,
     Citation,
     Claim,
@@ -127,6 +128,15 @@ def test_the_cited_work_is_no_better_source_at_another_address() -> None:
         )
         suggested = given.finding(replace(found, citations=cited)).suggestions
         assert len(suggested) == (0 if known else 1)
+
+
+def test_a_cited_copy_of_wikipedia_is_circular_and_supports_nothing() -> None:
+    mirror = replace(BRIDGE, meta={COPY_OF: "https://en.wikipedia.org/wiki/Bridge"})
+    found = pipeline(source_of=lambda url: mirror).finding(claim(mirror.url))
+    (result,) = found.citations
+    assert isinstance(result.outcome, Unchecked)
+    assert result.outcome.reason is Reason.CIRCULAR
+    assert found.label is Label.UNCHECKED
 
 
 def test_a_copy_in_the_corpus_comes_after_stored_pages() -> None:

@@ -34,6 +34,8 @@ DEFAULT_LIMITS = Limits()
 # output also exceeds `max_bytes`.
 MAX_RATIO = 200
 GZIP = b"\x1f\x8b"
+PACKERS = {"br": "brotli", "zstd": "zstd"}  # by the name of the encoding in HTTP
+_END = b"\0the end of the buffer\xff"  # is overwritten only by data that fills it
 FIRST_BYTES = 200_000  # canonical links are in the head; some heads carry 100 kB of styles
 # After this many consecutive bad records the file is given up.
 MAX_REFUSED_IN_A_ROW = 10_000
@@ -96,6 +98,24 @@ def unpacked(data: bytes, limit: int) -> bytes:
     except zlib.error:
         pass
     return b"".join(parts)
+
+
+def unpacked_as(encoding: str, data: bytes, limit: int) -> bytes | None:
+    """Decompress at most `limit` + 1 bytes of one of PACKERS; None if the data is corrupt.
+
+    Some crawlers store a page unpacked, below the header of the packed one.
+    """
+    import cramjam
+
+    unpacked_data = bytearray(limit + 1 + len(_END))
+    unpacked_data[-len(_END) :] = _END
+    try:
+        length = getattr(cramjam, PACKERS[encoding]).decompress_into(data, unpacked_data)
+    except cramjam.DecompressionError:
+        if unpacked_data.endswith(_END):
+            return data if data.lstrip().startswith(b"<") else None
+        length = limit + 1  # the library stops where the buffer is full
+    return bytes(memoryview(unpacked_data)[: min(length, limit + 1)])
 
 
 def head_of(path: Path) -> bytes:

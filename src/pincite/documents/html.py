@@ -31,7 +31,7 @@ from pincite.text.hosts import host_of
 from pincite.text.identifiers import doi_in
 from pincite.text.sentences import n_words
 from pincite.text.tables import cells_of
-from pincite.types import HEADLINE, WEBSITE, Document, Reason, Unchecked
+from pincite.types import COPY_OF, HEADLINE, WEBSITE, Document, Reason, Unchecked
 
 _INVISIBLE_TAGS = frozenset(
     "head script style noscript template svg math object iframe canvas audio video select button "
@@ -511,6 +511,7 @@ def read_html(body: Body) -> Document | Unchecked:
     if page is None:
         return Unchecked(body.url, Reason.EMPTY, "the page has no text")
     drop_camouflaged(page)
+    origin = outcome.copied_article(page.tree, title_of(page))
     write_tables(page)
     join_terms(page)
     seen, names, pieces = visible_text(page, MAX_ANCHORS)
@@ -532,6 +533,7 @@ def read_html(body: Body) -> Document | Unchecked:
     h1 = headline_of(stated) or signs.headline
     headline, website = title_and_site(title, h1, site_of(stated), host_of(body.url))
     meta = _meta(article, stated)
+    meta |= {COPY_OF: origin} if origin else {}
     # Title and site stay as the verifier was calibrated to read them: as the page has them.
     apart, known = {HEADLINE: headline, WEBSITE: website}, ("", title, meta.get("site"))
     return outcome.of_page(body.url, text, running, signs) or Document(

@@ -10,7 +10,7 @@ import math
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,9 @@ MIN_STATEMENT_WORDS = 6  # "Page not found." has three
 EARLY_LINES = 3
 HEADED = 0.2  # share of a title or headline that is a cue
 _PATH = re.compile(r"(?<!\S)/[\w./-]+")
-UNHEADED_WORDS, EXPLAINED_WORDS = 15, 40  # the second if all that is said is blocked, or parked
+WHOLE = 0.8  # share of a title or headline that says nothing else
+UNHEADED_WORDS, EXPLAINED_WORDS = 15, 40  # the second if the rest explains one of EXPLAINED
+EXPLAINED = ("gone", "blocked", "parked")
 _TITLE_PARTS = re.compile(r"\s+[|–—:·»«-]+\s*|\s*[|:»]\s+|[|\uff5c\uff1a]")
 _YEAR = re.compile(r"(?<!\d)(1\d\d\d|20\d\d)(?!\d)")
 _NAME = re.compile(r"(?<=[a-zà-ÿа-я,] )[A-ZÀ-ÝА-Я][a-zà-ÿа-я]{2,}")
@@ -64,9 +66,9 @@ def find_notice(look: Look) -> Notice | None:
     found = candidates(look)
     if not found:
         return None
-    # What a parked page advertises is no statement.
+    # What a parked page advertises is no statement, nor is the reason why "this page" is gone.
     if has_statement(look.text, look.title) and not ("parked" in dict(found) and _is_domain(look)):
-        return None
+        found = [each for each in found if declares(each[0], look)]
     table = _table(WEIGHTS)
     weights, least = table["weights"], table["intercept"]
     notices = [
@@ -99,16 +101,16 @@ def features(kind: str, look: Look) -> dict[str, float]:
 
     A notice says what it is in its title or headline, unless it is very short.
     """
-    lines, parts = _lines(look.text), title_parts(look.title)
-    spoken = (span.of(line).strip() for line in lines for span in sentences(line))
-    own = [sentence for sentence in spoken if sentence not in {*parts, look.title, look.headline}]
+    lines, parts, own = _lines(look.text), title_parts(look.title), _own(look)
     words = _words_of(own)
     cued = [each for each in own if next(_found(kind, [each]), "")]
-    in_title = max(_covered(kind, part) for part in (look.title, *parts))
+    lead = [each for each in (look.headline, _first(look)) if _points(each)]
+    in_title = max(_covered(kind, part) for part in (look.title, *parts, *lead))
     in_headline = _covered(kind, look.headline)
     advertises = kind == "parked" and _is_domain(look)
-    odd = [] if advertises else [each for each in own if not _is_of_notice(each)]
-    most = EXPLAINED_WORDS if kind in ("blocked", "parked") and not odd else UNHEADED_WORDS
+    reasons = advertises or declares(kind, look)
+    odd = [] if reasons else [each for each in own if not _is_of_notice(each)]
+    most = EXPLAINED_WORDS if kind in EXPLAINED and not odd else UNHEADED_WORDS
     if max(in_title, in_headline) < HEADED and words > most and not look.at_front:
         return {}
     found = {
@@ -127,6 +129,31 @@ def features(kind: str, look: Look) -> dict[str, float]:
         "at_front": float(look.at_front and kind == "front"),
     }
     return {name: value for name, value in found.items() if value}
+
+
+def declares(kind: str, look: Look) -> bool:
+    """Whether a headline is a notice about "this page", or one that the first sentence repeats."""
+    heads = [look.headline] if look.headline else [look.title, *title_parts(look.title)]
+    whole = [head for head in heads if kind not in LISTS and _covered(kind, head) >= WHOLE]
+    repeated = [each for each in [_first(look)] if next(_found(kind, [each]), "")]
+    return bool(whole) and any(map(_points, [*whole, *repeated]))
+
+
+def _points(text: str) -> bool:
+    return cues("this").search(typographic(text)) is not None
+
+
+def _first(look: Look) -> str:
+    """The first sentence below the headline."""
+    below = look.text.rpartition(f"{look.headline}\n")[2]
+    return next(iter(_own(replace(look, text=below))), "")
+
+
+def _own(look: Look) -> list[str]:
+    """The sentences of a page that do not repeat its title or headline."""
+    known = {*title_parts(look.title), look.title, look.headline}
+    spoken = (span.of(line).strip() for line in _lines(look.text) for span in sentences(line))
+    return [sentence for sentence in spoken if sentence not in known]
 
 
 def has_statement(text: str, title: str = "") -> bool:

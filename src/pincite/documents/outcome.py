@@ -7,6 +7,8 @@ since a teaser has statements and a shell has no text.
 
 import re
 from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import unquote
 
 from pincite.documents.notices import (
     NOTICE_CHARS,
@@ -14,6 +16,7 @@ from pincite.documents.notices import (
     cues,
     find_notice,
     has_statement,
+    title_parts,
     typographic,
 )
 from pincite.text.hosts import is_front, original_of
@@ -63,6 +66,23 @@ class Markup(Look):
     address: str = ""  # that the page states as its own
 
 
+_BLOCKS = "p li td dd div small footer address blockquote body h1 h2 h3 h4 h5 h6".split()
+_BLOCK = " or ".join(f"self::{tag}" for tag in _BLOCKS)
+_NAMED = " or ".join(f"contains(., '{each}')" for each in ("ikip", "икип", "ウィキペ", "维基百科"))
+_MENTIONS = (  # the first and last: a list of references may link it a thousand times
+    "(//body/descendant-or-self::*[not(self::script or self::style)]"
+    f"[text()[{_NAMED}] or contains(@href, 'wikipedia.org/')])"
+    "[position() <= 100 or position() > last() - 100]"
+    f"/ancestor-or-self::*[{_BLOCK}][1][not(self::h1)]"
+)
+_ARTICLE = re.compile(
+    r"(?:https?:)?//[\w.-]+\.wikipedia\.org/(?:wiki/|w/index\.php\?(?:\S*&)?title=)"
+    r"(?P<title>(?!\w+:\w)[^?&#\s]+)(?P<version>\S*[?&](oldid=|action=history))?\S*"
+)
+MENTION_CHARS = 1_000
+COPY_SIGNS = 3  # a news story that links its subject's article, and the list of its versions, has 2
+
+
 def of_status(url: str, status: int | None) -> Unchecked | None:
     """Classify by HTTP status alone; None if the body is worth reading.
 
@@ -92,6 +112,35 @@ def of_page(url: str, text: str, article: str, markup: Markup) -> Unchecked | No
     if not found and words == 0:
         found = Reason.EMPTY, "the page has no text"
     return Unchecked(url, *found) if found else None
+
+
+def copied_article(tree: Any, title: str) -> str:
+    """The Wikipedia article that a page copies, or "Wikipedia"; empty if it copies none.
+
+    A copy names Wikipedia below its headline, or states two of: this text is Wikipedia's, under
+    its licence, and the article of the same title is linked.
+    """
+    shown = (title, *tree.xpath("//h1//text()"))
+    names = {_name(part) for each in shown for part in (each, *title_parts(each))}
+    for block in tree.xpath(_MENTIONS):
+        beside = [each for each in (block.getprevious(), block.getnext()) if each is not None]
+        text, *near = (each.text_content()[:MENTION_CHARS] for each in (block, *beside))
+        text = typographic(" ".join([text, *block.xpath(".//a/@rel")])).strip()
+        around = typographic(" ".join([text, *near]))
+        links = filter(None, map(_ARTICLE.match, block.xpath(".//a/@href")))
+        same = [link for link in links if _name(unquote(link["title"])) in names]
+        attributed = bool(cues("attributed").search(text))
+        credited = not attributed and cues("credit").search(around)
+        licensed = bool(cues("share_alike").search(around) and not credited)
+        versions = any(link["version"] for link in same)
+        signs = bool(same) + versions + attributed + 2 * licensed
+        if signs >= COPY_SIGNS or cues("tagline").fullmatch(text):
+            return same[0][0] if same else "Wikipedia"
+    return ""
+
+
+def _name(title: str) -> str:
+    return re.sub(r"[\W_]+", " ", title.partition("(")[0]).strip().lower()
 
 
 def look_of(url: str, markup: Markup) -> Look:

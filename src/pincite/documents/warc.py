@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from pincite.documents.body import DEFAULT_LIMITS, Limits, is_bomb, too_large
+from pincite.documents.body import DEFAULT_LIMITS, PACKERS, Limits, is_bomb, too_large, unpacked_as
 from pincite.types import Reason, Unchecked
 
 _PAGES = ("response", "resource")
@@ -166,10 +166,17 @@ def _is_page(record: Any) -> bool:
 
 def _page(record: Any, offset: int, limits: Limits) -> Record | Unchecked:
     url = record.rec_headers.get_header("WARC-Target-URI").strip("<>")
-    data = _body(record, limits.max_bytes + 1)
+    headers = record.http_headers
+    encoding = ((headers and headers.get_header("Content-Encoding")) or "").strip().lower()
+    if encoding in PACKERS:  # warcio would unpack Brotli without a limit
+        headers.remove_header("Content-Encoding")
+    data: bytes | None = _body(record, limits.max_bytes + 1)
+    if data and len(data) <= limits.max_bytes and encoding in PACKERS:
+        data = unpacked_as(encoding, data, limits.max_bytes)
+    if data is None:
+        return Unchecked(url, Reason.UNDECODABLE, f"the archived page is no valid {encoding} data")
     if len(data) > limits.max_bytes:
         return too_large(url, len(data), limits.max_bytes, "the archived page")
-    headers = record.http_headers
     code = headers.get_statuscode() if headers else ""
     return Record(
         url=url,

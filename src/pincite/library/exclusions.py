@@ -13,7 +13,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -25,8 +25,8 @@ from pincite.errors import ConfigError, InputError, usable
 from pincite.judgement.reliability import BARRED, LABELS, Entry, ReliabilityList
 from pincite.retrieval.copies import n_words, stands_in
 from pincite.retrieval.fusion import kept
-from pincite.text.hosts import WIKIPEDIA_AND_MIRRORS, is_below
-from pincite.types import Bar, Claim, Document, Exclusion, Hit, Listing, Reliability
+from pincite.text.hosts import WIKIPEDIA_AND_COPIES, WIKIPEDIA_AND_MIRRORS, is_below, original_of
+from pincite.types import COPY_OF, Bar, Claim, Document, Exclusion, Hit, Listing, Reliability
 from pincite.wiki.addresses import LANGUAGES, wikipedia
 from pincite.wiki.reliability import ListFile, read_list
 
@@ -65,6 +65,12 @@ class Exclusions:
         detail = f"{listing.name}: {LABELS[listing.reliability]}"
         return Exclusion(url, title, Bar.BLACKLISTED if blacklisted else Bar.DEPRECATED, detail)
 
+    def of_page(self, page: Document, url: str) -> Exclusion | None:
+        """Return why a page that was read at `url` may not be suggested."""
+        if not (why := self.of_site(url, page.title)) and COPY_OF in page.meta:
+            return Exclusion(page.url, page.title, Bar.WIKI, page.meta[COPY_OF])
+        return why and replace(why, url=page.url)
+
     def split(
         self,
         claim: Claim,
@@ -76,25 +82,34 @@ class Exclusions:
         """Split candidates into hits that may be suggested and excluded pages with reasons.
 
         `seen` are hits of a search without exclusions, used only for reasons. `documents_of` gives
-        the dates of pages that copy the article; `written` is the latest date of its text, ISO.
+        the pages, which may state their origin and date; `written` is the latest date of the
+        article's text, ISO.
         """
+        urls = list(dict.fromkeys(hit.passage.url for hit in hits))
+        pages = dict(zip(urls, documents_of(urls) if documents_of else (), strict=False))
         found: dict[str, Exclusion] = {}
         for passage in [hit.passage for hit in (*hits, *seen)]:
-            if passage.url not in found and (why := self.of_site(passage.url, passage.title)):
-                found[passage.url] = why
+            page = pages.get(passage.url) or Document(passage.url, passage.title, "")
+            if page.url not in found and (why := self.of_page(page, page.url)):
+                found[page.url] = why
         copying = _copying(claim, [hit for hit in hits if hit.passage.url not in found])
-        documents = documents_of(copying) if documents_of and copying else [None] * len(copying)
         # Sources were opened for this paragraph, so it existed by the last of their access dates.
         opened = [stated_date(citation.access_date or "") for citation in claim.citations]
         latest = min([date for date in (*opened, written) if date], default=None)
-        for url, document in zip(copying, documents, strict=True):
-            if why_copy := _copied(url, document, latest):
+        for url in copying:
+            if why_copy := _copied(url, pages.get(url), latest):
                 found[url] = why_copy
         allowed = kept(hits, lambda hit: hit.passage.url not in found)
         return allowed, tuple(list(found.values())[:MAX_LISTED])
 
 
 WITHOUT_LIST = Exclusions()  # Wikipedia and its mirrors, and copies of the article
+
+
+def copied_from(page: Document, cited: str) -> str:
+    """The Wikipedia article, or the site, that a page cited at this address is or copies."""
+    sites = (url for url in (page.url, original_of(cited)) if is_below(url, WIKIPEDIA_AND_COPIES))
+    return page.meta.get(COPY_OF) or next(sites, "")
 
 
 def _copying(claim: Claim, hits: Sequence[Hit]) -> list[str]:

@@ -91,8 +91,8 @@ class WebCandidates:
 
     def _left_out(self, page: Document, url: str, exclusions: Exclusions) -> Exclusion | None:
         """Return why a page that was read is not used; `url`: its address after redirects."""
-        if why := exclusions.of_site(url, page.title):
-            return Exclusion(page.url, why.title, why.bar, why.detail)
+        if why := exclusions.of_page(page, url):
+            return why
         passed = self.filters.accepts(Facts.of(page))
         return None if passed else self._filtered(page.url, page.title)
 

@@ -35,6 +35,7 @@ REASONS = {
     Reason.TITLE_ONLY: "a record without an abstract",
     Reason.WITHDRAWN: "withdrawn by its publisher",
     Reason.USURPED: "the domain has changed hands",
+    Reason.CIRCULAR: "circular: a copy of Wikipedia",
     Reason.INTERNAL_ERROR: "a bug in Pincite",
 }
 BARS = {

@@ -1,7 +1,7 @@
 """Hosts, archive addresses, and the `Retry-After` header.
 
-Suggestions never come from Wikipedia or its mirrors, which support all claims of the article
-(circular sourcing): the large ones of "Wikipedia:Mirrors and forks"; settings can add more. The
+Wikipedia and its copies support all claims of the article (circular sourcing): the large ones of
+"Wikipedia:Mirrors and forks"; others are recognised by what they say. The
 Wayback Machine's addresses are `/web/TIME/PAGE`: `TIME` has up to 14 digits, `*` is a calendar, and
 the suffix `id_` selects the original page. archive.today uses `/TIME/PAGE`, or a short name.
 """
@@ -14,12 +14,15 @@ from datetime import UTC
 from email.utils import parsedate_to_datetime
 from urllib.parse import unquote, urlsplit
 
-WIKIPEDIA_AND_MIRRORS = tuple(
-    "wikipedia.org wikimedia.org wikidata.org wiktionary.org wikivoyage.org wikiquote.org "
-    "wikinews.org wikiwand.com alchetron.com bionity.com chemeurope.com dbpedia.org "
-    "en-academic.com encyclopedia.kids.net.au everipedia.org everybodywiki.com fandom.com "
-    "infogalactic.com justapedia.org kiddle.co peoplepill.com wiki2.org wikimili.com "
-    "wikizero.com wn.com".split()
+WIKIPEDIA_AND_COPIES = tuple(
+    "wikipedia.org wikiwand.com alchetron.com bionity.com chemeurope.com dbpedia.org "
+    "en-academic.com encyclopedia.kids.net.au everipedia.org infogalactic.com justapedia.org "
+    "kiddle.co peoplepill.com wiki2.org wikimili.com wikizero.com wn.com".split()
+)
+WIKIPEDIA_AND_MIRRORS = (  # with other wikis, which are never suggested either
+    *WIKIPEDIA_AND_COPIES,
+    *"wikimedia.org wikidata.org wiktionary.org wikivoyage.org wikiquote.org wikinews.org".split(),
+    *"everybodywiki.com fandom.com".split(),
 )
 
 

@@ -62,8 +62,8 @@ class Coverage:
 K = TypeVar("K", Stage, Reason, CopyKind)
 FLAGS = (Label.REFUTED, Label.NOT_SUPPORTED)
 STAGES = tuple(Stage)
-# The page was obtained, but has no text to judge.
-_WITHOUT_TEXT = frozenset(
+# The page was obtained, but has nothing to judge.
+_NOT_JUDGED = frozenset(
     {
         Reason.PAYWALL,
         Reason.EMPTY,
@@ -72,6 +72,7 @@ _WITHOUT_TEXT = frozenset(
         Reason.ENCRYPTED,
         Reason.UNSUPPORTED_TYPE,
         Reason.TITLE_ONLY,
+        Reason.CIRCULAR,
     }
 )
 
@@ -92,7 +93,7 @@ def stage(result: CitationResult, claim: Label) -> Stage:
         return Stage.CITED
     if outcome.reason is Reason.LANGUAGE:
         return Stage.READ
-    return Stage.OBTAINED if outcome.reason in _WITHOUT_TEXT else Stage.ADDRESSED
+    return Stage.OBTAINED if outcome.reason in _NOT_JUDGED else Stage.ADDRESSED
 
 
 def of_article(article: Article, findings: Sequence[Finding]) -> Coverage:

@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple
 from pincite import containment
 from pincite.documents.text import code_of
 from pincite.judgement import aggregation, decide, references
-from pincite.library.exclusions import WITHOUT_LIST, Exclusions
+from pincite.library.exclusions import WITHOUT_LIST, Exclusions, copied_from
 from pincite.library.judges import Examiner
 from pincite.library.private_copies import citation_keys, document_keys, mentions, names_of
 from pincite.library.web_pages import WebCandidates
@@ -207,12 +207,16 @@ class VerifyPipeline:
         )
 
     def _cut(self, citation: Citation, found: CitedSource) -> ReadSource:
-        """Cut a source into passages, unless the model does not read its language."""
+        """Cut a source into passages, unless it copies Wikipedia or is in another language."""
         source = found.source
         if isinstance(source, Unchecked):
             return ReadSource(citation, found)
-        if source.language and source.language not in self.languages:
+        why = None
+        if origin := copied_from(source, citation.url or citation.archive_url or ""):
+            why = Unchecked(source.url, Reason.CIRCULAR, origin)
+        elif source.language and source.language not in self.languages:
             why = Unchecked(source.url, Reason.LANGUAGE, named(source.language))
+        if why:
             return ReadSource(citation, found._replace(source=why))
         return ReadSource(
             citation, found, pinpoint.aim_of(citation, source), cited_passages(source)

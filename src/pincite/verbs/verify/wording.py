@@ -89,6 +89,7 @@ STEPS = {
     Reason.TITLE_ONLY: "attach the full text if you have it",
     Reason.WITHDRAWN: "find out why it was withdrawn before you keep the citation",
     Reason.USURPED: "look for an archived copy from before then",
+    Reason.CIRCULAR: "cite what the copied article cites",
     Reason.INTERNAL_ERROR: "run it again with --debug, and report what it prints",
 }
 ARCHIVED_KINDS = (CopyKind.ARCHIVED, CopyKind.WAYBACK)
