@@ -24,6 +24,7 @@ ENGLISH: Mapping[str, str] = {
     "roles_swapped": "the source has %(claim)s and %(other)s the other way round: “%(source)s”",
     "about_another": "the source mentions %(other)s, not %(claim)s",
     "read_as_contrary": "the verifier reads the quote as a contradiction",
+    "relative_time": "“%(words)s” is %(date)s by the date of the page",
     "not_named": "the passage does not name %(words)s",
     "not_stated": "the passage does not state %(words)s",
     "not_judged": "this passage could not be judged because of a bug in Pincite (%(error)s)",

@@ -111,12 +111,13 @@ class Passage:
     title: str
     text: str = field(metadata=named("passage"))
     span: Annotated[Span, Doc("in the document's text")]
-    about: Annotated[str, Doc("title, author, site and year of the document")] = ""
+    about: Annotated[str, Doc("title, author, site, year, and dates that relative times mean")] = ""
     # The whole text of the document, if known: it may state what the passage lacks.
     page: str = field(default="", repr=False, compare=False, metadata=UNWRITTEN)
     language: Annotated[str | None, Doc("ISO 639-1; null: unknown")] = None
     # Per cent of confidence in a text that was recognised from a scan.
     recognised: int | None = field(default=None, compare=False, metadata=UNWRITTEN)
+    published: str = field(default="", compare=False, metadata=UNWRITTEN)  # ISO, as exact as known
 
     @property
     def passage_id(self) -> str:

@@ -27,6 +27,7 @@ from pincite.errors import CorpusError
 from pincite.protocols import Floats
 from pincite.text.languages import identify
 from pincite.text.page_numbers import confidence_in
+from pincite.text.times import about_passage
 from pincite.types import Document, Passage, Span, about
 
 Keys = npt.NDArray[np.int64]
@@ -384,9 +385,11 @@ class Store:
             blocks = self._blocks({(p.document, n) for p in places for n in blocks_of(p.span)})
             return [
                 Passage(
-                    *(p.doc_id, p.url, p.title, text, p.span, p.about),
+                    *(p.doc_id, p.url, p.title, text, p.span),
+                    about_passage(p.about, text, p.published),
                     language=identify(text, p.language),
                     recognised=confidence_in(json.loads(p.meta), p.span),
+                    published=p.published or "",
                 )
                 for p in places
                 for text in [text_of(p, blocks)]

@@ -21,6 +21,7 @@ from pincite.judgement.qualifiers import LIMITS, qualification
 from pincite.models import calibration, public, weights
 from pincite.models.public import ChatNetwork
 from pincite.models.session import Session
+from pincite.notes import Note
 from pincite.protocols import Floats
 from pincite.text import names, paraphrase, quantities, tables
 from pincite.text import words as wording
@@ -219,8 +220,8 @@ class CrossEncoderVerifier:
 
     def _logits(self, pairs: Sequence[tuple[Claim, Passage]]) -> Floats:
         rows = [
-            paraphrase.verifier_input(claim.text, passage.text, passage.title, passage.page)
-            for claim, passage in pairs
+            paraphrase.verifier_input(claim.text, p.text, p.title, p.page, p.published)
+            for claim, p in pairs
         ]
         logits = self._judged.logits(rows, self._run) if self._judged else self._run(rows)
         return logits if rows else np.zeros((0, self._network.width), dtype=np.float32)
@@ -290,8 +291,8 @@ def _unsupported(pair: tuple[Claim, Passage], odds: Floats) -> tuple[str, ...]:
     """Return the claim's words that a token-level network finds unsupported, if any."""
     if not len(odds):
         return ()
-    claim, passage = pair[0].text, pair[1]
-    read, _ = paraphrase.verifier_input(claim, passage.text, passage.title, passage.page)
+    claim, p = pair[0].text, pair[1]
+    read, _ = paraphrase.verifier_input(claim, p.text, p.title, p.page, p.published)
     words = re.findall(r"\S+", read)[: len(odds)]
     marked = [(word, odds[i] > 0) for i, word in enumerate(words)]
     runs = [" ".join(w for w, _ in run) for bad, run in groupby(marked, lambda m: m[1]) if bad]
@@ -308,6 +309,8 @@ def _evidence(
     claim, passage = pair
     witnesses, quote = _witnesses(claim, passage, readout, contrary)
     unstated, unnamed = lacking(claim, passage, witnesses)
+    times = paraphrase.stated_times(passage.text, claim.text, passage.published)
+    meant = ({"words": each.span.of(passage.text), "date": each.date} for each in times)
     return decide.weighed(
         Evidence(
             passage,
@@ -321,6 +324,7 @@ def _evidence(
             unstated=unstated,
             unnamed=unnamed,
             unsupported=unsupported,
+            notes=tuple(Note("relative_time", values) for values in meant),
         )
     )
 

@@ -14,6 +14,7 @@ from pincite.text import names, quantities, tables
 from pincite.text.languages import is_english
 from pincite.text.quantities import values as values_of
 from pincite.text.sentences import is_question
+from pincite.text.times import Resolved, resolved
 from pincite.text.words import sentences_of
 from pincite.types import Span
 
@@ -38,20 +39,44 @@ def in_source_words(source: str, claim: str) -> str:
     return rewritten
 
 
-def verifier_input(claim: str, passage: str, title: str = "", page: str = "") -> tuple[str, str]:
+def verifier_input(
+    claim: str, passage: str, title: str = "", page: str = "", published: str = ""
+) -> tuple[str, str]:
     """The network's input: the claim in the passage's words, and what the passage asserts.
 
-    Of tables, the rows that the claim names; `page` has all of them. Other languages than English
-    are not rewritten.
+    Of tables, the rows that the claim names; `page` has all of them. `published`: its ISO date, by
+    which relative times are read. Other languages than English are not rewritten.
 
     >>> verifier_input("Tea helps.", "We asked whether tea helps. It did not.")
     ('Tea helps.', 'It did not.')
     """
     if not (is_english(claim) and is_english(passage)):
         return claim, passage
-    passage = tables.as_read(claim, passage, page)
+    passage = tables.as_read(claim, with_dates(passage, claim, published), page)
     text = with_derived_values(with_title(title, without_questions(passage, claim), claim), claim)
     return in_source_words(text, claim), text
+
+
+def with_dates(passage: str, claim: str, published: str) -> str:
+    """Add the dates that the passage's relative times mean, where the claim states them.
+
+    >>> with_dates("It opened this morning.", "It opened on 14 May 2004.", "2004-05-14")
+    'It opened this morning (14 May 2004).'
+    """
+    for span, day in reversed(stated_times(passage, claim, published)):
+        passage = f"{passage[: span.end]} ({day}){passage[span.end :]}"
+    return passage
+
+
+def stated_times(passage: str, claim: str, published: str) -> list[Resolved]:
+    """Return the relative times of a passage that mean a date of the claim."""
+    found = resolved(passage, published) if published else ()
+    dates = [value for value in values_of(claim) if value.measure == "date"] if found else []
+    return [
+        each
+        for each in found
+        if any(quantities.states(stated, date) for date in dates for stated in values_of(each.date))
+    ]
 
 
 def with_derived_values(passage: str, claim: str) -> str:

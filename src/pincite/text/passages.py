@@ -19,6 +19,7 @@ from pincite.text.sentences import (
     n_words,
     source_sentences,
 )
+from pincite.text.times import about_passage
 from pincite.types import Document, Passage, Span, about
 
 PASSAGE_WORDS = 100  # SIDE and Sphere: 100-word passages
@@ -93,9 +94,12 @@ def _as_passages(
     whole = text if page is None else page
     return [
         Passage(
-            *(doc_id, url, title, span.of(text), span, known, whole),
+            *(doc_id, url, title, span.of(text), span),
+            about_passage(known, span.of(text), document.published),
+            whole,
             language=identify(span.of(text), document.language),
             recognised=confidence_in(document.meta, span),
+            published=document.published or "",
         )
         for span in spans
     ]

@@ -73,6 +73,12 @@ def resolved(text: str, published: str) -> tuple[Resolved, ...]:
     return tuple(_in_sentences(text, now, exact))
 
 
+def about_passage(about: str, text: str, published: str | None) -> str:
+    """Add to what is known of a page the dates that its passage names relative to its own."""
+    dates = (each.date for each in resolved(text, published or ""))
+    return " · ".join(dict.fromkeys([about, *dates]))
+
+
 def _in_sentences(text: str, now: date, exact: int) -> Iterator[Resolved]:
     for sentence in sentences_of(text):
         words = sentence.of(text)

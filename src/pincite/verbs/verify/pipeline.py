@@ -218,9 +218,8 @@ class VerifyPipeline:
             why = Unchecked(source.url, Reason.LANGUAGE, named(source.language))
         if why:
             return ReadSource(citation, found._replace(source=why))
-        return ReadSource(
-            citation, found, pinpoint.aim_of(citation, source), cited_passages(source)
-        )
+        dated = source if source.published else replace(source, published=citation.date)
+        return ReadSource(citation, found, pinpoint.aim_of(citation, source), cited_passages(dated))
 
     def _verify(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[Evidence]:
         return containment.verified(self.verifier.verify, pairs)

@@ -202,6 +202,7 @@ def _of_source(result: CitationResult, finding: Finding) -> list[str]:
         lines.append(f"↻ {changed} ({wording.CHANGED_STEP})")
     if finding.label is Label.SUPPORTED:
         lines += _quote(result.outcome) if result.outcome.quote else []
+        lines += [cells.one_line(str(note)) for note in result.outcome.notes]
     else:
         reasons = [cells.one_line(str(reason)) for reason in wording.reasons(result, finding)[:2]]
         lines += [*_quote(result.outcome), *reasons]
