@@ -52,9 +52,11 @@ def main() -> None:
     parser.add_argument("files", type=Path, nargs="+", help="labelled claims, as for pincite eval claims")
     verifier = runtime.verifier(Settings().models)
     found: dict[Any, list[list[float]]] = defaultdict(list)
+    chance = np.random.default_rng(1)
     for judge in (judge for path in parser.parse_args().files for judge in simulated(path, verifier)):
-        found[judge.kind].append(shares(judge))
-        found["all", "", ""].append(shares(judge))
+        row = shares(judge, chance)
+        found[judge.kind].append(row)
+        found["all", "", ""].append(row)
     print(
         "right leaning  errors      |  ours judge better |  both  shown measured"
         " | ranked: ours judge both, behind the better if passed | passed disputed"
@@ -82,7 +84,7 @@ def simulated(path: Path, verifier: Verifier) -> Iterator[Judged]:
 
 
 def passes(share: float, chance: np.random.Generator) -> bool:
-    """Whether a judge that is right in this share of a side's rows passes there, as in `llm.judge`."""
+    """Whether a judge that is right in this share of a side passes there, as in `llm.judge`."""
     right = chance.random(ROWS) < share
     steps = np.where(right, np.log(PASSES / FAILS), np.log((1 - PASSES) / (1 - FAILS)))
     ratio = steps.cumsum()
@@ -97,14 +99,13 @@ def ranked(level: Any, truth: Any, weight: Any) -> float:
     return float(true @ below / true.sum() / false.sum())
 
 
-def shares(judge: Judged) -> list[float]:
-    """Return the shares of right labels: ours, the judge's, the better's, both's three; ranked; passed; disputed."""
+def shares(judge: Judged, chance: np.random.Generator) -> list[float]:
+    """Return the columns that `main` prints."""
     _, ours, says, truth, weight = judge
 
     def right(label: Any) -> float:
         return float(((label == truth) * weight).sum())
 
-    chance = np.random.default_rng(1)
     passed = all(passes((says == truth)[truth == side].mean(), chance) for side in (True, False))
     disputed = says & ~ours if passed else np.zeros(len(ours), bool)
     both = ours & says if passed else ours
