@@ -60,7 +60,7 @@
 .pincite-supported{color:var(--color-success,#14694a)}.pincite-partly_supported,.pincite-disputed,.pincite-unchecked{color:var(--color-warning,#7a4d00)}
 .pincite-not_supported,.pincite-refuted{color:var(--color-error,#b3202a)}.pincite-open{color:var(--color-subtle,#54595d)}
 .pincite{position:fixed;z-index:400;right:0;bottom:0;box-sizing:border-box;width:26em;max-width:100vw;max-height:70vh;overflow:auto;padding:.8em 1em;border:1px solid var(--border-color-base,#a2a9b1);background:var(--background-color-base,#fff);color:var(--color-base,#202122);font:.875rem/1.5 sans-serif;overflow-wrap:anywhere}
-.pincite h2{margin:0;padding:0;border:0;font:bold 1.1em sans-serif;color:inherit}.pincite h3{margin:.8em 0 .2em;padding:0;font:bold 1em sans-serif;color:inherit}
+.pincite h2{margin:0;padding:0;border:0;font:bold 1.1em sans-serif;color:inherit}.pincite h3{margin:.8em 0 .2em;padding:0;font:bold 1em sans-serif}
 .pincite blockquote{margin:.3em 0;padding:.1em .7em;border-left:3px solid currentColor;font-style:normal;color:inherit}
 .pincite button{margin:.3em .4em .3em 0;padding:.25em .7em;border:1px solid var(--border-color-base,#a2a9b1);border-radius:2px;background:var(--background-color-interactive-subtle,#f8f9fa);color:inherit;font:inherit;cursor:pointer}
 .pincite label{display:block;margin:.4em 0}.pincite input{box-sizing:border-box;display:block;width:100%;padding:.3em;border:1px solid var(--border-color-base,#72777d);background:inherit;color:inherit;font:inherit}
@@ -289,7 +289,7 @@
 		ids.forEach( ( id ) => {
 			claims.set( id, claim );
 			// Who bundles sources lets them support a claim together: none is accused alone.
-			paint( id, claim.label );
+			paint( id, claim.label, claim.verdict );
 		} );
 		steps.hidden = !problems().length;
 	}
@@ -335,13 +335,13 @@
 		}
 	}
 
-	function paint( id, label ) {
+	function paint( id, label, verdict ) {
 		const dot = dots.get( id );
 		if ( dot ) {
 			dot.className = 'pincite-dot pincite-' + label;
 			dot.textContent = SIGNS[ label ];
-			dot.setAttribute( 'aria-label', texts[ label ] );
-			dot.title = texts[ label ];
+			dot.title = verdict || texts[ label ];
+			dot.setAttribute( 'aria-label', dot.title );
 		}
 	}
 
@@ -411,7 +411,7 @@
 		if ( claim.missing.length ) {
 			body.append( el( 'p', say( 'missing' ) + ' ' + claim.missing.map( ( words ) => '“' + words + '”' ).join( ', ' ) + '.' ) );
 		}
-		body.append( ...claim.citations.map( citationView ) );
+		body.append( ...claim.opinion.map( ( line ) => el( 'p', line ) ), ...claim.citations.map( citationView ) );
 		if ( claim.tags.length ) {
 			body.append( el( 'p', say( 'tagged' ) + ': ' + claim.tags.join( ', ' ) ) );
 		}

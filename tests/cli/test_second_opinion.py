@@ -16,12 +16,11 @@ from cli.check_runs import prepare
 from click.testing import CliRunner, Result
 from models.chat_server import Answer, Server, good, refusal, serving
 from support.check_values import readings
+from support.examined import keep_examined
 
 from pincite.cli import cli
 from pincite.library import judges
-from pincite.library.judges import KnownJudge
 from pincite.llm.client import Limits
-from pincite.llm.judge import Examination
 
 KEY = "sk-of-the-judge"
 N = 6
@@ -80,23 +79,8 @@ def server(run: Callable[..., Result]) -> Iterator[Server]:
     """A server of a model that was examined."""
     with serving() as found:
         found.by_request = as_asked
-        known(found, passed=True)
+        keep_examined(found, judges.file_of(""))
         yield found
-
-
-def known(server: Server, *, passed: bool) -> None:
-    model = f"qwen3@{server.url.split('/')[2]}"
-    result = Examination(
-        model=model,
-        examined="2026-11-28",
-        passed=passed,
-        right=(12, 12 if passed else 0),
-        asked=(12, 12),
-        wrong={},
-        contradicted=(0, 0),
-    )
-    judge = KnownJudge(examinations={"en": result, "other": result})
-    judges.keep(judges.file_of(""), model, judge)
 
 
 def verify(server: Server, *more: str) -> tuple[str, ...]:
@@ -335,7 +319,7 @@ def test_a_model_that_failed_its_examination_changes_no_label(
 ) -> None:
     run(*verify(server)[:4], "--json", "out.json")
     ours = labels()
-    known(server, passed=False)
+    keep_examined(server, judges.file_of(""), passed=False)
     run(*verify(server))
     assert labels() == ours
     notes = json.loads(Path("out.json").read_text())["warnings_coded"]

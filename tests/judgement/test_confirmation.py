@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pincite.judgement import confirmation
 from pincite.judgement.confirmation import (
     Outcome,
+    SentenceScore,
     Unjudged,
     Weighed,
     combine,
@@ -19,7 +20,16 @@ from pincite.judgement.confirmation import (
     level,
 )
 from pincite.judgement.provenance import Source
-from pincite.types import Passage, Span, Witness, WitnessKind
+from pincite.types import (
+    NO_TRUST,
+    Opinion,
+    Passage,
+    Span,
+    Trust,
+    Verdict,
+    Witness,
+    WitnessKind,
+)
 
 PASSAGE = Passage("d", "https://d.example/", "", "Text.", Span(0, 5))
 
@@ -274,6 +284,46 @@ def test_a_passage_with_less_than_the_reading_confirms_nothing() -> None:
     evidence = replace(from_answers(passage_of(text), 0.8, 0.1), witnesses=(denial,))
     found = confirmation.with_stance("The Skov is the widest canal.", evidence, text)
     assert (found.stance, found.contradiction) == ((0.0, 0.0), denial)
+
+
+@pytest.mark.parametrize(
+    ("supported", "verdict", "trust", "counts"),
+    [
+        (0.4, Verdict.SUPPORTED, Trust(refuses=True), True),
+        (0.4, Verdict.SUPPORTED, NO_TRUST, False),
+        (0.4, Verdict.UNUSABLE, Trust(refuses=True), False),
+        (0.2, Verdict.SUPPORTED, Trust(refuses=True), False),
+        (0.6, Verdict.SUPPORTED, NO_TRUST, True),
+    ],
+)
+def test_what_a_trusted_model_supports_too_needs_no_more_than_verify(
+    supported: float, verdict: Verdict, trust: Trust, counts: bool
+) -> None:
+    text = "The canal was opened by the mayor."
+    read = replace(
+        from_answers(passage_of(text), supported, 0.0), opinion=Opinion(verdict, "m@h", trust=trust)
+    )
+    found = confirmation.with_stance("The mayor opened the canal.", read, text)
+    assert found.stance == (supported if counts else 0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("quote", "trust", "quoted"),
+    [
+        ("burnt down", Trust(refuses=True), "The old mill burnt down."),
+        ("burnt down", NO_TRUST, ""),
+        ("", Trust(refuses=True), ""),
+    ],
+)
+def test_the_sentence_that_a_trusted_model_quotes_confirms_in_its_context(
+    quote: str, trust: Trust, quoted: str
+) -> None:
+    text = "It rained. The old mill burnt down."
+    opinion = Opinion(Verdict.SUPPORTED, "m@h", (quote,) if quote else (), trust=trust)
+    evidence = replace(from_answers(passage_of(text), 0.4, 0.0), opinion=opinion)
+    alone = [SentenceScore(Span(0, 10), 0.1, 0.2), SentenceScore(Span(11, 35), 0.2, 0.3)]
+    found = confirmation.confirm_by_sentence("The mill burnt.", evidence, alone)
+    assert (found.stance, found.quoted) == ((0.4 if quoted else 0.0, 0.0), quoted)
 
 
 def test_a_reading_may_be_of_a_proposal() -> None:

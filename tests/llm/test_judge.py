@@ -175,6 +175,20 @@ def test_replies_are_cached_across_runs(tmp_path: Path) -> None:
         kept.close()
 
 
+def test_each_claim_is_asked_about_at_least_at_its_likeliest_passage() -> None:
+    asks, model = judge(GOOD)
+    both = WithSecondOpinion(WordVerifier(), asks, lambda language: asks)
+    far, near, there = "It rained all day.", "The mill burnt.", "The old mill burnt down."
+    passages = [Passage(f"d{n}", "", "", t, Span(0, len(t))) for n, t in enumerate((far, near))]
+    sure = Passage("d9", "", "", there, Span(0, len(there)))
+    other = Claim("c1", "Some sheep drowned near the old lighthouse.")
+    pairs = [(other, passages[0]), (other, passages[1]), (Claim("c2", there), sure)]
+    pairs += [(Claim("c2", there), passages[0])]
+    found = both.verify(pairs)
+    assert [each.opinion is not None for each in found] == [True, False, True, False]
+    assert len(model.asked) == 2
+
+
 def test_a_judge_is_examined_in_the_language_of_each_claim() -> None:
     asks, model = judge(GOOD)
     passed, gone = replace(asks, trust=Trust(refuses=True)), Failed("server", "gone")

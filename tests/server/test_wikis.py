@@ -1,12 +1,14 @@
 """Which origins may ask what, with which token (CORS), and that nobody else gained by it."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from samples import report
 from server.applications import app_of
-from server.corpora_of_tests import filled, run_next
+from server.corpora_of_tests import filled, finished, run_next
 from server.people_of_tests import SERVER, somebody
 
 from pincite.errors import ConfigError
@@ -14,6 +16,7 @@ from pincite.server import wikis
 from pincite.server.identity import Role
 from pincite.server.settings import ServerSettings
 from pincite.server.site import Site
+from pincite.types import DecidedBy, Label, Opinion, Verdict
 
 WIKI, OTHER = "https://en.wiki.example", "https://evil.example"
 LOCAL = "http://127.0.0.1:8765"
@@ -182,6 +185,29 @@ def test_citations_of_a_verified_revision(site: Site) -> None:
         assert client.get("/api/v1/citations", params=wanted | other).status_code == 404
     german = client.get(f"/api/v1/jobs/{job_id}/citations", headers={"Accept-Language": "de"})
     assert german.json()[0]["verdict"] != claim["verdict"]
+
+
+@pytest.mark.parametrize(
+    ("label", "by", "named"),
+    [
+        (Label.REFUTED, DecidedBy.MODEL, True),
+        (Label.NOT_SUPPORTED, DecidedBy.BOTH, False),
+        (Label.DISPUTED, DecidedBy.MODEL, False),
+    ],
+)
+def test_a_verdict_names_the_model_that_alone_decided(
+    site: Site, label: Label, by: DecidedBy, named: bool
+) -> None:
+    opinion = Opinion(Verdict.CONTRADICTED, "qwen3@127.0.0.1", ("In 1911.",), (), "It was.", 0)
+    first, *others = report().findings
+    told = replace(first, label=label, decided_by=by, opinion=opinion)
+    found = replace(report(), findings=(told, *others), settings={"verify.threshold": 0.3})
+    job_id = finished(site, result=found.to_json(), text="Varde", wiki=WIKI)
+    claim, other, *_ = client_of(site).get(f"/api/v1/jobs/{job_id}/citations").json()
+    assert ("qwen3@127.0.0.1" in claim["verdict"]) is named
+    assert any("qwen3@127.0.0.1" in line for line in claim["opinion"])
+    assert any("In 1911." in line for line in claim["opinion"])
+    assert other["opinion"] == []
 
 
 def test_findings_of_one_wiki_are_not_served_to_another(make_site: Callable[..., Site]) -> None:

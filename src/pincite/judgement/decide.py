@@ -139,6 +139,16 @@ def _refusal(opinion: Opinion | Failed | None) -> Verdict | None:
     return None if opinion.verdict in (Verdict.SUPPORTED, Verdict.UNUSABLE) else opinion.verdict
 
 
+def is_seconded(evidence: Evidence) -> bool:
+    """Whether a trusted model finds support in the passage too."""
+    opinion = evidence.opinion
+    return (
+        isinstance(opinion, Opinion)
+        and opinion.trust.refuses
+        and opinion.verdict is Verdict.SUPPORTED
+    )
+
+
 def best(evidence: Sequence[Evidence]) -> Evidence | None:
     """Return the evidence with the highest score, the first if tied; None if empty."""
     return max(evidence, key=lambda e: e.score, default=None)

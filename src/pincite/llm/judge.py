@@ -107,7 +107,10 @@ Examined: TypeAlias = Callable[[str], Judge | Failed]
 
 @dataclass(frozen=True, slots=True)
 class WithSecondOpinion:
-    """A `Verifier` that asks an examined judge about what another calls for or against."""
+    """A `Verifier` that asks an examined judge about what another calls for or against.
+
+    It also asks about the likeliest passage of each other claim, which may be support overlooked.
+    """
 
     verifier: Verifier
     judge: Judge
@@ -126,12 +129,11 @@ class WithSecondOpinion:
     def verify(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[Evidence]:
         """Return evidence for each pair, in order; raises KeyboardInterrupt if stopped."""
         base = self.verifier.verify(pairs)
-        asked = [
-            n
-            for n, each in enumerate(base)
-            if not each.failed
-            and (self.every or each.prob_supported >= decide.THRESHOLD or decide.refutes(each))
-        ]
+        read = [n for n, each in enumerate(base) if not each.failed]
+        # The last of equal keys stays: the likeliest passage of each claim.
+        by_score = sorted(read, key=lambda n: (base[n].score, -n))
+        likeliest = {pairs[n][0].text: n for n in by_score}.values()
+        asked = [n for n in read if self.every or n in likeliest or _decides(base[n])]
         tasks = [partial(_opinion, self._judge_of(pairs[n][0]), *pairs[n]) for n in asked]
         opinions = run_concurrently(tasks, self.at_once, self.calls)
         if self.calls.stopped:
@@ -145,6 +147,10 @@ class WithSecondOpinion:
 
     def _judge_of(self, claim: Claim) -> Judge | Failed:
         return self.examined(identify(claim.text, claim.language) or "")
+
+
+def _decides(evidence: Evidence) -> bool:
+    return evidence.prob_supported >= decide.THRESHOLD or decide.refutes(evidence)
 
 
 def _opinion(judge: Judge | Failed, claim: Claim, passage: Passage) -> Opinion | Failed:

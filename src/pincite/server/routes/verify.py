@@ -492,7 +492,8 @@ class ClaimBody(BaseModel):
     claim_id: str
     claim: str
     label: str  # as in `types.Label`
-    verdict: str  # the label in words
+    verdict: str  # the label in words, with the model that alone decided on it
+    opinion: list[str]  # of a model, in words; empty if none was asked
     support: int | None  # percent
     missing: list[str]  # words of the claim that no source states
     citations: list[CitedBody]
@@ -558,7 +559,8 @@ def _claim(job_id: str, finding: Finding, words: Language, dates: Dates) -> Clai
         claim_id=finding.claim.claim_id,
         claim=finding.claim.text,
         label=str(finding.label),
-        verdict=words.say(wording.LABELS[finding.label]),
+        verdict=wording.verdict_by(finding, words.say),
+        opinion=wording.second_opinion(finding, words.say),
         support=None if support is None else cells.percent(support),
         missing=[part.words for part in absent],
         citations=[_cited(result, words) for result in finding.citations],

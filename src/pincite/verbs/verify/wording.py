@@ -22,6 +22,7 @@ from pincite.types import (
     Finding,
     Label,
     Listing,
+    Opinion,
     Part,
     Place,
     Reason,
@@ -144,12 +145,14 @@ VERDICTS = {
     Verdict.CONTRADICTED: "contradicted",
     Verdict.UNUSABLE: "not a usable source",
 }
+ACCORDING_TO = "according to %(name)s"
 OPINIONS = {
     "verdict": "Second opinion from %(model)s: %(verdict)s",
     "failed": "No second opinion: %(why)s",
     "disagrees": (
         "The model decided; Pincite alone puts the support at %(support)d %%: check it yourself."
     ),
+    "disputes": "Pincite alone puts the support at %(support)d %%: read both.",
     "quoted": "It points to “%(quote)s”.",
     "lacks": "It finds no support for %(words)s.",
     "invented": "Quotes found in no source were left out: %(n)d.",
@@ -201,6 +204,15 @@ def verdict(label: Label) -> str:
     return f"{SIGNS[label]} {LABELS[label]}"
 
 
+def verdict_by(finding: Finding, say: Callable[[str], str] = str) -> str:
+    """Return the label in words and, if a model alone decided on it, the model's name."""
+    label, opinion = say(LABELS[finding.label]), finding.opinion
+    alone = finding.decided_by is DecidedBy.MODEL and finding.label is not Label.DISPUTED
+    if not alone or not isinstance(opinion, Opinion):
+        return label
+    return f"{label}, {say(ACCORDING_TO) % {'name': cells.one_line(opinion.model)}}"
+
+
 def where(place: Place | None, label: Label, say: Callable[[str], str] = str) -> str:
     """Say where a quote is: "cited p. 12, found on p. 31"."""
     if place is None:
@@ -243,7 +255,8 @@ def second_opinion(finding: Finding, say: Callable[[str], str] = str) -> list[st
         return [worded("failed", why=opinion.detail)]
     lines = [worded("verdict", model=opinion.model, verdict=say(VERDICTS[opinion.verdict]))]
     if finding.decided_by is DecidedBy.MODEL and own is not None:
-        lines.append(worded("disagrees", support=cells.percent(own)))
+        key = "disputes" if finding.label is Label.DISPUTED else "disagrees"
+        lines.append(worded(key, support=cells.percent(own)))
     if opinion.why:
         lines.append(f"“{cells.one_line(opinion.why)}”")
     lines += [worded("quoted", quote=quote) for quote in opinion.quotes]

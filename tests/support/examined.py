@@ -1,0 +1,29 @@
+"""A language model that was examined, without asking it."""
+
+from pathlib import Path
+
+from models.chat_server import Server
+
+from pincite.library import judges
+from pincite.library.judges import KnownJudge
+from pincite.llm.judge import Examination
+
+MODEL = "qwen3"
+
+
+def keep_examined(
+    server: Server, file: Path, *, passed: bool = True, contradicts: bool = False
+) -> str:
+    """Store that the server's model passed or failed; return its name in reports."""
+    model = f"{MODEL}@{server.url.split('/')[2]}"
+    result = Examination(
+        model=model,
+        examined="2026-11-28",
+        passed=passed,
+        right=(12, 12 if passed else 0),
+        asked=(12, 12),
+        wrong={},
+        contradicted=(6, 6) if contradicts else (0, 0),
+    )
+    judges.keep(file, model, KnownJudge(examinations={"en": result, "other": result}))
+    return model
