@@ -4,6 +4,7 @@ import fcntl
 import hashlib
 import io
 import json
+import re
 import shutil
 import tarfile
 import threading
@@ -11,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -199,6 +201,30 @@ def test_a_corpus_that_is_being_written_is_not_copied_half(
         pytest.raises(CorpusError, match="being written"),
     ):
         backup(settings, tmp_path / "copy")
+
+
+def test_a_source_that_cannot_be_read_or_locked_is_named(
+    settings: ServerSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, corpus_id = fill(settings)
+    folder = settings.folder / "corpora" / corpus_id
+    (tmp_path / "copy.part").touch()
+    open_file = Path.open
+
+    def refuse(self: Path, *arguments: Any, **options: Any) -> Any:
+        if self.name == "documents":
+            raise PermissionError(13, "Permission denied", str(self))
+        return open_file(self, *arguments, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "open", refuse)
+        with pytest.raises(InputError, match=re.escape(f"{folder / 'g1' / 'documents'} cannot be")):
+            backup(settings, tmp_path / "copy")
+    (folder / "lock").unlink()
+    (folder / "lock").mkdir()  # cannot be opened by root either
+    with pytest.raises(CorpusError, match=re.escape(f"{folder} cannot be locked")):
+        backup(settings, tmp_path / "copy")
+    assert {path.name for path in tmp_path.iterdir()} == {"data", "copy.part"}
 
 
 def test_check_reports_faulty_parts(settings: ServerSettings) -> None:

@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path, PurePosixPath
 
-from pincite.durable import WriterLock
+from pincite.durable import WriterLock, replacing
 from pincite.errors import ConfigError, InputError, PinciteError, usable
 from pincite.library.private_copies import INDEX, OF_ACCOUNTS, OwnCopies
 from pincite.server.database import VERSION, Database, DatabaseError, create_folder
@@ -74,26 +74,28 @@ def backup(settings: ServerSettings, path: Path, *, replace: bool = False) -> Co
     """Write a backup that only its owner can read. The server can keep running.
 
     Raises:
-        InputError: the file exists, or cannot be written.
-        CorpusError: a process is writing to a corpus.
+        InputError: the file exists or cannot be written, or a stored file cannot be read.
+        CorpusError: a process is writing to a corpus, or it cannot be locked.
         DatabaseError: the database cannot be read.
     """
     if path.exists() and not replace:
         raise InputError(f"{path} already exists. Choose another name, or add --force.")
-    part = path.with_name(f"{path.name}.part")
-    with usable(part, "written"):
-        handle = os.open(part, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
-    database = Database(settings.database_url)
-    n_files = n_bytes = 0
-    try:
+    with closing(Database(settings.database_url)) as database, replacing(path) as part:
+        with usable(path, "written"):
+            handle = os.open(part, os.O_CREAT | os.O_WRONLY | os.O_EXCL, 0o600)
+        n_files = n_bytes = 0
         with (
             os.fdopen(handle, "wb") as raw,
             tarfile.open(fileobj=raw, mode="w:gz", compresslevel=3) as tar,
         ):
             for source, name in _sources(database, settings.folder):
+                with usable(source, "read"):
+                    file = source.open("rb")
+                with file:
+                    entry = tar.gettarinfo(arcname=name, fileobj=file)
+                    tar.addfile(entry, file)
                 n_files += 1
-                n_bytes += source.stat().st_size
-                tar.add(source, name)
+                n_bytes += entry.size
             has_database = database.is_sqlite
             contents = Contents(version("pincite"), now(), has_database, n_files, n_bytes)
             manifest = {"format": FORMAT, "tables": VERSION, **asdict(contents)}
@@ -101,13 +103,6 @@ def backup(settings: ServerSettings, path: Path, *, replace: bool = False) -> Co
             entry = tarfile.TarInfo(MANIFEST)
             entry.size = len(data)
             tar.addfile(entry, io.BytesIO(data))
-            tar.close()
-            raw.flush()
-            os.fsync(raw.fileno())
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
-        database.close()
     return contents
 
 
@@ -180,7 +175,7 @@ def _sources(database: Database, folder: Path) -> Iterator[tuple[Path, str]]:
                 yield from _files(each, folder, {INDEX, f"{INDEX}-journal"})
     for locked in LOCKED:
         for inside in _folders(folder / locked):
-            with WriterLock(inside):
+            with WriterLock(inside, "locked"):
                 yield from _files(inside, folder, {"lock"})
 
 
