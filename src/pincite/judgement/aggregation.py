@@ -78,6 +78,33 @@ def missing(label: Label, clauses: Sequence[Part], atoms: Sequence[Part]) -> tup
     return tuple(sorted(named, key=lambda part: part.span))
 
 
+def missing_of_group(
+    claim: str, label: Label, results: Sequence[CitationResult], lacking: Sequence[Part]
+) -> tuple[Part, ...]:
+    """Return the parts to name as missing of all sources together.
+
+    What one of them contradicts and another has is not missing.
+    """
+
+    def is_had(part: Part) -> bool:
+        if part.kind != "contradiction":
+            return False
+        is_whole = part.words == claim  # which of its words is unknown
+        is_atom = not is_whole and any(part.span.overlaps(atom.span) for atom in atoms(claim))
+        return (is_whole and label is Label.SUPPORTED) or any(
+            result.label is Label.SUPPORTED or (is_atom and not lacks(result, part))
+            for result in results
+            if isinstance(result.outcome, Evidence)
+        )
+
+    def lacks(result: CitationResult, part: Part) -> bool:
+        named = [other.span for other in result.lacking if other.words != claim]
+        return any(span.overlaps(part.span) for span in named)
+
+    clauses = best_supported([result.clauses for result in results])
+    return missing(label, clauses, [part for part in lacking if not is_had(part)])
+
+
 def complementary(claim: str, evidence: Sequence[Sequence[Evidence]]) -> list[Passage]:
     """Choose one passage per source so that together they cover as much of the claim as possible.
 
@@ -276,9 +303,8 @@ def _joined(spans: Sequence[Span], text: str, between: re.Pattern[str]) -> list[
 def relabel(finding: Finding, threshold: float) -> Finding:
     """Decide a finding as if at `threshold`, without judging or searching again."""
     results = tuple(_relabel_citation(result, threshold) for result in finding.citations)
-    clauses = best_supported([result.clauses for result in results])
     label = decide.group_label(results, finding.together, threshold, finding.lacking)
-    lacks = missing(label, clauses, finding.lacking)
+    lacks = missing_of_group(finding.claim.text, label, results, finding.lacking)
     own = replace(finding, citations=results, label=label, missing=lacks)
     return decide.with_opinion(own, finding.opinion)
 
