@@ -12,7 +12,6 @@ import pytest
 from support.laws import FakeEncoder
 
 from pincite.corpus.embedded import EmbeddedCorpus
-from pincite.errors import CorpusError
 from pincite.types import Document
 
 DOCUMENTS = [Document(f"u:{i}", f"Page {i}", f"Words of page{i}. " * 80) for i in range(60)]

@@ -14,7 +14,9 @@ from pincite.library import parallel
 def head() -> int:
     """Return the process of the cluster's control service, a child of this process."""
     command = ["pgrep", "-P", str(os.getpid()), "gcs_server"]
-    return int(subprocess.run(command, capture_output=True, check=True, text=True).stdout.split()[0])
+    return int(
+        subprocess.run(command, capture_output=True, check=True, text=True).stdout.split()[0]
+    )
 
 
 if __name__ == "__main__":

@@ -91,7 +91,8 @@ class LexicalIndex:
         An index in memory stays until a writer's has as much.
         """
         while (stamp := self._read_stamp()) != self._stamp:
-            if self._in_memory and (not stamp or stamp.sequence < self.sequence):
+            in_memory = self._stamp and not self._stamp.folder
+            if in_memory and (not stamp or stamp.sequence < self.sequence):
                 return
             self._index = self._open_sound(stamp) if stamp else None
             self._stamp = stamp if self._index is not None else None
@@ -100,10 +101,6 @@ class LexicalIndex:
 
     def close(self) -> None:
         self._stamp, self._index = None, None
-
-    @property
-    def _in_memory(self) -> bool:
-        return bool(self._stamp and not self._stamp.folder)
 
     def index_in_memory(self) -> None:
         """Index a small store for this reader, if the index on disk lacks something."""
@@ -128,13 +125,6 @@ class LexicalIndex:
 
         `purge`: rebuild the index if it counts too many deleted passages.
         """
-        try:
-            self._catch_up(tell, purge)
-        finally:
-            for other in self.leftovers():
-                shutil.rmtree(other, ignore_errors=True)
-
-    def _catch_up(self, tell: Tell, purge: bool) -> None:
         self.open()
         if self.sequence != self._store.sequence:
             try:
@@ -151,6 +141,10 @@ class LexicalIndex:
             with contextlib.suppress(CorpusError):  # a full disk: the existing index stays valid
                 self._follow(tell)
             self.open()
+
+    def sweep(self) -> None:
+        for other in self.leftovers():
+            shutil.rmtree(other, ignore_errors=True)
 
     def leftovers(self) -> list[Path]:
         """Return index folders that the stamp does not name, left by killed or older builds."""
@@ -188,9 +182,8 @@ class LexicalIndex:
         """
         if self._index is None:
             raise CorpusError(
-                f"{self._folder} has no usable word index, and it could not be rebuilt: another "
-                "process is writing the corpus, it cannot be written, or a document is damaged. "
-                f"Try again later, or run: pincite corpus verify {self._folder.parent}"
+                f"{self._folder} has no usable word index, and none could be built. Try again "
+                f"later, or run: pincite corpus verify {self._folder.parent} --repair"
             )
         with _reported(self._folder):
             ask = _Searcher(self._index)

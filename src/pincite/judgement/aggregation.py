@@ -86,23 +86,21 @@ def missing_of_group(
     What one of them contradicts and another has is not missing.
     """
 
-    def is_had(part: Part) -> bool:
-        if part.kind != "contradiction":
-            return False
-        is_whole = part.words == claim  # which of its words is unknown
-        is_atom = not is_whole and any(part.span.overlaps(atom.span) for atom in atoms(claim))
-        return (is_whole and label is Label.SUPPORTED) or any(
-            result.label is Label.SUPPORTED or (is_atom and not lacks(result, part))
-            for result in results
-            if isinstance(result.outcome, Evidence)
-        )
+    def has(result: CitationResult, part: Part) -> bool:
+        if isinstance(result.outcome, Unchecked) or part.words == claim:  # which words is unknown
+            return result.label is Label.SUPPORTED
+        lacks = [other.span for other in result.lacking if other.words != claim]
+        is_atom = any(atom.span.overlaps(part.span) for atom in atoms(claim))
+        stated = is_atom and not any(span.overlaps(part.span) for span in lacks)
+        return stated or result.label is Label.SUPPORTED
 
-    def lacks(result: CitationResult, part: Part) -> bool:
-        named = [other.span for other in result.lacking if other.words != claim]
-        return any(span.overlaps(part.span) for span in named)
+    def is_had(part: Part) -> bool:
+        by_all = label is Label.SUPPORTED and part.words == claim
+        return by_all or any(has(result, part) for result in results)
 
     clauses = best_supported([result.clauses for result in results])
-    return missing(label, clauses, [part for part in lacking if not is_had(part)])
+    lost = [part for part in lacking if part.kind != "contradiction" or not is_had(part)]
+    return missing(label, clauses, lost)
 
 
 def complementary(claim: str, evidence: Sequence[Sequence[Evidence]]) -> list[Passage]:

@@ -8,19 +8,13 @@ they mostly wait: with every slot taken, reading would never start (ray#44687).
 
 import _thread
 import atexit
+import contextlib
 import os
 import socket
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import (
-    AbstractContextManager,
-    ExitStack,
-    closing,
-    contextmanager,
-    nullcontext,
-    suppress,
-)
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -98,11 +92,11 @@ def opened(where: Where, workers: int = 0) -> Iterator[Parallel]:
 
 
 def _greet(address: str) -> None:
-    """Wait for a head to answer; raises OSError. Ray itself would wait for minutes."""
+    """Wait for a head to answer; raises OSError. Ray itself waits for minutes."""
     host, _, port = address.rpartition("//")[2].rpartition(":")
     with socket.create_connection((host.strip("[]"), int(port)), ANSWER_SECONDS) as connection:
         connection.sendall(GREETING)
-        with suppress(ConnectionResetError):  # it wants TLS
+        with contextlib.suppress(ConnectionResetError):  # it wants TLS
             connection.recv(1)
 
 
