@@ -90,7 +90,7 @@ $(OCR): $(STAMP)
 	@touch $@
 
 test-ocr: $(OCR) ## text in pictures, with the engine
-	tools/offline.sh $(BIN)/python -m pytest -q -n 0 -m ocr tests/documents/test_ocr.py
+	tools/offline.sh $(BIN)/python -m pytest -q -n 0 -m ocr tests/documents/test_ocr.py tests/test_privacy.py
 
 $(STUDY): $(STAMP) plugins/pincite-study/pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e plugins/pincite-study

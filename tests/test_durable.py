@@ -96,3 +96,17 @@ def test_nothing_is_created_among_devices() -> None:
     with pytest.raises(FileNotFoundError):
         durable.write_text(place, "x")
     assert not place.exists()
+
+
+def test_only_our_own_unfinished_file_is_replaced(tmp_path: Path) -> None:
+    for name in ("report.part", ".report.part"):
+        (tmp_path / name).write_text("the user's")
+    durable.write_text(tmp_path / "report", "new")
+    (tmp_path / f"report{durable.PART}").write_text("left by a killed run")
+    durable.write_text(tmp_path / "report", "newer")
+    files = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    assert files == {
+        "report": "newer",
+        "report.part": "the user's",
+        ".report.part": "the user's",
+    }

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.scans import as_bytes, scan
 
 import pincite
 
@@ -48,18 +49,39 @@ def run(place: Path, arguments: list[str], *before: str) -> None:
     assert found.returncode == 0, found.stderr
 
 
+def traced(place: Path, arguments: list[str]) -> list[str]:
+    """Return the calls of a run that reach for the network, loopback included."""
+    calls = place / "calls"
+    run(place, arguments, "strace", *"-f -qq -e trace=connect,sendto -o".split(), str(calls))
+    lines = calls.read_text().splitlines()
+    calls.unlink()
+    return [line for line in lines if "AF_INET" in line]
+
+
+def written(place: Path, *own: str) -> list[str]:
+    """Return the files of a run outside its own and Pincite's folders."""
+    files = (str(path.relative_to(place)) for path in place.rglob("*") if path.is_file())
+    own = (*own, "article.wiki", "pages/", "out", "kb/", "cache/pincite/", "data/pincite/")
+    return [name for name in files if not name.startswith(own)]
+
+
 @pytest.mark.parametrize("verb", RUNS)
 def test_a_run_writes_only_below_its_own_folders(place: Path, verb: str) -> None:
     run(place, RUNS[verb])
-    files = (str(path.relative_to(place)) for path in place.rglob("*") if path.is_file())
-    own = ("article.wiki", "pages/", "out", "kb/", "cache/pincite/", "data/pincite/")
-    assert [name for name in files if not name.startswith(own)] == []
+    assert written(place) == []
 
 
 @pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")
 @pytest.mark.parametrize("verb", RUNS)
 def test_a_run_opens_no_connection_and_looks_up_no_name(place: Path, verb: str) -> None:
-    calls = place / "calls"
-    trace = ("strace", "-f", "-qq", "-e", "trace=connect,sendto", "-o", str(calls))
-    run(place, RUNS[verb], *trace)
-    assert [line for line in calls.read_text().splitlines() if "AF_INET" in line] == []
+    assert traced(place, RUNS[verb]) == []
+
+
+@pytest.mark.ocr
+@pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")
+def test_reading_a_picture_reaches_and_writes_nothing_else(place: Path) -> None:
+    picture = as_bytes(scan(["The mill of Varde closed in 1934 after a fire."]), "PNG")
+    (place / "pages/picture.png").write_bytes(picture)
+    assert traced(place, ["corpus", "add", "kb", "pages/picture.png"]) == []
+    assert (place / "cache/pincite/scans.sqlite").is_file()
+    assert written(place) == []

@@ -25,10 +25,11 @@ from typing import Any, TypeAlias
 
 from filelock import lock_descriptor
 
-from pincite.errors import CorpusError, CorpusInUse
+from pincite.errors import CorpusError, CorpusInUse, usable
 
 Tell: TypeAlias = Callable[[str, int, int], None]  # progress: task, steps done, steps in all
 
+PART = ".pincite.part"  # of the name of an unfinished file or folder; ours to remove
 SEAL = "stamp_sha256"  # a stamp's checksum of its other fields
 READ_MOMENTS, READ_SECONDS = 20, 0.01  # retries of a refused rename, and the seconds between them
 
@@ -48,7 +49,7 @@ def replacing(path: Path) -> Iterator[Path]:
                 shutil.copyfileobj(content, device)
         return
     path = path.resolve() if path.is_symlink() else path.absolute()  # "." has no name
-    part = path.with_name(f"{path.name}.part")
+    part = path.with_name(f"{path.name}{PART}")
     _remove(part)
     try:
         yield part
@@ -179,8 +180,9 @@ PATIENCE_SECONDS = 2.0
 class WriterLock:
     """The exclusive right to write one corpus; a context manager that raises `CorpusInUse`."""
 
-    def __init__(self, folder: Path) -> None:
-        self._path = folder / "lock"
+    def __init__(self, folder: Path, use: str = "written") -> None:
+        """`use`: what a folder that cannot be locked cannot be, for the message."""
+        self._path, self._use = folder / "lock", use
         self._handle: int | None = None
 
     @property
@@ -192,10 +194,10 @@ class WriterLock:
 
         Raises:
             CorpusInUse: Another process, or another object in this one, holds it.
-            CorpusError: The folder cannot be written.
+            CorpusError: The folder cannot be locked.
         """
         deadline = time.monotonic() + PATIENCE_SECONDS
-        try:
+        with usable(self._path.parent, self._use, CorpusError):
             while not self._try():
                 if time.monotonic() > deadline:
                     raise CorpusInUse(
@@ -203,11 +205,6 @@ class WriterLock:
                         "corpus allows one writer at a time. Wait until it is done, or stop it."
                     )
                 time.sleep(0.02)
-        except OSError as error:
-            raise CorpusError(
-                f"{self._path.parent} cannot be written: {error.strerror}. Open it for reading, "
-                "or copy it to where it can be written."
-            ) from error
 
     def release(self) -> None:
         if self._handle is not None:

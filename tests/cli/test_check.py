@@ -203,6 +203,14 @@ def test_the_key_is_in_no_output(
     assert all(KEY in headers["authorization"] for headers in server.headers)
 
 
+@pytest.mark.skipif(not Path("/dev/null").exists(), reason="no such device")
+def test_a_trace_is_not_read_from_a_device(run: Callable[..., Result]) -> None:
+    from pincite.errors import ConfigError
+
+    with pytest.raises(ConfigError):
+        run(*CHECK, "--trace", "/dev/null")  # as /dev/full, which never ends
+
+
 def test_a_file_that_is_not_a_trace_is_left_alone(
     run: Callable[..., Result], tmp_path: Path
 ) -> None:

@@ -1,5 +1,6 @@
 """BM25 agrees with Lucene's formula, computed here from scratch."""
 
+import errno
 import math
 import random
 import shutil
@@ -283,22 +284,76 @@ def test_a_lost_file_of_a_segment_is_found_and_repaired(tmp_path: Path) -> None:
         assert len(corpus.lexical().retrieve(["ape"], 5)[0]) == 1
 
 
-def test_a_search_of_a_part_says_so(tmp_path: Path) -> None:
+@pytest.fixture
+def behind(tmp_path: Path) -> Path:
+    """As after a full disk: changes are committed, and the word index has none of them."""
     folder, before = tmp_path / "corpus", tmp_path / "before"
     with EmbeddedCorpus.create(folder, FakeEncoder()) as corpus:
-        corpus.add([Document("u:1", "", "an ape and a bear")])
+        corpus.add([Document("u:1", "", "an ape and a bear"), Document("u:2", "", "an ape")])
         shutil.copytree(folder / "g1", before)
-        corpus.add([Document("u:2", "", "an ape and a cat")])
+        corpus.add([Document("u:3", "", "an ape and a cat"), Document("u:1", "", "a cat")])
+        corpus.delete(["u:2"])
         assert Corpora({"kb": corpus}).notes == ()
-    # As after a full disk: the documents are committed, the word index is not.
     for path in (folder / "g1").glob("lexical*"):
         shutil.rmtree(path) if path.is_dir() else path.unlink()
     for path in before.glob("lexical*"):
         (shutil.copytree if path.is_dir() else shutil.copy)(path, folder / "g1" / path.name)
-    with WriterLock(folder), EmbeddedCorpus.open(folder, None) as corpus:  # none may write
+    return folder
+
+
+def urls(corpus: EmbeddedCorpus, query: str) -> set[str]:
+    return {hit.passage.url for hit in corpus.lexical().retrieve([query], 5)[0]}
+
+
+@pytest.mark.parametrize("index", ["behind", "missing", "of another rule"])
+def test_a_reader_that_may_not_write_indexes_for_itself(
+    behind: Path, index: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if index == "missing":
+        (behind / "g1" / "lexical.json").unlink()
+    elif index == "of another rule":
+        monkeypatch.setattr(lexical, "LEXICAL_RULE", "another")
+    files = sorted(behind.glob("g1/lexical*/*"))
+    with WriterLock(behind), EmbeddedCorpus.open(behind, FakeEncoder()) as corpus:
+        assert corpus.is_complete
+        assert Corpora({"kb": corpus}).notes == ()
+        assert (urls(corpus, "ape"), urls(corpus, "cat")) == ({"u:3"}, {"u:1", "u:3"})
+        assert corpus.counted(["cat", "bear"]) == (2, [("cat", 2), ("bear", 0)])
+    assert files == sorted(behind.glob("g1/lexical*/*"))
+
+
+def test_an_index_in_memory_gives_way_to_one_that_has_more(behind: Path) -> None:
+    with WriterLock(behind) as lock:
+        reader = EmbeddedCorpus.open(behind, FakeEncoder())
+        lock.release()
+        with EmbeddedCorpus.open(behind, FakeEncoder(), write=True) as writer:
+            writer.add([Document("u:4", "", "an ape")])
+            with reader:
+                assert urls(reader, "ape") == {"u:3", "u:4"}
+                assert reader.is_complete
+
+
+def test_a_search_of_a_part_says_so(behind: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lexical, "SMALL", 1)
+    with WriterLock(behind), EmbeddedCorpus.open(behind, None) as corpus:  # none may write
         assert not corpus.is_complete
         assert [note.code for note in Corpora({"kb": corpus}).notes] == ["corpus_behind"]
-        assert len(corpus.lexical().retrieve(["ape"], 5)[0]) == 1
-    with EmbeddedCorpus.open(folder, None) as corpus:
+        assert urls(corpus, "bear") == set()
+        assert urls(corpus, "ape") == set()
+    with EmbeddedCorpus.open(behind, None) as corpus:
         assert corpus.is_complete
-        assert len(corpus.lexical().retrieve(["ape"], 5)[0]) == 2
+        assert urls(corpus, "ape") == {"u:3"}
+
+
+def test_an_index_that_cannot_be_written_leaves_nothing(
+    behind: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path, content: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+    (behind / "g1" / "lexical.json").unlink()
+    monkeypatch.setattr(lexical, "write_stamp", refuse)
+    for _ in range(3):
+        with EmbeddedCorpus.open(behind, FakeEncoder()) as corpus:
+            assert urls(corpus, "ape") == {"u:3"}
+    assert list((behind / "g1").glob("lexical*")) == []

@@ -12,7 +12,6 @@ import pytest
 from support.laws import FakeEncoder
 
 from pincite.corpus.embedded import EmbeddedCorpus
-from pincite.errors import CorpusError
 from pincite.types import Document
 
 DOCUMENTS = [Document(f"u:{i}", f"Page {i}", f"Words of page{i}. " * 80) for i in range(60)]
@@ -75,8 +74,7 @@ def test_damaged_word_index_while_another_writes(folder: Path) -> None:
     with EmbeddedCorpus.open(folder, FakeEncoder(256), write=True) as writer:
         (folder / "g1" / "lexical.json").unlink()
         with EmbeddedCorpus.open(folder, FakeEncoder(256)) as reader:
-            with pytest.raises(CorpusError, match="no usable word index"):
-                reader.lexical().retrieve(["page1"], 1)
+            assert reader.lexical().retrieve(["page1"], 1)[0]
             assert reader.dense().retrieve(["page1"], 1)[0]
             writer.add([Document("u:new", "", "New.")])
             assert reader.lexical().retrieve(["page1"], 1)[0]
@@ -109,4 +107,4 @@ def test_folder_that_may_only_be_read(read_only: Path) -> None:
     )
     result = run(code, str(read_only))
     assert result.stdout.splitlines()[:2] == ["u:5", "3"], result.stdout + result.stderr
-    assert "cannot be written" in result.stdout
+    assert result.stdout.splitlines()[2].startswith(str(read_only))

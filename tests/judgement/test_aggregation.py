@@ -18,6 +18,7 @@ from pincite.types import (
     Finding,
     Label,
     Part,
+    PartKind,
     Passage,
     Readout,
     Reason,
@@ -197,6 +198,36 @@ def test_contradicted_words_are_named_in_the_claim() -> None:
     assert part.span.of(text) == text
     assert aggregation.contradicted(text, evidence(0.5)) == []
     assert aggregation.contradicted(text, DEAD) == []
+
+
+def test_what_one_source_contradicts_and_another_states_is_not_missing_of_both() -> None:
+    text = "It opened in 1886 with 24 seats and was painted."
+
+    def words(kind: PartKind, words: str) -> Part:
+        start = text.index(words)
+        return Part(kind, Span(start, start + len(words)), words, supported=False)
+
+    def of(*lacking: Part, label: Label = Label.PARTLY_SUPPORTED) -> CitationResult:
+        return replace(result(evidence(0.0)), label=label, lacking=lacking)
+
+    year, seats, painted = (words("contradiction", each) for each in ("1886", "24", "painted"))
+    whole, no_seats = words("contradiction", text), words("figure", "24 seats")
+    lists: list[tuple[list[CitationResult], list[Part], list[Part]]] = [
+        ([of(year), of(seats)], [year, seats], []),
+        ([of(year), of(year, seats)], [year, seats], [year]),
+        ([of(seats), of(no_seats)], [seats], [seats]),
+        ([of(seats), of(whole)], [seats], []),
+        ([of(year), result(DEAD)], [year], [year]),
+        ([of(painted), of()], [painted], [painted]),  # no value or name: cannot be looked up
+        ([of(painted), of(label=Label.SUPPORTED)], [painted], []),
+        ([of(whole), of()], [whole], [whole]),
+        ([of(whole), of(label=Label.SUPPORTED)], [whole], []),
+    ]
+    for results, lacking, expected in lists:
+        for label in (Label.PARTLY_SUPPORTED, Label.SUPPORTED):
+            missing = aggregation.missing_of_group(text, label, results, lacking)
+            named = [] if label is Label.SUPPORTED and expected == [whole] else expected
+            assert missing == tuple(named)
 
 
 def test_what_is_unlikely_or_contradicts_is_no_better_source() -> None:

@@ -1,7 +1,11 @@
 """Work in order, here and on Ray: the same results, the same errors, no more begun than needed."""
 
 import json
+import os
 import random
+import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
@@ -10,12 +14,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from library import unlucky
+from library import dead_head, unlucky
 from support.laws import FakeEncoder, check_encoder
 
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.corpus.origins import Origins
-from pincite.errors import InputError
+from pincite.errors import InputError, PinciteError
 from pincite.library import parallel
 from pincite.library.parallel import Parallel, SpreadEncoder
 from pincite.library.update import How, Outcome, update
@@ -52,6 +56,36 @@ def test_an_error_comes_at_its_place(spread: Parallel) -> None:
             read.extend(first)
         assert list(next(streams)[1]) == [5]
     assert read == [1, 2]
+
+
+@pytest.fixture(params=["closed", "silent"])
+def dead(request: pytest.FixtureRequest) -> Iterator[str]:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        if request.param == "closed":
+            server.close()
+        yield address
+
+
+@pytest.mark.ray
+@pytest.mark.parametrize("scheme", ["", "ray://"])
+def test_a_head_that_does_not_answer_ends_with_an_error(
+    dead: str, scheme: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parallel, "ANSWER_SECONDS", 0.5)
+    monkeypatch.setenv("RAY_ADDRESS", scheme + dead)
+    with pytest.raises(PinciteError) as raised, parallel.opened("ray"):
+        pass
+    assert isinstance(raised.value.__cause__, OSError)
+
+
+@pytest.mark.ray
+def test_a_head_that_is_killed_ends_with_an_error() -> None:
+    command = [sys.executable, str(Path(dead_head.__file__))]
+    tests = str(Path(__file__).parents[1])
+    environment = {**os.environ, "PYTHONPATH": tests}
+    result = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
+    assert (result.returncode, result.stdout) == (0, "PinciteError"), result.stderr
 
 
 @pytest.mark.parametrize("spread", [RAY], indirect=True)

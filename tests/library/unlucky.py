@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,3 +26,8 @@ def dies_in_between(mark: Path) -> Iterator[int]:
 def counts(items: str) -> Iterator[int]:
     """The numbers in a text; raises at what is none."""
     return map(int, items.split())
+
+
+def waits(number: int) -> int:
+    time.sleep(0.2)
+    return number

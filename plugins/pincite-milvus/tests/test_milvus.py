@@ -6,6 +6,7 @@ Runs against `MILVUS_URI` (http://host:port) if it is set, else against a Milvus
 import importlib.util
 import os
 import random
+import shutil
 import signal
 import socket
 import subprocess
@@ -293,6 +294,27 @@ def test_commands(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         (hit,) = corpus.lexical().retrieve(["bridge"], 5)[0]
     assert "stone" in hit.passage.text
     assert "1 of 1 document deleted" in run("delete", address, hit.passage.url)
+
+
+@pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")
+def test_a_run_connects_only_to_its_server(server: Server, address: str, tmp_path: Path) -> None:
+    if not server.is_ours:
+        pytest.skip("the server may be anywhere")
+    (tmp_path / "a.txt").write_text("The bridge opened in 1911.")
+    calls = tmp_path / "calls"
+    strace = ["strace", *"-f -qq -e trace=connect,sendto -o".split(), str(calls)]
+    command = [*strace, sys.executable, "-m", "pincite", "corpus", "add", address, "a.txt"]
+    home = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "HOME": str(tmp_path)}
+    subprocess.run(
+        command, cwd=tmp_path, env={**PATHS, **home}, check=True, capture_output=True, timeout=300
+    )
+    reached = [line for line in calls.read_text().splitlines() if "AF_INET" in line]
+    assert reached
+    assert [line for line in reached if "127.0.0.1" not in line] == []
+    files = (str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file())
+    assert [
+        name for name in files if not name.startswith(("a.txt", "calls", "cache/pincite/"))
+    ] == []
 
 
 def test_a_server_links_it(address: str, tmp_path: Path, tiny_encoder: Path) -> None:

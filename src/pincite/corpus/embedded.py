@@ -60,16 +60,16 @@ class EmbeddedCorpus(Corpus):
         self._mutex = threading.RLock()
         self._is_same = False  # whether `_check_encoder` has passed
         self._generation, self._name = _open(folder, encoder, write=lock.held)
-        purge = lock.held  # a reader must not block writers while an index is rebuilt
-        with self._lock.attempt() as held:
-            if not held:
-                self._generation.lexical.open()
-                return
-            sweep(self._folder, self._name)
-            # A damaged document must not prevent opening the corpus to delete it: searches that
-            # still work run, the others raise.
+        writes = lock.held  # a reader must not block writers while an index is rebuilt
+        # A damaged document must not prevent opening the corpus to delete it: searches that still
+        # work run, the others raise.
+        with self._lock.attempt() as held, contextlib.suppress(CorpusError):
+            if held:
+                sweep(self._folder, self._name)
+                self._generation.catch_up(purge=writes)
+        if not writes:
             with contextlib.suppress(CorpusError):
-                self._generation.catch_up(purge=purge)
+                self._generation.lexical.index_in_memory()
 
     @classmethod
     def create(cls, folder: Path, encoder: Encoder | None) -> "EmbeddedCorpus":

@@ -121,7 +121,10 @@ class Generation:
 
     def catch_up(self, tell: Tell = silent, *, purge: bool = True) -> None:
         """Bring the derived indexes up to date; needs the writer's lock."""
-        self.lexical.catch_up(tell, purge=purge)
+        try:
+            self.lexical.catch_up(tell, purge=purge)
+        finally:
+            self.lexical.sweep()
         if self.has_vectors and self.dense.is_due():
             self.dense.build(tell)
         self.dense.sweep()

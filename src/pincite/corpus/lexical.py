@@ -9,7 +9,7 @@ Queries are built by hand, since tantivy's parser drops repeated words. Only the
 stored. The stamp records the last sequence number replayed from the store's log; replaying twice is
 harmless. Tantivy counts deleted passages until their segment is merged, and scores must not depend
 on a corpus's history. So a small index with deletions is rebuilt at once, a large one when
-`DEAD_SHARE` of it is dead.
+`DEAD_SHARE` of it is dead. A reader that may not write indexes a small store in memory.
 """
 
 import contextlib
@@ -86,8 +86,14 @@ class LexicalIndex:
         self._index: tantivy.Index | None = None
 
     def open(self) -> None:
-        """Load what a writer committed; without a sound index, searches fail."""
+        """Load what a writer committed; without a sound index, searches fail.
+
+        An index in memory stays until a writer's has as much.
+        """
         while (stamp := self._read_stamp()) != self._stamp:
+            in_memory = self._stamp and not self._stamp.folder
+            if in_memory and (not stamp or stamp.sequence < self.sequence):
+                return
             self._index = self._open_sound(stamp) if stamp else None
             self._stamp = stamp if self._index is not None else None
             if self._stamp is None and self._read_stamp() == stamp:
@@ -95,6 +101,19 @@ class LexicalIndex:
 
     def close(self) -> None:
         self._stamp, self._index = None, None
+
+    def index_in_memory(self) -> None:
+        """Index a small store for this reader, if the index on disk lacks something."""
+        self.open()
+        if self.sequence == self._store.sequence or self._store.n_passages() > SMALL:
+            return
+        self.close()
+        index = _new_index(None)
+        with _reported(self._folder):
+            sequence = self._replay(index, silent)
+            index.reload()
+        self._index = index
+        self._stamp = _Stamp("", self._identity, sequence, LEXICAL_RULE, {}, 0)
 
     @property
     def sequence(self) -> int:
@@ -122,6 +141,8 @@ class LexicalIndex:
             with contextlib.suppress(CorpusError):  # a full disk: the existing index stays valid
                 self._follow(tell)
             self.open()
+
+    def sweep(self) -> None:
         for other in self.leftovers():
             shutil.rmtree(other, ignore_errors=True)
 
@@ -161,9 +182,8 @@ class LexicalIndex:
         """
         if self._index is None:
             raise CorpusError(
-                f"{self._folder} has no usable word index, and it could not be rebuilt: another "
-                "process is writing the corpus, it cannot be written, or a document is damaged. "
-                f"Try again later, or run: pincite corpus verify {self._folder.parent}"
+                f"{self._folder} has no usable word index, and none could be built. Try again "
+                f"later, or run: pincite corpus verify {self._folder.parent} --repair"
             )
         with _reported(self._folder):
             ask = _Searcher(self._index)
@@ -349,10 +369,10 @@ class _Searcher:
         ]
 
 
-def _new_index(folder: Path) -> "tantivy.Index":
+def _new_index(folder: Path | None) -> "tantivy.Index":
+    """Create an empty index; None: in memory."""
     import tantivy
 
-    folder.mkdir(parents=True)
     schema = (
         tantivy.SchemaBuilder()
         .add_integer_field("key", indexed=True, fast=True)
@@ -360,6 +380,9 @@ def _new_index(folder: Path) -> "tantivy.Index":
         .add_text_field("title", tokenizer_name=_ANALYZER, index_option="freq")
         .build()
     )
+    if folder is None:
+        return _prepared(tantivy.Index(schema))
+    folder.mkdir(parents=True)
     index = _prepared(tantivy.Index(schema, str(folder)))
     sync(folder.parent)
     return index

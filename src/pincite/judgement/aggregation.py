@@ -78,6 +78,31 @@ def missing(label: Label, clauses: Sequence[Part], atoms: Sequence[Part]) -> tup
     return tuple(sorted(named, key=lambda part: part.span))
 
 
+def missing_of_group(
+    claim: str, label: Label, results: Sequence[CitationResult], lacking: Sequence[Part]
+) -> tuple[Part, ...]:
+    """Return the parts to name as missing of all sources together.
+
+    What one of them contradicts and another has is not missing.
+    """
+
+    def has(result: CitationResult, part: Part) -> bool:
+        if isinstance(result.outcome, Unchecked) or part.words == claim:  # which words is unknown
+            return result.label is Label.SUPPORTED
+        lacks = [other.span for other in result.lacking if other.words != claim]
+        is_atom = any(atom.span.overlaps(part.span) for atom in atoms(claim))
+        stated = is_atom and not any(span.overlaps(part.span) for span in lacks)
+        return stated or result.label is Label.SUPPORTED
+
+    def is_had(part: Part) -> bool:
+        by_all = label is Label.SUPPORTED and part.words == claim
+        return by_all or any(has(result, part) for result in results)
+
+    clauses = best_supported([result.clauses for result in results])
+    lost = [part for part in lacking if part.kind != "contradiction" or not is_had(part)]
+    return missing(label, clauses, lost)
+
+
 def complementary(claim: str, evidence: Sequence[Sequence[Evidence]]) -> list[Passage]:
     """Choose one passage per source so that together they cover as much of the claim as possible.
 
@@ -276,9 +301,8 @@ def _joined(spans: Sequence[Span], text: str, between: re.Pattern[str]) -> list[
 def relabel(finding: Finding, threshold: float) -> Finding:
     """Decide a finding as if at `threshold`, without judging or searching again."""
     results = tuple(_relabel_citation(result, threshold) for result in finding.citations)
-    clauses = best_supported([result.clauses for result in results])
     label = decide.group_label(results, finding.together, threshold, finding.lacking)
-    lacks = missing(label, clauses, finding.lacking)
+    lacks = missing_of_group(finding.claim.text, label, results, finding.lacking)
     own = replace(finding, citations=results, label=label, missing=lacks)
     return decide.with_opinion(own, finding.opinion)
 

@@ -6,8 +6,12 @@ Tasks are used instead of actors: they take a slot only while they compute. Read
 they mostly wait: with every slot taken, reading would never start (ray#44687).
 """
 
+import _thread
 import atexit
+import contextlib
 import os
+import socket
+import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
@@ -25,6 +29,8 @@ Where = Literal["local", "ray"]
 
 RETRIES = 10  # of a task whose worker died; after so many, its input is to blame
 ENCODED_TOGETHER = 16  # texts: half a second of one core, against 1 ms for the round trip
+ANSWER_SECONDS = 20.0  # for a head's reply; Ray ends this process 60 s after the last one
+GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0"  # of gRPC: RFC 9113, 3.4
 STORE_BYTES = 500_000_000  # of shared memory in a local cluster; Ray's default is 30 % of all
 
 
@@ -56,7 +62,8 @@ def opened(where: Where, workers: int = 0) -> Iterator[Parallel]:
     if where == "local":
         yield Parallel()
         return
-    elsewhere = bool(os.environ.get("RAY_ADDRESS"))
+    address = os.environ.get("RAY_ADDRESS", "")
+    elsewhere = bool(address)
     if not elsewhere:
         # Ray obeys any caller, so it listens only on loopback. By default its workers run at a
         # lower priority than other processes of this machine; ours must not.
@@ -71,14 +78,56 @@ def opened(where: Where, workers: int = 0) -> Iterator[Parallel]:
         "object_store_memory": STORE_BYTES,
     }
     try:
+        if ":" in address:  # else Ray looks for a cluster on this machine
+            _greet(address)
         ray.init(log_to_driver=False, logging_level="ERROR", **({} if elsewhere else own))
     except (OSError, RuntimeError, ValueError) as error:  # no answer, or not to us
         raise _lost(error) from error
     try:
         slots = max(1, int(ray.cluster_resources().get("CPU", 0)))
-        yield OnRay(ray, min(workers or slots, slots), shared=elsewhere and workers > 0)
+        with _watched(address if ":" in address else ray.get_runtime_context().gcs_address):
+            yield OnRay(ray, min(workers or slots, slots), shared=elsewhere and workers > 0)
     finally:
         ray.shutdown()
+
+
+def _greet(address: str) -> None:
+    """Wait for a head to answer; raises OSError. Ray itself waits for minutes."""
+    host, _, port = address.rpartition("//")[2].rpartition(":")
+    with socket.create_connection((host.strip("[]"), int(port)), ANSWER_SECONDS) as connection:
+        connection.sendall(GREETING)
+        with contextlib.suppress(ConnectionResetError):  # it wants TLS
+            connection.recv(1)
+
+
+@contextmanager
+def _watched(address: str) -> Iterator[None]:
+    """Interrupt the body when the head stops answering: Ray would end this process in silence.
+
+    Raises:
+        PinciteError: The head died.
+    """
+    done, lost = threading.Event(), list[OSError]()
+
+    def watch() -> None:
+        while not done.wait(ANSWER_SECONDS):
+            try:
+                _greet(address)
+            except OSError as error:
+                lost.append(error)
+                _thread.interrupt_main()
+                return
+
+    threading.Thread(target=watch, daemon=True).start()
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not lost:
+            raise
+    finally:
+        done.set()
+    if lost:
+        raise _lost(lost[0]) from lost[0]
 
 
 class OnRay(Parallel):
@@ -145,7 +194,7 @@ class OnRay(Parallel):
             raise error.cause from None
         except (errors.WorkerCrashedError, errors.OutOfMemoryError) as error:
             raise InputError(f"it ended {RETRIES} workers in a row: {error}") from error
-        except errors.RayError as error:
+        except (errors.RayError, ConnectionError) as error:
             raise _lost(error) from error
 
 

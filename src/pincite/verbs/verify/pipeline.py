@@ -252,7 +252,6 @@ class VerifyPipeline:
             for result in results:
                 atoms += aggregation.contradicted(claim.text, result.outcome)
         label = decide.group_label(results, together, self.threshold, atoms)
-        clauses = aggregation.best_supported([result.clauses for result in results])
         return Finding(
             claim=claim,
             citations=results,
@@ -260,7 +259,7 @@ class VerifyPipeline:
             label=label,
             score=decide.group_score(results, together),
             suggestions=(),
-            missing=aggregation.missing(label, clauses, atoms),
+            missing=aggregation.missing_of_group(claim.text, label, results, atoms),
             lacking=tuple(atoms),
         )
 
