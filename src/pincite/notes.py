@@ -19,8 +19,6 @@ ENGLISH: Mapping[str, str] = {
     "recognised": "recognised from a scan (%(confidence)s %% sure): it may contain errors",
     "may_be_misread": "the scan has %(source)s, the claim %(claim)s: it may be misread",
     "stated_only_as": "source: “%(source)s” · claim states it as fact",
-    "limited_to": "source: “%(source)s” · claim leaves this out",
-    "given_to_another": "the source applies “%(source)s” to %(other)s, not to %(claim)s",
     "roles_swapped": "the source has %(claim)s and %(other)s the other way round: “%(source)s”",
     "about_another": "the source mentions %(other)s, not %(claim)s",
     "read_as_contrary": "the verifier reads the quote as a contradiction",

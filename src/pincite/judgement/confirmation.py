@@ -19,7 +19,7 @@ from enum import StrEnum
 from typing import Annotated, Literal, NamedTuple, TypeAlias
 
 from pincite.judgement import aggregation, decide
-from pincite.judgement.attribution import of_another
+from pincite.judgement.attribution import swapped
 from pincite.judgement.provenance import UNKNOWN, Source
 from pincite.text import antonyms, tables, words
 from pincite.text.finite import finite_verb
@@ -261,7 +261,7 @@ def _may_confirm(reading: str, text: str, span: Span, all_spans: Sequence[Span])
         return False
     if _not_so(sentence) - _not_so(reading):
         return False
-    if common(reading, text) == "en" and of_another(reading, sentence, text):
+    if common(reading, text) == "en" and swapped(reading, sentence, text):
         return False
     same_topic = words.missing_words(reading, sentence) <= SAME_TOPIC
     if same_topic and antonyms.contrasts(reading, sentence):
