@@ -48,7 +48,7 @@ def misattributed(claim: Claim, passage: Passage) -> Witness | None:
 
 
 def swapped(text: str, sentence: str, page: str = "") -> Witness | None:
-    """Find a sentence that has two names of a claim in each other's roles.
+    """Find two names or things of a claim in each other's roles.
 
     >>> str(swapped("Berg sued Holm.", "Holm sued Berg.").note)
     'the source has Berg and Holm the other way round: “Holm sued Berg.”'
@@ -62,7 +62,8 @@ def swapped(text: str, sentence: str, page: str = "") -> Witness | None:
 
 def subject_name(sentence: str) -> str:
     """The name that a sentence is about; empty if unknown."""
-    return _pieces(sentence)[0].owner
+    owner = _pieces(sentence)[0].owner
+    return owner if re.match(_NAME, owner) else ""
 
 
 # ── In each other's roles ────────────────────────────────────────────────────────────────────────
@@ -84,10 +85,10 @@ _MUTUAL = words_of("roles", "mutual")
 
 
 class _Piece(NamedTuple):
-    """What a sentence says of one name: "Berg won gold"."""
+    """What a sentence says of one thing: "Berg won gold"."""
 
     text: str
-    owner: str  # "" if unknown
+    owner: str  # a name, or the words before the verb
     kind: str  # "subject", "patient", or "by" for "by Berg"; "" if unknown
     verb: str  # up to six letters
     behind: str  # the words after the verb, or after the name if there is none
@@ -113,19 +114,23 @@ def _pieces(text: str) -> tuple[_Piece, ...]:
 def _piece(text: str) -> _Piece:
     sentence = syntax.Sentence.read(text, Span(0, len(text)))
     verbs = [sentence.raw(verb.start, verb.end) for verb in sentence.verbs]
+    if not verbs:
+        words = [match[0] for match in wording.WORD.finditer(text)]
+        near = zip(words, words[1:], [*words[2:], ""], strict=False)
+        verbs = [word for old, word, new in near if syntax.may_be_finite(word, old, new)][:1]
     before, _, behind = text.partition(verbs[0] if verbs else "\n")
     name, agent, kind = re.search(_NAME, before), _AGENT.search(text), ""
     deed = [*filter(syntax.is_participle, agent["deed"].split())] if agent else []
-    owner = name[0] if name else ""
+    owner = name[0] if name else before.strip().removeprefix("The ")
     if agent and deed:
         kind, owner, text = "by", agent["by"], text.removesuffix(agent["more"] or "")
-    elif name and verbs and _UP_TO_VERB.fullmatch(before[name.end() :]):
+    elif verbs and (_UP_TO_VERB.fullmatch(before[name.end() :]) if name else owner.count(" ") < 3):
         passive = verbs[0].split()[0] in syntax.BE and " " in verbs[0]
         kind = "patient" if passive else "subject"
-        kind = "" if _INSIDE.search(before[: name.start()]) else kind
+        kind = "" if name and _INSIDE.search(before[: name.start()]) else kind
     last = next((verb.split()[-1] for verb in verbs), deed[0] if deed else "")
     verb = IRREGULAR.get(last, (last, last))[1][:6]
-    return _Piece(text, owner, kind, verb, behind or before[name.end() :] if name else "")
+    return _Piece(text, owner, kind, verb, behind or before[name.end() if name else 0 :])
 
 
 def _is_swapped(part: _Piece, other: _Piece, sentence: str, page: str) -> bool:
@@ -146,8 +151,10 @@ def _is_swapped(part: _Piece, other: _Piece, sentence: str, page: str) -> bool:
     ) and not re.search(rf"\b(?:{said})\b", sentence + "\n" + page.replace(sentence, "\n"))
 
 
-def _last(name: str) -> str:
-    return re.escape(re.sub(r"['’]s\Z", "", name.rpartition(" ")[2]))
+def _last(owner: str) -> str:
+    """Return a pattern for a name's last word, or for all words of another phrase."""
+    last = owner.rpartition(" ")[2] if owner[:1].isupper() else owner
+    return re.escape(re.sub(r"['’]s\Z", "", last))
 
 
 # ── Of another person than the article's ─────────────────────────────────────────────────────────
