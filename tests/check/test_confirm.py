@@ -466,7 +466,6 @@ ALONE = [
     ("The council closed the mill.", True),
     ("The council has never closed the mill.", False),
     ("It is a myth that the council closed the mill.", False),
-    ("The council proposed that the mill be closed.", False),
     ("The council closed the mill a year earlier than planned.", True),
     ("The council closed the mill as originally proposed.", True),
     ("Holm alleged that the council closed the mill.", False),

@@ -67,8 +67,8 @@ ONLY_AS = [
      "threatened to close"),
     # possibility
     ("Willow bark relieves headaches.", "Willow bark may relieve headaches.", "may relieve"),
-    ("Willow bark relieves headaches.", "Willow bark could also relieve headaches.",
-     "could also relieve"),
+    ("Willow bark relieves headaches.", "Willow bark might also relieve headaches.",
+     "might also relieve"),
     ("The bronze horse was cast in Oslo.", "The bronze horse was possibly cast in Oslo.",
      "possibly cast"),
     ("The bronze horse was cast in Oslo.",
