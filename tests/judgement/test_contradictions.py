@@ -1,12 +1,15 @@
 """What speaks against a claim, and above all what does not."""
 
 import time
+from pathlib import Path
 
 import pytest
 
 from pincite.judgement.contradictions import contradiction
 from pincite.types import Span
 
+# `value-sealed.tsv` was written with `value-open.tsv` and held back: nothing is tuned to it.
+CASES = Path(__file__).parents[1] / "cases/rules"
 DENIED = [
     ("The bridge opened in 1886.", "The bridge opened in 1889. It rained.", "1886", "1889"),
     ("The hall has 45 rooms.", "The hall has 52 rooms.", "45", "52"),
@@ -170,3 +173,15 @@ def test_verbs_that_say_the_same_govern_one_value() -> None:
     found = contradiction(claim, claim.replace("won its third", "earned its seventh"))
     assert found
     assert (found.claim, found.source) == ("third", "seventh")
+
+
+@pytest.mark.parametrize(("half", "least"), [("open", 20), ("sealed", 16)])
+def test_rewordings_are_read_as_well_as_before(half: str, least: int) -> None:
+    """Rows: the claim's value and the source's, empty where none differs; claim; passage."""
+    right = 0
+    for line in (CASES / f"value-{half}.tsv").read_text(encoding="utf-8").splitlines():
+        mine, instead, claim, passage = line.split("\t")
+        found = contradiction(claim, passage)
+        right += (found.source if found else "").lower() == instead.lower()
+        assert mine.lower() in claim.lower()
+    assert right >= least

@@ -1,6 +1,7 @@
-"""What a source reports, plans, hedges or limits, and a claim states as fact."""
+"""What a source reports, plans, hedges or denies, and a claim states as fact."""
 
 import time
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +10,8 @@ from pincite.judgement.force import weaker
 from pincite.models.verifier import _evidence
 from pincite.types import Claim, Label, Passage, Readout, Span
 
+# `force-sealed.tsv` was written with `force-open.tsv` and held back: nothing is tuned to it.
+CASES = Path(__file__).parents[1] / "cases/rules"
 # claim, passage, words of the source that the reason shows
 ONLY_AS = [
     # denials and allegations
@@ -240,3 +243,15 @@ def test_hostile_text_takes_no_time() -> None:
     weaker(claim, text)
     weaker(claim, "Willow bark may relieve headaches. " * 2_000)
     assert time.perf_counter() - began < 5
+
+
+def rewordings(half: str) -> list[bool]:
+    """Whether each row of a set is read as its first column says: weaker, or the same."""
+    rows = (CASES / f"force-{half}.tsv").read_text(encoding="utf-8").splitlines()
+    read = [line.split("\t") for line in rows]
+    return [(weaker(claim, text) is not None) == (want == "weaker") for want, claim, text in read]
+
+
+@pytest.mark.parametrize(("half", "least"), [("open", 14), ("sealed", 17)])
+def test_rewordings_are_read_as_well_as_before(half: str, least: int) -> None:
+    assert sum(rewordings(half)) >= least
