@@ -460,9 +460,7 @@ class WitnessKind(StrEnum):
     VALUE = "other_value"  # another value, name or word of the opposite meaning in its place
     DENIAL = "denied"
     NETWORK = "read_as_contrary"  # a contradiction that only the network reads
-    QUALIFIED = "stated_only_as"  # only denied, alleged, planned or hedged
-    LIMITED = "limited_to"  # a former office, one side, …
-    ANOTHER = "given_to_another"  # its words are said of someone or something else
+    WEAKER = "stated_only_as"  # only denied, alleged, planned or hedged
     SWAPPED = "roles_swapped"
     NAMESAKE = "about_another"  # another person where the claim has the article's "he"
     MISREAD = "may_be_misread"  # a contradiction in a scan: one misread digit makes one
@@ -471,8 +469,7 @@ class WitnessKind(StrEnum):
     def effect(self) -> Effect:
         if self in (WitnessKind.VALUE, WitnessKind.DENIAL, WitnessKind.NETWORK):
             return Effect.CONTRADICTS
-        is_limit = self in (WitnessKind.QUALIFIED, WitnessKind.LIMITED)
-        return Effect.LIMITS if is_limit else Effect.REFUSES
+        return Effect.LIMITS if self is WitnessKind.WEAKER else Effect.REFUSES
 
 
 @dataclass(frozen=True, slots=True)

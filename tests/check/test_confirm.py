@@ -1,6 +1,7 @@
 """Interpretation and confirmation by a model, against a real server with recorded replies."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,13 +10,27 @@ from check_replies import Model, choice, fenced_in, step_of
 from models.chat_server import Answer, Server, good, refusal, serving
 
 from pincite.errors import ConfigError
-from pincite.judgement.confirmation import StatementType, degree
+from pincite.judgement.confirmation import STRONG, StatementType, degree, from_answers
 from pincite.llm.calls import ATTEMPTS, Budget, Calls
 from pincite.llm.chat import ChatClient, guidance_for
 from pincite.llm.client import Limits
 from pincite.llm.templates import Templates
 from pincite.settings import ChatSettings, CheckSettings, Settings
-from pincite.types import Claim, Evidence, Failed, Passage, Readout, Span, Witness, WitnessKind
+from pincite.types import (
+    NO_TRUST,
+    Claim,
+    Evidence,
+    Failed,
+    Opinion,
+    Passage,
+    Readout,
+    Span,
+    Trust,
+    Verdict,
+    Witness,
+    WitnessKind,
+)
+from pincite.verbs.check import confirm
 from pincite.verbs.check.confirm import ModelJudge, VerifierJudge
 from pincite.verbs.check.readings import ModelInterpreter, interpret_by_rules
 from pincite.verbs.check.report import Reading
@@ -32,6 +47,10 @@ def passages(n: int) -> list[Passage]:
         Passage(f"d{i}", f"https://{i}.example/", f"Title {i}", text, Span(0, len(text)))
         for i, text in enumerate(texts)
     ]
+
+
+def passage_of(text: str, doc_id: str = "d", title: str = "") -> Passage:
+    return Passage(doc_id, "", title, text, Span(0, len(text)))
 
 
 PAIR = (READING, passages(1)[0])
@@ -454,3 +473,180 @@ def test_confirmation_requires_the_numbers() -> None:
     assert isinstance(other, Evidence)
     assert degree(confirmed) > 0.5
     assert degree(other) <= 0.0
+
+
+ALONE = [
+    ("The council closed the mill.", True),
+    ("The council has never closed the mill.", False),
+    ("It is a myth that the council closed the mill.", False),
+    ("The council closed the mill a year earlier than planned.", True),
+    ("The council closed the mill as originally proposed.", True),
+    ("Holm alleged that the council closed the mill.", False),
+    ("The motion to close the mill was lost in the council.", False),
+    ("Did the council close the mill?", False),
+]
+
+
+@pytest.mark.parametrize(("sentence", "is_read"), ALONE)
+def test_what_is_denied_or_only_proposed_confirms_nothing(sentence: str, is_read: bool) -> None:
+    text = f"Rain fell on Varde. {sentence} Holm wrote it down."
+    spans = confirm.candidate_sentences("The council closed the mill.", passage_of(text))
+    assert (sentence in [span.of(text) for span in spans]) is is_read
+
+
+@pytest.mark.parametrize(
+    ("reading", "sentence", "is_read"),
+    [
+        ("Lindol lowers fever.", "The enzymes that lindol blocks in fever are unknown.", False),
+        ("Lindol lowers fever.", "Despite its age, lindol against fever remains disputed.", False),
+        ("Lindol lowers fever.", "This study estimates by how much lindol lowers fever.", False),
+        ("Lindol lowers fever.", "PATIENTS Ten with a fever that lindol lowers.", False),
+        ("Lindol lowers fever.", "Patients on lindol had lower fever.", True),
+        ("Lindol lowers fever.", "Although the cause is unclear, lindol lowers fever.", True),
+        ("The cause of the fever is unknown.", "The cause of the fever remains unknown.", True),
+        ("Lindol lowers fever.", "Lindol lowers fever, but not pain.", True),
+        ("Lindol lowers fever.", "Lindol dulls pain, but it does not lower fever.", False),
+        ("Lindol lowers fever.", "Lindol lowers fever, suggesting that it is not inert.", True),
+        ("Lindol lowers fever.", "Lindol does not lower fever, but it dulls pain.", False),
+        ("Lindol did not lower fever.", "Lindol did not lower fever; it is not a cure.", True),
+        ("Lindol increases the risk of stroke.", "Lindol reduced the risk of stroke.", False),
+        ("Lindol increases the risk of stroke.", "Lindol raised the risk of stroke.", True),
+        ("Berg sued Holm.", "In 1903 Holm sued its rival Berg over a mill.", False),
+        ("Berg sued Holm.", "Holm was sued by Berg in 1903.", True),
+        ("Berg was sued by Holm.", "Holm was sued by Berg in 1903.", False),
+        ("Berg married Holm.", "Holm married Berg in 1903.", True),
+    ],
+)
+def test_only_what_asserts_the_same_confirms(reading: str, sentence: str, is_read: bool) -> None:
+    assert bool(confirm.candidate_sentences(reading, passage_of(sentence))) is is_read
+
+
+def test_a_refutation_is_not_quoted_from_what_is_unknown() -> None:
+    for text, refuted in (
+        ("The use of lindol in fever remains unclear.", 0.0),
+        ("Lindol raised fever.", 0.9),
+    ):
+        evidence = from_answers(passage_of(text), 0.0, 0.9, Span(0, len(text)))
+        read = replace(evidence, score=-4.0, witnesses=(Witness(WitnessKind.NETWORK),))
+        found = confirm.with_stance("Lindol lowers fever.", read, text)
+        assert found.stance == (0.0, refuted)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The council closed the mill. That is not true.",
+        "The council closed the mill. False: the owner did.",
+    ],
+)
+def test_a_sentence_that_its_neighbour_denies_confirms_nothing(text: str) -> None:
+    spans = confirm.candidate_sentences("The council closed it.", passage_of(text))
+    assert "The council closed the mill." not in [span.of(text) for span in spans]
+
+
+def test_a_contradicted_reading_is_not_confirmed() -> None:
+    text, reading = "The Skov is 9 km long.", "The Skov is 6 km long."
+    rival = Witness(WitnessKind.VALUE, "6 km", "9 km", Span(0, len(text)))
+    evidence = replace(from_answers(passage_of(text), 0.8, 0.1), witnesses=(rival,))
+    found = confirm.with_stance(reading, evidence, text)
+    assert (found.stance, found.contradiction) == ((0.0, 0.0), rival)
+
+
+def test_a_reading_may_be_of_a_proposal() -> None:
+    text = "A proposed tunnel would cross the sound."
+    reading = "It was proposed that a tunnel would cross the sound."
+    assert confirm.candidate_sentences(reading, passage_of(text)) == [Span(0, len(text))]
+
+
+def test_what_confirms_quotes_the_sentence_that_does_so_alone() -> None:
+    text = "The mill burnt. The old mill burnt down. It rained."
+    here, there, far = Span(0, 15), Span(16, 40), Span(41, 51)
+    evidence = from_answers(passage_of(text), 0.9, 0.0)
+
+    def found(*alone: tuple[Span, float]) -> tuple[float, Span | None]:
+        made = confirm.confirm_by_sentence("The old mill burnt.", evidence, dict(alone))
+        assert made.stance
+        return made.stance[0], made.quote
+
+    assert found((here, -0.1), (there, 0.7)) == (0.9, there)
+    assert found((here, 0.05)) == (STRONG, here), "hardly likelier than not"
+    assert found((here, -0.1))[0] == 0.0
+    assert found((far, 0.05))[0] == 0.0, "hardly likelier, and about something else"
+    assert found((here, 0.05), (far, 0.1))[1] == here
+    assert found((far, 0.7)) == (0.9, far)
+    assert found()[0] == 0.0
+
+
+def test_two_sentences_that_share_the_details_are_read_as_one() -> None:
+    text = "Councillors in Varde passed a budget of 92 crowns. The vote was 27 to 21. It rained."
+    reading = "Councillors in Varde passed the budget with 27 votes to 21."
+    spans = confirm.candidate_sentences(reading, passage_of(text))
+    assert spans[-1].of(text) == text.removesuffix(" It rained.")
+
+
+@pytest.mark.parametrize(
+    ("text", "quote", "shown"),
+    [
+        (
+            "High Court, Planning Court.\n\nThe court dismissed the claim.",
+            "High Court, Planning Court.",
+            "The court dismissed the claim.",
+        ),
+        (
+            "VARDE COURT\n\nThe court dismissed the claim.",
+            "VARDE COURT\n\nThe court dismissed the claim.",
+            "The court dismissed the claim.",
+        ),
+        (
+            "The court dismissed the claim.",
+            "The court dismissed the claim.",
+            "The court dismissed the claim.",
+        ),
+        ("High Court, Planning Court.", "High Court, Planning Court.", ""),
+        ("Built: 1911", "Built: 1911", "Built: 1911"),
+    ],
+)
+def test_a_bare_name_or_heading_is_no_quote(text: str, quote: str, shown: str) -> None:
+    evidence = from_answers(passage_of(text), 0.9, 0.0, Span(0, len(quote)))
+    found = confirm.with_sentence_quoted("The court dismissed a claim.", evidence)
+    assert found.quoted == shown
+
+
+@pytest.mark.parametrize(
+    ("supported", "verdict", "trust", "counts"),
+    [
+        (0.4, Verdict.SUPPORTED, Trust(refuses=True), True),
+        (0.4, Verdict.SUPPORTED, NO_TRUST, False),
+        (0.4, Verdict.UNUSABLE, Trust(refuses=True), False),
+        (0.2, Verdict.SUPPORTED, Trust(refuses=True), False),
+        (0.6, Verdict.SUPPORTED, NO_TRUST, True),
+    ],
+)
+def test_what_a_trusted_model_supports_too_needs_no_more_than_verify(
+    supported: float, verdict: Verdict, trust: Trust, counts: bool
+) -> None:
+    text = "The canal was opened by the mayor."
+    read = replace(
+        from_answers(passage_of(text), supported, 0.0), opinion=Opinion(verdict, "m@h", trust=trust)
+    )
+    found = confirm.with_stance("The mayor opened the canal.", read, text)
+    assert found.stance == (supported if counts else 0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("quote", "trust", "quoted"),
+    [
+        ("burnt down", Trust(refuses=True), "The old mill burnt down."),
+        ("burnt down", NO_TRUST, ""),
+        ("", Trust(refuses=True), ""),
+    ],
+)
+def test_the_sentence_that_a_trusted_model_quotes_confirms_in_its_context(
+    quote: str, trust: Trust, quoted: str
+) -> None:
+    text = "It rained. The old mill burnt down."
+    opinion = Opinion(Verdict.SUPPORTED, "m@h", (quote,) if quote else (), trust=trust)
+    evidence = replace(from_answers(passage_of(text), 0.4, 0.0), opinion=opinion)
+    margins = {Span(0, 10): -0.1, Span(11, 35): -0.1}
+    found = confirm.confirm_by_sentence("The mill burnt.", evidence, margins)
+    assert (found.stance, found.quoted) == ((0.4 if quoted else 0.0, 0.0), quoted)

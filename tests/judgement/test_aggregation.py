@@ -511,3 +511,15 @@ def test_a_contradiction_of_the_cited_words_is_dropped_if_the_page_has_their_val
     after = aggregation.discard_rebutted(claim, found, page)
     assert after.contradiction == (seen if kept else None)
     assert (after.prob_refuted > 0) is kept
+
+
+def test_what_only_stands_far_from_the_quote_is_named() -> None:
+    text = "Holm led the mill. It had 90 looms. Rain fell. The mill burnt in 1911. It was rebuilt."
+    claim = Claim("", "Holm led the mill of 90 looms until it burnt in 1911 and again in 1950.")
+    quoted = Span(0, len("Holm led the mill."))
+    passage = Passage("d", "", "", text, Span(0, len(text)))
+    found = Evidence(passage, 0.9, 0.0, 0.1, 2.0, quoted)
+    assert aggregation.beyond_quote(claim, found) == ("1911",)
+    assert aggregation.beyond_quote(claim, replace(found, quote=None)) == ()
+    own = replace(claim, own=Span(0, claim.text.index(" until")))
+    assert aggregation.beyond_quote(own, found) == ()

@@ -1,4 +1,4 @@
-"""Whose words, deeds and values a source states."""
+"""Whose words and deeds a source states."""
 
 from dataclasses import replace
 
@@ -29,45 +29,12 @@ OF_ANOTHER = [
     ("Delmar supplied Corvane with engines.",
      "Corvane supplied Delmar with engines, and Delmar paid in steel.", "roles_swapped", "Corvane",
      ""),
-    ("Brekke has 310 inhabitants.", "Tolga has 310 inhabitants and Brekke 95.", "given_to_another",
-     "Tolga", ""),
-    ("In Brekke 18 houses burned down.", "In Tolga 18 houses burned down, in Brekke 5.",
-     "given_to_another", "Tolga", ""),
-    ("Fever occurred in 31 patients of the control arm.",
-     "Fever occurred in 31 patients of the vaccine arm and in 14 of the control arm.",
-     "given_to_another", "vaccine arm", ""),
-    ("There were 22 relapses in the drug group.",
-     "There were 22 relapses in the placebo group and 9 in the drug group.", "given_to_another",
-     "placebo group", ""),
-    ("Jonas Kvist was born in 1911.", "Marit Solheim was born in 1911, Jonas Kvist in 1920.",
-     "given_to_another", "Marit Solheim", ""),
-    ("Jonas Kvist was born in 1911 and Marit Solheim in 1920.",
-     "Marit Solheim was born in 1911 and Jonas Kvist in 1920.", "given_to_another", "Marit Solheim",
-     ""),
-    ("Turnout was 61 % in Granby.", "Turnout was 61 % in Orlevik and 48 % in Granby.",
-     "given_to_another", "Orlevik", ""),
-    ("Lena Korsmo was born in 1880.",
-     "The painters Aron Pihl (born 1880) and Lena Korsmo (born 1885) lived here.",
-     "given_to_another", "Aron Pihl", ""),
-    ("Jonas Kvist scored 14 points.", "Aron Pihl scored 14 points, and Jonas Kvist added 9 points.",
-     "given_to_another", "Aron Pihl", ""),
-    ("Lena Korsmo won the first prize.",
-     "Aron Pihl won the first prize, Lena Korsmo the second prize.", "given_to_another",
-     "Aron Pihl", ""),
-    ("Aron Pihl wrote the libretto.",
-     "Aron Pihl composed the opera, while Lena Korsmo wrote the libretto.", "given_to_another",
-     "Lena Korsmo", ""),
-    ("Aron Pihl paid for the chapel.",
-     "Aron Pihl drew the plans; it was Lena Korsmo who paid for the chapel.", "given_to_another",
-     "Lena Korsmo", ""),
-    ("Aron Pihl painted the ceiling.",
-     "The ceiling was painted by Lena Korsmo and restored by Aron Pihl.", "given_to_another",
-     "Lena Korsmo", ""),
-    ("Aron Pihl painted the walls.", "Lena Korsmo painted the walls and Aron Pihl the ceiling.",
-     "given_to_another", "Lena Korsmo", ""),
-    ("Marit Solheim said the plan was reckless.",
-     "\"The plan is reckless,\" said Jonas Kvist. Marit Solheim disagreed.", "given_to_another",
-     "Jonas Kvist", ""),
+    ("Orlevik beat Granby 4–2.", "Granby beat Orlevik 4–2.", "roles_swapped", "Granby", ""),
+    ("Brekke is north of Tolga.", "Tolga lies north of Brekke.", "roles_swapped", "Tolga", ""),
+    ("The old lock is wider than the new lock.", "The new lock is wider than the old lock.",
+     "roles_swapped", "new lock", ""),
+    ("The duke deposed the bishop.", "The bishop deposed the duke in 1340.", "roles_swapped",
+     "bishop", ""),
     ("He was born in Tolga in 1840.", "Jonas Kvist was born in Tolga in 1840.", "about_another",
      "Jonas Kvist", "Aron Pihl"),
     ("She became a judge in 1980.", "Marit Solheim became a judge in 1980.", "about_another",
@@ -98,6 +65,9 @@ OF_THE_SAME = [
      "Delmar repaid Corvane, and Corvane lent Delmar two million crowns again.", ""),
     ("Aron Pihl interviewed Lena Korsmo.",
      "Lena Korsmo was interviewed by the journalist Aron Pihl.", ""),
+    ("The old lock is wider than the new lock.", "The new lock is narrower than the old lock.",
+     ""),
+    ("The duke met the bishop.", "The bishop met the duke in 1340.", ""),
     ("Dorna borders Feltre.", "Feltre borders Dorna in the north.", ""),
     ("Corvane merged with Delmar.", "Delmar merged with Corvane in 2001.", ""),
     ("Lena Korsmo met Aron Pihl in Turin.", "Aron Pihl met Lena Korsmo in Turin.", ""),
@@ -204,20 +174,9 @@ def test_what_a_source_says_of_the_same_is_not_another_s(
     assert judged(claim, source, article) == ""
 
 
-@pytest.mark.parametrize(
-    ("claim", "source", "page"),
-    [
-        (*OF_ANOTHER[0][:2], "Later Tarnow Steel acquired what was left of Velbert Mining."),
-        (
-            "Brekke has 310 inhabitants.",
-            "Tolga has 310 inhabitants and Brekke 95.",
-            "In 1950 the people of Brekke counted themselves: 310 inhabitants of Brekke.",
-        ),
-    ],
-)
-def test_another_sentence_of_the_page_may_state_the_claim(
-    claim: str, source: str, page: str
-) -> None:
+def test_another_sentence_of_the_page_may_state_the_claim() -> None:
+    claim, source, *_ = OF_ANOTHER[0]
+    page = "Later Tarnow Steel acquired what was left of Velbert Mining."
     assert judged(claim, source, "")
     assert not judged(claim, source, "", f"{source} {page}")
 

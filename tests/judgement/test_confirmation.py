@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from pincite.judgement import confirmation
 from pincite.judgement.confirmation import (
     Outcome,
-    SentenceScore,
     Unjudged,
     Weighed,
     combine,
@@ -20,16 +19,7 @@ from pincite.judgement.confirmation import (
     level,
 )
 from pincite.judgement.provenance import Source
-from pincite.types import (
-    NO_TRUST,
-    Opinion,
-    Passage,
-    Span,
-    Trust,
-    Verdict,
-    Witness,
-    WitnessKind,
-)
+from pincite.types import Passage, Span
 
 PASSAGE = Passage("d", "https://d.example/", "", "Text.", Span(0, 5))
 
@@ -204,161 +194,6 @@ def test_a_document_that_also_denies_a_reading_does_not_confirm_it() -> None:
     assert (both.outcome, both.doc) == (Outcome.BALANCED, 0.0)
 
 
-ALONE = [
-    ("The council closed the mill.", True),
-    ("The council has never closed the mill.", False),
-    ("It is a myth that the council closed the mill.", False),
-    ("The council proposed that the mill be closed.", False),
-    ("The council closed the mill a year earlier than planned.", True),
-    ("The council closed the mill as originally proposed.", True),
-    ("Holm alleged that the council closed the mill.", False),
-    ("The motion to close the mill was lost in the council.", False),
-    ("The council would close the mill.", False),
-    ("Did the council close the mill?", False),
-]
-
-
-@pytest.mark.parametrize(("sentence", "is_read"), ALONE)
-def test_what_is_denied_or_only_proposed_confirms_nothing(sentence: str, is_read: bool) -> None:
-    text = f"Rain fell on Varde. {sentence} Holm wrote it down."
-    spans = confirmation.candidate_sentences("The council closed the mill.", passage_of(text))
-    assert (sentence in [span.of(text) for span in spans]) is is_read
-
-
-@pytest.mark.parametrize(
-    ("reading", "sentence", "is_read"),
-    [
-        ("Lindol lowers fever.", "The enzymes that lindol blocks in fever are unknown.", False),
-        ("Lindol lowers fever.", "Despite its age, lindol against fever remains disputed.", False),
-        ("Lindol lowers fever.", "This study estimates by how much lindol lowers fever.", False),
-        ("Lindol lowers fever.", "PATIENTS Ten with a fever that lindol lowers.", False),
-        ("Lindol lowers fever.", "Patients on lindol had lower fever.", True),
-        ("Lindol lowers fever.", "Although the cause is unclear, lindol lowers fever.", True),
-        ("The cause of the fever is unknown.", "The cause of the fever remains unknown.", True),
-        ("Lindol lowers fever.", "Lindol lowers fever, but not pain.", True),
-        ("Lindol lowers fever.", "Lindol dulls pain, but it does not lower fever.", False),
-        ("Lindol lowers fever.", "Lindol lowers fever, suggesting that it is not inert.", True),
-        ("Lindol lowers fever.", "Lindol does not lower fever, but it dulls pain.", False),
-        ("Lindol did not lower fever.", "Lindol did not lower fever; it is not a cure.", True),
-        ("Lindol increases the risk of stroke.", "Lindol reduced the risk of stroke.", False),
-        ("Lindol increases the risk of stroke.", "Lindol raised the risk of stroke.", True),
-        ("Berg sued Holm.", "In 1903 Holm sued its rival Berg over a mill.", False),
-        ("Berg sued Holm.", "Holm was sued by Berg in 1903.", True),
-        ("Berg was sued by Holm.", "Holm was sued by Berg in 1903.", False),
-        ("Berg married Holm.", "Holm married Berg in 1903.", True),
-        ("Berg won the silver cup.", "Berg won the gold cup and Holm the silver cup.", False),
-        ("Berg won the gold cup.", "Berg won the gold cup and Holm the silver cup.", True),
-    ],
-)
-def test_only_what_asserts_the_same_confirms(reading: str, sentence: str, is_read: bool) -> None:
-    assert bool(confirmation.candidate_sentences(reading, passage_of(sentence))) is is_read
-
-
-def test_a_refutation_is_not_quoted_from_what_is_unknown() -> None:
-    for text, refuted in (
-        ("The use of lindol in fever remains unclear.", 0.0),
-        ("Lindol raised fever.", 0.9),
-    ):
-        evidence = from_answers(passage_of(text), 0.0, 0.9, Span(0, len(text)))
-        read = replace(evidence, score=-4.0, witnesses=(Witness(WitnessKind.NETWORK),))
-        found = confirmation.with_stance("Lindol lowers fever.", read, text)
-        assert found.stance == (0.0, refuted)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "These are the three oldest myths. The council closed the mill.",
-        "The council closed the mill. That is not true.",
-        "The council closed the mill. False: the owner did.",
-    ],
-)
-def test_a_sentence_that_its_neighbour_denies_confirms_nothing(text: str) -> None:
-    spans = confirmation.candidate_sentences("The council closed it.", passage_of(text))
-    assert "The council closed the mill." not in [span.of(text) for span in spans]
-
-
-def test_a_passage_with_less_than_the_reading_confirms_nothing() -> None:
-    text, less = "The Skov is one of the widest canals.", Span(0, 37)
-    denial = Witness(WitnessKind.VALUE, "the widest", "one of the widest", less)
-    evidence = replace(from_answers(passage_of(text), 0.8, 0.1), witnesses=(denial,))
-    found = confirmation.with_stance("The Skov is the widest canal.", evidence, text)
-    assert (found.stance, found.contradiction) == ((0.0, 0.0), denial)
-
-
-@pytest.mark.parametrize(
-    ("supported", "verdict", "trust", "counts"),
-    [
-        (0.4, Verdict.SUPPORTED, Trust(refuses=True), True),
-        (0.4, Verdict.SUPPORTED, NO_TRUST, False),
-        (0.4, Verdict.UNUSABLE, Trust(refuses=True), False),
-        (0.2, Verdict.SUPPORTED, Trust(refuses=True), False),
-        (0.6, Verdict.SUPPORTED, NO_TRUST, True),
-    ],
-)
-def test_what_a_trusted_model_supports_too_needs_no_more_than_verify(
-    supported: float, verdict: Verdict, trust: Trust, counts: bool
-) -> None:
-    text = "The canal was opened by the mayor."
-    read = replace(
-        from_answers(passage_of(text), supported, 0.0), opinion=Opinion(verdict, "m@h", trust=trust)
-    )
-    found = confirmation.with_stance("The mayor opened the canal.", read, text)
-    assert found.stance == (supported if counts else 0.0, 0.0)
-
-
-@pytest.mark.parametrize(
-    ("quote", "trust", "quoted"),
-    [
-        ("burnt down", Trust(refuses=True), "The old mill burnt down."),
-        ("burnt down", NO_TRUST, ""),
-        ("", Trust(refuses=True), ""),
-    ],
-)
-def test_the_sentence_that_a_trusted_model_quotes_confirms_in_its_context(
-    quote: str, trust: Trust, quoted: str
-) -> None:
-    text = "It rained. The old mill burnt down."
-    opinion = Opinion(Verdict.SUPPORTED, "m@h", (quote,) if quote else (), trust=trust)
-    evidence = replace(from_answers(passage_of(text), 0.4, 0.0), opinion=opinion)
-    alone = [SentenceScore(Span(0, 10), 0.1, 0.2), SentenceScore(Span(11, 35), 0.2, 0.3)]
-    found = confirmation.confirm_by_sentence("The mill burnt.", evidence, alone)
-    assert (found.stance, found.quoted) == ((0.4 if quoted else 0.0, 0.0), quoted)
-
-
-def test_a_reading_may_be_of_a_proposal() -> None:
-    text = "A proposed tunnel would cross the sound."
-    reading = "It was proposed that a tunnel would cross the sound."
-    assert confirmation.candidate_sentences(reading, passage_of(text)) == [Span(0, len(text))]
-
-
-def test_what_confirms_quotes_the_sentence_that_does_so_alone() -> None:
-    text = "The mill burnt. The old mill burnt down. It rained."
-    here, there, far = Span(0, 15), Span(16, 40), Span(41, 51)
-    evidence = from_answers(passage_of(text), 0.9, 0.0)
-
-    def found(*alone: tuple[Span, float, float]) -> tuple[float, Span | None]:
-        read = [confirmation.SentenceScore(*each) for each in alone]
-        made = confirmation.confirm_by_sentence("The old mill burnt.", evidence, read)
-        assert made.stance
-        return made.stance[0], made.quote
-
-    assert found((here, 0.3, 0.4), (there, 0.8, 0.1)) == (0.9, there)
-    assert found((here, 0.4, 0.35)) == (confirmation.STRONG, here), "hardly likelier than not"
-    assert found((here, 0.3, 0.4))[0] == 0.0
-    assert found((far, 0.4, 0.35))[0] == 0.0, "hardly likelier, and about something else"
-    assert found((here, 0.4, 0.35), (far, 0.4, 0.3))[1] == here
-    assert found((far, 0.8, 0.1)) == (0.9, far)
-    assert found()[0] == 0.0
-
-
-def test_two_sentences_that_share_the_details_are_read_as_one() -> None:
-    text = "Councillors in Varde passed a budget of 92 crowns. The vote was 27 to 21. It rained."
-    reading = "Councillors in Varde passed the budget with 27 votes to 21."
-    spans = confirmation.candidate_sentences(reading, passage_of(text))
-    assert spans[-1].of(text) == text.removesuffix(" It rained.")
-
-
 def test_a_model_refutes_nothing_by_a_scan() -> None:
     scan = replace(PASSAGE, recognised=97)
     assert degree(from_answers(PASSAGE, 0.1, 0.9)) < 0 <= degree(from_answers(scan, 0.1, 0.9))
@@ -374,31 +209,3 @@ def test_neutral_documents_are_sorted_by_nearness() -> None:
     ]
     assert confirmation.nearest(reading, found) == [1, 0]
     assert confirmation.nearest(reading, items(0.9, 0.0)) == [1]
-
-
-@pytest.mark.parametrize(
-    ("text", "quote", "shown"),
-    [
-        (
-            "High Court, Planning Court.\n\nThe court dismissed the claim.",
-            "High Court, Planning Court.",
-            "The court dismissed the claim.",
-        ),
-        (
-            "VARDE COURT\n\nThe court dismissed the claim.",
-            "VARDE COURT\n\nThe court dismissed the claim.",
-            "The court dismissed the claim.",
-        ),
-        (
-            "The court dismissed the claim.",
-            "The court dismissed the claim.",
-            "The court dismissed the claim.",
-        ),
-        ("High Court, Planning Court.", "High Court, Planning Court.", ""),
-        ("Built: 1911", "Built: 1911", "Built: 1911"),
-    ],
-)
-def test_a_bare_name_or_heading_is_no_quote(text: str, quote: str, shown: str) -> None:
-    evidence = from_answers(passage_of(text), 0.9, 0.0, Span(0, len(quote)))
-    found = confirmation.with_sentence_quoted("The court dismissed a claim.", evidence)
-    assert found.quoted == shown

@@ -137,6 +137,13 @@ def test_a_part_that_is_denied_is_not_called_missing() -> None:
     assert said == "the source seems to contradict “closed <in> 1952”"
 
 
+def test_a_clause_that_only_the_network_misses_is_not_called_absent() -> None:
+    (clause,) = partly().missing
+    atom = dataclasses.replace(clause, kind="figure")
+    said = [wording.what_is_missing(Label.PARTLY_SUPPORTED, [part]) for part in (clause, atom)]
+    assert len({*said}) == 2
+
+
 def test_a_claim_with_one_source_is_not_split_among_sources() -> None:
     assert not wording.what_is_missing(Label.PARTLY_SUPPORTED, [])
     assert wording.what_is_missing(Label.PARTLY_SUPPORTED, [], 2)

@@ -18,7 +18,7 @@ from typing import Any
 
 from pincite.judgement.attribution import misattributed
 from pincite.judgement.contradictions import contradictions
-from pincite.judgement.qualifiers import qualification
+from pincite.judgement.force import weaker
 from pincite.text.passages import cited_passages
 from pincite.types import Claim, Document
 
@@ -64,8 +64,8 @@ def fired(row: dict[str, Any]) -> Iterator[tuple[str, str]]:
         about, page = passage.about, document.text
         for rule, witness in contradictions(claim.text, passage.text, about, page):
             yield f"contradicts: {rule}", f"{witness.source} · {witness.claim}"
-        if limit := qualification(claim.text, passage.text, about, passage.page):
-            yield f"limits: {limit.kind}", limit.source
+        if limit := weaker(claim.text, passage.text, about, passage.page):
+            yield "limits: force", limit.source
         if other := misattributed(claim, passage):
             yield f"refuses: {other.kind}", str(other.note)
 

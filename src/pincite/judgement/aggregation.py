@@ -250,6 +250,24 @@ def missing_atoms(claim: str, passages: Sequence[Passage], language: str = "") -
     return sorted(named_once, key=lambda atom: (atom.span, atom.kind))
 
 
+def beyond_quote(claim: Claim, evidence: Evidence) -> tuple[str, ...]:
+    """Return the claim's figures and names that the passage has, but not in or beside its quote."""
+    passage, quote = evidence.passage, evidence.quote
+    if quote is None:
+        return ()
+    spans = words.sentences_of(passage.text)
+    quoted = [n for n, span in enumerate(spans) if span.overlaps(quote)] or [0]
+    near = spans[max(0, quoted[0] - 1) : quoted[-1] + 2]
+    beside = replace(passage, text=passage.text[near[0].start : near[-1].end]) if near else passage
+    lacks = {part.words for part in missing_atoms(claim.text, [passage], claim.language)}
+    return tuple(
+        part.words
+        for part in missing_atoms(claim.text, [beside], claim.language)
+        if part.kind != "quotation" and part.words not in lacks
+        if claim.own is None or part.span.overlaps(claim.own)
+    )
+
+
 def _is_stated(part: Part) -> bool:
     """Whether a clause of one or two words (a list item) occurs in the passage judged for it.
 

@@ -4,57 +4,31 @@ The rule (“Confirmation aggregation”) is the mean of DOC(D, I) over the docu
 mapped to seven levels. Here, missing evidence, balanced evidence and a failed judge
 are separate results, each text counts once, and strong contradictions are listed beside the mean.
 
-A confirmation by the verifier needs a sentence that states the reading when read alone; that
-sentence is the quote. The result is strong only if two documents have such a sentence, or one
-states the reading nearly word for word; what the one it is about publishes, and what is ascribed
-to a speaker, does not make it strong.
+The result is strong only if two documents confirm, or one states the reading nearly word for word;
+what the one it is about publishes, and what is ascribed to a speaker, does not make it strong.
 """
 
 import math
 import random
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Annotated, Literal, NamedTuple, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
-from pincite.judgement import aggregation, decide
-from pincite.judgement.attribution import of_another
+from pincite.judgement import decide
 from pincite.judgement.provenance import UNKNOWN, Source
-from pincite.text import antonyms, tables, words
-from pincite.text.finite import finite_verb
-from pincite.text.languages import common
-from pincite.text.sentences import is_question, n_words
+from pincite.text import tables, words
 from pincite.types import (
     INLINE,
-    Claim,
     CopyKind,
     Doc,
     Evidence,
     Failed,
-    Opinion,
     Passage,
     Span,
-    WitnessKind,
     written,
 )
 
-# Probability of support from which a passage confirms a reading; below it, and without a
-# contradiction, it is neutral. Chosen on the open half of tests/cases/gate. `decide.THRESHOLD` is
-# enough if an examined model agrees: of dev claims between the two, 0.32 (WiCE) and 0.58 (SciFact)
-# are supported, and 0.73 and 0.89 of those with a yes that is right in 0.85; of claims above,
-# without a model, 0.66 and 0.77.
-CONFIRMED_FROM = 0.5
-# A document missing more than this share of the reading's words is about something else: its
-# refutations do not count ("the mill closed" refutes nothing about a bridge). A sentence missing
-# more than it, title included, must confirm CLEARLY.
-ELSEWHERE = 0.6
-# Sentences of a passage to judge alone: those that share most with the reading. On half of
-# SciFact dev, six confirm all 36 true claims that judging every sentence confirms; four, 33.
-SENTENCES, SENTENCES_ACROSS = 6, 12  # in another language than the reading's: words rank none
-# By how much a lone sentence's support must exceed its refutation. Below CLEARLY, the
-# passage's degree is capped at STRONG (research/check-and-ask.md).
-LEAST_MARGIN, CLEARLY = 0.0, 0.2
 # Share of the reading's content words that a sentence on the same topic may lack. With "fell" for
 # "rose", it does not confirm (SciFact train: 18 of 113 contradicting, 3 of 202 supporting ones).
 SAME_TOPIC = 0.5
@@ -62,7 +36,6 @@ NEAR_VERBATIM = 0.1  # share of the reading's content words that its sentence ma
 THRESHOLD = 0.2  # a document with |DOC| at or below it is neutral (EvidenceSeeker)
 # Bounds of the levels (EvidenceSeeker): a degree on a bound gets the weaker level.
 WEAK, MEDIUM, STRONG = 0.2, 0.4, 0.6
-SHORTEST_QUOTE = 4  # words; fewer state nothing ("High Court"), unless one is a figure
 # Decimals kept: 0.9 - 0.7 is 0.20000000000000007 in binary, which must not exceed 0.2.
 _DECIMALS = 9
 RESAMPLES, _SEED = 2000, 13  # of the bootstrap; more change the bounds by less than 0.01
@@ -189,205 +162,6 @@ def from_answers(
     if passage.recognised is not None:  # a scan contradicts nothing
         neutral, refuted = neutral + refuted, 0.0
     return Evidence(passage, supported, refuted, neutral, score, quote)
-
-
-class SentenceScore(NamedTuple):
-    """A sentence of a passage, with how likely it supports and refutes a reading by itself."""
-
-    span: Span  # in the passage's text
-    supported: float
-    refuted: float
-
-
-# Words for what is untrue, not yet so, or only alleged. A sentence with one that the
-# reading lacks ("a proposed tunnel", "acquitted of murder", "it is a myth that") says something
-# else.
-_NOT_SO = re.compile(
-    r"\b(?:myths?|misconceptions?|hoax(?:es)?|rumou?r(?:s|ed)?|untrue|debunk\w*|falsely|wrongly"
-    r"|mistakenly|false(?= (?:claim|belie|stor|report))|contrary to|alleg\w+|proposed|proposals?"
-    r"|planned|plans|acquitt\w+|accus\w+|suspected|would|suppos(?:ed|edly)|(?:claim|believ)(?:s|ed)"
-    r" (?:that|to)|(?:was|were|been) (?:lost|defeated|vetoed|withdrawn|voted down|overturned))\b",
-    re.IGNORECASE,
-)
-_AS_PLANNED = re.compile(r"\b(?:than|as) (?:\w+ )?(?:planned|proposed|suspected)\b", re.IGNORECASE)
-# What is sought, done or unknown is no finding, unless another clause follows ("Although the cause
-# is unclear, …"). Of SciFact's sentences 6.1 % match, of its evidence in train 0.6 %.
-_NO_FINDING = re.compile(
-    r"\W*(?-i:OBJECTIVES?|AIMS?|PURPOSE|DESIGN|SETTING|METHODS?|PARTICIPANTS|PATIENTS"
-    r"|INTERVENTIONS?|MAIN OUTCOME|DATA SOURCES?)\b"
-    r"|.*\b(?:this|the present|our) (?:study|trial|review|paper|article|analysis|work|survey)"
-    r" (?:aim|address|assesse|compare|describe|discusse|estimate|evaluate|examine|explore|review"
-    r"|investigate)(?:s|d|ed)?\b"
-    r"|(?!\W*(?:Although|Though|While)\b).*\b(?:little is known"
-    r"|(?:is|are|was|were|been|remain\w*) (?:[\w-]+ ){0,3}?(?:unknown|unclear|uncertain|elusive"
-    r"|controversial|debated?|disputed|(?:not|poorly|incompletely|little|less) (?:[\w-]+ ){0,2}?"
-    r"(?:known|understood|clear|defined|determined|elucidated|established)))\b",
-    re.IGNORECASE | re.DOTALL,
-)
-# Clauses that may be negated while the others are not: "migraine, but not other headaches". Of the
-# supporting sentences of SciFact train, 14 % are negated otherwise than their claim; of the clauses
-# that share most with it, 10 % (of contradicting ones 29 and 27 %).
-_CLAUSES = re.compile(
-    r";|,? (?:but|whereas|while|although|though|and not)\b"
-    r"|, (?:suggesting|indicating|implying|showing|demonstrating)\b"
-)
-# Before or after a sentence that is stated only to be denied.
-_ANNOUNCES = re.compile(r"\b(?:myths?|misconceptions?|hoax(?:es)?|rumou?rs?|false claims?)\b", re.I)
-_DENIES = re.compile(
-    r"\W*(?:(?:that|this|it|the (?:claim|story|report|rumou?r)s?) (?:is|was|were|has been)"
-    r" (?:\w+ )?(?:false|untrue|wrong|not (?:true|so)|a myth|a hoax|denied|refuted|debunked"
-    r"|withdrawn)|false\b|wrong\b|not (?:so|true)\b|no[,.!])",
-    re.I,
-)
-
-
-def candidate_sentences(reading: str, passage: Passage) -> list[Span]:
-    """Return the sentences of a passage that may confirm a reading, best overlap first.
-
-    Two sentences are read as one if each has details that the other lacks (`words.best_quote`): on
-    SciFact dev, this confirms five more true claims and no false one. Headings, questions, denials,
-    proposals, and sentences that a neighbour calls a myth are left out.
-    """
-    text, all_of = passage.text, words.sentences_of(passage.text)
-    most = SENTENCES if common(reading, text) else SENTENCES_ACROSS
-    spans = [span for span, _ in words.quotable(reading, text)][:most]
-    if not spans:  # a title may be the only text
-        spans = [span for span in all_of if not is_question(span.of(text))][:SENTENCES]
-    both = words.best_quote(reading, text)
-    if both and both not in all_of:
-        spans.append(both)
-    return [span for span in spans if _may_confirm(reading, text, span, all_of)]
-
-
-def _may_confirm(reading: str, text: str, span: Span, all_spans: Sequence[Span]) -> bool:
-    sentence = span.of(text)
-    if _differs_in_negation(reading, sentence) or _lacks_a_finding(reading, sentence):
-        return False
-    if _not_so(sentence) - _not_so(reading):
-        return False
-    if common(reading, text) == "en" and of_another(reading, sentence, text):
-        return False
-    same_topic = words.missing_words(reading, sentence) <= SAME_TOPIC
-    if same_topic and antonyms.contrasts(reading, sentence):
-        return False
-    before = max((each for each in all_spans if each.end <= span.start), default=None)
-    behind = min((each for each in all_spans if each.start >= span.end), default=None)
-    is_denied = (before and _ANNOUNCES.search(before.of(text))) or (
-        behind and _DENIES.match(behind.of(text))
-    )
-    return not is_denied or bool(_ANNOUNCES.search(reading))
-
-
-def _not_so(text: str) -> set[str]:
-    """The words that call something untrue or not yet so; "more than planned" does not."""
-    return {match[0].lower() for match in _NOT_SO.finditer(_AS_PLANNED.sub("", text))}
-
-
-def _differs_in_negation(reading: str, sentence: str) -> bool:
-    """Whether only one is negated: of a sentence, the clause that shares most with the reading."""
-    negated = words.is_negated(reading)
-    clauses = _CLAUSES.split(sentence)
-    return max((words.shared(reading, c), words.is_negated(c) != negated) for c in clauses)[1]
-
-
-def _lacks_a_finding(reading: str, text: str) -> bool:
-    """Whether a text has a sentence that states no finding, unlike the reading."""
-    spans = words.sentences_of(text)
-    return not _NO_FINDING.match(reading) and any(_NO_FINDING.match(s.of(text)) for s in spans)
-
-
-def confirm_by_sentence(
-    reading: str, evidence: Evidence, alone: Sequence[SentenceScore]
-) -> Evidence:
-    """Quote the sentence of `alone` that states the reading; without one, nothing is confirmed."""
-    text, about = evidence.passage.text, evidence.passage.about
-    across = not common(reading, text)  # where words tell nothing of the topic
-
-    def is_near(one: SentenceScore) -> bool:  # else 4 wrong quotes, 1 right one for 160 claims
-        near = words.missing_words(reading, f"{about}\n{one.span.of(text)}") <= ELSEWHERE
-        return near or across or one.supported - one.refuted >= CLEARLY
-
-    found = filter(is_near, alone)
-    best = max(found, key=lambda one: one.supported - one.refuted, default=None)
-    margin = best.supported - best.refuted if best else LEAST_MARGIN
-    supported, refuted = _stance(evidence)
-    if best is None or margin < LEAST_MARGIN:
-        best = _quoted_by_model(evidence, alone)
-    if best is None:
-        return replace(evidence, stance=(0.0, refuted))
-    if margin < CLEARLY:
-        supported = min(supported, STRONG)
-    return replace(evidence, stance=(supported, refuted), quote=best.span)
-
-
-def _quoted_by_model(evidence: Evidence, alone: Sequence[SentenceScore]) -> SentenceScore | None:
-    """Return the first sentence that a trusted model, which read its context, quotes in support."""
-    opinion, text = evidence.opinion, evidence.passage.text
-    if not decide.is_seconded(evidence) or not isinstance(opinion, Opinion):
-        return None
-    starts = [(start, start + len(q)) for q in opinion.quotes if (start := text.find(q)) >= 0]
-    sentences = (
-        one
-        for start, end in starts
-        for one in alone
-        if start < one.span.end and one.span.start < end
-    )
-    return next(sentences, None)
-
-
-def with_stance(
-    reading: str, evidence: Evidence, document: str, of_document: Sequence[Evidence] = ()
-) -> Evidence:
-    """Return a verifier's evidence with how far it counts for and against a reading.
-
-    A passage that "lacks a detail" has some probability of both, which is evidence of neither. A
-    document that does not state a number or date of the reading does not confirm it.
-
-    Args:
-        reading: the judged text.
-        evidence: what the passage says.
-        document: all the text found from the passage's document.
-        of_document: the evidence from each passage found in it.
-    """
-    evidence = aggregation.discard_rebutted(Claim.alone(reading), evidence, document)
-    across = not common(reading, document)  # where words tell nothing of the topic
-    elsewhere = not across and words.missing_words(reading, document) > ELSEWHERE
-    counts = not elsewhere and decide.counts_as_refutation(evidence, of_document)
-    if counts and evidence.contradiction is None and evidence.quote:  # read by the network alone
-        counts = not _lacks_a_finding(reading, evidence.quote.of(evidence.passage.text))
-    against = evidence.prob_refuted if counts and decide.refutes(evidence) else 0.0
-    enough = decide.THRESHOLD if decide.is_seconded(evidence) else CONFIRMED_FROM
-    confirms = not against and evidence.prob_supported >= enough
-    if evidence.contradiction or (confirms and tables.unstated(reading, document)):
-        confirms = False  # as in `decide.label_of`
-    supported = evidence.prob_supported if confirms else 0.0
-    if not against:
-        evidence = decide.without(evidence, WitnessKind.NETWORK)
-    return replace(evidence, stance=(supported, against))
-
-
-def with_sentence_quoted(reading: str, evidence: Evidence) -> Evidence:
-    """Replace a quote that states nothing, as a bare name or heading, by the next best sentence."""
-    text, quote = evidence.passage.text, evidence.quote
-    if quote is None:
-        return evidence
-    heading, gap, _ = quote.of(text).rpartition("\n\n")
-    if gap and not heading.rstrip().endswith((".", "!", "?", "”", '"', ":", "|")):
-        quote = Span(quote.start + len(heading) + len(gap), quote.end)
-    if _states_nothing(text, quote):
-        found = (span for span, share in words.quotable(reading, text) if share > 0)
-        quote = next((span for span in found if not _states_nothing(text, span)), None)
-    return replace(evidence, quote=quote)
-
-
-def _states_nothing(text: str, span: Span) -> bool:
-    line = span.of(text)
-    if "|" in line or any(map(str.isdigit, line)):
-        return False
-    is_name = all(word[:1].isupper() for word in line.split() if len(word) > 3)
-    if n_words(line) < SHORTEST_QUOTE:
-        return True
-    return (is_name or words.is_heading(text, span)) and not finite_verb(line)
 
 
 def degree(evidence: Evidence) -> float:

@@ -15,8 +15,8 @@ from itertools import takewhile
 from pincite.text import LEXICON, antonyms, names, quantities, syntax, tables
 from pincite.text import words as wording
 from pincite.text.clauses import clauses
-from pincite.text.figures import MONTHS, ORDINALS, folded
-from pincite.text.finite import antecedents, finite_verb
+from pincite.text.figures import MONTHS, folded
+from pincite.text.finite import antecedents
 from pincite.text.languages import NEGATIONS, common
 from pincite.text.quantities import Value, with_hedge
 from pincite.text.quantities import values as values_of
@@ -148,6 +148,7 @@ def _clauses(claim: str) -> list[str]:
 
 
 def _of_value(part: str, claim: str, read: _Read) -> Witness | None:
+    """Find another value in its place: in a sentence, else in the cell that the clause names."""
     languages = (read.language, read.language)
     absent = tables.unstated(part, read.page, languages)
     absent = tuple(value for value in absent if value.span.of(part) in read.covered)
@@ -164,7 +165,7 @@ def _of_value(part: str, claim: str, read: _Read) -> Witness | None:
             if _says(rest, sentence, read, _REST_OF_VALUE):
                 mine, theirs = with_hedge(part, value), with_hedge(sentence, rival)
                 return Witness(WitnessKind.VALUE, mine, theirs, span)
-    return None
+    return _in_cell(part, read) if read.language == "en" else None
 
 
 def _differs_elsewhere(part: str, value: Value, sentence: str, rival: Value, language: str) -> bool:
@@ -275,13 +276,10 @@ def _beside(value: Value, text: str, language: str) -> set[str]:
     return {*roots(before)[-3:], *roots(behind)[:2]}
 
 
-# ── A cell of a table ────────────────────────────────────────────────────────────────────────────
-
 _QUALIFIES = re.compile(r"\b(?:of|for|in|at|from|with|without|among|under|to|on) (?:the |an? )?\Z")
 
 
-def _of_cell(part: str, claim: str, read: _Read) -> Witness | None:
-    """Find the cell in the row and column that the clause names, with another value."""
+def _in_cell(part: str, read: _Read) -> Witness | None:
     for each in tables.named(part, read.page):
         row = each.rows[0]
         start = read.passage.find(row.line)
@@ -289,29 +287,6 @@ def _of_cell(part: str, claim: str, read: _Read) -> Witness | None:
         if found and _is_all_known(part, row, read) and not names.missing(part, read.page):
             span = Span(start, start + len(row.line))
             return Witness(WitnessKind.VALUE, found[0].span.of(part), found[1], span)
-    return None
-
-
-_PAIR = re.compile(r"^(?P<label>[^\W\d_][^:;\n]{2,40}): (?P<value>[^:;\n]{1,30})$", re.MULTILINE)
-_OF_UNIT = frozenset(roots("time duration length height width weight depth area speed cost price"))
-
-
-def _of_pair(part: str, claim: str, read: _Read) -> Witness | None:
-    """Find another value behind the same label: "Journey time: 3 min"."""
-    verb = finite_verb(part)
-    for value in tables.unstated(part, read.page):
-        for pair in _PAIR.finditer(read.passage):
-            label, rivals = {*roots(pair["label"])}, values_of(pair["value"])
-            known = {*roots(f"{read.about}\n{pair[0]}\n{verb.word if verb else ''}")}
-            if (
-                value.measure
-                and [rival.measure for rival in rivals] == [value.measure]
-                and quantities.conflict(rivals[0], value)
-                and set() < label - _OF_UNIT <= {*roots(part)}
-                and {*roots(f"{part[: value.span.start]} {part[value.span.end :]}")} <= known
-            ):
-                span = Span(*pair.span())
-                return Witness(WitnessKind.VALUE, value.span.of(part), pair["value"], span)
     return None
 
 
@@ -463,190 +438,6 @@ def _is_about(mine: str, theirs: str, part: str, sentence: str) -> bool:
     return compared(mine, part) == compared(theirs, sentence) != ""
 
 
-# "Safe in the aged" and "it should not be used in them", but not "should not be used in children".
-_SAFE = re.compile(r"\b(?:safe(?:ly)?|harmless|well[- ]tolerated)\b", re.IGNORECASE)
-_ADVISED_AGAINST = re.compile(
-    r"\b(?:(?:should|must) (?:not|never) be (?:used|given|prescribed|taken|administered|offered)"
-    r"|(?:should|must) be avoided"
-    r"|(?:is|are|was|were) (?:contra-?indicated|unsafe|dangerous|harmful))"
-    r"\b(?P<whom>[^,.;:]*)",
-    re.IGNORECASE,
-)
-_OPENING = re.compile(r"(?:[A-Z]+: )?(?:in|for|during|among|with)\b[^,]*,", re.IGNORECASE)
-
-
-def _of_safety(part: str, claim: str, read: _Read) -> Witness | None:
-    safe = _SAFE.search(part)
-    for span, sentence in read.sentences if safe and not _HALF_DENIED.search(part) else ():
-        theirs = _ADVISED_AGAINST.search(sentence)
-        if theirs is None or _HALF_DENIED.search(sentence):
-            continue
-        opening = _OPENING.match(sentence)
-        limits = roots(f"{theirs['whom']} {opening[0] if opening else ''}")
-        rest = _SAFE.sub(" ", part)
-        if set(limits) <= set(roots(rest)) and _says(rest, sentence, read, _REST_OF_TURN):
-            words = theirs[0].removesuffix(theirs["whom"])
-            return Witness(WitnessKind.VALUE, safe[0] if safe else "", words, span)
-    return None
-
-
-# ── More than the source says: "the longest" for "one of the longest" ────────────────────────────
-
-_ORDINAL = rf"(?:{'|'.join(ORDINALS[1:10])}|\d+(?:st|nd|rd|th))"
-_SUPERLATIVE = re.compile(
-    r"(?<!one of )(?<!among )(?<!some of )\bthe (?P<word>(?!west|east|rest|forest)[a-z]+est"
-    r"|most [a-z]+|first|best|worst)\b"
-)
-_ALL = re.compile(
-    r"\b(?P<all>all)(?: of)?(?: the)? (?P<of>[a-z]+)|\b(?P<always>always) (?P<do>\w+)", re.I
-)
-_WHICH = re.compile(r", (?:which (?:is|was|makes?|made)|making|being)\b[^,]*\Z")
-_ALMOST_ALL = "nearly all|almost all|virtually all|not all|most|half|many"
-_OFTEN = "often|usually|sometimes|mostly|rarely|seldom|frequently|not always"
-_OFFICE = re.compile(
-    r"\b(?:is|was|became|as) (?:an? |the )?(?P<word>mayor|president|chair|chairman|director"
-    r"|governor|minister|leader|editor|secretary|ambassador|principal|commander)\b"
-)
-_UNDER = "deputy|vice|assistant|acting|former"
-
-
-def _of_degree(part: str, claim: str, read: _Read) -> Witness | None:
-    """Find a weaker form in the source: "second longest", "nearly all"."""
-    for mine, less in _degrees(part):
-        if less.search(part) or _denied(part):
-            continue
-        for span, sentence in read.sentences:
-            theirs = less.search(sentence)
-            if theirs is None or _denied(sentence):
-                continue
-            plain = re.sub(r"\b(?:all|the)\b", " ", mine, flags=re.IGNORECASE).strip()
-            if mine.lower() in less.sub(" ", read.page).lower():
-                continue  # the source says so elsewhere
-            about = part[part.find(mine) :] if _WHICH.search(part[: part.find(mine)]) else part
-            rest = about.replace(mine, " ").replace(plain, " ")
-            if _at_one_time(part, sentence, read) and _says(rest, sentence, read, _REST_OF_TURN):
-                return Witness(WitnessKind.VALUE, mine, theirs[0], span)
-    return None
-
-
-def _degrees(part: str) -> Iterator[tuple[str, re.Pattern[str]]]:
-    for found in _SUPERLATIVE.finditer(part):
-        of_several = rf"(?:one of|among|some of) (?:the )?(?:\w+ )?{found['word']}"
-        yield found[0], re.compile(rf"\b(?:{of_several}|{_ORDINAL}[ -]{found['word']})\b", re.I)
-    for found in _ALL.finditer(part):
-        less, of = (_ALMOST_ALL, found["of"]) if found["all"] else (_OFTEN, found["do"])
-        yield found[0], re.compile(rf"\b(?:{less})(?: of)?(?: the)? {of}\b", re.I)
-    for found in _OFFICE.finditer(part):
-        under = rf"\b(?:is|was|became|as) (?:an? |the )?(?:{_UNDER})[ -]{found['word']}\b"
-        yield found["word"], re.compile(under, re.I)
-
-
-# ── Who did what to whom ─────────────────────────────────────────────────────────────────────────
-
-# Asymmetric relations, in one form each.
-_IS = r"(?:is|was|are|were|lies|lay|stands|stood)(?: \w+ly| much| far| slightly)?"
-_DIRECTIONS = (
-    r"(?:(?:north|south)(?:-?(?:east|west))?|east|west|upstream|downstream) of|above|below"
-)
-_RELATION = re.compile(
-    rf"(?:the )?(?P<one>\w[\w’' -]{{1,40}}?) (?:(?:{_IS}) "
-    rf"(?P<than>[a-z]+er than|(?:more|less) [a-z]+ than|{_DIRECTIONS})"
-    r"|(?P<verb>sued|beat|defeated|bought|acquired|killed|murdered|succeeded|preceded|conquered"
-    r"|invaded|annexed|taught|hired|accused|criticised|criticized))"
-    r" (?:the )?(?P<other>[^\W\d_][\w’' -]{1,40}?)"
-    r"(?:,? (?:in|on|by|after|at|with|for|\d).*)?\.?",
-    re.IGNORECASE,
-)
-
-
-def _of_roles(part: str, claim: str, read: _Read) -> Witness | None:
-    """Find the same relation with the roles swapped: "B sued A"."""
-    mine = _RELATION.fullmatch(part.strip())
-    if mine is None:
-        return None
-    relation = rf"(?:{_IS}) {re.escape(mine['than'])}" if mine["than"] else mine["verb"]
-    one, other = re.escape(mine["one"]), re.escape(mine["other"])
-    pattern = r"\b{}\b,? {} (?:\w+ ){{0,2}}?{}\b"
-    turned = re.compile(pattern.format(other, relation, one), re.IGNORECASE)
-    if re.search(pattern.format(one, relation, other), read.page, re.IGNORECASE):
-        return None
-    for span, sentence in read.sentences:
-        theirs = turned.search(sentence)
-        if theirs and not _denied(sentence) and _at_one_time(part, sentence, read):
-            return Witness(WitnessKind.VALUE, mine[0].removesuffix("."), theirs[0], span)
-    return None
-
-
-# ── Who voted which way ──────────────────────────────────────────────────────────────────────────
-
-_VOTER = r"[A-ZÀ-Þ][\w’'.-]*(?: (?:(?:de|von|van) )?[A-ZÀ-Þ][\w’'.-]*){0,3}"
-_VOTE = re.compile(
-    rf"\b(?P<who>{_VOTER}(?:(?:,? and |, ){_VOTER}){{0,20}})(?:,[^,.;]{{1,40}},)? "
-    r"(?:(?:all|both|also) )?(?P<vote>(?P<no>(?:voted|was|were) against|opposed)"
-    r"|voted (?:for|in favou?r of|to)|supported|backed)\b(?P<what>[^.;]*)"
-)
-_REFUSALS = re.compile(r"\s*(?:not|reject|oppose|block|defeat|deny|refuse|veto)\b")
-_BALLOT = "measure motion proposal plan resolution move idea decision bill change"
-_TALLY = re.compile(
-    rf"\b\w{{1,20}} (?:\w{{1,20}} )?voted (?:for|against|in favou?r of) (?:(?:the|this) )?"
-    rf"(?:it|{_BALLOT.replace(' ', '|')})\b"
-)
-_ON_ANOTHER = re.compile(r"\b(?:on|over|about|in|at|of)\b", re.IGNORECASE)
-_BOTH_WAYS = re.compile(r"\b(?:and|then|later)(?: voted)? (?:for|in favou?r|against)\b")
-
-
-def _of_vote(part: str, claim: str, read: _Read) -> Witness | None:
-    """Find a voter whom the passage counts on the other side of the same vote."""
-    mine = _VOTE.match(part)
-    if mine is None or _HALF_DENIED.search(part) or _REFUSALS.match(mine["what"]):
-        return None
-    topic = set(roots(mine["what"]))
-    if not topic or any(bool(v["no"]) == bool(mine["no"]) for v in _votes(mine, read.page)):
-        return None
-    earlier, asserted = "", dict(read.sentences)
-    for span in wording.sentences_of(read.passage):
-        sentence = span.of(read.passage)
-        for theirs in _votes(mine, sentence) if span in asserted else ():
-            if (
-                _is_same_ballot(topic, theirs, earlier)
-                and not _BOTH_WAYS.search(theirs["what"])
-                and _at_one_time(part, sentence, read)
-            ):
-                return Witness(WitnessKind.VALUE, mine["vote"], theirs["vote"], span)
-        earlier = sentence
-    return None
-
-
-def _is_same_ballot(topic: set[str], vote: re.Match[str], earlier: str) -> bool:
-    """Whether a vote is on `topic`: named there, or the last thing mentioned before "it"."""
-    before = vote.string[: vote.start()]
-    opening = re.split(r"[;:]", before)[-1]
-    if _ON_ANOTHER.search(opening) or _HALF_DENIED.search(opening.removesuffix("but ") + vote[0]):
-        return False
-    what, told = set(roots(vote["what"])) - set(roots(_BALLOT)), roots(_TALLY.sub(" ", before))
-    known = {*what, *roots(before), *roots(earlier)} if what else set(told or roots(earlier))
-    return what <= topic and len(topic & known) >= _REST_OF_TURN * len(topic)
-
-
-def _votes(mine: re.Match[str], text: str) -> list[re.Match[str]]:
-    return [
-        vote
-        for vote in _VOTE.finditer(text)
-        if any(_is_same_person(a, b) for a in _voters(mine) for b in _voters(vote))
-    ]
-
-
-def _voters(vote: re.Match[str]) -> list[list[str]]:
-    names = re.split(r",? and |, ", vote["who"].removeprefix("The "))
-    return [name.split() for name in names]
-
-
-def _is_same_person(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether two names share a surname and have compatible initials."""
-    alone = len(one) == 1 or len(other) == 1
-    return one[-1] == other[-1] and (alone or one[0][0] == other[0][0])
-
-
 # ── A name ───────────────────────────────────────────────────────────────────────────────────────
 
 # Where one name excludes another: who made, won or led something, where someone was born. "From"
@@ -706,7 +497,4 @@ def _says(rest: str, sentence: str, read: _Read, share: float) -> bool:
 
 
 _OF_DENIALS = [_of_negation, _of_contrary]
-_RULES = [
-    *(_of_value, _of_cell, _of_pair, _of_negation, _of_contrary, _of_name, _of_degree),
-    *(_of_roles, _of_vote, _of_safety),
-]
+_RULES = [_of_value, *_OF_DENIALS, _of_name]

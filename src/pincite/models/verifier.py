@@ -17,7 +17,7 @@ from pincite.errors import MissingModel
 from pincite.judgement import decide
 from pincite.judgement.attribution import misattributed
 from pincite.judgement.contradictions import contradiction
-from pincite.judgement.qualifiers import LIMITS, qualification
+from pincite.judgement.force import weaker
 from pincite.models import calibration, public, weights
 from pincite.models.public import ChatNetwork
 from pincite.models.session import Session
@@ -340,12 +340,8 @@ def _witnesses(
     if contrary and _counts(claim, passage, contrary) and not is_scan:
         found.append(Witness(WitnessKind.NETWORK, sentence=contrary))
     if supported >= QUOTED_FROM:
-        limit = qualification(claim.text, passage.text, passage.about, passage.page, claim.own)
-        if limit:
-            kind = WitnessKind.LIMITED if limit.kind in LIMITS else WitnessKind.QUALIFIED
-            found.append(Witness(kind, source=limit.source, sentence=limit.sentence))
-        if other := misattributed(claim, passage):
-            found.append(other)
+        limit = weaker(claim.text, passage.text, passage.about, passage.page, claim.own)
+        found += filter(None, (limit, misattributed(claim, passage)))
     return tuple(found), next((each.sentence for each in found if each.sentence), None)
 
 

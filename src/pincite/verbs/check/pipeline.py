@@ -37,7 +37,7 @@ from pincite.types import (
     Span,
     Unchecked,
 )
-from pincite.verbs.check.confirm import ModelJudge, VerifierJudge
+from pincite.verbs.check.confirm import ModelJudge, VerifierJudge, with_sentence_quoted
 from pincite.verbs.check.readings import ModelInterpreter, interpret_by_rules
 from pincite.verbs.check.report import Check, Interpretation, Reading, ReadingResult, failed
 from pincite.verbs.check.speakers import speaker_in
@@ -122,7 +122,7 @@ class CheckPipeline:
         for (reading, candidate), outcome in zip(pairs, self._outcomes(pairs), strict=True):
             judged_as: Evidence | Unjudged
             if isinstance(outcome, Evidence):
-                judged_as = confirmation.with_sentence_quoted(reading.text, outcome)
+                judged_as = with_sentence_quoted(reading.text, outcome)
             else:
                 judged_as = Unjudged(outcome.step, outcome.detail, candidate.passage)
             source = _source(reading, candidate, judged_as)

@@ -88,7 +88,7 @@ def sentence(
         return say("nothing relevant was found")
     if weight.outcome is Outcome.NO_EVIDENCE:
         texts = _texts(weight.n_silent, words)
-        return say("%(texts)s found; none supports or contradicts it") % {"texts": texts}
+        return say("%(texts)s found; none seems to support or contradict it") % {"texts": texts}
     if weight.outcome is Outcome.FAILED and not n_passages:
         return say(LOOKS[Outcome.FAILED].label)
     if weight.outcome is Outcome.FAILED:

@@ -333,6 +333,9 @@ class VerifyPipeline:
             if other_copy:
                 note = Note("other_copy", {"title": citation.title or citation.text})
                 outcome = replace(outcome, notes=(*outcome.notes, note))
+            if not fails and (words := aggregation.beyond_quote(claim, outcome)):
+                note = Note("beyond_quote", {"words": words})
+                outcome = replace(outcome, notes=(*outcome.notes, note))
         result = CitationResult(
             citation=citation,
             outcome=references.with_retraction(outcome, source),

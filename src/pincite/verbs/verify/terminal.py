@@ -200,12 +200,10 @@ def _of_source(result: CitationResult, finding: Finding) -> list[str]:
     if result.changed:
         changed = f"the source changed since it was cited: {wording.what_changed(result)}"
         lines.append(f"↻ {changed} ({wording.CHANGED_STEP})")
-    if finding.label is Label.SUPPORTED:
-        lines += _quote(result.outcome) if result.outcome.quote else []
-        lines += [cells.one_line(str(note)) for note in result.outcome.notes]
-    else:
-        reasons = [cells.one_line(str(reason)) for reason in wording.reasons(result, finding)[:2]]
-        lines += [*_quote(result.outcome), *reasons]
+    is_supported = finding.label is Label.SUPPORTED
+    reasons = result.outcome.notes if is_supported else wording.reasons(result, finding)[:2]
+    lines += _quote(result.outcome) if result.outcome.quote or not is_supported else []
+    lines += [cells.one_line(str(reason)) for reason in reasons]
     return [*lines, wording.where(result.place, result.label)]
 
 

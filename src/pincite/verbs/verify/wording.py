@@ -46,12 +46,12 @@ LABELS = {
     Label.REFUTED: "contradicted?",
     Label.UNCHECKED: "could not check",
 }
-# What each label means, for first-time readers. A model assigns them, so no label is a fact.
+# What each label means, for first-time readers. A network assigns them: what it reads is no fact.
 LEGEND = {
-    Label.SUPPORTED: "the source says this",
-    Label.PARTLY_SUPPORTED: "one part was found in the source, another was not",
+    Label.SUPPORTED: "the source reads like this: compare the quote",
+    Label.PARTLY_SUPPORTED: "only part of it reads like the source",
     Label.DISPUTED: "the language model finds it in the source, Pincite does not: read both",
-    Label.NOT_SUPPORTED: "probably not supported: not found in the source",
+    Label.NOT_SUPPORTED: "nothing in the source reads like it; it may be worded differently",
     Label.REFUTED: "the source seems to say something else",
     Label.UNCHECKED: "the source could not be read: no verdict",
 }
@@ -161,6 +161,8 @@ OPINIONS = {
 MISSING = {
     "absent": "the source does not mention %(words)s",
     "nowhere": "no source mentions %(words)s",
+    "unread": "nothing in the source reads like %(words)s",
+    "read_nowhere": "nothing in any source reads like %(words)s",
     "denied": "the source seems to contradict %(words)s",
     "apart": "each part was found in one of the sources, the whole in none",
 }
@@ -310,11 +312,17 @@ def what_is_missing(
 ) -> str:
     """Say which parts of a supported or partly supported claim lack support; empty if none."""
     absent, denied = absent_and_denied(missing)
+    atoms = [part for part in absent if part.kind != "clause"]
+    clauses = [part for part in absent if part.kind == "clause"]  # by the network alone
     if label is Label.PARTLY_SUPPORTED and not missing and n_sources > 1:
         return say(MISSING["apart"])
     return "; ".join(
         say(MISSING[key]) % {"words": words}
-        for key, parts in (("nowhere" if n_sources > 1 else "absent", absent), ("denied", denied))
+        for key, parts in (
+            ("nowhere" if n_sources > 1 else "absent", atoms),
+            ("read_nowhere" if n_sources > 1 else "unread", clauses),
+            ("denied", denied),
+        )
         if (words := quoted(parts, claim, say))
     )
 

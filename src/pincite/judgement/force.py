@@ -1,8 +1,8 @@
-"""Finds where a source only reports, plans, hedges or limits what a claim states as fact.
+"""Compares the force of a claim with that of the source: stated, or only planned, alleged, denied.
 
 "She was accused of forging the deed" does not support "she forged the deed". A word of
-`qualifiers.toml` counts only if it governs the claim's own predicate in the sentence that states
-it, the claim is not hedged itself, and no other sentence of the page states it without such a word.
+`force.toml` counts only if it governs the claim's own predicate in the sentence that states it,
+the claim is not hedged itself, and no other sentence of the page states it without such a word.
 """
 
 import re
@@ -17,27 +17,26 @@ from pincite.text.finite import antecedents
 from pincite.text.languages import common
 from pincite.text.sentences import n_words
 from pincite.text.words import WORD, stem
-from pincite.types import Span
+from pincite.types import Span, Witness, WitnessKind
 
 _KNOWN = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 _WORDS = _KNOWN.pop("words")
 _LONGEST = 60  # words of a sentence; longer ones are lists
 _SHOWN = 60  # characters of the source in a reason
 # Share of a clause's content words that its sentence (with the page's names) must have, and of the
-# shared ones that the qualifier must govern if the clause's predicate is unknown.
+# shared ones that the frame must govern if the clause's predicate is unknown.
 _SHARE, _GOVERNED = 0.5, 0.75
 # Content words that a clause outside English must share to deny a claim, and its most words.
 _LEAST, _MOST = 2, 20
 _FEWER = 2  # words that another statement may lack: "She confessed that she stole it"
-LIMITS = frozenset({"role", "past", "party"})  # kinds that leave the statement true of another
 
 
-class Qualification(NamedTuple):
-    """Words by which a source qualifies a claim."""
+class _Frame(NamedTuple):
+    """Words of `force.toml`, and how they weaken what is around them."""
 
-    source: str  # the qualifier, up to the claim's predicate if that is near
-    kind: str  # a table of qualifiers.toml
-    sentence: Span  # in the passage's text
+    kind: str
+    how: str  # "opens", "precedes" or "follows"
+    words: re.Pattern[str]
 
 
 class _Part(NamedTuple):
@@ -45,14 +44,19 @@ class _Part(NamedTuple):
     stems: frozenset[str]
     own: frozenset[str]  # stems that are no names
     predicate: str  # the stem of its verb, or of the noun behind "is"; "": unknown
-    opening: str  # up to the predicate
-    patterns: list[tuple[str, str, re.Pattern[str]]]  # that would qualify it: kind, how, words
+    frames: list[_Frame]  # that would weaken it
 
 
-def qualification(
+class _Weaker(NamedTuple):
+    source: str  # the words that weaken the claim, up to its predicate if that is near
+    kind: str
+    sentence: Span  # in the passage's text
+
+
+def weaker(
     claim: str, passage: str, about: str = "", page: str = "", covered: Span | None = None
-) -> Qualification | None:
-    """Return how a passage only qualifies a claim; None if it states it, or not even that.
+) -> Witness | None:
+    """Return where a passage only weakens a claim; None if it states it, or not even that.
 
     Args:
         claim: the statement; outside English, it is only ever denied.
@@ -69,10 +73,11 @@ def qualification(
     hedged = bool(_HEDGED.search(claim))
     parts = [c.text for c in clauses(claim) if covered is None or c.span.overlaps(covered)]
     found = (_in_page(_part(text, hedged), passage, about, page or passage) for text in parts)
-    return next(filter(None, found), None)
+    best = next(filter(None, found), None)
+    return Witness(WitnessKind.WEAKER, "", best.source, best.sentence) if best else None
 
 
-def _denial(claim: str, passage: str, language: str) -> Qualification | None:
+def _denial(claim: str, passage: str, language: str) -> Witness | None:
     """Return the clause outside English that has a negation and most of the claim's words.
 
     It is found for none of the 801 supported claims of `multilingual` (train and dev) that are in
@@ -82,14 +87,14 @@ def _denial(claim: str, passage: str, language: str) -> Qualification | None:
     if len(wanted) < _LEAST or languages.denies(claim, language):
         return None
     stated, least = 0, max(_LEAST, _SHARE * len(wanted))
-    found: tuple[int, Qualification] | None = None
+    found: tuple[int, Witness] | None = None
     for span in wording.sentences_of(passage):
         for clause in map(str.strip, _COMMA.split(span.of(passage))):
             shared = len(wanted & _terms(clause, language))
             if not languages.denies(clause, language):
                 stated = max(stated, shared)
             elif shared >= least and (not found or shared > found[0]) and n_words(clause) <= _MOST:
-                found = shared, Qualification(clause, "negation", span)
+                found = shared, Witness(WitnessKind.WEAKER, "", clause, span)
     return found[1] if found and found[0] > stated else None
 
 
@@ -98,16 +103,16 @@ def _terms(text: str, language: str) -> frozenset[str]:
     return frozenset(term[: wording.STEM] for term in terms) - languages.NEGATIONS[language]
 
 
-def _in_page(part: _Part, passage: str, about: str, page: str) -> Qualification | None:
-    found: list[tuple[int, Qualification]] = []
+def _in_page(part: _Part, passage: str, about: str, page: str) -> _Weaker | None:
+    found: list[tuple[int, _Weaker]] = []
     known = part.stems & (_roots(about) | (_roots(page) - part.own))
     subjects = antecedents(passage)
     for span, after in _with_next(passage):
         shared = part.stems & _roots(f"{subjects.get(span, '')} {span.of(passage)}")
         enough = len(shared | known) >= _SHARE * len(part.stems)
         if enough and len(shared) >= min(2, len(part.stems)):
-            qualified = _in_sentence(part, span.of(passage), after)
-            found += [(len(shared), Qualification(*qualified, span))] if qualified else []
+            weaker = _in_sentence(part, span.of(passage), after)
+            found += [(len(shared), _Weaker(*weaker, span))] if weaker else []
     if not found:
         return None
     most, best = max(found, key=lambda each: each[0])
@@ -132,35 +137,33 @@ def _with_next(text: str) -> list[tuple[Span, str]]:
 
 def _part(text: str, hedged: bool) -> _Part:
     names = {stem for name in wording.names(text) for stem in _roots(name)}
-    word, is_noun = _predicate(text)
-    predicate = stem(word[0]) if word else ""
-    kinds = {kind for kind, _, _ in _PATTERNS if kind not in LIMITS and not hedged}
-    if is_noun and predicate not in names:
-        kinds |= {"role", "past"} if re.search(r"\b(?:is|are)\b", text) else {"role"}
-    kinds -= {kind for kind, words in _BESIDE.items() if not words.search(text)}
-    patterns = [each for each in _PATTERNS if each[0] in kinds and not each[2].search(text)]
-    opening = text[: word.end()].removeprefix("The ") if word else ""
-    return _Part(text, _roots(text), _roots(text) - names, predicate, opening, patterns)
+    word = _predicate(text)
+    frames = [
+        frame
+        for frame in (() if hedged else _FRAMES)
+        if not frame.words.search(text)
+        and (frame.kind not in _BESIDE or _BESIDE[frame.kind].search(text))
+    ]
+    return _Part(text, _roots(text), _roots(text) - names, stem(word[0]) if word else "", frames)
 
 
-def _predicate(text: str) -> tuple[re.Match[str] | None, bool]:
-    """Return a clause's verb, or the noun behind its "is", and whether it is the noun."""
+def _predicate(text: str) -> re.Match[str] | None:
+    """Return a clause's verb, or the noun behind its "is"."""
     if found := _COMPLEMENT.search(text):
-        word = WORD.match(text, found.start("head"))
-        return word, not syntax.is_participle(found["head"])
+        return WORD.match(text, found.start("head"))
     words = list(WORD.finditer(text))
     for before, word, after in zip(words, words[1:], [*words[2:], None], strict=False):
         behind = after[0] if after else ""
         if syntax.may_be_finite(word[0], before[0], behind) and word[0] not in syntax.AUXILIARIES:
-            return word, False
-    return None, False
+            return word
+    return None
 
 
 def _in_sentence(part: _Part, sentence: str, after: str) -> tuple[str, str] | None:
-    """Return the words that qualify the clause in a sentence, and their kind."""
+    """Return the words that weaken the clause in a sentence, and their kind."""
     if n_words(sentence) > _LONGEST or sentence.endswith("?"):
         return None
-    for kind, how, pattern in part.patterns:
+    for kind, how, pattern in part.frames:
         if how == "follows" and (found := pattern.match(after)):
             return found[0][:_SHOWN], kind
         other = _PARTLY if kind == "negation" else _BESIDE.get(kind)
@@ -176,16 +179,13 @@ def _in_sentence(part: _Part, sentence: str, after: str) -> tuple[str, str] | No
             stop = max(match.end(), next(of_verb, words[0]).end())
             stop = stop if stop - match.start() <= _SHOWN else match.end()
             return sentence[match.start() : stop].strip(), kind
-    for of_it in _PARTY.finditer(sentence):  # "two former clerks of Norrgas sued"
-        if part.opening and sentence.startswith(part.opening, of_it.end()):
-            return f"{of_it[0]}{part.opening}"[:_SHOWN], "party"
     return None
 
 
 def _governs(
     part: _Part, kind: str, sentence: str, words: list[re.Match[str]], scope: tuple[int, int]
 ) -> bool:
-    """Whether a qualifier over a scope, with its `words` of the clause, qualifies the clause."""
+    """Whether a frame over a scope, with its `words` of the clause, weakens the clause."""
     governed = {stem(word[0]) for word in words}
     if kind in _BESIDE:
         said = _BESIDE[kind].search(part.text)
@@ -202,7 +202,7 @@ def _governs(
 
 
 def _scope(kind: str, how: str, match: re.Match[str]) -> tuple[int, int]:
-    """Return what part of a sentence a qualifier qualifies: a word, or the rest of the clause."""
+    """Return what part of a sentence a frame weakens: a word, or the rest of the clause."""
     sentence, end = match.string, match.end()
     if how == "precedes" or (match[0].endswith("to") and kind not in _BESIDE):
         found = _NEXT.match(sentence, end)
@@ -221,12 +221,16 @@ def _compiled(lines: str) -> re.Pattern[str]:
 
 
 _HOW = ("opens", "precedes", "follows")
-_PATTERNS = [(k, how, _compiled(t[how])) for k, t in _KNOWN.items() for how in _HOW if how in t]
+_FRAMES = [
+    _Frame(kind, how, _compiled(table[how]))
+    for kind, table in _KNOWN.items()
+    for how in _HOW
+    if how in table
+]
 _BESIDE, _SETTLED = (
     {kind: _compiled(table[key]) for kind, table in _KNOWN.items() if key in table}
     for key in ("beside", "settled")
 )
-_PARTY = re.compile(rf"\b{_WORDS['party']} (?:of|at|with) (?:the )?")
 _HEDGED, _PARTLY = _compiled(_WORDS["hedged"]), _compiled(_WORDS["partly"])
 _ENDS = re.compile(_WORDS["ends"])
 _JOINTS = re.compile(f"{_WORDS['ends']}|{_WORDS['joints']}")
