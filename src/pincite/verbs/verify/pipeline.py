@@ -224,7 +224,11 @@ class VerifyPipeline:
     def _judge_sources(self, claim: Claim, sources: Sequence[ReadSource]) -> list[ReadSource]:
         """Judge each source. If the verdict stays open, read everything worth reading."""
         pages = [
-            cascade.Page(claim, each.passages, each.aim.spans if each.aim else ())
+            cascade.Page(
+                claim,
+                cascade.with_covering(claim.text, each.passages),
+                each.aim.spans if each.aim else (),
+            )
             for each in sources
         ]
         found = cascade.read(pages, self._verify, self._is_open, self.read)
@@ -543,7 +547,7 @@ class VerifyPipeline:
         found = []
         for suggestion, document in zip(suggested, self.documents(urls), strict=True):
             passage = suggestion.evidence.passage
-            if document is None or passage.span.of(document.text) != passage.text:
+            if document is None or not passage.stands_in(document.text):
                 continue
             meta = document.meta
             headline = meta.get(HEADLINE, document.title)
@@ -746,10 +750,10 @@ def only_quotes(finding: Finding) -> Finding:
 
 def _quote_of(evidence: Evidence) -> Evidence:
     """Reduce the passage to its quote, cut between words."""
-    start = evidence.passage.span.start + (evidence.quote.start if evidence.quote else 0)
-    words = evidence.quoted
+    start, words = pinpoint.quoted_span(evidence).start, evidence.quoted
     if len(words) > MAX_OWN_QUOTE:
         cut = words[: MAX_OWN_QUOTE + 1]
         words = (cut.rsplit(None, 1)[0] if " " in cut else cut)[:MAX_OWN_QUOTE]
-    passage = replace(evidence.passage, text=words, span=Span(start, start + len(words)), about="")
+    span = Span(start, start + len(words))
+    passage = replace(evidence.passage, text=words, span=span, about="", pieces=())
     return replace(evidence, passage=passage, quote=Span(0, len(words)) if words else None)
