@@ -27,7 +27,7 @@ LEAST = 2.0  # what only the sentence taken out has of the claim: two words, or 
 
 def covering(claim: str, evidence: str) -> Passage | None:
     texts = cited_passages(Document("d", "", evidence))
-    found = cascade.covering(claim, texts[0]) if texts else None
+    found = cascade.covering(claim, texts) if texts else None
     return found or (texts[0] if texts else None)
 
 

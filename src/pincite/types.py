@@ -138,6 +138,8 @@ class Passage:
 
     def within_a_piece(self, span: Span) -> Span:
         """Reduce a span of the text to the piece that has most of it."""
+        if not self.pieces:
+            return span
         cut = [Span(max(span.start, at), min(span.end, at + len(p))) for at, p in self._places()]
         return max(cut, key=lambda each: each.end - each.start)
 

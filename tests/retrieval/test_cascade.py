@@ -146,7 +146,7 @@ FILLER = [f"Barley number {n} grew well beside the lower mill that year." for n 
 
 def covered(claim: str, *sentences: str, language: str | None = None) -> tuple[Document, Passage]:
     document = Document("d", "", " ".join(sentences), language=language)
-    text = covering(claim, cited_passages(document)[0])
+    text = covering(claim, cited_passages(document))
     assert text is not None
     return document, text
 
@@ -171,6 +171,14 @@ def test_the_sentence_before_a_pronoun_comes_along() -> None:
     named, opened = "Varde got a second crossing.", "It was opened by Ingrid Holm in 1911."
     _, text = covered(CLAIM.text, *FILLER, named, opened, *FILLER)
     assert f"{named} {opened}" in text.text
+
+
+def test_a_covering_text_is_as_badly_legible_as_its_worst_passage() -> None:
+    sentences = ["The bridge opened in 1911.", *FILLER, "Ingrid Holm drew it.", *FILLER]
+    found = cited_passages(Document("d", "", " ".join(sentences)))
+    drawn = next(n for n, each in enumerate(found) if "Holm" in each.text)
+    found[drawn] = replace(found[drawn], recognised=61)
+    assert with_covering(CLAIM.text, found)[-1].recognised == 61
 
 
 def test_a_short_page_is_read_whole() -> None:

@@ -21,7 +21,7 @@ from pincite import containment
 from pincite.text import syntax, words
 from pincite.text.languages import identify
 from pincite.text.passages import WIDE_WORDS, sentences_of
-from pincite.text.sentences import n_words
+from pincite.text.sentences import joined, n_words
 from pincite.types import GAP, Claim, Evidence, Passage, Span
 
 COVERING_WORDS = 170  # of the covering text: some 230 tokens (of 120, 140, 170, 200, 230, the best)
@@ -105,46 +105,47 @@ def with_covering(claim: str, passages: Sequence[Passage]) -> list[Passage]:
     """Add the covering text to a page's passages, unless the page is in another language."""
     if not passages or not passages[0].page or _is_foreign(claim, passages):
         return list(passages)
-    found = containment.attempted(lambda: covering(claim, passages[0]), lambda why: None)
+    found = containment.attempted(lambda: covering(claim, passages), lambda why: None)
     return [*passages, *([found] if found and found not in passages else [])]
 
 
-def covering(claim: str, passage: Passage) -> Passage | None:
+def covering(claim: str, passages: Sequence[Passage]) -> Passage | None:
     """Return one text of the sentences of a page that together cover most of a claim.
 
-    Greedy, in the order of what a sentence adds: the weights of `words.terms`, where what is
-    covered already counts less. The sentence before one that begins with a pronoun comes with it.
-    A page that is no longer is read whole. None if no sentence shares anything.
+    Greedy: the sentence that adds most by the weights of `words.terms` comes next, with the one
+    before if it begins with a pronoun. A page that is no longer is read whole. None if no sentence
+    shares anything.
 
     Args:
         claim: a sentence.
-        passage: any passage of the page, with the page's text.
+        passages: of the page, with its text.
     """
-    page, terms = passage.page, words.terms(claim)
-    units = sentences_of(page, passage.language)
-    shared = [words.stated(terms, span.of(page)) for span, _ in units]
+    page, weights = passages[0].page, dict(words.terms(claim))
+    units = sentences_of(page, passages[0].language)
+    shared = [words.stated(weights, span.of(page)) for span, _ in units]
     chosen, left = set[int](), COVERING_WORDS
-    weights = dict(terms)
-    whole = sum(n for _, n in units) <= left
-    todo = {i for i, of_unit in enumerate(shared) if of_unit}
-    while todo:
-        best = max(todo, key=lambda i: (sum(weights[term] for term in shared[i]), -i))
-        todo.discard(best)
-        added = {best, best - 1} if best and _leans_back(units[best][0].of(page)) else {best}
-        for unit in (added - chosen, {best} - chosen):
-            if (n := sum(units[i][1] for i in unit)) <= left:
-                left -= n
-                chosen |= unit
-                for term in (term for i in unit for term in shared[i]):
-                    weights[term] *= COVERED
-                break
-    spans = _joined(page, [units[i][0] for i in (range(len(units)) if whole else sorted(chosen))])
+    todo = {i for i, stated in enumerate(shared) if stated}
+    if todo and sum(n for _, n in units) <= left:
+        chosen, todo = set(range(len(units))), set()
+    while todo := {i for i in todo - chosen if units[i][1] <= left}:
+        best = max(todo, key=lambda i: (math.fsum(weights[term] for term in shared[i]), -i))
+        added = {best}
+        if best and best - 1 not in chosen and _leans_back(units[best][0].of(page)):
+            added |= {best - 1} if units[best - 1][1] + units[best][1] <= left else set()
+        chosen |= added
+        left -= sum(units[i][1] for i in added)
+        for term in (term for i in added for term in shared[i]):
+            weights[term] *= COVERED
+    spans = [units[i][0] for i in sorted(chosen)]
+    spans = joined(spans, lambda one, other: not page[one.end : other.start].strip())
     if not spans:
         return None
+    read = [each for each in passages if any(map(each.span.overlaps, spans))]
     return replace(
-        passage,
+        passages[0],
         text=GAP.join(span.of(page) for span in spans),
         span=Span(spans[0].start, spans[-1].end),
+        recognised=min((p.recognised for p in read if p.recognised is not None), default=None),
         pieces=tuple(spans) if len(spans) > 1 else (),
     )
 
@@ -153,17 +154,6 @@ def _leans_back(sentence: str) -> bool:
     """Whether a sentence begins with a pronoun, so that the one before says whom it means."""
     first = words.WORD.search(sentence)
     return first is not None and first[0].lower() in syntax.PRONOUNS
-
-
-def _joined(page: str, spans: Sequence[Span]) -> list[Span]:
-    """Merge neighbours."""
-    found: list[Span] = []
-    for span in spans:
-        if found and not page[found[-1].end : span.start].strip():
-            found[-1] = Span(found[-1].start, span.end)
-        else:
-            found.append(span)
-    return found
 
 
 def _is_foreign(claim: str, passages: Sequence[Passage]) -> bool:
@@ -196,11 +186,8 @@ def _looks(
         wide = list(islice(_end_to_end(single), COVER))
     at_once = list(dict.fromkeys([*best[:first], *cited[:first]]))
     rest = [i for i in {*best[:most], *cited[:POINTED_AT]} if i not in at_once]
-    first_round = [*together, *(single[i] for i in at_once)]
-    second_round = [*(single[i] for i in rest), *wide]
-    if foreign and not any(shared):
-        return [*first_round, *second_round], []
-    return first_round, second_round
+    now, later = [*together, *(single[i] for i in at_once)], [*(single[i] for i in rest), *wide]
+    return ([*now, *later], []) if foreign and not any(shared) else (now, later)
 
 
 def _end_to_end(passages: Sequence[Passage]) -> Iterator[Passage]:
