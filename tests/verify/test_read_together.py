@@ -16,8 +16,6 @@ from pincite.retrieval import cascade
 from pincite.text.passages import PASSAGE_WORDS, cited_passages
 from pincite.types import Claim, Document, Evidence, Label
 
-pytestmark = [pytest.mark.models, pytest.mark.xdist_group("demo")]
-
 CASES = Path(__file__).parents[1] / "cases/read_together"
 BETWEEN = (CASES / "between.txt").read_text(encoding="utf-8")
 
