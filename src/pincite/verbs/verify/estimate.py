@@ -79,9 +79,9 @@ def estimate_article(
     n_claims = len(article.claims)
     if settings.verify.uncited and is_read(article.language):
         n_claims += len(find_uncited(article))
-    texts = 1 + settings.retrieval.read
-    least = sum(uses[url] for url in readable) * texts
-    most = least + sum(uses[url] for url in to_fetch) * texts
+    a_use = 1 + settings.retrieval.read
+    least = sum(uses[url] for url in readable) * a_use
+    most = least + sum(uses[url] for url in to_fetch) * a_use
     most += n_claims * candidates
     each = _measured(article, seconds_a_pair) if most else 0.0
     tokens, judge = [], settings.judge
