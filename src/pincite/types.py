@@ -11,7 +11,7 @@ the others, `named` gives it another key, and `split` gives each type of a union
 import hashlib
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
@@ -102,9 +102,15 @@ def about(title: str, published: str | None, meta: Mapping[str, str]) -> str:
     return " · ".join(part for part in known if part)
 
 
+GAP = "\n[…]\n"  # between the pieces of a passage: a line of its own, so no sentence crosses it
+
+
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """About 100 words of a document; `text` is exactly `span` of the document's text."""
+    """About 100 words of a document, or some of its sentences that are read together.
+
+    `text` is exactly `span` of the document's text, or its `pieces` joined by `GAP`.
+    """
 
     doc_id: str
     url: str
@@ -118,11 +124,37 @@ class Passage:
     # Per cent of confidence in a text that was recognised from a scan.
     recognised: int | None = field(default=None, compare=False, metadata=UNWRITTEN)
     published: str = field(default="", compare=False, metadata=UNWRITTEN)  # ISO, as exact as known
+    pieces: Annotated[
+        tuple[Span, ...], Doc("of a text from several places: their spans in the document")
+    ] = ()
 
     @property
     def passage_id(self) -> str:
         """`doc_id:start-end`, the same in every corpus with the document."""
-        return f"{self.doc_id}:{self.span.start}-{self.span.end}"
+        return f"{self.doc_id}:{','.join(f'{a}-{b}' for a, b in self.pieces or (self.span,))}"
+
+    def stands_in(self, document: str) -> bool:
+        """Whether the document's text has this one at its spans."""
+        return self.text == GAP.join(span.of(document) for span in self.pieces or (self.span,))
+
+    def within_a_piece(self, span: Span) -> Span:
+        """Reduce a span of the text to the piece that has most of it."""
+        if not self.pieces:
+            return span
+        cut = [Span(max(span.start, at), min(span.end, at + len(p))) for at, p in self._places()]
+        return max(cut, key=lambda each: each.end - each.start)
+
+    def in_document(self, span: Span) -> Span:
+        """Return where in the document a span of the text is, which lies within one piece."""
+        *_, (at, piece) = (each for each in self._places() if each[0] <= span.start)
+        return span.moved(piece.start - at)
+
+    def _places(self) -> Iterator[tuple[int, range]]:
+        """Yield where each piece starts in the text, and its offsets in the document."""
+        at = 0
+        for piece in self.pieces or (self.span,):
+            yield at, range(*piece)
+            at += piece.end - piece.start + len(GAP)
 
 
 class Reason(StrEnum):
@@ -602,7 +634,7 @@ class Evidence:
     @property
     @written
     def quote_span(self) -> Annotated[Span | None, Doc("of the quote in the document's text")]:
-        return self.quote.moved(self.passage.span.start) if self.quote else None
+        return self.passage.in_document(self.quote) if self.quote else None
 
 
 class DecidedBy(StrEnum):

@@ -345,7 +345,7 @@ def test_a_figure_that_nowhere_stands_makes_an_unsure_claim_partly_supported() -
     assert decide.label_of(evidence(-0.3)) is Label.SUPPORTED
     assert decide.label_of(evidence(0.3), atoms=[year]) is Label.PARTLY_SUPPORTED
     assert decide.label_of(evidence(0.3), atoms=[replace(year, kind="name")]) is Label.SUPPORTED
-    assert decide.label_of(evidence(0.9), atoms=[year]) is Label.SUPPORTED
+    assert decide.label_of(evidence(1.5), atoms=[year]) is Label.SUPPORTED
     assert aggregation.missing(Label.PARTLY_SUPPORTED, [], [year]) == (year,)
     both = [result(evidence(-3.0)), result(evidence(-3.0))]
     assert decide.group_label(both, evidence(-0.3), atoms=[year]) is Label.PARTLY_SUPPORTED

@@ -16,7 +16,7 @@ from pincite.models.calibration import FEATURES, LEAST_SUPPORT, contrary, featur
 from pincite.models.verifier import CrossEncoderVerifier, LogitCache, lacking
 from pincite.protocols import Floats
 from pincite.text.words import sentences_of
-from pincite.types import Claim, Passage, Span, WitnessKind
+from pincite.types import GAP, Claim, Passage, Span, WitnessKind
 
 
 def passage(text: str, title: str = "Varde") -> Passage:
@@ -357,3 +357,36 @@ def test_a_contrary_word_counts_only_where_the_passage_lacks_the_claims_own() ->
         [(claim, passage(text)) for text in texts], np.zeros((2, 2), np.float32), [None] * 2
     )
     assert found[:, FEATURES.index("contrast_differs")].tolist() == [1, 0]
+
+
+def from_three_places() -> tuple[str, Passage]:
+    page = "Ingrid Holm drew it. Rain fell. The bridge opened in 1911. Snow fell. It is of stone."
+    pieces = tuple(span for n, span in enumerate(sentences_of(page)) if n % 2 == 0)
+    text = GAP.join(span.of(page) for span in pieces)
+    whole = Span(pieces[0].start, pieces[-1].end)
+    return page, replace(passage(text), span=whole, page=page, pieces=pieces)
+
+
+def test_a_quote_of_sentences_read_together_stands_in_their_document() -> None:
+    page, together = from_three_places()
+    model = CrossEncoderVerifier(weights.locate(weights.VERIFIER))
+    (found,) = model.verify([(CLAIM, together)])
+    assert found.quoted
+    assert found.quote_span is not None
+    assert found.quote_span.of(page) == found.quoted
+
+
+def test_the_network_reads_no_mark_between_sentences(
+    verifier: CrossEncoderVerifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[tuple[str, str]] = []
+    run = verifier._run
+
+    def noted(rows: Sequence[tuple[str, str]]) -> Floats:
+        read.extend(rows)
+        return run(rows)
+
+    monkeypatch.setattr(verifier, "_run", noted)
+    _, together = from_three_places()
+    verifier.log_odds([(CLAIM, together)])
+    assert not any(GAP.strip() in text for _, text in read)

@@ -1,16 +1,31 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import accumulate, pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.retrieval.cascade import Judge, Page, likely, read, worth_reading
+from pincite.retrieval.cascade import (
+    COVERING_WORDS,
+    Judge,
+    Page,
+    covering,
+    likely,
+    read,
+    with_covering,
+    worth_reading,
+)
+from pincite.text import words
 from pincite.text.passages import cited_passages
+from pincite.text.sentences import n_words, source_sentences
 from pincite.types import Claim, Document, Evidence, Passage, Span
 
 
 def page(*texts: str) -> list[Passage]:
-    return [Passage("d", "", "", text, Span(0, len(text))) for text in texts]
+    ends = list(accumulate(len(text) + 1 for text in texts))
+    places = [Span(end - len(text) - 1, end - 1) for text, end in zip(texts, ends, strict=True)]
+    return [Passage("d", "", "", *each) for each in zip(texts, places, strict=True)]
 
 
 def test_what_shares_names_and_figures_is_read_first() -> None:
@@ -122,3 +137,124 @@ def test_what_is_worth_reading_is_likely() -> None:
     assert {"The mill opened in 1911.", "It made 3.5 tons."} <= {p.text for p in found}
     assert worth_reading(said, found, 2) == worth_reading(said, passages, 2)
     assert likely(said, passages[:20], 20) == passages[:20]
+
+
+# ── The covering text ────────────────────────────────────────────────────────────────────────────
+
+FILLER = [f"Barley number {n} grew well beside the lower mill that year." for n in range(40)]
+
+
+def covered(claim: str, *sentences: str, language: str | None = None) -> tuple[Document, Passage]:
+    document = Document("d", "", " ".join(sentences), language=language)
+    text = covering(claim, cited_passages(document))
+    assert text is not None
+    return document, text
+
+
+def test_sentences_that_stand_far_apart_are_read_together() -> None:
+    opened, drew = "The bridge was opened in 1911.", "Ingrid Holm drew all the plans herself."
+    _, text = covered(CLAIM.text, drew, *FILLER, opened, *FILLER)
+    assert opened in text.text
+    assert drew in text.text
+
+
+def test_a_sentence_that_adds_nothing_new_gives_way_to_one_that_does() -> None:
+    same = [
+        f"The bridge was opened in 1911, says report {n} of the {'old ' * 15}." for n in "abcdefgh"
+    ]
+    drew = "Ingrid Holm made the plans."
+    _, text = covered(CLAIM.text, *same, *FILLER, drew)
+    assert drew in text.text
+
+
+def test_the_sentence_before_a_pronoun_comes_along() -> None:
+    named, opened = "Varde got a second crossing.", "It was opened by Ingrid Holm in 1911."
+    _, text = covered(CLAIM.text, *FILLER, named, opened, *FILLER)
+    assert f"{named} {opened}" in text.text
+
+
+def test_a_covering_text_is_as_badly_legible_as_its_worst_passage() -> None:
+    sentences = ["The bridge opened in 1911.", *FILLER, "Ingrid Holm drew it.", *FILLER]
+    found = cited_passages(Document("d", "", " ".join(sentences)))
+    drawn = next(n for n, each in enumerate(found) if "Holm" in each.text)
+    found[drawn] = replace(found[drawn], recognised=61)
+    assert with_covering(CLAIM.text, found)[-1].recognised == 61
+
+
+def test_a_short_page_is_read_whole() -> None:
+    document, text = covered(CLAIM.text, "Rain fell.", "The bridge opened in 1911.", "Snow fell.")
+    assert (text.text, text.pieces) == (document.text, ())
+
+
+def test_a_page_of_one_sentence_is_read_once() -> None:
+    found = cited_passages(Document("d", "", "The bridge opened in 1911."))
+    assert with_covering(CLAIM.text, found) == found
+
+
+@pytest.mark.parametrize("text", ["", "\n", " ".join(FILLER)])
+def test_a_page_that_shares_nothing_has_no_covering_text(text: str) -> None:
+    found = cited_passages(Document("d", "", text))
+    assert with_covering(CLAIM.text, found) == found
+
+
+def test_passages_without_their_page_are_read_as_they_are() -> None:
+    found = page("Ingrid Holm drew it.", "The bridge opened in 1911.")
+    assert with_covering(CLAIM.text, found) == found
+
+
+def test_a_language_without_spaces_is_covered_within_the_limit() -> None:
+    claim, opened = "橋は1911年に開通した。", "この橋は1911年に盛大に開通した。"
+    filler = [f"その年の第{n}番目の村では大麦がよく育ったと記録されている。" for n in range(60)]
+    _, text = covered(claim, *filler, opened, *filler, language="ja")
+    assert opened in text.text
+    assert n_words(text.text) <= COVERING_WORDS * 1.1  # each piece is rounded
+
+
+@given(
+    st.lists(
+        st.sampled_from(["Rain.", "It opened.", "The bridge of 1911 is old.", "Holm.", *FILLER]),
+        min_size=1,
+        max_size=60,
+    )
+)
+def test_covering_text_is_spans_in_page_order_within_the_limit(sentences: list[str]) -> None:
+    document = Document("d", "", "\n".join(sentences))
+    (*_, text) = with_covering(CLAIM.text, cited_passages(document))
+    assert text.stands_in(document.text)
+    pieces = text.pieces or (text.span,)
+    assert text.span == Span(pieces[0].start, pieces[-1].end)
+    assert all(a.end < b.start for a, b in pairwise(pieces))
+    assert n_words(text.text) - len(text.pieces) <= COVERING_WORDS
+    if text.pieces:
+        spans = source_sentences(document.text)
+        best = max(words.shared(CLAIM.text, span.of(document.text)) for span in spans)
+        assert best == max(
+            words.shared(CLAIM.text, line) for line in text.text.splitlines() if line
+        )
+
+
+@given(st.lists(st.sampled_from(["Rain.", "The bridge of 1911 is old.", *FILLER]), min_size=40))
+def test_every_sentence_of_a_covering_text_is_found_in_its_page(sentences: list[str]) -> None:
+    document = Document("d", "", "\n".join(sentences))
+    (*_, text) = with_covering(CLAIM.text, cited_passages(document))
+    for span in words.sentences_of(text.text):
+        if (sentence := span.of(text.text)) != "[…]":
+            assert text.in_document(span).of(document.text) == sentence
+            assert text.within_a_piece(span) == span
+
+
+def test_a_span_across_pieces_is_reduced_to_the_longer_one() -> None:
+    document, text = covered(CLAIM.text, "The bridge.", *FILLER, "Ingrid Holm opened it in 1911.")
+    quote = text.within_a_piece(Span(0, len(text.text)))
+    assert quote.of(text.text) == "Ingrid Holm opened it in 1911."
+    assert text.in_document(quote).of(document.text) == quote.of(text.text)
+
+
+def test_the_covering_text_is_read_first_beside_the_best_passages() -> None:
+    sentences = [*FILLER, "The bridge opened in 1911.", *FILLER, "Ingrid Holm drew it.", *FILLER]
+    found = cited_passages(Document("d", "", " ".join(sentences)))
+    asked: list[list[str]] = []
+    passages = with_covering(CLAIM.text, found)
+    read([Page(CLAIM, passages)], judging({}, asked), lambda _: False, first=1)
+    assert len(asked[0]) == 2
+    assert asked[0][0] == passages[-1].text

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import pincite.text
 from pincite.judgement import aggregation, contradictions
-from pincite.text import figures, quantities, tables
+from pincite.text import figures, quantities, tables, words
 from pincite.text.citation_marks import Mark, Sentence, cited_sentences, marks
 from pincite.text.words import sentences_of
 from pincite.types import Document, Passage, Span
@@ -96,6 +96,7 @@ def argument(hint: Any, name: str, one: str, other: str) -> Any:
         tables.Named: tables.Named(one, [row], [row], [""], [one]),
         Sequence[str]: [one, other],
         Collection[str]: [one, other],
+        Collection[words.Term]: [one[: words.STEM], ("", 1.0)],
         Iterable[str]: [one, other],
         Iterable[Span]: spans,
         Sequence[int]: [0, len(one) // 2],

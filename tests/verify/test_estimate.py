@@ -63,7 +63,7 @@ def test_nothing_is_fetched_offline() -> None:
     found = estimate(CITED, online=False)
     assert (found.at_hand, found.to_fetch, found.missing) == (1, 0, 5)
     assert found.seconds_of_fetching == (0.0, 0.0)
-    per_page = 0.1 * Settings().retrieval.read
+    per_page = 0.1 * (1 + Settings().retrieval.read)
     assert found.seconds_of_judging == pytest.approx((0.5 * per_page, 1.5 * per_page))
     assert "give --online" in lines(found, Settings())[0]
 

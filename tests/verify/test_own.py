@@ -1,6 +1,9 @@
 """Own copies leave no more in a finding than their quotes."""
 
+from dataclasses import replace
+
 from pincite.types import (
+    GAP,
     OWN_SCHEME,
     Citation,
     CitationResult,
@@ -42,6 +45,16 @@ def test_what_surrounds_a_quote_is_gone_everywhere() -> None:
     outcome = after.citations[0].outcome
     assert isinstance(outcome, Evidence)
     assert (outcome.quoted, outcome.passage.span) == ("It opened.", Span(108, 118))
+
+
+def test_sentences_read_together_with_a_quote_are_gone_too() -> None:
+    found = evidence(OWN, f"CANARY.{GAP}", "It opened.")
+    pieces = (Span(100, 107), Span(300, 321))
+    together = replace(found, passage=replace(found.passage, span=Span(100, 321), pieces=pieces))
+    outcome = only_quotes(finding(together)).citations[0].outcome
+    assert isinstance(outcome, Evidence)
+    assert (outcome.quoted, outcome.quote_span) == ("It opened.", Span(300, 310))
+    assert (outcome.passage.text, outcome.passage.pieces) == ("It opened.", ())
 
 
 def test_a_long_quote_is_cut_between_words() -> None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from samples import report
 
-from pincite.text.passages import cited_passages
+from pincite.text.passages import PASSAGE_WORDS, WIDE_WORDS, windows
 from pincite.types import Document, Evidence, Finding, Span
 from pincite.verbs.verify.report import Report
 from pincite_study.items import DocumentOf
@@ -22,8 +22,7 @@ def page(number: int, n_sentences: int = 30) -> Document:
 
 def chosen_in(document: Document, *, wide: bool = False, score: float = -1.0) -> Evidence:
     """The first passage of a page as the verifier would choose it, in one of its widths."""
-    first = [p for p in cited_passages(document) if p.span.start == 0]
-    passage = max(first, key=lambda p: p.span.end if wide else -p.span.end)
+    passage = windows(document, WIDE_WORDS if wide else PASSAGE_WORDS)[0]
     return Evidence(passage, 0.3, 0.1, 0.6, score, quote=Span(0, 20))
 
 

@@ -28,6 +28,7 @@ from pincite.text import words as wording
 from pincite.text.languages import common
 from pincite.text.quantities import values as values_of
 from pincite.types import (
+    GAP,
     Claim,
     Effect,
     Evidence,
@@ -128,7 +129,10 @@ class CrossEncoderVerifier:
             )
             for i, pair in enumerate(pairs)
         ]
-        return self._quoted([claim.text for claim, _ in pairs], found)
+        return [
+            replace(each, quote=each.quote and each.passage.within_a_piece(each.quote))
+            for each in self._quoted([claim.text for claim, _ in pairs], found)
+        ]
 
     def _quoted(self, claims: Sequence[str], found: Sequence[Evidence]) -> list[Evidence]:
         """Replace the quotes of supporting evidence by those that the network prefers.
@@ -220,7 +224,9 @@ class CrossEncoderVerifier:
 
     def _logits(self, pairs: Sequence[tuple[Claim, Passage]]) -> Floats:
         rows = [
-            paraphrase.verifier_input(claim.text, p.text, p.title, p.page, p.published)
+            paraphrase.verifier_input(
+                claim.text, p.text.replace(GAP, "\n"), p.title, p.page, p.published
+            )
             for claim, p in pairs
         ]
         logits = self._judged.logits(rows, self._run) if self._judged else self._run(rows)

@@ -1,35 +1,39 @@
-"""Chooses cheaply which passages of a long page the verifier reads.
+"""Chooses cheaply what the verifier reads of a long page.
 
-A cascade (Viola and Jones 2001; Wang, Lin and Metzler 2011): the passage that supports a claim
-nearly always shares more words, names and figures with it than most others. On WiCE dev, reading 16
-passages per page left the AUROC unchanged (0.743 and 0.742) with a third of the pairs
-(research/fusion.md). The best few are read first, the rest while they may change the verdict.
+A sentence of an article often rests on two or three sentences of its source that stand apart. So
+the first text to read is made of the sentences that together have most of the claim's words, names
+and figures (`covering`); beside it the passages that share most with the claim are read, the best
+two first, the others while they may change the verdict: a cascade (Viola and Jones 2001; Wang, Lin
+and Metzler 2011). research/verifier.md compares this with passages alone.
 
 A page in another language than the claim shares figures and names at most, and the passage that
-matters often none. It is read from end to end, in its wide passages, up to COVER of them.
+matters often none. It is read from end to end, in wide passages, up to COVER of them.
 """
 
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
 from pincite import containment
-from pincite.text import words
+from pincite.text import syntax, words
 from pincite.text.languages import identify
-from pincite.types import Claim, Evidence, Passage, Span
+from pincite.text.passages import WIDE_WORDS, sentences_of
+from pincite.text.sentences import joined, n_words
+from pincite.types import GAP, Claim, Evidence, Passage, Span
 
-READ = 16  # passages per page
+COVERING_WORDS = 170  # of the covering text: some 230 tokens (of 120, 140, 170, 200, 230, the best)
+COVERED = 0.3  # what a word is worth to a covering text for each time that it is already there
+READ = 4  # passages per page beside the covering text
 COVER = 32  # wide passages per page in another language: 14,000 characters of Japanese
-FIRST = 4  # passages read in the first round
-LIKELY = 16 * READ  # passages of a very long page that are scored
-POINTED_AT = 16  # extra passages at the cited place: a printed page of 500 words in both widths
-_GAP = 3  # characters between two sentences
+FIRST = 2  # passages read in the first round
+LIKELY = 256  # passages of a very long page that are scored
+POINTED_AT = 16  # extra passages at the cited place: two printed pages of 500 words
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 
 Judge = Callable[[Sequence[tuple[Claim, Passage]]], Sequence[Evidence]]
-Indices = list[int]
 
 
 def likely(claim: str, passages: Sequence[Passage], most: int = LIKELY) -> list[Passage]:
@@ -75,72 +79,138 @@ def read(
     looks = [_looks(page.claim.text, page.passages, page.pointed_at, first, most) for page in pages]
     found = _judged(pages, [at_once for at_once, _ in looks], judge)
     rests = [
-        rest if rest and is_open(list(of_page.values())) else []
+        rest if rest and is_open(of_page) else []
         for (_, rest), of_page in zip(looks, found, strict=True)
     ]
     more = _judged(pages, rests, judge)
-    read_all = [one | other for one, other in zip(found, more, strict=True)]
-    return [[of_page[i] for i in sorted(of_page)] for of_page in read_all]
+    return [
+        sorted([*one, *other], key=lambda each: each.passage.span)
+        for one, other in zip(found, more, strict=True)
+    ]
 
 
 def worth_reading(claim: str, passages: Sequence[Passage], most: int = READ) -> list[Passage]:
-    """Return the `most` passages that share most with the claim, in the given order.
+    """Return the covering text and the `most` passages that share most with the claim, in order.
 
     >>> from pincite.types import Span
     >>> page = [Passage("d", "", "", t, Span(0, len(t))) for t in ("Opened 1911.", "Rain.")]
     >>> [passage.text for passage in worth_reading("It opened in 1911.", page, 1)]
     ['Opened 1911.']
     """
-    if len(passages) <= most:
+    at_once, rest = _looks(claim, with_covering(claim, passages), (), most, most)
+    return sorted([*at_once, *rest], key=lambda passage: passage.span)
+
+
+def with_covering(claim: str, passages: Sequence[Passage]) -> list[Passage]:
+    """Add the covering text to a page's passages, unless the page is in another language."""
+    if not passages or not passages[0].page or _is_foreign(claim, passages):
         return list(passages)
-    at_once, rest = _looks(claim, passages, (), 0, most)
-    return [passages[i] for i in sorted([*at_once, *rest])]
+    found = containment.attempted(lambda: covering(claim, passages), lambda why: None)
+    return [*passages, *([found] if found and found not in passages else [])]
+
+
+def covering(claim: str, passages: Sequence[Passage]) -> Passage | None:
+    """Return one text of the sentences of a page that together cover most of a claim.
+
+    Greedy: the sentence that adds most by the weights of `words.terms` comes next, with the one
+    before if it begins with a pronoun. A page that is no longer is read whole. None if no sentence
+    shares anything.
+
+    Args:
+        claim: a sentence.
+        passages: of the page, with its text.
+    """
+    page, weights = passages[0].page, dict(words.terms(claim))
+    units = sentences_of(page, passages[0].language)
+    shared = [words.stated(weights, span.of(page)) for span, _ in units]
+    chosen, left = set[int](), COVERING_WORDS
+    todo = {i for i, stated in enumerate(shared) if stated}
+    if todo and sum(n for _, n in units) <= left:
+        chosen, todo = set(range(len(units))), set()
+    while todo := {i for i in todo - chosen if units[i][1] <= left}:
+        best = max(todo, key=lambda i: (math.fsum(weights[term] for term in shared[i]), -i))
+        added = {best}
+        if best and best - 1 not in chosen and _leans_back(units[best][0].of(page)):
+            added |= {best - 1} if units[best - 1][1] + units[best][1] <= left else set()
+        chosen |= added
+        left -= sum(units[i][1] for i in added)
+        for term in (term for i in added for term in shared[i]):
+            weights[term] *= COVERED
+    spans = [units[i][0] for i in sorted(chosen)]
+    spans = joined(spans, lambda one, other: not page[one.end : other.start].strip())
+    if not spans:
+        return None
+    read = [each for each in passages if any(map(each.span.overlaps, spans))]
+    return replace(
+        passages[0],
+        text=GAP.join(span.of(page) for span in spans),
+        span=Span(spans[0].start, spans[-1].end),
+        about=" · ".join(dict.fromkeys(part for p in read for part in p.about.split(" · "))),
+        recognised=min((p.recognised for p in read if p.recognised is not None), default=None),
+        pieces=tuple(spans) if len(spans) > 1 else (),
+    )
+
+
+def _leans_back(sentence: str) -> bool:
+    """Whether a sentence begins with a pronoun, so that the one before says whom it means."""
+    first = words.WORD.search(sentence)
+    return first is not None and first[0].lower() in syntax.PRONOUNS
+
+
+def _is_foreign(claim: str, passages: Sequence[Passage]) -> bool:
+    return (identify(claim) or "en") != (passages[0].language or "en")
 
 
 def _looks(
     claim: str, passages: Sequence[Passage], spans: Sequence[Span], first: int, most: int
-) -> tuple[Indices, Indices]:
-    """Return the indices of the passages for the first round and for the second one.
+) -> tuple[list[Passage], list[Passage]]:
+    """Return the passages for the first round and for the second one.
 
-    Ranked by overlap with the claim; up to as many again of each kind overlap the spans. Of a page
-    in another language, passages that share nothing follow; if none shares anything, at once.
+    Ranked by overlap with the claim, after the covering text; up to as many again of each kind
+    overlap the spans. Of a page in another language, wide passages follow those that share
+    anything; if none does, at once.
     """
-    if len(passages) <= first:
-        return list(range(len(passages))), []
+    together = [each for each in passages if each.pieces]
+    single = [each for each in passages if not each.pieces]
+    if len(single) <= first:
+        return [*together, *single], []
     shared = containment.each(
         lambda some: [words.shared(claim, passage.text) for passage in some],
-        passages,
+        single,
         lambda passage, why: math.inf,  # it is read, and the verifier reports the failure
     )
-    best = sorted(range(len(passages)), key=lambda i: (-shared[i], i))
-    if (identify(claim) or "en") != (passages[0].language or "en"):
-        sharing = [i for i in best[:most] if shared[i]]
-        if len(passages) > most:
-            best = list(dict.fromkeys([*sharing, *islice(_covering(passages), COVER)]))
-            most = len(best)
-        first = first if sharing else most
-    cited = [i for i in best if any(map(passages[i].span.overlaps, spans))]
+    best = sorted(range(len(single)), key=lambda i: (-shared[i], i))
+    cited = [i for i in best if any(map(single[i].span.overlaps, spans))]
+    wide, foreign = list[Passage](), _is_foreign(claim, single)
+    if foreign and len(single) > most and single[0].page:
+        best = [i for i in best if shared[i]]
+        wide = list(islice(_end_to_end(single), COVER))
     at_once = list(dict.fromkeys([*best[:first], *cited[:first]]))
-    return at_once, [i for i in {*best[:most], *cited[:POINTED_AT]} if i not in at_once]
+    rest = [i for i in {*best[:most], *cited[:POINTED_AT]} if i not in at_once]
+    now, later = [*together, *(single[i] for i in at_once)], [*(single[i] for i in rest), *wide]
+    return ([*now, *later], []) if foreign and not any(shared) else (now, later)
 
 
-def _covering(passages: Sequence[Passage]) -> Iterator[int]:
-    """Yield as few passages as possible that contain the whole page between them, in order."""
-    end, spans = -1, [passage.span for passage in passages]
-    while ahead := [i for i, span in enumerate(spans) if span.end > end]:
-        start = max(end, min(spans[i].start for i in ahead)) + _GAP
-        widest = max((i for i in ahead if spans[i].start <= start), key=lambda i: spans[i].end)
-        yield widest
-        end = spans[widest].end
+def _end_to_end(passages: Sequence[Passage]) -> Iterator[Passage]:
+    """Yield as few wide passages as contain the whole page between them, in order."""
+    wide = passages[0]
+    for passage in passages:
+        whole = Span(wide.span.start, passage.span.end)
+        if n_words(text := whole.of(passage.page)) > WIDE_WORDS:
+            yield wide
+            wide = passage
+        else:
+            wide = replace(wide, text=text, span=whole)
+    yield wide
 
 
 def _judged(
-    pages: Sequence[Page], chosen: Sequence[Indices], judge: Judge
-) -> list[dict[int, Evidence]]:
+    pages: Sequence[Page], chosen: Sequence[Sequence[Passage]], judge: Judge
+) -> list[list[Evidence]]:
     pairs = [
-        (page.claim, page.passages[i])
+        (page.claim, passage)
         for page, of_page in zip(pages, chosen, strict=True)
-        for i in of_page
+        for passage in of_page
     ]
     answers = iter(judge(pairs))
-    return [{i: next(answers) for i in of_page} for of_page in chosen]
+    return [[next(answers) for _ in of_page] for of_page in chosen]

@@ -80,8 +80,12 @@ def place_of(
         return None
     elsewhere = aim is not None and aim.exact and not aim.meets(quoted)
     if elsewhere and claim and aim:
-        lacked, read = missing_words(claim, evidence.quoted), evidence.passage.span
-        parts = [Span(max(s.start, read.start), min(s.end, read.end)) for s in aim.spans]
+        passage, lacked = evidence.passage, missing_words(claim, evidence.quoted)
+        parts = [
+            Span(max(s.start, read.start), min(s.end, read.end))
+            for s in aim.spans
+            for read in passage.pieces or (passage.span,)
+        ]
         there = " ".join(part.of(document.text) for part in parts if part.start < part.end)
         elsewhere = missing_words(claim, f"{evidence.quoted} {there}") > lacked - ADDED
     return Place(
@@ -105,8 +109,7 @@ def preferred(evidence: Sequence[Evidence], chosen: Evidence, aim: Aim | None) -
 
 def quoted_span(evidence: Evidence) -> Span:
     """Return the span in the document of the quote or, without one, of the passage."""
-    start, quote = evidence.passage.span.start, evidence.quote
-    return Span(start + quote.start, start + quote.end) if quote else evidence.passage.span
+    return evidence.quote_span or evidence.passage.span
 
 
 # ── Fragments of an address ──────────────────────────────────────────────────────────────────────

@@ -105,7 +105,9 @@ class RetrievalSettings:
     fusion: Annotated[Mode, "How to combine the rankings by words and by meaning."] = "weighted"
     dense_share: Annotated[float, _Unit, "Balance: keywords (0) to meaning (1)."] = DENSE_SHARE
     judged: Annotated[int, _TenThousand, "Best passages to judge."] = JUDGED
-    read: Annotated[int, _TenThousand, "Passages of a cited page to judge."] = cascade.READ
+    read: Annotated[
+        int, _TenThousand, "Passages of a page to judge beside its covering sentences."
+    ] = cascade.READ
 
 
 @dataclass(frozen=True, slots=True)

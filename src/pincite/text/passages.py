@@ -23,7 +23,7 @@ from pincite.text.times import about_passage
 from pincite.types import Document, Passage, Span, about
 
 PASSAGE_WORDS = 100  # SIDE and Sphere: 100-word passages
-WIDE_WORDS = 250  # for cited sources: reads evidence from two places of a page together
+WIDE_WORDS = 250  # of what is read around a place, or of a page in another language
 PASSAGE_RULE = "sentences-100-v2"  # stored in a corpus's manifest: change it with the rule
 _WORD = re.compile(r"\S+")
 _WORD_WITHOUT_SPACES = re.compile(
@@ -43,13 +43,12 @@ def passages(document: Document) -> list[Passage]:
 
 
 def cited_passages(document: Document) -> list[Passage]:
-    """The passages of a cited source: overlapping, in two widths, without duplicates.
+    """The passages of a cited source, which overlap.
 
-    SIDE found full evidence spread over passages in 13.5 % of the cases that it reported as lacking
-    evidence (Petroni et al. 2023, table 1), hence the wide ones.
+    Evidence that is spread over several (13.5 % of the cases that SIDE reported as lacking it,
+    Petroni et al. 2023, table 1) is read together: `retrieval.cascade.covering`.
     """
-    spans = [*_windows(document, PASSAGE_WORDS), *_windows(document, WIDE_WORDS)]
-    return _as_passages(document, list(dict.fromkeys(spans)))
+    return windows(document, PASSAGE_WORDS)
 
 
 def whole(document: Document) -> list[Passage]:
@@ -70,7 +69,7 @@ def around(document: Document, span: Span, n_words: int = WIDE_WORDS) -> Span:
     start = document.text.rfind("\n", 0, max(0, span.start - n_chars)) + 1
     end = document.text.find("\n", span.end + n_chars)
     near = document.text[start : end if end >= 0 else len(document.text)]
-    units = [(unit.moved(start), n) for unit, n in _cut(near, document.language)]
+    units = [(unit.moved(start), n) for unit, n in sentences_of(near, document.language)]
     within = [n for n, (unit, _) in enumerate(units) if unit.overlaps(span)]
     if not within:
         return span
@@ -106,7 +105,8 @@ def _as_passages(
 
 
 @lru_cache(maxsize=_LATELY_CUT)
-def _cut(text: str, language: str | None) -> tuple[tuple[Span, int], ...]:
+def sentences_of(text: str, language: str | None = None) -> tuple[tuple[Span, int], ...]:
+    """Cut a text into sentences of at most PASSAGE_WORDS, each with its number of words."""
     return tuple(
         piece for sentence in source_sentences(text, language) for piece in _pieces(text, sentence)
     )
@@ -114,7 +114,7 @@ def _cut(text: str, language: str | None) -> tuple[tuple[Span, int], ...]:
 
 def _windows(document: Document, size: int, *, overlap: bool = True) -> list[Span]:
     """Spans of whole sentences with up to `size` words; overlapping ones share about half."""
-    units = _cut(document.text, document.language)
+    units = sentences_of(document.text, document.language)
     windows: list[Span] = []
     start = 0
     while start < len(units):

@@ -5,7 +5,9 @@ A word is found if a word of the source shares its first six letters: truncation
 """
 
 import re
+from collections.abc import Collection, Mapping
 from functools import lru_cache
+from typing import TypeAlias
 
 from pincite.text import LEXICON, languages, numerals, words_of
 from pincite.text.figures import MONTHS, figures, missing, rivals
@@ -15,6 +17,7 @@ from pincite.types import Span
 
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 STEM = 6  # letters compared
+Term: TypeAlias = str | tuple[str, float]  # a word's stem, or a figure's key
 _FUNCTION_WORDS, _NEGATIONS = (words_of("words", name) for name in ("function", "negations"))
 # By form: "wrote" and "written" are "write".
 IRREGULAR = {f: g.split() for g in LEXICON["verbs"]["irregular"].split(",") for f in g.split()}
@@ -280,6 +283,22 @@ def shared(claim: str, sentence: str) -> float:
         + (_NAME_WEIGHT - _WORD_WEIGHT) * len(claimed & found)
         + _FIGURE_WEIGHT * len(stated)
     )
+
+
+@lru_cache(maxsize=64)
+def terms(claim: str) -> Mapping[Term, float]:
+    """Return the stems and figures of a claim with what they weigh in `shared`."""
+    named = {name.lower()[:STEM] for name in names(claim)}
+    weights: dict[Term, float] = {
+        word: _NAME_WEIGHT if word in named else _WORD_WEIGHT for word in stems(claim)
+    }
+    return weights | {figure.key: _FIGURE_WEIGHT for figure in figures(_in_english(claim))}
+
+
+def stated(terms: Collection[Term], sentence: str) -> list[Term]:
+    """Return those of a claim's terms that a sentence has."""
+    known: set[Term] = {*stems(sentence), *(f.key for f in figures(_in_english(sentence)))}
+    return [term for term in terms if term in known]
 
 
 def _in_english(text: str) -> str:

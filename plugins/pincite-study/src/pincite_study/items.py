@@ -274,10 +274,11 @@ def _passages(
 ) -> Gathered:
     passage = chosen.passage
     document = document_of(passage.doc_id)
-    if document is None or passage.span.of(document.text) != passage.text:
+    if document is None or not passage.stands_in(document.text):
         return Gathered(n_without_text=1)
     size = PASSAGE_WORDS if len(passage.text.split()) <= PASSAGE_WORDS else WIDE_WORDS
-    others = [each for each in windows(document, size) if not each.span.overlaps(passage.span)]
+    read = passage.pieces or (passage.span,)
+    others = [w for w in windows(document, size) if not any(map(w.span.overlaps, read))]
     if not others:
         return Gathered(n_one_passage=1)
     drawn = random.Random(f"{seed} {finding.claim.claim_id} {passage.passage_id}")  # noqa: S311

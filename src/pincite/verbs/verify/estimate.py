@@ -11,9 +11,9 @@ from pincite.llm.calls import tokens_of
 from pincite.llm.judge import REPLY_TOKENS
 from pincite.models.weights import served
 from pincite.report.cells import n_of
+from pincite.retrieval import cascade
 from pincite.settings import Settings
 from pincite.text.hosts import host_of
-from pincite.text.passages import WIDE_WORDS
 from pincite.types import Article, Claim, Document, Passage, Span, written
 from pincite.verbs.verify.cited_copies import CitedCopies, is_wanted
 from pincite.verbs.verify.coverage import addresses
@@ -79,8 +79,9 @@ def estimate_article(
     n_claims = len(article.claims)
     if settings.verify.uncited and is_read(article.language):
         n_claims += len(find_uncited(article))
-    least = sum(uses[url] for url in readable) * settings.retrieval.read
-    most = least + sum(uses[url] for url in to_fetch) * settings.retrieval.read
+    a_use = 1 + settings.retrieval.read
+    least = sum(uses[url] for url in readable) * a_use
+    most = least + sum(uses[url] for url in to_fetch) * a_use
     most += n_claims * candidates
     each = _measured(article, seconds_a_pair) if most else 0.0
     tokens, judge = [], settings.judge
@@ -109,7 +110,8 @@ def _measured(
 ) -> float:
     """Measure the time per pair on the article's own words, at the length of real passages."""
     words = " ".join(claim.text for claim in article.claims).split() or ["none"]
-    text = " ".join((words * (1 + WIDE_WORDS // len(words)))[:WIDE_WORDS])
+    n_words = cascade.COVERING_WORDS
+    text = " ".join((words * (1 + n_words // len(words)))[:n_words])
     passage = Passage("", "", "", text, Span(0, len(text)))
     pairs = [(claim, passage) for claim in (article.claims * TRIED)[:TRIED]]
     return min(seconds_a_pair(pairs) for _ in range(2))

@@ -41,6 +41,7 @@ from pincite.text.passages import cited_passages, whole
 from pincite.text.sentences import sentences
 from pincite.text.words import shared
 from pincite.types import (
+    GAP,
     HEADLINE,
     STOPPED,
     WEBSITE,
@@ -73,8 +74,7 @@ from pincite.verbs.verify.coverage import addresses
 
 # English wikis that use another language code.
 _ENGLISH = {"simple": "en", "": "en"}
-RECONSIDERED = 2  # times k candidates are judged again in wider passages
-WIDER_AT_FIRST = 2  # wider passages per candidate in the first round
+RECONSIDERED = 2  # times k candidates whose pages are read, not only the passages found
 # What a quote must share with a claim (`words.shared`: two words or a figure) if its passage is far
 # from supporting it. Of 193 such quotes for SciFact and WiCE dev claims, 40 share less; the 19 that
 # we read showed nothing of their claims ("### Select Language:").
@@ -227,7 +227,11 @@ class VerifyPipeline:
     def _judge_sources(self, claim: Claim, sources: Sequence[ReadSource]) -> list[ReadSource]:
         """Judge each source. If the verdict stays open, read everything worth reading."""
         pages = [
-            cascade.Page(claim, each.passages, each.aim.spans if each.aim else ())
+            cascade.Page(
+                claim,
+                cascade.with_covering(claim.text, each.passages),
+                each.aim.spans if each.aim else (),
+            )
             for each in sources
         ]
         found = cascade.read(pages, self._verify, self._is_open, self.read)
@@ -494,7 +498,7 @@ class VerifyPipeline:
         """
         if not evidence.quoted:
             return False
-        alone = replace(evidence.passage, text=evidence.quoted, page="")
+        alone = replace(evidence.passage, text=evidence.quoted, page="", pieces=())
         (read,) = self._verify([(claim, alone)])
         if read.contradiction or decide.refutes(read):
             return False
@@ -524,15 +528,20 @@ class VerifyPipeline:
         return [first or other for first, other in zip(stored, found, strict=True)]
 
     def _wider(self, claim: Claim, candidates: Sequence[Evidence]) -> list[Evidence]:
-        """Judge the best candidates in wider passages: corpus passages may cut evidence."""
+        """Judge more of the best candidates' pages: corpus passages may cut evidence."""
         best = sorted(candidates, key=lambda e: -e.score)[: RECONSIDERED * self.k]
         hits = [evidence.passage for evidence in best]
         pages = [
-            cascade.Page(claim, [w for w in cited_passages(document) if w.span.overlaps(hit.span)])
+            cascade.Page(
+                claim,
+                cascade.with_covering(
+                    claim.text, [p for p in cited_passages(document) if p.span.overlaps(hit.span)]
+                ),
+            )
             for hit, document in zip(hits, self.documents([hit.url for hit in hits]), strict=True)
             if document
         ]
-        found = cascade.read(pages, self._verify, self._is_open, first=WIDER_AT_FIRST)
+        found = cascade.read(pages, self._verify, self._is_open, first=1)
         return list({each.passage.passage_id: each for page in found for each in page}.values())
 
     def _from_stored_text(self, claim: Claim, suggested: Sequence[Suggestion]) -> list[Suggestion]:
@@ -548,7 +557,7 @@ class VerifyPipeline:
         found = []
         for suggestion, document in zip(suggested, self.documents(urls), strict=True):
             passage = suggestion.evidence.passage
-            if document is None or passage.span.of(document.text) != passage.text:
+            if document is None or not passage.stands_in(document.text):
                 continue
             meta = document.meta
             headline = meta.get(HEADLINE, document.title)
@@ -702,7 +711,8 @@ def _changed(today: _Checked, archived: _Checked) -> Changed | None:
     assert isinstance(page, Document)
     assert isinstance(now.outcome, Evidence)
     assert now.copy
-    passage, today_text = then.outcome.passage.text, " ".join(page.text.split())
+    passage = then.outcome.passage.text.replace(GAP, "\n")
+    today_text = " ".join(page.text.split())
     # A page that still has every sentence has not lost what supported the claim.
     if all(" ".join(span.of(passage).split()) in today_text for span in sentences(passage)):
         return None
@@ -751,10 +761,10 @@ def only_quotes(finding: Finding) -> Finding:
 
 def _quote_of(evidence: Evidence) -> Evidence:
     """Reduce the passage to its quote, cut between words."""
-    start = evidence.passage.span.start + (evidence.quote.start if evidence.quote else 0)
-    words = evidence.quoted
+    start, words = pinpoint.quoted_span(evidence).start, evidence.quoted
     if len(words) > MAX_OWN_QUOTE:
         cut = words[: MAX_OWN_QUOTE + 1]
         words = (cut.rsplit(None, 1)[0] if " " in cut else cut)[:MAX_OWN_QUOTE]
-    passage = replace(evidence.passage, text=words, span=Span(start, start + len(words)), about="")
+    span = Span(start, start + len(words))
+    passage = replace(evidence.passage, text=words, span=span, about="", pieces=())
     return replace(evidence, passage=passage, quote=Span(0, len(words)) if words else None)
