@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations, pairwise, product
 
-from pincite.text import LEXICON, numerals
+from pincite.text import LEXICON
 from pincite.text.figures import (
     MONTH_NUMBERS,
     ONES,
@@ -27,7 +27,7 @@ from pincite.text.figures import (
     number_in_words,
     roman,
 )
-from pincite.text.languages import identify, of_claim
+from pincite.text.languages import identify, in_english, of_claim, reads_numbers
 from pincite.types import Span
 
 
@@ -569,7 +569,7 @@ def values(text: str, language: str | None = None) -> tuple[Value, ...]:
 
 
 def _foreign(text: str, language: str) -> tuple[Value, ...]:
-    english, found = numerals.in_english(text, language), list[Value]()
+    english, found = in_english(text, language), list[Value]()
     for value in values(english.text, "en"):
         span, unsure = english.original(value.span)
         before = _BEFORE.search(text, max(0, span.start - 24), span.start)
@@ -641,7 +641,7 @@ def unstated(
     mine = languages[0] or of_claim(claim, theirs)
     mine, theirs = mine or theirs or "en", theirs or mine or "en"
     wanted = [value for value in values(claim, mine) if not value.weak][:MOST]
-    if not wanted or not (numerals.is_read(mine) and numerals.is_read(theirs)):
+    if not wanted or not (reads_numbers(mine) and reads_numbers(theirs)):
         return ()
     found = values(source, theirs)
     known = list({replace(value, span=_NOWHERE): value for value in found}.values())

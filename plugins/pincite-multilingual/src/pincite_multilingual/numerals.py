@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pincite.text.figures import MONTHS, folded, roman
-from pincite.text.numerals import Rendering
+from pincite.text.languages import Rendering
 from pincite.types import Span
 
 _CJK = frozenset({"ja", "zh"})
