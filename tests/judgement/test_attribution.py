@@ -68,6 +68,8 @@ OF_THE_SAME = [
     ("The old lock is wider than the new lock.", "The new lock is narrower than the old lock.",
      ""),
     ("The duke met the bishop.", "The bishop met the duke in 1340.", ""),
+    ("No duke had deposed a bishop before Aron Pihl did.",
+     "Aron Pihl, who deposed the bishop, became the first duke to be fined.", ""),
     ("Dorna borders Feltre.", "Feltre borders Dorna in the north.", ""),
     ("Corvane merged with Delmar.", "Delmar merged with Corvane in 2001.", ""),
     ("Lena Korsmo met Aron Pihl in Turin.", "Aron Pihl met Lena Korsmo in Turin.", ""),

@@ -140,7 +140,8 @@ def _is_swapped(part: _Piece, other: _Piece, sentence: str, page: str) -> bool:
         for piece in (part, other)
     )
     one, two = _last(part.owner), _last(other.owner)
-    if not (part.kind and other.kind and mine & theirs) or one == two or _UNSURE.search(other.text):
+    unsure = _UNSURE.search(other.text) or wording.is_negated(part.text)
+    if not (part.kind and other.kind and mine & theirs) or one == two or unsure:
         return False
     verb, gap = min(mine & theirs), "[^.]{0,200}"
     said = rf"{one}\b{gap}\b{verb}(?!\w* by ){gap}\b{two}|{two}\b{gap}\b{verb}\w* by {gap}\b{one}"
