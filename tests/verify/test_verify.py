@@ -12,6 +12,7 @@ from pincite.text import words
 from pincite.text.page_numbers import UNREAD
 from pincite.types import (
     COPY_OF,
+    GAP,
     Article,
     Citation,
     Claim,
@@ -521,3 +522,15 @@ def test_a_suggestion_carries_what_its_reference_needs() -> None:
         (found,) = given.finding(claim(FERRY.url)).suggestions
         assert (found.site, found.authors) == ("Varde Post", ("Ida Holm", "Jo Berg"))
         assert found.published == "1911-05-04"
+
+
+def test_sentences_read_with_the_quote_are_shown_where_they_say_what_it_lacks() -> None:
+    page = "Tram\n\nIt opened in 1911. Rain fell. It was designed by Nils Aabel."
+    spans = (Span(6, 24), Span(36, 66))
+    text = GAP.join(span.of(page) for span in spans)
+    read = Passage("d", "https://a.example/", "Tram", text, Span(6, 66), page=page, pieces=spans)
+    evidence = Evidence(read, 0.9, 0.0, 0.1, 2.0, Span(0, 18))
+    claim = "The tram opened in 1911 and was designed by Nils Aabel."
+    assert wording.also_read(evidence, claim) == ["It was designed by Nils Aabel."]
+    assert wording.also_read(replace(evidence, prob_supported=0.1), claim) == []
+    assert wording.also_read(replace(evidence, quote=None), claim) == []

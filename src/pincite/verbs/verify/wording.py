@@ -12,12 +12,13 @@ from pincite.report import cells
 from pincite.report.reasons import why_unchecked
 from pincite.text.names import whole
 from pincite.text.page_numbers import is_time
-from pincite.text.words import names
+from pincite.text.words import is_heading, names, sentences_of, stated, terms
 from pincite.types import (
     Citation,
     CitationResult,
     CopyKind,
     DecidedBy,
+    Evidence,
     Failed,
     Finding,
     Label,
@@ -356,6 +357,21 @@ def reasons(result: CitationResult, finding: Finding) -> tuple[Note, ...]:
     if isinstance(result.outcome, Unchecked):
         return ()
     return unsaid(result.outcome.reasons_coded, result.missing or finding.missing)
+
+
+def also_read(evidence: Evidence, claim: str) -> list[str]:
+    """Return the sentences read with a supporting quote that say what it lacks, in order."""
+    text, found = evidence.passage.text, list[str]()
+    is_together = evidence.passage.pieces and evidence.prob_supported >= decide.THRESHOLD
+    if not is_together or not evidence.quote:
+        return found
+    lacking = set(terms(claim)).difference(stated(terms(claim), evidence.quoted))
+    for span in sentences_of(text):
+        said = stated(lacking, span.of(text))
+        if said and not span.overlaps(evidence.quote) and not is_heading(text, span):
+            found.append(span.of(text))
+            lacking.difference_update(said)
+    return found
 
 
 def unsaid(reasons: Sequence[Note], missing: Sequence[Part]) -> tuple[Note, ...]:
