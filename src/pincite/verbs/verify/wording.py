@@ -367,9 +367,11 @@ def also_read(evidence: Evidence, claim: str) -> list[str]:
         return found
     lacking = set(terms(claim)).difference(stated(terms(claim), evidence.quoted))
     for span in sentences_of(text):
-        said = stated(lacking, span.of(text))
-        if said and not span.overlaps(evidence.quote) and not is_heading(text, span):
-            found.append(span.of(text))
+        sentence = span.of(text)
+        is_title = sentence == evidence.passage.title or is_heading(text, span)
+        said = [] if is_title or span.overlaps(evidence.quote) else stated(lacking, sentence)
+        if said:
+            found.append(sentence)
             lacking.difference_update(said)
     return found
 
