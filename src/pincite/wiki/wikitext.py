@@ -265,7 +265,10 @@ class _Marks:
         if node.name == "ref":
             name, group = node.attributes.get("name"), node.attributes.get("group")
             sources = read_sources(node.parts[0], self.source, node.span)
-            details = _PAGES.sub("", node.attributes.get("details", "").strip())
+            details = node.attributes.get("details", "")
+            if whole := node.attributes.get("extends"):  # <ref extends=a>p. 5</ref>
+                name, sources, details = whole, (), plain(node.parts[0], self.source)
+            details = _PAGES.sub("", details.strip())
             self._use(out, Use(node.span, name or None, group or None, sources, details or None))
             if _holds_marks(node.parts[0], notes=True):
                 self._note(node.parts[0])
