@@ -37,7 +37,6 @@ _ANY = re.compile(
     )\b""",
     re.VERBOSE,
 )
-# The sentence tells of what is to come.
 _TO_COME = re.compile(
     r"\b(?:will|shall|going to|(?:is|are) (?:to|due|set|scheduled|expected|planned)|"
     r"(?:re)?opens|takes place|begins|starts|plans? to|expects? to)\b"

@@ -268,8 +268,8 @@ class _Marks:
             details = node.attributes.get("details", "")
             if whole := node.attributes.get("extends"):  # <ref extends=a>p. 5</ref>
                 name, sources, details = whole, (), plain(node.parts[0], self.source)
-            details = _PAGES.sub("", details.strip())
-            self._use(out, Use(node.span, name or None, group or None, sources, details or None))
+            pages = _PAGES.sub("", details.strip()) or None
+            self._use(out, Use(node.span, name or None, group or None, sources, pages))
             if _holds_marks(node.parts[0], notes=True):
                 self._note(node.parts[0])
         elif node.name == "gallery":

@@ -361,16 +361,14 @@ def reasons(result: CitationResult, finding: Finding) -> tuple[Note, ...]:
 
 def also_read(evidence: Evidence, claim: str) -> list[str]:
     """Return the sentences read with a supporting quote that say what it lacks, in order."""
-    text, found = evidence.passage.text, list[str]()
-    is_together = evidence.passage.pieces and evidence.prob_supported >= decide.THRESHOLD
-    if not is_together or not evidence.quote:
+    text, quote, found = evidence.passage.text, evidence.quote, list[str]()
+    if not (evidence.passage.pieces and quote and evidence.prob_supported >= decide.THRESHOLD):
         return found
     lacking = set(terms(claim)).difference(stated(terms(claim), evidence.quoted))
     for span in sentences_of(text):
-        sentence = span.of(text)
+        sentence, said = span.of(text), stated(lacking, span.of(text))
         is_title = sentence == evidence.passage.title or is_heading(text, span)
-        said = [] if is_title or span.overlaps(evidence.quote) else stated(lacking, sentence)
-        if said:
+        if said and not (is_title or span.overlaps(quote)):
             found.append(sentence)
             lacking.difference_update(said)
     return found
