@@ -275,7 +275,7 @@ BUDGET_SECONDS = 60.0  # 9 to 15 s where it was written: slow drips, pauses, thr
 NOT_OF_THE_WEB = {  # what no server's answer can become
     *(Reason.OFFLINE, Reason.UNDEFINED, Reason.NOT_SUPPLIED, Reason.ENCRYPTED, Reason.LANGUAGE),
     *(Reason.TITLE_ONLY, Reason.WITHDRAWN, Reason.USURPED, Reason.INTERNAL_ERROR),
-    *(Reason.UNREADABLE_SCAN, Reason.UNDEFINED),
+    *(Reason.UNREADABLE_SCAN, Reason.CIRCULAR),
 }
 
 
