@@ -87,18 +87,18 @@ def sign_test(n_for: int, n_against: int) -> float | None:
     return _significant(min(1.0, float(binom_test(n_for, n_for + n_against, prop=0.5))))
 
 
-def wilson(n_hits: int, n: int) -> tuple[float, float] | None:
+def wilson(n_hits: int, n: int) -> list[float] | None:
     """Return the 95 % interval of a share (Wilson 1927), computed by statsmodels.
 
     >>> wilson(9, 10)
-    (0.5958, 0.9821)
+    [0.5958, 0.9821]
     """
     from statsmodels.stats.proportion import proportion_confint
 
     if not n:
         return None
     low, high = proportion_confint(n_hits, n, method="wilson")
-    return round(float(low), 4), round(float(high), 4)
+    return [round(float(low), 4), round(float(high), 4)]
 
 
 def _counts(votes: Votes, categories: Sequence[str]) -> list[list[int]]:
