@@ -16,9 +16,9 @@ from pincite.documents.jsonl import LabelledClaim
 from pincite.retrieval import cascade
 from pincite.text import words
 from pincite.text.passages import cited_passages, sentences_of
-from pincite.training.groups import Group, is_held_back, read_sets, write_groups
-from pincite.training.objective import AS_BEFORE
-from pincite.training.recipe import GROUPS, Recipe, recipe_in
+from pincite_lab.training.groups import Group, is_held_back, read_sets, write_groups
+from pincite_lab.training.objective import AS_BEFORE
+from pincite_lab.training.recipe import GROUPS, Recipe, recipe_in
 from pincite.types import GAP, Document, Passage, Span
 
 NEW, HELD = "pages", 0.6

@@ -21,7 +21,7 @@ ENGLISH: Mapping[str, str] = {
     "stated_only_as": "source: “%(source)s” · claim states it as fact",
     "roles_swapped": "the source has %(claim)s and %(other)s the other way round: “%(source)s”",
     "about_another": "the source mentions %(other)s, not %(claim)s",
-    "relative_time": "“%(words)s” is %(date)s by the date of the page",
+    "relative_time": "“%(words)s” is %(date)s by the date of the source",
     "read_as_contrary": "the quote reads like a contradiction: compare it with the claim",
     "beyond_quote": "found elsewhere in the source, not near the quote: %(words)s",
     "not_named": "the passage does not name %(words)s",

@@ -469,7 +469,7 @@ def test_hostile_claims_take_linear_time(unit: str) -> None:
     started = time.process_time()
     aggregation.atoms(claim)
     aggregation.missing_atoms(claim, [passage("Nothing of it.")])
-    assert time.process_time() - started < 60  # 4; in quadratic time hours
+    assert time.process_time() - started < 60  # 4; quadratic: hours
 
 
 def test_an_item_that_stands_in_the_passage_is_not_missing() -> None:

@@ -140,13 +140,14 @@ def test_a_cited_copy_of_wikipedia_is_circular_and_supports_nothing() -> None:
     assert found.label is Label.UNCHECKED
 
 
+@pytest.mark.parametrize("written", ["1911-05-14", "14 May 1911"])
 @pytest.mark.parametrize(("of_page", "year"), [(None, "1911"), ("1912-07-02", "1912")])
 def test_relative_times_are_read_by_the_date_of_the_page_else_of_the_citation(
-    of_page: str | None, year: str
+    of_page: str | None, year: str, written: str
 ) -> None:
     page = Document(BRIDGE.url, "Bridge", "The bridge opened this morning.", published=of_page)
-    cited = claim(BRIDGE.url)
-    cited = replace(cited, citations=(replace(cited.citations[0], date="1911-05-14"),))
+    (citation,) = claim(BRIDGE.url).citations
+    cited = replace(claim(BRIDGE.url), citations=(replace(citation, date=written),))
     outcome = pipeline(source_of=lambda _: page).finding(cited).citations[0].outcome
     assert isinstance(outcome, Evidence)
     assert year in outcome.passage.about.rpartition(" · ")[2]

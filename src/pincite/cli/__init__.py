@@ -44,7 +44,7 @@ VERBS = {
         "mcp": "offer Pincite's tools to language-model agents",
     },
 }
-KNOWN = frozenset(name for listed in VERBS.values() for name in listed)
+KNOWN = [name for listed in VERBS.values() for name in listed]
 
 # Commands in a module of another name: the module, and the command.
 PLACES = {
@@ -70,7 +70,7 @@ class _Verbs(click.Group):
             raise shell.BrokenPipe from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*(name for listed in VERBS.values() for name in listed), *_added()]
+        return [*KNOWN, *_added()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in KNOWN:

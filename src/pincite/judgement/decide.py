@@ -139,14 +139,12 @@ def _refusal(opinion: Opinion | Failed | None) -> Verdict | None:
     return None if opinion.verdict in (Verdict.SUPPORTED, Verdict.UNUSABLE) else opinion.verdict
 
 
-def is_seconded(evidence: Evidence) -> bool:
-    """Whether a trusted model finds support in the passage too."""
+def seconding(evidence: Evidence) -> Opinion | None:
+    """Return the opinion of a trusted model that finds support in the passage too."""
     opinion = evidence.opinion
-    return (
-        isinstance(opinion, Opinion)
-        and opinion.trust.refuses
-        and opinion.verdict is Verdict.SUPPORTED
-    )
+    if not isinstance(opinion, Opinion) or not opinion.trust.refuses:
+        return None
+    return opinion if opinion.verdict is Verdict.SUPPORTED else None
 
 
 def best(evidence: Sequence[Evidence]) -> Evidence | None:

@@ -61,7 +61,7 @@ def resolved(text: str, published: str) -> tuple[Resolved, ...]:
     ['2003']
     """
     parts = re.fullmatch(r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?.*", published)
-    if not parts:
+    if not parts or not _ANY.search(text):  # most passages name none: no sentence is cut
         return ()
     year, month, day = (int(part) if part else None for part in parts.groups())
     try:

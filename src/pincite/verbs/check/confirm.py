@@ -34,7 +34,6 @@ from pincite.types import (
     Claim,
     Evidence,
     Failed,
-    Opinion,
     Passage,
     Span,
     WitnessKind,
@@ -213,7 +212,7 @@ def with_stance(
     if counts and evidence.contradiction is None and evidence.quote:  # read by the network alone
         counts = not _lacks_a_finding(reading, evidence.quote.of(evidence.passage.text))
     against = evidence.prob_refuted if counts and decide.refutes(evidence) else 0.0
-    enough = decide.THRESHOLD if decide.is_seconded(evidence) else CONFIRMED_FROM
+    enough = decide.THRESHOLD if decide.seconding(evidence) else CONFIRMED_FROM
     confirms = not against and evidence.prob_supported >= enough
     if evidence.contradiction or (confirms and tables.unstated(reading, document)):
         confirms = False  # as in `decide.label_of`
@@ -317,14 +316,10 @@ def confirm_by_sentence(
 
 def _quoted_by_model(evidence: Evidence, spans: Iterable[Span]) -> Span | None:
     """Return the first sentence that a trusted model, which read its context, quotes in support."""
-    opinion, text = evidence.opinion, evidence.passage.text
-    if not decide.is_seconded(evidence) or not isinstance(opinion, Opinion):
-        return None
-    starts = [(start, start + len(q)) for q in opinion.quotes if (start := text.find(q)) >= 0]
-    quoted = (
-        span for start, end in starts for span in spans if start < span.end and span.start < end
-    )
-    return next(quoted, None)
+    opinion, text = decide.seconding(evidence), evidence.passage.text
+    quotes = opinion.quotes if opinion else ()
+    found = (Span(at, at + len(q)) for q in quotes if (at := text.find(q)) >= 0)
+    return next((span for quote in found for span in spans if quote.overlaps(span)), None)
 
 
 def with_sentence_quoted(reading: str, evidence: Evidence) -> Evidence:

@@ -17,6 +17,7 @@ from functools import partial
 from typing import Literal, NamedTuple
 
 from pincite import containment
+from pincite.documents.dates import stated_date
 from pincite.documents.text import code_of
 from pincite.judgement import aggregation, decide, references
 from pincite.library.exclusions import WITHOUT_LIST, Exclusions, copied_from
@@ -218,8 +219,11 @@ class VerifyPipeline:
             why = Unchecked(source.url, Reason.LANGUAGE, named(source.language))
         if why:
             return ReadSource(citation, found._replace(source=why))
-        dated = source if source.published else replace(source, published=citation.date)
-        return ReadSource(citation, found, pinpoint.aim_of(citation, source), cited_passages(dated))
+        if not source.published:
+            source = replace(source, published=stated_date(citation.date or "") or None)
+        found = found._replace(source=source)
+        aim = pinpoint.aim_of(citation, source)
+        return ReadSource(citation, found, aim, cited_passages(source))
 
     def _verify(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[Evidence]:
         return containment.verified(self.verifier.verify, pairs)
