@@ -4,6 +4,7 @@ import time
 from pathlib import Path
 
 import pytest
+from support.rows import each_row
 
 from pincite.judgement.decide import label_of, log_odds
 from pincite.judgement.force import weaker
@@ -191,14 +192,7 @@ def test_statement_that_source_only_qualifies(claim: str, passage: str, words: s
     assert found.source.split("…")[0].strip() in passage
 
 
-@pytest.mark.parametrize(
-    ("claim", "passage", "clause"),
-    [
-        ("La tour de Gelm penche.", "Or la tour ne penche pas.", "Or la tour ne penche pas."),
-        ("Der Turm ist Denkmal.", "Ja, der Turm ist kein Denkmal.", "der Turm ist kein Denkmal."),
-        ("白峰塔は公開中である。", "古い白峰塔は公開していない。", "古い白峰塔は公開していない。"),
-    ],
-)  # fmt: skip
+@each_row("judgement/force/clause_that_denies_a_claim_in_its_own_language")
 def test_clause_that_denies_a_claim_in_its_own_language(
     claim: str, passage: str, clause: str
 ) -> None:

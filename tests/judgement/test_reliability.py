@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.rows import each_row
 
 from pincite.judgement.reliability import (
     UNLISTED,
@@ -77,21 +78,7 @@ def test_matches(url: str, place: str | None) -> None:
     assert found.reliability is (PLACES[place] if place else R.UNLISTED)
 
 
-@pytest.mark.parametrize(
-    ("text", "place"),
-    [
-        ("https://www.Example.org/News/", "example.org/news"),
-        ("example.org", "example.org"),
-        (" Example.org/a ", "example.org/a"),
-        ("münchen.de", "xn--mnchen-3ya.de"),
-        ("www.gov.uk", "www.gov.uk"),  # not "gov.uk", below which all of it lies
-        ("co.uk", None),
-        ("com", None),
-        ("", None),
-        ("a list of them", None),
-        ("10.1.2.3/x", "10.1.2.3/x"),
-    ],
-)
+@each_row("judgement/reliability/places")
 def test_places(text: str, place: str | None) -> None:
     assert place_of(text) == place
 
