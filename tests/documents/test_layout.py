@@ -5,6 +5,7 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.rows import each_row
 
 from pincite.documents.layout import (
     Line,
@@ -85,19 +86,7 @@ def test_running_heads_are_dropped_and_figures_kept() -> None:
     assert without_running_heads(figures) == figures
 
 
-@pytest.mark.parametrize(
-    ("heads", "kept"),
-    [
-        (["Salt 101", "", "Salt 103"], []),  # counts the pages
-        (["12 men", "", "19 men"], ["12 men", "19 men"]),
-        (["Town of Varde", "Town of Varde", ""], ["Town of Varde"]),
-        (["xii", "xiii", "xiv"], []),
-        (["Men in 1931: 12", "Men in 1931: 40", "Men in 1931: 31"], None),
-        (["Report of 1931", "Report of 1931", "Report of 1931"], []),
-        (["Chapter 1", "", "", "Chapter 2", "", "Chapter 3"], None),
-        (["Salt", "A History", "Salt", "A History", "Rail", "A History"], ["Salt", "Rail"]),
-    ],
-)
+@each_row("documents/layout/which_lines_are_running_heads")
 def test_which_lines_are_running_heads(heads: list[str], kept: list[str] | None) -> None:
     pages = [
         [*([line(head, 780)] if head else []), line("One of the lines", 700), line("Two", 690)]
