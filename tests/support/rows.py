@@ -1,9 +1,9 @@
 """Rows of tests as data: `tests/cases/<package>/<module>/<name>.tsv`, one row a line.
 
-The header names the columns. A cell is text; JSON's escapes stand for invisible characters. In a
-column whose name ends in `?`, an empty cell is None. `:json`, `:tuple` or `:bytes` after the name
-convert its cells (a tuple is a JSON array, at any depth). A column `id` names the row. A line that
-starts with `#` is a comment.
+The header names the columns. A cell is text; JSON's escapes stand for invisible characters. A cell
+may be empty where the column's name ends in `?` (None) or `=` (an empty text), and may then be left
+out at the end of a row. `:json`, `:tuple` or `:bytes` after the name convert the cells (a tuple is
+a JSON array, at any depth). A column `id` names the row. A line that starts with `#` is a comment.
 """
 
 import json
@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import pytest
 
 CASES = Path(__file__).parents[1] / "cases"
+_COLUMN = re.compile(r"(\w+)([?=]|:\w+)?(?:\t|$)")
 _ESCAPE = re.compile(r"\\(?:u[0-9a-f]{4}|[bfnrt\\])")
 
 
@@ -24,6 +25,7 @@ class _Table(NamedTuple):
 
 
 def _text(cell: str) -> str:
+    assert cell, "an empty cell: is a tab missing?"
     return _ESCAPE.sub(lambda escape: str(json.loads(f'"{escape[0]}"')), cell)
 
 
@@ -34,6 +36,7 @@ def _tuples(value: Any) -> Any:
 _CONVERTERS: dict[str, Callable[[str], Any]] = {
     "": _text,
     "?": lambda cell: _text(cell) if cell else None,
+    "=": lambda cell: _text(cell) if cell else "",
     ":json": json.loads,
     ":tuple": lambda cell: _tuples(json.loads(cell)),
     ":bytes": lambda cell: _text(cell).encode("latin-1"),
@@ -43,13 +46,12 @@ _CONVERTERS: dict[str, Callable[[str], Any]] = {
 def _read(name: str) -> _Table:
     text = (CASES / f"{name}.tsv").read_text(encoding="utf-8")
     header, *lines = text.removesuffix("\n").split("\n")
-    parts = [re.fullmatch(r"(\w+)(\W.*)?", column) for column in header.split("\t")]
-    columns = [(part[1], _CONVERTERS[part[2] or ""]) for part in parts if part]
+    columns = [(name, _CONVERTERS[kind]) for name, kind in _COLUMN.findall(header)]
     rows = []
     for line in lines:
         if not line.startswith("#"):
             cells = line.split("\t")
-            cells += [""] * (len(columns) - len(cells))  # empty ones at the end need no tabs
+            cells += [""] * (len(columns) - len(cells))
             rows.append(tuple(f(cell) for (_, f), cell in zip(columns, cells, strict=True)))
     return _Table([name for name, _ in columns], rows)
 
