@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from support.rows import each_row
 
 from pincite.types import Document
 from pincite.verbs.ask.ages import ages, fits
@@ -19,16 +20,7 @@ TRIAL = Document(
 )
 
 
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        ("women aged 50 and older", (50, 120)),
-        ("children under 5 years", (0, 5)),
-        ("mean age 83.1 years", (68.1, 98.1)),
-        ("people over 65", (65, 120)),
-        ("patients over 12 weeks", None),
-    ],
-)
+@each_row("ask/ages/ages")
 def test_ages(words: str, expected: tuple[float, float] | None) -> None:
     found = ages(words)
     assert found == (pytest.approx(expected) if expected else None)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+from support.rows import each_row
 
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.corpus.protocol import NO_FILTERS
@@ -471,16 +472,7 @@ def test_a_question_whose_subject_no_document_mentions_has_no_answer(
     assert [note.code for note in answer.abstained_coded] == ["nothing_mentions"]
 
 
-@pytest.mark.parametrize(
-    ("question", "absent", "expected"),
-    [
-        ("Does vitamin D prevent falls?", ["vitamin"], True),
-        ("Does vitamin D prevent falls?", ["falls"], True),
-        ("Does routine oral antibiotic treatment prevent colic?", ["routine"], False),
-        ("Does vitamin D prevent falls in Danish women?", ["Danish"], False),
-        ("How long does colic last?", [], False),
-    ],
-)
+@each_row("ask/ask/a_question_is_uncovered_if_most_of_one_part_is_absent")
 def test_a_question_is_uncovered_if_most_of_one_part_is_absent(
     question: str, absent: list[str], expected: bool
 ) -> None:

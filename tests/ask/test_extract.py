@@ -5,6 +5,7 @@ from itertools import permutations
 from typing import Any
 
 import pytest
+from support.rows import each_row
 
 from pincite.settings import LEAST_ANSWER
 from pincite.types import Document
@@ -210,25 +211,7 @@ def test_studies_with_the_ages_asked_for_come_first() -> None:
 QUESTION = "Does Lactovia reuteri reduce crying in infants?"
 
 
-@pytest.mark.parametrize(
-    ("title", "conclusion", "expected"),
-    [
-        ("Lactovia reuteri in colic", "Lactovia reuteri reduced crying of infants.", True),
-        ("A trial in colic", "We found no evidence of an effect of L. reuteri on crying.", False),
-        ("Lactovia reuteri in colic", "The probiotic had no effect on crying of infants.", False),
-        ("Lactovia reuteri and crying", "L. reuteri did not improve the colic of babies.", None),
-        ("Lactovia reuteri and crying", "The drops did not improve the sleep of babies.", None),
-        ("Lactovia longum in colic", "L. longum did not reduce crying of infants.", None),
-        ("Lactovia reuteri in colic", "L. reuteri did not reduce vomiting of infants.", None),
-        (
-            "Lactovia reuteri",
-            "The trial was underpowered, and L. reuteri had no effect on crying.",
-            None,
-        ),
-        ("Lactovia reuteri", "We could not show that L. reuteri reduces crying of infants.", None),
-        ("Lactovia reuteri", "L. reuteri reduced crying and did not reduce crying at night.", None),
-    ],
-)
+@each_row("ask/extract/a_study_has_a_side_if_it_names_what_is_asked")
 def test_a_study_has_a_side_if_it_names_what_is_asked(
     title: str, conclusion: str, expected: bool | None
 ) -> None:

@@ -1,6 +1,6 @@
 """Words of a question that nothing read has."""
 
-import pytest
+from support.rows import each_row
 
 from pincite.verbs.ask.questions import unanswered_terms, wanted
 
@@ -10,16 +10,7 @@ READ = (
 )
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "List therapies for migraine in a woman.",
-        "Describe the role of hypertension in women's migraine.",
-        "What effect does treating have on children with a diagnosis?",
-        "Name the differences between trials that stop.",
-        "Is LDL associated with migraines?",
-    ],
-)
+@each_row("ask/questions/question_words_and_inflected_forms_are_not_absent")
 def test_question_words_and_inflected_forms_are_not_absent(question: str) -> None:
     assert unanswered_terms(question, READ) == []
 
@@ -30,15 +21,7 @@ def test_absent_terms_are_listed_as_written() -> None:
     assert unanswered_terms("Do migrants have mentors?", READ) == ["migrants", "mentors"]
 
 
-@pytest.mark.parametrize(
-    ("question", "sentence"),
-    [
-        ("How many patients were in the tea trial?", 0),
-        ("What was the hazard ratio for falls?", 1),
-        ("What was the odds ratio for falls?", None),
-        ("Does tea prevent falls?", None),
-    ],
-)
+@each_row("ask/questions/a_number_is_found_in_its_sentence")
 def test_a_number_is_found_in_its_sentence(question: str, sentence: int | None) -> None:
     texts = ["We randomised 240 patients.", "Falls were rarer (HR 0.7, 95% CI 0.5 to 0.9)."]
     number = wanted(question)

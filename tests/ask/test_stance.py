@@ -1,6 +1,7 @@
 """Whether a sentence finds what a question asks."""
 
 import pytest
+from support.rows import each_row
 
 from pincite.types import Document
 from pincite.verbs.ask.stance import reader, subject
@@ -8,20 +9,7 @@ from pincite.verbs.ask.stance import reader, subject
 QUESTION = "Does vitamin D prevent falls?"
 
 
-@pytest.mark.parametrize(
-    ("sentence", "expected"),
-    [
-        ("Vitamin D reduced falls in older women.", True),
-        ("Vitamin D did not prevent falls.", False),
-        ("There was no significant effect of vitamin D on falls.", False),
-        ("Vitamin D may not only prevent falls, although few took it.", None),
-        ("Vitamin D was given monthly.", None),
-        ("Vitamin D prevented falls of women who had not fallen before.", True),
-        ("Falls increased with vitamin D.", None),
-        ("More vitamin D went with a lower risk of falls.", True),
-        ("Less vitamin D went with a higher risk of falls.", None),
-    ],
-)
+@each_row("ask/stance/sides")
 def test_sides(sentence: str, expected: bool | None) -> None:
     assert reader(QUESTION)(sentence) is expected
 

@@ -8,6 +8,7 @@ import pytest
 from check.laws import check_interpretation, check_judge
 from check_replies import Model, choice, fenced_in, step_of
 from models.chat_server import Answer, Server, good, refusal, serving
+from support.rows import each_row
 
 from pincite.errors import ConfigError
 from pincite.judgement.confirmation import STRONG, StatementType, degree, from_answers
@@ -494,29 +495,7 @@ def test_what_is_denied_or_only_proposed_confirms_nothing(sentence: str, is_read
     assert (sentence in [span.of(text) for span in spans]) is is_read
 
 
-@pytest.mark.parametrize(
-    ("reading", "sentence", "is_read"),
-    [
-        ("Lindol lowers fever.", "The enzymes that lindol blocks in fever are unknown.", False),
-        ("Lindol lowers fever.", "Despite its age, lindol against fever remains disputed.", False),
-        ("Lindol lowers fever.", "This study estimates by how much lindol lowers fever.", False),
-        ("Lindol lowers fever.", "PATIENTS Ten with a fever that lindol lowers.", False),
-        ("Lindol lowers fever.", "Patients on lindol had lower fever.", True),
-        ("Lindol lowers fever.", "Although the cause is unclear, lindol lowers fever.", True),
-        ("The cause of the fever is unknown.", "The cause of the fever remains unknown.", True),
-        ("Lindol lowers fever.", "Lindol lowers fever, but not pain.", True),
-        ("Lindol lowers fever.", "Lindol dulls pain, but it does not lower fever.", False),
-        ("Lindol lowers fever.", "Lindol lowers fever, suggesting that it is not inert.", True),
-        ("Lindol lowers fever.", "Lindol does not lower fever, but it dulls pain.", False),
-        ("Lindol did not lower fever.", "Lindol did not lower fever; it is not a cure.", True),
-        ("Lindol increases the risk of stroke.", "Lindol reduced the risk of stroke.", False),
-        ("Lindol increases the risk of stroke.", "Lindol raised the risk of stroke.", True),
-        ("Berg sued Holm.", "In 1903 Holm sued its rival Berg over a mill.", False),
-        ("Berg sued Holm.", "Holm was sued by Berg in 1903.", True),
-        ("Berg was sued by Holm.", "Holm was sued by Berg in 1903.", False),
-        ("Berg married Holm.", "Holm married Berg in 1903.", True),
-    ],
-)
+@each_row("check/confirm/only_what_asserts_the_same_confirms")
 def test_only_what_asserts_the_same_confirms(reading: str, sentence: str, is_read: bool) -> None:
     assert bool(confirm.candidate_sentences(reading, passage_of(sentence))) is is_read
 
@@ -584,28 +563,7 @@ def test_two_sentences_that_share_the_details_are_read_as_one() -> None:
     assert spans[-1].of(text) == text.removesuffix(" It rained.")
 
 
-@pytest.mark.parametrize(
-    ("text", "quote", "shown"),
-    [
-        (
-            "High Court, Planning Court.\n\nThe court dismissed the claim.",
-            "High Court, Planning Court.",
-            "The court dismissed the claim.",
-        ),
-        (
-            "VARDE COURT\n\nThe court dismissed the claim.",
-            "VARDE COURT\n\nThe court dismissed the claim.",
-            "The court dismissed the claim.",
-        ),
-        (
-            "The court dismissed the claim.",
-            "The court dismissed the claim.",
-            "The court dismissed the claim.",
-        ),
-        ("High Court, Planning Court.", "High Court, Planning Court.", ""),
-        ("Built: 1911", "Built: 1911", "Built: 1911"),
-    ],
-)
+@each_row("check/confirm/a_bare_name_or_heading_is_no_quote")
 def test_a_bare_name_or_heading_is_no_quote(text: str, quote: str, shown: str) -> None:
     evidence = from_answers(passage_of(text), 0.9, 0.0, Span(0, len(quote)))
     found = confirm.with_sentence_quoted("The court dismissed a claim.", evidence)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.rows import each_row
 
 from pincite.text.languages import identify
 from pincite.verbs.check.kinds import ascription, kind_of
@@ -24,16 +25,7 @@ def test_a_plain_statement_is_its_own_reading() -> None:
     assert (reading.reading_id, reading.kind, reading.origin) == ("r1", "descriptive", "statement")
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "The mayor believes the harbour was built in 1911",
-        "The mayor believes that the harbour was built in 1911.",
-        "According to the mayor, the harbour was built in 1911.",
-        "The mayor: “the harbour was built in 1911.”",
-        "“the harbour was built in 1911”, said the mayor.",
-    ],
-)
+@each_row("check/readings/ascribed_content_is_a_reading")
 def test_ascribed_content_is_a_reading(statement: str) -> None:
     said = "the harbour was built in 1911"
     assert found(statement) == [
@@ -42,35 +34,12 @@ def test_ascribed_content_is_a_reading(statement: str) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("statement", "kinds"),
-    [
-        ("The company reported losses of three million.", "descriptive"),
-        ("The man who said so is old.", "descriptive"),
-        ("It was announced twice.", "descriptive"),
-        ("The mayor denies all charges.", "ascriptive"),
-        ("The mayor does not believe that the mill burnt down.", "ascriptive"),
-        ("Critics say the mill was closed.", "ascriptive descriptive"),
-        ("The mayor said “the mill burnt down”.", "ascriptive descriptive"),
-    ],
-)
+@each_row("check/readings/a_verb_of_saying_alone_is_not_an_ascription")
 def test_a_verb_of_saying_alone_is_not_an_ascription(statement: str, kinds: str) -> None:
     assert [kind for kind, _ in found(statement)] == kinds.split()
 
 
-@pytest.mark.parametrize(
-    ("statement", "fact"),
-    [
-        ("Nobody died, and the mayor should resign.", "Nobody died"),
-        ("The mayor should resign, and nobody died.", "Nobody died"),
-        ("The ward must reopen. It closed in May.", "The ward closed in May"),
-        ("The council raised tax, which is a scandal.", "The council raised tax"),
-        ("If nobody died, the mayor should stay, and the town should say so.", None),
-        ("The roof, the walls and the windows should be replaced.", None),
-        ("The school of St. Mary must reopen.", None),
-        ("The mayor must repay the grant, which rose by 3 per cent.", None),
-    ],
-)
+@each_row("check/readings/the_fact_beside_an_opinion_is_judged")
 def test_the_fact_beside_an_opinion_is_judged(statement: str, fact: str | None) -> None:
     assert found(statement)[0] == ("normative", statement)
     assert found(statement)[1:] == ([("descriptive", fact)] if fact else [])
@@ -109,53 +78,7 @@ def test_two_statements_in_one() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("statement", "parts"),
-    [
-        (
-            "The tram opened in 1998 and the depot was built in 1999.",
-            ["The tram opened in 1998", "the depot was built in 1999"],
-        ),
-        (
-            "The town and the mill were sold and the road was moved.",
-            [
-                "The town and the mill were sold",
-                "The town was sold",
-                "the mill was sold",
-                "the road was moved",
-            ],
-        ),
-        ("The mill and the farm were sold.", ["The mill was sold", "the farm was sold"]),
-        ("The mill and the farm were rivals.", []),
-        ("Old men and women are poor.", []),
-        ("The flag is black and white.", []),
-        ("He visited the church and the school built in 1901.", []),
-        (
-            "The tram opened in 1998 and it was closed in 1999.",
-            ["The tram opened in 1998", "The tram was closed in 1999"],
-        ),
-        ("The tram by the mill opened in 1998 and it was closed in 1999.", []),
-        ("The tram opened in Varde and it was closed in 1999.", []),
-        ("The tram opened in 1998 and it rained.", []),
-        ("The tram opened in 1998 and it was winter.", []),
-        ("The tram opened in 1998 and it was decided to sell it.", []),
-        ("No tram opened in 1998 and it was closed in 1999.", []),
-        ("The firm bought the mill in 1998 and it was closed in 1999.", []),
-        (
-            "The dam was completed in 1963 and the tram opened in 1971.",
-            ["The dam was completed in 1963", "the tram opened in 1971"],
-        ),
-        (
-            "The council bought the mill in 1963, and the mayor sold it in 1971.",
-            ["The council bought the mill in 1963", "the mayor sold it in 1971"],
-        ),
-        ("The mayor saw the mill in 1963 and the dam opened in 1971.", []),
-        ("The dam they finished in 1963 and the tram opened in 1971.", []),
-        ("The mill built in 1963 and the dam opened in 1971 were sold.", []),
-        ("The mill built in 1963 and the towers were sold.", []),
-        ("The firm sold the mill and the farm which was built.", []),
-    ],
-)
+@each_row("check/readings/two_sentences_joined_by_and")
 def test_two_sentences_joined_by_and(statement: str, parts: list[str]) -> None:
     assert [text for _, text in found(statement)] == [statement, *parts]
 
@@ -194,15 +117,7 @@ def test_german_is_seen_by_its_small_words() -> None:
     assert identify("Le pont a été ouvert en 1911.") != "de"
 
 
-@pytest.mark.parametrize(
-    ("statement", "kind"),
-    [
-        ("Der Bürgermeister behauptet, dass die Brücke 1911 eröffnet wurde.", "ascriptive"),
-        ("Laut Stadtrat wurde die Brücke 1911 eröffnet.", "ascriptive"),
-        ("Die Brücke sollte geschlossen werden.", "normative"),
-        ("Die Brücke wurde 1911 eröffnet.", "descriptive"),
-    ],
-)
+@each_row("check/readings/german")
 def test_german(statement: str, kind: str) -> None:
     (reading,) = readings(statement, "de")
     assert reading.kind == kind

@@ -22,7 +22,6 @@ from support.check_values import readings
 from pincite import runtime
 from pincite.llm.client import Limits
 
-CHOICE = "multiple_choice_confirmation_analysis"
 ALL = 16  # calls of the statement: 6 and 2 to read it, 8 to judge it
 
 

@@ -9,6 +9,7 @@ import click
 import pytest
 from cli.check_runs import prepare
 from click.testing import CliRunner, Result
+from support.rows import each_row
 
 from pincite.cli import cli, corpus, main
 from pincite.library.update import Outcome
@@ -374,25 +375,7 @@ def test_ctrl_c_keeps_what_is_done_and_says_so(home: Path, monkeypatch: pytest.M
     assert len(report["findings"]) == 1
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "said"),
-    [
-        ("verify nothing.wiki", 3, "nothing.wiki"),
-        ("verify article.wiki --sources nowhere", 3, "nowhere"),
-        ("verify article.wiki --corpus nowhere", 7, "pincite corpus add"),
-        ("verify article.wiki --depth 0", 2, "expected 1 to 10000"),
-        ("verify article.wiki --verifier nothing", 6, "pincite models fetch"),
-        ("corpus status nowhere", 7, "nowhere"),
-        ("corpus add web missing.html", 3, "missing.html"),
-        ("claims nothing.xml", 3, "nothing.xml"),
-        ("eval wafer nowhere", 3, "expected a WAFER-like collection"),
-        ("eval beir nowhere", 3, "expected a BEIR collection"),
-        ("eval beir nowhere --system words", 2, "known: lexical, dense, hybrid"),
-        ("eval claims nowhere.jsonl", 3, "nowhere.jsonl"),
-        ("verify", 2, "Expected an ARTICLE"),
-        ("frobnicate", 2, "frobnicate"),
-    ],
-)
+@each_row("cli/cli/errors_say_what_to_do_and_have_their_exit_code")
 def test_errors_say_what_to_do_and_have_their_exit_code(
     home: Path, arguments: str, code: int, said: str
 ) -> None:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-import pytest
+from support.rows import each_row
 
 from pincite.corpus.catalogue import Which
 from pincite.corpus.embedded import EmbeddedCorpus
@@ -11,20 +11,7 @@ from pincite.types import Document
 TITLES = ["İstanbul", "STRASSE 100%", "Die Straße", "Σίσυφος", "half \ud800 istanbul"]
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("istanbul", [0, 4]),
-        ("İSTANBUL", [0, 4]),
-        ("strasse", [1, 2]),
-        ("100%", [1]),
-        ("1_0", []),
-        ("ΣΊΣΥΦΟΣ", [3]),
-        ("ＳＴＲＡ", [1, 2]),
-        ("a.example/3", [3]),
-        ("", [0, 1, 2, 3, 4]),
-    ],
-)
+@each_row("corpus/catalogue/a_text_is_found_whatever_its_case")
 def test_a_text_is_found_whatever_its_case(tmp_path: Path, text: str, found: list[int]) -> None:
     with EmbeddedCorpus.create(tmp_path / "c", None) as corpus:
         corpus.add([Document(f"https://a.example/{n}", t, "A.") for n, t in enumerate(TITLES)])

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from support.laws import FakeEncoder
+from support.rows import each_row
 
 from pincite.corpus import engines, generation
 from pincite.corpus.embedded import EmbeddedCorpus
@@ -54,29 +55,7 @@ def test_sound_corpora_are_silent_and_unchanged(folder: Path, tmp_path: Path) ->
     assert verify(tmp_path / "empty", repair=True) == []
 
 
-@pytest.mark.parametrize(
-    ("statement", "kind", "place"),
-    [
-        ("UPDATE documents SET title = 'Other' WHERE key = 2", "document", "u:1"),
-        ("UPDATE documents SET url = 'v:1' WHERE key = 2", "document", "v:1"),
-        ("UPDATE documents SET published = '2000' WHERE key = 2", "document", "u:1"),
-        ("UPDATE documents SET meta = 'x' WHERE key = 2", "document", "u:1"),
-        ("UPDATE documents SET content_hash = 7 WHERE key = 2", "document", "u:1"),
-        ("UPDATE passages SET last = last + 1 WHERE key = 5", "document", "u:1"),
-        ("UPDATE passages SET first = 'x' WHERE key = 5", "document", "u:1"),
-        ("DELETE FROM passages WHERE key = 5", "document", "u:1"),
-        ("UPDATE blocks SET data = x'00' WHERE document = 2", "document", "u:1"),
-        ("DELETE FROM blocks WHERE document = 2", "document", "u:1"),
-        ("DELETE FROM vectors WHERE passage = 5", "vector", "passage 5"),
-        ("UPDATE vectors SET vector = zeroblob(64) WHERE passage = 5", "vector", "passage 5"),
-        ("UPDATE vectors SET vector = x'00' WHERE passage = 5", "vector", "passage 5"),
-        ("INSERT INTO vectors VALUES (999, x'00')", "store", "store.sqlite"),
-        ("UPDATE manifest SET value = '00' WHERE name = 'digest'", "store", "store.sqlite"),
-        ("UPDATE manifest SET value = '1' WHERE name = 'sequence'", "store", "store.sqlite"),
-        ("DELETE FROM changes WHERE sequence = 2", "store", "store.sqlite"),
-        ("DELETE FROM manifest WHERE name = 'encoder'", "store", "g1"),
-    ],
-)
+@each_row("corpus/check/what_is_wrong_in_the_store_is_named_and_never_dropped")
 def test_what_is_wrong_in_the_store_is_named_and_never_dropped(
     folder: Path, statement: str, kind: str, place: str
 ) -> None:

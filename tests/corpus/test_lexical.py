@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.laws import FakeEncoder
+from support.rows import each_row
 
 from pincite.corpus import lexical
 from pincite.corpus.embedded import EmbeddedCorpus
@@ -165,19 +166,7 @@ def test_common_words_count_where_the_others_bring_too_few(large: EmbeddedCorpus
     assert len(found(large, "the", 8)) == 8
 
 
-@pytest.mark.parametrize(
-    ("written", "asked"),
-    [
-        ("İstanbul", "istanbul"),
-        ("istanbul", "İSTANBUL"),
-        ("Straße", "STRASSE"),
-        ("Οδυσσεύς", "ΟΔΥΣΣΕΎΣ"),
-        ("Ｗｉｄｅ １９１１", "wide 1911"),
-        ("ﬁsh", "FISH"),
-        ("ſix", "six"),
-        ("cafe\u0301", "CAFÉ"),
-    ],
-)
+@each_row("corpus/lexical/case_is_folded_as_unicode_does")
 def test_case_is_folded_as_unicode_does(tmp_path: Path, written: str, asked: str) -> None:
     with EmbeddedCorpus.create(tmp_path / "c", None) as corpus:
         add(corpus, {"a": f"Old {written} here.", "b": "Another place."})
@@ -236,20 +225,7 @@ LANGUAGES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("query", "first"),
-    [
-        ("Eröffnung einer Brücke", "de"),
-        ("most, Warszawa", "pl"),
-        ("открытие моста", "ru"),
-        ("橋の開通", "ja"),
-        ("東京大学", "ja"),
-        ("สะพานเก่า", "th"),
-        ("مدينة قديمة", "ar"),
-        ("opening of a bridge", "en"),
-        ("bridge Brücke Eröffnung", "de"),
-    ],
-)
+@each_row("corpus/lexical/a_query_in_any_language_finds_its_passage")
 def test_a_query_in_any_language_finds_its_passage(tmp_path: Path, query: str, first: str) -> None:
     with EmbeddedCorpus.create(tmp_path / "c", None) as corpus:
         add(corpus, LANGUAGES)

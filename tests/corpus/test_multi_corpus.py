@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.laws import FakeEncoder, check_retriever
+from support.rows import each_row
 
 from pincite import runtime
 from pincite.corpus.embedded import EmbeddedCorpus
@@ -61,16 +62,7 @@ MANY = [
 ]
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        "the bridge of Varde opened",
-        "a harbour and a market in Esbjerg, Esbjerg",
-        (("ferry of Ribe", 1.0), ("mill", 0.3)),
-        "",
-        "nothing of this",
-    ],
-)
+@each_row("corpus/multi_corpus/several_with_one_encoder_are_searched_as_one")
 def test_several_with_one_encoder_are_searched_as_one(tmp_path: Path, query: Query) -> None:
     """One of them has nearly all that is said of bridges: a bridge is no rarer in the others."""
     parts = {
@@ -173,14 +165,7 @@ def test_names(tmp_path: Path) -> None:
     assert runtime.name_corpora([there]) == {"x=y": there}, "a folder that is there is no name"
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        (["kb", "other/../kb"], "'kb' is given twice"),
-        (["a=kb", "a=other"], "called 'a'"),
-        ([], "No corpus"),
-    ],
-)
+@each_row("corpus/multi_corpus/names_that_mean_nothing")
 def test_names_that_mean_nothing(given: list[str], said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         runtime.name_corpora([Path(each) for each in given])

@@ -1,6 +1,7 @@
 """Dates in words and numbers, in the languages of the Wikipedias that are read."""
 
 import pytest
+from support.rows import each_row
 
 from pincite.documents.dates import stated_date
 
@@ -28,26 +29,6 @@ def test_every_month_is_known(language: str) -> None:
     assert found == [f"2019-{number:02}-07" for number in range(1, 13)]
 
 
-@pytest.mark.parametrize(
-    ("text", "date"),
-    [
-        ("3. Mai 2020", "2020-05-03"),
-        ("1er août 2018", "2018-08-01"),
-        ("1º maggio 2010", "2010-05-01"),
-        ("3 de mayo de 2011", "2011-05-03"),
-        ("März 2015", "2015-03"),
-        ("2024年5月3日", "2024-05-03"),
-        ("2024年5月", "2024-05"),
-        ("2024/5/3", "2024-05-03"),
-        ("3.5.2024", "2024-05-03"),
-        ("31.12.2011", "2011-12-31"),
-        ("22-11-2008", "2008-11-22"),
-        ("05/06/2008", "2008"),  # May or June
-        ("2011/12", "2011"),
-        ("2000 Spring", "2000"),
-        ("1998 Dec-1999 Jan", "1998-12"),
-        ("Sommer", ""),
-    ],
-)
+@each_row("documents/dates/dates_have_the_stated_precision")
 def test_dates_have_the_stated_precision(text: str, date: str) -> None:
     assert stated_date(text) == date

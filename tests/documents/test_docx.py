@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 from support.found import document, refusal
+from support.rows import each_row
 
 from pincite.documents import docx
 from pincite.documents import packed as packages
@@ -118,14 +119,7 @@ def test_a_file_without_words_is_empty() -> None:
     assert refused(word(p(" "))).reason is Reason.EMPTY
 
 
-@pytest.mark.parametrize(
-    "start",
-    [
-        '<!DOCTYPE w [<!ENTITY x SYSTEM "file:///etc/passwd">]>',
-        '<!DOCTYPE w [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;">]>',
-        '<!DOCTYPE w SYSTEM "http://127.0.0.1:9/x.dtd">',
-    ],
-)
+@each_row("documents/docx/a_dtd_is_refused")
 def test_a_dtd_is_refused(start: str) -> None:
     document = f'{start}<w:document xmlns:w="{WORD}"><w:p><w:t>&x;</w:t></w:p></w:document>'
     found = refused(word("", {"word/document.xml": document}))

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from support.found import refusal
+from support.rows import each_row
 
 from pincite.documents import html as html_page
 from pincite.documents.body import Body
@@ -410,16 +411,7 @@ def article(**fields: object) -> dict[str, object]:
     return {"@context": "https://schema.org", "@type": "NewsArticle", **fields}
 
 
-@pytest.mark.parametrize(
-    ("head", "byline", "expected"),
-    [
-        ({"author": [{"name": "Eva Lund"}, {"name": "Jo O&#39;Hara"}]}, "", "Eva Lund; Jo O'Hara"),
-        ({"author": {"name": None}}, "", ""),
-        ({"@type": "VideoObject", "author": {"name": "Camera Crew"}}, "", ""),
-        ({}, "<a rel='author' href='/eva'>By Eva Lund</a>", "Eva Lund"),
-        ({"author": "Lindvik Post"}, "", ""),
-    ],
-)
+@each_row("documents/html/authors_of_a_page")
 def test_authors_of_a_page(head: dict[str, object], byline: str, expected: str) -> None:
     script = f"<script type='application/ld+json'>{json.dumps(article(**head))}</script>"
     site = "<meta property='og:site_name' content='Lindvik Post'>"
@@ -439,19 +431,7 @@ def test_invalid_authors(name: str) -> None:
     assert author_of(stated, "Lindvik Post", found=name) == ""
 
 
-@pytest.mark.parametrize(
-    ("byline", "name"),
-    [
-        ("by Eva Lund", "Eva Lund"),
-        ("Written by: Eva Lund", "Eva Lund"),
-        ("Von Eva Lund", "Eva Lund"),
-        ("Par Eva Lund –", "Eva Lund"),
-        ("von Berg, Anna", "von Berg, Anna"),
-        ("Byron Lund", "Byron Lund"),
-        ("Text: Eva Lund", "Eva Lund"),
-        ("Lund Eva; Holm Ida", "Lund Eva; Holm Ida"),
-    ],
-)
+@each_row("documents/html/bylines_without_their_introduction")
 def test_bylines_without_their_introduction(byline: str, name: str) -> None:
     assert author_of(Statements(), "", byline) == name
 

@@ -2,9 +2,9 @@
 
 import time
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.rows import each_row
 
 from pincite.documents.layout import (
     Line,
@@ -85,19 +85,7 @@ def test_running_heads_are_dropped_and_figures_kept() -> None:
     assert without_running_heads(figures) == figures
 
 
-@pytest.mark.parametrize(
-    ("heads", "kept"),
-    [
-        (["Salt 101", "", "Salt 103"], []),  # counts the pages
-        (["12 men", "", "19 men"], ["12 men", "19 men"]),
-        (["Town of Varde", "Town of Varde", ""], ["Town of Varde"]),
-        (["xii", "xiii", "xiv"], []),
-        (["Men in 1931: 12", "Men in 1931: 40", "Men in 1931: 31"], None),
-        (["Report of 1931", "Report of 1931", "Report of 1931"], []),
-        (["Chapter 1", "", "", "Chapter 2", "", "Chapter 3"], None),
-        (["Salt", "A History", "Salt", "A History", "Rail", "A History"], ["Salt", "Rail"]),
-    ],
-)
+@each_row("documents/layout/which_lines_are_running_heads")
 def test_which_lines_are_running_heads(heads: list[str], kept: list[str] | None) -> None:
     pages = [
         [*([line(head, 780)] if head else []), line("One of the lines", 700), line("Two", 690)]
@@ -225,73 +213,14 @@ def table_of(page: list[Line], rules: list[Rule] | None = None) -> list[str]:
     return "".join(tables).split("\v") if tables else []
 
 
-BOATS = ("Boat|Built|Crew", "Aldra|1931|12", "Belfrid|1940|9")
-
-
-@pytest.mark.parametrize(
-    ("rows", "steps", "expected"),
-    [
-        (BOATS, 12, ["Boat: Aldra; Built: 1931; Crew: 12", "Boat: Belfrid; Built: 1940; Crew: 9"]),
-        (  # an empty cell
-            ("Boat|Built|Crew", "Aldra||12", "Belfrid|1940|9", "Corvina|1951|7"),
-            12,
-            [
-                "Boat: Aldra; Crew: 12",
-                "Boat: Belfrid; Built: 1940; Crew: 9",
-                "Boat: Corvina; Built: 1951; Crew: 7",
-            ],
-        ),
-        (  # years as heads, and a head above two columns
-            ("|+Crew", "Boat|1931|1932", "Aldra|12|9", "Belfrid|7|8"),
-            12,
-            [
-                "Boat: Aldra; Crew, 1931: 12; Crew, 1932: 9",
-                "Boat: Belfrid; Crew, 1931: 7; Crew, 1932: 8",
-            ],
-        ),
-        (  # cells of two lines, nearer to each other than to the next row's
-            ("Boat|Port|Crew", "Aldra|Varde and|12", "|the islands", "Belfrid|Ribe|9"),
-            [18, 12, 18],
-            [
-                "Boat: Aldra; Port: Varde and the islands; Crew: 12",
-                "Boat: Belfrid; Port: Ribe; Crew: 9",
-            ],
-        ),
-        (  # the same with equal distances
-            ("Boat|Port|Crew", "Aldra|Varde and|12", "|the islands", "Belfrid|Ribe|9"),
-            12,
-            [
-                "Boat: Aldra; Port: Varde and the islands; Crew: 12",
-                "Boat: Belfrid; Port: Ribe; Crew: 9",
-            ],
-        ),
-        (  # the heading of a section
-            ("Boat|Built|Crew", "North", "Aldra|1931|12", "South", "Belfrid|1940|9"),
-            12,
-            [
-                "North; Boat: Aldra; Built: 1931; Crew: 12",
-                "South; Boat: Belfrid; Built: 1940; Crew: 9",
-            ],
-        ),
-    ],
-)
+@each_row("documents/layout/columns_of_cells_are_a_table")
 def test_columns_of_cells_are_a_table(
     rows: tuple[str, ...], steps: float | list[float], expected: list[str]
 ) -> None:
     assert table_of(cells(*rows, steps=steps)) == expected
 
 
-@pytest.mark.parametrize(
-    "rows",
-    [
-        BOATS[1:],  # no head
-        ("Boat|Port|Owner", "Aldra|Varde|Holm", "Belfrid|Ribe|Reed"),  # neither numbers nor rules
-        ("Chapter||Page", "Boats . . . . .||12", "Ports . . . . .||31", "Men . . . . .||44"),
-        ("[1]|Holm, 1931", "[2]|Reed, 1940", "[3]|Vik, 1951"),
-        ("Name:|Ida Holm|Born:", "Town:|Varde|Boats:", "Crew:|12|Signed:"),
-        ("plot|+data", "1|2|3", "4|5|6"),  # one head for two columns of numbers
-    ],
-)
+@each_row("documents/layout/what_is_not_surely_a_table_stays_text")
 def test_what_is_not_surely_a_table_stays_text(rows: tuple[str, ...]) -> None:
     assert table_of(cells(*rows)) == []
 

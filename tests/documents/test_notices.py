@@ -4,6 +4,7 @@ from collections import Counter
 
 import pytest
 from support.nature import pages_of
+from support.rows import each_row
 from support.web_pages import Page, pages
 
 from pincite.documents import html
@@ -120,16 +121,7 @@ def test_at_most_one_honest_page_in_forty_is_refused() -> None:
     assert len(found) - found.count("read") <= 1
 
 
-@pytest.mark.parametrize(
-    ("headline", "text", "gone"),
-    [
-        ("This story is no longer available", "The Post deleted it in 2004.", True),
-        ("Content expired", "The licence for this content has expired. It ran to 2004.", True),
-        ("Content expired", "The play of that name was first staged in 2004.", False),
-        ("Not found", "The page was not found until 1874, in a church.", False),
-        ("This story is no longer available: a history", "It was staged in 2004.", False),
-    ],
-)
+@each_row("documents/notices/a_headline_about_this_page_outweighs_why_it_is_gone")
 def test_a_headline_about_this_page_outweighs_why_it_is_gone(
     headline: str, text: str, gone: bool
 ) -> None:

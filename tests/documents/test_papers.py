@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from documents.builders import pubmed_record as record
 from support.found import document, refusal
+from support.rows import each_row
 from syrupy.assertion import SnapshotAssertion
 
 from pincite.documents import xml_records
@@ -246,26 +247,7 @@ def test_an_article_at_the_address_where_it_was_found() -> None:
     assert (found.url, found.kind, found.text) == ("https://a.example/1", "jats", "So.")
 
 
-@pytest.mark.parametrize(
-    ("body", "text"),
-    [
-        ("<p>a<sup>b</sup>c 5<sup>th</sup></p>", "abc 5th"),
-        ("<p>One <list><list-item><p>x</p></list-item></list> two.</p>", "One two.\n\n- x"),
-        ("<sec><title/><p>x</p></sec>", "x"),
-        ("<sec><title>Same</title><p>Same</p></sec>", "Same"),
-        ("<p>x<break/>y</p>loose <bold>words</bold>", "x y\n\nloose words"),
-        ("<fig><label>Fig. 1</label><caption><p>A. B.</p></caption></fig>", "Fig. 1. A. B."),
-        ("<p>p <inline-formula><inline-graphic/></inline-formula></p>", "p [formula]"),
-        ("<table-wrap><graphic/></table-wrap><p>x</p>", "x"),
-        ("<def-list><def-item><def><p>y</p></def></def-item></def-list>", "y"),
-        ("<table><TR><TD>old</TD><TD>names</TD></TR></table>", "old | names"),
-        (
-            "<table-wrap><table><tr><td>a</td><td><table><tr><td>in</td></tr></table></td></tr>"
-            "</table></table-wrap>",
-            "a | in",
-        ),
-    ],
-)
+@each_row("documents/papers/bodies")
 def test_bodies(read: Read, body: str, text: str) -> None:
     assert document(*read(ARTICLE.format(body=body), "a.nxml")).text == text
 
@@ -275,23 +257,7 @@ def test_broken_or_deep_articles_are_reported(read: Read) -> None:
         assert refusal(*read(ARTICLE.format(body=body), "a.nxml")).reason is Reason.UNDECODABLE
 
 
-@pytest.mark.parametrize(
-    ("inside", "line"),
-    [
-        (
-            "<mi>a</mi><mo>=</mo><msup><mi>b</mi><mrow><mn>2</mn><mi>n</mi></mrow></msup>",
-            "a=b^(2n)",
-        ),
-        ("<msup><mi>b</mi><mo>′</mo></msup>", "b′"),
-        ("<mroot><mi>x</mi><mn>3</mn></mroot>", "x^(1/3)"),
-        ("<msubsup><mi>x</mi><mi>i</mi><mn>2</mn></msubsup>", "xi^2"),
-        ("<mfenced open='[' close=']' separators=';'><mi>a</mi><mi>b</mi></mfenced>", "[a;b]"),
-        ("<mtable><mtr><mtd><mi>a</mi></mtd><mtd><mi>b</mi></mtd></mtr></mtable>", "a b"),
-        ("<semantics><mi>a</mi><annotation>\\a</annotation></semantics>", "a"),
-        ("<mi>a</mi><mspace/><mtext> if </mtext><mi>b</mi>", "a if b"),
-        ("", "[formula]"),
-    ],
-)
+@each_row("documents/papers/formulas")
 def test_formulas(read: Read, inside: str, line: str) -> None:
     body = f"<p><mml:math>{inside.replace('</', '</mml:').replace('<m', '<mml:m')}</mml:math></p>"
     body = body.replace("<semantics", "<mml:semantics").replace("<annotation", "<mml:annotation")

@@ -5,6 +5,7 @@ import time
 import pytest
 from documents.builders import Line, locked_pdf, pdf, pdf_of, show, show_raised
 from support.found import document, refusal
+from support.rows import each_row
 
 from pincite.documents.body import DEFAULT_LIMITS, Limits
 from pincite.documents.read import read_bytes
@@ -48,14 +49,7 @@ def test_text_title_pages_and_paragraphs() -> None:
     assert page_of(found, found.text.index("Costs")) == 2
 
 
-@pytest.mark.parametrize(
-    ("labels", "known"),
-    [
-        ("[0 << /S /r >> 1 << /S /D /St 120 >>]", '["i", "120"]'),
-        ("[0 << /S /D >> 1 << /S /D >>]", None),  # two pages 1: the file does not know
-        ("[0 << /S /D >>]", None),  # 1, 2: as they are counted
-    ],
-)
+@each_row("documents/pdf/printed_page_numbers")
 def test_printed_page_numbers(labels: str, known: str | None) -> None:
     page = [(72.0, 700.0, "The tram runs to the harbour.")]
     found = document(read(pdf([page, page], catalog=f"/PageLabels << /Nums {labels} >>")))
@@ -138,16 +132,7 @@ def test_hyphenated_words_across_columns() -> None:
     assert "was repaired by forty men" in found.text
 
 
-@pytest.mark.parametrize(
-    "columns",
-    [
-        [["12", "1931", "1932", "1933"], ["7", "12", "14", "9"]],  # without a head
-        [
-            ["Mill", "Old harbour crane", "Bell", "Tower of the church"],
-            ["sold", "lost", "kept", "-"],
-        ],
-    ],
-)
+@each_row("documents/pdf/rows_of_a_table_stay_rows")
 def test_rows_of_a_table_stay_rows(columns: list[list[str]]) -> None:
     found = document(read(pdf([rows(*columns)])))
     first = [found.text.index(f"{a} {b}") for a, b in zip(*columns, strict=True)]
@@ -194,18 +179,7 @@ def test_one_column_with_wide_gaps_stays_as_it_is() -> None:
     assert "Signed: Ida Holm" in " ".join(found.text.split())
 
 
-@pytest.mark.parametrize(
-    ("texts", "expected"),
-    [
-        (("They sent 10", "6", " watts"), "They sent 10⁶ watts"),
-        (("They sent 4.2 x 10", "-3", " watts"), "They sent 4.2 x 10⁻³ watts"),
-        (("They sent 5 km", "2", " of it"), "They sent 5 km² of it"),
-        (("They found Ca", "2+", " in it"), "They found Ca²⁺ in it"),
-        (("They sent it in 1910", "6", " from Varde"), "They sent it in 1910 from Varde"),
-        (("They sent ferries.", "2,3", " It rained"), "They sent ferries. It rained"),
-        (("", "12", "They sent ferries"), "They sent ferries"),  # a footnote
-    ],
-)
+@each_row("documents/pdf/powers_and_footnote_marks")
 def test_powers_and_footnote_marks(texts: tuple[str, ...], expected: str) -> None:
     assert document(read(pdf([[show_raised(72, 700, *texts)]]))).text == expected
 
@@ -247,18 +221,7 @@ def test_three_columns_with_a_picture_over_two() -> None:
     assert f"{' '.join(RIGHT)} {' '.join(LEFT)}" in text
 
 
-@pytest.mark.parametrize(
-    "matrix",
-    [
-        "0 1 -1 0 800 0",
-        "-1 0 0 -1 612 792",
-        "0 -1 1 0 0 612",
-        "-1 0 0 1 612 0",  # mirrored, as those below
-        "1 0 0 -1 0 792",
-        "0 1 1 0 0 0",
-        "0 -1 -1 0 800 612",
-    ],
-)
+@each_row("documents/pdf/a_turned_or_mirrored_page_is_read_as_an_upright_one")
 def test_a_turned_or_mirrored_page_is_read_as_an_upright_one(matrix: str) -> None:
     shown = [show(left, height, text) for left, height, text in rows(LEFT, RIGHT)]
     text = document(read(pdf([[f"q {matrix} cm {each} Q" for each in shown]]))).text

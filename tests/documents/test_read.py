@@ -6,6 +6,7 @@ from documents.builders import pdf_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.found import document
+from support.rows import each_row
 
 from pincite.documents.read import Limits, read_bytes, read_path
 from pincite.errors import InputError
@@ -96,15 +97,7 @@ def test_a_lone_file(tmp_path: Path) -> None:
         assert "Opened in 1931." in found.text
 
 
-@pytest.mark.parametrize(
-    ("mark", "url"),
-    [
-        (b'<link rel="canonical" href="https://e.org/bridge">', "https://e.org/bridge"),
-        (b'<meta property="og:url" content="http://e.org/b">', "http://e.org/b"),
-        (b'<link rel="canonical" href="file:///etc/passwd">', None),
-        (b'<link rel="canonical" href="/bridge">', None),
-    ],
-)
+@each_row("documents/read/stated_addresses_of_saved_pages")
 def test_stated_addresses_of_saved_pages(tmp_path: Path, mark: bytes, url: str | None) -> None:
     path = tmp_path / "page.html.gz"
     path.write_bytes(gzip.compress(PAGE.replace(b"<head>", b"<head>" + mark)))

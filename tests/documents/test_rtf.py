@@ -2,8 +2,8 @@
 
 import time
 
-import pytest
 from support.found import document, refusal
+from support.rows import each_row
 
 from pincite.documents.read import read_bytes
 from pincite.types import Document, Reason
@@ -28,21 +28,7 @@ def test_characters_title_and_author() -> None:
     assert (found.title, found.kind, found.meta) == ("The café Ł", "rtf", {"author": "Ines Holm"})
 
 
-@pytest.mark.parametrize(
-    ("head", "body", "expected"),
-    [
-        (r"\ansi\ansicpg1250", r"\'a3\'f3d\'9f", "Łódź"),
-        (r"\mac", r"caf\'8e", "café"),
-        (r"\mac\ansicpg10000", r"caf\'8e", "café"),
-        (
-            r"\ansi\ansicpg1252{\fonttbl{\f1\fnil\fcharset204 Arial;}}",
-            r"\f1\'cc\'ee\'f1\'f2",
-            "Мост",
-        ),
-        (r"\ansi\ansicpg932", r"\'8b\'b4\'82\'cd", "橋は"),
-        (r"\ansi\ansicpg1251", "\xcc\xee\xf1\xf2", "Мост"),  # 8-bit, against the standard
-    ],
-)
+@each_row("documents/rtf/code_pages")
 def test_code_pages(head: str, body: str, expected: str) -> None:
     assert read(rf"{{\rtf1{head} {body}\par}}").text == expected
 

@@ -2,6 +2,7 @@
 
 import pytest
 from support.found import document, refusal
+from support.rows import each_row
 
 from pincite.documents.read import read_bytes
 from pincite.text.page_numbers import number_at
@@ -136,15 +137,7 @@ def test_captions_without_full_stops_are_cut_into_lines() -> None:
     assert max(len(line.split()) for line in lines) < 40
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "0:00\nthe tram opened\n0:04\nin 1931 and\n1:02:11\nclosed in 1960\n",
-        "[00:00:01] The tram opened\n[00:00:04] in 1931 and\n[01:02:11] closed in 1960\n",
-        "[00:00:01.000 --> 00:00:04.000]   the tram opened\n[00:00:04.000 --> 00:01:00.000] in 1931"
-        " and\n[01:02:11.000 --> 01:02:12.000] closed in 1960\n",
-    ],
-)
+@each_row("documents/subtitles/transcripts_with_times")
 def test_transcripts_with_times(source: str) -> None:
     found = read(source, "file:///talk.txt")
     assert found.text.lower() == "the tram opened in 1931 and closed in 1960"

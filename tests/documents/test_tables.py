@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from support.rows import each_row
 from support.table_files import CASES, FILES, TableCase, TableClaim, read_cases, written
 
 from pincite.documents.read import read_bytes
@@ -35,24 +36,7 @@ def test_each_value_stands_behind_its_header() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("header", "caption", "cell", "expected"),
-    [
-        ("Length (m)", "", "12.5", "Length: 12.5 m"),
-        ("Sales (€ m)", "", "3", "Sales: €3 million"),
-        ("Sales, in millions of euros", "", "3", "Sales: 3 million euros"),
-        ("Turnout (%)", "", "61", "Turnout: 61 %"),
-        ("%", "", "61", "Share: 61 %"),
-        ("Persons ('000)", "", "3", "Persons: 3 thousand"),
-        ("Persons", "Persons by town (in thousands)", "3", "Persons: 3 thousand"),
-        ("Persons", "Persons by town (revised)", "3", "Persons: 3"),
-        ("Year", "Persons by town (in thousands)", "1911", "Year: 1911"),
-        ("Length (m)", "", "unknown", "Length: unknown"),
-        ("Workers (peak)", "", "820", "Workers (peak): 820"),
-        ("Persons", "", "820[a]", "Persons: 820"),
-        ("Persons", "", "820†", "Persons: 820"),
-    ],
-)
+@each_row("documents/tables/units_and_marks")
 def test_units_and_marks(header: str, caption: str, cell: str, expected: str) -> None:
     found = lines(f"Town|{header}", f"Ask|{cell}", caption=caption)
     assert found[-1] == f"Town: Ask; {expected}"
@@ -183,19 +167,7 @@ def rows_in(data: str) -> list[str]:
     return found.text.split("\n")
 
 
-@pytest.mark.parametrize(
-    ("written", "read"),
-    [
-        ("Lake;Depth in m\nOren;41,5\nSill;7,25", ["Lake: Oren; Depth: 41.5 m", "7.25 m"]),
-        ("Town;People\nOren;1.240,5\nSill;980,0\nArd;1.240", ["1,240.5", "980.0", "1,240"]),
-        ("Town,People,Opened\nOren,\"1,240\",1911\nSill,\"2,105\",1912", ["1,240", "2,105"]),
-        ("Town;A;B\nOren;1,240;3.5\nSill;2,105;4.25", ["1,240", "3.5", "2,105"]),
-        ("Firm,Costs in €,Sales in m\nOren,4,41.5\nSill,3,7.25", ["Sales: 41.5 million"]),
-        ("Tower,Height in m,Built\nOren,41.5,1911\nSill,9,1912", ["Height: 41.5 m", "Height: 9 m"]),
-        ("Item;1990;1991\nFares (£ million);14.2;15.1\nStaff;240;251",
-         ["1990: £14.2 million", "1991: £15.1 million", "1990: 240"]),
-    ],
-)  # fmt: skip
+@each_row("documents/tables/numbers_of_a_table_have_their_unit_and_sign")
 def test_numbers_of_a_table_have_their_unit_and_sign(written: str, read: list[str]) -> None:
     text = "\n".join(rows_in(written))
     assert [part for part in read if part not in text] == []

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.found import document
+from support.rows import each_row
 
 from pincite.documents.body import Body
 from pincite.documents.read import read_bytes
@@ -35,20 +36,7 @@ def test_cleaned_is_idempotent(text: str) -> None:
     assert once.splitlines() == (once.split("\n") if once else [])
 
 
-@pytest.mark.parametrize(
-    ("raw", "expected"),
-    [
-        ("a\r\nb\rc\u2028d\x0ce", "a\nb\nc\nd\ne"),
-        ("a\tb \u00a0 c", "a b c"),
-        ("co\u00adop\u200berate\ufeff", "cooperate"),
-        ("bad \ud800 half", "bad \ufffd half"),
-        ("e\u0301", "é"),
-        ("\ufb01re", "fire"),
-        ("one\n\n\n\n two", "one\n\ntwo"),
-        ("nul\0l", "null"),
-        ("x² ½", "x² ½"),
-    ],
-)
+@each_row("documents/text/cleaned")
 def test_cleaned(raw: str, expected: str) -> None:
     assert cleaned(raw) == expected
     assert one_line(f" {raw}\n") == " ".join(expected.split())
@@ -78,17 +66,7 @@ def test_the_right_characters_come_out(encoding: str, declared: str | None) -> N
     assert decoded(SENTENCE.encode(encoding), declared) == SENTENCE
 
 
-@pytest.mark.parametrize(
-    ("text", "encoding", "label"),
-    [
-        ("Le café de Zoé fut ouvert à l’été.", "mac-roman", "x-mac-roman"),
-        ("“quoted” naïve", "cp1252", "iso-8859-1"),
-        ("Köprüyü Tuğba Yıldırım açtı.", "cp1254", "iso-8859-9"),
-        ("髙橋①が橋を開いた", "cp932", "Shift_JIS"),
-        ("橋は開かれた", "iso2022_jp", "iso-2022-jp"),
-        ("桥梁开通，朱镕基", "gbk", "gb2312"),
-    ],
-)
+@each_row("documents/text/labels_mean_what_they_mean_to_browsers")
 def test_labels_mean_what_they_mean_to_browsers(text: str, encoding: str, label: str) -> None:
     assert decoded(text.encode(encoding), label) == text
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.rows import each_row
 
 from pincite.judgement import aggregation, decide
 from pincite.judgement.contradictions import contradiction
@@ -80,17 +81,7 @@ def test_what_is_seen_only_lowers_support_and_is_needed_to_contradict(
     assert (bare.score, bare.prob_refuted) == (support, 0.0)
 
 
-@pytest.mark.parametrize(
-    ("probabilities", "refuted", "is_open"),
-    [
-        ([0.02, 0.1], 0.0, False),  # hopeless
-        ([0.02, 0.2], 0.0, True),
-        ([0.45], 0.0, True),  # a name that it lacks would make it partly supported
-        ([0.2, 0.55], 0.0, False),
-        ([0.02], 0.6, True),  # nobody is accused before all was read
-        ([], 0.0, False),
-    ],
-)
+@each_row("judgement/aggregation/what_more_reading_may_change")
 def test_what_more_reading_may_change(
     probabilities: list[float], refuted: float, is_open: bool
 ) -> None:
@@ -351,16 +342,7 @@ def test_a_figure_that_nowhere_stands_makes_an_unsure_claim_partly_supported() -
     assert decide.group_label(both, evidence(-0.3), atoms=[year]) is Label.PARTLY_SUPPORTED
 
 
-@pytest.mark.parametrize(
-    ("rates", "shares"),
-    [
-        ((0.8, 0.1), [0.1404, 0.2963, 0.6667]),
-        ((1.0, 0.0), [1.0, 1.0, 1.0]),
-        ((0.0, 0.2), [0.0, 0.0, 0.0]),
-        ((0.0, 0.0), []),
-        (None, []),
-    ],
-)
+@each_row("judgement/aggregation/bayes_by_hand")
 def test_bayes_by_hand(rates: tuple[float, float] | None, shares: list[float]) -> None:
     found = [share for _, share in aggregation.precisions(rates)]
     assert found == pytest.approx(shares, abs=1e-4)
@@ -410,18 +392,7 @@ def test_what_is_known_of_the_page_counts_as_stated() -> None:
     assert found == []
 
 
-@pytest.mark.parametrize(
-    ("quotation", "text", "stated"),
-    [
-        ("“It was a cold day”", 'He said: "it was  a COLD\nday."', True),
-        ('"it wasn\'t a cold day"', "it wasn’t a cold day", True),
-        ("“it was [very] cold … that day”", "it was so cold, she said, on that day", True),
-        ("“it was […] cold that day”", "it was so cold that day", True),
-        ("“it was a cold day”", "it was a colder day", False),
-        ("“it was a cold”", "it was a colder day", False),
-        ("«It was all over»", "It was all over.", True),
-    ],
-)
+@each_row("judgement/aggregation/quotations_are_compared_word_for_word")
 def test_quotations_are_compared_word_for_word(quotation: str, text: str, stated: bool) -> None:
     assert missing(f"He wrote {quotation}.", text) == (
         [] if stated else [("quotation", quotation[1:-1])]
@@ -436,15 +407,7 @@ def test_a_name_within_a_missing_quotation_is_not_told_again() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("claim", "language", "missing"),
-    [
-        ("„Das war alles für heute“, sagte Otto Kern.", "de", []),  # a translated quotation
-        ("„Das war alles für heute“, sagte Otto Kern im Rathaus.", "", []),
-        ("Die Bahn fuhr 1.230 m bergauf.", "de", []),  # 1,230 metres
-        ("Die Bahn fuhr 1.230 m bergauf.", "", ["1.230 m", "Bahn"]),
-    ],
-)
+@each_row("judgement/aggregation/names_and_quotations_are_not_sought_across_languages")
 def test_names_and_quotations_are_not_sought_across_languages(
     claim: str, language: str, missing: list[str]
 ) -> None:

@@ -2,25 +2,14 @@
 
 import tomllib
 
-import pytest
+from support.rows import each_row
 
 from pincite.judgement.citation_need import WEIGHTS, Place, features, need, threshold
 
 PLAIN = "The bridge carries a road over the river."
 
 
-@pytest.mark.parametrize(
-    ("text", "code"),
-    [
-        ("Holm called it “the finest bridge ever built”.", "need_quotation"),
-        ("The bridge carries 12 % of the traffic of 1911.", "need_figures"),
-        ("Critics considered the bridge over the river ugly.", "need_opinion"),
-        ("Holm stated that the bridge over the river would fall.", "need_said"),
-        ("It is the largest bridge over the river.", "need_superlative"),
-        ("Three men were killed on the bridge over the river.", "need_disputed"),
-        ("A survey of the bridge over the river was made.", "need_study"),
-    ],
-)
+@each_row("judgement/citation_need/a_cue_raises_the_probability_and_is_named")
 def test_a_cue_raises_the_probability_and_is_named(text: str, code: str) -> None:
     found = need(text, Place())
     assert found.probability > need(PLAIN, Place()).probability

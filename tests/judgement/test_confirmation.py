@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.rows import each_row
 
 from pincite.judgement import confirmation
 from pincite.judgement.confirmation import (
@@ -40,21 +41,7 @@ def items(*degrees: float | None) -> list[Weighed]:
     return [item(doc, n) for n, doc in enumerate(degrees)]
 
 
-@pytest.mark.parametrize(
-    ("doc", "outcome"),
-    [
-        (1.0, "strong_confirmation"),
-        (0.6000001, "strong_confirmation"),
-        (0.6, "confirmation"),
-        (0.4, "weak_confirmation"),
-        (0.2, "balanced"),
-        (0.0, "balanced"),
-        (-0.2, "balanced"),
-        (-0.4, "weak_disconfirmation"),
-        (-0.6, "disconfirmation"),
-        (-1.0, "strong_disconfirmation"),
-    ],
-)
+@each_row("judgement/confirmation/levels_have_the_seeds_bounds")
 def test_levels_have_the_seeds_bounds(doc: float, outcome: str) -> None:
     assert level(doc) == outcome
 

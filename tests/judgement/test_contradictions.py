@@ -4,117 +4,17 @@ import time
 from pathlib import Path
 
 import pytest
+from support.rows import each_row, rows
 
 from pincite.judgement.contradictions import contradiction
 from pincite.types import Span
 
 # `value-sealed.tsv` was written with `value-open.tsv` and held back: nothing is tuned to it.
 CASES = Path(__file__).parents[1] / "cases/rules"
-DENIED = [
-    ("The bridge opened in 1886.", "The bridge opened in 1889. It rained.", "1886", "1889"),
-    ("The hall has 45 rooms.", "The hall has 52 rooms.", "45", "52"),
-    ("The canal is 5 km long.", "The canal is 5 miles long.", "5 km", "5 miles"),
-    # A part is no more than the whole.
-    ("The hall of Gram has 45 large rooms.", "The hall of Gram has 31 rooms: 9 old.", "45", "31"),
-    ("The fair drew over 900 guests on Sunday.", "Sunday drew 880 to the fair, fewer than the 900 "
-     "guests hoped for.", "over 900", "fewer than the 900"),
-    ("The mill was built by Ingrid Holm.", "The mill was built by Peter Carver.", "Ingrid Holm",
-     "Peter Carver"),
-    ("Holm was born in Varde.", "Holm was born in Gram.", "Varde", "Gram"),
-    ("Sales of salt rose in May.", "In May sales of salt fell.", "rose", "fell"),
-    ("The drug reduced mortality.", "The drug did not reduce mortality.", "reduced mortality",
-     "not reduce mortality"),
-    ("The mill opened in 1913.", "The mill, 21 m high, opened in 1931 and was last mended in 2009.",
-     "1913", "1931"),
-    ("The mill reopened earlier than planned.", "The mill reopened a week later than planned.",
-     "earlier", "later"),
-    ("Costs of salt were higher than in 2019.", "Costs of salt were lower than in 2019.", "higher",
-     "lower"),
-    ("The quarry of Gram was closed in 1911.", "The quarry of Gram was opened in 1911.", "closed",
-     "opened"),
-    ("The pond of Gram is shallow.", "The pond of Gram is deep.", "shallow", "deep"),
-    ("The alarm of the mill is enabled at night.", "The alarm of the mill is disabled at night.",
-     "enabled", "disabled"),
-    ("The barn of Gram was used as a school.",
-     "The barn of Gram was built by Ada Reed. It was never used as a school.", "used as a school",
-     "never used as a school"),
-    ("The board blamed the driver for ignoring the signals.",
-     "The board does not find that the driver is to blame.", "blamed the driver",
-     "not find that the driver is to blame"),
-]  # fmt: skip
-NOT_DENIED = [
-    ("Tepe 1.240 metre yüksekliktedir.", "Tepe 1240 metre yüksekliktedir."),
-    ("The ridge is 1.240 metres high.", "The ridge is 1,240 metres high."),
-    ("It opened in 1886.", "The bridge burnt in 1901."),  # another thing happened then
-    ("The bridge opened in 1886.", "The bridge opened on 4 July 1886."),
-    ("The bridge opened on 4 July 1886.", "The bridge opened in 1886."),  # it says less
-    ("About 400,000 people came to the fair.", "In all 396,400 people came to the fair."),
-    ("It is 16 km from Varde to Gram.", "From Varde to Gram it is 10 miles."),
-    ("Holm led the mill for ten years.", "Holm led the mill from 1911 to 1921."),
-    ("Trains ran to Gram until 1971.", "No trains have run to Gram since 1972."),
-    ("The roosts went up by eight.", "The roosts went up from three to eleven."),
-    ("No woman had led the choir before Holm.", "Holm was the first woman to lead the choir."),
-    ("The museum is open on Sundays.", "The museum is not only open on Sundays."),
-    ("Holm won the cup in 1911.", "Carver won the cup in 1912."),  # another person
-    ("Holm got help from Norway.", "Holm got help from Sweden."),  # from both, perhaps
-    ("The fair had 77 stalls.", "The fair had 8 tents."),
-    ("The hall of Gram has 45 large rooms.", "The hall of Gram has 31 small rooms."),
-    ("The hall of Gram has 20 large rooms.", "The hall of Gram has 31 rooms."),
-    ("The hall has more than 20 rooms.", "The hall of Gram has 31 rooms."),
-    ("The hall has fewer than 90 rooms.", "The hall of Gram has 31 rooms."),
-    ("The hall has 45 rooms.", "The hall of Gram has at least 31 rooms."),
-    ("Sales rose and then fell.", "Sales fell."),
-    ("The mill was not built by Ingrid Holm.", "The mill was built by Peter Carver."),
-    ("The bridge did not open in 1886.", "The bridge opened in 1889."),
-    ("Costs of salt were higher than in 2019.", "Costs of salt were lower than in 2018."),
-    ("The fair in Varde ended later than planned.", "In Varde the fair was earlier than in Gram."),
-    ("The drug does not raise the risk.", "We examined whether the drug raised the risk."),
-    ("The bridge opened in 1886.", "Did the bridge open in 1889?"),
-    ("Its use is linked to cancer.", "No link of its use to 8 of the 10 kinds of cancer."),
-    ("Kings and Dogs are not both rock bands.", "Kings is a rock band."),
-    (
-        "The mark was seen in 12 moths and in no control with wing rot.",
-        "The mark was seen in 12 moths and in none of 30 controls with wing rot.",
-    ),
-    ("Guests drank the water in May.", "No guest who drank the water in May fell ill."),
-    ("The bridge may have a toll gate.", "The bridge may or may not have a toll gate."),
-    (
-        "Relapses of mill fever were lower with tansyl than with rest.",
-        "There were no relapses of mill fever with tansyl and seven with rest.",
-    ),
-    (
-        "Most visitors have light symptoms or no symptoms.",
-        "The symptoms of most visitors are light.",
-    ),
-    (
-        "Growth does not differ between barley and oats.",
-        "Growth rose in the barley and oats groups.",
-    ),
-    ("The mill stands if the dam does not break.", "The mill stands and its dam breaks."),
-    # Two events of one thing.
-    ("The quarry of Gram was closed in 1911.", "The quarry of Gram was opened in 1877."),
-    ("The quarry of Gram was closed.", "The quarry of Gram was opened in 1877."),
-    ("The choir of Gram shrank after 1911.", "The choir of Gram grew until 1911."),
-    ("Holm won the race of 1911.", "Holm lost the race of 1909."),
-    ("Sales of salt rose in June.", "Sales of salt fell in March."),
-    ("Ada Holm, a miller, died in Gram in 1930.", "Ada Holm, the miller of Gram, 1911"),
-    ("The tower of Gram was painted in 1911.", "The tower of Gram was built in 1877."),
-    # The same in other words.
-    ("The dam of Gram was built in 1991.", "The dam of Gram was not built until 1991."),
-    ("The dam of Gram was not built until 1991.", "The dam of Gram was built in 1991."),
-    ("The coldest night of Gram had −31 °C.", "The coldest night of Gram had –31 °C."),
-    ("The mast of Gram is between 70 and 90 metres high.", "The mast of Gram is 82 metres high."),
-    ("The mast of Gram is 82 metres high.", "The mast of Gram is 70 to 90 metres high."),
-    ("Sales of salt rose by 5 %.", "Sales of salt rose by 7 percentage points."),
-    ("Gram is younger than Varde.", "Varde is older than Gram."),
-    ("The mill was used as a school.", "The barn of Gram was sold. It was never used as a school."),
-    ("The board blamed Reed for sleeping.", "The board did not blame Reed for speeding."),
-    ("The average speed is 5 m/s.", "Trains\nSpeed: 4.5 m/s\nSeats: 40"),
-    ("Moor won't sell the mill.", "Moor lost the mill."),  # no "won"
-]
+DENIED = rows("judgement/contradictions/denied")
 
 
-@pytest.mark.parametrize(("claim", "passage", "said", "instead"), DENIED)
+@each_row("judgement/contradictions/denied")
 def test_what_differs_in_one_place_is_shown(
     claim: str, passage: str, said: str, instead: str
 ) -> None:
@@ -125,7 +25,7 @@ def test_what_differs_in_one_place_is_shown(
     assert instead in found.sentence.of(passage)
 
 
-@pytest.mark.parametrize(("claim", "passage"), NOT_DENIED)
+@each_row("judgement/contradictions/not_denied")
 def test_what_lacks_a_detail_denies_nothing(claim: str, passage: str) -> None:
     assert contradiction(claim, passage) is None
 

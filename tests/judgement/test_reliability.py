@@ -1,8 +1,8 @@
 """Which entry an address falls under: subdomains, country domains, paths, spellings, archives."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.rows import each_row
 
 from pincite.judgement.reliability import (
     UNLISTED,
@@ -31,67 +31,16 @@ PLACES = {
     "kawasaki.jp": R.DEPRECATED,  # a public suffix by rule: no list may speak for it
 }
 LIST = ReliabilityList(tuple(Entry(place, label, place) for place, label in PLACES.items()))
-TABLE = [
-    ("https://example.com/", "example.com"),
-    ("http://www.example.com/a?b=c#d", "example.com"),
-    ("https://news.example.com/x", "example.com"),
-    ("https://daily.example.com/x", "daily.example.com"),
-    ("https://EXAMPLE.com./x", "example.com"),
-    ("https://example.com/blogs/1", "example.com/blogs"),
-    ("https://www.example.com//Blogs/1", "example.com/blogs"),
-    ("https://example.com/%62logs/1", "example.com/blogs"),
-    ("https://example.com/blogs/staff/1", "example.com/blogs/staff"),
-    ("https://example.com/blogsphere", "example.com"),
-    ("https://example.com/space/ufo-sighting", "example.com/space/ufo*"),
-    ("https://daily.example.com/blogs/1", "daily.example.com"),
-    ("https://example.co.uk/x", "example.co.uk"),
-    ("https://example.com.au/", "example.com.au"),
-    ("https://example.de/", None),
-    ("https://notexample.com/", None),
-    ("https://example.com.evil.org/", None),
-    ("https://co.uk/", None),
-    ("https://someone.blogspot.com/2013/", "blogspot.com"),
-    ("https://good.blogspot.com/2013/", "good.blogspot.com"),
-    ("https://press.org/uk/daily/3", "press.org/uk/daily"),
-    ("https://press.org/uk", None),
-    ("https://spam.net", "spam.net"),
-    ("https://münchen.de/", "xn--mnchen-3ya.de"),
-    ("https://www.xn--mnchen-3ya.de/", "xn--mnchen-3ya.de"),
-    ("https://пример.рф/", "xn--e1afmkfd.xn--p1ai"),
-    ("http://93.184.216.34/x", "93.184.216.34"),
-    ("http://[2606:2800:220::1]/x", None),
-    ("http://localhost/x", None),
-    ("https://city.kawasaki.jp/", None),
-    ("https://web.archive.org/web/20130105/http://daily.example.com/x", "daily.example.com"),
-    ("https://archive.ph/20200101000000/https://spam.net/x", "spam.net"),
-    ("not an address", None),
-    ("http://[::1", None),
-    ("", None),
-]
 
 
-@pytest.mark.parametrize(("url", "place"), TABLE, ids=[url for url, _ in TABLE])
+@each_row("judgement/reliability/matches")
 def test_matches(url: str, place: str | None) -> None:
     found = LIST.listing_of(url)
     assert found.place == (place or "")
     assert found.reliability is (PLACES[place] if place else R.UNLISTED)
 
 
-@pytest.mark.parametrize(
-    ("text", "place"),
-    [
-        ("https://www.Example.org/News/", "example.org/news"),
-        ("example.org", "example.org"),
-        (" Example.org/a ", "example.org/a"),
-        ("münchen.de", "xn--mnchen-3ya.de"),
-        ("www.gov.uk", "www.gov.uk"),  # not "gov.uk", below which all of it lies
-        ("co.uk", None),
-        ("com", None),
-        ("", None),
-        ("a list of them", None),
-        ("10.1.2.3/x", "10.1.2.3/x"),
-    ],
-)
+@each_row("judgement/reliability/places")
 def test_places(text: str, place: str | None) -> None:
     assert place_of(text) == place
 

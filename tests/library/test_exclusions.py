@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import pytest
+from support.rows import each_row
 
 from pincite.judgement.reliability import Entry, ReliabilityList
 from pincite.library.exclusions import WITHOUT_LIST, Exclusions, copied_from
@@ -83,20 +84,7 @@ def copied(
     return bool(excluded)
 
 
-@pytest.mark.parametrize(
-    ("published", "written", "access_date", "is_copy"),
-    [
-        ("2024-01-01", "2020-06-01T00:00:00Z", None, True),
-        ("2019-01-01", "2020-06-01T00:00:00Z", None, False),  # the source of the paragraph
-        ("2019-01-01", "2026-01-01T00:00:00Z", "5 May 2012", True),  # written when it was cited
-        ("2011", "2026-01-01T00:00:00Z", "5 May 2012", False),
-        ("2012", "2026-01-01T00:00:00Z", "5 May 2012", True),  # may be later in that year
-        ("2012-05", "2012-05-20", None, True),
-        ("2012-05", "2012-06-01", None, False),
-        (None, "2020-06-01T00:00:00Z", None, True),  # which is older nobody knows
-        ("2019-01-01", None, None, True),
-    ],
-)
+@each_row("library/exclusions/pages_that_copy_the_article")
 def test_pages_that_copy_the_article(
     published: str | None, written: str | None, access_date: str | None, is_copy: bool
 ) -> None:
@@ -145,15 +133,6 @@ def test_a_page_that_says_that_it_copies_wikipedia_is_not_suggested() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("url", "cited", "copied"),
-    [
-        ("https://x.example/", "https://x.example/", False),
-        ("https://de.wikipedia.org/wiki/X", "https://x.example/", True),
-        ("file:///x.html", "https://www.wikiwand.com/en/X", True),
-        ("file:///x.html", "https://web.archive.org/web/2014/http://en.wikipedia.org/X", True),
-        ("https://upload.wikimedia.org/scan.pdf", "https://upload.wikimedia.org/scan.pdf", False),
-    ],
-)
+@each_row("library/exclusions/pages_of_wikipedia_and_known_copies")
 def test_pages_of_wikipedia_and_known_copies(url: str, cited: str, copied: bool) -> None:
     assert bool(copied_from(Document(url, "", ""), cited)) is copied

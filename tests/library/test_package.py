@@ -17,6 +17,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 from support.laws import FakeEncoder
+from support.rows import each_row
 
 from pincite.cli import cli
 from pincite.corpus.embedded import EmbeddedCorpus
@@ -193,26 +194,7 @@ def test_what_unpacks_to_more_than_it_is(tmp_path: Path, packed: Path) -> None:
     refused(changed(packed, tmp_path / "file", bomb), "longer than any", tmp_path / "new")
 
 
-@pytest.mark.parametrize(
-    ("sql", "said"),
-    [
-        ("CREATE TRIGGER t AFTER INSERT ON documents BEGIN SELECT 1; END", "foreign trigger"),
-        ("CREATE VIEW v AS SELECT 1", "foreign view"),
-        ("CREATE TABLE more (a)", "foreign table"),
-        ("UPDATE documents SET title = 'Other' WHERE key = 1", "not what was added"),
-        ("UPDATE documents SET meta = '' || char(10) WHERE key = 1", "document"),
-        ("UPDATE passages SET last = last + 1 WHERE key = 1", "passages"),
-        ("UPDATE vectors SET vector = x'00' WHERE passage = 1", "vector"),
-        ("DELETE FROM vectors WHERE passage = 1", "no vector"),
-        ("UPDATE manifest SET value = '9' WHERE name = 'format'", "format 9"),
-        ("UPDATE manifest SET value = 'x' WHERE name = 'dim'", "dim"),
-        ("UPDATE manifest SET value = char(27) WHERE name = 'encoder'", "no corpus has"),
-        ("UPDATE manifest SET value = 'other' WHERE name = 'encoder'", "encoder is 'fake-32'"),
-        ("DELETE FROM manifest WHERE name = 'identity'", "identity"),
-        ("DELETE FROM manifest WHERE name = 'encoder'", "encoder"),
-        ("DROP TABLE vectors", "vectors"),
-    ],
-)
+@each_row("library/package/a_store_that_is_not_what_a_corpus_writes")
 def test_a_store_that_is_not_what_a_corpus_writes(
     tmp_path: Path, packed: Path, sql: str, said: str
 ) -> None:

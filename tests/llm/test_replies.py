@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.rows import each_row
 
 from pincite.completions import Completion, TokenChoice
 from pincite.llm.replies import (
@@ -19,81 +20,22 @@ from pincite.llm.replies import (
 ABC = ["A", "B", "C"]
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
-        '{"answer": "B"}',
-        '{"answer":"B"}',
-        '{\n  "answer" : "B"\n}',
-        '```json\n{"answer": "B"}\n```',
-        'The text says so. {"answer":"B"} I hope this helps.',
-        "B",
-        " B.",
-        "**B**",
-        "(B) neither",
-        "Answer: B",
-        "The answer is B.",
-        "The text speaks of a bridge. Final answer: **B**",
-        "Die Antwort lautet: B",
-        "{'answer': 'B'}",
-        '{"answer": "B"',
-    ],
-)
+@each_row("llm/replies/a_choice_is_understood")
 def test_a_choice_is_understood(reply: str) -> None:
     assert parse_label(reply, ABC) == "B"
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
-        "",
-        "I cannot say.",
-        '{"answer": ""}',
-        '{"answer": "D"}',
-        "A bridge was opened in 1911.",
-        "Answer: a bridge",
-        "Answer: A. No, on second thought, answer: B",
-        '{"answer": null}',
-        "\ud800",
-        '{"ans',
-    ],
-)
+@each_row("llm/replies/replies_without_a_choice")
 def test_replies_without_a_choice(reply: str) -> None:
     assert parse_label(reply, ABC) is None
 
 
-@pytest.mark.parametrize(
-    ("reply", "expected"),
-    [
-        ('{"claims": ["A mill.", "A bay."]}', ["A mill.", "A bay."]),
-        ('{"claims":["A mill.","A mill.","", " a  mill. "]}', ["A mill."]),
-        ('```\n["A mill."]\n```', ["A mill."]),
-        ('Here: {"statements": ["A mill."]} Done.', ["A mill."]),
-        ('{"claims": [{"claim": "A mill."}]}', ["A mill."]),
-        ("I found:\n- A mill.\n- A **bay**.", ["A mill.", "A **bay**."]),
-        ("1) A mill.\n2) A bay.", ["A mill.", "A bay."]),
-        ('{"claims": []}', []),
-        ('["B.", "A.", "b."]', ["B.", "A."]),
-        ("None.", None),
-        ('{"claims": ["A mill.", "A b', None),
-        ('{"claims": [1, 2]}', None),
-    ],
-)
+@each_row("llm/replies/lists")
 def test_lists(reply: str, expected: list[str] | None) -> None:
     assert parse_list(reply) == expected
 
 
-@pytest.mark.parametrize(
-    ("reply", "expected"),
-    [
-        ('{"negation":"It is not."}', "It is not."),
-        ("It is not.", "It is not."),
-        ("“It is not.”", "It is not."),
-        ("Sure.\nIt is not.", None),
-        ('{"negation": 3}', None),
-        ("", None),
-    ],
-)
+@each_row("llm/replies/one_statement")
 def test_one_statement(reply: str, expected: str | None) -> None:
     assert parse_statement(reply, "negation", plain=True) == expected
     asked_for_json = expected if reply.startswith("{") else None

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from models.chat_server import Answer, Server, good, refusal, serving
 from support.laws import check_verifier
+from support.rows import each_row
 
 from conftest import write_model
 from pincite import runtime
@@ -32,31 +33,7 @@ CLAIM = Claim("c1", "The bridge opened in 1911.")
 PAIRS = [(CLAIM, passage("A bridge was in town.")), (CLAIM, passage("The old river was 1913."))]
 
 
-@pytest.mark.parametrize(
-    ("name", "layout"),
-    [
-        ("lytang/MiniCheck-Flan-T5-Large", "minicheck-t5"),
-        ("lytang/MiniCheck-RoBERTa-Large", "minicheck-roberta"),
-        ("lytang/MiniCheck-DeBERTa-v3-Large", "minicheck-deberta"),
-        ("yaxili96/FactCG-DeBERTa-v3-Large", "factcg"),
-        ("vectara/hallucination_evaluation_model", "hhem"),
-        ("KRLabsOrg/lettucedect-base-modernbert-en-v1", "lettucedetect"),
-        ("KRLabsOrg/tinylettuce-ettin-17m-en-v1", "lettucedetect"),
-        ("KRLabsOrg/lettucedect-mmbert-base-hu-v1", "lettucedetect-hu"),
-        ("KRLabsOrg/lettucedect-v2-mmbert-base", "lettucedetect-2"),
-        ("KRLabsOrg/lettucedect-v2-taxonomy-head", None),
-        ("cross-encoder/nli-deberta-v3-base", "nli-cross-encoder"),
-        ("dleemiller/ModernCE-base-nli", "nli-modernce"),
-        ("dleemiller/EttinX-nli-s", "nli-modernce"),
-        ("MoritzLaurer/DeBERTa-v3-large-mnli-fever-anli-ling-wanli", "nli"),
-        ("MoritzLaurer/mDeBERTa-v3-base-mnli-xnli", "nli-xnli"),
-        ("MoritzLaurer/mDeBERTa-v3-base-xnli-multilingual-nli-2mil7", "nli-26"),
-        ("KRLabsOrg/lettucedect-210m-eurobert-de-v1", None),
-        ("cross-encoder/ms-marco-MiniLM-L-12-v2", None),
-        ("sentence-transformers/all-MiniLM-L6-v2", None),
-        ("microsoft/deberta-v3-large", None),
-    ],
-)
+@each_row("models/public/hub_ids_have_their_row")
 def test_hub_ids_have_their_row(name: str, layout: str | None) -> None:
     found = public.find(name, {"id2label": {"0": "LABEL_0"}})
     assert (found and found.name) == layout

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.laws import check_verifier
+from support.rows import each_row
 
 from conftest import write_model
 from pincite.errors import MissingModel, PinciteWarning
@@ -118,17 +119,7 @@ def test_reasons_name_what_the_passage_lacks() -> None:
     assert lacking(CLAIM, PAIRS[1][1]) == (("1911",), ("Ingrid Holm",))
 
 
-@pytest.mark.parametrize(
-    ("claim", "text", "told"),
-    [
-        ("The bridge opened in 1911.", "The bridge opened in 1913.", "source: 1913 · claim: 1911"),
-        ("The chapel was rebuilt.", "The chapel was never rebuilt.",
-         "source: “never rebuilt” · claim: “rebuilt”"),
-        ("The toll rose in May.", "The toll fell in May.", "source: fell · claim: rose"),
-        ("The canal is 5 km long.", "The canal is 5 miles long.",
-         "source: 5 miles · claim: 5 km"),
-    ],
-)  # fmt: skip
+@each_row("models/verifier/only_a_witness_refutes_and_it_is_the_reason")
 def test_only_a_witness_refutes_and_it_is_the_reason(
     verifier: CrossEncoderVerifier, claim: str, text: str, told: str
 ) -> None:
@@ -166,21 +157,7 @@ def test_a_claim_that_denies_has_a_bound_of_its_own(tiny_verifier: Path, tmp_pat
     assert found == contrary(odds)[0]
 
 
-@pytest.mark.parametrize(
-    ("claim", "states", "lacks"),
-    [
-        (
-            "Netting cut the moths caught in the mill from 41 to 28.",
-            "The moths caught in the mill were 28 with netting and 41 without.",
-            "The moths caught in the mill were 28 with netting and 51 without.",
-        ),
-        (
-            "The cost of the depot rose by $5 million.",
-            "The cost of the depot had risen from $17 million to $22 million.",
-            "The cost of the depot had risen from $17 million to $29 million.",
-        ),
-    ],
-)
+@each_row("models/verifier/figures_that_are_stated_or_follow")
 def test_the_network_alone_does_not_refute_figures_that_are_stated_or_follow_from_two(
     tiny_verifier: Path, tmp_path: Path, claim: str, states: str, lacks: str
 ) -> None:

@@ -15,6 +15,7 @@ from hypothesis import given as given_any
 from hypothesis import strategies as st
 from rich.console import Console
 from support.check_values import readings
+from support.rows import each_row
 
 from pincite.errors import ConfigError
 from pincite.judgement.confirmation import Outcome, Unjudged
@@ -223,17 +224,7 @@ def test_a_template_that_prints_a_table_prints_no_markup(tmp_path: Path, name: s
     assert "<b>" not in written.replace("\\<", "")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "{{ nothing }}",
-        "{% for %}",
-        "{{ ''.__class__.__mro__[1].__subclasses__() }}",
-        "{{ statement.format.__globals__ }}",
-        "{% include '/etc/passwd' %}",
-        "{{ claims.append(1) }}",
-    ],
-)
+@each_row("report/check_report/unsafe_and_broken_templates")
 def test_unsafe_and_broken_templates(tmp_path: Path, text: str) -> None:
     (tmp_path / "bad.md.j2").write_text(text)
     with pytest.raises(ConfigError, match=r"bad.md.j2 cannot be filled in"):

@@ -13,6 +13,7 @@ from ask_samples import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from samples import HOSTILE
+from support.rows import each_row
 from syrupy.assertion import SnapshotAssertion
 
 from pincite.types import Document
@@ -125,30 +126,7 @@ def test_braces_are_balanced_whatever_a_title_holds(title: str) -> None:
     assert depth == 0
 
 
-@pytest.mark.parametrize(
-    ("stated", "names"),
-    [
-        (
-            "Holm, Ida Marie; Berg, Per",
-            [{"family": "Holm", "given": "Ida Marie"}, {"family": "Berg", "given": "Per"}],
-        ),
-        ("Holm IM, Berg P", [{"family": "Holm", "given": "IM"}, {"family": "Berg", "given": "P"}]),
-        ("A. B. Holm", [{"family": "Holm", "given": "A. B."}]),
-        ("A. B. Holm, C. van der Berg and E. Dam", "Holm|van der Berg|Dam"),
-        ("Ludwig van Beethoven & Ida Holm Jr.", "van Beethoven|Holm"),
-        ("Holm, Ida", [{"family": "Holm", "given": "Ida"}]),
-        ("Holm, Ida, Jr", [{"family": "Holm", "given": "Ida", "suffix": "Jr"}]),
-        ("WHO", [{"literal": "WHO"}]),
-        ("王小明; 李 四", [{"literal": "王小明"}, {"literal": "李 四"}]),
-        (
-            "The Varde Study Group of Trams and Sleep Medicine",
-            [{"literal": "The Varde Study Group of Trams and Sleep Medicine"}],
-        ),
-        ("World Health Organization", [{"literal": "World Health Organization"}]),
-        ("", []),
-        (" ; , ;", []),
-    ],
-)
+@each_row("report/references/names")
 def test_names(stated: str, names: list[CslName] | str) -> None:
     found, _ = bibliography.parse_authors({"author": stated})
     if isinstance(names, str):
@@ -158,16 +136,7 @@ def test_names(stated: str, names: list[CslName] | str) -> None:
         assert found == names
 
 
-@pytest.mark.parametrize(
-    ("title", "written"),
-    [
-        ("DNA and RNA", "{DNA} and {RNA}"),
-        ("Effect of pH: A trial", "Effect of {pH}: A trial"),
-        ('Is "COVID-19" over?', 'Is "{COVID-19}" over?'),
-        ("The α-Syn story", "The {α-Syn} story"),
-        ("Plain words (100 %)", "Plain words (100 \\%)"),
-    ],
-)
+@each_row("report/references/capitals_are_protected")
 def test_capitals_are_protected(title: str, written: str) -> None:
     assert bibliography.protected(title) == written
 

@@ -1,6 +1,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.rows import each_row
 
 from pincite.errors import ConfigError
 from pincite.retrieval.filters import Condition, Facts, Filters, condition
@@ -16,21 +17,7 @@ def test_nothing_asked_accepts_everything() -> None:
     assert Filters().accepts(Facts("", "", "", None, None, {}))
 
 
-@pytest.mark.parametrize(
-    ("published", "first", "last", "accepted"),
-    [
-        ("2019-05-14", "2019-05-14", "2019-05-14", True),
-        ("2019-05-14T23:59:00Z", "", "2019-05-14", True),
-        ("2019-05-14", "2019-05-15", "", False),
-        ("2019-05-14", "2019", "2019", True),
-        ("2019-05-14", "2019-06", "", False),
-        ("2019-05-14", "", "2019-04", False),
-        ("2019", "2019-05", "2019-06", True),  # some day of the year would
-        ("2019", "2020", "", False),
-        ("2019-12", "", "2019", True),
-        ("2020", "", "2019-12-31", False),
-    ],
-)
+@each_row("retrieval/filters/dates_to_the_precision_that_both_have")
 def test_dates_to_the_precision_that_both_have(
     published: str, first: str, last: str, accepted: bool
 ) -> None:
@@ -72,28 +59,7 @@ def test_languages_and_kinds() -> None:
     assert not Filters(kinds=("pdf",)).accepts(facts())
 
 
-@pytest.mark.parametrize(
-    ("text", "holds"),
-    [
-        ("section == news", True),
-        ("section==sport", False),
-        ("section != sport", True),
-        ("pages > 9", True),  # as numbers: 12 > 9
-        ("pages <= 12.0", True),
-        ("pages < 12", False),
-        ("pages >= 13", False),
-        ("section < o", True),
-        ("section in sport, news", True),
-        ("section not in sport, news", False),
-        ("kind == html", True),
-        ("published >= 2019", True),
-        ("absent == x", False),
-        ("absent != x", True),
-        ("absent in x", False),
-        ("absent not in x", True),
-        ("absent < x", False),
-    ],
-)
+@each_row("retrieval/filters/conditions")
 def test_conditions(text: str, holds: bool) -> None:
     found = facts("2019-05-14", section="news", pages="12")
     assert condition(text).holds(found) is holds
@@ -122,45 +88,14 @@ def test_a_range_that_holds_nothing() -> None:
     assert Filters(published_from="2020-02-05", published_to="2020-02")
 
 
-@pytest.mark.parametrize(
-    ("text", "holds"),
-    [
-        ("mesh == Sleep", True),
-        ("mesh == Diabetes Mellitus, Type 2", True),
-        ("mesh == 'Diabetes Mellitus, Type 2'", True),
-        ("mesh == sleep", False),  # letter by letter
-        ("mesh == Sleep; Humans; Diabetes Mellitus, Type 2", True),  # the whole text
-        ("mesh == Humans; Sleep", False),
-        ('mesh in Trams, "Diabetes Mellitus, Type 2"', True),
-        ("mesh in Trams, Diabetes Mellitus, Type 2", False),  # three values
-        ("mesh != Sleep", False),
-        ("mesh != Trams", True),
-        ("mesh not in 'Trams', 'Humans'", False),
-        ("mesh not in Trams, Bells", True),
-        ("years == 2019", True),
-        ("years in 1999, 2019.0", True),
-        ("title == T", False),  # the document's own fields have one value
-        ("title == T; U", True),
-    ],
-)
+@each_row("retrieval/filters/one_of_several_values")
 def test_one_of_several_values(text: str, holds: bool) -> None:
     meta = {"mesh": "Sleep; Humans; Diabetes Mellitus, Type 2", "years": "2018; 2019"}
     found = Facts("https://a.example/", "T; U", "pubmed", None, "en", meta)
     assert condition(text).holds(found) is holds
 
 
-@pytest.mark.parametrize(
-    ("text", "values"),
-    [
-        ("a in 'x, y', z", ("x, y", "z")),
-        ('a in "x; y"', ("x; y",)),
-        ("a in rock 'n' roll, it's", ("rock 'n' roll", "it's")),
-        ("a in 'x' y, z", ("'x' y", "z")),
-        ("a == 'x, y'", ("x, y",)),
-        ("a == it's", ("it's",)),
-        ("a in x,", ("x", "")),
-    ],
-)
+@each_row("retrieval/filters/values_in_quotes")
 def test_values_in_quotes(text: str, values: tuple[str, ...]) -> None:
     assert condition(text).values == values
 

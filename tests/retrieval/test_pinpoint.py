@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from support.rows import each_row
 
 from pincite.retrieval.pinpoint import Aim, aim_of, place_of, preferred, text_directives
 from pincite.text.page_numbers import LABELS, PAGES, PageRange, cited_pages, number_at
@@ -93,16 +94,7 @@ def test_the_page_of_an_address_is_the_file_s() -> None:
     assert sheets(beyond) == [10]  # then the template counts
 
 
-@pytest.mark.parametrize(
-    ("fragment", "words"),
-    [
-        (":~:text=the%20ferry%20SANK", "The ferry sank"),
-        (":~:text=sheet%203.-,The%20ferry", "The ferry"),
-        ("top:~:text=Words%20of%20sheet%202,sank", "Words of sheet 2. The ferry sank"),
-        (":~:text=The%20ferry%20sank,-.%0AWords%20of%20sheet%205", "The ferry sank"),
-        (":~:text=not%20there&text=sheet%209", "sheet 9"),
-    ],
-)
+@each_row("retrieval/pinpoint/text_fragments")
 def test_text_fragments(fragment: str, words: str) -> None:
     aim = aim_of(citation(url=f"https://a.example/#{fragment}"), document())
     assert aim is not None

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
+from support.rows import each_row
 
 from pincite.errors import ConfigError
 from pincite.server.settings import ServerSettings
@@ -60,48 +61,7 @@ def test_a_named_file_replaces_the_usual_ones(tmp_path: Path) -> None:
     assert found.filters.exclude_hosts == ("a.example", "b.example")
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("dept = 3", "Did you mean 'retrieval.depth'"),
-        ("[retrieval]\ndept = 3", "Did you mean 'retrieval.depth'.*Known: retrieval.depth, retri"),
-        ("[check]\ndepth = 3", "Did you mean 'retrieval.depth'"),
-        ("[serach]\ndepth = 3", r"\[serach\].*\[retrieval\]"),
-        ("[sever]\nport = 1", r"Did you mean \[server\]"),
-        ("web = 3", r"expected a table, \[web\]"),
-        ("retrieval.depth = 'many'", "expected an integer"),
-        ("verify.suggest = 'few'", "expected 'failing' or 'all'"),
-        ("retrieval.depth = true", "expected an integer"),
-        ("filters.exclude_hosts = 3", "expected a list of strings"),
-        ("retrieval.depth =", "TOML"),
-        ("filters.undated = 'perhaps'", "expected true or false"),
-        ("filters.undated = 1", "expected true or false"),
-        ("budget.max_calls = -1", "no limit"),
-        ("filters.published_from = '19'", "2019-05"),
-        ("claimreview.url = 'javascript:alert(1)'", "expected an http"),
-        ("claimreview.author_url = 'https://a b'", "expected an http"),
-        ("claimreview.url = 'https://'", "expected an http"),
-        ("filters.where = ['a b']", "FIELD COMPARISON VALUE"),
-        ("web.ports = ['0']", "expected 1 to 65535"),
-        ("budget.max_cost = 1.0", "price_prompt"),
-        ("ask.answer = 'model'", "chat.url"),
-        ("check.confirmation = 'model'", "chat.url"),
-        ("check.ignore_statement_types = 'normativ'", "known: descriptive"),
-        ("check.answer_labels = 'A, B'", "expected three or more"),
-        ("check.threshold = 1.0", "check.threshold is 1.0"),
-        ("chat.step_models = 'negate=x'", "Did you mean 'negate_claim'"),
-        ("chat.step_tokens = 'negate=9'", "expected step=tokens, .* Did you mean 'negate_claim'"),
-        ("chat.step_tokens = 'negate_claim=many'", "expected 1 to 100,000"),
-        ("chat.step_tokens = 'negate_claim=0'", "expected 1 to 100,000"),
-        ("chat.step_temperatures = 'negate_claim=hot'", "expected a number like 0.2"),
-        ("chat.step_temperatures = 'negate_claim=-1'", "expected a number like 0.2"),
-        (
-            "chat.url = 'http://a/v1'\nchat.model = 'm'\ncheck.confirmation = 'model'\n"
-            "check.guidance = 'regex'",
-            "does not enforce",
-        ),
-    ],
-)
+@each_row("settings/settings/bad_settings_say_what_was_expected")
 def test_bad_settings_say_what_was_expected(text: str, said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         in_file(text)
@@ -208,19 +168,7 @@ def test_filters_from_a_file_and_a_variable(monkeypatch: pytest.MonkeyPatch) -> 
     assert not Settings().filters.chosen
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "[verify]\nk = 2\n",
-        "# mine\n[models]\nthreads = 1 # one\n[verify]\nk = 2\n",
-        "[models] # here\nverifier = 'other'\nthreads = 1\n\n[web]\npause = 3\n",
-        "verify.k = 2\n[models]\n",
-        "models = {threads = 1}\n",
-        "models.threads = 1\n",
-        'models.verifier = "old"\n[verify]\nk = 2\n',
-    ],
-)
+@each_row("settings/settings/a_setting_is_put_into_a_file_and_taken_out")
 def test_a_setting_is_put_into_a_file_and_taken_out(tmp_path: Path, text: str) -> None:
     path = tmp_path / "folder" / "settings.toml"
     path.parent.mkdir()

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.rows import each_row
 
 import pincite.text
 from pincite.judgement import aggregation, contradictions
@@ -163,18 +164,7 @@ def test_every_function_accepts_the_smallest_texts(text: str) -> None:
         call(function, SENTENCES[0], text)
 
 
-@pytest.mark.parametrize(
-    ("written", "plain"),
-    [
-        ("The ship sailed with ſix hundred men in 1741.", "6 hundred men in 1741"),
-        ("Nıne out of ten houses burnt.", "nine out of ten"),
-        ("It sailed on Chriſtmas Eve.", "24 December"),
-        ("It sailed on ſept 5, 1700.", "5 September 1700"),
-        ("It opened in ١٩٦٦.", "1966"),
-        ("It opened in １９６６ with ٣٠ rooms.", "30 rooms in 1966"),
-        ("It is 5 \u212am long.", "5 km"),
-    ],
-)
+@each_row("text/any_text/other_forms_of_letters_and_digits_are_read_as_the_usual_ones")
 def test_other_forms_of_letters_and_digits_are_read_as_the_usual_ones(
     written: str, plain: str
 ) -> None:

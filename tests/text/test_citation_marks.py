@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.rows import each_row
 
 from pincite.text.citation_marks import (
     Sentence,
@@ -24,32 +25,12 @@ def parsed(text: str) -> list[tuple[str, tuple[str, ...]]]:
     return [(sentence.text, sentence.ids) for sentence in cited_sentences(text)]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Rates fell (PUBMED:12). They rose again [2].",
-        "Rates fell. (PUBMED:12) They rose again. [2]",
-        "Rates fell.(PUBMED:12) They rose again.[2]",
-    ],
-)
+@each_row("text/citation_marks/a_mark_belongs_to_the_sentence_that_it_ends")
 def test_a_mark_belongs_to_the_sentence_that_it_ends(text: str) -> None:
     assert parsed(text) == [("Rates fell.", ("PUBMED:12",)), ("They rose again.", ("2",))]
 
 
-@pytest.mark.parametrize(
-    ("mark", "ids"),
-    [
-        ("[1, 3]", "1 3"),
-        ("[1 and 2]", "1 2"),
-        ("[2-4]", "2 3 4"),
-        ("[5–6, 9]", "5 6 9"),
-        ("[9-2]", "9 2"),  # no range
-        ("[1-999]", "1 999"),
-        ("(PubMed: 2; PMID 3)", "PUBMED:2 PUBMED:3"),
-        ("[PMID:4, 5]", "PUBMED:4 PUBMED:5"),
-        ("[pubmed:6]", "PUBMED:6"),
-    ],
-)
+@each_row("text/citation_marks/lists_ranges_and_variants_are_spelt_out")
 def test_lists_ranges_and_variants_are_spelt_out(mark: str, ids: str) -> None:
     (found,) = marks(f"It fell {mark}.")
     assert found.ids == tuple(ids.split())

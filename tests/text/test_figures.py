@@ -1,31 +1,10 @@
 import pytest
+from support.rows import each_row
 
 from pincite.text.figures import MONTHS, figures, missing, rivals
 
 
-@pytest.mark.parametrize(
-    ("text", "values"),
-    [
-        ("1,234 people", [1234]),
-        ("2.5 million crowns", [2_500_000]),
-        ("£1.2m", [1_200_000]),
-        ("twenty-five boats", [25]),
-        ("three hundred boats", [300]),
-        ("the third bridge, the 3rd bridge", [3, 3]),
-        ("from 1911–13", [1911, 1913]),
-        ("the 1980s", [1980]),
-        ("one of the first of all", []),
-        ("she may leave", []),
-        ("version v2.3.4", []),
-        ("", []),
-        ("above 2,800 m", [2800]),
-        ("5m people", [5e6]),
-        ("£5 m a year", [5e6]),
-        ("$ 5 m a year", [5e6]),
-        ("300 k", [300]),
-        ("4.2 × 10^6 or 10⁶ or 10**6 or 10⁻⁶ W", [4.2]),
-    ],
-)
+@each_row("text/figures/values")
 def test_values(text: str, values: list[float]) -> None:
     assert [f.value for f in figures(text)] == values
 

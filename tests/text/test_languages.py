@@ -3,6 +3,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.rows import each_row
 
 from pincite.judgement.contradictions import contradiction
 from pincite.text import antonyms, clauses, names, words
@@ -39,23 +40,7 @@ def test_each_language_is_identified(language: str) -> None:
     assert common(*TEXTS[language]) == language
 
 
-@pytest.mark.parametrize(
-    ("text", "declared", "expected"),
-    [
-        ("Vincent van der Berg left El Paso de la Cruz.", None, None),
-        ("A man in the inn was also so.", None, "en"),
-        ("Die Another Day was in all cinemas of the country.", "de", "en"),
-        ("The Tale of Genji (源氏物語) is by a lady of the court.", None, "en"),
-        ("Varde", "da", "da"),
-        ("Міст у порту відкрили, його освітлюють їхні ліхтарі.", None, "uk"),
-        ("Читати навчилася самотужки, бо до школи її не віддали.", None, "uk"),
-        ("Көпір айлақта ашылды, ол қазір жарық.", None, "kk"),
-        ("Rozhledna je volně přístupná, v zimě však schody nikdo neudržuje.", None, "cs"),
-        ("Pozemok patrí obci, ale cesta k jazeru nie je jej.", None, "sk"),
-        ("東京都", "ja", "ja"),
-        ("Bygget i 1911", "en-GB", "en"),
-    ],
-)
+@each_row("text/languages/in_doubt_a_text_has_its_declared_language")
 def test_in_doubt_a_text_has_its_declared_language(
     text: str, declared: str | None, expected: str | None
 ) -> None:
@@ -122,21 +107,7 @@ def test_a_line_without_spaces_is_cut() -> None:
     assert all(n_words(p.text) <= PASSAGE_WORDS for p in passages(Document("u", "", text)))
 
 
-@pytest.mark.parametrize(
-    ("claim", "source"),
-    [
-        ("Die Rose stand im Park und war rot.", "Der Fall der Rose war tief, und sie stand rot."),
-        ("Das Museum liegt in der Stadt.", "Die Ausstellung ist im Haus an der Straße."),
-        ("Foi aberta no porto em 1911.", "A ponte foi aberta e não fica longe do porto."),
-        ("Byen blev bygget by Holm for den konge.", "Den by er bygget by Ravn og det er godt."),
-        ("Мост построил Холм в Варде.", "Он был построен и открыт в городе."),
-        ("橋は Holm が建てた。", "橋はホルムが建てなかった。"),
-        (
-            "The bridge is by Holm and it was never closed.",
-            "Die Brücke ist von Ravn und ist offen.",
-        ),
-    ],
-)
+@each_row("text/languages/rules_for_english_words_are_silent_elsewhere")
 def test_rules_for_english_words_are_silent_elsewhere(claim: str, source: str) -> None:
     assert contradiction(claim, source) is None
     assert antonyms.contrasts(claim, source) == []

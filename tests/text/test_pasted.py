@@ -6,41 +6,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.rows import each_row
 
 from pincite.text.pasted import items, items_of_file
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("", []),
-        ("???\n---", []),
-        ("The mill closed.", ["The mill closed."]),
-        ("The mill closed. The bridge opened.", ["The mill closed. The bridge opened."]),
-        ("The mill closed.\r\nIs it open?\r\n", ["The mill closed.", "Is it open?"]),
-        ("The mill\nclosed in\n1950.", ["The mill closed in 1950."]),
-        ("The old\nMill closed.\nIt burnt.", ["The old Mill closed.", "It burnt."]),
-        (
-            "He said: “It closed.”\nIt did not.[3]\nTrue!",
-            ["He said: “It closed.”", "It did not.[3]", "True!"],
-        ),
-        ("it closed.\nit opened.", ["it closed.", "it opened."]),
-        ("Mill closes\nBridge opens", ["Mill closes", "Bridge opens"]),
-        ("The mill closed in the\nsame year", ["The mill closed in the same year"]),
-        ("The mill closed\n\nin 1950.", ["The mill closed", "in 1950."]),
-        (
-            "1. The mill\n   closed.\n2. It burnt\n3) It was sold",
-            ["The mill closed.", "It burnt", "It was sold"],
-        ),
-        ("- Mill closes\n- - Bridge opens", ["Mill closes", "Bridge opens"]),
-        ("- 3 degrees was the low.", ["- 3 degrees was the low."]),
-        ("1950. It closed", ["1950. It closed"]),
-        (
-            "橋は1911年に開通した。\n設計者は誰ですか？",
-            ["橋は1911年に開通した。", "設計者は誰ですか？"],
-        ),
-    ],
-)
+@each_row("text/pasted/items_are_told_by_their_lines")
 def test_items_are_told_by_their_lines(text: str, expected: list[str]) -> None:
     assert items(text) == expected
 

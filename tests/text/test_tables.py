@@ -1,6 +1,7 @@
 """What a claim names in tables that are written in words."""
 
 import pytest
+from support.rows import each_row
 
 from pincite.judgement.contradictions import contradiction
 from pincite.text.paraphrase import verifier_input
@@ -58,14 +59,7 @@ def test_a_number_within_a_sum_does_not_follow_from_it() -> None:
     assert [value.span.of(claim) for value in unstated(claim, SHIPS)] == ["65"]
 
 
-@pytest.mark.parametrize(
-    ("claim", "cells"),
-    [
-        ("The ship Dagny was built in 2003.", ["2011"]),
-        ("Dagny takes 1,620 passengers.", ["1,620"]),
-        ("Dagny and others take many.", []),
-    ],
-)
+@each_row("text/tables/the_cells_that_a_claim_names_are_marked")
 def test_the_cells_that_a_claim_names_are_marked(claim: str, cells: list[str]) -> None:
     quote = SHIPS.rsplit("\n", maxsplit=1)[-1]
     (head, headers), (body, row) = marked(claim, quote)
@@ -74,42 +68,21 @@ def test_the_cells_that_a_claim_names_are_marked(claim: str, cells: list[str]) -
     assert not marked(claim, SHIPS)
 
 
-@pytest.mark.parametrize(
-    ("claim", "words"),
-    [
-        ("Aldra and Dagny together take 650 cars.", "Aldra and Dagny together; Cars: 650"),
-        ("Vik had 19 % of the loans of 2016.", "Loans: 19 % of the total"),
-        ("The ship with the second most passengers is Dagny.", "Passengers: second most"),
-    ],
-)
+@each_row("text/tables/what_follows_from_a_table_is_written_beside_the_cell")
 def test_what_follows_from_a_table_is_written_beside_the_cell(claim: str, words: str) -> None:
     text = LOANS if "Vik" in claim else SHIPS
     assert words in verifier_input(claim, text, page=text)[1]
     assert not unstated(claim, text)
 
 
-@pytest.mark.parametrize(
-    "claim",
-    [
-        "Aldra and Dagny together take 655 cars.",
-        "Vik had 29 % of the loans of 2016.",
-        "The ship with the most passengers is Dagny.",
-    ],
-)
+@each_row("text/tables/what_does_not_follow_is_not_written")
 def test_what_does_not_follow_is_not_written(claim: str) -> None:
     text = LOANS if "Vik" in claim else SHIPS
     read = verifier_input(claim, text, page=text)[1]
     assert not any(word in read for word in ("together", "of the total", "most"))
 
 
-@pytest.mark.parametrize(
-    ("claim", "source"),
-    [
-        ("The ship Dagny was built in 2003.", "2011"),
-        ("The ship Dagny takes 390 passengers.", "1,620"),
-        ("In 2016, the branch Vik made 87 loans.", "91"),
-    ],
-)
+@each_row("text/tables/a_cell_contradicts_in_its_row_and_column")
 def test_a_cell_contradicts_in_its_row_and_column(claim: str, source: str) -> None:
     text = LOANS if "Vik" in claim else SHIPS
     found = contradiction(claim, text, page=text)
@@ -117,19 +90,7 @@ def test_a_cell_contradicts_in_its_row_and_column(claim: str, source: str) -> No
     assert found.source == source
 
 
-@pytest.mark.parametrize(
-    "claim",
-    [
-        "The ship Dagny was built in 2011.",
-        "The ship Dagny takes 3 passengers with dogs.",  # counts fewer
-        "Aldra and Dagny together take 650 cars.",
-        "The ships take 4,670 passengers.",
-        "The branch Vik made 87 loans.",  # of two years
-        "The ship Dagny takes 130 more cars than Aldra.",
-        "In all 12 people fell from the ship Dagny with cars.",
-        "The ship Corvina, of 98 crew, was built in 2003.",
-    ],
-)
+@each_row("text/tables/other_claims_are_not_contradicted")
 def test_other_claims_are_not_contradicted(claim: str) -> None:
     text = LOANS if "Vik" in claim else SHIPS
     assert contradiction(claim, text, page=text) is None

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.rows import each_row
 from support.wiki_server import Canned, Wiki, WikiPage, api_error, serving
 
 from pincite.errors import FetchError, InputError
@@ -133,16 +134,7 @@ def test_a_missing_page_lists_similar_titles(api: ActionApi, wiki: Wiki) -> None
     assert error(api, f"{wiki.url}/?curid=99").code == "missing"
 
 
-@pytest.mark.parametrize(
-    ("typed", "code"),
-    [
-        ("Special:PermanentLink/999", "missing_revision"),
-        ("Special:PermanentLink/50", "hidden"),
-        ("Script.js", "not_wikitext"),
-        ("Xx:Elsewhere", "interwiki"),
-        ("A::b", "invalid"),
-    ],
-)
+@each_row("wiki/api/other_refusals")
 def test_other_refusals(api: ActionApi, typed: str, code: str) -> None:
     assert error(api, typed).code == code
 

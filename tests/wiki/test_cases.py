@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import pytest
 from support.articles import parse_article
+from support.rows import each_row
 
 from pincite.types import Article, Citation, Claim
 from pincite.wiki.article import article_in
@@ -127,18 +128,7 @@ def test_a_mark_is_for_the_words_since_the_mark_before() -> None:
     assert claims == [("It has two gates", None), ("its church was built in 1210.", None)]
 
 
-@pytest.mark.parametrize(
-    ("text", "about"),
-    [
-        ("It opened in 1911.", "Varde Bridge"),
-        ("The stone bridge opened in 1911.", "Varde Bridge"),
-        ("Their owner sold them in 1911.", "Varde Bridge"),
-        ("The Bridge of Sighs opened in 1911.", ""),
-        ("Varde Bridge opened in 1911.", ""),
-        ("It replaced an older Varde Bridge in 1911.", ""),
-        ("Italy sold the bridge in 1911.", ""),
-    ],
-)
+@each_row("wiki/cases/general_subjects_get_the_title")
 def test_general_subjects_get_the_title(text: str, about: str) -> None:
     (claim,) = parse_article(f"{text}<ref>x</ref>", "Varde Bridge (Norway)").claims
     assert claim.about == about

@@ -3,6 +3,7 @@
 import time
 
 import pytest
+from support.rows import each_row
 
 from pincite.types import Article
 from pincite.wiki.article import article_in
@@ -59,15 +60,7 @@ def test_an_entry_gives_identifiers_and_title() -> None:
     assert known["r2"].definition.of(TEXT).endswith("PMID: 12345.")
 
 
-@pytest.mark.parametrize(
-    "listed",
-    [
-        "Literaturverzeichnis\n1. Berg A. Die Fähre. doi:10.1000/x\n2. Ito M. Die Stadt am Fluss.",
-        "## 7. Bibliography\n\n1 Berg A. A ferry. doi:10.1000/x\n\n2 Ito M. The town by a river.",
-        "[1] Berg A. A ferry on the Holm. doi:10.1000/x\n[2]: Ito M. The town by a river.",
-        "References:\n\nBerg A. A ferry on the Holm. doi:10.1000/x\n\nIto M. The town by a river.",
-    ],
-)
+@each_row("wiki/manuscript/forms_of_lists_and_marks")
 @pytest.mark.parametrize("marks", ["[1]. It rose [2]", ".¹ It rose²"])
 def test_forms_of_lists_and_marks(marks: str, listed: str) -> None:
     article = article_in(f"A ferry of 20 m² crossed the river{marks}.\n\n{listed}")

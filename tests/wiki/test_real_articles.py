@@ -20,7 +20,6 @@ from pincite.wiki.article import read_articles
 SHARED = Path(os.environ.get("PINCITE_SHARED", Path(__file__).parents[3] / "shared"))
 ARTICLES = SHARED / "data/wikipedia/articles-2016.jsonl.gz"
 DUMP = SHARED / "data/wikipedia/pages-articles-2016.xml.bz2"
-WAFER = SHARED / "data/wafer-like/dev.jsonl.gz"
 
 pytestmark = [
     pytest.mark.slow,

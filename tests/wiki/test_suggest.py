@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mwparserfromhell.nodes import Template
 from support.articles import parse_article
+from support.rows import each_row
 
 from pincite.wiki.suggest import escape_parameter, escape_url, template
 
@@ -79,16 +80,7 @@ def test_unknown_fields_stay_out() -> None:
     assert text == "{{cite web|url=https://a.example/x?a=1&b=2|title=The hall}}"
 
 
-@pytest.mark.parametrize(
-    ("url", "expected"),
-    [
-        ("http://a.example/a b|c", "http://a.example/a%20b%7Cc"),
-        ('http://a.example/[x]{y}<z>"', "http://a.example/%5Bx%5D%7By%7D%3Cz%3E%22"),
-        ("http://a.example/%7C?q=%20", "http://a.example/%7C?q=%20"),
-        ("http://a.example/''", "http://a.example/%27%27"),
-        ("http://a.example/é", "http://a.example/%C3%A9"),
-    ],
-)
+@each_row("wiki/suggest/urls")
 def test_urls(url: str, expected: str) -> None:
     assert escape_url(url) == expected
 

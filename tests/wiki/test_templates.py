@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.articles import parse_article
+from support.rows import each_row
 
 from pincite.types import Citation
 from pincite.wiki.article import PageText, parse_page, read_articles
@@ -58,15 +59,7 @@ def test_of_two_names_for_one_parameter_the_filled_one_counts() -> None:
     assert (citation.title, citation.authors) == ("A", ("Roux", "Petit"))
 
 
-@pytest.mark.parametrize(
-    ("people", "authors"),
-    [
-        ("Karl Mott, Eva Lind", ("Karl Mott", "Eva Lind")),
-        ("Mott, Karl", ("Karl Mott",)),
-        ("Mott, Karl; Lind, Eva", ("Karl Mott", "Eva Lind")),
-        ("A. Mott, E. Lind, O. Rau", ("A. Mott", "E. Lind", "O. Rau")),
-    ],
-)
+@each_row("wiki/templates/people_in_one_parameter")
 def test_people_in_one_parameter(people: str, authors: tuple[str, ...]) -> None:
     assert cited(f"{{{{Literatur|Autor={people}|Titel=T}}}}", "de").authors == authors
 
@@ -83,14 +76,7 @@ def test_the_number_of_authors_is_limited() -> None:
     assert MAX_PEOPLE <= len(authors) <= 2 * MAX_PEOPLE
 
 
-@pytest.mark.parametrize(
-    ("language", "source", "template"),
-    [
-        ("de", "{{Webarchiv|url=http://a.example|wayback=20130501000000|text=A}}", "webarchiv"),
-        ("ja", "{{Wayback|url=http://a.example|date=20130501|title=A}}", "wayback"),
-        ("fr", "{{Lien archive|url=http://a.example|horodatage archive=20130501|titre=A}}", ""),
-    ],
-)
+@each_row("wiki/templates/an_archived_page_is_found_by_its_time")
 def test_an_archived_page_is_found_by_its_time(language: str, source: str, template: str) -> None:
     citation = cited(source, language)
     assert (citation.url, citation.title) == ("http://a.example", "A")
@@ -213,71 +199,12 @@ def test_a_module_without_a_function_is_not_a_template() -> None:
 # ── Addresses from parameters ────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize(
-    ("template", "url"),
-    [
-        (
-            "{{cite tweet|user=VardeTram|number=1234567890123456789|title=A}}",
-            "https://x.com/VardeTram/status/1234567890123456789",
-        ),
-        ("{{Cite arXiv|eprint=2101.00001v2|title=A}}", "https://arxiv.org/abs/2101.00001v2"),
-        ("{{cite arxiv|arxiv=math.GT/0309136}}", "https://arxiv.org/abs/math.GT/0309136"),
-        (
-            "{{cite journal|title=A|pmc=3456789}}",
-            "https://www.ncbi.nlm.nih.gov/pmc/articles/PMC3456789/",
-        ),
-        (
-            "{{cite bioRxiv|biorxiv=10.1101/2020.05.01.072900}}",
-            "https://doi.org/10.1101/2020.05.01.072900",
-        ),
-        (
-            "{{cite medRxiv|medrxiv=10.1101/2020.02.16.20023754v2}}",
-            "https://www.medrxiv.org/content/10.1101/2020.02.16.20023754v2",
-        ),
-        (
-            "{{cite SSRN|ssrn=1234567}}",
-            "https://papers.ssrn.com/sol3/papers.cfm?abstract_id=1234567",
-        ),
-        (
-            "{{cite CiteSeerX|citeseerx=10.1.1.220.3465}}",
-            "https://citeseerx.ist.psu.edu/viewdoc/summary?doi=10.1.1.220.3465",
-        ),
-        ("{{YouTube|a-_45678901|A film}}", "https://www.youtube.com/watch?v=a-_45678901"),
-        ("{{YouTube|id=a-_45678901}}", "https://www.youtube.com/watch?v=a-_45678901"),
-        ("{{Cite Instagram|user=varde|postid=B_x-12}}", "https://www.instagram.com/p/B_x-12/"),
-        (
-            "{{Internet Archive|id=vardehistory00holm}}",
-            "https://archive.org/details/vardehistory00holm",
-        ),
-        (
-            "{{cite EB1911|wstitle=Varde & Skeld}}",
-            "https://en.wikisource.org/wiki/1911_Encyclop%C3%A6dia_Britannica/Varde_%26_Skeld",
-        ),
-        ("{{cite tweet|user=a|number=12345678|url=https://a.example/1}}", "https://a.example/1"),
-    ],
-)
+@each_row("wiki/templates/address_is_made_from_parameters")
 def test_address_is_made_from_parameters(template: str, url: str) -> None:
     assert cited(template, "en").url == url
 
 
-@pytest.mark.parametrize(
-    "template",
-    [
-        "{{cite tweet|user=a/../b|number=12345678}}",
-        "{{cite tweet|user=varde|number=12345678?x=1}}",
-        "{{cite tweet|user=varde|number=１２３４５６７８}}",
-        "{{cite tweet|user=varde}}",
-        "{{cite tweet|number=12345678|user=}}",
-        "{{cite arXiv|eprint=2101.00001#x}}",
-        "{{cite arXiv|eprint=@evil.example/2101.00001}}",
-        "{{cite journal|pmc=PMC 1 or 2}}",
-        "{{YouTube|javascript:1}}",
-        "{{Internet Archive|id=../etc}}",
-        "{{cite EB1911|wstitle=../../x}}",
-        "{{cite newsgroup|message-id=a@b.example|newsgroup=alt.varde}}",
-        "{{Official website}}",
-    ],
-)
+@each_row("wiki/templates/parameter_that_breaks_its_syntax_makes_no_address")
 def test_parameter_that_breaks_its_syntax_makes_no_address(template: str) -> None:
     assert cited(template, "en").url is None
 
@@ -297,25 +224,7 @@ def test_made_address_never_leaves_its_host(user: str, number: str) -> None:
 BOOKS = "<ref name=a>{{cite book|title=A|pages=1–99}}</ref><ref name=b>{{cite book|title=B}}</ref>"
 
 
-@pytest.mark.parametrize(
-    ("template", "pages"),
-    [
-        ("{{r|a|p=12}}", ["12"]),
-        ("{{r|a|pp=12–14}}", ["12–14"]),
-        ("{{r|a|page=12}}", ["12"]),
-        ("{{r|a|pages=12, 19}}", ["12, 19"]),
-        ("{{r|a|at=fig. 3}}", ["fig. 3"]),
-        ("{{r|a|loc=fig. 3}}", ["fig. 3"]),
-        ("{{r|a|page1=12}}", ["12"]),
-        ("{{r|a|p1=3|b|p2=5}}", ["3", "5"]),
-        ("{{r|a|b|p2=5}}", ["1–99", "5"]),
-        ("{{r|a|b|p=5}}", ["5", None]),
-        ("{{r|a|pages2=7|b|at1=cover}}", ["cover", "7"]),
-        ("{{r|a}}", ["1–99"]),
-        ("{{r|a|p=}}", ["1–99"]),
-        ("{{r|a|group=x|p=4}}", ["4"]),
-    ],
-)
+@each_row("wiki/templates/pages_of_r_belong_to_their_reference")
 def test_pages_of_r_belong_to_their_reference(template: str, pages: list[str | None]) -> None:
     first, *_ = parse_article(f"The mill burnt in 1840.{template} It went.{BOOKS}", "T").claims
     assert [citation.pages for citation in first.citations] == pages

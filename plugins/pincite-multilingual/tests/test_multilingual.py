@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from support.laws import check_encoder
+from support.rows import each_row
 
 from pincite.cli import cli
 from pincite.models import weights
@@ -56,16 +57,7 @@ def test_vectors_are_near_those_in_float(encoder: OnnxEncoder) -> None:
     assert cosines.mean() > 0.996
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("ｶﾞﾗｽ工房", "ガラス工房"),
-        ("e\u0301cole", "école"),
-        ("می‌رود", "می رود"),
-        ("two \t\r\n lines", "two lines"),
-        ("bell\x07 and tab", "bell and tab"),
-    ],
-)
+@each_row("multilingual/multilingual/texts_that_are_written_in_two_ways")
 def test_texts_that_are_written_in_two_ways(tokenizer: Tokenizer, one: str, other: str) -> None:
     first, second = tokenizer.encode_batch([one, other])
     assert first.ids == second.ids

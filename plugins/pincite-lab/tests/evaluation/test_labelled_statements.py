@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from support.rows import each_row
 
 from pincite.errors import InputError
 from pincite.judgement.confirmation import Outcome, StatementType, Weighed, Weight, from_answers
@@ -45,22 +46,7 @@ def test_rows_with_levels_types_and_dates(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("{", "line 1: not valid JSON"),
-        ("[]", "expected an object"),
-        ('{"statement": 3, "label": "confirmed"}', "expected an object with texts"),
-        ('{"label": "confirmed"}', "the statement is missing"),
-        ('{"statement": "a"}', "label is ''"),
-        ('{"statement": "a", "label": "true"}', "expected one of confirmed, disconfirmed"),
-        ('{"statement": "a", "label": "failed"}', "label is 'failed'"),
-        ('{"statement": "a", "label": "confirmed", "type": "factual"}', "type is 'factual'"),
-        ('{"statement": "a", "label": "confirmed", "date": "May"}', "2019-05-14"),
-        ('{"statement": "a", "label": "confirmed", "lable": "x"}', "unknown field 'lable'"),
-        ("", "has no rows"),
-    ],
-)
+@each_row("lab/evaluation/labelled_statements/bad_rows_say_where_and_what")
 def test_bad_rows_say_where_and_what(tmp_path: Path, line: str, said: str) -> None:
     (tmp_path / "s.jsonl").write_text(line)
     with pytest.raises(InputError, match=said):

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from evaluation.invented import WordVerifier
+from support.rows import each_row
 
 from pincite.cli import cli
 from pincite.errors import InputError
@@ -219,19 +220,7 @@ def test_bioasq(tmp_path: Path) -> None:
     assert (second.relevant, second.abstract) == (frozenset(), None)
 
 
-@pytest.mark.parametrize(
-    ("value", "message"),
-    [
-        ([], "has no questions"),
-        ({}, "has no questions"),
-        ({"x": {"QUESTION": "?"}}, "x: expected a PMID with QUESTION"),
-        ({"questions": [{"id": "1"}]}, "question 1: expected id, body"),
-        (
-            {"questions": [{"id": "1", "body": "?", "documents": ["http://a.example/x"]}]},
-            "'http://a.example/x' does not end in a PMID",
-        ),
-    ],
-)
+@each_row("lab/evaluation/qa/what_is_neither")
 def test_what_is_neither(tmp_path: Path, value: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         qa.read_questions(written(tmp_path / "q.json", value))

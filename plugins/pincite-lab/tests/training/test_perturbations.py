@@ -2,9 +2,9 @@
 
 import random
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.rows import each_row
 
 from pincite_lab.training.perturbations import HARD_KINDS, KINDS, negated, perturb
 
@@ -45,17 +45,7 @@ def test_a_name_gives_way_to_one_that_the_claim_lacks() -> None:
     assert swapped("name", "a mill burnt", ("Skov",)) == set()
 
 
-@pytest.mark.parametrize(
-    ("claim", "denied"),
-    [
-        ("The mill was closed.", "The mill was not closed."),
-        ("The mill has been closed.", "The mill has not been closed."),
-        ("It can float.", "It can not float."),
-        ("The mill was not closed.", "The mill was closed."),
-        ("It never rains.", "It rains."),
-        ("There is no ferry.", "There is ferry."),
-    ],
-)
+@each_row("lab/training/perturbations/negation_is_added_or_removed")
 def test_negation_is_added_or_removed(claim: str, denied: str) -> None:
     assert swapped("negation", claim) == {denied}
     assert negated("The old ferry crossing") is None

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import pytest
 from support.articles import parse_article
 from support.files import write_records
+from support.rows import each_row
 
 from pincite.errors import InputError
 from pincite.types import Article, Document
@@ -93,17 +94,7 @@ def test_round_trip(tmp_path: Path, name: str) -> None:
     assert list(read_records(tmp_path / name)) == records
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("{", r"w.jsonl line 2: "),
-        ("[]", r"w.jsonl line 2: "),
-        ({"input": "a"}, "line 2: field id"),
-        ({"id": "a"}, "field input"),
-        ({"id": "a", "input": "b", "output": [{"provenance": [{}]}]}, "outputs.0.provenance.0.url"),
-        ({"id": "a", "input": "b", "meta": {"supporting": ["x"]}}, "supporting"),
-    ],
-)
+@each_row("lab/wafer/collection/errors_name_file_line_and_field")
 def test_errors_name_file_line_and_field(tmp_path: Path, line: object, message: str) -> None:
     path = write(tmp_path / "w.jsonl", LINE, line)
     with pytest.raises(InputError, match=message):
@@ -112,16 +103,7 @@ def test_errors_name_file_line_and_field(tmp_path: Path, line: object, message: 
         list(read_records(tmp_path / "none.jsonl"))
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("One. Two.[CIT]", ("", (), "One.", "Two.", "")),
-        ("S [SEP] One. Two.[CIT]", ("", ("S",), "One.", "Two.", "")),
-        ("T [SEP] A :: B [SEP] Two.[CIT]", ("T", ("A", "B"), "", "Two.", "")),
-        ("T [SEP] Section::::A.:B. [SEP] Two[CIT] more.", ("T", ("A", "B"), "", "Two", "more.")),
-        ("T [SEP]  [SEP] Two.", ("T", (), "", "Two.", "")),
-    ],
-)
+@each_row("lab/wafer/collection/parts")
 def test_parts(text: str, expected: tuple[str, tuple[str, ...], str, str, str]) -> None:
     claim = claim_of(WaferRecord("r", text))
     assert (claim.title, claim.section, claim.before, claim.text, claim.after) == expected
@@ -197,20 +179,7 @@ def test_a_tag_in_the_sentence_marks_all_its_citations() -> None:
     assert [record.failed for record in records] == [True]
 
 
-@pytest.mark.parametrize(
-    ("source", "language", "expected"),
-    [
-        ("{{Featured article}}\nIt is old.", "en", True),
-        ('<p id="mw-indicator-featured-star">It is old.</p>', "html", True),
-        ("<p>It is old.</p>", "html", False),
-        ("{{ featured_article | date=2020 }}", "en", True),
-        ("{{Exzellent|10. Mai 2007|12345}}", "de", True),
-        ("{{Article de qualité|oldid=1|date=2009}}", "fr", True),
-        ("{{Exzellent}}", "en", False),
-        ("<!-- {{Featured article}} -->", "en", False),
-        ("{{Featured article candidates}} {{good article}}", "en", False),
-    ],
-)
+@each_row("lab/wafer/collection/featured")
 def test_featured(source: str, language: str, expected: bool) -> None:
     markup: Literal["html", "wikitext"] = "html" if language == "html" else "wikitext"
     article = parse_article(source, "Alba", markup=markup, language=language)
