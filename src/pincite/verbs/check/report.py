@@ -21,7 +21,7 @@ from pincite.notes import IN_ENGLISH, Language, Note
 from pincite.text.words import missing_words
 from pincite.types import INLINE, Doc, Exclusion, Failed, Passage, Span, Unchecked, named, written
 from pincite.verbs.check import wording
-from pincite.verbs.check.kinds import without_speaker
+from pincite.verbs.check.spoken import UNKNOWN, Occasion
 
 T = TypeVar("T")
 MOST_NEAREST = 3  # neutral quotes shown if nothing else is
@@ -37,6 +37,7 @@ class Reading:
     kind: StatementType
     negation: Annotated[str, Doc("empty if none could be formed")] = ""
     origin: Annotated[ReadingOrigin, Doc("the statement itself, a rule, …")] = "statement"
+    lacks: Annotated[tuple[str, ...], Doc("speaker, date, place: what it needs and lacks")] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ class ReadingResult:
     @written
     def warning(self) -> str:
         """What must not be overlooked next to the mean; empty if nothing."""
-        return wording.warning(self.weight, self.items)
+        return wording.warning(self.weight, self.items, self.reading.lacks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +99,11 @@ class Check:
     results: tuple[ReadingResult, ...] = field(metadata=named("readings"))
     interpreted_by: Annotated[str, Doc("rules, user, or the model")]
     failures: Annotated[tuple[Failed, ...], Doc("of the interpretation")] = ()
+    occasion: Occasion = field(default=UNKNOWN, metadata=INLINE)
 
     @property
-    @written
-    def speaker(self) -> Annotated[str, Doc("named before a colon, as in “Mayor Holm: …”")]:
-        return without_speaker(" ".join(self.statement.split()))[0]
+    def speaker(self) -> str:
+        return self.occasion.speaker
 
     @property
     @written

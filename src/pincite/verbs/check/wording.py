@@ -129,7 +129,12 @@ def _how_sure(weight: Weight, n_passages: int, words: Language) -> str:
     return text
 
 
-def warning(weight: Weight, items: Sequence[Weighed], words: Language = IN_ENGLISH) -> str:
+def warning(
+    weight: Weight,
+    items: Sequence[Weighed],
+    lacks: Sequence[str] = (),
+    words: Language = IN_ENGLISH,
+) -> str:
     """Say what must not be overlooked next to the mean; empty if nothing."""
     texts = {item.text_id for n, item in enumerate(items) if n in weight.contradictions}
     n, text = len(texts), ""
@@ -146,7 +151,9 @@ def warning(weight: Weight, items: Sequence[Weighed], words: Language = IN_ENGLI
     sources = [item.source for item in items if item.side == "for"]
     own = words.say("every document for it was published by the subject of the statement")
     is_own = bool(sources) and all(map(_is_own, sources))
-    return "; ".join(filter(None, [text % {"num": n} if n else "", own if is_own else ""]))
+    unknown = words.say("it depends on what is not given: %(names)s")
+    needs = unknown % {"names": ", ".join(map(words.say, lacks))} if lacks else ""
+    return "; ".join(filter(None, [text % {"num": n} if n else "", own if is_own else "", needs]))
 
 
 def _is_own(source: Source) -> bool:
