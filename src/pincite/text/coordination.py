@@ -25,6 +25,7 @@ _SCOPE = re.compile(  # "not A and B" is neither "not A" nor "not B"
 )
 _COLOURS = frozenset("black white red green blue yellow brown grey gray orange".split())
 _PAIR = re.compile(r"(?:[Bb]oth )?\b(?P<a>[^,;:]+?) and (?P<b>[^,;:]+)")
+_BOTH = re.compile(r"(?<= and )(.+? (?:are|were|have|had|will|can|do|did)) both\b")
 _THAN = re.compile(r"(?P<stem>.+ than )(?P<a>[^,;:]+?) and (?P<b>[^,;:]+)")
 _SINGULAR = {"are": "is", "were": "was", "have": "has", "do": "does"}
 
@@ -36,6 +37,7 @@ def shared(text: str) -> list[str]:
     (['Tin is toxic', 'lead is toxic'], [])
     """
     text = text.strip(" .")
+    text = _BOTH.sub(r"\1", text)
     if len(re.findall(r"\band\b", text)) != 1 or _TOGETHER.search(text):
         return []
     verb = finite_verb(text)
@@ -50,6 +52,8 @@ def shared(text: str) -> list[str]:
         return _by_subject(text, verb)
     if predicates := _by_predicate(text, verb):
         return predicates
+    if adjuncts := _by_preposition(text, verb):
+        return adjuncts
     match = _PAIR.fullmatch(text[verb.end :].strip())
     return _by_end(text[: verb.end], verb, match) if match else []
 
@@ -82,6 +86,16 @@ def _by_predicate(text: str, verb: Finite) -> list[str]:
     return [] if participle or noun else [left.removesuffix(","), subject + right]
 
 
+def _by_preposition(text: str, verb: Finite) -> list[str]:
+    """“X was finished on time and within budget”: each has its own preposition."""
+    left, _, right = text.partition(" and ")
+    words, others = left[verb.end :].split(), right.split()
+    starts = [n for n, word in enumerate(words) if n and word in syntax.PREPOSITIONS]
+    if not starts or others[0] not in syntax.PREPOSITIONS or len(others) > MAX_WORDS:
+        return []
+    return [left, " ".join([text[: verb.end], *words[: starts[-1]], right])]
+
+
 def _by_end(head: str, verb: Finite, match: re.Match[str]) -> list[str]:
     a, b = match["a"], match["b"]
     both_qualities = _is_quality(a.split()[-1]) and _is_quality(b.split()[-1])
@@ -104,6 +118,7 @@ def _alike(a: str, b: str) -> bool:
     determined = [each[0].lower() in syntax.DETERMINERS for each in (first, second)]
     named = [all(word[:1].isupper() for word in each) for each in (first, second)]
     bare = [len(each) == 1 for each in (first, second)]
+    bare[1] = bare[1] or (bare[0] and all("NOUN" not in lemmas(word) for word in second[:-1]))
     return all(determined) or (
         not any(determined)
         and (all(named) or all(n or s for n, s in zip(named, bare, strict=True)))
