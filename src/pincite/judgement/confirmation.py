@@ -185,6 +185,11 @@ def rank(outcome: Outcome) -> int | None:
     return 3 - _LEVELS.index(outcome) if outcome in _LEVELS else None
 
 
+def strength(weight: Weight) -> tuple[int, float]:
+    """Order results, the weakest first: against, then undecided, then for."""
+    return rank(weight.outcome) or 0, weight.doc or 0.0
+
+
 def seed_level(outcome: Outcome) -> str | None:
     """Return EvidenceSeeker's word, the same for balance and no evidence; None for failures."""
     if outcome in (Outcome.BALANCED, Outcome.NO_EVIDENCE):

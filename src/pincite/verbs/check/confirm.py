@@ -8,7 +8,7 @@ A model takes EvidenceSeeker's steps, for the reading and again for its negation
 import hashlib
 import random
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeAlias
@@ -25,7 +25,7 @@ from pincite.llm.templates import Templates
 from pincite.models.routing import RoutedVerifier
 from pincite.protocols import Verifier
 from pincite.settings import Settings
-from pincite.text import antonyms, tables, words
+from pincite.text import antonyms, names, tables, words
 from pincite.text.finite import finite_verb
 from pincite.text.languages import common
 from pincite.text.sentences import is_question, n_words
@@ -36,6 +36,7 @@ from pincite.types import (
     Failed,
     Passage,
     Span,
+    Witness,
     WitnessKind,
     sigmoid,
 )
@@ -65,6 +66,10 @@ SENTENCES, SENTENCES_ACROSS = 6, 12  # in another language than the reading's: w
 # By how much a lone sentence's support must exceed its refutation. Below CLEARLY, the
 # passage's degree is capped at STRONG (research/check-and-ask.md).
 LEAST_MARGIN, CLEARLY = 0.0, 0.2
+# The same for a passage of less than CONFIRMED_FROM, which then confirms only weakly.
+PROBABLY = 0.1
+# By how much the refutation of a lone sentence that says the opposite must exceed its support.
+OPPOSED_FROM = 0.4
 SHORTEST_QUOTE = 4  # words; fewer state nothing ("High Court"), unless one is a figure
 
 _Branch: TypeAlias = tuple[float, str] | Failed  # P(first option), the analysis
@@ -96,9 +101,46 @@ class VerifierJudge:
                 if self.on_progress:
                     self.on_progress(len(evidence), len(pairs))
             quoted = self._quoted(pairs, _in_documents(pairs, evidence))
+            quoted = self._opposed(pairs, quoted)
         except KeyboardInterrupt:
             return [STOPPED] * len(pairs)
         return [each.failed or each for each in _fully_quoted(pairs, quoted)]
+
+    def _opposed(
+        self, pairs: Sequence[tuple[Reading, Passage]], evidence: Sequence[Evidence]
+    ) -> list[Evidence]:
+        """Let a passage count against a reading if one sentence says the opposite of the same.
+
+        The opposite is shown by words; the network must read that sentence alone as a refutation.
+        """
+        confirmed = {
+            (reading, each.passage.doc_id)
+            for (reading, _), each in zip(pairs, evidence, strict=True)
+            if _confirms(each)
+        }
+        found = [
+            (n, witness)
+            for n, ((reading, passage), each) in enumerate(zip(pairs, evidence, strict=True))
+            if each.failed is None and each.stance == (0.0, 0.0)
+            if (reading, passage.doc_id) not in confirmed
+            for witness in oppositions(reading.text, passage)
+        ]
+        alone = [
+            (Claim.alone(pairs[n][0].text), replace(pairs[n][1], text=w.sentence.of(pairs[n][1].text)))
+            for n, w in found
+        ]
+        opposed = [*evidence]
+        for (n, witness), margin in zip(found, self._margins(alone), strict=True):
+            stance = opposed[n].stance or (0.0, 0.0)
+            if margin <= -OPPOSED_FROM and -margin > stance[1]:
+                against = min(-margin, confirmation.MEDIUM)
+                opposed[n] = replace(
+                    opposed[n],
+                    stance=(0.0, against),
+                    quote=witness.sentence,
+                    witnesses=(*evidence[n].witnesses, witness),
+                )
+        return opposed
 
     def _quoted(
         self, pairs: Sequence[tuple[Reading, Passage]], evidence: Sequence[Evidence]
@@ -212,8 +254,7 @@ def with_stance(
     if counts and evidence.contradiction is None and evidence.quote:  # read by the network alone
         counts = not _lacks_a_finding(reading, evidence.quote.of(evidence.passage.text))
     against = evidence.prob_refuted if counts and decide.refutes(evidence) else 0.0
-    enough = decide.THRESHOLD if decide.seconding(evidence) else CONFIRMED_FROM
-    confirms = not against and evidence.prob_supported >= enough
+    confirms = not against and evidence.prob_supported >= decide.THRESHOLD
     if evidence.contradiction or (confirms and tables.unstated(reading, document)):
         confirms = False  # as in `decide.label_of`
     supported = evidence.prob_supported if confirms else 0.0
@@ -270,10 +311,64 @@ def _may_confirm(reading: str, text: str, span: Span, all_spans: Sequence[Span])
     return not (
         _differs_in_negation(reading, sentence)
         or _lacks_a_finding(reading, sentence)
+        or weaker(reading, sentence)
         or weaker(reading, f"{sentence} {behind}")
         or (common(reading, text) == "en" and swapped(reading, sentence, text))
         or (same_topic and antonyms.contrasts(reading, sentence))
     )
+
+
+def oppositions(reading: str, passage: Passage) -> list[Witness]:
+    """Return where a sentence of a passage says the opposite of a reading about the same thing.
+
+    By an antonym, a negation of the same verb, or a superlative of another; English only.
+    """
+    text, verb = passage.text, finite_verb(reading)
+    if common(reading, text) != "en" or verb is None or names.missing(reading, f"{passage.about}\n{passage.page or text}"):
+        return []
+    subject, predicate = {*words.roots(reading[: verb.start])}, {*words.roots(reading[verb.end :])}
+    predicate |= {*words.roots(verb.word)}
+    found = []
+    for span in words.sentences_of(text):
+        sentence = span.of(text)
+        stated = {*words.roots(sentence)}
+        mine, theirs = next(_opposites(reading, sentence), ("", ""))
+        changed = {*words.roots(f"{mine} {theirs}")}
+        named = {*words.names(sentence)} - {*words.names(f"{reading}\n{passage.about}")}
+        about = len(subject & stated) * 2 >= len(subject) or _SUPERLATIVE.fullmatch(mine)
+        if (
+            mine
+            and about
+            and (subject | predicate) - changed & stated
+            and (not named or _SUPERLATIVE.fullmatch(mine))
+            and not words.is_heading(text, span)
+            and not is_question(sentence)
+        ):
+            found.append(Witness(WitnessKind.VALUE, mine, theirs, span))
+    return found
+
+
+# "More than any other", "the highest": of one only.
+_SUPERLATIVE = re.compile(
+    r"(?:more|better|higher|larger|faster|longer) (?:\w+ ){0,3}?than any other"
+    r"|the (?:most|first|best|\w+est)\b",
+    re.IGNORECASE,
+)
+
+
+def _opposites(reading: str, sentence: str) -> Iterator[tuple[str, str]]:
+    """Pairs of words by which a sentence may say the opposite of a reading."""
+    yield from antonyms.contrasts(reading, sentence)
+    verb = finite_verb(reading)
+    if words.is_negated(reading) != words.is_negated(sentence) and verb:
+        done = {*words.roots(reading[verb.start :])}
+        if {*words.roots(sentence)} & done:
+            yield reading[verb.start :].strip(" ."), sentence
+    mine, theirs = _SUPERLATIVE.search(reading), _SUPERLATIVE.search(sentence)
+    if mine and theirs and verb:
+        holders = {*words.names(reading[: verb.start])}
+        if holders and holders.isdisjoint(words.names(sentence)):
+            yield mine[0], theirs[0]
 
 
 def _differs_in_negation(reading: str, sentence: str) -> bool:
@@ -309,7 +404,9 @@ def confirm_by_sentence(
         best = _quoted_by_model(evidence, margins)
     if best is None:
         return replace(evidence, stance=(0.0, refuted))
-    if margins[best] < CLEARLY:
+    if evidence.prob_supported < CONFIRMED_FROM and not decide.seconding(evidence):
+        supported = min(supported, confirmation.MEDIUM) if margins[best] >= PROBABLY else 0.0
+    elif margins[best] < CLEARLY:
         supported = min(supported, confirmation.STRONG)
     return replace(evidence, stance=(supported, refuted), quote=best)
 

@@ -147,6 +147,7 @@ class CheckPipeline:
             self._result(reading, by_reading.get(reading), items.get(reading, []))
             for reading in interpretation.readings
         )
+        results = with_wholes(results)
         lost = [each for each in retrieved if isinstance(each, Failed)]
         return Check(statement, results, interpretation.by, (*interpretation.failures, *lost))
 
@@ -204,6 +205,18 @@ class CheckPipeline:
             return candidate.lost
         language = (candidate.language or "").split("-")[0]
         return Failed("language", f"the page is {not_read(language, self.languages or ())}")
+
+
+def with_wholes(results: Sequence[ReadingResult]) -> tuple[ReadingResult, ...]:
+    """Decide what joins several parts by them: by its weakest, as it holds only if each does."""
+    found: dict[str, ReadingResult] = {}
+    for result in reversed(results):  # parts follow their whole
+        parts = [found[part] for part in result.reading.parts if part in found]
+        if parts and len(parts) == len(result.reading.parts):
+            weakest = min(parts, key=lambda part: confirmation.strength(part.weight))
+            result = replace(result, items=weakest.items, weight=weakest.weight)
+        found[result.reading.text] = result
+    return tuple(found[result.reading.text] for result in results)
 
 
 def _text_ids(passages: Sequence[Passage]) -> list[int]:

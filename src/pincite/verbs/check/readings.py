@@ -23,7 +23,7 @@ from pincite.text.sentences import sentences
 from pincite.types import STOPPED, Failed
 from pincite.verbs.check.kinds import LONGEST, MARKS, WORD, kind_of, without_speaker
 from pincite.verbs.check.negation import negation
-from pincite.verbs.check.parts import parts
+from pincite.verbs.check.parts import joined, parts
 from pincite.verbs.check.report import Interpretation, Reading
 from pincite.verbs.check.spoken import UNKNOWN, Occasion, alone
 
@@ -64,7 +64,15 @@ def readings(
         cut = any(f"{mark}{opening}" in text for mark in '“"„')
         origins.append((_as_sentence(part) if cut else part, "rule"))
     return numbered(
-        Reading("", each, kind_of(each, language), negation(each, language), origin, lacks)
+        Reading(
+            "",
+            each,
+            kind_of(each, language),
+            negation(each, language),
+            origin,
+            tuple(joined(each, language)),
+            lacks,
+        )
         for each, origin in origins
     )
 

@@ -37,6 +37,7 @@ class Reading:
     kind: StatementType
     negation: Annotated[str, Doc("empty if none could be formed")] = ""
     origin: Annotated[ReadingOrigin, Doc("the statement itself, a rule, …")] = "statement"
+    parts: Annotated[tuple[str, ...], Doc("texts of the readings that it joins")] = ()
     lacks: Annotated[tuple[str, ...], Doc("speaker, date, place: what it needs and lacks")] = ()
 
 
