@@ -25,9 +25,10 @@ from pincite.llm.templates import Templates
 from pincite.models.routing import RoutedVerifier
 from pincite.protocols import Verifier
 from pincite.settings import Settings
-from pincite.text import antonyms, names, tables, words
-from pincite.text.finite import finite_verb
+from pincite.text import antonyms, names, syntax, tables, words
+from pincite.text.finite import Finite, finite_verb, lemmas
 from pincite.text.languages import common
+from pincite.text.quantities import values
 from pincite.text.sentences import is_question, n_words
 from pincite.types import (
     STOPPED,
@@ -67,9 +68,9 @@ SENTENCES, SENTENCES_ACROSS = 6, 12  # in another language than the reading's: w
 # passage's degree is capped at STRONG (research/check-and-ask.md).
 LEAST_MARGIN, CLEARLY = 0.0, 0.2
 # The same for a passage of less than CONFIRMED_FROM, which then confirms only weakly.
-PROBABLY = 0.1
+PROBABLY = 0.05
 # By how much the refutation of a lone sentence that says the opposite must exceed its support.
-OPPOSED_FROM = 0.4
+OPPOSED_FROM = 0.2
 SHORTEST_QUOTE = 4  # words; fewer state nothing ("High Court"), unless one is a figure
 
 _Branch: TypeAlias = tuple[float, str] | Failed  # P(first option), the analysis
@@ -319,56 +320,73 @@ def _may_confirm(reading: str, text: str, span: Span, all_spans: Sequence[Span])
 
 
 def oppositions(reading: str, passage: Passage) -> list[Witness]:
-    """Return where a sentence of a passage says the opposite of a reading about the same thing.
+    """Return where a passage says the opposite of a reading of the same subject; English only.
 
-    By an antonym, a negation of the same verb, or a superlative of another; English only.
+    The subject may be in the sentence before, if the one that says it names nothing.
     """
     text, verb = passage.text, finite_verb(reading)
-    if common(reading, text) != "en" or verb is None or names.missing(reading, f"{passage.about}\n{passage.page or text}"):
+    known = f"{passage.about}\n{passage.page or text}"
+    if common(reading, text) != "en" or verb is None or names.missing(reading, known):
         return []
-    subject, predicate = {*words.roots(reading[: verb.start])}, {*words.roots(reading[verb.end :])}
-    predicate |= {*words.roots(verb.word)}
-    found = []
+    heads = {*words.roots(_AT_PREPOSITION.split(reading[: verb.start])[0])}
+    known_names = {*words.names(reading)}
+    found, before = list[Witness](), Span(0, 0)
     for span in words.sentences_of(text):
-        sentence = span.of(text)
-        stated = {*words.roots(sentence)}
-        mine, theirs = next(_opposites(reading, sentence), ("", ""))
-        changed = {*words.roots(f"{mine} {theirs}")}
-        named = {*words.names(sentence)} - {*words.names(f"{reading}\n{passage.about}")}
-        about = len(subject & stated) * 2 >= len(subject) or _SUPERLATIVE.fullmatch(mine)
-        if (
-            mine
-            and about
-            and (subject | predicate) - changed & stated
-            and (not named or _SUPERLATIVE.fullmatch(mine))
-            and not words.is_heading(text, span)
-            and not is_question(sentence)
-        ):
-            found.append(Witness(WitnessKind.VALUE, mine, theirs, span))
+        sentence, said = span.of(text), span
+        mine, theirs, other = next(_opposites(reading, verb, sentence), ("", "", False))
+        others = {*words.names(sentence)}
+        named = not known_names <= others and not others <= known_names
+        if mine and not other and not heads <= {*words.roots(sentence)}:
+            said = Span(before.start, span.end)
+            named |= sentence.split()[0].lower() not in syntax.DETERMINERS | syntax.PRONOUNS
+        stated = other or (not named and heads <= {*words.roots(said.of(text))})
+        if mine and stated and not words.is_heading(text, span) and not is_question(sentence):
+            found.append(Witness(WitnessKind.VALUE, mine, theirs, said))
+        before = span
     return found
 
 
 # "More than any other", "the highest": of one only.
-_SUPERLATIVE = re.compile(
-    r"(?:more|better|higher|larger|faster|longer) (?:\w+ ){0,3}?than any other"
-    r"|the (?:most|first|best|\w+est)\b",
-    re.IGNORECASE,
+_SUPERLATIVE = re.compile(r"(?:more|\w+er) (?:\w+ ){0,3}?than any other|the (?:most|\w+est)\b")
+# "Within budget" and "over budget": on the two sides of one thing.
+_WITHIN = re.compile(r"(?:within|below|under|inside|on)\b")
+_BOUND = re.compile(
+    r"\b(?:within|below|under|inside|on|above|over|beyond|outside|exceeds?|exceed(?:ed|ing))"
+    r" (?:(?:the|its|their|an?) )?(?P<what>[a-z]+(?: (?:limit|target|level|rate|average))?)"
 )
+_DENIES = re.compile(r"(?:\b(?:not|never|no longer)|n['’]t)((?: \w+){1,2})")
+_AT_PREPOSITION = re.compile(rf" (?:of|{'|'.join(syntax.PREPOSITIONS)}) ")
 
 
-def _opposites(reading: str, sentence: str) -> Iterator[tuple[str, str]]:
-    """Pairs of words by which a sentence may say the opposite of a reading."""
-    yield from antonyms.contrasts(reading, sentence)
-    verb = finite_verb(reading)
-    if words.is_negated(reading) != words.is_negated(sentence) and verb:
-        done = {*words.roots(reading[verb.start :])}
-        if {*words.roots(sentence)} & done:
-            yield reading[verb.start :].strip(" ."), sentence
-    mine, theirs = _SUPERLATIVE.search(reading), _SUPERLATIVE.search(sentence)
-    if mine and theirs and verb:
-        holders = {*words.names(reading[: verb.start])}
-        if holders and holders.isdisjoint(words.names(sentence)):
-            yield mine[0], theirs[0]
+def _opposites(reading: str, verb: Finite, sentence: str) -> Iterator[tuple[str, str, bool]]:
+    """Words by which a sentence may say the opposite, and whether it does so of another."""
+    for mine, theirs in antonyms.contrasts(reading, sentence):
+        compared = all(" than" in text.partition(w)[2] for w, text in ((mine, reading), (theirs, sentence)))
+        if not antonyms.are_events(mine) and (antonyms.reverses_sentence(mine) or compared):
+            yield mine, theirs, False
+    numbers = [v for v in values(reading) if not (v.measure or v.weak) and v.low == v.high]
+    plain = reading
+    for value in reversed(numbers):  # "four hundred" in digits
+        plain = f"{plain[: value.span.start]}{value.low:g}{plain[value.span.end :]}"
+    yield from ((*pair, False) for pair in antonyms.other_figures(plain, [sentence]))
+    bounds = [{m["what"]: m[0] for m in _BOUND.finditer(text)} for text in (reading, sentence)]
+    for what in bounds[0].keys() & bounds[1].keys():
+        if len({bool(_WITHIN.match(each[what])) for each in bounds}) > 1:
+            yield bounds[0][what], bounds[1][what], False
+    predicate = reading[verb.start :]
+    shared = {*words.roots(predicate)} & {*words.roots(sentence)}
+    own = (w.strip(".,") for w in predicate.split() if w not in syntax.AUXILIARIES)
+    done = next((w for w in own if "VERB" in lemmas(w.lower())), "")
+    denials = [_DENIES.search(text) for text in (reading, sentence)]
+    denial = denials[0] or denials[1]
+    if denial and not all(denials) and shared & {*words.roots(done)} & {*words.roots(denial[1])}:
+        yield predicate.strip(" ."), sentence, False
+    best, theirs = _SUPERLATIVE.search(predicate), _SUPERLATIVE.search(sentence)
+    holder = {*words.roots(reading[: verb.start])}
+    if best and theirs and shared and not holder <= {*words.roots(sentence)}:
+        ends = ("the highest" if "more" in each[0] else each[0] for each in (best, theirs))
+        if not antonyms.contrasts(*ends):
+            yield best[0], theirs[0], True
 
 
 def _differs_in_negation(reading: str, sentence: str) -> bool:
@@ -405,7 +423,8 @@ def confirm_by_sentence(
     if best is None:
         return replace(evidence, stance=(0.0, refuted))
     if evidence.prob_supported < CONFIRMED_FROM and not decide.seconding(evidence):
-        supported = min(supported, confirmation.MEDIUM) if margins[best] >= PROBABLY else 0.0
+        sure = margins[best] >= PROBABLY and not tables.rows_of(best.of(text))
+        supported = min(supported, confirmation.MEDIUM) if sure else 0.0
     elif margins[best] < CLEARLY:
         supported = min(supported, confirmation.STRONG)
     return replace(evidence, stance=(supported, refuted), quote=best)
