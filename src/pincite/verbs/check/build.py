@@ -64,7 +64,11 @@ class CheckRun:
         """
         checks: list[Check] = []
         try:
-            said = [*occasions] if len(occasions) > 1 else [*(occasions or [UNKNOWN])] * len(statements)
+            said = (
+                [*occasions]
+                if len(occasions) > 1
+                else [*(occasions or [UNKNOWN])] * len(statements)
+            )
             for statement, occasion in zip(statements, said, strict=True):
                 on_progress("checking statements", len(checks), len(statements))
                 readings = interpretation(statement, occasion) if interpretation else None

@@ -127,7 +127,10 @@ class VerifierJudge:
             for witness in oppositions(reading.text, passage)
         ]
         alone = [
-            (Claim.alone(pairs[n][0].text), replace(pairs[n][1], text=w.sentence.of(pairs[n][1].text)))
+            (
+                Claim.alone(pairs[n][0].text),
+                replace(pairs[n][1], text=w.sentence.of(pairs[n][1].text)),
+            )
             for n, w in found
         ]
         opposed = [*evidence]
@@ -354,14 +357,18 @@ _BOUND = re.compile(
     r"\b(?:within|below|under|inside|on|above|over|beyond|outside|exceeds?|exceed(?:ed|ing))"
     r" (?:(?:the|its|their|an?) )?(?P<what>[a-z]+(?: (?:limit|target|level|rate|average))?)"
 )
-_DENIES = re.compile(r"(?:\b(?:not|never|no longer)|n['’]t)((?: \w+){1,2})")
+_DENIES = re.compile(r"(?:\b(?:not|never|no longer)|n['’]t)((?: \w+){1,4})")
+# "Do not take it if …": no denial of a fact.
+_NO_DENIAL = re.compile(r"\W*(?:Do not|Don['’]t|Never)\b|.*\b(?:if|unless|until|when|while|only)\b")
 _AT_PREPOSITION = re.compile(rf" (?:of|{'|'.join(syntax.PREPOSITIONS)}) ")
 
 
 def _opposites(reading: str, verb: Finite, sentence: str) -> Iterator[tuple[str, str, bool]]:
     """Words by which a sentence may say the opposite, and whether it does so of another."""
     for mine, theirs in antonyms.contrasts(reading, sentence):
-        compared = all(" than" in text.partition(w)[2] for w, text in ((mine, reading), (theirs, sentence)))
+        compared = all(
+            " than" in text.partition(w)[2] for w, text in ((mine, reading), (theirs, sentence))
+        )
         if not antonyms.are_events(mine) and (antonyms.reverses_sentence(mine) or compared):
             yield mine, theirs, False
     numbers = [v for v in values(reading) if not (v.measure or v.weak) and v.low == v.high]
@@ -379,7 +386,8 @@ def _opposites(reading: str, verb: Finite, sentence: str) -> Iterator[tuple[str,
     done = next((w for w in own if "VERB" in lemmas(w.lower())), "")
     denials = [_DENIES.search(text) for text in (reading, sentence)]
     denial = denials[0] or denials[1]
-    if denial and not all(denials) and shared & {*words.roots(done)} & {*words.roots(denial[1])}:
+    denial = None if all(denials) or _NO_DENIAL.match(sentence) else denial
+    if denial and shared & {*words.roots(done)} & {*words.roots(denial[1])}:
         yield predicate.strip(" ."), sentence, False
     best, theirs = _SUPERLATIVE.search(predicate), _SUPERLATIVE.search(sentence)
     holder = {*words.roots(reading[: verb.start])}

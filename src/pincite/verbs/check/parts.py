@@ -195,7 +195,8 @@ def _sentence(clause: str) -> str:
 def _but(text: str) -> list[str]:
     """“X claims that Y, but Z”: the second half is not what X claims."""
     a, _, b = next(
-        filter(lambda cut: cut[2], (text.partition(mark) for mark in (", but ", ": "))), ("", "", "")
+        filter(lambda cut: cut[2], (text.partition(mark) for mark in (", but ", ": "))),
+        ("", "", ""),
     )
     if not b and (match := _AND_IT.fullmatch(text)):
         a, b = match.groups()
@@ -232,7 +233,9 @@ def _may_end(words: list[str]) -> bool:
     """Whether a clause may end with the first of two words, and its main clause begin after it."""
     inner = syntax.PREPOSITIONS | syntax.DETERMINERS | syntax.AUXILIARIES | {"of"}
     verb = syntax.may_be_past(words[0]) and words[0] not in inner
-    return not (words[0].lower() in inner or words[1] in syntax.PREPOSITIONS | {"of", "and"} or verb)
+    return not (
+        words[0].lower() in inner or words[1] in syntax.PREPOSITIONS | {"of", "and"} or verb
+    )
 
 
 def _clauses(text: str) -> list[str]:
@@ -339,4 +342,3 @@ def joined(text: str, language: str = "en") -> list[str]:
     by = next((rule for rule in _RULES if language == "en" and rule(text.strip(MARKS))), None)
     whole = by in _WHOLE and len(found) > max(1, len(_PIECES.findall(text)))
     return found if whole and not ascription(text, language) else []
-

@@ -44,9 +44,7 @@ def interpret_by_rules(
     return Interpretation(tuple(result), "rules", failures)
 
 
-def readings(
-    statement: str, language: str = "en", occasion: Occasion = UNKNOWN
-) -> list[Reading]:
+def readings(statement: str, language: str = "en", occasion: Occasion = UNKNOWN) -> list[Reading]:
     """Return the statement itself, then the readings that rules find in it.
 
     >>> [(str(r.kind), r.text) for r in readings("Holm says that the mill closed.")]

@@ -36,17 +36,24 @@ _COPULA = re.compile(
     rf"(?:the|that|this)\b.*? (?:is)(?: (?:a|the) (?:\w+ )?(?:{'|'.join(_FACTS)}))?", re.IGNORECASE
 )
 _SHORT = {"'m": " am", "'re": " are", "'ve": " have", "'ll": " will"}
-_CONTRACTED = re.compile(r"(?<=\b[Ii])'m\b|(?<=\b[IiEeUu])'(?:ve|ll|re)\b")
+_CONTRACTED = re.compile(
+    r"(?i:(?<=\bI)'(?:m|ve|ll)|(?<=\b(?:We))'(?:ve|ll|re)|(?<=\bYou)'(?:ve|ll|re))\b"
+)
 _ORGANISATION = re.compile(r"\b(?:of|at|for|from) (?:the )?(?P<name>[A-ZÀ-Þ].*)")
 _PLACE = rf"(?:{'|'.join(_PLACES)})"
-_THERE = re.compile(rf"\b(?:(?i:our|this) {_PLACE}\b(?! \w*(?:council|team))|(?i:around |round |in )?\b[Hh]ere\b)")
+_THERE = re.compile(
+    rf"\b(?:(?i:our|this) {_PLACE}\b(?! \w*(?:council|team))|(?i:around |round |in )?\b[Hh]ere\b)"
+)
 _OWN = re.compile(r"\b[Oo]ur (?P<noun>(?:[a-z]+ ){0,2}?[a-z]+)\b")
 _DOER = re.compile(
     r"\b(?P<who>I|[Ww]e)(?P<how>(?: (?:\w+ly|all|also|always|never|still|just))*) (?P<verb>[a-z]+)\b"
 )
 _AGREES = {"am": "is", "are": "is", "were": "was", "have": "has", "do": "does"}
 _LEFT = {"speaker": re.compile(r"\b(?:I|[Ww]e|me|[Mm]y|[Oo]ur|us)\b"), "place": _THERE}
-_AGO, _PREPOSED = re.compile(r"\bago\b"), re.compile(r"(?:on|in|since|until|by|from|early|late) ", re.I)
+_AGO, _PREPOSED = (
+    re.compile(r"\bago\b"),
+    re.compile(r"(?:on|in|since|until|by|from|early|late) ", re.I),
+)
 _ANY_DAY = "2000-01-01"
 SHORTEST = 3  # words of what is left
 
@@ -95,7 +102,11 @@ def _is_shell(what: str, mark: str, rest: str) -> bool:
         words.pop(0)
     lower = [word.lower() for word in words]
     named = any(w != "I" and w[:1].isupper() for w in words[1:]) or re.search(r"\d", what)
-    if named or len(rest.split()) < SHORTEST or (mark and rest.split()[0].lower() in _JOINING):
+    if (
+        named
+        or len(rest.split()) < SHORTEST
+        or (mark and rest.split(maxsplit=1)[0].lower() in _JOINING)
+    ):
         return False
     if mark != " that" and _CALLS.issuperset(lower):
         return True
@@ -110,15 +121,27 @@ def _is_shell(what: str, mark: str, rest: str) -> bool:
     if lower[0] not in ("i", "you", "we"):  # an imperative: "mark my words"
         return mark != " that" and lower[0] in lemmas(lower[0]).get("VERB", ())
     verb = finite_verb(" ".join(words))
-    if NOT.intersection(lower) or verb is None or verb.form == "past" or verb.word in ("was", "were", "will", "have", "had"):
+    if (
+        NOT.intersection(lower)
+        or verb is None
+        or verb.form == "past"
+        or verb.word in ("was", "were", "will", "have", "had")
+    ):
         return False
-    states = verb.word in ("am", "are", "can", "must") or lower[-1] in (verb.word, "that", "it", "you")
+    states = verb.word in ("am", "are", "can", "must") or lower[-1] in (
+        verb.word,
+        "that",
+        "it",
+        "you",
+    )
     return bool(mark) or states
 
 
 def _dated(text: str, date: str) -> tuple[str, bool]:
     """Write out "last year" by the date; also whether nothing of the kind is left."""
-    known = [each for each in resolved(text, date or _ANY_DAY) if not _AGO.search(each.span.of(text))]
+    known = [
+        each for each in resolved(text, date or _ANY_DAY) if not _AGO.search(each.span.of(text))
+    ]
     for span, meant in reversed(known if date else ()):
         given = _PREPOSED.match(span.of(text))
         lead = given[0] if given else "on " if meant[0].isdigit() and " " in meant else "in "

@@ -1,0 +1,75 @@
+"""Statements as they are spoken: what they say alone, and what the shipped models make of them.
+
+The statements and documents of tests/cases/check/spoken are ours, the key was written first. The
+set "sealed" was looked at last, and nothing was changed for it.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.rows import each_row
+
+from pincite import api
+from pincite.judgement.confirmation import Outcome, rank
+from pincite.settings import Settings
+from pincite.types import Document
+from pincite.verbs.check.parts import joined
+from pincite.verbs.check.spoken import Occasion, alone
+
+CASES = Path(__file__).parents[1] / "cases/check/spoken"
+# Shares of the twelve true and twelve false statements of each set.
+TRUE_CONFIRMED, FALSE_CONTRADICTED, FALSE_CONFIRMED = 0.5, 0.3, 0.05
+
+
+def rows(name: str) -> list[dict[str, Any]]:
+    lines = (CASES / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+@each_row("check/spoken/alone")
+def test_a_spoken_statement_is_made_to_stand_alone(
+    statement: str, speaker: str, date: str, place: str, text: str, lacks: tuple[str, ...]
+) -> None:
+    assert alone(statement, Occasion(speaker, date, place)) == (text, lacks)
+
+
+@each_row("check/spoken/joined")
+def test_the_parts_of_a_whole(text: str, parts: tuple[str, ...]) -> None:
+    assert tuple(joined(text)) == parts
+
+
+@pytest.mark.models
+@pytest.mark.xdist_group("demo")
+@pytest.mark.parametrize("of", ["open", "sealed"])
+def test_true_ones_are_confirmed_and_false_ones_contradicted(of: str, tmp_path: Path) -> None:
+    documents = [
+        Document(
+            each["url"],
+            each["title"],
+            each["text"],
+            published=each["published"],
+            meta={"publisher": each["publisher"]},
+        )
+        for each in rows("documents")
+    ]
+    statements = rows(of)
+    said = [
+        Occasion(*(each.get(name, "") for name in ("speaker", "date", "place")))
+        for each in statements
+    ]
+    with api.open_corpus(tmp_path / "kb", write=True, settings=Settings()) as corpus:
+        corpus.add(documents)
+        texts = [each["statement"] for each in statements]
+        report = api.check(texts, corpus, settings=Settings(), occasions=said)
+    signs: dict[str, list[int]] = {"confirmed": [], "disconfirmed": [], "none": []}
+    for row, check in zip(statements, report.results, strict=True):
+        judged = [r.weight.outcome for r in check.results]
+        judged = [outcome for outcome in judged if outcome is not Outcome.NOT_JUDGED]
+        signs[row["expected"]].append(rank(judged[0]) or 0)
+    true, false = signs["confirmed"], signs["disconfirmed"]
+    assert min(true) >= 0
+    assert sum(sign > 0 for sign in true) >= TRUE_CONFIRMED * len(true)
+    assert sum(sign < 0 for sign in false) >= FALSE_CONTRADICTED * len(false)
+    assert sum(sign > 0 for sign in false) <= FALSE_CONFIRMED * len(false)
