@@ -34,7 +34,7 @@ from pincite.verbs.check import build as build_check
 from pincite.verbs.check import render as check_render
 from pincite.verbs.check import terminal as check_terminal
 from pincite.verbs.check.report import Check, CheckReport
-from pincite.verbs.check.spoken import Occasion
+from pincite.verbs.check.speakers import Occasion
 from pincite.verbs.verify import articles, build, matching
 from pincite.verbs.verify import render as verify_render
 from pincite.verbs.verify import terminal as verify_terminal

@@ -14,7 +14,7 @@ import click
 from pincite.cli import options
 from pincite.cli.shell import PARTIAL
 from pincite.verbs.check.report import CheckReport, Interpretation
-from pincite.verbs.check.spoken import Occasion
+from pincite.verbs.check.speakers import Occasion
 
 
 @click.command(

@@ -56,7 +56,7 @@ from pincite.types import (
 )
 from pincite.verbs.check import readings
 from pincite.verbs.check.report import Interpretation
-from pincite.verbs.check.spoken import Occasion
+from pincite.verbs.check.speakers import Occasion
 from pincite.verbs.verify import matching, wording
 from pincite.verbs.verify.pipeline import VerifyPipeline
 from pincite.verbs.verify.report import Report

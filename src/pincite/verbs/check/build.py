@@ -27,7 +27,7 @@ from pincite.verbs.check.negation import negation
 from pincite.verbs.check.pipeline import CheckPipeline, PassageFinder, SearchedWeb, WindowFinder
 from pincite.verbs.check.readings import ModelInterpreter
 from pincite.verbs.check.report import Check, CheckReport, Interpretation
-from pincite.verbs.check.spoken import UNKNOWN, Occasion
+from pincite.verbs.check.speakers import UNKNOWN, Occasion
 from pincite.verbs.check.trace import VERSION, TraceWriter, read_replies
 from pincite.web.sources import FetchStep
 

@@ -41,9 +41,8 @@ from pincite.verbs.check.confirm import ModelJudge, VerifierJudge, with_sentence
 from pincite.verbs.check.kinds import without_speaker
 from pincite.verbs.check.readings import ModelInterpreter, interpret_by_rules
 from pincite.verbs.check.report import Check, Interpretation, Reading, ReadingResult, failed
-from pincite.verbs.check.speakers import speaker_in
-from pincite.verbs.check.spoken import UNKNOWN as UNSAID
-from pincite.verbs.check.spoken import Occasion
+from pincite.verbs.check.speakers import UNKNOWN as UNSAID
+from pincite.verbs.check.speakers import Occasion, speaker_in
 
 # Passages considered per passage kept: a single long document may fill the first places.
 CROWDED = 4

@@ -25,7 +25,7 @@ from pincite.verbs.check.kinds import LONGEST, MARKS, WORD, kind_of, without_spe
 from pincite.verbs.check.negation import negation
 from pincite.verbs.check.parts import joined, parts
 from pincite.verbs.check.report import Interpretation, Reading
-from pincite.verbs.check.spoken import UNKNOWN, Occasion, alone
+from pincite.verbs.check.speakers import UNKNOWN, Occasion, alone
 
 _TAG = re.compile(r"[,.]?[”\"“],? (?:she|he|they) \w+\Z")
 DEEPEST = 3  # an ascription of a valuation of two statements

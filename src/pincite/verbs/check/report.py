@@ -21,7 +21,7 @@ from pincite.notes import IN_ENGLISH, Language, Note
 from pincite.text.words import missing_words
 from pincite.types import INLINE, Doc, Exclusion, Failed, Passage, Span, Unchecked, named, written
 from pincite.verbs.check import wording
-from pincite.verbs.check.spoken import UNKNOWN, Occasion
+from pincite.verbs.check.speakers import UNKNOWN, Occasion
 
 T = TypeVar("T")
 MOST_NEAREST = 3  # neutral quotes shown if nothing else is

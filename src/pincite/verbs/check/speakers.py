@@ -1,19 +1,26 @@
-"""Who speaks in a quote: words that a document ascribes to a speaker are not its own.
+"""Who speaks: in a quote, and in the statement itself.
 
-English, and what `ascription` knows of other languages. A speaker who is not named counts as
-unnamed: a wrong name would be worse.
+Words that a document ascribes to a speaker are not its own. A speaker who is not named counts as
+unnamed: a wrong name would be worse. A statement as it was spoken is made to stand alone: what only
+addresses the listener is left out ("Look, let me be clear: …"), and "I", "our council", "last year"
+and "here" become what its speaker, date and place say. English, and what `ascription` knows of
+other languages.
 """
 
 import re
 from collections import Counter
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import Annotated
 
 from pincite.judgement.attribution import subject_name
 from pincite.judgement.provenance import named_speaker
 from pincite.text import syntax, words_of
+from pincite.text.finite import NOT, finite_verb, lemmas
 from pincite.text.sentences import n_words, source_sentences
+from pincite.text.times import resolved
 from pincite.text.words import names, shared
-from pincite.types import Span
+from pincite.types import Doc, Span
 from pincite.verbs.check.kinds import LONGEST, SAYS, ascription
 
 UNNAMED = "an unnamed speaker"
@@ -127,3 +134,174 @@ def _turns(text: str) -> tuple[tuple[int, str], ...]:
     recurring = {who for who, n in often.items() if n > 1}
     known = {who: who.title() if who.isupper() and len(who) > 3 else who for who in recurring}
     return tuple((n, known[who]) for n, who in found if who in known) if len(known) > 1 else ()
+
+
+# ── In the statement ────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Occasion:
+    """Who said a statement, when and where; empty if unknown."""
+
+    speaker: Annotated[str, Doc("given, or named before a colon, as in “Mayor Holm: …”")] = ""
+    date: Annotated[str, Doc("of the statement: 2019-05-14, 2019-05 or 2019")] = ""
+    place: Annotated[str, Doc("that “here” and “our town” mean")] = ""
+
+
+UNKNOWN = Occasion()
+_CALLS, _FACTS, _PLACES, _HOPES = (
+    words_of("spoken", name) for name in ("calls", "facts", "places", "hopes")
+)
+_PIECE = r"(?P<what>[^,:;“”\"]{1,60}?)"
+_OPENING = re.compile(rf"{_PIECE}(?P<mark>[,:–—]| that\b),? ?(?P<rest>[^\s].*)", re.DOTALL)
+_CLOSING = re.compile(rf"(?P<rest>.+)[,–—] ?{_PIECE}[.!]?", re.DOTALL)
+_LISTENER = frozenset("i me my you your us".split())
+_JOINING = frozenset("and but or so who which whose as".split())
+_COPULA = re.compile(
+    rf"(?:the|that|this)\b.*? (?:is)(?: (?:a|the) (?:\w+ )?(?:{'|'.join(_FACTS)}))?", re.IGNORECASE
+)
+_SHORT = {"'m": " am", "'re": " are", "'ve": " have", "'ll": " will"}
+_CONTRACTED = re.compile(
+    r"(?i:(?<=\bI)'(?:m|ve|ll)|(?<=\b(?:We))'(?:ve|ll|re)|(?<=\bYou)'(?:ve|ll|re))\b"
+)
+_ORGANISATION = re.compile(r"\b(?:of|at|for|from) (?:the )?(?P<name>[A-ZÀ-Þ].*)")
+_PLACE = rf"(?:{'|'.join(_PLACES)})"
+_THERE = re.compile(
+    rf"\b(?:(?i:our|this) {_PLACE}\b(?! \w*(?:council|team))|(?i:around |round |in )?\b[Hh]ere\b)"
+)
+_OWN = re.compile(r"\b[Oo]ur (?P<noun>(?:[a-z]+ ){0,2}?[a-z]+)\b")
+_DOER = re.compile(
+    r"\b(?P<who>I|[Ww]e)(?P<how>(?: (?:\w+ly|all|also|always|never|still|just))*)"
+    r" (?P<verb>[a-z]+)\b"
+)
+_AGREES = {"am": "is", "are": "is", "were": "was", "have": "has", "do": "does"}
+_LEFT = {"speaker": re.compile(r"\b(?:I|[Ww]e|me|[Mm]y|[Oo]ur|us)\b"), "place": _THERE}
+_AGO, _PREPOSED = (
+    re.compile(r"\bago\b"),
+    re.compile(r"(?:on|in|since|until|by|from|early|late) ", re.I),
+)
+_ANY_DAY = "2000-01-01"
+SHORTEST = 3  # words of what is left
+
+
+def alone(text: str, occasion: Occasion) -> tuple[str, tuple[str, ...]]:
+    """Return the statement without the words to the listener, and what of its occasion it lacks.
+
+    >>> alone("Look, our council froze tax.", Occasion("Ada Holm, mayor of Varde"))
+    ("Varde's council froze tax.", ())
+    >>> alone("I can tell you that we opened it last year.", Occasion())
+    ('We opened it last year.', ('speaker', 'date'))
+    """
+    text = re.sub(r"\A(It|That)['’]s (?=(?:an? )?\w+ that\b)", r"\1 is ", plain(text))
+    text = _CONTRACTED.sub(lambda m: _SHORT[m[0]], text.replace("’", "'")) if "'" in text else text
+    text, dated = _dated(text, occasion.date)
+    text = _resolved(text, occasion)
+    lacks = [name for name, words in _LEFT.items() if words.search(text)]
+    return text[:1].upper() + text[1:], (*lacks, *(() if dated else ("date",)))
+
+
+def plain(text: str) -> str:
+    """Drop openings and closings that say nothing but that something is being said.
+
+    >>> plain("Look, let me be clear: the mill has closed, and that's a fact.")
+    'the mill has closed.'
+    """
+    while True:
+        start, end = _OPENING.fullmatch(text), _CLOSING.fullmatch(text)
+        first = text.partition(" ")
+        if start and _is_shell(start["what"], start["mark"], start["rest"]):
+            text = start["rest"]
+        elif end and _is_shell(end["what"], "", end["rest"]):
+            text = f"{end['rest'].rstrip(' ,')}."
+        elif first[0] in ("And", "But", "So") and len(first[2].split()) >= SHORTEST:
+            text = first[2]
+        else:
+            return text
+
+
+def _is_shell(what: str, mark: str, rest: str) -> bool:
+    """Whether words beside a statement only address the listener; `mark`: "" behind it."""
+    spoken = _CONTRACTED.sub(lambda m: _SHORT[m[0]], what.replace("’", "'"))
+    spoken = re.sub(r"(?i)\b(let)'s\b", r"\1 us", re.sub(r"(?i)\b(that)'s\b", r"\1 is", spoken))
+    words = spoken.split()
+    while words and words[0].lower() in _JOINING and len(words) > 1:
+        words.pop(0)
+    lower = [word.lower() for word in words]
+    named = any(w != "I" and w[:1].isupper() for w in words[1:]) or re.search(r"\d", what)
+    if (
+        named
+        or len(rest.split()) < SHORTEST
+        or (mark and rest.split(maxsplit=1)[0].lower() in _JOINING)
+    ):
+        return False
+    if mark != " that" and _CALLS.issuperset(lower):
+        return True
+    if _COPULA.fullmatch(" ".join(words)) and _FACTS.intersection(lower):
+        return True
+    if _HOPES.intersection(lower):
+        return False
+    if not _LISTENER.intersection(lower) and lower[:2] != ["we", "all"]:
+        return False
+    if lower[0] in ("would", "can", "let"):
+        return True
+    if lower[0] not in ("i", "you", "we"):  # an imperative: "mark my words"
+        return mark != " that" and lower[0] in lemmas(lower[0]).get("VERB", ())
+    verb = finite_verb(" ".join(words))
+    if (
+        NOT.intersection(lower)
+        or verb is None
+        or verb.form == "past"
+        or verb.word in ("was", "were", "will", "have", "had")
+    ):
+        return False
+    states = verb.word in ("am", "are", "can", "must") or lower[-1] in (
+        verb.word,
+        "that",
+        "it",
+        "you",
+    )
+    return bool(mark) or states
+
+
+def _dated(text: str, date: str) -> tuple[str, bool]:
+    """Write out "last year" by the date; also whether nothing of the kind is left."""
+    known = [
+        each for each in resolved(text, date or _ANY_DAY) if not _AGO.search(each.span.of(text))
+    ]
+    for span, meant in reversed(known if date else ()):
+        given = _PREPOSED.match(span.of(text))
+        lead = given[0] if given else "on " if meant[0].isdigit() and " " in meant else "in "
+        before = text[: span.start].rstrip().rpartition(" ")[2].lower()
+        lead = "" if before in syntax.PREPOSITIONS and not given else lead
+        lead = lead.capitalize() if span.start == 0 else lead
+        text = f"{text[: span.start]}{lead}{meant}{text[span.end :]}"
+    return text, bool(date) or not known
+
+
+def _resolved(text: str, occasion: Occasion) -> str:
+    speaker, _, office = occasion.speaker.partition(",")
+    speaker = speaker.strip()
+    of = _ORGANISATION.search(office or "")
+    group = of["name"].strip() if of else occasion.place
+    place = occasion.place or ("" if " " in group else group)
+
+    def own(match: re.Match[str]) -> str:
+        ends = group.lower().endswith(f" {match['noun']}")
+        return group if ends else f"{group}'s {match['noun']}"
+
+    def does(match: re.Match[str]) -> str:
+        who, verb = speaker if match["who"] == "I" else group, match["verb"]
+        if not who:
+            return match[0]
+        base = verb in lemmas(verb).get("VERB", ()) and verb not in syntax.AUXILIARIES
+        verb = _AGREES.get(verb) or (syntax.third_person(verb) if base else verb)
+        return f"{who}{match['how']} {verb}"
+
+    if place:
+        text = _THERE.sub(lambda m: place if m[0][0] in "OoTt" else f"in {place}", text)
+    if group:
+        text = _OWN.sub(own, text)
+    text = _DOER.sub(does, text)
+    if speaker:
+        text = re.sub(r"\b[Mm]y\b", f"{speaker}'s", re.sub(r"\bme\b", speaker, text))
+    return re.sub(r"\bus\b", group, text) if group else text
