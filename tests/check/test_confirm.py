@@ -589,14 +589,13 @@ def test_what_a_trusted_model_supports_too_needs_no_more_than_verify(
     )
     reading, whole = "The mayor opened the canal.", Span(0, len(text))
     found = confirm.with_stance(reading, read, text)
-    unsure, sure = (
-        confirm.confirm_by_sentence(reading, found, {whole: margin}) if found.stance[0] else found
-        for margin in (0.0, 0.3)
+    assert (found.stance != (0.0, 0.0)) == (supported >= 0.3)
+    sure, unsure = (
+        confirm.confirm_by_sentence(reading, found, {whole: margin}).stance for margin in (0.3, 0.0)
     )
-    assert bool(unsure.stance[0]) == counts
-    assert sure.stance[0] == (
-        min(supported, 0.4) if supported < 0.5 and not counts else supported
-    ) * (supported >= 0.3)
+    if found.stance != (0.0, 0.0):
+        assert sure == (supported if counts else 0.4, 0.0)
+        assert (unsure != (0.0, 0.0)) == counts
 
 
 @each_row("check/confirm/what_says_the_opposite_of_the_same_subject")
@@ -604,7 +603,7 @@ def test_what_says_the_opposite_of_the_same_subject(
     reading: str, passage: str, mine: str, theirs: str
 ) -> None:
     found = confirm.oppositions(reading, passage_of(passage))
-    assert [(each.claim, each.source) for each in found] == ([(mine, theirs)] if mine else [])
+    assert [(each.claim, each.source) for each, _ in found] == ([(mine, theirs)] if mine else [])
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ def test_spoken_statements_come_out_no_worse(of: str, tmp_path: Path) -> None:
     for row, check in zip(statements, report.results, strict=True):
         judged = [r.weight.outcome for r in check.results]
         judged = [outcome for outcome in judged if outcome is not Outcome.NOT_JUDGED]
-        signs[row["expected"]].append(rank(judged[0]) or 0)
+        signs[row["expected"]].append(next((rank(each) or 0 for each in judged), 0))
     true, false = signs["confirmed"], signs["disconfirmed"]
     floor = FLOORS[of]
     assert sum(sign > 0 for sign in true) >= floor.true_confirmed

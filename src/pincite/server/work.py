@@ -348,7 +348,7 @@ def _check(
             return found
 
         if body.only_readings:
-            return Done(codec.to_json(interpretation(*body.statement)), complete=True)
+            return Done(codec.to_json(interpretation(body.statement[0])), complete=True)
         report = run.check(body.statement, _item(body.statement, emit), interpretation, [occasion])
     try:
         if not body.unlogged:

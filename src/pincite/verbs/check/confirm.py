@@ -120,29 +120,29 @@ class VerifierJudge:
             if _confirms(each)
         }
         found = [
-            (n, witness)
+            (n, witness, span)
             for n, ((reading, passage), each) in enumerate(zip(pairs, evidence, strict=True))
             if each.failed is None and each.stance == (0.0, 0.0)
             if (reading, passage.doc_id) not in confirmed
-            for witness in oppositions(reading.text, passage)
+            for witness, span in oppositions(reading.text, passage)
         ]
         alone = [
             (
                 Claim.alone(pairs[n][0].text),
-                replace(pairs[n][1], text=w.sentence.of(pairs[n][1].text)),
+                replace(pairs[n][1], text=span.of(pairs[n][1].text)),
             )
-            for n, w in found
+            for n, _, span in found
         ]
         opposed = [*evidence]
-        for (n, witness), margin in zip(found, self._margins(alone), strict=True):
+        for (n, witness, span), margin in zip(found, self._margins(alone), strict=True):
             stance = opposed[n].stance or (0.0, 0.0)
             if margin <= -OPPOSED_FROM and -margin > stance[1]:
                 against = min(-margin, confirmation.MEDIUM)
                 opposed[n] = replace(
                     opposed[n],
                     stance=(0.0, against),
-                    quote=witness.sentence,
-                    witnesses=(*evidence[n].witnesses, witness),
+                    quote=span,
+                    witnesses=(witness,),
                 )
         return opposed
 
@@ -322,7 +322,7 @@ def _may_confirm(reading: str, text: str, span: Span, all_spans: Sequence[Span])
     )
 
 
-def oppositions(reading: str, passage: Passage) -> list[Witness]:
+def oppositions(reading: str, passage: Passage) -> list[tuple[Witness, Span]]:
     """Return where a passage says the opposite of a reading of the same subject; English only.
 
     The subject may be in the sentence before, if the one that says it names nothing.
@@ -333,7 +333,9 @@ def oppositions(reading: str, passage: Passage) -> list[Witness]:
         return []
     heads = {*words.roots(_AT_PREPOSITION.split(reading[: verb.start])[0])}
     known_names = {*words.names(reading)}
-    found, before = list[Witness](), Span(0, 0)
+    if not heads:  # "I", "it": of whom is unknown
+        return []
+    found, before = list[tuple[Witness, Span]](), Span(0, 0)
     for span in words.sentences_of(text):
         sentence, said = span.of(text), span
         mine, theirs, other = next(_opposites(reading, verb, sentence), ("", "", False))
@@ -344,7 +346,7 @@ def oppositions(reading: str, passage: Passage) -> list[Witness]:
             named |= sentence.split()[0].lower() not in syntax.DETERMINERS | syntax.PRONOUNS
         stated = other or (not named and heads <= {*words.roots(said.of(text))})
         if mine and stated and not words.is_heading(text, span) and not is_question(sentence):
-            found.append(Witness(WitnessKind.VALUE, mine, theirs, said))
+            found.append((Witness(WitnessKind.VALUE, mine, theirs, said), said))
         before = span
     return found
 
@@ -389,12 +391,12 @@ def _opposites(reading: str, verb: Finite, sentence: str) -> Iterator[tuple[str,
     denial = None if all(denials) or _NO_DENIAL.match(sentence) else denial
     if denial and shared & {*words.roots(done)} & {*words.roots(denial[1])}:
         yield predicate.strip(" ."), sentence, False
-    best, theirs = _SUPERLATIVE.search(predicate), _SUPERLATIVE.search(sentence)
+    best, other = _SUPERLATIVE.search(predicate), _SUPERLATIVE.search(sentence)
     holder = {*words.roots(reading[: verb.start])}
-    if best and theirs and shared and not holder <= {*words.roots(sentence)}:
-        ends = ("the highest" if "more" in each[0] else each[0] for each in (best, theirs))
+    if best and other and shared and not holder <= {*words.roots(sentence)}:
+        ends = ("the highest" if "more" in each[0] else each[0] for each in (best, other))
         if not antonyms.contrasts(*ends):
-            yield best[0], theirs[0], True
+            yield best[0], other[0], True
 
 
 def _differs_in_negation(reading: str, sentence: str) -> bool:

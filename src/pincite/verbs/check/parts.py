@@ -210,7 +210,7 @@ def _but(text: str) -> list[str]:
 
 def _since(text: str) -> list[str]:
     """“X fell since Y opened” states that X fell and that Y opened."""
-    pairs = [match.group("a", "b") for match in _TIMED.finditer(text)]
+    pairs = [(str(match["a"]), str(match["b"])) for match in _TIMED.finditer(text)]
     if match := _TIMED_FIRST.fullmatch(text):
         words = match["rest"].split(" ")
         cuts = [n for n in range(2, len(words) - 1) if _may_end(words[n - 1 : n + 1])]
