@@ -6,9 +6,9 @@
 The sets are those of `tests/cases/gate` and `tests/cases/values`, which were written for the
 project; only figures are printed, never rows, so that their sealed halves stay sealed.
 
-* `auroc`, `weighted_f1`: 180 statements, each against the page that it is about: is it supported
-  there, and is it supported, refuted or neither? One that nothing settles is read against the page
-  of its domain that has most of its words.
+* `auroc`, `weighted_f1`: 180 statements, each against the page that it is about, read as `verify`
+  reads: is it supported there, and is it supported, refuted or neither? One that nothing settles is
+  read against the page of its domain that has most of its words.
 * `evidence_p1`: of the 60 true ones, how often the passage that is ranked first has a sentence that
   supports it.
 * `values_auroc`: 200 sentences with a value, against a source that states it in another form, or
@@ -35,8 +35,9 @@ from pincite.judgement.decide import THRESHOLD
 from pincite.models import weights
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.protocols import Verifier
+from pincite.retrieval import cascade
 from pincite.text import words
-from pincite.text.passages import passages
+from pincite.text.passages import cited_passages
 from pincite.types import Claim, Document, Evidence, Passage, Span
 from pincite_lab.evaluation import claims
 
@@ -75,7 +76,11 @@ def of_statements(verifier: Verifier) -> dict[str, float]:
     """AUROC of supported against the rest, F1 of the three labels, and P@1 of the evidence."""
     asked = statements()
     labels = [LABEL_OF[row["expected"]] for row, _ in asked]
-    pages = [(row["statement"], passages(page)) for row, page in asked]
+    texts = [row["statement"] for row, _ in asked]
+    pages = [
+        (text, cascade.worth_reading(text, cited_passages(page)))
+        for text, (_, page) in zip(texts, asked, strict=True)
+    ]
     found, best = _measured(labels, pages, verifier)
     hits = [
         any(line in _flat(one.passage.text) for line in lines(row))
