@@ -26,8 +26,8 @@ from pathlib import Path
 from typing import Any
 
 from bench_parallel import PINCITE, QUIET, descendants, on_ray, quick_encoder, sentences
-from pincite_milvus.client import Collections
-from pincite_milvus.engine import Milvus
+from pincite_cluster.milvus.client import Collections
+from pincite_cluster.milvus.engine import Milvus
 
 from pincite.cli import cli
 from pincite.library import update

@@ -45,7 +45,7 @@ words_option = click.option(
 def command() -> None:
     """A corpus: documents, a word index and a vector index.
 
-    It is a FOLDER, or an address in Milvus (needs pincite[milvus]):
+    It is a FOLDER, or an address in Milvus (needs pincite-cluster[milvus]):
     milvus://HOST:PORT/NAME, milvuss:// with TLS; the token is read from PINCITE_MILVUS_TOKEN.
     """
 
@@ -407,15 +407,14 @@ def unpack(file: str, folder: Path, as_json: bool, quiet: bool) -> None:
 
 
 def _encoder(folder: Address, name: str | None, parallel: Any = None) -> Any:
-    """Load the encoder, by default the corpus's; Ray's workers run it, unless it is on a server."""
+    """Load the encoder, by default the corpus's; workers run it, unless it is on a server."""
     from pincite import runtime
-    from pincite.library.parallel import OnRay, SpreadEncoder
 
     settings = options.load_settings({"encoder": name})
     is_new = name or not engines.exists(folder)
     chosen = settings.models.encoder if is_new else runtime.encoder_name(settings, folder)
     encoder = runtime.encoder(settings, chosen)
-    if not isinstance(parallel, OnRay) or getattr(encoder, "is_served", False):
+    if parallel is None or getattr(encoder, "is_served", False):
         return encoder
     load = partial(runtime.encoder, settings.replace(threads=1), chosen)
-    return SpreadEncoder(encoder, load, parallel)
+    return parallel.encoder(encoder, load)

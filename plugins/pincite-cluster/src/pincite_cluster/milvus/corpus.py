@@ -37,8 +37,8 @@ from pincite.text.hosts import is_below
 from pincite.text.languages import identify
 from pincite.text.passages import PASSAGE_RULE, passages
 from pincite.types import Document, Hit, Passage
-from pincite_milvus.client import INDEXES, LIMIT, WIDTH, Collections
-from pincite_milvus.rows import (
+from pincite_cluster.milvus.client import INDEXES, LIMIT, WIDTH, Collections
+from pincite_cluster.milvus.rows import (
     ELSEWHERE,
     HEADS,
     Found,

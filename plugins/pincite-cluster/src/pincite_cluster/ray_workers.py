@@ -1,4 +1,4 @@
-"""Ordered parallel work: on this machine's threads, or on the workers of a Ray cluster.
+"""Bulk work on the workers of a Ray cluster: `--on ray`.
 
 Only functions of Pincite's modules, their arguments and our records travel between the driver and
 its workers; Ray serialises them with cloudpickle, between its processes and never from a file.
@@ -7,25 +7,23 @@ they mostly wait: with every slot taken, reading would never start (ray#44687).
 """
 
 import _thread
-import atexit
 import contextlib
 import os
 import socket
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
+from contextlib import closing, contextmanager
 from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from pincite.documents.prefetch import WAITING_PARTS, in_parts, read_ahead
+from pincite.documents.prefetch import WAITING_PARTS, Parallel, in_parts
 from pincite.errors import InputError, PinciteError, StaleCorpus
 from pincite.protocols import Encoder, Floats
 
 Item = TypeVar("Item")
 T = TypeVar("T")
-Where = Literal["local", "ray"]
 
 RETRIES = 10  # of a task whose worker died; after so many, its input is to blame
 ENCODED_TOGETHER = 16  # texts: half a second of one core, against 1 ms for the round trip
@@ -34,34 +32,13 @@ GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0"  # of gRPC: RFC
 STORE_BYTES = 500_000_000  # of shared memory in a local cluster; Ray's default is 30 % of all
 
 
-class Parallel:
-    """Work in this process, with streams read ahead by threads.
-
-    Results come in the order of the items; only a few are started ahead.
-    """
-
-    def map(self, function: Callable[[Item], T], items: Iterable[Item]) -> Iterator[T]:
-        """Apply a module-level `function` to each item; raises what it raises."""
-        return map(function, items)
-
-    def streams(
-        self, function: Callable[[Item], Iterable[T]], items: Iterable[Item]
-    ) -> Generator[tuple[Item, Iterator[T]], None, None]:
-        """Yield each item with the iterator of `function`, which ends or raises as it does here."""
-        return read_ahead((item, function(item)) for item in items)
-
-
 @contextmanager
-def opened(where: Where, workers: int = 0) -> Iterator[Parallel]:
-    """Yield this process, or Ray with this many workers; 0: one per processor.
+def opened(workers: int = 0) -> Iterator[Parallel]:
+    """Yield the cluster at RAY_ADDRESS, or one started here; 0 workers: one per processor.
 
     Raises:
         PinciteError: The cluster cannot be reached.
-        MissingExtra: Ray is not installed.
     """
-    if where == "local":
-        yield Parallel()
-        return
     address = os.environ.get("RAY_ADDRESS", "")
     elsewhere = bool(address)
     if not elsewhere:
@@ -133,6 +110,8 @@ def _watched(address: str) -> Iterator[None]:
 class OnRay(Parallel):
     """Tasks of a cluster; if a worker dies, another repeats its task."""
 
+    is_remote = True
+
     def __init__(self, ray: Any, n_workers: int, *, shared: bool) -> None:
         self._ray = ray
         # The first of several may take longest: the others go on meanwhile. On a shared cluster,
@@ -161,6 +140,9 @@ class OnRay(Parallel):
         with self._translated_errors(), closing(started):
             for item, stream in started:
                 yield item, self._results(stream)
+
+    def encoder(self, encoder: Encoder, load: Callable[[], Encoder]) -> Encoder:
+        return SpreadEncoder(encoder, load, self)
 
     def _results(self, stream: Any) -> Iterator[Any]:
         with self._translated_errors():
@@ -208,17 +190,7 @@ def _lost(error: Exception) -> PinciteError:
 
 # ── In the workers ───────────────────────────────────────────────────────────────────────────────
 
-_OPEN = ExitStack()
-_CACHE: dict[str, Any] = {}  # cached models and the like, by key
-atexit.register(_OPEN.close)
-
-
-def once(key: str, make: Callable[[], AbstractContextManager[T]]) -> T:
-    """Return the result of `make`, created once per process and closed at exit."""
-    if key not in _CACHE:
-        _CACHE[key] = _OPEN.enter_context(make())
-    found: T = _CACHE[key]
-    return found
+_ENCODERS: dict[str, Encoder] = {}  # by fingerprint
 
 
 def _called(function: Callable[[Item], T], item: Item) -> T:
@@ -248,7 +220,7 @@ class SpreadEncoder:
 
 def _encoded(task: tuple[Callable[[], Encoder], str, Sequence[str]]) -> Floats:
     load, fingerprint, texts = task
-    encoder = once(fingerprint, lambda: nullcontext(load()))
+    encoder = _ENCODERS.get(fingerprint) or _ENCODERS.setdefault(fingerprint, load())
     if encoder.fingerprint != fingerprint:
         raise StaleCorpus(
             f"A worker has the encoder {encoder.fingerprint}; expected {fingerprint}. Install the "

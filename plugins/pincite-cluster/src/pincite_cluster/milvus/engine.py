@@ -14,9 +14,9 @@ from pincite.durable import Tell
 from pincite.errors import ConfigError, CorpusError
 from pincite.protocols import Encoder
 from pincite.text.passages import PASSAGE_RULE, passages
-from pincite_milvus.client import HNSW, Collections
-from pincite_milvus.corpus import DOCUMENTS_AT_ONCE, FORMAT, MilvusCorpus
-from pincite_milvus.rows import HEADS, Head, head_fields, head_of, parts_of
+from pincite_cluster.milvus.client import HNSW, Collections
+from pincite_cluster.milvus.corpus import DOCUMENTS_AT_ONCE, FORMAT, MilvusCorpus
+from pincite_cluster.milvus.rows import HEADS, Head, head_fields, head_of, parts_of
 
 Progress: TypeAlias = Callable[[int, int], None]  # documents done, documents in all
 

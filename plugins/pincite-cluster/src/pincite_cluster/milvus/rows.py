@@ -27,7 +27,7 @@ from pincite.text.hosts import host_of
 from pincite.text.languages import identify
 from pincite.text.page_numbers import confidence_in
 from pincite.types import Document, Passage, Span, about
-from pincite_milvus.client import MAX_BYTES, MAX_FACETS
+from pincite_cluster.milvus.client import MAX_BYTES, MAX_FACETS
 
 BLOCK_CHARACTERS = 10_000  # of text in a row: at most 54,000 bytes, however badly it compresses
 KEY_DIGITS = 24  # 96 bits: of a billion addresses no two are taken for one
