@@ -87,10 +87,8 @@ def install_command(extra: str = "") -> str:
         wanted.append(f"{name} @ {commit['vcs']}+{url}@{commit['commit_id']}{part}")
     elif url.startswith("file://"):
         path = url2pathname(url.removeprefix("file://"))
-        folder, makefile = (
-            Path(path, "plugins", plugin or f"pincite-{extra}"),
-            Path(path, "Makefile"),
-        )
+        folder = Path(path, "plugins", plugin or f"pincite-{extra}")
+        makefile = Path(path, "Makefile")
         if extra and makefile.is_file() and f"\n{extra}:" in makefile.read_text("utf-8"):
             return shlex.join(["make", "-C", path, extra])
         editable = record.get("dir_info", {}).get("editable")

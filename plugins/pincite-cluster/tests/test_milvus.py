@@ -127,7 +127,7 @@ def test_words_only(address: str) -> None:
         assert [h.passage.title for h in corpus.lexical().retrieve(["otter2"], 3)[0]] == ["Page 2"]
         with pytest.raises(CorpusError):
             corpus.dense()
-    with pytest.raises(StaleCorpus, match="none"):
+    with pytest.raises(StaleCorpus):
         engines.open(address, FakeEncoder())
 
 
@@ -152,7 +152,7 @@ def test_reader_cannot_write_and_missing_corpus_says_how_to_make_it(address: str
 
 
 def test_server_that_is_off() -> None:
-    with pytest.raises(CorpusError, match="http://127.0.0.1:9"):
+    with pytest.raises(CorpusError, match=r"http://127\.0\.0\.1:9"):
         engines.open("milvus://127.0.0.1:9/kb", None)
 
 

@@ -40,8 +40,7 @@ def opened(workers: int = 0) -> Iterator[Parallel]:
         PinciteError: The cluster cannot be reached.
     """
     address = os.environ.get("RAY_ADDRESS", "")
-    elsewhere = bool(address)
-    if not elsewhere:
+    if not address:
         # Ray obeys any caller, so it listens only on loopback. By default its workers run at a
         # lower priority than other processes of this machine; ours must not.
         os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
@@ -57,13 +56,13 @@ def opened(workers: int = 0) -> Iterator[Parallel]:
     try:
         if ":" in address:  # else Ray looks for a cluster on this machine
             _greet(address)
-        ray.init(log_to_driver=False, logging_level="ERROR", **({} if elsewhere else own))
+        ray.init(log_to_driver=False, logging_level="ERROR", **({} if address else own))
     except (OSError, RuntimeError, ValueError) as error:  # no answer, or not to us
         raise _lost(error) from error
     try:
         slots = max(1, int(ray.cluster_resources().get("CPU", 0)))
         with _watched(address if ":" in address else ray.get_runtime_context().gcs_address):
-            yield OnRay(ray, min(workers or slots, slots), shared=elsewhere and workers > 0)
+            yield OnRay(ray, min(workers or slots, slots), shared=bool(address) and workers > 0)
     finally:
         ray.shutdown()
 
