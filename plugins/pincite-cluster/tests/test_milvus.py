@@ -23,9 +23,9 @@ from support.laws import FakeEncoder, check_corpus
 from pincite.cli import cli
 from pincite.corpus import engines
 from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.package import copy
 from pincite.corpus.protocol import Corpus
 from pincite.errors import ConfigError, CorpusError, StaleCorpus
-from pincite.library.package import copy
 from pincite.types import Document
 from pincite_cluster.milvus.client import INDEXES
 from pincite_cluster.milvus.corpus import MilvusCorpus

@@ -12,7 +12,7 @@ import dead_head
 import numpy as np
 import pytest
 import unlucky
-from library.test_update import filled, held, numbered_files
+from corpus.test_update import filled, held, numbered_files
 from support.laws import FakeEncoder, check_encoder
 
 from pincite.corpus.embedded import EmbeddedCorpus
@@ -107,7 +107,7 @@ def test_what_a_killed_worker_did_is_done_again(spread: Parallel, tmp_path: Path
 def test_workers_fill_the_same_corpus(
     spread: Parallel, numbered_files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pincite.library.update.BATCH_CHARS", 20_000)
+    monkeypatch.setattr("pincite.corpus.update.BATCH_CHARS", 20_000)
     with EmbeddedCorpus.create(tmp_path / "alone", FakeEncoder()) as corpus:
         expected = filled(corpus, tmp_path / "alone", numbered_files, Parallel())
         alone = held(corpus)

@@ -132,7 +132,7 @@ def command(
     work-list, the riskiest article first. Run the same command again to continue after an
     interruption.
     """
-    from pincite.library import download
+    from pincite.documents import download
     from pincite.verbs.verify import build
 
     outputs = options.pop_outputs(given)

@@ -12,12 +12,12 @@ import pytest
 from documents.builders import pubmed_record as record
 from support.laws import FakeEncoder
 
+from pincite.corpus import update as module
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.corpus.origins import NAME, Origins
+from pincite.corpus.update import How, Outcome, update
 from pincite.documents.prefetch import Parallel
 from pincite.errors import CorpusError, InputError
-from pincite.library import update as module
-from pincite.library.update import How, Outcome, update
 from pincite.retrieval.filters import Filters, condition
 from pincite.types import Document
 
@@ -129,7 +129,7 @@ def test_a_file_that_cannot_be_read_now_keeps_its_document(
 def test_a_run_that_is_stopped_goes_on(
     corpus: EmbeddedCorpus, docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pincite.library.update.BATCH_CHARS", 1)
+    monkeypatch.setattr("pincite.corpus.update.BATCH_CHARS", 1)
 
     def stop(outcome: Outcome) -> None:
         if outcome.n_files_done == 1:
@@ -459,7 +459,7 @@ def only(n: int, add: Any) -> Any:
 def test_a_cut_load_goes_on_and_encodes_nothing_twice(
     numbered_files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_commits: int
 ) -> None:
-    monkeypatch.setattr("pincite.library.update.BATCH_CHARS", 20_000)
+    monkeypatch.setattr("pincite.corpus.update.BATCH_CHARS", 20_000)
     folder, encoder = tmp_path / "kb", Counting()
     with EmbeddedCorpus.create(tmp_path / "whole", FakeEncoder()) as corpus:
         filled(corpus, tmp_path / "whole", numbered_files, Parallel())
