@@ -14,8 +14,8 @@ import pytest
 from clients.mcp_session import connected, text_of
 
 import pincite
+from pincite.corpus.update import ingest
 from pincite.errors import InputError
-from pincite.library.update import ingest
 from pincite.mcp import work
 from pincite.mcp.server import Workers
 from pincite.mcp.work import Served

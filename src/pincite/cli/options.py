@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ FilePath = click.Path(path_type=Path)
 OutFile = click.Path(path_type=Path, dir_okay=False)
 OutFolder = click.Path(path_type=Path, file_okay=False)
 Command = Callable[..., Any]
+# Entry points of `--on NAME`: each opens a `pincite.documents.prefetch.Parallel` of N workers.
+WORKERS = "pincite.workers"
 
 
 def address(value: Path | str) -> Path | str:
@@ -227,13 +230,16 @@ def parallel_options(command: Command) -> Command:
 
 @contextmanager
 def parallel(on: Any, workers: int | None) -> Iterator[Any]:
-    from pincite.library.parallel import opened
+    from pincite.documents.prefetch import Parallel
 
-    if on == "local" and workers:
-        raise click.UsageError("--workers needs --on ray.")
-    if on == "ray":
-        shell.require("ray")
-    with opened(on, workers or 0) as found:
+    if on == "local":
+        if workers:
+            raise click.UsageError("--workers needs --on ray.")
+        yield Parallel()
+        return
+    shell.require(on)
+    (point,) = entry_points(group=WORKERS, name=on)
+    with point.load()(workers or 0) as found:
         yield found
 
 

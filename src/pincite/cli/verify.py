@@ -132,7 +132,7 @@ def command(
     work-list, the riskiest article first. Run the same command again to continue after an
     interruption.
     """
-    from pincite.library import download
+    from pincite.documents import download
     from pincite.verbs.verify import build
 
     outputs = options.pop_outputs(given)
@@ -335,8 +335,7 @@ class Batch:
                     display("articles", number, len(listed))
 
     def check_dump(self, dump: Path, on: str, workers: int | None) -> None:
-        """Check every article of a dump, here or on Ray's workers; the reports are the same."""
-        from pincite.library.parallel import OnRay
+        """Check every article of a dump, here or by workers; the reports are the same."""
         from pincite.verbs.verify import build
 
         n_done = 0
@@ -348,7 +347,7 @@ class Batch:
             self._worklist(total, run),
         ):
             report_on = run.report_on
-            if isinstance(parallel, OnRay):
+            if parallel.is_remote:
                 report_on = build.Elsewhere(self.settings, self.corpora, self.sources).report_on
             started = deque[PageText]()  # workers run ahead
 

@@ -24,11 +24,11 @@ from pincite.containment import attempted
 from pincite.corpus import engines
 from pincite.corpus.origins import Origins
 from pincite.corpus.protocol import Address, Corpus
+from pincite.corpus.update import How, Outcome, update
 from pincite.documents.collection import open_sources
 from pincite.errors import ConfigError, CorpusInUse, InputError
 from pincite.judgement.aggregation import precisions
 from pincite.judgement.confirmation import StatementType
-from pincite.library.update import How, Outcome, update
 from pincite.protocols import Encoder, Progress
 from pincite.report import cells
 from pincite.server.requests import (

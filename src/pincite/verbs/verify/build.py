@@ -1,5 +1,6 @@
 """Builds the `verify` pipeline from settings, and runs it on articles."""
 
+import atexit
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -14,7 +15,6 @@ from pincite.documents import text as document_text
 from pincite.documents.collection import Problem, open_sources, variants
 from pincite.judgement import aggregation
 from pincite.library.exclusions import Exclusions, chosen_list
-from pincite.library.parallel import once
 from pincite.library.private_copies import (
     OwnCopies,
     OwnSources,
@@ -268,15 +268,22 @@ class Elsewhere:
     sources: Sequence[Path] | None
 
     def report_on(self, page: PageText) -> Report | str:
-        opened = partial(
-            verifying,
-            self.settings.replace(threads=1),
-            self.corpora,
-            self.sources,
-            keep=False,  # the cache of judged pairs belongs to one machine
-            own_copies=True,
-        )
-        return replace(once(repr(self), opened), settings=self.settings).report_on(page)
+        """Report on an article; the models stay loaded until the process ends."""
+        if (key := repr(self)) not in _RUNS:
+            run = verifying(
+                self.settings.replace(threads=1),
+                self.corpora,
+                self.sources,
+                keep=False,  # the cache of judged pairs belongs to one machine
+                own_copies=True,
+            )
+            stack = ExitStack()
+            atexit.register(stack.close)
+            _RUNS[key] = replace(stack.enter_context(run), settings=self.settings)
+        return _RUNS[key].report_on(page)
+
+
+_RUNS: dict[str, Run] = {}
 
 
 def _internal_errors(findings: Sequence[Finding], uncited: Sequence[Uncited]) -> tuple[Note, ...]:

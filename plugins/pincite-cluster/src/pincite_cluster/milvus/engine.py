@@ -1,22 +1,19 @@
 """The engine behind `milvus://…` addresses: corpora made, opened, rebuilt, verified and swept."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
-from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any, TypeAlias
-from uuid import uuid4
 
-from pincite.corpus.generation import ENCODED_TEXT, NO_ENCODER
-from pincite.corpus.lexical import LEXICAL_RULE
+from pincite.corpus.generation import NO_ENCODER, check_fit, new_manifest
 from pincite.corpus.protocol import Address, Finding
 from pincite.durable import Tell
 from pincite.errors import ConfigError, CorpusError
 from pincite.protocols import Encoder
-from pincite.text.passages import PASSAGE_RULE, passages
-from pincite_milvus.client import HNSW, Collections
-from pincite_milvus.corpus import DOCUMENTS_AT_ONCE, FORMAT, MilvusCorpus
-from pincite_milvus.rows import HEADS, Head, head_fields, head_of, parts_of
+from pincite.text.passages import passages
+from pincite_cluster.milvus.client import HNSW, Collections
+from pincite_cluster.milvus.corpus import DOCUMENTS_AT_ONCE, OWN_RULES, MilvusCorpus
+from pincite_cluster.milvus.rows import HEADS, Head, head_fields, head_of, parts_of
 
 Progress: TypeAlias = Callable[[int, int], None]  # documents done, documents in all
 
@@ -25,17 +22,14 @@ class Milvus:
     """The `protocol.Engine` of `milvus://` addresses."""
 
     def exists(self, address: Address) -> bool:
-        """Whether the server has the corpus."""
         with closing(Collections(str(address))) as there:
             return there.exist()
 
     def encoder_of(self, address: Address) -> str:
-        """The fingerprint of the encoder that the corpus was built with, or "none"."""
         with closing(Collections(str(address))) as there:
             return there.manifest().get("encoder", NO_ENCODER)
 
     def create(self, address: Address, encoder: Encoder | None) -> MilvusCorpus:
-        """A new, empty corpus, open for writing."""
         there = Collections(str(address))
         if there.exist():
             there.close()
@@ -47,11 +41,10 @@ class Milvus:
     def open(
         self, address: Address, encoder: Encoder | None, *, write: bool = False
     ) -> MilvusCorpus:
-        """An existing one."""
         there = Collections(str(address))
         try:
             corpus = MilvusCorpus(there, encoder, write=write)
-            corpus.check_fit()
+            check_fit(address, corpus.made_with, encoder, **OWN_RULES)
         except BaseException:
             there.close()
             raise
@@ -72,7 +65,7 @@ class Milvus:
             raise ConfigError(f"{address}: the index is part of the address: {address}?index=…")
         with closing(Collections(str(address))) as one, closing(Collections(str(address))) as other:
             old = MilvusCorpus(one, None, write=False)
-            manifest = _make(other, encoder, other.place.kind or old.made_with("index"))
+            manifest = _make(other, encoder, other.place.kind or old.made_with["index"])
             new = MilvusCorpus(other, encoder, write=True, manifest=manifest)
             with new.indexing_behind():
                 _follow(old, new, progress)
@@ -95,7 +88,8 @@ class Milvus:
             ]
             n_left = sum(map(len, left.values()))
             if repair:
-                _swept(there, left)
+                for collection, ids in left.items():
+                    there.remove(collection, ids)
                 there.drop(unnamed)
             if n_left or unnamed:
                 problem = f"{n_left} rows left by killed processes; searches never find them"
@@ -110,7 +104,8 @@ class Milvus:
         with closing(Collections(str(address))) as there:
             there.manifest()
             unnamed, (_, left, _) = there.unnamed(), _surveyed(there, tell)
-            _swept(there, left)
+            for collection, ids in left.items():
+                there.remove(collection, ids)
             there.drop(unnamed)
             there.compact()
         n_left = sum(map(len, left.values()))
@@ -119,25 +114,15 @@ class Milvus:
 
 def _make(there: Collections, encoder: Encoder | None, index: str) -> dict[str, str]:
     """New collections, which have no name yet; the manifest that they were given."""
-    manifest = {
-        "format": FORMAT,
-        "identity": uuid4().hex,
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "passage_rule": PASSAGE_RULE,
-        "encoded_text": ENCODED_TEXT,
-        "lexical_rule": LEXICAL_RULE,
-        "encoder": encoder.fingerprint if encoder else NO_ENCODER,
-        "dim": str(encoder.dim if encoder else 0),
-        "index": index,
-        "versions": f"pincite {version('pincite')}, pymilvus {version('pymilvus')}",
-    }
+    versions = f"pincite {version('pincite')}, pymilvus {version('pymilvus')}"
+    manifest = new_manifest(encoder, **OWN_RULES, index=index, versions=versions)
     there.make(manifest, encoder.dim if encoder else 0)
     return manifest
 
 
 def _follow(old: MilvusCorpus, new: MilvusCorpus, progress: Progress) -> None:
     """Make the new one hold what the old one does, until there is nothing left to do."""
-    same = all(old.made_with(key) == new.made_with(key) for key in ("encoder", "encoded_text"))
+    same = all(old.made_with[key] == new.made_with[key] for key in ("encoder", "encoded_text"))
     wanted, done = old.versions(), dict[str, str]()
     while wanted != done:
         behind = [url for url, version in wanted.items() if done.get(url) != version]
@@ -173,11 +158,6 @@ def _surveyed(
         if n_done % 1_000 == 0:
             tell("looking at passages", n_done, n_all)
     return heads, left, counted
-
-
-def _swept(there: Collections, left: Mapping[str, Sequence[str]]) -> None:
-    for collection, ids in left.items():
-        there.remove(collection, ids)
 
 
 ENGINE = Milvus()

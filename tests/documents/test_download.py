@@ -11,8 +11,8 @@ from click.testing import CliRunner
 
 from pincite.cli import cli
 from pincite.corpus import engines
+from pincite.documents import download
 from pincite.errors import ConfigError, InputError
-from pincite.library import download
 
 
 @pytest.fixture

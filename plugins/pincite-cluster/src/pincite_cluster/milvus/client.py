@@ -15,7 +15,6 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
@@ -145,7 +144,6 @@ class Collections:
             raise CorpusError(self._message("it could not be reached", _words(error))) from error
 
     def close(self) -> None:
-        """Hang up."""
         with contextlib.suppress(Exception):
             self._client.close()
 
@@ -183,7 +181,6 @@ class Collections:
         self.passages, self.documents = passages, passages + _DOCUMENTS
 
     def _about(self, collection: str) -> str:
-        """What stands written about a collection."""
         found = self._said(_ASKING, self._client.describe_collection, collection)
         return str((found.get("properties") or {}).get(PROPERTY) or found.get("description", ""))
 
@@ -222,7 +219,6 @@ class Collections:
         return sorted(name for name in others if '"passage_rule"' in self._about(name))
 
     def drop(self, collections: Sequence[str]) -> None:
-        """Remove whole collections."""
         for name in collections:
             self._said("a collection could not be dropped", self._client.drop_collection, name)
 
@@ -408,7 +404,5 @@ def _words(error: Exception) -> str:
     return str(getattr(error, "message", "") or error)
 
 
-def _portions(items: Sequence[_T], size: int) -> Iterator[list[_T]]:
-    rest = iter(items)
-    while portion := list(islice(rest, size)):
-        yield portion
+def _portions(items: Sequence[_T], size: int) -> Iterator[Sequence[_T]]:
+    return (items[at : at + size] for at in range(0, len(items), size))

@@ -15,7 +15,7 @@ from support.laws import FakeEncoder
 
 from pincite.corpus import engines
 from pincite.types import Document
-from pincite_milvus.client import Collections
+from pincite_cluster.milvus.client import Collections
 
 N, ROUNDS = 30, 3
 BASE = "https://example.org/kill/"

@@ -27,7 +27,7 @@ from pincite.text.hosts import host_of
 from pincite.text.languages import identify
 from pincite.text.page_numbers import confidence_in
 from pincite.types import Document, Passage, Span, about
-from pincite_milvus.client import MAX_BYTES, MAX_FACETS
+from pincite_cluster.milvus.client import MAX_BYTES, MAX_FACETS
 
 BLOCK_CHARACTERS = 10_000  # of text in a row: at most 54,000 bytes, however badly it compresses
 KEY_DIGITS = 24  # 96 bits: of a billion addresses no two are taken for one
@@ -50,7 +50,6 @@ class Head(NamedTuple):
 
     @property
     def about(self) -> str:
-        """The same as `Passage.about`."""
         return about(self.facts.title, self.facts.published, self.facts.meta)
 
     @property
@@ -68,16 +67,13 @@ class Found(NamedTuple):
 
     @property
     def doc_id(self) -> str:
-        """The same as `Passage.doc_id`."""
         return self.head.doc_id
 
     @property
     def passage_id(self) -> str:
-        """The same as `Passage.passage_id`."""
         return f"{self.head.doc_id}:{self.span.start}-{self.span.end}"
 
     def with_text(self, text: str) -> Passage:
-        """The passage."""
         head = self.head
         known = head.doc_id, head.facts.url, head.facts.title, text, self.span, head.about
         language = identify(text, head.facts.language)
@@ -86,12 +82,10 @@ class Found(NamedTuple):
 
 
 def key_of(url: str) -> str:
-    """The key of the document at an address."""
     return sha256(raw(url)).hexdigest()[:KEY_DIGITS]
 
 
 def passage_key(key: str, version: str, span: Span) -> str:
-    """The key of a passage of one version of a document."""
     return f"{key}.{version}.{span.start}-{span.end}"
 
 
@@ -142,7 +136,6 @@ def head_of(row: Mapping[str, Any]) -> Head:
 
 
 def head_fields() -> list[str]:
-    """What of a document's row `head_of` reads."""
     return ["id", *_FIELDS]
 
 
@@ -156,7 +149,6 @@ def document_of(head: Head, blocks: Sequence[str]) -> Document:
 def passage_rows(
     document: Document, cut: Sequence[Passage], vectors: Floats | None
 ) -> Iterator[dict[str, Any]]:
-    """The rows of a document's passages."""
     key, version = key_of(document.url), content_hash(document)
     facts = Facts.of(document)
     first_day, last_day = days_of(document.published)

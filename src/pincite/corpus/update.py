@@ -21,9 +21,9 @@ from pincite.documents.collection import (
     edition,
     version,
 )
+from pincite.documents.prefetch import Parallel
 from pincite.documents.tables import name_in_words
 from pincite.errors import InputError
-from pincite.library.parallel import Parallel
 from pincite.types import Document, Reason, Unchecked
 
 MAX_REFUSALS = 100  # listed refusals; further ones are only counted

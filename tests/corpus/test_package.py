@@ -22,8 +22,8 @@ from support.rows import each_row
 from pincite.cli import cli
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.corpus.maintenance import verify
+from pincite.corpus.package import MANIFEST, STORE, pack, unpack
 from pincite.errors import CorpusError, InputError
-from pincite.library.package import MANIFEST, STORE, pack, unpack
 from pincite.types import Document
 
 DOCUMENTS = [
@@ -194,7 +194,7 @@ def test_what_unpacks_to_more_than_it_is(tmp_path: Path, packed: Path) -> None:
     refused(changed(packed, tmp_path / "file", bomb), "longer than any", tmp_path / "new")
 
 
-@each_row("library/package/a_store_that_is_not_what_a_corpus_writes")
+@each_row("corpus/package/a_store_that_is_not_what_a_corpus_writes")
 def test_a_store_that_is_not_what_a_corpus_writes(
     tmp_path: Path, packed: Path, sql: str, said: str
 ) -> None:

@@ -3,18 +3,21 @@
 import gzip
 import json
 import os
+import random
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from documents.builders import pubmed_record as record
+from support.laws import FakeEncoder
 
+from pincite.corpus import update as module
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.corpus.origins import NAME, Origins
+from pincite.corpus.update import How, Outcome, update
+from pincite.documents.prefetch import Parallel
 from pincite.errors import CorpusError, InputError
-from pincite.library import update as module
-from pincite.library.update import How, Outcome, update
 from pincite.retrieval.filters import Filters, condition
 from pincite.types import Document
 
@@ -126,7 +129,7 @@ def test_a_file_that_cannot_be_read_now_keeps_its_document(
 def test_a_run_that_is_stopped_goes_on(
     corpus: EmbeddedCorpus, docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pincite.library.update.BATCH_CHARS", 1)
+    monkeypatch.setattr("pincite.corpus.update.BATCH_CHARS", 1)
 
     def stop(outcome: Outcome) -> None:
         if outcome.n_files_done == 1:
@@ -382,3 +385,114 @@ def test_a_broken_file_is_listed_and_the_rest_goes_on(
     files[2].write_bytes(whole)
     assert run(corpus, tmp_path, files[0].parent).unread == []
     assert texts(corpus) == FINAL
+
+
+# ── A load that is killed, and files that break ──────────────────────────────────────────────────
+
+
+class Counting(FakeEncoder):
+    """Remembers what it encoded."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.encoded: list[str] = []
+
+    def encode(self, texts: Any, role: Any) -> Any:
+        self.encoded += texts
+        return super().encode(texts, role)
+
+
+def sentences(chance: random.Random, n: int) -> str:
+    words = [f"word{chance.randrange(300)}" for _ in range(12 * n)]
+    return " ".join(f"The {' '.join(words[at : at + 12])}." for at in range(0, len(words), 12))
+
+
+@pytest.fixture
+def numbered_files(tmp_path: Path) -> Path:
+    """Texts, some in rows of a table with broken ones between, one address given twice."""
+    chance, folder = random.Random(7), tmp_path / "files"
+    folder.mkdir()
+    for n in range(9):
+        (folder / f"{n}.txt").write_text(sentences(chance, 30 + n))
+    rows = [
+        json.dumps({"url": f"https://e.example/{n % 70}", "text": sentences(chance, 20)})
+        for n in range(75)
+    ]
+    (folder / "rows.jsonl").write_text("\n".join([*rows[:40], "{broken", *rows[40:]]))
+    (folder / "pages.csv").write_text("url,author\nhttps://e.example/3,I. Holm\n")
+    return folder
+
+
+def filled(corpus: EmbeddedCorpus, folder: Path, files: Path, parallel: Parallel) -> Outcome:
+    with Origins(folder) as origins:
+        return update(corpus, origins, [files], How(), None, parallel)
+
+
+def held(corpus: EmbeddedCorpus) -> list[Any]:
+    """Everything that the corpus holds, in its order."""
+    store = corpus._generation.store
+    rows = store.rows("SELECT key, doc_id, title, content_hash, meta FROM documents ORDER BY key")
+    texts = store.rows("SELECT document, number, data FROM blocks ORDER BY document, number")
+    passages = store.rows("SELECT key, document, first, last FROM passages ORDER BY key")
+    vectors = store.rows("SELECT passage, vector FROM vectors ORDER BY passage")
+    return [rows, texts, passages, vectors]
+
+
+class Killed(BaseException):
+    """As Ctrl-C, or kill -9: nobody catches it."""
+
+
+def only(n: int, add: Any) -> Any:
+    """`add`, which is killed after so many calls."""
+    left = iter(range(n))
+
+    def added(documents: Any) -> int:
+        if next(left, None) is None:
+            raise Killed
+        result: int = add(documents)
+        return result
+
+    return added
+
+
+@pytest.mark.parametrize("n_commits", [1, 2, 4])
+def test_a_cut_load_goes_on_and_encodes_nothing_twice(
+    numbered_files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_commits: int
+) -> None:
+    monkeypatch.setattr("pincite.corpus.update.BATCH_CHARS", 20_000)
+    folder, encoder = tmp_path / "kb", Counting()
+    with EmbeddedCorpus.create(tmp_path / "whole", FakeEncoder()) as corpus:
+        filled(corpus, tmp_path / "whole", numbered_files, Parallel())
+        whole = held(corpus)
+    with EmbeddedCorpus.create(folder, encoder) as corpus:
+        monkeypatch.setattr(corpus, "add", only(n_commits, corpus.add))
+        with pytest.raises(Killed):
+            filled(corpus, folder, numbered_files, Parallel())
+    with EmbeddedCorpus.open(folder, encoder, write=True) as corpus:
+        filled(corpus, folder, numbered_files, Parallel())
+        assert held(corpus) == whole
+    assert len(encoder.encoded) == len(set(encoder.encoded))
+
+
+def test_a_file_that_breaks_every_worker_is_one_problem(
+    numbered_files: Path, tmp_path: Path
+) -> None:
+    class Breaking(Parallel):
+        def streams(self, function: Any, items: Any) -> Any:
+            for signed, found in super().streams(function, items):
+                if signed.piece.path.name == "3.txt":
+                    yield signed, broken()
+                else:
+                    yield signed, found
+
+    def broken() -> Iterator[Any]:
+        yield from ()
+        raise InputError("each of 10 workers that had it ended")
+
+    with EmbeddedCorpus.create(tmp_path / "kb", None) as corpus:
+        outcome = filled(corpus, tmp_path / "kb", numbered_files, Breaking())
+    assert len(outcome.added) == 78
+    assert [each.url.rsplit("/", 1)[-1] for each in outcome.unread] == [
+        "3.txt",
+        "rows.jsonl line 41",
+    ]

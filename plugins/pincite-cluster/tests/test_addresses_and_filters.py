@@ -11,10 +11,8 @@ from pincite.corpus import engines
 from pincite.errors import ConfigError, MissingExtra, install_command
 from pincite.retrieval.filters import Facts, Filters
 from pincite.types import Document
-from pincite_milvus import rows
-from pincite_milvus.client import place_of
-
-pytestmark = pytest.mark.milvus
+from pincite_cluster.milvus import rows
+from pincite_cluster.milvus.client import place_of
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What Ray's workers are given to do in test_parallel.py, by a name that they can import."""
+"""What Ray's workers are given to do in test_ray_workers.py, by a name that they can import."""
 
 import os
 import signal

@@ -13,13 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pincite.corpus.generation import (
-    ENCODED_AT_ONCE,
-    ENCODED_TEXT,
-    NO_ENCODER,
-    encoding_with,
-    reusing,
-)
+from pincite.corpus.generation import ENCODED_AT_ONCE, NO_ENCODER, encoding_with, reusing
 from pincite.corpus.lexical import (
     CUT,
     LEXICAL_RULE,
@@ -31,14 +25,14 @@ from pincite.corpus.lexical import (
 from pincite.corpus.protocol import Comparison, Corpus, CorpusRetriever, CorpusStatus, Merge
 from pincite.corpus.ranking import best, merged, text_of
 from pincite.corpus.store import content_hash, share_of_digest
-from pincite.errors import CorpusError, StaleCorpus
+from pincite.errors import CorpusError
 from pincite.protocols import Encoder, Floats, Query
 from pincite.text.hosts import is_below
 from pincite.text.languages import identify
-from pincite.text.passages import PASSAGE_RULE, passages
+from pincite.text.passages import passages
 from pincite.types import Document, Hit, Passage
-from pincite_milvus.client import INDEXES, LIMIT, WIDTH, Collections
-from pincite_milvus.rows import (
+from pincite_cluster.milvus.client import INDEXES, LIMIT, WIDTH, Collections
+from pincite_cluster.milvus.rows import (
     ELSEWHERE,
     HEADS,
     Found,
@@ -54,7 +48,7 @@ from pincite_milvus.rows import (
     passage_rows,
 )
 
-FORMAT = "milvus-1"
+OWN_RULES = {"format": "milvus-1", "lexical_rule": LEXICAL_RULE}  # beside the embedded engine's
 # Vectors of one text differ beyond the sixth decimal by the order of their sums, and would not tie.
 VECTOR_DECIMALS = 6
 STEPS = 20  # a weighted word is asked for up to so many times: weights are kept to a twentieth
@@ -76,55 +70,28 @@ class MilvusCorpus(Corpus):
     ) -> None:
         """Open what the name stands for, or collections that `there` made with this manifest."""
         self._there, self.encoder, self._write = there, encoder, write
-        self._manifest = manifest or there.manifest()
+        self.made_with = manifest or there.manifest()  # encoder, index and so on
         self.address = there.place.address
         there.load()
 
     def close(self) -> None:
-        """Hang up."""
         self._there.close()
 
     @property
     def name(self) -> str:
-        """The last part of its address."""
         return self._there.place.name
 
     @property
     def has_vectors(self) -> bool:
-        """Whether it can be searched by meaning, given its encoder."""
-        return self._manifest["encoder"] != NO_ENCODER
+        return self.made_with["encoder"] != NO_ENCODER
 
     def built_with(self) -> str:
-        """The fingerprint of the encoder that it was built with."""
-        return self._manifest["encoder"]
-
-    def check_fit(self) -> None:
-        """Whether this Pincite and the encoder may read it; raises CorpusError, StaleCorpus."""
-        found, address = self._manifest, self.address
-        if found.get("format") != FORMAT:
-            raise CorpusError(
-                f"{address} has format {found.get('format')!r}, this Pincite reads {FORMAT!r}. Use "
-                "the Pincite that wrote it, or a newer one."
-            )
-        expected = {"passage_rule": PASSAGE_RULE, "encoded_text": ENCODED_TEXT}
-        expected["lexical_rule"] = LEXICAL_RULE
-        if self.encoder is not None:
-            expected["encoder"] = self.encoder.fingerprint
-        for name, value in expected.items():
-            if found.get(name) != value:
-                raise StaleCorpus(
-                    f"{address} was built with {name} {found.get(name)!r}, and this is {value!r}. "
-                    f"Use what built it, or run: pincite corpus rebuild {address}"
-                )
+        return self.made_with["encoder"]
 
     # ── Writing ──────────────────────────────────────────────────────────────────────────────────
 
     def add_with(self, documents: Sequence[Document], known: Mapping[str, Floats]) -> int:
-        """As `add`; a passage whose id is in `known` has that vector and is not encoded.
-
-        Each document is committed as a whole. After a kill or a lost connection some are there and
-        others not; the same call resumes.
-        """
+        """After a kill or a lost connection some documents are there and others not."""
         self._require_write()
         latest = {document.url: document for document in documents}
         heads = self._heads(map(key_of, latest))
@@ -153,7 +120,8 @@ class MilvusCorpus(Corpus):
         self._there.upsert(self._there.passages, rows)
         self._there.upsert(self._there.documents, [r for of_one in stored for r in of_one[1:]])
         self._there.upsert(self._there.documents, [of_one[0] for of_one in stored])  # it is there
-        self._drop(sorted(set(old) - {row["id"] for row in rows}))
+        stale = set(old) - {row["id"] for row in rows}
+        self._there.remove(self._there.passages, sorted(stale))
         written = {row["id"] for of_one in stored for row in of_one}
         blocks = [block for key in changed for block in heads[key].blocks]
         self._there.remove(self._there.documents, sorted(set(blocks) - written))
@@ -176,17 +144,13 @@ class MilvusCorpus(Corpus):
         self._there.flush()
 
     def delete(self, urls: Sequence[str]) -> int:
-        """Remove the documents at `urls`; returns how many there were."""
         self._require_write()
         heads = self._heads(map(key_of, urls))
         self._there.remove(self._there.documents, sorted(heads))  # from here on none is found
         blocks = (block for head in heads.values() for block in head.blocks)
         self._there.remove(self._there.documents, sorted(blocks))
-        self._drop(self._passages_of(heads))
+        self._there.remove(self._there.passages, self._passages_of(heads))
         return len(heads)
-
-    def _drop(self, ids: Sequence[str]) -> None:
-        self._there.remove(self._there.passages, ids)
 
     def _require_write(self) -> None:
         if not self._write:
@@ -197,7 +161,6 @@ class MilvusCorpus(Corpus):
     # ── What stands in it ────────────────────────────────────────────────────────────────────────
 
     def compared(self, documents: Sequence[Document]) -> list[Comparison]:
-        """What `add` would do with each: a new address, another content, or nothing to do."""
         heads = self._heads(key_of(document.url) for document in documents)
         found = [(heads.get(key_of(d.url)), content_hash(d)) for d in documents]
         return [
@@ -206,7 +169,6 @@ class MilvusCorpus(Corpus):
         ]
 
     def get(self, urls: Sequence[str]) -> list[Document | None]:
-        """The documents at `urls`, in order; None where there is none."""
         found: dict[str, Document] = {}
         for _ in range(2):  # one that is replaced between its row and its further blocks
             missing = [key for key in dict.fromkeys(map(key_of, urls)) if key not in found]
@@ -228,14 +190,9 @@ class MilvusCorpus(Corpus):
         }
 
     def ids(self, urls: Sequence[str]) -> list[str | None]:
-        """The ids of the documents at `urls`, in order; None where there is none."""
         heads = self._heads(map(key_of, urls))
         found = [heads.get(key_of(url)) for url in urls]
         return [head.doc_id if head else None for head in found]
-
-    def made_with(self, what: str) -> str:
-        """The encoder, index and so on that stand in its manifest."""
-        return self._manifest[what]
 
     def versions(self) -> dict[str, str]:
         """The version of each document, by address."""
@@ -243,12 +200,10 @@ class MilvusCorpus(Corpus):
         return {head.facts.url: head.version for head in map(head_of, rows)}
 
     def urls(self) -> Iterator[str]:
-        """All addresses, in the order of their keys."""
         rows = self._there.rows(self._there.documents, HEADS, head_fields())
         return (head_of(row).facts.url for row in rows)
 
     def vectors(self, passages: Sequence[Passage]) -> dict[str, Floats]:
-        """The stored vectors of those passages that have one, by passage id."""
         if not self.has_vectors:
             return {}
         heads = self._heads(key_of(passage.url) for passage in passages)
@@ -258,8 +213,7 @@ class MilvusCorpus(Corpus):
         return {keys[r["id"]]: np.asarray(r["vector"], dtype=np.float32) for r in rows}
 
     def _heads(self, keys: Iterable[str]) -> dict[str, Head]:
-        distinct = list(dict.fromkeys(keys))
-        rows = self._there.get(self._there.documents, distinct, head_fields())
+        rows = self._there.get(self._there.documents, list(dict.fromkeys(keys)), head_fields())
         return {row["id"]: head_of(row) for row in rows}
 
     def _passages_of(self, keys: Collection[str]) -> list[str]:
@@ -271,14 +225,13 @@ class MilvusCorpus(Corpus):
         return found
 
     def manifest(self) -> Mapping[str, str]:
-        """What results must record to be repeatable: rules, encoder, versions, corpus digest."""
-        return {**self._manifest, "digest": self._digest()}
+        return {**self.made_with, "digest": self._digest()}
 
     def _digest(self) -> str:
         """As the embedded engine's: of the same documents the same, whatever the history."""
         n = self._there.count(self._there.documents, HEADS)
         if n > MOST_DIGESTED:
-            return hashlib.sha256(f"{self._manifest['identity']} {n}".encode()).hexdigest()[:32]
+            return hashlib.sha256(f"{self.made_with['identity']} {n}".encode()).hexdigest()[:32]
         rows = self._there.rows(self._there.documents, HEADS, head_fields())
         return f"{sum(share_of_digest(head_of(row).doc_id) for row in rows) % 2**128:032x}"
 
@@ -288,8 +241,8 @@ class MilvusCorpus(Corpus):
             n_documents=self._there.count(self._there.documents, HEADS),
             n_passages=self._there.count(self._there.passages),
             n_bytes={},
-            encoder=self._manifest["encoder"],
-            created=self._manifest["created"],
+            encoder=self.made_with["encoder"],
+            created=self.made_with["created"],
             sequence=0,
             lexical_sequence=0,
             unfinished_rebuild=False,
@@ -303,7 +256,6 @@ class MilvusCorpus(Corpus):
         n: int,
         merge: Merge,
     ) -> list[list[Hit]]:
-        """For each query what its searches find, `n` hits each, merged; see `ranking.merged`."""
         seen: dict[str, Head] = {}
         ranked = [self._ranked(*one, n, seen) for one in searches]
         return merged(self._read, ranked, merge)
@@ -346,7 +298,7 @@ class MilvusCorpus(Corpus):
     def _by_meaning(self, vectors: Floats, depth: int, where: str) -> list[list[tuple[str, float]]]:
         params = {
             name: max(depth, value) if value == WIDTH else value
-            for name, value in INDEXES[self._manifest["index"]][1].items()
+            for name, value in INDEXES[self.made_with["index"]][1].items()
         }
         how = {"metric_type": "IP", "params": params}
         found = self._there.search("vector", vectors.tolist(), depth, where, how)
@@ -387,7 +339,6 @@ class MilvusCorpus(Corpus):
         return [place.with_text(texts[place.key]) for place in places]
 
     def nearest(self, question: str, urls: Sequence[str], k: int) -> list[list[Passage]]:
-        """Of each document at most `k` passages, the nearest to the question in meaning first."""
         if self.encoder is None or not self.has_vectors or not urls or k <= 0:
             return [[] for _ in urls]
         asked, seen = self.encoder.encode([question], "query"), dict[str, Head]()
@@ -400,15 +351,12 @@ class MilvusCorpus(Corpus):
         return found
 
     def counted(self, words: Sequence[str]) -> tuple[int, list[tuple[str, int]]]:
-        """How many passages there are; for each word its form and how many of them have it."""
         forms = [next(iter(words_of(word)), "") for word in words]
-        having = {form: self._count(form) for form in dict.fromkeys(forms) if form}
-        return self._there.count(self._there.passages), [(f, having.get(f, 0)) for f in forms]
-
-    def _count(self, form: str) -> int:
-        """`form` has letters and digits only: it cannot end its quotes."""
-        safe = "".join(sign for sign in form if sign.isalnum())
-        return self._there.count(self._there.passages, f"text_match(words, '{safe}')")
+        having = {"": 0}
+        for form in set(forms) - {""}:
+            safe = "".join(filter(str.isalnum, form))  # it cannot end its quotes
+            having[form] = self._there.count(self._there.passages, f"text_match(words, '{safe}')")
+        return self._there.count(self._there.passages), [(form, having[form]) for form in forms]
 
 
 def _quoted(keys: Sequence[str]) -> str:

@@ -1,14 +1,14 @@
-"""A run on a Ray cluster of its own whose head is killed, started by test_parallel.py."""
+"""A run on a Ray cluster of its own whose head is killed, started by test_ray_workers.py."""
 
 import os
 import signal
 import subprocess
 import sys
 
-from library import unlucky
+import unlucky
 
 from pincite.errors import PinciteError
-from pincite.library import parallel
+from pincite_cluster import ray_workers
 
 
 def head() -> int:
@@ -20,9 +20,9 @@ def head() -> int:
 
 
 if __name__ == "__main__":
-    parallel.ANSWER_SECONDS = 1.0
+    ray_workers.ANSWER_SECONDS = 1.0
     try:
-        with parallel.opened("ray", 1) as spread:
+        with ray_workers.opened(1) as spread:
             for n, _ in enumerate(spread.map(unlucky.waits, range(1_000))):
                 if n == 1:
                     os.kill(head(), signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Ordered parallel work: on this machine's threads, or on the workers of a Ray cluster.
+"""Bulk work on the workers of a Ray cluster: `--on ray`.
 
 Only functions of Pincite's modules, their arguments and our records travel between the driver and
 its workers; Ray serialises them with cloudpickle, between its processes and never from a file.
@@ -7,25 +7,23 @@ they mostly wait: with every slot taken, reading would never start (ray#44687).
 """
 
 import _thread
-import atexit
 import contextlib
 import os
 import socket
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
+from contextlib import closing, contextmanager
 from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from pincite.documents.prefetch import WAITING_PARTS, in_parts, read_ahead
+from pincite.documents.prefetch import WAITING_PARTS, Parallel, in_parts
 from pincite.errors import InputError, PinciteError, StaleCorpus
 from pincite.protocols import Encoder, Floats
 
 Item = TypeVar("Item")
 T = TypeVar("T")
-Where = Literal["local", "ray"]
 
 RETRIES = 10  # of a task whose worker died; after so many, its input is to blame
 ENCODED_TOGETHER = 16  # texts: half a second of one core, against 1 ms for the round trip
@@ -34,37 +32,15 @@ GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0"  # of gRPC: RFC
 STORE_BYTES = 500_000_000  # of shared memory in a local cluster; Ray's default is 30 % of all
 
 
-class Parallel:
-    """Work in this process, with streams read ahead by threads.
-
-    Results come in the order of the items; only a few are started ahead.
-    """
-
-    def map(self, function: Callable[[Item], T], items: Iterable[Item]) -> Iterator[T]:
-        """Apply a module-level `function` to each item; raises what it raises."""
-        return map(function, items)
-
-    def streams(
-        self, function: Callable[[Item], Iterable[T]], items: Iterable[Item]
-    ) -> Generator[tuple[Item, Iterator[T]], None, None]:
-        """Yield each item with the iterator of `function`, which ends or raises as it does here."""
-        return read_ahead((item, function(item)) for item in items)
-
-
 @contextmanager
-def opened(where: Where, workers: int = 0) -> Iterator[Parallel]:
-    """Yield this process, or Ray with this many workers; 0: one per processor.
+def opened(workers: int = 0) -> Iterator[Parallel]:
+    """Yield the cluster at RAY_ADDRESS, or one started here; 0 workers: one per processor.
 
     Raises:
         PinciteError: The cluster cannot be reached.
-        MissingExtra: Ray is not installed.
     """
-    if where == "local":
-        yield Parallel()
-        return
     address = os.environ.get("RAY_ADDRESS", "")
-    elsewhere = bool(address)
-    if not elsewhere:
+    if not address:
         # Ray obeys any caller, so it listens only on loopback. By default its workers run at a
         # lower priority than other processes of this machine; ours must not.
         os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
@@ -80,13 +56,13 @@ def opened(where: Where, workers: int = 0) -> Iterator[Parallel]:
     try:
         if ":" in address:  # else Ray looks for a cluster on this machine
             _greet(address)
-        ray.init(log_to_driver=False, logging_level="ERROR", **({} if elsewhere else own))
+        ray.init(log_to_driver=False, logging_level="ERROR", **({} if address else own))
     except (OSError, RuntimeError, ValueError) as error:  # no answer, or not to us
         raise _lost(error) from error
     try:
         slots = max(1, int(ray.cluster_resources().get("CPU", 0)))
         with _watched(address if ":" in address else ray.get_runtime_context().gcs_address):
-            yield OnRay(ray, min(workers or slots, slots), shared=elsewhere and workers > 0)
+            yield OnRay(ray, min(workers or slots, slots), shared=bool(address) and workers > 0)
     finally:
         ray.shutdown()
 
@@ -133,6 +109,8 @@ def _watched(address: str) -> Iterator[None]:
 class OnRay(Parallel):
     """Tasks of a cluster; if a worker dies, another repeats its task."""
 
+    is_remote = True
+
     def __init__(self, ray: Any, n_workers: int, *, shared: bool) -> None:
         self._ray = ray
         # The first of several may take longest: the others go on meanwhile. On a shared cluster,
@@ -161,6 +139,9 @@ class OnRay(Parallel):
         with self._translated_errors(), closing(started):
             for item, stream in started:
                 yield item, self._results(stream)
+
+    def encoder(self, encoder: Encoder, load: Callable[[], Encoder]) -> Encoder:
+        return SpreadEncoder(encoder, load, self)
 
     def _results(self, stream: Any) -> Iterator[Any]:
         with self._translated_errors():
@@ -208,17 +189,7 @@ def _lost(error: Exception) -> PinciteError:
 
 # ── In the workers ───────────────────────────────────────────────────────────────────────────────
 
-_OPEN = ExitStack()
-_CACHE: dict[str, Any] = {}  # cached models and the like, by key
-atexit.register(_OPEN.close)
-
-
-def once(key: str, make: Callable[[], AbstractContextManager[T]]) -> T:
-    """Return the result of `make`, created once per process and closed at exit."""
-    if key not in _CACHE:
-        _CACHE[key] = _OPEN.enter_context(make())
-    found: T = _CACHE[key]
-    return found
+_ENCODERS: dict[str, Encoder] = {}  # by fingerprint
 
 
 def _called(function: Callable[[Item], T], item: Item) -> T:
@@ -248,7 +219,7 @@ class SpreadEncoder:
 
 def _encoded(task: tuple[Callable[[], Encoder], str, Sequence[str]]) -> Floats:
     load, fingerprint, texts = task
-    encoder = once(fingerprint, lambda: nullcontext(load()))
+    encoder = _ENCODERS.get(fingerprint) or _ENCODERS.setdefault(fingerprint, load())
     if encoder.fingerprint != fingerprint:
         raise StaleCorpus(
             f"A worker has the encoder {encoder.fingerprint}; expected {fingerprint}. Install the "
