@@ -30,7 +30,7 @@ from pincite.verbs.verify import wording
 from pincite.verbs.verify.report import Report
 
 Texts: TypeAlias = tuple[str, ...]
-Verdict: TypeAlias = Annotated[str, Doc(" · ".join(wording.LABELS.values()))]
+Verdict: TypeAlias = Annotated[str, Doc(" · ".join(look.label for look in wording.LOOKS.values()))]
 _OUTCOMES = ", ".join(look.label for look in check_wording.LOOKS.values())
 GIVEN = "https://source.invalid/given"  # stands in for a missing source URL; never shown
 SIDES = {"for": "for", "against": "against", "failed": "could not be judged"}  # others are neutral
@@ -208,7 +208,7 @@ def of_article(report: Report, limit: int) -> ArticleResult:
         ArticleResult,
         report,
         claims=tuple(map(of_finding, report.findings[:limit])),
-        counts={wording.LABELS[label]: n for label, n in counted.items()},
+        counts={wording.LOOKS[label].label: n for label, n in counted.items()},
         not_shown=max(0, len(report.findings) - limit),
         advice=wording.flag_advice(report.flag_precision) or wording.ADVICE,
     )
@@ -224,7 +224,7 @@ def of_finding(finding: Finding) -> ClaimResult:
     lacks = wording.missing_of(finding)
     return ClaimResult(
         claim=finding.claim.text,
-        label=wording.LABELS[finding.label],
+        label=wording.LOOKS[finding.label].label,
         meaning=wording.LEGEND[finding.label],
         probability_supported=None if probability is None else round(probability, 4),
         sources=tuple(_source(each, finding.claim.text) for each in finding.citations),
@@ -243,7 +243,7 @@ def _source(result: CitationResult, claim: str) -> SourceResult:
     return build(
         SourceResult,
         result.citation,
-        label=wording.LABELS[result.label],
+        label=wording.LOOKS[result.label].label,
         url=_shown(result.citation.url),
         could_not_check=_why_not(unread) if unread else None,
         what_to_do=wording.STEPS[unread.reason] if unread else None,

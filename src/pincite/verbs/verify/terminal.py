@@ -29,14 +29,6 @@ from pincite.verbs.verify.render import excerpt
 from pincite.verbs.verify.report import Report
 from pincite.verbs.verify.worklist import FLAGGED, NOTHING_CHECKED, Row, WorkList
 
-STYLES = {
-    Label.SUPPORTED: "green",
-    Label.PARTLY_SUPPORTED: "dark_orange",
-    Label.DISPUTED: "magenta",
-    Label.NOT_SUPPORTED: "red",
-    Label.REFUTED: "bold red",
-    Label.UNCHECKED: "yellow",
-}
 CLAIM_WIDTH, SOURCE_WIDTH, OPEN_WIDTH, PASSING_WIDTH = 150, 90, 70, 90  # before an ellipsis
 OPINION_LINES = 3  # of a second opinion; --html shows all
 SHOWN = 10  # claims listed per reason for which nothing could be checked
@@ -91,7 +83,7 @@ def _head(report: Report) -> Text:
     head.append(line, style="not bold")
     for label in filter(counted.labels.get, wording.ORDER):
         words = f"\n{counted.labels[label]:4} {wording.verdict(label):18} "
-        head.append(words, style=f"not bold {STYLES[label]}")
+        head.append(words, style=f"not bold {wording.LOOKS[label].style}")
         head.append(f" {wording.LEGEND[label]}", style="not bold dim")
     if counted.may_be_unverifiable:
         head.append(f"\n{counted.may_be_unverifiable:4} ? found in no source", style="not bold")
@@ -130,7 +122,7 @@ def _table(findings: Sequence[tuple[int, Finding]]) -> Table:
     table.add_column("verdict", width=19)
     table.add_column("claim, source, better source", ratio=1)
     for rank, finding in findings:
-        verdict = Text(wording.verdict(finding.label), style=STYLES[finding.label])
+        verdict = Text(wording.verdict(finding.label), style=wording.LOOKS[finding.label].style)
         if finding.prob_supported is not None:
             support = cells.percent(finding.prob_supported)
             verdict.append(f"\nsupport {support} %", style="not bold dim")
@@ -142,7 +134,7 @@ def progress_line(finding: Finding) -> Text | None:
     """Return the progress line of a claim; None if an editor has nothing to do."""
     if finding.label not in (*FLAGS, Label.PARTLY_SUPPORTED):
         return None
-    text = Text(f"{wording.verdict(finding.label)}  ", style=STYLES[finding.label])
+    text = Text(f"{wording.verdict(finding.label)}  ", style=wording.LOOKS[finding.label].style)
     return text.append(cells.shortened(finding.claim.text, PASSING_WIDTH), style="not bold default")
 
 
@@ -151,12 +143,13 @@ def _details(finding: Finding) -> Text:
     for line in wording.about_claim(finding):
         text.append(f"\n  ⚑ {line}", style="yellow")
     if lacks := wording.missing_of(finding):
-        text.append(f"\n  ◐ {lacks}", style=STYLES[Label.PARTLY_SUPPORTED])
+        text.append(f"\n  ◐ {lacks}", style=wording.LOOKS[Label.PARTLY_SUPPORTED].style)
     if joined := wording.joined(finding):
         text.append(f"\n  {joined}", style="dim")
     for result in finding.citations:
+        look = wording.LOOKS[result.label]
         name = cells.shortened(wording.name_of(result.citation), SOURCE_WIDTH)
-        text.append(f"\n  {wording.SIGNS[result.label]} {name}", style=STYLES[result.label])
+        text.append(f"\n  {look.sign} {name}", style=look.style)
         _indented(text, _of_source(result, finding))
     for n, line in enumerate(wording.second_opinion(finding)[:OPINION_LINES]):
         text.append(f"\n  {'      ' if n else '⚖ '}{cells.shortened(line, CLAIM_WIDTH)}", "dim")

@@ -9,6 +9,7 @@ from pincite.judgement import aggregation, decide
 from pincite.judgement.reliability import LABELS as LISTED
 from pincite.notes import QUOTED, Note
 from pincite.report import cells
+from pincite.report.cells import Look
 from pincite.report.reasons import why_unchecked
 from pincite.text.names import whole
 from pincite.text.page_numbers import is_time
@@ -31,21 +32,13 @@ from pincite.types import (
     Verdict,
 )
 
-SIGNS = {
-    Label.SUPPORTED: "✓",
-    Label.PARTLY_SUPPORTED: "◐",
-    Label.DISPUTED: "⚖",
-    Label.NOT_SUPPORTED: "○",
-    Label.REFUTED: "✗",
-    Label.UNCHECKED: "–",
-}
-LABELS = {
-    Label.SUPPORTED: "supported",
-    Label.PARTLY_SUPPORTED: "partly supported",
-    Label.DISPUTED: "disputed",
-    Label.NOT_SUPPORTED: "not supported",
-    Label.REFUTED: "contradicted?",
-    Label.UNCHECKED: "could not check",
+LOOKS = {
+    Label.SUPPORTED: Look("✓", "supported", "supported", "green"),
+    Label.PARTLY_SUPPORTED: Look("◐", "partly supported", "partly_supported", "dark_orange"),
+    Label.DISPUTED: Look("⚖", "disputed", "disputed", "magenta"),
+    Label.NOT_SUPPORTED: Look("○", "not supported", "not_supported", "red"),
+    Label.REFUTED: Look("✗", "contradicted?", "refuted", "bold red"),
+    Label.UNCHECKED: Look("–", "could not check", "unchecked", "yellow"),
 }
 # What each label means, for first-time readers. A network assigns them: what it reads is no fact.
 LEGEND = {
@@ -204,12 +197,12 @@ def counted(labels: Mapping[Label, int]) -> list[Label]:
 
 
 def verdict(label: Label) -> str:
-    return f"{SIGNS[label]} {LABELS[label]}"
+    return f"{LOOKS[label].sign} {LOOKS[label].label}"
 
 
 def verdict_by(finding: Finding, say: Callable[[str], str] = str) -> str:
     """Return the label in words and, if a model alone decided on it, the model's name."""
-    label, opinion = say(LABELS[finding.label]), finding.opinion
+    label, opinion = say(LOOKS[finding.label].label), finding.opinion
     alone = finding.decided_by is DecidedBy.MODEL and finding.label is not Label.DISPUTED
     if not alone or not isinstance(opinion, Opinion):
         return label
