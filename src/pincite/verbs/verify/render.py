@@ -308,9 +308,9 @@ def archived(result: CitationResult, dates: Dates) -> str | None:
 
 
 def _block(finding: Finding, number: int, dates: Dates, wrong: Collection[str]) -> str:
-    marked_wrong = finding.claim.claim_id in wrong
+    marked_wrong, sign = finding.claim.claim_id in wrong, wording.LOOKS[finding.label].sign
     lines: list[str | None] = [
-        f"# {number}. {wording.verdict(finding.label)}{_section(finding.claim)}",
+        f"# {number}. {sign} {wording.verdict_by(finding)}{_section(finding.claim)}",
         f"# claim: {cells.shortened(finding.claim.text, 300)}",
         *(f"# {line}" for line in wording.about_claim(finding)),
         f"# {wording.MARKED_WRONG}" if marked_wrong else None,
@@ -383,7 +383,7 @@ def names(language: Language = IN_ENGLISH) -> dict[str, Any]:
     translated: tuple[Callable[..., Any], ...] = (
         *(wording.copy_read, wording.second_opinion, wording.what_changed),
         *(wording.joined, wording.what_is_missing, wording.missing_of, wording.where),
-        *(wording.unverifiable, why_excluded),
+        *(wording.unverifiable, wording.rests_on, why_excluded),
     )
     return {
         "words": wording,

@@ -119,13 +119,15 @@ def _coverage_table(found: Coverage) -> Table:
 def _table(findings: Sequence[tuple[int, Finding]]) -> Table:
     table = Table(box=None, padding=(0, 1, 1, 0), header_style="dim", expand=True)
     table.add_column("#", justify="right", width=3)
-    table.add_column("verdict", width=19)
+    table.add_column("verdict", width=21)
     table.add_column("claim, source, better source", ratio=1)
     for rank, finding in findings:
         verdict = Text(wording.verdict(finding.label), style=wording.LOOKS[finding.label].style)
         if finding.prob_supported is not None:
             support = cells.percent(finding.prob_supported)
             verdict.append(f"\nsupport {support} %", style="not bold dim")
+        if rests_on := wording.rests_on(finding):
+            verdict.append(f"\n{rests_on}", style="not bold dim")
         table.add_row(str(rank), verdict, _hanging(containment.shown(_details, finding)))
     return table
 
