@@ -69,29 +69,31 @@ def print_report(
     console.print(Group(*parts))
 
 
-def _head(report: Report) -> Text:
+def _head(report: Report) -> Group:
     counted, cited = report.counts, report.coverage.stages[Stage.CITED]
     head = Text(cells.one_line(report.title), style="bold")
     if report.revision_id:
         head.append(f" · revision {cells.one_line(report.revision_id)}", style="dim")
+    if not report.n_claims:
+        return Group(head)
     line = f"\n{cells.n_of(counted.claims, 'claim')}, "
     line += f"{cells.n_of(cited.uses, 'citation')} of {cells.n_of(cited.sources, 'source')}"
     if not report.complete:
         line += f"; stopped after {cells.n_of(counted.judged, 'claim')}"
-    if not report.n_claims:
-        return head
-    head.append(line, style="not bold")
-    for label in filter(counted.labels.get, wording.ORDER):
-        words = f"\n{counted.labels[label]:4} {wording.verdict(label):18} "
-        head.append(words, style=f"not bold {wording.LOOKS[label].style}")
-        head.append(f" {wording.LEGEND[label]}", style="not bold dim")
-    if counted.may_be_unverifiable:
-        head.append(f"\n{counted.may_be_unverifiable:4} ? found in no source", style="not bold")
-        head.append("  that is cited or was searched", style="not bold dim")
-    if counted.uncited_before:
-        head.append(f"\n{counted.uncited_before:4} – sentences not judged  ", style="not bold")
-        head.append("the next reference follows a later sentence", style="not bold dim")
-    return head
+    rows = [
+        (counted.labels[label], wording.verdict(label), wording.LEGEND[label], look.style)
+        for label in wording.ORDER
+        if (look := wording.LOOKS[label])
+    ]
+    unverifiable, uncited = counted.may_be_unverifiable, counted.uncited_before
+    rows.append((unverifiable, "? found in no source", "that is cited or was searched", ""))
+    rows.append((uncited, "– not judged", "sentences: the next reference follows a later one", ""))
+    table = Table.grid(padding=(0, 1))
+    table.add_column(justify="right", width=4)
+    table.add_column(width=20)
+    for number, words, legend, style in filter(lambda row: row[0], rows):
+        table.add_row(Text(str(number), style), Text(words, style), Text(legend, "dim"))
+    return Group(head.append(line, style="not bold"), table)
 
 
 def _grid(title: str | Text = "", *, style: str = "", header: bool = False) -> Table:
