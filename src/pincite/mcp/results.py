@@ -4,7 +4,7 @@ A whole report, with every passage and offset, is several times too large for an
 Empty values are left out. Details of why a source was not read are too: they may name folders.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from pincite.codec import DIGITS, values_of
@@ -17,7 +17,7 @@ from pincite.verbs.verify import wording
 from pincite.verbs.verify.report import Report
 
 Values: TypeAlias = dict[str, Any]
-Wanted: TypeAlias = Mapping[str, "Wanted | None"]  # None: the whole value
+Wanted: TypeAlias = dict[str, "Wanted | None"]  # None: the whole value
 SIDES = ("for", "against", "failed")  # of passages that are shown; others are neutral
 GIVEN = "https://source.invalid/given"  # stands in for a missing source URL; never shown
 
