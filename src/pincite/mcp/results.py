@@ -326,8 +326,8 @@ def of_answer(report: AnswerReport) -> AnswerResult:
     used = {verdict.number for each in answer.sentences for verdict in each.verdicts}
     return AnswerResult(
         question=answer.question,
-        answer=answer.text,
-        no_answer=answer.abstained or answer.failure or None if not answer.text else None,
+        answer="" if answer.abstained else answer.text,
+        no_answer=answer.abstained or (not answer.text and answer.failure) or None,
         sentences=tuple(_sentence(each) for each in answer.sentences),
         references=_references([r for r in answer.references if r.number in used]),
         retracted=_references(answer.left_out),
