@@ -57,7 +57,7 @@ _CHECK = _named(
 )
 _REFERENCE = _named("number title url published corpus retraction")
 _ANSWER = _named(
-    "question answer abstained failure written_by",
+    "question answer abstained unanswered failure written_by",
     sentences=_named(
         "text standing notes", verdicts=_named("number support why", evidence=_EVIDENCE)
     ),
@@ -104,6 +104,8 @@ def of_statement(report: CheckReport) -> Values:
 def of_answer(report: AnswerReport) -> Values:
     found: Values = picked(report.to_values(), _named("warnings", answers=_ANSWER))
     (answer,), (whole,) = found.pop("answers"), report.answers
+    if whole.abstained:
+        answer.pop("answer", None)  # it has the nearest sentences, none of them confirmed
     named = [each for each in answer.get("references", ()) if each["number"] in whole.cited]
     cautions, advice = ask_wording.cautions(whole), ask_wording.advice([whole])
     return {**answer, "references": named, **found, "cautions": cautions, "advice": advice}
