@@ -32,7 +32,6 @@ from pincite.types import (
     Citation,
     CopyKind,
     Document,
-    Failed,
     Finding,
     Reason,
     Unchecked,
@@ -44,7 +43,7 @@ from pincite.verbs.verify.coverage import addresses
 from pincite.verbs.verify.estimate import Estimate, estimate_article
 from pincite.verbs.verify.matching import ArticleFiles
 from pincite.verbs.verify.pipeline import SecondOpinion, VerifyPipeline
-from pincite.verbs.verify.report import Report
+from pincite.verbs.verify.report import Report, could_not_be_checked
 from pincite.web.sources import FetchStep
 from pincite.wiki.article import PageText, parse_page
 from pincite.wiki.suggest import date_format_of
@@ -141,6 +140,11 @@ class Run:
 
         return containment.attempted(report, could_not_be_checked)
 
+    def wrote(self, report: Report) -> bool:
+        """Whether this run would write the same report, as far as settings and versions tell."""
+        same = decisive(report.settings) == decisive(report_settings(self.settings))
+        return same and report.versions == self.versions
+
     def _uncited(
         self, article: Article, progress: Callable[[int, int], None]
     ) -> tuple[Uncited, ...] | None:
@@ -153,10 +157,6 @@ class Run:
             found.append(self.pipeline.with_sources(sentence, article.timestamp))
             progress(len(found), len(sentences))
         return tuple(found)
-
-
-def could_not_be_checked(why: Failed) -> str:
-    return f"it could not be checked: {why.detail}"
 
 
 @contextmanager
