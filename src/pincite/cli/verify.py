@@ -21,7 +21,6 @@ from rich.console import Console
 
 from pincite import codec, containment
 from pincite.cli import options, shell
-from pincite.documents.collection import open_sources
 from pincite.errors import usable
 from pincite.models import weights
 from pincite.report.cells import one_line
@@ -147,6 +146,8 @@ def command(
     work-list, the riskiest article first. Run the same command again to continue after an
     interruption.
     """
+    from pincite.verbs.verify import build
+
     outputs = options.pop_outputs(given)
     settings = options.load_settings(given)
     if given["wayback"] and not settings.web.online:
@@ -170,15 +171,24 @@ def command(
         *(article, title, settings, lambda line: options.say(line, quiet)),
         language=given["language"],
     )
-    settings = settings.replace(language=page.language)
-    with _verifying_one(page, settings, corpora, sources, quiet) as (run, display):
+    with (
+        options.progress(quiet) as display,
+        build.verifying_one(
+            *(page, settings, corpora, sources),
+            fetching=fetched(display),
+            reading=partial(display, "reading sources"),
+        ) as run,
+    ):
+        display.hide("reading sources")
+        for line in matching.lines(run.files) if run.files else ():
+            options.say(line, quiet)
         if only_estimate:
             plan, to_file = run.estimate(page), outputs["json"]
-            text = "".join(f"{line}\n" for line in estimate.lines(plan, settings))
+            text = "".join(f"{line}\n" for line in estimate.lines(plan, run.settings))
             options.write(codec.to_json(plan) if to_file else text, to_file)
             return
         if not quiet and estimate.asks_others(settings):
-            _say_estimate(run.estimate(page), settings)
+            _say_estimate(run.estimate(page), run.settings)
         report = run.verify(page, display, in_passing(display))
     if worst:
         n_checked = sum(finding.label is not Label.UNCHECKED for finding in report.findings)
@@ -191,36 +201,6 @@ def command(
         )
     if any(finding.label in fail_on for finding in report.findings):
         raise click.exceptions.Exit(1)
-
-
-@contextmanager
-def _verifying_one(
-    page: Article,
-    settings: Settings,
-    corpora: Sequence[Path | str] | None,
-    sources: Sequence[Path],
-    quiet: bool,
-) -> Iterator[tuple["Run", options.Display]]:
-    from pincite.verbs.verify import build
-
-    with options.progress(quiet) as display:
-        files = _matched(sources, page, display, quiet) if sources else None
-        with build.verifying(
-            settings, corpora, files, own_copies=True, fetching=fetched(display)
-        ) as run:
-            yield run, display
-
-
-def _matched(
-    sources: Sequence[Path], article: Article, display: options.Display, quiet: bool
-) -> matching.ArticleFiles:
-    """Match the files of --sources with the article's citations, and say which is which."""
-    found = open_sources(*sources)
-    files = matching.match_files(found, article, partial(display, "reading sources"))
-    display.hide("reading sources")
-    for line in matching.lines(files):
-        options.say(line, quiet)
-    return files
 
 
 def _check_dump_options(dump: Any, others: Any, on: str, settings: Settings) -> None:
