@@ -74,5 +74,5 @@ def test_no_ceiling_is_raised_without_an_issue() -> None:
     ],
 )
 def test_only_an_allowance_not_yet_spent_raises_a_ceiling(now: Any, refused: bool) -> None:
-    earlier = iter([{"lines": [10, "issue 58"]}, {"other": 3}])
-    assert bool(raised({"lines": now, "new": 5}, earlier)) is refused
+    earlier: list[dict[str, Any]] = [{"lines": [10, "issue 58"]}, {"other": 3}]
+    assert bool(raised({"lines": now, "new": 5}, iter(earlier))) is refused

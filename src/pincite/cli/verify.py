@@ -11,6 +11,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -264,20 +265,16 @@ def deliver(
     options.deliver(writers, outputs, show, quiet)
 
 
+@dataclass(frozen=True, slots=True)
 class Batch:
     """Checks many articles; `out` gets a report of each, and a work-list over them."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        corpora: Sequence[Path | str] | None,
-        sources: Sequence[Path],
-        out: Path,
-        quiet: bool,
-        worst: float | None = None,
-    ) -> None:
-        self.settings, self.corpora, self.sources = settings, corpora, sources
-        self.out, self.quiet, self.worst = out, quiet, worst
+    settings: Settings
+    corpora: Sequence[Path | str] | None
+    sources: Sequence[Path]
+    out: Path
+    quiet: bool
+    worst: float | None
 
     def check_list(self, titles: Path | None, category: str | None) -> None:
         """Check the articles of a file or a category; Ctrl-C still leaves a work-list."""
