@@ -361,11 +361,8 @@ def write(text: str, path: Path | None) -> None:
     """Write to a file atomically, or to stdout; raises OSError with the path."""
     if path is None or str(path) == "-":
         click.echo(text, nl=False)
-        return
-    try:
+    else:
         durable.write_text(path, text)
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def deliver(
