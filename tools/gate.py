@@ -44,9 +44,8 @@ from pincite_lab.evaluation import claims
 CASES = Path(__file__).parents[1] / "tests/cases"
 FLOORS = CASES / "gate/floors.json"
 LABEL_OF = {"confirmed": "support", "disconfirmed": "refute", "none": "nei"}
-# How far a floor lies below its figure. The network's arithmetic is in int8, whose kernels round
-# differently on other processors: AUROCs move in the third place, and a row that stands at a
-# threshold or at a tie counts 1/60 to 1/300 of a share.
+# How far a floor lies below its figure: int8 kernels round differently on other processors. AUROCs
+# move in the third place, and a row at a threshold or a tie counts 1/60 to 1/300 of a share.
 MARGIN = 0.03
 
 
@@ -76,10 +75,9 @@ def of_statements(verifier: Verifier) -> dict[str, float]:
     """AUROC of supported against the rest, F1 of the three labels, and P@1 of the evidence."""
     asked = statements()
     labels = [LABEL_OF[row["expected"]] for row, _ in asked]
-    texts = [row["statement"] for row, _ in asked]
     pages = [
-        (text, cascade.worth_reading(text, cited_passages(page)))
-        for text, (_, page) in zip(texts, asked, strict=True)
+        (row["statement"], cascade.worth_reading(row["statement"], cited_passages(page)))
+        for row, page in asked
     ]
     found, best = _measured(labels, pages, verifier)
     hits = [
@@ -202,15 +200,11 @@ def write(found: Mapping[str, float], verifier: str) -> None:
     No floor is lowered while the sets are the same: what falls has to be looked at, not allowed.
     """
     before = read()["floors"] if FLOORS.exists() and not changed() else {}
-    floors = {
-        name: {
-            "measured": value,
-            "floor": max(
-                math.floor(1000 * (value - MARGIN)) / 1000, before.get(name, {}).get("floor", 0)
-            ),
-        }
-        for name, value in found.items()
-    }
+    floors = {}
+    for name, value in found.items():
+        least = before.get(name, {}).get("floor", 0)
+        floor = max(math.floor(1000 * (value - MARGIN)) / 1000, least)
+        floors[name] = {"measured": value, "floor": floor}
     kept = {"sha256": digest(), "verifier": verifier, "floors": floors}
     FLOORS.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
 
