@@ -6,14 +6,13 @@ STAMP := $(VENV)/.installed
 TRAIN := $(VENV)/.train
 MCP := $(VENV)/.mcp
 DOCS := $(VENV)/.docs
-RAY := $(VENV)/.ray
-MILVUS := $(VENV)/.milvus
+CLUSTER := $(VENV)/.cluster
 OCR := $(VENV)/.ocr
 STUDY := $(VENV)/.study
 MULTILINGUAL := $(VENV)/.multilingual
 BENCH := .venv-bench
 
-.PHONY: help demo demo-check demo-ask demo-web test test-models test-web test-train test-mcp test-ray test-milvus test-ocr test-study test-multilingual test-all gate fmt format lint types layers spelling wheel types-wheel check release encoder reranker multilingual multilingual-reference gpu-kit verifier-gpu bench-html calibrate verifier schema locale docs notebooks pictures clean
+.PHONY: help demo demo-check demo-ask demo-web test test-models test-web test-train test-mcp test-cluster test-ocr test-study test-multilingual test-all gate fmt format lint types layers spelling wheel types-wheel check release encoder reranker multilingual multilingual-reference gpu-kit verifier-gpu bench-html calibrate verifier schema locale docs notebooks pictures clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -36,11 +35,6 @@ $(MCP): $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[mcp]' --group notebooks
 	@touch $@
 
-# Apart from the rest too: 240 MB.
-$(RAY): $(STAMP)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[ray]'
-	@touch $@
-
 demo: $(STAMP) ## set up and run the demo
 	@$(BIN)/pincite demo
 
@@ -56,8 +50,7 @@ demo-web: $(STAMP) ## the web pages on the demos' documents
 # Without a network where that can be arranged. What needs torch, a chat server or a browser is apart.
 PYTEST := $(BIN)/python -m pytest -q -n 2 --dist loadgroup
 # Where the tests of two markers are: looking for them everywhere would take as long as running them.
-OF_MODELS := tests/documents/test_tables.py tests/test_demo.py tests/test_demo_check.py tests/test_demo_ask.py tests/verify/test_planted.py tests/verify/test_missing.py tests/test_judged_rows.py
-OF_RAY := tests/library/test_parallel.py tests/cli/test_dump.py
+OF_MODELS := tests/ask/test_abstracts.py tests/documents/test_tables.py tests/test_demo.py tests/test_demo_check.py tests/test_demo_ask.py tests/verify/test_planted.py tests/verify/test_missing.py tests/test_judged_rows.py
 OF_TRAIN := plugins/pincite-lab/tests/training/network tests/models/test_public_networks.py tests/models/test_real_server.py tests/cli/test_check_real.py tests/cli/test_ask.py
 
 test: $(STAMP) ## most tests, in minutes
@@ -75,15 +68,13 @@ test-train: $(TRAIN) ## training with torch, and a real chat server
 test-mcp: $(MCP) ## the MCP server, notebooks and frameworks
 	tools/offline.sh $(PYTEST) -m "mcp and not slow" tests/clients
 
-test-ray: $(RAY) ## bulk work by workers of a Ray cluster on this machine
-	tools/offline.sh $(BIN)/python -m pytest -q -m "ray and not slow" $(OF_RAY)
-
-$(MILVUS): $(STAMP)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e plugins/pincite-milvus --group milvus
+# Ray alone takes 250 MB.
+$(CLUSTER): $(STAMP) plugins/pincite-cluster/pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e 'plugins/pincite-cluster[milvus,ray]' --group milvus
 	@touch $@
 
-test-milvus: $(MILVUS) ## a corpus in a Milvus-lite that is started and killed, or at MILVUS_URI
-	$(BIN)/python -m pytest -q -n 0 -m milvus plugins/pincite-milvus/tests
+test-cluster: $(CLUSTER) ## bulk work on Ray, and a corpus in a Milvus-lite that is killed, or at MILVUS_URI
+	$(BIN)/python -m pytest -q -n 0 plugins/pincite-cluster/tests
 
 $(OCR): $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[ocr]'
@@ -106,8 +97,8 @@ $(MULTILINGUAL): $(STAMP) plugins/pincite-multilingual/pyproject.toml
 test-multilingual: multilingual ## the multilingual encoder, beside the model that it was made from
 	tools/offline.sh $(PYTEST) plugins/pincite-multilingual/tests
 
-test-all: $(TRAIN) $(MCP) $(RAY) ## the slow ones too
-	$(PYTEST) -m "not network and not gpu and not milvus"
+test-all: $(TRAIN) $(MCP) ## the slow ones too
+	$(PYTEST) -m "not network and not gpu"
 
 gate: $(STAMP) ## the shipped verifier's figures on pinned sets, against their floors
 	$(BIN)/python tools/gate.py

@@ -45,16 +45,19 @@ def arguments(extra: str = "") -> list[str]:
 def test_an_extra_of_a_release_is_installed_by_name(installed: Record) -> None:
     installed(None)
     assert arguments("mcp") == ["pincite[mcp]"]
+    assert arguments("ray") == ["pincite-cluster[ray]"]
     assert arguments() == ["--force-reinstall", "pincite"]
 
 
 def test_an_extra_of_a_clone_is_installed_from_the_clone(installed: Record, tmp_path: Path) -> None:
     clone = tmp_path / "my clone"
-    (clone / "plugins" / "pincite-milvus").mkdir(parents=True)
+    for plugin in ("pincite-study", "pincite-cluster"):
+        (clone / "plugins" / plugin).mkdir(parents=True)
     installed({"dir_info": {"editable": True}, "url": clone.as_uri()})
     assert arguments("mcp") == ["-e", f"{clone}[mcp]"]
     assert arguments("train,qlora") == ["-e", f"{clone}[train,qlora]"]
-    assert arguments("milvus") == ["-e", f"{clone}/plugins/pincite-milvus"]  # on no index yet
+    assert arguments("study") == ["-e", f"{clone}/plugins/pincite-study"]  # on no index yet
+    assert arguments("ray") == ["-e", f"{clone}/plugins/pincite-cluster[ray]"]
 
 
 def test_an_extra_that_the_clone_builds_is_made(installed: Record, tmp_path: Path) -> None:
@@ -70,12 +73,15 @@ def test_an_extra_of_a_wheel_is_installed_from_the_wheel_and_those_beside_it(
     wheel = tmp_path / "pincite-0.1.0-py3-none-any.whl"
     installed({"archive_info": {}, "url": wheel.as_uri()})
     assert arguments("mcp") == ["--find-links", f"{tmp_path}", f"{wheel}[mcp]"]
+    assert arguments("ray") == ["--find-links", f"{tmp_path}", "pincite-cluster[ray]"]
 
 
 def test_an_extra_of_a_repository_is_installed_from_its_commit(installed: Record) -> None:
     url = "https://git.example/pincite.git"
     installed({"vcs_info": {"vcs": "git", "commit_id": "abc1"}, "url": url})
     assert arguments("mcp") == [f"pincite[mcp] @ git+{url}@abc1"]
+    part = "#subdirectory=plugins/pincite-cluster"
+    assert arguments("ray") == [f"pincite-cluster[ray] @ git+{url}@abc1{part}"]
 
 
 @pytest.mark.parametrize("record", ["", "{", "[]", {"url": 3}])

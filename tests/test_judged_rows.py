@@ -19,7 +19,7 @@ from pincite import api
 from pincite.corpus.protocol import Corpus
 from pincite.judgement.confirmation import rank
 from pincite.judgement.references import Standing
-from pincite.library import judges
+from pincite.llm import judges
 from pincite.settings import JudgeSettings, Settings
 from pincite.text.citation_marks import cited_sentences
 from pincite.types import Document, Evidence, Opinion, Verdict

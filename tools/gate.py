@@ -6,9 +6,9 @@
 The sets are those of `tests/cases/gate` and `tests/cases/values`, which were written for the
 project; only figures are printed, never rows, so that their sealed halves stay sealed.
 
-* `auroc`, `weighted_f1`: 180 statements, each against the page that it is about: is it supported
-  there, and is it supported, refuted or neither? One that nothing settles is read against the page
-  of its domain that has most of its words.
+* `auroc`, `weighted_f1`: 180 statements, each against the page that it is about, read as `verify`
+  reads: is it supported there, and is it supported, refuted or neither? One that nothing settles is
+  read against the page of its domain that has most of its words.
 * `evidence_p1`: of the 60 true ones, how often the passage that is ranked first has a sentence that
   supports it.
 * `values_auroc`: 200 sentences with a value, against a source that states it in another form, or
@@ -35,17 +35,17 @@ from pincite.judgement.decide import THRESHOLD
 from pincite.models import weights
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.protocols import Verifier
+from pincite.retrieval import cascade
 from pincite.text import words
-from pincite.text.passages import passages
+from pincite.text.passages import cited_passages
 from pincite.types import Claim, Document, Evidence, Passage, Span
 from pincite_lab.evaluation import claims
 
 CASES = Path(__file__).parents[1] / "tests/cases"
 FLOORS = CASES / "gate/floors.json"
 LABEL_OF = {"confirmed": "support", "disconfirmed": "refute", "none": "nei"}
-# How far a floor lies below its figure. The network's arithmetic is in int8, whose kernels round
-# differently on other processors: AUROCs move in the third place, and a row that stands at a
-# threshold or at a tie counts 1/60 to 1/300 of a share.
+# How far a floor lies below its figure: int8 kernels round differently on other processors. AUROCs
+# move in the third place, and a row at a threshold or a tie counts 1/60 to 1/300 of a share.
 MARGIN = 0.03
 
 
@@ -75,7 +75,10 @@ def of_statements(verifier: Verifier) -> dict[str, float]:
     """AUROC of supported against the rest, F1 of the three labels, and P@1 of the evidence."""
     asked = statements()
     labels = [LABEL_OF[row["expected"]] for row, _ in asked]
-    pages = [(row["statement"], passages(page)) for row, page in asked]
+    pages = [
+        (row["statement"], cascade.worth_reading(row["statement"], cited_passages(page)))
+        for row, page in asked
+    ]
     found, best = _measured(labels, pages, verifier)
     hits = [
         any(line in _flat(one.passage.text) for line in lines(row))
@@ -197,15 +200,11 @@ def write(found: Mapping[str, float], verifier: str) -> None:
     No floor is lowered while the sets are the same: what falls has to be looked at, not allowed.
     """
     before = read()["floors"] if FLOORS.exists() and not changed() else {}
-    floors = {
-        name: {
-            "measured": value,
-            "floor": max(
-                math.floor(1000 * (value - MARGIN)) / 1000, before.get(name, {}).get("floor", 0)
-            ),
-        }
-        for name, value in found.items()
-    }
+    floors = {}
+    for name, value in found.items():
+        least = before.get(name, {}).get("floor", 0)
+        floor = max(math.floor(1000 * (value - MARGIN)) / 1000, least)
+        floors[name] = {"measured": value, "floor": floor}
     kept = {"sha256": digest(), "verifier": verifier, "floors": floors}
     FLOORS.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
 

@@ -35,9 +35,9 @@ METHODS = [
 ]
 # Words that the pages share with the reports: they stand there, and are translated here.
 SHARED: tuple[Iterable[str], ...] = (
-    *(table.values() for table in (wording.LABELS, wording.LEGEND, reasons.REASONS, reasons.BARS)),
+    *(table.values() for table in (wording.LEGEND, wording.READS, reasons.REASONS, reasons.BARS)),
     *(table.values() for table in (rendering.STEPS, LISTED, forms.LABELS)),
-    *([look.label for look in of.LOOKS.values()] for of in (check_wording, ask_wording)),
+    *([look.label for look in of.LOOKS.values()] for of in (wording, check_wording, ask_wording)),
     check_wording.KINDS.values(),
     (
         *check_wording.SOURCES.values(),

@@ -14,8 +14,8 @@ say of that, as English rows are held to what they say of them.
 `--share 0.2` keeps a fifth of each public set (at least MIN_ROWS), for a run on a CPU; what was written for this task
 stays whole. `--held-back` and `--looks` make the evaluation cheaper.
 
-A row keeps the windows of its evidence that share most words with the claim: `LOOKS` for training, more for
-evaluation. Sets, caps and weights stand in SETS: evidence-style sets whole, plain sentence inference capped.
+A row keeps the covering text of its evidence, as `verify` reads it, and beside it the windows that share most words with
+the claim: `LOOKS` texts for training, more for evaluation. A supported row of `pages` has a copy that lacks a sentence. Sets, caps and weights stand in SETS: evidence-style sets whole, plain sentence inference capped.
 A fifth of the claims (the same hash as `pincite_lab.training.groups.is_held_back`, seed 17) is never trained on; of our own
 rows (OWN, from research/data/claims) a fifth of the passages, since all claims on a passage belong together.
 """
@@ -32,8 +32,10 @@ from collections.abc import Iterable, Iterator, Set
 from pathlib import Path
 from typing import Any
 
+from covering_groups import NEW, covering, lacking_one
 from pincite.documents.jsonl import LabelledClaim
 from pincite.text import words
+from pincite.types import GAP
 from pincite_lab.training.groups import changed_claims, is_held_back
 
 SEED = 17  # of the held-back fifth: the shipped network's
@@ -80,6 +82,7 @@ SETS: dict[str, tuple[int, float, str]] = {
     "mnli_dev": (5000, 0.7, "old"),
     "conjnli_adv15k": (2000, 0.5, "old"),
     "scitail_dev": (1000, 0.5, "old"),
+    "pages": (0, 1.2, "new"),
     "own_c": (0, 2.0, "new"),  # last, so that the samples above stay as they were
     "own_d": (0, 2.0, "new"),
 }
@@ -115,7 +118,14 @@ SWAP_EVERY, SWAP_WEIGHT = 2, 0.5
 # Pairs of the public sets that blind readings label otherwise than the set (research/data/README.md).
 CORRECTIONS = Path(__file__).parents[1] / "data" / "corrections.jsonl"
 WHOLE = ("written", "contrast", *OWN.values(), *TRANSLATED)  # whatever the --share
-DEV = ("wice_claim_dev", "scifact_dev", "citation_integrity_dev", "written_dev", "contrast_dev")
+DEV = (
+    "pages_dev",
+    "wice_claim_dev",
+    "scifact_dev",
+    "citation_integrity_dev",
+    "written_dev",
+    "contrast_dev",
+)
 TRANSLATED_DEV = ("multilingual_dev",)
 _WORD = re.compile(r"\w+")
 
@@ -140,6 +150,15 @@ def closest(claim: str, passages: list[str], k: int) -> list[str]:
     shared = [len(wanted & {word.lower() for word in _WORD.findall(p)}) for p in passages]
     order = sorted(range(len(passages)), key=lambda i: -shared[i])
     return [passages[i] for i in order[:k]]
+
+
+def read_of(claim: str, evidence: str, k: int) -> list[str]:
+    """The `k` texts to read: the covering text, as `verify` reads, and windows beside it."""
+    if len(cut := windows(evidence)) == 1:
+        return cut
+    together = covering(claim, evidence)
+    first = [plain(together.text.replace(GAP, "\n"))] if together else []
+    return list(dict.fromkeys([*first, *closest(claim, cut, k - len(first))]))
 
 
 def rows_of(file: Path) -> Iterator[dict[str, Any]]:
@@ -192,7 +211,7 @@ def packed(row: dict[str, Any], name: str, looks: int, **more: object) -> dict[s
     meta = row.get("meta") or {}
     title = (meta.get("context") or {}).get("title")
     claim = f"{title}: {row['claim']}" if title else row["claim"]
-    found = closest(claim, windows(row["evidence"]), looks)
+    found = read_of(row["claim"], row["evidence"], looks)
     kind = row["id"].rpartition(":")[2] if name.startswith(("written", "contrast")) else ""
     if name in OWN.values() or "english" in row:
         kind = meta.get("kind", "")
@@ -242,6 +261,12 @@ def swapped(
         yield whole | more | {"set": "swaps", "inference": False}
 
 
+def without_one(row: dict[str, Any], whole: dict[str, Any]) -> Iterator[dict[str, object]]:
+    """A packed row's claim on its covering text without a sentence that it needs: partly supported."""
+    if less := lacking_one(row["claim"], whole["passages"][0]):
+        yield whole | {"passages": [plain(less)], "label": "partial"}
+
+
 def training_rows(
     folder: Path, share: float, n_held_back: int, apart: Set[str] = frozenset()
 ) -> Iterator[dict[str, object]]:
@@ -267,6 +292,8 @@ def training_rows(
             whole = packed(row, name, LOOKS, **more)
             if used := corrected(whole, corrections.get((name, row["id"]))):
                 yield used
+                if name == NEW and used["label"] == "support":
+                    yield from without_one(row, used)
                 if name in SWAPPED and used["label"] == "support" and i % SWAP_EVERY == 0:
                     yield from swapped(row, used, kept)
         for row in held[:n_held_back]:

@@ -26,11 +26,11 @@ from pathlib import Path
 from typing import Any
 
 from bench_parallel import PINCITE, QUIET, descendants, on_ray, quick_encoder, sentences
-from pincite_milvus.client import Collections
-from pincite_milvus.engine import Milvus
 
 from pincite.cli import cli
-from pincite.library import update
+from pincite.corpus import update
+from pincite_cluster.milvus.client import Collections
+from pincite_cluster.milvus.engine import Milvus
 
 PHASES, VICTIMS = ("load", "upsert", "delete"), ("client", "server", "driver", "worker")
 N_FILES, BATCH = 6, 20_000  # characters: a twentieth of what is else committed at once

@@ -30,7 +30,7 @@ import httpx2
 from pincite import runtime
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.errors import PinciteError
-from pincite.library.update import ingest
+from pincite.corpus.update import ingest
 from pincite.models import weights
 from pincite.settings import Settings
 from pincite.verbs.check import build as build_check

@@ -30,7 +30,7 @@ from compare_seed import THEIRS, Server, finished, serving
 
 from pincite import runtime
 from pincite.corpus.embedded import EmbeddedCorpus
-from pincite.library.update import ingest
+from pincite.corpus.update import ingest
 from pincite.settings import load
 from pincite.text.prompt_quoting import DATA_RULE
 from pincite.verbs.check import build as build_check

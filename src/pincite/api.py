@@ -17,7 +17,6 @@ from rich.console import Console
 from pincite import codec, runtime
 from pincite.corpus import engines
 from pincite.corpus.protocol import Corpus as OpenCorpus
-from pincite.documents.collection import open_sources
 from pincite.durable import silent
 from pincite.errors import InputError, MissingExtra
 from pincite.judgement import aggregation, decide
@@ -35,7 +34,7 @@ from pincite.verbs.check import render as check_render
 from pincite.verbs.check import terminal as check_terminal
 from pincite.verbs.check.report import Check, CheckReport
 from pincite.verbs.check.speakers import Occasion
-from pincite.verbs.verify import articles, build, matching
+from pincite.verbs.verify import articles, build
 from pincite.verbs.verify import render as verify_render
 from pincite.verbs.verify import terminal as verify_terminal
 from pincite.verbs.verify.report import Report as VerifyReport
@@ -168,12 +167,11 @@ def verify(
     """
     settings = settings or load({})
     page = _article(article, title, settings)
-    settings = settings.replace(language=page.language)
-    with build.verifying(
+    with build.verifying_one(
+        page,
         settings,
         _corpora(corpus, settings),
-        matching.match_files(open_sources(Path(sources)), page) if sources else None,
-        own_copies=True,
+        [Path(sources)] if sources else [],
         fetching=lambda now: progress("fetching sources", now.n_done, now.n_urls),
     ) as run:
         record = run.verify(page, progress)

@@ -76,8 +76,12 @@ def is_special(path: Path) -> bool:
 
 
 def write_text(path: Path, text: str) -> None:
-    with replacing(path) as part:
-        part.write_text(text, encoding="utf-8", errors="replace")
+    """Replace a file's content; raises OSError with its path."""
+    try:
+        with replacing(path) as part:
+            part.write_text(text, encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 @contextmanager

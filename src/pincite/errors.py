@@ -64,6 +64,9 @@ class MissingExtra(PinciteError, ImportError):
     exit_code = 6
 
 
+PLUGINS = {"milvus": "pincite-cluster", "ray": "pincite-cluster"}  # whose extras these are
+
+
 def install_command(extra: str = "") -> str:
     """Return the command that adds an extra to this installation; without one, that repairs it.
 
@@ -78,18 +81,24 @@ def install_command(extra: str = "") -> str:
     except (PackageNotFoundError, ValueError, AttributeError):
         record, url, commit = {}, "", None
     extras, wanted = f"[{extra}]" if extra else "", [] if extra else ["--force-reinstall"]
+    plugin, name = PLUGINS.get(extra), f"{PLUGINS.get(extra, 'pincite')}{extras}"
     if commit:
-        wanted.append(f"pincite{extras} @ {commit['vcs']}+{url}@{commit['commit_id']}")
+        part = f"#subdirectory=plugins/{plugin}" if plugin else ""
+        wanted.append(f"{name} @ {commit['vcs']}+{url}@{commit['commit_id']}{part}")
     elif url.startswith("file://"):
         path = url2pathname(url.removeprefix("file://"))
-        plugin, makefile = Path(path, "plugins", f"pincite-{extra}"), Path(path, "Makefile")
+        folder = Path(path, "plugins", plugin or f"pincite-{extra}")
+        makefile = Path(path, "Makefile")
         if extra and makefile.is_file() and f"\n{extra}:" in makefile.read_text("utf-8"):
             return shlex.join(["make", "-C", path, extra])
         editable = record.get("dir_info", {}).get("editable")
         wanted += ["-e"] if editable else ["--find-links", str(Path(path).parent)]
-        wanted.append(str(plugin) if plugin.is_dir() else f"{path}{extras}")
+        if folder.is_dir():
+            wanted.append(f"{folder}{extras if plugin else ''}")
+        else:
+            wanted.append(name if plugin else f"{path}{extras}")
     else:
-        wanted.append(f"pincite{extras}")
+        wanted.append(name)
     pip = [sys.executable, "-m", "pip", "install"]
     if find_spec("pip") is None:
         pip = ["uv", "pip", "install", "--python", sys.executable]

@@ -81,6 +81,9 @@ ENGLISH: Mapping[str, str] = {
     "nothing_relevant": "no document is relevant enough to the question",
     "nothing_mentions": "no document found mentions %(words)s",
     "nothing_answers": "none of the sentences found answers the question",
+    "only_nearest": (
+        "no sentence was confirmed to answer the question; the nearest ones are quoted"
+    ),
     "all_retracted": "all documents found for the question were retracted",
     # Warnings about a whole run.
     "no_references": (

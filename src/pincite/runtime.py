@@ -14,8 +14,7 @@ from pincite.corpus.generation import NO_ENCODER
 from pincite.corpus.multi_corpus import Corpora
 from pincite.corpus.protocol import Address, Corpus
 from pincite.errors import ConfigError, MissingModel
-from pincite.library import judges
-from pincite.llm import embeddings
+from pincite.llm import embeddings, judges
 from pincite.llm.calls import Calls, ReplyCache
 from pincite.llm.chat import (
     EMBEDDINGS_KEY_VARIABLE,

@@ -449,6 +449,28 @@ def test_a_question_for_a_number_is_answered_from_its_sentence(
     assert all("0 adults" in each.sentence.text for each in answer.sentences)
 
 
+def test_nearest_sentences_are_quoted_as_unconfirmed(
+    corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
+) -> None:
+    asked = "Why does velorin reduce the number of migraine days?"
+    answer = pipeline(corpus, verifier).ask(asked)
+    assert [note.code for note in answer.abstained_coded] == ["only_nearest"]
+    assert {each.standing for each in answer.sentences} == {Standing.NEAREST}
+    assert {v.support for each in answer.sentences for v in each.verdicts} == {Support.NEAREST}
+
+
+def test_a_part_of_a_question_without_an_answer_is_named(
+    corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
+) -> None:
+    part = "why does velorin reduce migraine days?"
+    answer = pipeline(corpus, verifier).ask(
+        f"How many adults were in the velorin trial, and {part}"
+    )
+    assert (answer.unanswered, answer.abstained_coded) == ((part,), ())
+    standings = [each.standing for each in answer.sentences]
+    assert set(standings) == {Standing.VERBATIM, Standing.NEAREST}
+
+
 def test_terms_that_no_cited_paper_mentions_are_named(
     corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
 ) -> None:

@@ -2,7 +2,7 @@
 
 from support.rows import each_row
 
-from pincite.verbs.ask.questions import unanswered_terms, wanted
+from pincite.verbs.ask.questions import detail, parts_of, unanswered_terms, wanted
 
 READ = (
     "Migraines of women were treated by therapists. Hypertensive patients had high low-density "
@@ -27,6 +27,19 @@ def test_a_number_is_found_in_its_sentence(question: str, sentence: int | None) 
     number = wanted(question)
     found = [n for n, text in enumerate(texts) if number and number.is_in(text)]
     assert found == ([] if sentence is None else [sentence])
+
+
+@each_row("ask/questions/a_figure_or_a_reason_is_found_in_its_sentence")
+def test_a_figure_or_a_reason_is_found_in_its_sentence(question: str, sentence: int | None) -> None:
+    texts = ["It fell by 9 euros.", "It fell because demand rose."]
+    holds = detail(question)
+    found = [n for n, text in enumerate(texts) if holds and holds(text)]
+    assert found == ([] if sentence is None else [sentence])
+
+
+@each_row("ask/questions/a_question_is_split_before_another_one")
+def test_a_question_is_split_before_another_one(question: str, parts: list[str]) -> None:
+    assert parts_of(question) == parts
 
 
 def test_british_and_american_spellings_are_one_word() -> None:

@@ -18,6 +18,7 @@ from models.llamacpp_server import NAME, RealServer
 from pincite import codec
 from pincite.cli import cli
 from pincite.verbs.ask.report import AnswerReport
+from pincite.verbs.ask.wording import NO_ANSWER
 
 PAPERS: list[dict[str, Any]] = [
     {
@@ -112,7 +113,7 @@ def test_filters_and_lists_of_papers(corpus: Path) -> None:
 
 def test_nothing_relevant_is_said_and_no_failure(corpus: Path) -> None:
     shown = run("Who composed the opera Orfeo?", "--corpus", corpus)
-    assert "No sufficient evidence in this corpus" in shown.stdout
+    assert NO_ANSWER in shown.stdout
     assert "2 documents" in shown.stdout
 
 

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from support.rows import each_row
 
 from pincite.cli import cli, corpus, main
-from pincite.library.update import Outcome
+from pincite.corpus.update import Outcome
 from pincite.report.reasons import REASONS
 from pincite.types import Reason, Unchecked
 

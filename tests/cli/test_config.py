@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from support.rows import text_of
 
 from pincite import settings
 from pincite.cli import cli
@@ -87,25 +88,7 @@ negate_claim:
   used_model_key: small
   llm_specific_configs: {{default: {{guidance_type: pydantic}}}}
 """
-CONFIRMATION = """
-used_model_key: large
-confirmation_threshold: 0.3
-models:
-  large:
-    base_url: http://localhost:8080/v1
-    model: large
-    api_key_name: hf_factcheck
-    backend_type: tgi
-    timeout: 99
-    temperature: 0.3
-freetext_confirmation_analysis:
-  llm_specific_configs: {default: {prompt_template: "{statement} {evidence_item}"}}
-multiple_choice_confirmation_analysis:
-  llm_specific_configs:
-    default: {n_repetitions_mcq: 1, guidance_type: json, answer_labels: [A, B, C]}
-    large: {n_repetitions_mcq: 30, guidance_type: regex, logprobs_type: estimate, odd: 1}
-negate_claim: {used_model_key: nobody}
-"""
+CONFIRMATION = text_of("cli/config/confirmation.yaml")
 RETRIEVAL = f"""
 embed_backend_type: huggingface
 embed_model_name: sentence-transformers/all-MiniLM-L6-v2

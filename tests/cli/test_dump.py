@@ -16,7 +16,6 @@ PAGE = (
     "<page><title>{title}</title><ns>{ns}</ns>{more}<revision><id>{id}</id>"
     "<timestamp>2024-01-02T03:04:05Z</timestamp><text>{text}</text></revision></page>"
 )
-RAY = pytest.param(["--on", "ray", "--workers", "2"], marks=pytest.mark.ray)
 
 
 def page(number: int, text: str, ns: int = 0, more: str = "") -> str:
@@ -114,15 +113,6 @@ def test_an_article_that_breaks_costs_itself(
     last = json.loads(found["worklist.json"])["articles"][-1]
     assert last["title"] == "Bridge 3"
     assert "RecursionError" in last["problem"]
-
-
-@pytest.mark.parametrize("more", [RAY])
-@pytest.mark.filterwarnings("ignore")
-def test_ray_writes_the_same(run: Run, dump: Path, more: list[str]) -> None:
-    alone = checked(run, "alone")
-    assert checked(run, "spread", *more) == alone
-    Path("spread/dump.102.json").unlink()
-    assert checked(run, "spread", *more) == alone
 
 
 @pytest.mark.parametrize(

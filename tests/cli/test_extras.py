@@ -113,13 +113,17 @@ def test_a_command_without_its_extra(
 
 
 def test_every_library_of_an_extra_is_known() -> None:
-    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    declared: dict[str, list[str]] = {}
+    for folder in (ROOT, ROOT / "plugins" / "pincite-cluster"):
+        project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
+        declared |= project["optional-dependencies"]
+    assert declared.keys() == shell.LIBRARIES.keys()
     provided = importlib.metadata.packages_distributions()
-    for extra, requirements in declared["optional-dependencies"].items():
+    for extra, requirements in declared.items():
         for requirement in requirements:
-            project = re.split(r"[\[><=]", requirement)[0]
-            modules = [name for name, by in provided.items() if project in by]
-            modules = modules or [project.replace("-", "_")]  # not installed here
+            name = re.split(r"[\[><=]", requirement)[0]
+            modules = [module for module, by in provided.items() if name in by]
+            modules = modules or [name.replace("-", "_")]  # not installed here
             assert set(modules) & set(shell.LIBRARIES[extra]), requirement
 
 

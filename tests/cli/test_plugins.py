@@ -1,11 +1,17 @@
-"""Another distribution's command is one of `pincite`, by its entry point."""
+"""What other distributions add by entry points: commands, and workers."""
 
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
-from pincite.cli import cli
+from pincite.cli import cli, options, shell
+from pincite.documents.prefetch import Parallel
+from pincite.errors import MissingExtra, install_command
 
 MODULE = '''
 import click
@@ -30,3 +36,33 @@ def test_a_plugins_command_is_listed_and_runs(
     assert "Mix paint." in CliRunner().invoke(cli, ["--help"]).output
     assert CliRunner().invoke(cli, ["paint"]).output == "green\n"
     assert before.exit_code == 2
+
+
+SPREAD = ("corpus", "add", "other", "kb.jsonl", "--on", "ray")
+
+
+def test_a_plugins_workers_do_bulk_work(
+    run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+
+    @contextmanager
+    def opened(workers: int) -> Iterator[Parallel]:
+        asked.append(workers)
+        yield Parallel()
+
+    point = SimpleNamespace(load=lambda: opened)
+    monkeypatch.setattr(options, "entry_points", lambda group, name: [point])
+    monkeypatch.setattr(shell, "find_spec", lambda library: library)
+    run(*SPREAD)
+    run(*SPREAD, "--workers", "3")
+    assert asked == [0, 3]
+
+
+def test_workers_of_a_missing_plugin_are_an_extra_to_install(
+    run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shell, "find_spec", lambda library: None)
+    with pytest.raises(MissingExtra, match=re.escape(install_command("ray"))):
+        run(*SPREAD)
+    assert not Path("other").exists()

@@ -19,7 +19,7 @@ from support.check_values import readings
 from support.examined import keep_examined
 
 from pincite.cli import cli
-from pincite.library import judges
+from pincite.llm import judges
 from pincite.llm.client import Limits
 
 KEY = "sk-of-the-judge"

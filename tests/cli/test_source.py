@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from cli.test_cli import run
 from documents.builders import locked_pdf, paragraph_lines, pdf
+from support.rows import text_of
 
 ISBN = "978-0-306-40615-7"
 # Stands before and behind the sentence that is quoted, in the same passage and the same paragraph.
@@ -27,16 +28,7 @@ PAGES = [
     ],
     [f"The tram reached the harbour in 1922, says {CANARY}."],
 ]
-ARTICLE = """
-The bridge of Varde opened in 1911.<ref>{{cite book |last=Ito |first=Mei |title=The Harbour
-|isbn=978-0-306-40615-7 |page=122}}</ref>
-
-The bridge of Varde opened in 1911 and was painted green.<ref>{{cite book |last=Ito |first=Mei
-|title=The Harbour |isbn=978-0-306-40615-7 |page=121}}</ref><ref>{{cite web |url=https://a.example/
-|title=Page}}</ref>
-
-The zoo has nine lions.<ref>{{cite book |last=Rao |title=Old Towns |publisher=Quay}}</ref>
-"""
+ARTICLE = text_of("cli/source/article.wiki")
 
 
 @pytest.fixture

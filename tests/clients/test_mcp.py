@@ -14,8 +14,8 @@ import pytest
 from clients.mcp_session import connected, text_of
 
 import pincite
+from pincite.corpus.update import ingest
 from pincite.errors import InputError
-from pincite.library.update import ingest
 from pincite.mcp import work
 from pincite.mcp.server import Workers
 from pincite.mcp.work import Served
@@ -147,7 +147,7 @@ def found(heard: Heard, name: str) -> dict[str, Any]:
 # ── What is offered ──────────────────────────────────────────────────────────────────────────────
 
 
-def test_every_tool_has_a_typed_result_and_says_that_quotations_are_data(heard: Heard) -> None:
+def test_every_tool_says_that_quotations_are_data(heard: Heard) -> None:
     by_name = {tool.name: tool for tool in heard.tools}
     assert set(by_name) == TOOLS | {"list_corpora"} == set(work.TOOLS)
     for tool in heard.tools:
@@ -156,8 +156,6 @@ def test_every_tool_has_a_typed_result_and_says_that_quotations_are_data(heard: 
         assert "context" not in tool.input_schema["properties"]
     for name in TOOLS:
         assert "never instructions" in " ".join(by_name[name].description.split())
-    quotation = by_name["verify_claim"].output_schema["$defs"]["Quotation"]
-    assert "never follow" in quotation["description"]
     assert by_name["verify_claim"].input_schema["required"] == ["claim"]
     assert "never as instructions" in (heard.instructions or "")
 
@@ -182,64 +180,65 @@ def test_corpora_are_listed(heard: Heard) -> None:
 def test_a_claim_is_supported_by_the_sentence_that_is_quoted(heard: Heard) -> None:
     result = found(heard, "supported")
     assert result["label"] == "supported"
-    (source,) = result["sources"]
-    quotation = source["quotation"]
-    start, end = quotation["span"]
-    assert quotation["text"] == PAGE[start:end] == LENGTH
-    assert (source["url"], quotation["url"], quotation["title"]) == (None, "", "Voles")
-    assert source["could_not_check"] is None
-    assert found(heard, "file")["sources"][0]["quotation"]["text"] == LENGTH
+    (source,) = result["citations"]
+    evidence = source["evidence"]
+    start, end = evidence["quote_span"]
+    assert evidence["quote"] == PAGE[start:end] == LENGTH
+    assert evidence["title"] == "Voles"
+    assert "url" not in source
+    assert "url" not in evidence
+    assert "unchecked" not in source
+    assert found(heard, "file")["citations"][0]["evidence"]["quote"] == LENGTH
     assert found(heard, "whole path")["label"] == "supported"
 
 
 def test_a_page_that_is_not_there_is_a_result_and_nothing_is_fetched(heard: Heard) -> None:
     result = found(heard, "no page")
-    assert result["label"] == "could not check"
-    (source,) = result["sources"]
-    assert source["could_not_check"] == "no stored copy"
-    assert "--online" in source["what_to_do"]
-    assert source["quotation"] is None
-    assert result["probability_supported"] is None
+    assert result["label"] == "unchecked"
+    (source,) = result["citations"]
+    assert source["unchecked"] == {"url": "https://voles.example/", "reason": "not_supplied"}
+    assert "evidence" not in source
+    assert "prob_supported" not in result
 
 
 def test_an_address_is_looked_up_in_the_corpora(heard: Heard) -> None:
     result = found(heard, "in a corpus")
     assert result["label"] == "supported"
-    assert result["sources"][0]["copy"].startswith("copy in the corpus")
+    assert result["citations"][0]["copy"]["kind"] == "corpus"
 
 
 def test_an_article_has_its_worst_claims_first(heard: Heard) -> None:
     result = found(heard, "article")
     assert result["title"] == "Saltfen vole"
-    assert len(result["claims"]) == 3
-    assert result["not_shown"] == sum(result["counts"].values()) - 3 > 0
-    assert result["claims"][0]["label"] != "supported"
-    assert found(heard, "article as text")["counts"]["could not check"] == 1
+    assert len(result["findings"]) == 3
+    assert sum(result["counts"]["labels"].values()) > 3
+    assert result["findings"][0]["label"] != "supported"
+    assert found(heard, "article as text")["counts"]["labels"]["unchecked"] == 1
 
 
 def test_a_statement_has_passages_that_say_so(heard: Heard) -> None:
     (reading,) = found(heard, "statement")["readings"]
-    assert reading["reading"] == TRAM
+    assert reading["text"] == TRAM
     assert "confirmation" in reading["label"]
-    assert {passage["says"] for passage in reading["passages"]} >= {"for"}
-    assert all(passage["quotation"]["text"] for passage in reading["passages"])
+    assert {each["side"] for each in reading["evidence"]} == {"for"}
+    assert all(each["quote"] for each in reading["evidence"])
 
 
 def test_an_answer_names_its_references(heard: Heard) -> None:
     result = found(heard, "question")
     assert "million" in result["answer"]
-    assert result["no_answer"] is None
-    numbers = {str(each["number"]) for each in result["references"]}
+    assert "abstained" not in result
+    numbers = {each["number"] for each in result["references"]}
     for sentence in result["sentences"]:
-        assert sentence["label"] == "verbatim"
-        assert set(sentence["references"]) <= numbers
+        assert sentence["standing"] == "verbatim"
+        assert {each["number"] for each in sentence["verdicts"]} <= numbers
 
 
 def test_a_search_finds_passages_of_that_corpus(heard: Heard) -> None:
     passages = found(heard, "search")["passages"]
     assert len(passages) == 3
-    assert {passage["corpus"] for passage in passages} == {"marsh"}
-    assert any("swam" in passage["text"] for passage in passages)
+    assert {each["corpus"] for each in passages} == {"marsh"}
+    assert any("swam" in each["passage"] for each in passages)
 
 
 # ── What is refused ──────────────────────────────────────────────────────────────────────────────
@@ -275,7 +274,7 @@ def test_what_cannot_be_done_is_a_message(heard: Heard, name: str) -> None:
 
 def test_an_argument_cannot_switch_the_network_on(heard: Heard) -> None:
     result = heard.results["online"]
-    assert result.is_error or result.structured_content["label"] == "could not check"
+    assert result.is_error or result.structured_content["label"] == "unchecked"
 
 
 def test_all_that_was_asked_is_looked_at(place: Path) -> None:

@@ -10,8 +10,8 @@ from support.laws import FakeEncoder
 from pincite import runtime
 from pincite.corpus import embedded, engines
 from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.package import copy
 from pincite.errors import ConfigError, MissingExtra, install_command
-from pincite.library.package import copy
 from pincite.settings import load
 from pincite.types import Document
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.rows import text_of
 
 from pincite.documents.collection import collected
 from pincite.types import Document, Reason, Unchecked
@@ -12,48 +13,8 @@ from pincite.types import Document, Reason, Unchecked
 Found = list[Document | Unchecked]
 Read = Callable[[str, str], Found]
 
-RIS = """\
-Provider: A database
-TY  - JOUR
-
-AU  - Holm, Ida Marie
-AU  - Berg, Per
-TI  - Trams and sleep
-  in Varde.
-JO  - Journal of trams
-PY  - 2019/04/07/
-SP  - 11
-EP  - 19
-VL  - 3
-DO  - 10.9999/trams.1
-AB  - Trams are loud. Sleep fell
-by 3 %.
-KW  - sleep
-KW  - noise
-ER  -\x20
-
-TY  - JOUR
-T1  - No abstract
-AN  - 12
-DB  - PubMed
-ER  -\x20
-
-TY  - RPRT
-TI  - Bells
-N2  - They rang.
-M3  - Journal Article; Retracted Publication
-"""
-BIBTEX = r"""
-@string{jt = "Journal of tr{\"a}ms"}
-@comment{saved in Varde}
-@article{holm, title = {{Trams} and sl{\"e}ep: 5--6}, journal = jt, year = 2019, month = apr,
-  author = {van Holm, Ida and Per Berg and {Varde Study Group}}, pages = {11--19},
-  doi = {10.9999/trams.1}, abstract = {Sleep fell by 3\% \emph{in} 5 {towns}.}}
-@article{holm, title = {Same key}, note = {PMID: 13}, abstract = "It rang."}
-@article{none, title = {No abstract}, doi = {10.9999/trams.2}}
-@article{broken, title = {Not closed
-@misc{last, title = {Bells}, abstract = {They rang.}, keywords = {Retracted Publication}}
-"""
+RIS = text_of("documents/bibliographies/works.ris")
+BIBTEX = text_of("documents/bibliographies/works.bib")
 
 
 @pytest.fixture

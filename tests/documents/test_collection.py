@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from support.files import write_jsonl
 from support.found import document, refusal
 from support.laws import FakeEncoder
+from support.rows import text_of
 
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.documents.collection import exact_key, files, loose_key, open_sources
@@ -16,20 +17,7 @@ from pincite.documents.read import read_path
 from pincite.errors import InputError
 from pincite.types import Reason, Unchecked
 
-SAME = """
-http://example.org/a https://example.org/a
-HTTPS://EXAMPLE.org/a https://example.org/a
-https://example.org/a#part https://example.org/a
-https://example.org/a/ https://example.org/a
-https://example.org https://example.org/
-https://example.org:443/a https://example.org/a
-https://example.org./a https://example.org/a
-https://example.org/%7Ea%2fb%c3%a9 https://example.org/~a%2Fb%C3%A9
-https://example.org/é https://example.org/%C3%A9
-https://bücher.example/ https://xn--bcher-kva.example/
-https://example.org/a?utm_source=x&b=1&fbclid=2 https://example.org/a?b=1
-https://example.org/a? https://example.org/a
-"""
+SAME = text_of("documents/collection/same.txt")
 DIFFERENT = """
 https://example.org/a https://example.org/A
 https://example.org/a?b=1 https://example.org/a?b=2

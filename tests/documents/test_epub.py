@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 from support.found import document, refusal
+from support.rows import text_of
 
 from pincite.documents.read import Limits, read_bytes
 from pincite.types import Reason
@@ -15,21 +16,7 @@ CONTAINER = (
     '<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles><rootfile '
     'full-path="{}" media-type="application/oebps-package+xml"/></rootfiles></container>'
 )
-PACKAGE = """<?xml version="1.0"?>
-<package xmlns="http://www.idpf.org/2007/opf" version="3.0">
-<metadata xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:opf="http://www.idpf.org/2007/opf">
-<dc:title>The Ferries of Norlund</dc:title><dc:creator>Ines Holm</dc:creator>
-<dc:creator>Ole Brand</dc:creator><dc:language>en-GB</dc:language>
-<dc:date opf:event="modification">2022-01-01</dc:date><dc:date>2019-05-14T00:00:00Z</dc:date>
-</metadata>
-<manifest>
-<item id="nav" href="Text/nav.xhtml" properties="nav" media-type="application/xhtml+xml"/>
-<item id="two" href="Text/chapter%202.xhtml" media-type="application/xhtml+xml"/>
-<item id="one" href="../Text/one.xhtml" media-type="application/xhtml+xml"/>
-<item id="lost" href="Text/lost.xhtml" media-type="application/xhtml+xml"/>
-</manifest>
-<spine><itemref idref="nav"/><itemref idref="one"/><itemref idref="two"/><itemref idref="two"/>
-<itemref idref="lost"/></spine></package>"""
+PACKAGE = text_of("documents/epub/package.opf")
 
 
 def chapter(body: str, head: str = "<title/>") -> str:

@@ -18,12 +18,12 @@ from support.table_files import sheet, workbook
 
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.corpus.origins import Origins
+from pincite.corpus.update import MAX_REFUSALS, How, update
 from pincite.documents import body
 from pincite.documents.body import Limits
 from pincite.documents.collection import collected, open_sources
 from pincite.documents.packed import read_sheets
 from pincite.documents.read import read_bytes
-from pincite.library.update import MAX_REFUSALS, How, update
 from pincite.types import Document, Reason, Unchecked
 
 GOOD = "The old bridge at Varde was opened in 1931.\n"

@@ -2,6 +2,7 @@
 
 import pytest
 from support.found import document, refusal
+from support.rows import text_of
 
 from pincite.documents.outcome import TEASER_WORDS, Markup, of_page, of_status
 from pincite.documents.read import read_bytes
@@ -33,18 +34,7 @@ def reason_of(text: str, article: str, signs: Markup) -> Reason | None:
     return outcome.reason if outcome else None
 
 
-PAYWALLS = """
-Subscribe to continue reading
-Log in to continue reading.
-This article is for subscribers only
-This story is available to members. Subscribe to read the full story
-To continue reading this article, please subscribe
-You have reached your limit of free articles
-Already a subscriber? Sign in
-Cet article est réservé aux abonnés
-Il vous reste 72.4% de cet article à lire
-Contenido exclusivo para suscriptores
-"""
+PAYWALLS = text_of("documents/outcome/paywalls.txt")
 
 
 @pytest.mark.parametrize("phrase", PAYWALLS.strip().split("\n"))

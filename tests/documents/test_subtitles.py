@@ -2,77 +2,15 @@
 
 import pytest
 from support.found import document, refusal
-from support.rows import each_row
+from support.rows import each_row, text_of
 
 from pincite.documents.read import read_bytes
 from pincite.text.page_numbers import number_at
 from pincite.types import Document, Reason
 
-VTT = """WEBVTT - Harbour news
-Kind: captions
-Language: en
-
-STYLE
-::cue { color: red }
-
-NOTE The mayor was absent.
-00:00 is not a caption.
-
-intro
-00:12:31.000 --> 00:12:34.500 align:start position:0%
-<v.loud Maren Holt>The tram opened <b>in 1931</b>,
-
-00:12:34.500 --> 00:12:36.000
-<v Maren Holt>and it closed
-in 1960 &amp; never reopened.
-
-13:05.250 --> 13:07.000
-<v Ole Brand>Why did it close?
-
-00:13:09.000 --> 00:13:10.000
-
-01:02:03.000 --> 01:02:05.000
-- ♪ The old green tram ♪
-"""
-SRT = """1
-00:00:01,000 --> 00:00:03,000
-{\\an8}<i>The tram opened</i>
-
-2
-00:00:03,000 --> 00:00:05,500
-in 1931, with
-
-1,200 riders.
-3
-00:00:06,000 --> 00:00:07,000
-1960
-
-4
-00:00:08,000 --> 00:00:09,000
-was its last year.
-"""
-ROLLING = """WEBVTT
-
-00:00:00.000 --> 00:00:02.000 align:start position:0%
-SPACE
-the<00:00:00.400><c> tram</c><00:00:00.800><c> opened</c>
-
-00:00:02.000 --> 00:00:02.010 align:start position:0%
-the tram opened
-SPACE
-
-00:00:02.010 --> 00:00:04.000 align:start position:0%
-the tram opened
-in<00:00:02.400><c> nineteen</c><00:00:03.000><c> thirty-one</c>
-
-00:00:04.000 --> 00:00:04.010
-in nineteen thirty-one
-SPACE
-
-00:00:04.010 --> 00:00:06.000
-in nineteen thirty-one
-and closed later
-""".replace("SPACE", " ")
+VTT = text_of("documents/subtitles/talk.vtt")
+SRT = text_of("documents/subtitles/talk.srt")
+ROLLING = text_of("documents/subtitles/rolling.vtt")
 
 
 def read(source: str, url: str = "https://e.org/film", encoding: str = "utf-8") -> Document:

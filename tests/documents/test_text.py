@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.found import document
-from support.rows import each_row
+from support.rows import each_row, text_of
 
 from pincite.documents.body import Body
 from pincite.documents.read import read_bytes
@@ -169,28 +169,7 @@ def test_confident_words_outweigh_the_declared_language() -> None:
 
 # ── Plain text and Markdown ──────────────────────────────────────────────────────────────────────
 
-MARKDOWN = """---
-title: "The harbour bridge"
-date: 2011-03-04T08:00
-author: Eva Lund
-lang: en-GB
----
-# The *harbour* bridge
-
-It was **opened** in [1931](https://example.org "title") by
-the `mayor` & others.[^1] ![A lamp](lamp.png)
-
-- 412 metres
-- one ~~two~~ tram line
-
-| Year | Trams |
-|------|-------|
-| 1950 | 312   |
-
-> Quoted words.
-
-    code stays
-"""
+MARKDOWN = text_of("documents/text/page.md")
 
 
 def test_plain_text_keeps_its_lines() -> None:

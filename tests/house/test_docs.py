@@ -110,7 +110,7 @@ def test_make_targets_that_are_shown_exist() -> None:
         assert set(shown) <= targets
 
 
-@pytest.mark.parametrize("marker", ["models", "train", "ray"])
+@pytest.mark.parametrize("marker", ["models", "train"])
 def test_make_looks_wherever_a_marker_is(marker: str) -> None:
     text = (ROOT / "Makefile").read_text(encoding="utf-8")
     (named,) = re.findall(rf"^OF_{marker.upper()} := (.+)$", text, re.MULTILINE)

@@ -43,8 +43,10 @@ def rightly(claim: str, passage: str) -> str:
     return "support"  # a rewrite
 
 
-def test_every_figure_is_one_where_every_row_is_read_rightly() -> None:
-    assert set(gate.figures(Judge(rightly)).values()) == {1.0}
+def test_who_reads_rightly_misses_one_sentence_that_is_not_read() -> None:
+    found = gate.figures(Judge(rightly))
+    assert found["evidence_p1"] == pytest.approx(59 / 60, abs=1e-4)
+    assert min(found.values()) > 0.98
 
 
 def test_who_calls_everything_supported_knows_nothing() -> None:

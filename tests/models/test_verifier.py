@@ -13,7 +13,7 @@ from support.rows import each_row
 from conftest import write_model
 from pincite.errors import MissingModel, PinciteWarning
 from pincite.models import weights
-from pincite.models.calibration import FEATURES, LEAST_SUPPORT, contrary, features
+from pincite.models.calibration import FEATURES, LEAST_SUPPORT, OF_A_GAP, contrary, features
 from pincite.models.verifier import CrossEncoderVerifier, LogitCache, lacking
 from pincite.protocols import Floats
 from pincite.text.words import sentences_of
@@ -351,6 +351,13 @@ def test_a_quote_of_sentences_read_together_stands_in_their_document() -> None:
     assert found.quoted
     assert found.quote_span is not None
     assert found.quote_span.of(page) == found.quoted
+
+
+def test_each_gap_in_a_text_costs_it_support(verifier: CrossEncoderVerifier) -> None:
+    _, torn = from_three_places()
+    as_one = replace(torn, text=torn.text.replace(GAP, " "), pieces=())
+    whole, with_gaps = verifier.verify([(CLAIM, as_one), (CLAIM, torn)])
+    assert with_gaps.score == pytest.approx(whole.score - 2 * OF_A_GAP, abs=1e-4)
 
 
 def test_the_network_reads_no_mark_between_sentences(

@@ -183,12 +183,14 @@ def every_standing() -> Answer:
     )
 
 
-def copied(number: int, source: Document, text: str) -> Checked:
+def copied(
+    number: int, source: Document, text: str, support: Support = Support.VERBATIM
+) -> Checked:
     """A sentence that stands in its source."""
     start = source.text.index(text)
     place = citation_marks.quote_with_marks([(text, number)])[1][0]
     return answer_check.copied_sentence(
-        place, reference(number, source), Span(start, start + len(text)), 1.25
+        place, reference(number, source), Span(start, start + len(text)), 1.25, support
     )
 
 
@@ -203,6 +205,15 @@ def extract() -> Answer:
         searched=SEARCHED,
         left_out=(replace(reference(2, replace(gone, text="")), number=0),),
     )
+
+
+def with_nearest() -> Answer:
+    """Of its second part, only the nearest sentence was found."""
+    answer = extract()
+    nearest = copied(1, document(1), FINDING, Support.NEAREST)
+    sentences = (*answer.sentences, nearest)
+    text = f"{answer.text} {answer.text}"
+    return replace(answer, text=text, sentences=sentences, unanswered=("why?",))
 
 
 def abstained() -> Answer:
@@ -274,4 +285,4 @@ def answer_report(*answers: Answer, n_questions: int = 0, note: str = "plain") -
 
 
 def everything() -> AnswerReport:
-    return answer_report(every_standing(), extract(), abstained(), broken_off(), n_questions=5)
+    return answer_report(every_standing(), with_nearest(), abstained(), broken_off(), n_questions=5)

@@ -27,6 +27,7 @@ from pincite.types import (
     Article,
     Copy,
     CopyKind,
+    DecidedBy,
     Evidence,
     Finding,
     Label,
@@ -108,6 +109,42 @@ def test_every_format_says_how_the_sources_make_the_verdict() -> None:
         assert said == template % {"support": cells.percent(together.prob_supported)}
         assert said in on_terminal(only(each))
         assert said[1:] in render.to_html(only(each), TODAY)
+
+
+OPENED = "The mill of Varde opened in 1911."
+
+
+@pytest.mark.parametrize(
+    ("claim", "source", "label", "witness", "alone"),
+    [
+        (OPENED, "Work began in Varde in 1911 at the mill.", Label.SUPPORTED, None, False),
+        (OPENED, "In that town the grinding of corn began.", Label.SUPPORTED, None, True),
+        ("It was well liked by many.", "Many were fond of it.", Label.SUPPORTED, None, True),
+        (OPENED, "The mill of Varde is from 1911.", Label.NOT_SUPPORTED, None, True),
+        (OPENED, "The mill is from 1912.", Label.REFUTED, WitnessKind.VALUE, False),
+        (OPENED, "It shut in Varde in 1911.", Label.REFUTED, WitnessKind.NETWORK, True),
+    ],
+)
+def test_every_format_says_that_only_the_network_speaks(
+    claim: str, source: str, label: Label, witness: WitnessKind | None, alone: bool
+) -> None:
+    found = partly()
+    (one,) = found.citations
+    assert isinstance(one.outcome, Evidence)
+    passage = replace(one.outcome.passage, text=source, title="")
+    seen = (Witness(witness),) if witness else ()
+    read = replace(
+        one.outcome, passage=passage, quote=Span(0, len(source)), witnesses=seen, unstated=()
+    )
+    result = replace(one, outcome=read, label=label, missing=(), clauses=())
+    of = replace(found.claim, text=claim, tags=("failed verification",))
+    each = replace(found, claim=of, citations=(result,), label=label, missing=())
+    words = wording.READS[label] if alone else ""
+    assert wording.rests_on(each) == words
+    assert wording.rests_on(replace(each, decided_by=DecidedBy.BOTH)) == ""
+    assert (f'<span class="why">{words}</span>' in render.to_html(only(each), TODAY)) is alone
+    assert wording.verdict_by(each) in render.to_wikitext(only(each), TODAY)
+    assert words in on_terminal(only(each))
 
 
 def test_the_missing_part_is_marked_in_the_claim_and_escaped() -> None:

@@ -35,7 +35,7 @@ from pincite.verbs.check import render
 from pincite.verbs.check.report import Reading, ReadingResult
 from pincite.verbs.verify.matching import Unmatched
 from pincite.verbs.verify.report import Report
-from pincite.verbs.verify.wording import LABELS, MARKED_WRONG
+from pincite.verbs.verify.wording import LOOKS, MARKED_WRONG
 
 FILES = "/verify"
 ARTICLE = """== Bridge ==
@@ -90,8 +90,8 @@ def test_progress_names_failing_claims(site: Site, client: TestClient) -> None:
     site.jobs.add_events(job.job_id, "w", [("judged", {"done": 4, "total": 9})])
     shown = client.get(f"/jobs/{job.job_id}/progress").text
     said = unescape(re.sub(r"<[^>]+>", "", shown))
-    assert f"{LABELS[Label.SUPPORTED]} 2" in said
-    assert f"{LABELS[Label.NOT_SUPPORTED]} 1" in said
+    assert f"{LOOKS[Label.SUPPORTED].label} 2" in said
+    assert f"{LOOKS[Label.NOT_SUPPORTED].label} 1" in said
     assert "<b>2" in said, "the claim that fails is named"
     assert "<b>1" not in said
     assert "<b>" not in shown
@@ -348,7 +348,7 @@ def test_every_label_has_its_legend_on_the_page(client: TestClient, site: Site) 
     for label in Label:
         legend = re.search(rf'<dt><span class="chip {label}">.*?</dt><dd>([^<]+)</dd>', page)
         assert legend, label
-        assert LABELS[label] in page
+        assert LOOKS[label].label in page
     german = {"Accept-Language": "de"}
     page = unescape(client.get(f"/jobs/{ended(site, verified())}", headers=german).text)
     for word in ("belegt", "teilweise belegt", "nicht belegt", "Widerspruch?", "nicht prüfbar"):

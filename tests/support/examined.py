@@ -4,9 +4,9 @@ from pathlib import Path
 
 from models.chat_server import Server
 
-from pincite.library import judges
-from pincite.library.judges import KnownJudge
+from pincite.llm import judges
 from pincite.llm.judge import Examination
+from pincite.llm.judges import KnownJudge
 
 MODEL = "qwen3"
 

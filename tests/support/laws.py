@@ -126,7 +126,7 @@ def check_corpus(
 
     Adding, changing, deleting; texts of any kind; ties; filters before ranking; looking up; readers
     while it is written. `reopen` closes a corpus and opens it again; what was committed must still
-    be there. What a kill leaves is for a test of its own: see tests/corpus/test_milvus.py.
+    be there. What a kill leaves is for a test of its own: see plugins/pincite-cluster.
     """
     corpus = make()
     _check_empty(corpus)

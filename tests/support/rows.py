@@ -68,3 +68,8 @@ def each_row(name: str) -> pytest.MarkDecorator:
         return pytest.mark.parametrize(columns, found)
     named = [pytest.param(*row, id=label) for label, *row in found]
     return pytest.mark.parametrize(columns[1:], named)
+
+
+def text_of(name: str) -> str:
+    """A document of the tests, as it is stored."""
+    return (CASES / name).read_bytes().decode()

@@ -1,6 +1,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.rows import each_row
 
 from pincite.text import words
 
@@ -46,31 +47,7 @@ def test_headings_are_not_quoted() -> None:
 TABLE = "The dam is large.\n\nName: Skeld dam\nCompleted: 1963\nHeight: 41 m\n\nThe end."
 
 
-@pytest.mark.parametrize(
-    ("claim", "passage", "expected"),
-    [
-        (  # a heading is not joined to the sentence behind it
-            "The Skeld dam was completed in 1963 and inspected in 2019.",
-            "Inspection of Skeld, 2019\n\nThe dam, completed in 1963, is sound.",
-            "The dam, completed in 1963, is sound.",
-        ),
-        ("Skeld dam closed", "Skeld dam closed", "Skeld dam closed"),  # a lone line
-        ("Skeld dam", "The Skeld dam\n\nRain fell.", "The Skeld dam"),
-        (  # what announces a list
-            "Members of the board of the dam are led by Holm.",
-            "The members of the board of the dam are:\nRain fell. Ingrid Holm leads the board.",
-            "Ingrid Holm leads the board.",
-        ),
-        ("The Skeld dam was completed in 1971.", BODY, "The dam was completed in 1963."),
-        (  # the claim's own year
-            "The Skeld dam was done in 1963.",
-            "A dam above Skeld was planned. It rained. The wall was finished in 1963.",
-            "The wall was finished in 1963.",
-        ),
-        ("Tomatoes ripen late.", BODY, ""),
-        (CLAIM, "", ""),
-    ],
-)
+@each_row("text/words/quotes")
 def test_quotes(claim: str, passage: str, expected: str) -> None:
     assert quote(claim, passage) == expected
 

@@ -3,31 +3,13 @@
 import time
 
 import pytest
-from support.rows import each_row
+from support.rows import each_row, text_of
 
 from pincite.types import Article
 from pincite.wiki.article import article_in
 from pincite.wiki.uncited import find_uncited
 
-TEXT = """Rope ferries and their crews
-
-Introduction
-In 1911, two ferries crossed the Holm [1,2], and they carried 40 carts a day [1]–[3]. As shown
-in [2], the crossing took nine
-minutes (95% CI [8, 10]). It was dear. [3] Berg et al. [4] found that the crews were paid by the
-day; others deny it [9].
-
-References
-[1] A. Berg and K. Doe, “Rope ferries of the upper Holm,” J. Ferries. https://doi.org/10.1000/abc.1
-[2] Ito M. Crossing a river by rope in all weathers. Ferry J 2019;
-44 (2): 1-9. PMID: 12345.
-
-[3] Berg, A. (2001). What it cost to cross the river. River Papers, 3. https://ferry.example/cost.
-
-[4] Mott K. Crews. 1999. ISBN 0-306-40615-2.
-
-Figure 1. The ferry of 1911.
-"""
+TEXT = text_of("wiki/manuscript/manuscript.txt")
 
 
 def cited(article: Article) -> list[tuple[str, list[str]]]:

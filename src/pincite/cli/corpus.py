@@ -15,8 +15,8 @@ from pincite.cli import options
 from pincite.cli.shell import PARTIAL
 from pincite.corpus import engines
 from pincite.corpus.origins import Origins
+from pincite.documents import download
 from pincite.errors import ConfigError
-from pincite.library import download
 from pincite.models import weights
 from pincite.notes import Note
 from pincite.report.cells import n_of, one_line, shortened
@@ -45,7 +45,7 @@ words_option = click.option(
 def command() -> None:
     """A corpus: documents, a word index and a vector index.
 
-    It is a FOLDER, or an address in Milvus (needs pincite[milvus]):
+    It is a FOLDER, or an address in Milvus (needs pincite-cluster[milvus]):
     milvus://HOST:PORT/NAME, milvuss:// with TLS; the token is read from PINCITE_MILVUS_TOKEN.
     """
 
@@ -78,7 +78,7 @@ def add(
 
     With --on ray, workers read the files and encode the passages; the resulting corpus is the same.
     """
-    from pincite.library.update import How
+    from pincite.corpus.update import How
 
     outcome = _updated(folder, paths, How(reread=True), quiet, **given)
     _print_outcome(outcome, as_json, quiet)
@@ -109,7 +109,7 @@ def update(
     and deleted with --prune. A file that has become unreadable keeps its documents. A document
     removed by `corpus delete` comes back when its file changes, or with `corpus add`.
     """
-    from pincite.library.update import How
+    from pincite.corpus.update import How
 
     outcome = _updated(folder, paths, How(prune=prune, dry=dry_run), quiet, **given)
     _print_outcome(outcome, as_json, quiet, dry_run)
@@ -127,7 +127,7 @@ def _updated(
     no_vectors: bool,
 ) -> Any:
     """Run an update; a dry one writes nothing."""
-    from pincite.library.update import update
+    from pincite.corpus.update import update
 
     def show(outcome: Any) -> None:
         n = len(outcome.added) + len(outcome.changed) + outcome.n_unchanged
@@ -343,7 +343,7 @@ def copy(source: Address, target: Address, encoder: str | None, quiet: bool) -> 
     the same command again to continue an interrupted copy.
     """
     from pincite import runtime
-    from pincite.library.package import copy as copy_corpus
+    from pincite.corpus.package import copy as copy_corpus
 
     model = runtime.encoder_for(options.load_settings({"encoder": encoder}), source, bool(encoder))
     with (
@@ -371,7 +371,7 @@ def pack(folder: Path, file: str, as_json: bool, quiet: bool) -> None:
     FILE may be an address: hf://datasets/OWNER/NAME/kb.zip (log in with `hf auth login`), s3://… It
     contains the documents' addresses: for local files, their paths.
     """
-    from pincite.library import package
+    from pincite.corpus import package
 
     far = download.is_address(file)
     with options.progress(quiet) as display, TemporaryDirectory() as aside:
@@ -395,7 +395,7 @@ def unpack(file: str, folder: Path, as_json: bool, quiet: bool) -> None:
 
     FILE may be an address. All checksums are verified first; then the indexes are rebuilt.
     """
-    from pincite.library import package
+    from pincite.corpus import package
 
     with options.progress(quiet) as display, TemporaryDirectory() as aside:
         (path,) = download.local([file], Path(aside)).paths
@@ -407,15 +407,14 @@ def unpack(file: str, folder: Path, as_json: bool, quiet: bool) -> None:
 
 
 def _encoder(folder: Address, name: str | None, parallel: Any = None) -> Any:
-    """Load the encoder, by default the corpus's; Ray's workers run it, unless it is on a server."""
+    """Load the encoder, by default the corpus's; workers run it, unless it is on a server."""
     from pincite import runtime
-    from pincite.library.parallel import OnRay, SpreadEncoder
 
     settings = options.load_settings({"encoder": name})
     is_new = name or not engines.exists(folder)
     chosen = settings.models.encoder if is_new else runtime.encoder_name(settings, folder)
     encoder = runtime.encoder(settings, chosen)
-    if not isinstance(parallel, OnRay) or getattr(encoder, "is_served", False):
+    if parallel is None or getattr(encoder, "is_served", False):
         return encoder
     load = partial(runtime.encoder, settings.replace(threads=1), chosen)
-    return SpreadEncoder(encoder, load, parallel)
+    return parallel.encoder(encoder, load)

@@ -96,7 +96,7 @@ def _expected(demo: Path) -> dict[str, Any]:
 def _indexed(documents: Path, what: str, settings: Settings, quiet: bool) -> Iterator[Path]:
     from pincite import runtime
     from pincite.corpus.embedded import EmbeddedCorpus
-    from pincite.library.update import ingest
+    from pincite.corpus.update import ingest
 
     with tempfile.TemporaryDirectory(prefix="pincite-demo-") as scratch:
         folder = Path(scratch) / "corpus"

@@ -233,7 +233,7 @@ def judges(context: click.Context, config: Path | None, as_json: bool) -> None:
 
     A model is examined before its first opinion; `pincite judges examine` does so again.
     """
-    from pincite.library import judges as known
+    from pincite.llm import judges as known
 
     if context.invoked_subcommand:
         return
@@ -258,7 +258,7 @@ def judges(context: click.Context, config: Path | None, as_json: bool) -> None:
 def examine_judge(quiet: bool, **given: Any) -> None:
     """Examine a model again: pincite judges examine --judge URL --judge-model NAME."""
     from pincite import runtime
-    from pincite.library.judges import described
+    from pincite.llm.judges import described
 
     settings = options.load_settings(given)
     if not settings.judge.url:

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ FilePath = click.Path(path_type=Path)
 OutFile = click.Path(path_type=Path, dir_okay=False)
 OutFolder = click.Path(path_type=Path, file_okay=False)
 Command = Callable[..., Any]
+# Entry points of `--on NAME`: each opens a `pincite.documents.prefetch.Parallel` of N workers.
+WORKERS = "pincite.workers"
 
 
 def address(value: Path | str) -> Path | str:
@@ -227,13 +230,16 @@ def parallel_options(command: Command) -> Command:
 
 @contextmanager
 def parallel(on: Any, workers: int | None) -> Iterator[Any]:
-    from pincite.library.parallel import opened
+    from pincite.documents.prefetch import Parallel
 
-    if on == "local" and workers:
-        raise click.UsageError("--workers needs --on ray.")
-    if on == "ray":
-        shell.require("ray")
-    with opened(on, workers or 0) as found:
+    if on == "local":
+        if workers:
+            raise click.UsageError("--workers needs --on ray.")
+        yield Parallel()
+        return
+    shell.require(on)
+    (point,) = entry_points(group=WORKERS, name=on)
+    with point.load()(workers or 0) as found:
         yield found
 
 
@@ -355,11 +361,8 @@ def write(text: str, path: Path | None) -> None:
     """Write to a file atomically, or to stdout; raises OSError with the path."""
     if path is None or str(path) == "-":
         click.echo(text, nl=False)
-        return
-    try:
+    else:
         durable.write_text(path, text)
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def deliver(

@@ -224,8 +224,8 @@ LIBRARIES: Mapping[str, tuple[str, ...]] = {
     ),
     "ocr": ("PIL", "rapidocr"),
     "qlora": ("bitsandbytes",),
-    "ray": ("ray",),
-    "milvus": ("pincite_milvus", "pymilvus"),
+    "ray": ("pincite_cluster", "ray"),
+    "milvus": ("pincite_cluster", "pymilvus"),
     "multilingual": ("pincite_multilingual", "sentencepiece"),
     "study": ("pincite_study", "krippendorff", "matplotlib", "statsmodels"),
 }

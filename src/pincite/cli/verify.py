@@ -6,12 +6,12 @@ interrupted run.
 """
 
 import hashlib
-import heapq
 import math
 import re
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -20,10 +20,9 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.console import Console
 
-from pincite import codec, containment, durable
+from pincite import codec, containment
 from pincite.cli import options, shell
-from pincite.documents.collection import open_sources
-from pincite.errors import InputError, usable
+from pincite.errors import usable
 from pincite.models import weights
 from pincite.report.cells import one_line
 from pincite.settings import Settings
@@ -101,7 +100,12 @@ def _one(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> str |
     multiple=True,
     help="Exit with code 1 if a claim has this verdict. Repeatable.",
 )
-@click.option("--estimate", is_flag=True, help="Only show the plan and how long it would take.")
+@click.option(
+    "--estimate",
+    "only_estimate",
+    is_flag=True,
+    help="Only show the plan and how long it would take.",
+)
 @options.quiet_option
 @options.setting_options(
     *("verify.suggest", "verify.uncited", "verify.k", "verify.threshold", "language", "models"),
@@ -113,7 +117,18 @@ def command(
     corpus: tuple[Path | str, ...],
     sources: tuple[Path, ...],
     title: str | None,
+    titles: Path | None,
+    category: str | None,
+    dump: Path | str | None,
+    out: Path | None,
+    limit: int | None,
+    worst: float | None,
+    show_excluded: bool,
+    fail_on: tuple[str, ...],
+    only_estimate: bool,
     quiet: bool,
+    on: str,
+    workers: int | None,
     **given: Any,
 ) -> None:
     """Check the citations of ARTICLE: a file, or with --online a title or an address.
@@ -132,17 +147,11 @@ def command(
     work-list, the riskiest article first. Run the same command again to continue after an
     interruption.
     """
-    from pincite.library import download
     from pincite.verbs.verify import build
 
     outputs = options.pop_outputs(given)
-    fail_on, limit, excluded = (given.pop(key) for key in ("fail_on", "limit", "show_excluded"))
-    worst = given.pop("worst")
-    titles, category, dump, out = (given.pop(key) for key in ("titles", "category", "dump", "out"))
-    on, workers, only_estimate = (given.pop(key) for key in ("on", "workers", "estimate"))
-    wants_wayback = given["wayback"]
     settings = options.load_settings(given)
-    if wants_wayback and not settings.web.online:
+    if given["wayback"] and not settings.web.online:
         raise click.UsageError("--wayback queries archive.org, so it needs --online.")
     _check_dump_options(dump, titles or category, on, settings)
     corpora = [*corpus] or settings.library.places or None
@@ -153,10 +162,7 @@ def command(
             )
         batch = Batch(settings, corpora, sources, out, quiet, worst)
         if dump:
-            with options.progress(quiet) as display:
-                cache = weights.cache_folder().parent / "downloads"
-                (local,) = download.local([dump], cache, display).paths
-            batch.check_dump(local, on, workers)
+            batch.check_dump(dump, on, workers)
         else:
             batch.check_list(titles, category)
         return
@@ -164,27 +170,31 @@ def command(
         raise click.UsageError("Expected an ARTICLE, --titles FILE or --category NAME.")
     page = articles.open_article(
         *(article, title, settings, lambda line: options.say(line, quiet)),
-        language=given.get("language"),
+        language=given["language"],
     )
-    settings = settings.replace(language=page.language)
-    with ExitStack() as stack:
-        display = stack.enter_context(options.progress(quiet))
-        files = _matched(sources, page, display, quiet) if sources else None
-        run = stack.enter_context(
-            build.verifying(settings, corpora, files, own_copies=True, fetching=fetched(display))
-        )
+    with (
+        options.progress(quiet) as display,
+        build.verifying_one(
+            *(page, settings, corpora, sources),
+            fetching=fetched(display),
+            reading=partial(display, "reading sources"),
+        ) as run,
+    ):
+        display.hide("reading sources")
+        for line in matching.lines(run.files) if run.files else ():
+            options.say(line, quiet)
         if only_estimate:
             plan, to_file = run.estimate(page), outputs["json"]
-            text = "".join(f"{line}\n" for line in estimate.lines(plan, settings))
+            text = "".join(f"{line}\n" for line in estimate.lines(plan, run.settings))
             options.write(codec.to_json(plan) if to_file else text, to_file)
             return
         if not quiet and estimate.asks_others(settings):
-            _say_estimate(run.estimate(page), settings)
+            _say_estimate(run.estimate(page), run.settings)
         report = run.verify(page, display, in_passing(display))
     if worst:
         n_checked = sum(finding.label is not Label.UNCHECKED for finding in report.findings)
         limit = min(limit or n_checked, math.ceil(worst * n_checked))
-    deliver(report, outputs, limit=limit, quiet=quiet, excluded=excluded)
+    deliver(report, outputs, limit=limit, quiet=quiet, excluded=show_excluded)
     if report.stopped:
         options.stop(
             f"Stopped after {len(report.findings)} of {report.n_claims} claims. Run the "
@@ -192,18 +202,6 @@ def command(
         )
     if any(finding.label in fail_on for finding in report.findings):
         raise click.exceptions.Exit(1)
-
-
-def _matched(
-    sources: Sequence[Path], article: Article, display: options.Display, quiet: bool
-) -> matching.ArticleFiles:
-    """Match the files of --sources with the article's citations, and say which is which."""
-    found = open_sources(*sources)
-    files = matching.match_files(found, article, partial(display, "reading sources"))
-    display.hide("reading sources")
-    for line in matching.lines(files):
-        options.say(line, quiet)
-    return files
 
 
 def _check_dump_options(dump: Any, others: Any, on: str, settings: Settings) -> None:
@@ -267,27 +265,21 @@ def deliver(
     options.deliver(writers, outputs, show, quiet)
 
 
+@dataclass(frozen=True, slots=True)
 class Batch:
     """Checks many articles; `out` gets a report of each, and a work-list over them."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        corpora: Sequence[Path | str] | None,
-        sources: Sequence[Path],
-        out: Path,
-        quiet: bool,
-        worst: float | None = None,
-    ) -> None:
-        self.settings, self.corpora, self.sources = settings, corpora, sources
-        self.out, self.quiet, self.worst = out, quiet, worst
-        self._rows: list[worklist.Row] = []
-        self._scores: list[tuple[float, str, int]] = []  # with the report and the rank in it
+    settings: Settings
+    corpora: Sequence[Path | str] | None
+    sources: Sequence[Path]
+    out: Path
+    quiet: bool
+    worst: float | None
 
     def check_list(self, titles: Path | None, category: str | None) -> None:
         """Check the articles of a file or a category; Ctrl-C still leaves a work-list."""
         from pincite.library import web_pages
-        from pincite.verbs.verify import build
+        from pincite.verbs.verify.report import could_not_be_checked
 
         wants_estimate = not self.quiet and estimate.asks_others(self.settings)
         with (
@@ -300,10 +292,10 @@ class Batch:
             wikis = articles.Wikis(web, lambda line: options.say(line, self.quiet))
             named = articles.list_articles(wikis, self.settings, lines, category)
             listed: list[Path | ArticleAddress] = [*map(Path, dict.fromkeys(files)), *named]
-            with self._verifying(fetched(display)) as run, self._worklist(len(listed), run):
+            with self._verifying(fetched(display)) as run, self._folder(len(listed), run) as folder:
 
                 def is_done(site: Site, revision_id: str) -> bool:
-                    return self._is_done(run, _name(site.host, revision_id))
+                    return folder.has(_name(site.host, revision_id))
 
                 def report(page: Page | Article) -> Report | str:
                     nonlocal wants_estimate
@@ -318,44 +310,45 @@ class Batch:
                     head = f"{number}/{len(listed)}"
                     if isinstance(page, Exception):
                         options.say(f"{head} {page}", self.quiet)
-                        self._add_problem(str(given), str(page))
+                        folder.add_problem(str(given), str(page))
                     elif page is not None:
                         if isinstance(page, Article):
                             name, about = _name_in_file(Path(str(given)), page), page.title
-                            if self._is_done(run, name):
+                            if folder.has(name):
                                 continue
                         else:
                             name = _name(page.site.host, page.revision_id)
                             about = articles.about(page)
                         options.say(f"{head} {about}", self.quiet)
-                        found = containment.attempted(
-                            partial(report, page), build.could_not_be_checked
-                        )
-                        self._store(str(given), name, found)
+                        found = containment.attempted(partial(report, page), could_not_be_checked)
+                        folder.store(str(given), name, found)
                     display("articles", number, len(listed))
 
-    def check_dump(self, dump: Path, on: str, workers: int | None) -> None:
-        """Check every article of a dump, here or on Ray's workers; the reports are the same."""
-        from pincite.library.parallel import OnRay
+    def check_dump(self, dump: Path | str, on: str, workers: int | None) -> None:
+        """Check every article of a dump, here or by workers; the reports are the same."""
+        from pincite.documents import download
         from pincite.verbs.verify import build
 
         n_done = 0
-        total = sum(1 for _ in read_pages_of(dump, None))
+        with options.progress(self.quiet) as display:
+            cache = weights.cache_folder().parent / "downloads"
+            (local,) = download.local([dump], cache, display).paths
+        total = sum(1 for _ in read_pages_of(local, None))
         with (
             options.parallel(on, workers) as parallel,
             options.progress(self.quiet) as display,
             self._verifying() as run,
-            self._worklist(total, run),
+            self._folder(total, run) as folder,
         ):
             report_on = run.report_on
-            if isinstance(parallel, OnRay):
+            if parallel.is_remote:
                 report_on = build.Elsewhere(self.settings, self.corpora, self.sources).report_on
             started = deque[PageText]()  # workers run ahead
 
             def remaining_pages() -> Iterator[PageText]:
                 nonlocal n_done
-                for page in read_pages_of(dump, None):
-                    if self._is_done(run, _name_in_file(dump, page)):
+                for page in read_pages_of(local, None):
+                    if folder.has(_name_in_file(local, page)):
                         n_done += 1
                     else:
                         started.append(page)
@@ -363,7 +356,7 @@ class Batch:
 
             for found in parallel.map(report_on, remaining_pages()):
                 page = started.popleft()
-                self._store(page.title, _name_in_file(dump, page), found)
+                folder.store(page.title, _name_in_file(local, page), found)
                 n_done += 1
                 display("articles", n_done, total)
 
@@ -376,84 +369,20 @@ class Batch:
             self.settings, self.corpora, self.sources, own_copies=True, fetching=fetching
         )
 
-    def _is_done(self, run: "Run", name: str) -> bool:
-        """Whether a complete report with this run's settings exists; if so, add it to the list."""
-        from pincite.verbs.verify.build import decisive, report_settings
-
-        try:
-            found = Report.from_file(self.out / f"{name}.json")
-        except InputError:
-            return False  # missing, truncated, or from another version
-        same = decisive(found.settings) == decisive(report_settings(run.settings))
-        if not (found.complete and same and found.versions == run.versions):
-            return False
-        self._add(found, name)
-        return True
-
-    def _store(self, title: str, name: str, found: Report | str) -> None:
-        """Store an article's report and add it to the work-list, or add why there is none.
-
-        Raises:
-            KeyboardInterrupt: Ctrl-C cut the report short; the partial report is stored.
-        """
-        from pincite.verbs.verify import build
-
-        if isinstance(found, str):
-            self._add_problem(title, found)
-            return
-
-        def write() -> None:
-            options.write(render.to_html(found), self.out / f"{name}.html")
-            # Last, because it marks the article as done.
-            options.write(found.to_json(), self.out / f"{name}.json")
-            self._add(found, name)
-
-        if found.findings or not found.stopped:
-            with durable.without_interrupt():
-                containment.attempted(
-                    write, lambda why: self._add_problem(title, build.could_not_be_checked(why))
-                )
-        if found.stopped:
-            raise KeyboardInterrupt
-
-    def _add(self, report: Report, name: str) -> None:
-        self._rows.append(worklist.row_of(report, f"{name}.html"))
-        if self.worst:
-            for rank, finding in enumerate(report.findings, 1):
-                if finding.score is not None:
-                    self._scores.append((finding.score, name, rank))
-
-    def _write_worst(self, share: float) -> None:
-        """Write the claims of all articles that are most likely to fail, the lowest score first."""
-        ranks: dict[str, set[int]] = {}
-        n_claims = math.ceil(share * len(self._scores))
-        for _, name, rank in heapq.nsmallest(n_claims, self._scores):
-            ranks.setdefault(name, set()).add(rank)
-        reports = ((Report.from_file(self.out / f"{name}.json"), ranks[name]) for name in ranks)
-        options.write(render.to_csv_of(reports), self.out / "worst.csv")
-
-    def _add_problem(self, title: str, why: str) -> None:
-        self._rows.append(worklist.Row(title, problem=why))
-
     @contextmanager
-    def _worklist(self, n_articles: int, run: "Run") -> Iterator[None]:
+    def _folder(self, n_articles: int, run: "Run") -> Iterator[worklist.ReportFolder]:
         """Write the work-list when the block ends, even after Ctrl-C."""
         with usable(self.out, "created"):
             self.out.mkdir(parents=True, exist_ok=True)
         options.say(f"{n_articles} articles, reports in {self.out}", self.quiet)
         for warning in run.warnings[:SHOWN]:
             options.say(f"warning: {warning}", self.quiet)
+        folder = worklist.ReportFolder(self.out, run.wrote, self.worst)
         with options.resumable():
             try:
-                yield
+                yield folder
             finally:
-                with durable.without_interrupt():
-                    found = worklist.worklist(self._rows, n_articles)
-                    options.write(worklist.to_json(found), self.out / "worklist.json")
-                    options.write(worklist.to_csv(found), self.out / "worklist.csv")
-                    options.write(worklist.to_html(found), self.out / "worklist.html")
-                    if self.worst:
-                        self._write_worst(self.worst)
+                found = folder.write_list(n_articles)
         if not self.quiet:
             terminal.print_list(found, Console())
         options.say(f"work-list: {(self.out / 'worklist.html').resolve()}", self.quiet)

@@ -1,7 +1,7 @@
 """Open or create a corpus by address: a folder is embedded, `scheme://…` needs another engine.
 
 Packages provide an engine through an entry point of the group `pincite.corpora`, whose name is the
-scheme and which loads a `protocol.Engine`. `pincite[milvus]` provides `milvus://`.
+scheme and which loads a `protocol.Engine`. `pincite-cluster[milvus]` provides `milvus://`.
 """
 
 import hashlib

@@ -23,6 +23,7 @@ import numpy as np
 from pincite.corpus.catalogue import AcceptedPassages
 from pincite.corpus.dense import KIND, KINDS, DenseIndex
 from pincite.corpus.lexical import LexicalIndex
+from pincite.corpus.protocol import Address
 from pincite.corpus.store import Store, content_hash, damaged
 from pincite.durable import Tell, n_bytes, read_stamp, silent, write_stamp
 from pincite.errors import CorpusError, StaleCorpus
@@ -136,14 +137,18 @@ def new_generation(folder: Path, encoder: Encoder | None, index: str = "ivf") ->
     `index`: the kind of its vector index, as in the manifest.
     """
     folder.mkdir(exist_ok=True)
-    manifest = _rules(encoder) | {
+    manifest = new_manifest(encoder, **{"versions": _versions(), KIND: index})
+    Store.create(folder / "store.sqlite", manifest).close()
+
+
+def new_manifest(encoder: Encoder | None, **own: str) -> dict[str, str]:
+    """Return the manifest of a new corpus; `own`: what its engine adds, or has otherwise."""
+    about = {
         "identity": uuid.uuid4().hex,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "dim": str(encoder.dim if encoder else 0),
-        "versions": _versions(),
-        KIND: index,
     }
-    Store.create(folder / "store.sqlite", manifest).close()
+    return _rules(encoder) | about | own
 
 
 def _rules(encoder: Encoder | None) -> dict[str, str]:
@@ -156,24 +161,28 @@ def _rules(encoder: Encoder | None) -> dict[str, str]:
     }
 
 
-def check_fit(folder: Path, manifest: dict[str, str], encoder: Encoder | None) -> None:
+def check_fit(
+    where: Address, manifest: Mapping[str, str], encoder: Encoder | None, **own: str
+) -> None:
     """Check that the corpus can be used with the current rules and this encoder.
+
+    `own`: the engine's rules, as in `new_manifest`.
 
     Raises:
         StaleCorpus: It cannot; the message names the command that rebuilds it.
         CorpusError: Its format is unknown.
     """
-    check_format(folder, manifest)
-    expected = _rules(encoder)
+    expected = _rules(encoder) | own
+    check_format(where, manifest, expected["format"])
     if encoder is None:
         expected.pop("encoder")  # words can be searched whatever the encoder was
     elif manifest["encoder"] == NO_ENCODER:
-        raise StaleCorpus(f"{folder} has no vectors. Create them: pincite corpus rebuild {folder}")
+        raise StaleCorpus(f"{where} has no vectors. Create them: pincite corpus rebuild {where}")
     for name, value in expected.items():
-        if manifest[name] != value:
+        if (built := manifest.get(name)) != value:
             raise StaleCorpus(
-                f"{folder} was built with {name} {manifest[name]!r}, but this is {value!r}. "
-                f"Rebuild it: pincite corpus rebuild {folder}"
+                f"{where} was built with {name} {built!r}, but this is {value!r}. "
+                f"Rebuild it: pincite corpus rebuild {where}"
             )
 
 
@@ -184,11 +193,11 @@ def encoder_of(folder: Path) -> str:
         return _manifest(store)["encoder"]
 
 
-def check_format(folder: Path, manifest: dict[str, str]) -> None:
+def check_format(where: Address, manifest: Mapping[str, str], known: str = FORMAT) -> None:
     """Check that this version can read the corpus; raises `CorpusError` if not."""
-    if manifest["format"] != FORMAT:
+    if (built := manifest.get("format")) != known:
         raise CorpusError(
-            f"{folder} has format {manifest['format']}; this version of Pincite reads {FORMAT}. "
+            f"{where} has format {built}; this version of Pincite reads {known}. "
             "Use the version that wrote it, or a newer one."
         )
 

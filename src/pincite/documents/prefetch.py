@@ -11,7 +11,10 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from itertools import islice
 from queue import Queue, SimpleQueue
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from pincite.protocols import Encoder
 
 T = TypeVar("T")
 Item = TypeVar("Item")
@@ -129,3 +132,26 @@ def mapped(read: Callable[[Item], T], items: Iterable[Item]) -> Iterator[T]:
     with closing(read_ahead((None, map(found_in, (item,))) for item in items)) as streams:
         for _, found in streams:
             yield from found
+
+
+class Parallel:
+    """Bulk work in this process, with streams read ahead by threads; plugins add other workers.
+
+    Results come in the order of the items; only a few are started ahead.
+    """
+
+    is_remote = False  # whether functions run in other processes, on copies of their arguments
+
+    def map(self, function: Callable[[Item], T], items: Iterable[Item]) -> Iterator[T]:
+        """Apply a module-level `function` to each item; raises what it raises."""
+        return map(function, items)
+
+    def streams(
+        self, function: Callable[[Item], Iterable[T]], items: Iterable[Item]
+    ) -> Generator[tuple[Item, Iterator[T]], None, None]:
+        """Yield each item with the iterator of `function`, which ends or raises as it does here."""
+        return read_ahead((item, function(item)) for item in items)
+
+    def encoder(self, encoder: "Encoder", load: "Callable[[], Encoder]") -> "Encoder":
+        """Return one that spreads passages; a worker gets the same encoder from `load`."""
+        return encoder

@@ -113,6 +113,7 @@ class Support(StrEnum):
 
     SUPPORTS = "supports"
     VERBATIM = "verbatim"  # copied from it word for word
+    NEAREST = "nearest"  # copied too, but not confirmed to answer the question
     CONTRADICTS = "contradicts"
     NO_EVIDENCE = "no_evidence"
     NO_SUCH_REFERENCE = "no_such_reference"  # the answer names a reference that it was not given
@@ -141,6 +142,7 @@ class Standing(StrEnum):
 
     SUPPORTED = "supported"  # one supports it, none contradicts
     VERBATIM = "verbatim"  # copied word for word from its reference, so nothing is judged
+    NEAREST = "nearest"  # copied too, but not confirmed to answer the question
     CONTRADICTED = "contradicted"  # one contradicts it, none supports
     MIXED = "mixed"  # one supports, another contradicts
     NO_EVIDENCE = "no_evidence"
@@ -205,8 +207,8 @@ def standing(supports: Iterable[Support]) -> Standing:
         return Standing.UNCITED
     if found == {Support.NO_SUCH_REFERENCE}:
         return Standing.FABRICATED
-    if Support.VERBATIM in found:
-        return Standing.VERBATIM
+    if copied := found & {Support.VERBATIM, Support.NEAREST}:
+        return Standing(copied.pop())
     if Support.SUPPORTS in found:
         return Standing.MIXED if Support.CONTRADICTS in found else Standing.SUPPORTED
     if Support.CONTRADICTS in found:

@@ -1,1 +1,1 @@
-"""What users keep: corpora filled from files, private copies, reliability lists, feedback."""
+"""What users keep: private copies, reliability lists, results and feedback."""

@@ -117,7 +117,9 @@ class CrossEncoderVerifier:
             for claim, passage in pairs
         ]
         features = calibration.features(pairs, log_odds, seen)
+        n_gaps = np.array([max(0, len(passage.pieces) - 1) for _, passage in pairs])
         support, refute = self.calibration.scores(features)
+        support -= calibration.OF_A_GAP * n_gaps
         bounds = self.calibration.bounds(pairs)
         contrary, places = self.contrary(pairs, log_odds, bounds)
         found = [

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from pincite import runtime
 from pincite.corpus.embedded import EmbeddedCorpus
-from pincite.library.update import ingest
+from pincite.corpus.update import ingest
 from pincite.server.corpora import Shared
 from pincite.server.identity import LOCAL
 from pincite.server.site import Site

@@ -24,11 +24,10 @@ from pincite.containment import attempted
 from pincite.corpus import engines
 from pincite.corpus.origins import Origins
 from pincite.corpus.protocol import Address, Corpus
-from pincite.documents.collection import open_sources
+from pincite.corpus.update import How, Outcome, update
 from pincite.errors import ConfigError, CorpusInUse, InputError
 from pincite.judgement.aggregation import precisions
 from pincite.judgement.confirmation import StatementType
-from pincite.library.update import How, Outcome, update
 from pincite.protocols import Encoder, Progress
 from pincite.report import cells
 from pincite.server.requests import (
@@ -120,18 +119,18 @@ def _verify(
     from pincite.verbs.verify import build
 
     article = _article(body, settings, emit)
-    settings = settings.replace(language=article.language)
-    sources: Any = [EXAMPLES[body.example].folder / "sources"] if body.example else None
-    sent: Mapping[str, Any] | None = None
+    sources = [EXAMPLES[body.example].folder / "sources"] if body.example else []
+    refused: Sequence[matching.Unused] = ()
+    uploaded: Sequence[SentFile] = ()
     if isinstance(body, VerifyFilesRequest) and body.files:
         if folders is None or not folders.stored.is_dir():
             raise InputError("The uploaded files no longer exist. Upload them again.")
-        refused = unpack_files(folders.stored, body.files, folders.unpacked)
-        sources = matching.match_files(open_sources(folders.unpacked), article)
-        sent = _sent(sources, refused, body.files)
+        sources, uploaded = [folders.unpacked], body.files
+        refused = unpack_files(folders.stored, uploaded, folders.unpacked)
     seen: dict[str, Document] = {}  # the sources that were read, by document id
     fetching = _fetching(emit)
-    with build.verifying(settings, corpus, sources, own_copies=True, fetching=fetching) as run:
+    with build.verifying_one(article, settings, corpus, sources, fetching=fetching) as run:
+        sent = _sent(run.files, refused, uploaded) if run.files and uploaded else None
         emit("article", {"title": article.title, "claims": len(article.claims)})
         # Before the verdicts, so that a user who stops the job does not wait for it.
         blocks = attempted(partial(blocks_of, article, body.markup), lambda _: [])

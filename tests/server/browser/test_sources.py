@@ -8,6 +8,7 @@ from collections.abc import Callable
 from playwright.sync_api import Page, expect
 from server.browser.looks import looked_at
 from server.browser.watched import Watched
+from support.rows import text_of
 
 Watch = Callable[..., Watched]
 ARTICLE = """The bridge of Varde opened in 1911.<ref>{{cite web |title=The bridge of Varde
@@ -21,16 +22,7 @@ BRIDGE = (
 )
 TRAM = b"The tram reached the harbour of Varde in 1922, and the town had a holiday that day."
 # What a person drops: files with their contents, as the browser hands them to a page.
-DROP = """([selector, files]) => {
-  const data = new DataTransfer();
-  for (const [name, content] of files) {
-    const bytes = Uint8Array.from(atob(content), (each) => each.charCodeAt(0));
-    data.items.add(new File([bytes], name));
-  }
-  const box = document.querySelector(selector);
-  for (const kind of ["dragenter", "dragover", "drop"])
-    box.dispatchEvent(new DragEvent(kind, { dataTransfer: data, bubbles: true, cancelable: true }));
-}"""
+DROP = text_of("server/browser/sources/drop.js")
 
 
 def zipped(*files: tuple[str, bytes]) -> bytes:

@@ -7,42 +7,13 @@ articles are invented.
 import html
 import json
 
+from support.rows import text_of
+
 ORIGIN = "https://en.wiki.example"
 SKINS = ("vector", "vector-2022", "minerva")
 
-MW = """
-window.mw = {
-  config: new Map(Object.entries(CONFIG)),
-  loader: { using: () => Promise.resolve() },
-  storage: {
-    getObject: (key) => JSON.parse(localStorage.getItem(key)),
-    setObject: (key, value) => localStorage.setItem(key, JSON.stringify(value)),
-  },
-  util: {
-    addCSS: (css) => {
-      const s = document.createElement("style"); s.textContent = css; document.head.append(s);
-    },
-    addPortletLink: (where, href, text, id) => {
-      const list = document.querySelector("#" + where + " ul");
-      if (!list) return null;
-      const item = document.createElement("li"); item.id = id;
-      const link = document.createElement("a"); link.href = href; link.textContent = text;
-      item.append(link); list.append(item);
-      return item;
-    },
-  },
-};
-"""
-STYLE = """body{margin:0 1em;font:16px sans-serif;background:var(--background-color-base,#fff);
-color:var(--color-base,#202122);overflow-wrap:anywhere}a{color:var(--color-progressive,#3056a9)}
-.skin-theme-clientpref-night{--background-color-base:#101418;--color-base:#eaecf0;--color-subtle:#a2a9b1;
---color-success:#2cb491;--color-warning:#ca982e;--color-error:#fd7865;--color-progressive:#88a3e8;
---background-color-interactive-subtle:#202122;
---border-color-base:#72777d}
-pre,table{max-width:100%}
-#p-cactions ul,#p-tb ul{display:flex;gap:1em;justify-content:flex-end;padding:0;list-style:none}
-h1,h2{font:1.8em serif;border-bottom:1px solid var(--border-color-base,#a2a9b1)}h2{font-size:1.4em}
-.references{font-size:90%}"""
+MW = text_of("server/browser/wiki_pages/mw.js")
+STYLE = text_of("server/browser/wiki_pages/style.css")
 MENUS = {
     "vector": '<div id="mw-head"><div id="p-cactions" class="vector-menu"><ul>{}</ul></div></div>',
     "vector-2022": '<nav class="vector-page-toolbar" aria-label="Page tools"><div id="p-cactions" '

@@ -20,7 +20,6 @@ Side = Literal["existing", "suggested", "random", "chosen", "first", "other"]
 Undecided = Literal["neither", "both", "unsure"]
 Choice = Side | Undecided
 Amount = Literal["enough", "partial", "none"]
-COMPARISONS: tuple[Comparison, ...] = get_args(Comparison)
 UNDECIDED: tuple[Undecided, ...] = get_args(Undecided)
 AMOUNTS: tuple[Amount, ...] = ("none", "partial", "enough")  # in their order
 NO_MAJORITY = "no_majority"

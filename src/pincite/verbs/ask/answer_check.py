@@ -153,7 +153,13 @@ class AnswerChecker:
         return Checked(sentence, tuple(verdicts), together, inherited, tuple(notes))
 
 
-def copied_sentence(sentence: Sentence, reference: Reference, span: Span, score: float) -> Checked:
+def copied_sentence(
+    sentence: Sentence,
+    reference: Reference,
+    span: Span,
+    score: float,
+    support: Support = Support.VERBATIM,
+) -> Checked:
     """Build a sentence copied from `span` of its reference; `score` is the log-odds it answers."""
     document = reference.document
     near = around(document, span)
@@ -168,8 +174,8 @@ def copied_sentence(sentence: Sentence, reference: Reference, span: Span, score:
     quote = Span(span.start - near.start, span.end - near.start)
     evidence = Evidence(passage, 1.0, 0.0, 0.0, score, quote)
     number = reference.number
-    verdict = ReferenceVerdict(Support.VERBATIM, evidence, written=str(number), number=number)
-    return Checked(sentence, (verdict,), Standing.VERBATIM, notes_coded=_notes(reference))
+    verdict = ReferenceVerdict(support, evidence, written=str(number), number=number)
+    return Checked(sentence, (verdict,), standing([support]), notes_coded=_notes(reference))
 
 
 def _notes(reference: Reference) -> tuple[Note, ...]:

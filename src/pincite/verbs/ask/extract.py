@@ -11,7 +11,7 @@ from pincite import containment
 from pincite.documents.papers import in_own_words
 from pincite.judgement.references import Retraction
 from pincite.protocols import Encoder, Reader
-from pincite.settings import LEAST_ANSWER
+from pincite.settings import LEAST_ANSWER, LEAST_RELEVANCE
 from pincite.text import words as wording
 from pincite.text import words_of
 from pincite.text.figures import figures
@@ -31,7 +31,7 @@ from pincite.verbs.ask.parts import (
     unlabelled,
 )
 from pincite.verbs.ask.patterns import patterns, words
-from pincite.verbs.ask.questions import american, asked_term, unanswered_terms, wanted
+from pincite.verbs.ask.questions import american, asked_term, detail, unanswered_terms, wanted
 from pincite.verbs.ask.report import EXTRACT, Reference, Stance
 
 # Share of common content words from which a sentence repeats another. Sentences that differ in a
@@ -65,6 +65,9 @@ READ = 100  # sentences that the network reads: the nearest to the question in m
 # articles, 40 gave the same sentences as 100 (research/check-and-ask.md).
 OF_ONE, OF_ALL = 40, 60
 TOO_FAR = 5.0  # log-odds below the best document: its sentences would be further than `BEHIND`
+LEAST_OF_DETAIL = 0.0  # relevance of a sentence for a figure or a reason: more likely than not
+# Sentences quoted where none answers, of documents that lack at most `FEW` of the subject.
+NEAREST, FEW = 2, 0.5
 UNREAD = -99.0  # log-odds of a sentence that could not be read
 FEWEST_WORDS, MOST_WORDS = 6, 70  # in a sentence that can stand alone and is readable
 FEWEST_OF_FINDING = 3  # "Adherence was 71%."
@@ -99,6 +102,7 @@ class Quotable:
     part: Part = Part.OTHER
     lacks: float = 0.0  # share of the question's subject that its document does not mention
     fits: bool | None = None  # whether its study has the ages asked for; None: one names none
+    is_nearest: bool = False  # quoted though nothing confirms that it answers
     agrees: bool | None = None  # whether it finds what is asked; None: unclear
     span: Span = field(default=Span(0, 0))  # in its document, without the section label
 
@@ -294,23 +298,18 @@ class Extractor:
             if clear := [each for each in sided if each.agrees is not None]:
                 found[source] = Stance(bool(clear[-1].agrees), clear[-1].span)
         read_ones = self._read(question, references, candidates, failures)
-        if number := wanted(question):
-            stating = [
-                replace(c, part=Part.CONCLUSION, depth=LATE)  # it may stand anywhere
-                for c in read_ones
-                if c.part not in (Part.BACKGROUND, Part.AIM) and number.is_in(c.text)
-                if number.effect is None or subject.names_outcome(c.text)
-            ]
-            return choose(stating, self.sentences, self.least), {}, failures
-        if term := asked_term(question):
-            naming = [
-                replace(c, part=Part.CONCLUSION, depth=LATE)
-                for c in read_ones
-                if not unanswered_terms(term, c.text)
-            ]
-            if quotes := choose(naming, self.sentences, self.least):
-                return quotes, {}, failures
-        return choose(read_ones, self.sentences, self.least), found, failures
+        if (stated := stating(question, read_ones)) is not None:
+            sure, found = [c for c in stated if c.relevance >= LEAST_OF_DETAIL], {}
+        else:
+            sure = read_ones
+            if term := asked_term(question):
+                naming = [_anywhere(c) for c in read_ones if not unanswered_terms(term, c.text)]
+                if quotes := choose(naming, self.sentences, self.least):
+                    return quotes, {}, failures
+        quotes = choose(sure, self.sentences, self.least)
+        if not quotes and self.documents_read:
+            quotes = nearest(stated or [_anywhere(c) for c in read_ones])
+        return quotes, found, failures
 
     def _read(
         self,
@@ -349,6 +348,31 @@ class Extractor:
             replace(each, relevance=score, of_document=best[each.source])
             for each, score in zip(near, odds, strict=True)
         ]
+
+
+def stating(question: str, sentences: Sequence[Quotable]) -> list[Quotable] | None:
+    """Return those with the figure or the reason asked for; None if neither is asked for."""
+    of_study = [c for c in sentences if c.part not in (Part.BACKGROUND, Part.AIM)]
+    if number := wanted(question):
+        names = stance.subject(question).names_outcome
+        stated = [c for c in of_study if number.is_in(c.text)]
+        return [_anywhere(c) for c in stated if number.effect is None or names(c.text)]
+    if holds := detail(question):
+        stated = [c for c in of_study if holds(c.text)]
+        return [c if c.part is Part.METHOD else _anywhere(c) for c in stated]
+    return None
+
+
+def _anywhere(sentence: Quotable) -> Quotable:
+    """Weigh a sentence as a conclusion: what is asked for may stand anywhere."""
+    return replace(sentence, part=Part.CONCLUSION, depth=LATE)
+
+
+def nearest(sentences: Sequence[Quotable]) -> list[Quotable]:
+    """Return those closest to the question, unconfirmed, of documents that are surely about it."""
+    near = [c for c in sentences if c.of_document >= LEAST_RELEVANCE and c.lacks <= FEW]
+    near = sorted(near, key=lambda c: (-c.answers, c.source, c.place))[:NEAREST]
+    return in_order([replace(c, is_nearest=True) for c in near])
 
 
 def with_sides(

@@ -14,20 +14,20 @@ from functools import partial
 from pincite import containment
 from pincite.completions import Completion
 from pincite.errors import ServerError
-from pincite.judgement.references import Retraction, retraction_of
+from pincite.judgement.references import Retraction, Support, retraction_of
 from pincite.notes import Note
 from pincite.protocols import DocumentsOf, Nearest, Retriever
 from pincite.retrieval.fusion import kept
 from pincite.text import citation_marks
 from pincite.text import words as wording
 from pincite.text.passages import passages
-from pincite.types import Document, Hit, Passage, Span
+from pincite.types import Document, Failed, Hit, Passage, Span
 from pincite.verbs.ask.ages import fits, without_ages
 from pincite.verbs.ask.answer_check import AnswerChecker, Repairer, copied_sentence
-from pincite.verbs.ask.extract import Extractor, lacking, on_topic
+from pincite.verbs.ask.extract import Extractor, Quotable, lacking, on_topic
 from pincite.verbs.ask.parts import WHOLE
-from pincite.verbs.ask.questions import plainer, unanswered_terms
-from pincite.verbs.ask.report import Answer, Checked, Reference, Searched, fault
+from pincite.verbs.ask.questions import parts_of, plainer, unanswered_terms
+from pincite.verbs.ask.report import Answer, Checked, Reference, Searched, Stance, fault
 from pincite.verbs.ask.stance import subject
 from pincite.verbs.ask.writers import ModelWriter
 
@@ -127,7 +127,17 @@ class AskPipeline:
         on_sentence: OnSentence | None,
     ) -> Answer:
         """Quote the sentences that answer the question; returns `silent` if there are none."""
-        quotes, stances, failures = writer.quotes(silent.question, references)
+        quotes, stances, failures = list[Quotable](), dict[int, Stance](), list[Failed]()
+        unanswered = list[str]()
+        for part in (asked := parts_of(silent.question)):
+            of_part, stances, failed = writer.quotes(part, references)
+            unanswered += [part] if all(each.is_nearest for each in of_part) else []
+            quotes += of_part
+            failures += failed
+        stances = stances if len(asked) == 1 else {}
+        by_span = {(q.source, q.span): q for q in quotes}
+        by_span |= {(q.source, q.span): q for q in quotes if not q.is_nearest}
+        quotes = list(by_span.values())
         references = [
             replace(each, stance=stances.get(source) if on_topic(silent.question, each) else None)
             for source, each in enumerate(references)
@@ -143,7 +153,13 @@ class AskPipeline:
             [(quote.text, new[number]) for quote, number in zip(quotes, cited, strict=True)]
         )
         checked = [
-            copied_sentence(sentence, ordered[new[number] - 1], quote.span, quote.answers)
+            copied_sentence(
+                sentence,
+                ordered[new[number] - 1],
+                quote.span,
+                quote.answers,
+                Support.NEAREST if quote.is_nearest else Support.VERBATIM,
+            )
             for sentence, quote, number in zip(sentences, quotes, cited, strict=True)
         ]
         if on_sentence:
@@ -156,7 +172,8 @@ class AskPipeline:
         return replace(
             silent,
             searched=replace(silent.searched, absent=absent),
-            abstained_coded=(),
+            abstained_coded=(Note("only_nearest"),) if len(unanswered) == len(asked) else (),
+            unanswered=tuple(unanswered) if len(unanswered) < len(asked) else (),
             text=text,
             sentences=tuple(checked),
             references=tuple(ordered),

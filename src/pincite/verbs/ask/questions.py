@@ -1,11 +1,12 @@
 """Simplifies a question, finds the number that it asks for, and terms that no source mentions."""
 
 import re
+from collections.abc import Callable
 from itertools import takewhile
 from typing import NamedTuple
 
 from pincite.text import words
-from pincite.text.figures import ONES, SCALES, TENS
+from pincite.text.figures import ONES, SCALES, TENS, figures
 from pincite.verbs.ask.patterns import patterns
 from pincite.verbs.ask.patterns import words as listed
 
@@ -24,6 +25,23 @@ def plainer(question: str) -> str:
     if topic[1:2].islower():  # not "DNA repair"
         topic = topic[0].lower() + topic[1:]
     return f"{match['verb'].capitalize()} {topic}{match['rest']}"
+
+
+def parts_of(question: str) -> list[str]:
+    """Split a question at "and" before another question, unless that needs the words of the first.
+
+    >>> parts_of("How many schools left the scheme, and why?")
+    ['How many schools left the scheme', 'why schools left the scheme?']
+    """
+    first, *others = _P["part"].split(question)
+    if any(_P["pronoun"].search(each) for each in others):
+        return [question]
+    rest = re.sub(r"^(?:by )?how (?:many|much) ", "", first, flags=re.IGNORECASE)
+    bare = [each.rstrip(" ?") for each in others]
+    return [first] + [
+        each if unanswered_terms(_P["why"].sub("", each), "") else f"{short} {rest}?"
+        for each, short in zip(others, bare, strict=True)
+    ]
 
 
 # ── Questions for a number ───────────────────────────────────────────────────────────────────────
@@ -61,6 +79,26 @@ def wanted(question: str) -> Wanted | None:
         if match := asked.search(question):
             return Wanted(effect, question[: match.start()] + question[match.end() :])
     return None
+
+
+def detail(question: str) -> Callable[[str], bool] | None:
+    """Return whether a sentence has a figure or a reason, whichever is asked for; None: neither.
+
+    >>> detail("Why did it fall?")("It fell because demand rose."), detail("Did it fall?")
+    (True, None)
+    """
+    if _P["why"].search(question):
+        return lambda sentence: bool(_P["because"].search(sentence))
+    if not (match := _P["how_much"].search(question)):
+        return None
+    known = {figure.key for figure in figures(question)}
+    terms = unanswered_terms(match["counted"] or "", "")
+
+    def has_figure(sentence: str) -> bool:
+        named = not terms or unanswered_terms(" ".join(terms), sentence) != terms
+        return named and any(figure.key not in known for figure in figures(sentence))
+
+    return has_figure
 
 
 def asked_term(question: str) -> str:

@@ -122,11 +122,11 @@ def _sentence(
         "sign": look.sign,
         "label": ask_wording.label(checked, say),
         "numbers": ask_wording.numbers(checked),
-        "is_copied": standing is Standing.VERBATIM,
+        "is_copied": standing in ask_wording.COPIES,
         "notes": checked.notes_coded,
         "inherited": checked.inherited,
         "verdicts": [_verdict(verdict, known, say) for verdict in checked.verdicts],
-        "open": standing not in (Standing.SUPPORTED, Standing.VERBATIM),
+        "open": standing not in (Standing.SUPPORTED, *ask_wording.COPIES),
     }
 
 
@@ -147,7 +147,7 @@ def _verdict(
             "supported": cells.percent(evidence.prob_supported),
             "refuted": cells.percent(evidence.prob_refuted),
         }
-        if evidence and verdict.support is not Support.VERBATIM
+        if evidence and standing([verdict.support]) not in ask_wording.COPIES
         else None,
         "reasons": evidence.reasons_coded if evidence else (),
         "text": _marked(evidence, document) if evidence else None,
@@ -181,7 +181,12 @@ def _reference(
         "notices": document.meta.get("notices", ""),
         "says": [
             (support.value, ask_wording.places_of(reference, answer.sentences, support))
-            for support in (Support.VERBATIM, Support.SUPPORTS, Support.CONTRADICTS)
+            for support in (
+                Support.VERBATIM,
+                Support.NEAREST,
+                Support.SUPPORTS,
+                Support.CONTRADICTS,
+            )
         ],
         "finding": ask_wording.finding(reference, answer),
         "is_named": False,

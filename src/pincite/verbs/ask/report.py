@@ -88,7 +88,7 @@ class Searched:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A question with what was found for it; an abstention has no sentences and says why."""
+    """A question with what was found for it; an abstention quotes at most the nearest."""
 
     question: str
     text: Annotated[str, Doc("as written, with its marks; sentence spans refer to it")] = field(
@@ -98,7 +98,8 @@ class Answer:
     references: tuple[Reference, ...]  # by number
     by: Annotated[str, Doc("extract, or the model")] = field(metadata=named("written_by"))
     searched: Searched
-    abstained_coded: tuple[Note, ...] = ()  # why there is no answer
+    abstained_coded: tuple[Note, ...] = ()  # why there is no answer, or none is confirmed
+    unanswered: Annotated[tuple[str, ...], Doc("parts that no sentence was found to answer")] = ()
     dropped: Annotated[tuple[Checked, ...], Doc("removed by verification")] = ()
     changes: tuple[Change, ...] = ()
     cut: Annotated[bool, Doc("the writer was stopped before it ended")] = False

@@ -90,7 +90,7 @@ def _answer(answer: Answer) -> list[RenderableType]:
 
 def _sentence(checked: Checked, number: str = "") -> RenderableType:
     lines: list[RenderableType] = [sentence_line(checked)]
-    if checked.standing not in (Standing.SUPPORTED, Standing.VERBATIM):
+    if checked.standing not in (Standing.SUPPORTED, *ask_wording.COPIES):
         lines += [_verdict(verdict) for verdict in checked.verdicts]
     return _row(number, *lines)
 

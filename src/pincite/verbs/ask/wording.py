@@ -41,22 +41,25 @@ LOOKS = {  # those that need attention first
     Standing.NOT_CHECKED: Look("–", "not checked", "plain", "yellow"),
     Standing.UNCITED: Look("·", "no reference", "plain", "dim"),
     Standing.SUPPORTED: Look("✓", "supported", "supported", "green"),
+    Standing.NEAREST: Look("≈", "nearest sentence, not confirmed", "unchecked", "yellow"),
     Standing.VERBATIM: Look("❝", "verbatim", "suggested", "cyan"),
 }
 VERDICTS = {
     Support.SUPPORTS: "supports it",
     Support.VERBATIM: "contains this exact sentence",
+    Support.NEAREST: "contains this exact sentence",
     Support.CONTRADICTS: "contradicts it",
     Support.NO_EVIDENCE: "says neither",
     Support.NO_SUCH_REFERENCE: "no such reference was found for this question",
     Support.NOT_CHECKED: "not checked",
 }
-NO_ANSWER = "No sufficient evidence in this corpus"
+NO_ANSWER = "No confirmed answer in this corpus"
 INHERITED = "has no reference of its own: checked against those of a neighbouring sentence"
 ADVICE = (
     "A program compared each sentence with its references. It makes mistakes, and this is not "
     "advice: read the references before you rely on a sentence."
 )
+COPIES = (Standing.VERBATIM, Standing.NEAREST)
 COPIED = (
     "These sentences are copied word for word. Check whether they really answer the question, and "
     "read the references before you rely on one: this is not medical or other advice."
@@ -96,9 +99,7 @@ def label(checked: Checked, say: Callable[[str], str] = str) -> str:
 
 
 def advice(answers: Sequence[Answer]) -> str:
-    copied = all(
-        sentence.standing is Standing.VERBATIM for a in answers for sentence in a.sentences
-    )
+    copied = all(sentence.standing in COPIES for a in answers for sentence in a.sentences)
     return (COPIED if copied else ADVICE) if any(a.sentences for a in answers) else ""
 
 
@@ -120,6 +121,9 @@ def cautions(answer: Answer, say: Callable[[str], str] = str) -> list[str]:
         quoted = [say(QUOTED) % {"words": one_line(word)} for word in answer.searched.absent]
         text = say("No cited document mentions %(words)s, so this may not answer your question.")
         cautions.append(text % {"words": ", ".join(quoted)})
+    for part in answer.unanswered:
+        text = say("No sentence was found to answer this part: %(part)s")
+        cautions.append(text % {"part": one_line(part)})
     if answer.cut:
         cautions.append(say("The model was stopped before it finished: the answer breaks off."))
     if answer.failure:

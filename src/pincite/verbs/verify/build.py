@@ -1,5 +1,6 @@
 """Builds the `verify` pipeline from settings, and runs it on articles."""
 
+import atexit
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -14,7 +15,6 @@ from pincite.documents import text as document_text
 from pincite.documents.collection import Problem, open_sources, variants
 from pincite.judgement import aggregation
 from pincite.library.exclusions import Exclusions, chosen_list
-from pincite.library.parallel import once
 from pincite.library.private_copies import (
     OwnCopies,
     OwnSources,
@@ -32,7 +32,6 @@ from pincite.types import (
     Citation,
     CopyKind,
     Document,
-    Failed,
     Finding,
     Reason,
     Unchecked,
@@ -42,9 +41,9 @@ from pincite.verbs.verify import coverage
 from pincite.verbs.verify.cited_copies import CitedCopies, Place
 from pincite.verbs.verify.coverage import addresses
 from pincite.verbs.verify.estimate import Estimate, estimate_article
-from pincite.verbs.verify.matching import ArticleFiles
+from pincite.verbs.verify.matching import ArticleFiles, match_files
 from pincite.verbs.verify.pipeline import SecondOpinion, VerifyPipeline
-from pincite.verbs.verify.report import Report
+from pincite.verbs.verify.report import Report, could_not_be_checked
 from pincite.web.sources import FetchStep
 from pincite.wiki.article import PageText, parse_page
 from pincite.wiki.suggest import date_format_of
@@ -73,6 +72,7 @@ class Run:
     estimate: Callable[[Article], Estimate]  # of one article; fetches nothing
     flag_precision: tuple[tuple[float, float], ...] = ()  # as in `Report`
     second: SecondOpinion | None = None  # from a language model
+    files: ArticleFiles | None = None  # matched with the article's citations
 
     def verify(
         self,
@@ -141,6 +141,11 @@ class Run:
 
         return containment.attempted(report, could_not_be_checked)
 
+    def wrote(self, report: Report) -> bool:
+        """Whether this run would write the same report, as far as settings and versions tell."""
+        same = decisive(report.settings) == decisive(report_settings(self.settings))
+        return same and report.versions == self.versions
+
     def _uncited(
         self, article: Article, progress: Callable[[int, int], None]
     ) -> tuple[Uncited, ...] | None:
@@ -153,10 +158,6 @@ class Run:
             found.append(self.pipeline.with_sources(sentence, article.timestamp))
             progress(len(found), len(sentences))
         return tuple(found)
-
-
-def could_not_be_checked(why: Failed) -> str:
-    return f"it could not be checked: {why.detail}"
 
 
 @contextmanager
@@ -249,7 +250,27 @@ def verifying(
             settings=settings,
             candidates=settings.retrieval.judged if stored else 0,
         )
-        yield Run(settings, pipeline, versions, warnings, estimated, precision, second)
+        yield Run(settings, pipeline, versions, warnings, estimated, precision, second, files)
+
+
+@contextmanager
+def verifying_one(
+    article: Article,
+    settings: Settings,
+    corpus: runtime.Places | None,
+    sources: Sequence[Path],
+    *,
+    fetching: Callable[[FetchStep], None],
+    reading: Callable[[int, int], None] = lambda done, total: None,
+) -> Iterator[Run]:
+    """As `verifying`, for one article: in its language, with the files of its sources.
+
+    Files without an address are matched with its citations; `reading` is called with (done, total).
+    """
+    settings = settings.replace(language=article.language)
+    files = match_files(open_sources(*sources), article, reading) if sources else None
+    with verifying(settings, corpus, files, own_copies=True, fetching=fetching) as run:
+        yield run
 
 
 def _unused(problem: Problem) -> Note:
@@ -268,15 +289,22 @@ class Elsewhere:
     sources: Sequence[Path] | None
 
     def report_on(self, page: PageText) -> Report | str:
-        opened = partial(
-            verifying,
-            self.settings.replace(threads=1),
-            self.corpora,
-            self.sources,
-            keep=False,  # the cache of judged pairs belongs to one machine
-            own_copies=True,
-        )
-        return replace(once(repr(self), opened), settings=self.settings).report_on(page)
+        """Report on an article; the models stay loaded until the process ends."""
+        if (key := repr(self)) not in _RUNS:
+            run = verifying(
+                self.settings.replace(threads=1),
+                self.corpora,
+                self.sources,
+                keep=False,  # the cache of judged pairs belongs to one machine
+                own_copies=True,
+            )
+            stack = ExitStack()
+            atexit.register(stack.close)
+            _RUNS[key] = replace(stack.enter_context(run), settings=self.settings)
+        return _RUNS[key].report_on(page)
+
+
+_RUNS: dict[str, Run] = {}
 
 
 def _internal_errors(findings: Sequence[Finding], uncited: Sequence[Uncited]) -> tuple[Note, ...]:

@@ -21,11 +21,11 @@ from pincite.documents.dates import stated_date
 from pincite.documents.text import code_of
 from pincite.judgement import aggregation, decide, references
 from pincite.library.exclusions import WITHOUT_LIST, Exclusions, copied_from
-from pincite.library.judges import Examiner
 from pincite.library.private_copies import citation_keys, document_keys, mentions, names_of
 from pincite.library.web_pages import WebCandidates
 from pincite.llm.calls import Calls, run_concurrently
 from pincite.llm.judge import Judge
+from pincite.llm.judges import Examiner
 from pincite.notes import Note
 from pincite.protocols import DocumentsOf, Verifier, WordRetriever
 from pincite.retrieval import cascade, pinpoint, retrievers

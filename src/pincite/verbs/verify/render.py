@@ -83,7 +83,7 @@ def rows(report: Report) -> Iterator[list[Value]]:
 def _rows(report: Report, rank: int, finding: Finding) -> list[dict[str, Value]]:
     row = _claim_values(finding) | {
         "rank": rank,
-        "label": wording.LABELS[finding.label],
+        "label": wording.LOOKS[finding.label].label,
         "score": finding.score,
         "support": None if (share := finding.prob_supported) is None else cells.percent(share),
         "missing": _words(finding.missing),
@@ -106,7 +106,7 @@ def _citation_values(result: CitationResult, finding: Finding) -> dict[str, Valu
         "citation_id": citation.citation_id,
         "citation_title": citation.title,
         "citation_url": citation.url,
-        "citation_label": wording.LABELS[result.label],
+        "citation_label": wording.LOOKS[result.label].label,
         "citation_missing": _words(result.missing),
         "citation_reliability": _reliability(result.listing),
         "citation_reached": str(coverage.stage(result, finding.label)),
@@ -123,7 +123,10 @@ def _citation_values(result: CitationResult, finding: Finding) -> dict[str, Valu
         row |= {"copy": str(copy.kind), "copy_url": place, "copy_date": copy.date}
         row["not_live"] = str(result.not_live.reason) if result.not_live else None
     if copy and changed:
-        row |= {"changed": wording.LABELS[changed.label], "changed_quote": changed.evidence.quoted}
+        row |= {
+            "changed": wording.LOOKS[changed.label].label,
+            "changed_quote": changed.evidence.quoted,
+        }
     return row
 
 
@@ -305,9 +308,9 @@ def archived(result: CitationResult, dates: Dates) -> str | None:
 
 
 def _block(finding: Finding, number: int, dates: Dates, wrong: Collection[str]) -> str:
-    marked_wrong = finding.claim.claim_id in wrong
+    marked_wrong, sign = finding.claim.claim_id in wrong, wording.LOOKS[finding.label].sign
     lines: list[str | None] = [
-        f"# {number}. {wording.verdict(finding.label)}{_section(finding.claim)}",
+        f"# {number}. {sign} {wording.verdict_by(finding)}{_section(finding.claim)}",
         f"# claim: {cells.shortened(finding.claim.text, 300)}",
         *(f"# {line}" for line in wording.about_claim(finding)),
         f"# {wording.MARKED_WRONG}" if marked_wrong else None,
@@ -380,7 +383,7 @@ def names(language: Language = IN_ENGLISH) -> dict[str, Any]:
     translated: tuple[Callable[..., Any], ...] = (
         *(wording.copy_read, wording.second_opinion, wording.what_changed),
         *(wording.joined, wording.what_is_missing, wording.missing_of, wording.where),
-        *(wording.unverifiable, why_excluded),
+        *(wording.unverifiable, wording.rests_on, why_excluded),
     )
     return {
         "words": wording,

@@ -11,13 +11,17 @@ from pincite import codec, containment
 from pincite.codec import Probability
 from pincite.judgement import aggregation
 from pincite.notes import Note
-from pincite.types import Doc, Finding, Label, Reason, Unchecked, Uncited, written
+from pincite.types import Doc, Failed, Finding, Label, Reason, Unchecked, Uncited, written
 from pincite.verbs.verify import wording
 from pincite.verbs.verify.coverage import Coverage
 from pincite.wiki.suggest import DateFormat
 from pincite.wiki.uncited import is_read
 
 SCHEMA = Path(__file__).parent / "report.schema.json"
+
+
+def could_not_be_checked(why: Failed) -> str:
+    return f"it could not be checked: {why.detail}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,14 +29,6 @@ from pincite.verbs.verify.render import excerpt
 from pincite.verbs.verify.report import Report
 from pincite.verbs.verify.worklist import FLAGGED, NOTHING_CHECKED, Row, WorkList
 
-STYLES = {
-    Label.SUPPORTED: "green",
-    Label.PARTLY_SUPPORTED: "dark_orange",
-    Label.DISPUTED: "magenta",
-    Label.NOT_SUPPORTED: "red",
-    Label.REFUTED: "bold red",
-    Label.UNCHECKED: "yellow",
-}
 CLAIM_WIDTH, SOURCE_WIDTH, OPEN_WIDTH, PASSING_WIDTH = 150, 90, 70, 90  # before an ellipsis
 OPINION_LINES = 3  # of a second opinion; --html shows all
 SHOWN = 10  # claims listed per reason for which nothing could be checked
@@ -77,29 +69,31 @@ def print_report(
     console.print(Group(*parts))
 
 
-def _head(report: Report) -> Text:
+def _head(report: Report) -> Group:
     counted, cited = report.counts, report.coverage.stages[Stage.CITED]
     head = Text(cells.one_line(report.title), style="bold")
     if report.revision_id:
         head.append(f" · revision {cells.one_line(report.revision_id)}", style="dim")
+    if not report.n_claims:
+        return Group(head)
     line = f"\n{cells.n_of(counted.claims, 'claim')}, "
     line += f"{cells.n_of(cited.uses, 'citation')} of {cells.n_of(cited.sources, 'source')}"
     if not report.complete:
         line += f"; stopped after {cells.n_of(counted.judged, 'claim')}"
-    if not report.n_claims:
-        return head
-    head.append(line, style="not bold")
-    for label in filter(counted.labels.get, wording.ORDER):
-        words = f"\n{counted.labels[label]:4} {wording.verdict(label):18} "
-        head.append(words, style=f"not bold {STYLES[label]}")
-        head.append(f" {wording.LEGEND[label]}", style="not bold dim")
-    if counted.may_be_unverifiable:
-        head.append(f"\n{counted.may_be_unverifiable:4} ? found in no source", style="not bold")
-        head.append("  that is cited or was searched", style="not bold dim")
-    if counted.uncited_before:
-        head.append(f"\n{counted.uncited_before:4} – sentences not judged  ", style="not bold")
-        head.append("the next reference follows a later sentence", style="not bold dim")
-    return head
+    rows = [
+        (counted.labels[label], wording.verdict(label), wording.LEGEND[label], look.style)
+        for label in wording.ORDER
+        if (look := wording.LOOKS[label])
+    ]
+    unverifiable, uncited = counted.may_be_unverifiable, counted.uncited_before
+    rows.append((unverifiable, "? found in no source", "that is cited or was searched", ""))
+    rows.append((uncited, "– not judged", "sentences: the next reference follows a later one", ""))
+    table = Table.grid(padding=(0, 1))
+    table.add_column(justify="right", width=4)
+    table.add_column(width=20)
+    for number, words, legend, style in filter(lambda row: row[0], rows):
+        table.add_row(Text(str(number), style), Text(words, style), Text(legend, "dim"))
+    return Group(head.append(line, style="not bold"), table)
 
 
 def _grid(title: str | Text = "", *, style: str = "", header: bool = False) -> Table:
@@ -127,13 +121,15 @@ def _coverage_table(found: Coverage) -> Table:
 def _table(findings: Sequence[tuple[int, Finding]]) -> Table:
     table = Table(box=None, padding=(0, 1, 1, 0), header_style="dim", expand=True)
     table.add_column("#", justify="right", width=3)
-    table.add_column("verdict", width=19)
+    table.add_column("verdict", width=21)
     table.add_column("claim, source, better source", ratio=1)
     for rank, finding in findings:
-        verdict = Text(wording.verdict(finding.label), style=STYLES[finding.label])
+        verdict = Text(wording.verdict(finding.label), style=wording.LOOKS[finding.label].style)
         if finding.prob_supported is not None:
             support = cells.percent(finding.prob_supported)
             verdict.append(f"\nsupport {support} %", style="not bold dim")
+        if rests_on := wording.rests_on(finding):
+            verdict.append(f"\n{rests_on}", style="not bold dim")
         table.add_row(str(rank), verdict, _hanging(containment.shown(_details, finding)))
     return table
 
@@ -142,7 +138,7 @@ def progress_line(finding: Finding) -> Text | None:
     """Return the progress line of a claim; None if an editor has nothing to do."""
     if finding.label not in (*FLAGS, Label.PARTLY_SUPPORTED):
         return None
-    text = Text(f"{wording.verdict(finding.label)}  ", style=STYLES[finding.label])
+    text = Text(f"{wording.verdict(finding.label)}  ", style=wording.LOOKS[finding.label].style)
     return text.append(cells.shortened(finding.claim.text, PASSING_WIDTH), style="not bold default")
 
 
@@ -151,12 +147,13 @@ def _details(finding: Finding) -> Text:
     for line in wording.about_claim(finding):
         text.append(f"\n  ⚑ {line}", style="yellow")
     if lacks := wording.missing_of(finding):
-        text.append(f"\n  ◐ {lacks}", style=STYLES[Label.PARTLY_SUPPORTED])
+        text.append(f"\n  ◐ {lacks}", style=wording.LOOKS[Label.PARTLY_SUPPORTED].style)
     if joined := wording.joined(finding):
         text.append(f"\n  {joined}", style="dim")
     for result in finding.citations:
+        look = wording.LOOKS[result.label]
         name = cells.shortened(wording.name_of(result.citation), SOURCE_WIDTH)
-        text.append(f"\n  {wording.SIGNS[result.label]} {name}", style=STYLES[result.label])
+        text.append(f"\n  {look.sign} {name}", style=look.style)
         _indented(text, _of_source(result, finding))
     for n, line in enumerate(wording.second_opinion(finding)[:OPINION_LINES]):
         text.append(f"\n  {'      ' if n else '⚖ '}{cells.shortened(line, CLAIM_WIDTH)}", "dim")

@@ -9,6 +9,7 @@ from pincite.judgement import aggregation, decide
 from pincite.judgement.reliability import LABELS as LISTED
 from pincite.notes import QUOTED, Note
 from pincite.report import cells
+from pincite.report.cells import Look
 from pincite.report.reasons import why_unchecked
 from pincite.text.names import whole
 from pincite.text.page_numbers import is_time
@@ -29,23 +30,16 @@ from pincite.types import (
     Reason,
     Unchecked,
     Verdict,
+    WitnessKind,
 )
 
-SIGNS = {
-    Label.SUPPORTED: "✓",
-    Label.PARTLY_SUPPORTED: "◐",
-    Label.DISPUTED: "⚖",
-    Label.NOT_SUPPORTED: "○",
-    Label.REFUTED: "✗",
-    Label.UNCHECKED: "–",
-}
-LABELS = {
-    Label.SUPPORTED: "supported",
-    Label.PARTLY_SUPPORTED: "partly supported",
-    Label.DISPUTED: "disputed",
-    Label.NOT_SUPPORTED: "not supported",
-    Label.REFUTED: "contradicted?",
-    Label.UNCHECKED: "could not check",
+LOOKS = {
+    Label.SUPPORTED: Look("✓", "supported", "supported", "green"),
+    Label.PARTLY_SUPPORTED: Look("◐", "partly supported", "partly_supported", "dark_orange"),
+    Label.DISPUTED: Look("⚖", "disputed", "disputed", "magenta"),
+    Label.NOT_SUPPORTED: Look("○", "not supported", "not_supported", "red"),
+    Label.REFUTED: Look("✗", "contradicted?", "refuted", "bold red"),
+    Label.UNCHECKED: Look("–", "could not check", "unchecked", "yellow"),
 }
 # What each label means, for first-time readers. A network assigns them: what it reads is no fact.
 LEGEND = {
@@ -147,6 +141,13 @@ VERDICTS = {
     Verdict.UNUSABLE: "not a usable source",
 }
 ACCORDING_TO = "according to %(name)s"
+# What a label rests on if only the network speaks for it.
+READS = {
+    Label.SUPPORTED: "reads like it",
+    Label.PARTLY_SUPPORTED: "reads like part of it",
+    Label.NOT_SUPPORTED: "does not read like it",
+    Label.REFUTED: "reads as the opposite",
+}
 OPINIONS = {
     "verdict": "Second opinion from %(model)s: %(verdict)s",
     "failed": "No second opinion: %(why)s",
@@ -204,16 +205,41 @@ def counted(labels: Mapping[Label, int]) -> list[Label]:
 
 
 def verdict(label: Label) -> str:
-    return f"{SIGNS[label]} {LABELS[label]}"
+    return f"{LOOKS[label].sign} {LOOKS[label].label}"
 
 
 def verdict_by(finding: Finding, say: Callable[[str], str] = str) -> str:
-    """Return the label in words and, if a model alone decided on it, the model's name."""
-    label, opinion = say(LABELS[finding.label]), finding.opinion
+    """Return the label in words, and what it rests on."""
+    return ", ".join(filter(None, (say(LOOKS[finding.label].label), rests_on(finding, say))))
+
+
+def rests_on(finding: Finding, say: Callable[[str], str] = str) -> str:
+    """Name the model that alone decided, or say that only the network does; else empty."""
+    opinion = finding.opinion
+    if finding.decided_by is DecidedBy.PINCITE:
+        return say(READS[finding.label]) if is_read_only(finding) else ""
     alone = finding.decided_by is DecidedBy.MODEL and finding.label is not Label.DISPUTED
     if not alone or not isinstance(opinion, Opinion):
-        return label
-    return f"{label}, {say(ACCORDING_TO) % {'name': cells.one_line(opinion.model)}}"
+        return ""
+    return say(ACCORDING_TO) % {"name": cells.one_line(opinion.model)}
+
+
+def is_read_only(finding: Finding) -> bool:
+    """Whether only the network speaks for the label: no value, name or quotation shows it."""
+    claim, label = finding.claim, finding.label
+    outcomes = [finding.together, *(result.outcome for result in finding.citations)]
+    read = [outcome for outcome in outcomes if isinstance(outcome, Evidence)]
+    if label is Label.SUPPORTED:
+        return not aggregation.atoms(claim.text) or not any(
+            not aggregation.missing_atoms(claim.text, [each.passage], claim.language)
+            and not aggregation.beyond_quote(claim, each)
+            for each in read
+            if each.quote
+        )
+    parts = [part for parts in (finding.missing, finding.lacking) for part in parts]
+    seen = any(witness.kind is not WitnessKind.NETWORK for e in read for witness in e.witnesses)
+    lacks = any(e.unstated or e.unnamed for e in read) or any(p.kind != "clause" for p in parts)
+    return label in READS and not seen and (label is Label.REFUTED or not lacks)
 
 
 def where(place: Place | None, label: Label, say: Callable[[str], str] = str) -> str:

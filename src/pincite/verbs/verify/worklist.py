@@ -4,17 +4,21 @@ Risk is the expected number of claims that their sources do not support: the sum
 over the claims that could be checked.
 """
 
-from collections.abc import Sequence
+import heapq
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from pincite import codec
+from pincite import codec, containment, durable
+from pincite.errors import InputError
 from pincite.report import cells, templates
 from pincite.report.cells import n_of, safe_link
 from pincite.types import Label, Reliability
-from pincite.verbs.verify import coverage, wording
+from pincite.verbs.verify import coverage, render, wording
 from pincite.verbs.verify.coverage import FLAGS, Coverage, Stage, summed
-from pincite.verbs.verify.report import Report
+from pincite.verbs.verify.report import Report, could_not_be_checked
 
 FLAGGED = "Flagged claims are those labelled “contradicted?” or “not supported”."
 NOTHING_CHECKED = "nothing could be checked"
@@ -103,6 +107,81 @@ def worklist(rows: Sequence[Row], n_articles: int) -> WorkList:
         return bool(row.problem), row.n_claims > 0 == row.n_checked, -row.risk, row.title
 
     return WorkList(tuple(sorted(rows, key=order)), n_articles)
+
+
+class ReportFolder:
+    """The reports of many articles in a folder, with a work-list; resumes what is there."""
+
+    def __init__(
+        self, path: Path, is_current: Callable[[Report], bool], worst: float | None = None
+    ) -> None:
+        """`worst`: the share of the claims, those most likely to fail, to write to worst.csv."""
+        self.path, self._is_current, self._worst = path, is_current, worst
+        self._rows: list[Row] = []
+        self._scores: list[tuple[float, str, int]] = []  # with the report and the rank in it
+
+    def has(self, name: str) -> bool:
+        """Whether a complete and current report is there; if so, add it to the list."""
+        try:
+            report = Report.from_file(self.path / f"{name}.json")
+        except InputError:
+            return False  # missing, truncated, or from another version
+        if not (report.complete and self._is_current(report)):
+            return False
+        self._add(report, name)
+        return True
+
+    def store(self, title: str, name: str, found: Report | str) -> None:
+        """Store an article's report and add it to the work-list, or add why there is none.
+
+        Raises:
+            KeyboardInterrupt: Ctrl-C cut the report short; the partial report is stored.
+        """
+        if isinstance(found, str):
+            self.add_problem(title, found)
+            return
+
+        def write() -> None:
+            durable.write_text(self.path / f"{name}.html", render.to_html(found))
+            # Last, because it marks the article as done.
+            durable.write_text(self.path / f"{name}.json", found.to_json())
+            self._add(found, name)
+
+        if found.findings or not found.stopped:
+            with durable.without_interrupt():
+                containment.attempted(
+                    write, lambda why: self.add_problem(title, could_not_be_checked(why))
+                )
+        if found.stopped:
+            raise KeyboardInterrupt
+
+    def add_problem(self, title: str, why: str) -> None:
+        self._rows.append(Row(title, problem=why))
+
+    def write_list(self, n_articles: int) -> WorkList:
+        """Write the work-list of the reports so far, and the worst claims."""
+        found = worklist(self._rows, n_articles)
+        with durable.without_interrupt():
+            for ending, text in (("json", to_json), ("csv", to_csv), ("html", to_html)):
+                durable.write_text(self.path / f"worklist.{ending}", text(found))
+            if self._worst:
+                self._write_worst(self._worst)
+        return found
+
+    def _add(self, report: Report, name: str) -> None:
+        self._rows.append(row_of(report, f"{name}.html"))
+        if self._worst:
+            for rank, finding in enumerate(report.findings, 1):
+                if finding.score is not None:
+                    self._scores.append((finding.score, name, rank))
+
+    def _write_worst(self, share: float) -> None:
+        ranks: dict[str, set[int]] = {}
+        n_claims = math.ceil(share * len(self._scores))
+        for _, name, rank in heapq.nsmallest(n_claims, self._scores):
+            ranks.setdefault(name, set()).add(rank)
+        reports = ((Report.from_file(self.path / f"{name}.json"), ranks[name]) for name in ranks)
+        durable.write_text(self.path / "worst.csv", render.to_csv_of(reports))
 
 
 def to_json(found: WorkList) -> str:

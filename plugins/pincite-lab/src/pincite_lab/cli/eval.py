@@ -364,7 +364,7 @@ def judge(files: tuple[Path, ...], as_json: bool, quiet: bool, **given: Any) -> 
     """
     from pincite import runtime
     from pincite.documents.jsonl import read_labelled
-    from pincite.library import judges as stored
+    from pincite.llm import judges as stored
     from pincite.verbs.verify import build
     from pincite_lab.evaluation import claims as claims_
     from pincite_lab.evaluation import judges, tables
@@ -423,7 +423,7 @@ def _index(
 ) -> tuple[float, Any]:
     """Add what the corpus lacks; returns the seconds that took, and counts of the documents."""
     from pincite.corpus import engines
-    from pincite.library.update import ingest
+    from pincite.corpus.update import ingest
 
     started = time.perf_counter()
     with engines.open_or_create(where, encoder) as corpus:

@@ -1,0 +1,1 @@
+"""Pincite on more than one machine: a corpus in Milvus, bulk work on Ray."""

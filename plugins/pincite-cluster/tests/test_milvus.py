@@ -1,0 +1,398 @@
+"""A corpus in a Milvus keeps the laws of all corpora, through kills of its client and its server.
+
+Runs against `MILVUS_URI` (http://host:port) if it is set, else against a Milvus-lite of its own.
+"""
+
+import os
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import milvus_writer as writing
+import pytest
+from click.testing import CliRunner
+from support.laws import FakeEncoder, check_corpus
+
+from pincite.cli import cli
+from pincite.corpus import engines
+from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.package import copy
+from pincite.corpus.protocol import Corpus
+from pincite.errors import ConfigError, CorpusError, StaleCorpus
+from pincite.types import Document
+from pincite_cluster.milvus.client import INDEXES
+from pincite_cluster.milvus.corpus import MilvusCorpus
+from pincite_cluster.milvus.engine import Milvus
+
+pytest.importorskip("pymilvus")
+pytestmark = pytest.mark.filterwarnings("ignore")
+WRITER = Path(__file__).with_name("milvus_writer.py")
+PATHS = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}  # it imports the tests' fakes
+
+
+class Server:
+    """A Milvus-lite that can be killed and started again, or the Milvus at `MILVUS_URI`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.is_ours = "MILVUS_URI" not in os.environ
+        self._folder = folder
+        self._process: subprocess.Popen[bytes] | None = None
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self._port = free.getsockname()[1]
+        there = os.environ.get("MILVUS_URI", f"http://127.0.0.1:{self._port}")
+        self.base = there.replace("https://", "milvuss://").replace("http://", "milvus://")
+
+    def start(self) -> None:
+        if not self.is_ours:
+            return
+        command = [str(Path(sys.executable).with_name("milvus-lite")), "server"]
+        command += ["--data-dir", str(self._folder), "--port", str(self._port)]
+        with (self._folder.parent / "server.log").open("ab") as out:
+            command += ["--host", "127.0.0.1"]
+            self._process = subprocess.Popen(command, stdout=out, stderr=out)
+        for _ in range(600):
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", self._port)) == 0:
+                    return
+            time.sleep(0.1)
+        raise AssertionError("Milvus-lite did not start")
+
+    def kill(self) -> None:
+        if self._process:
+            self._process.send_signal(signal.SIGKILL)
+            self._process.wait()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    found = Server(tmp_path_factory.mktemp("milvus") / "data")
+    found.start()
+    yield found
+    found.kill()
+
+
+@pytest.fixture
+def address(server: Server) -> str:
+    return f"{server.base}/t{uuid4().hex[:12]}"
+
+
+def pages(n: int) -> list[Document]:
+    return [Document(f"https://example.org/{i}", f"Page {i}", f"Otter{i} swims.") for i in range(n)]
+
+
+def test_laws(address: str) -> None:
+    def reopen(corpus: Corpus) -> Corpus:
+        corpus.close()
+        return engines.open(address, FakeEncoder(), write=True)
+
+    check_corpus(lambda: engines.create(address, FakeEncoder()), reopen)
+
+
+def test_same_documents_have_the_embedded_engines_digest_and_ranking(
+    address: str, tmp_path: Path
+) -> None:
+    chance = random.Random(0)
+    words = [f"word{n}" for n in range(300)]
+    texts = [" ".join(chance.choices(words, k=120)) + "." for _ in range(300)]
+    documents = [
+        Document(f"https://example.org/{n}", words[n], text) for n, text in enumerate(texts)
+    ]
+    queries = [" ".join(chance.choices(words, k=6)) for _ in range(40)]
+    encoder = FakeEncoder(64)
+    with (
+        engines.create(address, encoder) as there,
+        EmbeddedCorpus.create(tmp_path / "kb", encoder) as here,
+    ):
+        for corpus in (there, here):
+            corpus.add(documents)
+        assert there.manifest()["digest"] == here.manifest()["digest"]
+        for way, least in (("dense", 0.99), ("lexical", 0.9), ("hybrid", 0.9)):
+            runs = [c.by(way).retrieve(queries, 10) for c in (there, here)]  # type: ignore[arg-type]
+            ids = [[{h.passage.passage_id for h in hits} for hits in run] for run in runs]
+            overlap = [len(a & b) / 10 for a, b in zip(*ids, strict=True)]
+            assert sum(overlap) / len(overlap) >= least, way
+
+
+def test_words_only(address: str) -> None:
+    with engines.create(address, None) as corpus:
+        corpus.add(pages(3))
+        assert [h.passage.title for h in corpus.lexical().retrieve(["otter2"], 3)[0]] == ["Page 2"]
+        with pytest.raises(CorpusError):
+            corpus.dense()
+    with pytest.raises(StaleCorpus):
+        engines.open(address, FakeEncoder())
+
+
+def test_other_encoder_is_refused(address: str) -> None:
+    engines.create(address, FakeEncoder()).close()
+    assert engines.encoder_of(address) == "fake-32"
+    with pytest.raises(StaleCorpus, match=r"fake-32.*fake-8.*pincite corpus rebuild"):
+        engines.open(address, FakeEncoder(8))
+    with pytest.raises(CorpusError, match=address):
+        engines.create(address, FakeEncoder())
+
+
+def test_reader_cannot_write_and_missing_corpus_says_how_to_make_it(address: str) -> None:
+    with pytest.raises(CorpusError, match="pincite corpus add milvus"):
+        engines.open(address, None)
+    engines.create(address, FakeEncoder()).close()
+    with engines.open(address, FakeEncoder()) as corpus:
+        with pytest.raises(CorpusError):
+            corpus.add(pages(1))
+        with pytest.raises(CorpusError):
+            corpus.delete(["https://example.org/0"])
+
+
+def test_server_that_is_off() -> None:
+    with pytest.raises(CorpusError, match=r"http://127\.0\.0\.1:9"):
+        engines.open("milvus://127.0.0.1:9/kb", None)
+
+
+class Refusing(FakeEncoder):
+    """Has nothing to encode but questions."""
+
+    def encode(self, texts, role):  # type: ignore[no-untyped-def]
+        assert role == "query", "a passage was encoded anew"
+        return super().encode(texts, role)
+
+
+def test_copy_there_and_back(address: str, tmp_path: Path) -> None:
+    with EmbeddedCorpus.create(tmp_path / "a", FakeEncoder()) as one:
+        one.add(pages(70))
+        with engines.create(address, Refusing()) as two:
+            assert copy(one, two, lambda n, of: None).n_vectors == 70
+            assert two.manifest()["digest"] == one.manifest()["digest"]
+            with EmbeddedCorpus.create(tmp_path / "b", Refusing()) as three:
+                assert copy(two, three, lambda n, of: None).n_copied == 70
+                asked = ["otter5 swims"]
+                assert three.dense().retrieve(asked, 5) == one.dense().retrieve(asked, 5)
+
+
+def rebuilt(address: str, encoder: FakeEncoder) -> None:
+    Milvus().rebuild(address, encoder, lambda n, of: None, None)
+
+
+def test_rebuild_changes_the_encoder_under_a_reader(address: str) -> None:
+    with engines.create(address, FakeEncoder()) as corpus:
+        corpus.add(pages(5))
+        corpus.delete(["https://example.org/1"])
+        before = corpus.dense().retrieve(["otter3 swims"], 3)
+    with engines.open(address, FakeEncoder()) as reader:
+        rebuilt(address, FakeEncoder(8))
+        assert reader.dense().retrieve(["otter3 swims"], 3) == before
+    assert engines.encoder_of(address) == "fake-8"
+    with engines.open(address, FakeEncoder(8), write=True) as corpus:
+        assert corpus.status().n_documents == 4
+        assert corpus.dense().retrieve(["otter3 swims"], 1)[0][0].passage.title == "Page 3"
+        assert corpus.add(pages(5)) == 1
+    (finding,) = Milvus().verify(address, repair=False, tell=lambda *told: None)
+    assert (finding.kind, finding.counts) == ("leftover", False)
+    assert "2 collections" in Milvus().optimize(address, lambda *told: None, None)
+    assert Milvus().verify(address, repair=False, tell=lambda *told: None) == []
+    with engines.open(address, FakeEncoder(8)) as corpus:
+        assert corpus.get(["https://example.org/1"]) == [pages(5)[1]]
+
+
+def test_rebuild_takes_vectors_over_and_what_is_written_meanwhile(address: str) -> None:
+    with engines.create(address, FakeEncoder()) as corpus:
+        corpus.add(pages(4))
+        rebuilt(address, Refusing())
+        digest = corpus.manifest()["digest"]
+
+        class Late(FakeEncoder):
+            def encode(self, texts, role):  # type: ignore[no-untyped-def]
+                corpus.add(pages(6))
+                corpus.delete(["https://example.org/0"])
+                return super().encode(texts, role)
+
+    with engines.open(address, FakeEncoder(), write=True) as corpus:
+        assert corpus.manifest()["digest"] == digest
+        rebuilt(address, Late(8))
+    with engines.open(address, FakeEncoder(8)) as corpus:
+        there = [d is not None for d in corpus.get([page.url for page in pages(6)])]
+        assert there == [False, True, True, True, True, True]
+        assert corpus.status().n_passages == 5
+
+
+def test_killed_rebuild_leaves_the_corpus_and_is_swept(address: str) -> None:
+    class Killed(FakeEncoder):
+        def encode(self, texts, role):  # type: ignore[no-untyped-def]
+            raise KeyboardInterrupt
+
+    with engines.create(address, FakeEncoder()) as corpus:
+        corpus.add(pages(3))
+    with pytest.raises(KeyboardInterrupt):
+        rebuilt(address, Killed(8))
+    assert "2 collections" in Milvus().optimize(address, lambda *told: None, None)
+    with engines.open(address, FakeEncoder()) as corpus:
+        assert corpus.get([page.url for page in pages(3)]) == pages(3)
+
+
+def test_index_is_a_part_of_the_address(server: Server, address: str) -> None:
+    with pytest.raises(ConfigError, match=r"index=hnsw\|ivf_rabitq\|diskann"):
+        engines.create(f"{address}?index=flat", None)
+    with pytest.raises(ConfigError, match=r"\?index="):
+        Milvus().rebuild(address, FakeEncoder(), lambda n, of: None, "hnsw")
+    if server.is_ours:
+        with pytest.raises(ConfigError, match="'diskann'"):
+            engines.create(f"{address}?index=diskann", FakeEncoder())
+        return
+    for kind in INDEXES:  # only a real Milvus has them all
+        with engines.create(f"{address}_{kind}?index={kind}", FakeEncoder()) as corpus:
+            corpus.add(pages(300))
+            hits = corpus.dense().retrieve(["otter3 swims"], 10)[0]
+            assert hits[0].passage.title == "Page 3"
+
+
+def test_a_collection_of_others_is_left_alone(address: str) -> None:
+    import pymilvus
+
+    there = address.replace("milvus://", "http://")
+    base, _, name = there.rpartition("/")
+    client = pymilvus.MilvusClient(uri=base)
+    client.create_collection(name, dimension=4)
+    with pytest.raises(CorpusError, match=address):
+        engines.open(address, None)
+    with pytest.raises(CorpusError, match=address):
+        engines.create(address, None)
+    assert client.has_collection(name)
+    client.close()
+
+
+def test_commands(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PINCITE_CACHE", str(tmp_path / "cache"))
+    page = tmp_path / "page.txt"
+    page.write_text("The old bridge at Varde was built of wood.")
+
+    def run(*arguments: str) -> str:
+        result = CliRunner().invoke(cli, ["corpus", *arguments], catch_exceptions=False)
+        assert result.exit_code == 0, result.output
+        return result.output
+
+    assert "1 document added" in run("add", address, str(page))
+    assert "0 documents added or updated, 1 unchanged" in run("add", address, str(page))
+    assert "old bridge" in run("search", address, "wooden bridges")
+    assert "1" in run("status", address)
+    assert "sound" in run("verify", address)
+    page.write_text("The new bridge at Varde was built of stone.")
+    assert "1 document added or updated" in run("update", address, str(page))
+    assert "0 rows" in run("optimize", address)
+    with engines.open(address, None) as corpus:
+        (hit,) = corpus.lexical().retrieve(["bridge"], 5)[0]
+    assert "stone" in hit.passage.text
+    assert "1 of 1 document deleted" in run("delete", address, hit.passage.url)
+
+
+@pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")
+def test_a_run_connects_only_to_its_server(server: Server, address: str, tmp_path: Path) -> None:
+    if not server.is_ours:
+        pytest.skip("the server may be anywhere")
+    (tmp_path / "a.txt").write_text("The bridge opened in 1911.")
+    calls = tmp_path / "calls"
+    strace = ["strace", *"-f -qq -e trace=connect,sendto -o".split(), str(calls)]
+    command = [*strace, sys.executable, "-m", "pincite", "corpus", "add", address, "a.txt"]
+    home = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "HOME": str(tmp_path)}
+    subprocess.run(
+        command, cwd=tmp_path, env={**PATHS, **home}, check=True, capture_output=True, timeout=300
+    )
+    reached = [line for line in calls.read_text().splitlines() if "AF_INET" in line]
+    assert reached
+    assert [line for line in reached if "127.0.0.1" not in line] == []
+    files = (str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file())
+    assert [
+        name for name in files if not name.startswith(("a.txt", "calls", "cache/pincite/"))
+    ] == []
+
+
+def test_a_server_links_it(address: str, tmp_path: Path, tiny_encoder: Path) -> None:
+    pytest.importorskip("fastapi")
+    from fastapi.testclient import TestClient
+    from server.applications import app_of
+
+    from pincite.models.session import OnnxEncoder
+    from pincite.server.corpora import link
+    from pincite.server.settings import ServerSettings
+    from pincite.server.site import opened
+    from pincite.settings import Settings
+
+    with engines.create(address, OnnxEncoder(tiny_encoder)) as corpus:
+        corpus.add(pages(3))
+    settings = Settings.of(encoder=str(tiny_encoder))
+    site = opened(ServerSettings(data=str(tmp_path / "data")), settings)
+    (entry,) = link(site.corpora, "local", [f"Otters={address}"])
+    client, here = TestClient(app_of(site), base_url="http://127.0.0.1"), entry.corpus_id
+    state = client.get(f"/api/v1/corpora/{here}").json()
+    assert (state["n_documents"], state["n_passages"], state["listable"]) == (3, 3, False)
+    found = client.get(f"/api/v1/corpora/{here}/search", params={"q": "otter2 swims"}).json()
+    assert (found["by"], found["hits"][0]["url"]) == ("hybrid", "https://example.org/2")
+    page = client.get(f"/corpora/{here}?q=otter2").text
+    assert 'href="https://example.org/2"' in page
+    assert address not in page
+    site.library.pool.close()
+    site.database.close()
+
+
+# ── Kills ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def expected() -> dict[str, Document | None]:
+    state: dict[str, Document | None] = {}
+    for what, numbers, round_ in writing.steps():
+        for n in numbers:
+            state[f"{writing.BASE}{n}"] = writing.page(n, round_) if what == "add" else None
+    return state
+
+
+def check_undisturbed(address: str) -> None:
+    """Nothing acknowledged is lost, nothing is there twice, and nothing old is found."""
+    wanted = expected()
+    with engines.open(address, FakeEncoder()) as corpus:
+        assert dict(zip(wanted, corpus.get(list(wanted)), strict=True)) == wanted
+        for n in range(writing.N):
+            hits = corpus.lexical().retrieve([f"number{n}"], 1_000)[0]
+            mine = [h.passage for h in hits if h.passage.url == f"{writing.BASE}{n}"]
+            there = wanted[f"{writing.BASE}{n}"]
+            assert len({p.span for p in mine}) == len(mine), "a passage is found twice"
+            assert bool(mine) == (there is not None)
+            assert all(p.doc_id == (there and there.doc_id) for p in mine), "an old one is found"
+        assert isinstance(corpus, MilvusCorpus)
+        assert len(list(corpus.urls())) == sum(map(bool, wanted.values()))
+    engine = Milvus()
+    engine.optimize(address, lambda *told: None, None)
+    assert engine.verify(address, repair=False, tell=lambda *told: None) == []
+
+
+def test_killed_client(address: str, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    for last in (1, 2, 3, 4, 5, 6, 9, 10, 12, 17):  # of a process's changes
+        killed = subprocess.run(
+            [sys.executable, WRITER, address, log, str(last)], env=PATHS, check=False
+        )
+        assert killed.returncode == -signal.SIGKILL
+    subprocess.run([sys.executable, WRITER, address, log], env=PATHS, check=True)
+    assert len(log.read_text().splitlines()) == len(writing.steps())
+    check_undisturbed(address)
+
+
+def test_killed_server(server: Server, address: str, tmp_path: Path) -> None:
+    if not server.is_ours:
+        pytest.skip("the server is not ours to kill")
+    log = tmp_path / "log"
+    log.touch()
+    with subprocess.Popen([sys.executable, WRITER, address, log], env=PATHS) as writer:
+        for n_acknowledged in (3, 9, 15, 21, 27, 33):
+            while len(log.read_text().splitlines()) < n_acknowledged and writer.poll() is None:
+                time.sleep(0.005)
+            server.kill()
+            server.start()  # the writer goes on by itself
+        assert writer.wait(240) == 0
+    assert len(log.read_text().splitlines()) == len(writing.steps())
+    check_undisturbed(address)

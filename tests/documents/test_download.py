@@ -1,0 +1,139 @@
+"""Inputs at addresses of fsspec: copied once, kept up to date, named as the user named them."""
+
+import json
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import fsspec
+import pytest
+from click.testing import CliRunner
+
+from pincite.cli import cli
+from pincite.corpus import engines
+from pincite.documents import download
+from pincite.errors import ConfigError, InputError
+
+
+@pytest.fixture
+def place() -> str:
+    return f"memory://{uuid4().hex}"
+
+
+def put(place: str, **texts: str) -> None:
+    store: Any = fsspec.filesystem("memory")
+    for name, text in texts.items():
+        store.pipe(f"{place.removeprefix('memory:/')}/{name}.txt", text.encode())
+
+
+def read(path: Path) -> dict[str, str]:
+    return {
+        file.relative_to(path).as_posix(): file.read_text()
+        for file in sorted(path.rglob("*"))
+        if file.is_file() and not file.name.startswith(".")
+    }
+
+
+def test_paths_stay_as_they_are(tmp_path: Path) -> None:
+    inputs = download.local(["pages/", tmp_path], tmp_path / "copies")
+    assert inputs.paths == [Path("pages"), tmp_path]
+    assert inputs.named("file:///pages/a.txt") == "file:///pages/a.txt"
+    assert not (tmp_path / "copies").exists()
+
+
+def test_a_folder_is_copied_and_kept_up_to_date(place: str, tmp_path: Path) -> None:
+    put(place, a="one", **{"below/b": "two"})
+    told: list[tuple[Any, ...]] = []
+    (copy,) = download.local([place], tmp_path, lambda *some: told.append(some)).paths
+    assert read(copy) == {"a.txt": "one", "below/b.txt": "two"}
+    assert ("copying files", 1, 2, "copying below/b.txt") in told
+    before = {name: (copy / name).stat().st_mtime_ns for name in read(copy)}
+    put(place, a="another")
+    fsspec.filesystem("memory").pipe(f"/{place[9:]}/c.txt", b"three")
+    fsspec.filesystem("memory").rm(f"/{place[9:]}/below/b.txt")
+    (copy / "a.txt").touch()
+    assert download.local([place], tmp_path).paths == [copy]
+    assert read(copy) == {"a.txt": "another", "c.txt": "three"}
+    kept = (copy / "c.txt").stat().st_mtime_ns
+    download.local([place], tmp_path)
+    assert (copy / "c.txt").stat().st_mtime_ns == kept, "what did not change is not copied anew"
+    assert before["a.txt"] != (copy / "a.txt").stat().st_mtime_ns
+
+
+def test_documents_have_the_addresses_that_the_user_knows(place: str, tmp_path: Path) -> None:
+    put(place, a="one", **{"below/b c": "two"})
+    whole, one = place + "/", f"{place}/a.txt"
+    inputs = download.local([whole, one], tmp_path)
+    folder, file = (path.resolve().as_uri() for path in inputs.paths)
+    assert inputs.named(f"{folder}/below/b%20c.txt") == f"{place}/below/b%20c.txt"
+    assert inputs.named(file) == one
+    assert inputs.named("https://example.org/a") == "https://example.org/a"
+
+
+def test_a_corpus_is_filled_from_addresses(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PINCITE_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "c.txt").write_text("Herons stand still.")
+    put(place, a="The old bridge is of wood.", b="The ferry is closed.")
+
+    def update(*options: str) -> Any:
+        given = [str(tmp_path / "kb"), place, (tmp_path / "here").as_uri(), *options]
+        arguments = ["corpus", "update", *given, "--no-vectors", "--json", "-q"]
+        result = CliRunner().invoke(cli, arguments, catch_exceptions=False)
+        assert result.exit_code == 0, result.output
+        return json.loads(result.stdout)
+
+    names = [f"{place}/a.txt", f"{place}/b.txt", f"{(tmp_path / 'here').as_uri()}/c.txt"]
+    assert sorted(update()["added"]) == sorted(names)
+    assert update()["n_unchanged"] == 3
+    put(place, a="The new bridge is of stone.")
+    fsspec.filesystem("memory").rm(f"/{place[9:]}/b.txt")
+    outcome = update("--prune")
+    assert (outcome["changed"], outcome["removed"]) == ([names[0]], [names[1]])
+    with engines.open(tmp_path / "kb", None) as corpus:
+        (hit,) = corpus.lexical().retrieve(["stone bridge"], 5)[0]
+    assert hit.passage.url == names[0]
+
+
+@pytest.mark.parametrize("name", ["../outside", "/etc/passwd", "a/../../b", ".", ""])
+def test_a_name_outside_is_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is not the name of a file under"):
+        download._inside(tmp_path / "copy", name)
+
+
+def test_what_cannot_be_read_is_said(place: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"nosuch://x.*fsspec"):
+        download.local(["nosuch://x"], tmp_path)
+    with pytest.raises(InputError, match=rf"{place}"):
+        download.local([place], tmp_path)
+    with pytest.raises(
+        ConfigError, match=r"ftp://…@host/a: .* must not contain a password"
+    ) as error:
+        download.local(["ftp://me:secret@host/a"], tmp_path)
+    assert "secret" not in str(error.value)
+
+
+def test_a_corpus_goes_to_a_hub_and_comes_back(place: str, tmp_path: Path) -> None:
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "mill.txt").write_text("The mill in Varde closed in 1902.")
+    run = CliRunner()
+    own, back, file = str(tmp_path / "kb"), str(tmp_path / "back"), f"{place}/kb.zip"
+    for command in (
+        ["update", own, str(tmp_path / "pages"), "--no-vectors"],
+        ["pack", own, file],
+        ["unpack", file, back],
+    ):
+        done = run.invoke(cli, ["corpus", *command])
+        assert done.exit_code == 0, done.output
+    with engines.open(Path(back), None) as corpus:
+        assert [url.rpartition("/")[2] for url in corpus.urls()] == ["mill.txt"]
+
+
+def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "kb.zip").write_bytes(b"")
+    with pytest.raises(ConfigError):
+        download.send(tmp_path / "kb.zip", "nosuchstore://varde/kb.zip")
+    with pytest.raises(InputError):
+        download.send(tmp_path / "absent.zip", "memory://varde/kb.zip")
