@@ -25,10 +25,9 @@ from pincite.llm.templates import Templates
 from pincite.models.routing import RoutedVerifier
 from pincite.protocols import Verifier
 from pincite.settings import Settings
-from pincite.text import antonyms, names, syntax, tables, words
-from pincite.text.finite import Finite, finite_verb, lemmas
+from pincite.text import antonyms, syntax, tables, words
+from pincite.text.finite import Finite, finite_verb
 from pincite.text.languages import common
-from pincite.text.quantities import values
 from pincite.text.sentences import is_question, n_words
 from pincite.types import (
     STOPPED,
@@ -323,34 +322,43 @@ def _may_confirm(reading: str, text: str, span: Span, all_spans: Sequence[Span])
 
 
 def oppositions(reading: str, passage: Passage) -> list[tuple[Witness, Span]]:
-    """Return where a passage says the opposite of a reading of the same subject; English only.
+    """Return where a passage says the opposite of a reading, and all else of it; English only.
 
-    The subject may be in the sentence before, if the one that says it names nothing.
+    The subject may be in the sentence before, if the one that says it only refers to it.
     """
     text, verb = passage.text, finite_verb(reading)
-    known = f"{passage.about}\n{passage.page or text}"
-    if common(reading, text) != "en" or verb is None or names.missing(reading, known):
+    if common(reading, text) != "en" or verb is None:
         return []
-    heads = {*words.roots(_AT_PREPOSITION.split(reading[: verb.start])[0])}
-    known_names = {*words.names(reading)}
-    if not heads:  # "I", "it": of whom is unknown
-        return []
+    subject = {*words.roots(_AT_PREPOSITION.split(reading[: verb.start])[0])}
     found, before = list[tuple[Witness, Span]](), Span(0, 0)
     for span in words.sentences_of(text):
-        sentence, said = span.of(text), span
-        mine, theirs, other = next(_opposites(reading, verb, sentence), ("", "", False))
-        others = {*words.names(sentence)}
-        named = not known_names <= others and not others <= known_names
-        if mine and not other and not heads <= {*words.roots(sentence)}:
-            said = Span(before.start, span.end)
-            named |= sentence.split()[0].lower() not in syntax.DETERMINERS | syntax.PRONOUNS
-        stated = other or (not named and heads <= {*words.roots(said.of(text))})
-        if mine and stated and not words.is_heading(text, span) and not is_question(sentence):
-            found.append((Witness(WitnessKind.VALUE, mine, theirs, said), said))
+        sentence = span.of(text)
+        for mine, theirs, of_another in _opposites(reading, verb, sentence):
+            clause = next((c for c in _CLAUSES.split(sentence) if theirs in c), sentence)
+            said, context = span, clause
+            refers = sentence.split()[0].lower() in syntax.DETERMINERS | syntax.PRONOUNS
+            if refers and not of_another and not subject <= {*words.roots(clause)}:
+                said, context = Span(before.start, span.end), f"{before.of(text)} {clause}"
+            own = (
+                {*words.roots(reading)} - {*words.roots(mine)} - (subject if of_another else set())
+            )
+            missing = own.difference(words.roots(f"{passage.about} {context}"))
+            others, mentioned = {*words.names(clause)}, {*words.names(reading)}
+            same = others <= mentioned or mentioned <= others
+            if (
+                subject
+                and of_another != (subject <= {*words.roots(context)})
+                and (same or of_another)
+                and len(missing) <= _UNSAID * len(own)
+                and not tables.unstated(reading, f"{passage.about} {context}")
+                and not (words.is_heading(text, span) or is_question(sentence))
+            ):
+                found.append((Witness(WitnessKind.VALUE, mine, theirs, said), said))
         before = span
     return found
 
 
+_UNSAID = 0.2  # the share of other words of a reading that its opposite may lack ("already")
 # "More than any other", "the highest": of one only.
 _SUPERLATIVE = re.compile(r"(?:more|\w+er) (?:\w+ ){0,3}?than any other|the (?:most|\w+est)\b")
 # "Within budget" and "over budget": on the two sides of one thing.
@@ -359,9 +367,6 @@ _BOUND = re.compile(
     r"\b(?:within|below|under|inside|on|above|over|beyond|outside|exceeds?|exceed(?:ed|ing))"
     r" (?:(?:the|its|their|an?) )?(?P<what>[a-z]+(?: (?:limit|target|level|rate|average))?)"
 )
-_DENIES = re.compile(r"(?:\b(?:not|never|no longer)|n['’]t)((?: \w+){1,4})")
-# "Do not take it if …": no denial of a fact.
-_NO_DENIAL = re.compile(r"\W*(?:Do not|Don['’]t|Never)\b|.*\b(?:if|unless|until|when|while|only)\b")
 _AT_PREPOSITION = re.compile(rf" (?:of|{'|'.join(syntax.PREPOSITIONS)}) ")
 
 
@@ -373,30 +378,13 @@ def _opposites(reading: str, verb: Finite, sentence: str) -> Iterator[tuple[str,
         )
         if not antonyms.are_events(mine) and (antonyms.reverses_sentence(mine) or compared):
             yield mine, theirs, False
-    numbers = [v for v in values(reading) if not (v.measure or v.weak) and v.low == v.high]
-    plain = reading
-    for value in reversed(numbers):  # "four hundred" in digits
-        plain = f"{plain[: value.span.start]}{value.low:g}{plain[value.span.end :]}"
-    yield from ((*pair, False) for pair in antonyms.other_figures(plain, [sentence]))
     bounds = [{m["what"]: m[0] for m in _BOUND.finditer(text)} for text in (reading, sentence)]
     for what in bounds[0].keys() & bounds[1].keys():
         if len({bool(_WITHIN.match(each[what])) for each in bounds}) > 1:
             yield bounds[0][what], bounds[1][what], False
-    predicate = reading[verb.start :]
-    shared = {*words.roots(predicate)} & {*words.roots(sentence)}
-    own = (w.strip(".,") for w in predicate.split() if w not in syntax.AUXILIARIES)
-    done = next((w for w in own if "VERB" in lemmas(w.lower())), "")
-    denials = [_DENIES.search(text) for text in (reading, sentence)]
-    denial = denials[0] or denials[1]
-    denial = None if all(denials) or _NO_DENIAL.match(sentence) else denial
-    if denial and shared & {*words.roots(done)} & {*words.roots(denial[1])}:
-        yield predicate.strip(" ."), sentence, False
-    best, other = _SUPERLATIVE.search(predicate), _SUPERLATIVE.search(sentence)
-    holder = {*words.roots(reading[: verb.start])}
-    if best and other and shared and not holder <= {*words.roots(sentence)}:
-        ends = ("the highest" if "more" in each[0] else each[0] for each in (best, other))
-        if not antonyms.contrasts(*ends):
-            yield best[0], other[0], True
+    best, other = _SUPERLATIVE.search(reading[verb.start :]), _SUPERLATIVE.search(sentence)
+    if best and other and other[0] in (best[0], best[0].startswith("more") and "the highest"):
+        yield best[0], other[0], True
 
 
 def _differs_in_negation(reading: str, sentence: str) -> bool:
