@@ -97,9 +97,8 @@ class Document:
 
 
 def about(title: str, published: str | None, meta: Mapping[str, str]) -> str:
-    """Return title, author, publisher and year of a page: "Bridge opens · I. Holm · 1911"."""
-    publisher = meta.get("site") or meta.get("publisher")
-    known = (title, meta.get("author"), publisher, (published or "")[:4])
+    """Return title, author, site and year of a page: "Bridge opens · I. Holm · 1911"."""
+    known = (title, meta.get("author"), meta.get("site"), (published or "")[:4])
     return " · ".join(part for part in known if part)
 
 

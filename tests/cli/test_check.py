@@ -230,7 +230,8 @@ def test_a_file_that_is_not_a_trace_is_left_alone(
 
 
 def test_claimreview_says_what_is_not_set(run: Callable[..., Result], tmp_path: Path) -> None:
-    assert "no reading has a rating" in run(*CHECK, "--claimreview", "out.jsonld").stderr
+    nothing = (*CHECK, "--where", "author == nobody", "--claimreview", "out.jsonld")
+    assert "no reading has a rating" in run(*nothing).stderr
     with (tmp_path / "pincite.toml").open("a") as settings:
         settings.write("claimreview.author = 'A'\nclaimreview.author_url = 'https://a.example'\n")
         settings.write("claimreview.url = 'https://a.example/b'\n")

@@ -435,8 +435,7 @@ def _is_about(mine: str, theirs: str, part: str, sentence: str) -> bool:
 
     if antonyms.reverses_sentence(mine):
         return bool(neighbours(mine, part) & neighbours(theirs, sentence))
-    than = compared(mine, part)  # "than any other" is said of each thing for itself
-    return than == compared(theirs, sentence) and than not in ("", "any")
+    return compared(mine, part) == compared(theirs, sentence) != ""
 
 
 # ── A name ───────────────────────────────────────────────────────────────────────────────────────

@@ -383,7 +383,8 @@ def _opposites(reading: str, verb: Finite, sentence: str) -> Iterator[tuple[str,
         if len({bool(_WITHIN.match(each[what])) for each in bounds}) > 1:
             yield bounds[0][what], bounds[1][what], False
     best, other = _SUPERLATIVE.search(reading[verb.start :]), _SUPERLATIVE.search(sentence)
-    if best and other and other[0] in (best[0], best[0].startswith("more") and "the highest"):
+    highest = "the highest" if best and best[0].startswith("more") else ""
+    if best and other and other[0] in (best[0], highest):
         yield best[0], other[0], True
 
 

@@ -212,11 +212,6 @@ def with_wholes(results: Sequence[ReadingResult]) -> tuple[ReadingResult, ...]:
     for result in reversed(results):  # parts follow their whole
         parts = [found[part] for part in result.reading.parts if part in found]
         if parts and len(parts) == len(result.reading.parts):
-            if confirmation.strength(result.weight) > (0, 0.0):  # one sentence states all of it
-                own = [part for part in parts if part.weight.outcome is Outcome.NO_EVIDENCE]
-                for part in own:
-                    found[part.reading.text] = replace(result, reading=part.reading)
-                parts = [found[part] for part in result.reading.parts]
             weakest = min(parts, key=lambda part: confirmation.strength(part.weight))
             result = replace(result, items=weakest.items, weight=weakest.weight)
         found[result.reading.text] = result
