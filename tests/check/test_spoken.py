@@ -4,6 +4,7 @@ The statements and documents of tests/cases/check/spoken are ours, the key was w
 set "sealed" was looked at last, and nothing was changed for it: "open" flatters.
 """
 
+import csv
 import json
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +16,7 @@ from pincite import api
 from pincite.judgement.confirmation import Outcome, rank
 from pincite.settings import Settings
 from pincite.types import Document
+from pincite.verbs.check import confirm
 from pincite.verbs.check.parts import joined
 from pincite.verbs.check.speakers import Occasion, alone
 
@@ -84,3 +86,15 @@ def test_spoken_statements_come_out_no_worse(of: str, tmp_path: Path) -> None:
     assert sum(sign < 0 for sign in false) >= floor.false_contradicted
     assert sum(sign > 0 for sign in false) <= floor.false_confirmed
     assert sum(sign < 0 for sign in true) <= floor.true_contradicted
+
+
+@pytest.mark.models
+@pytest.mark.parametrize("of", ["weighed", "weighed_held_back"])
+def test_no_sentence_with_another_subject_time_or_quality_counts_as_the_opposite(of: str) -> None:
+    with (CASES / f"{of}.tsv").open(encoding="utf-8") as file:
+        found = [
+            (row["side"], bool(confirm.oppositions(row["reading"], passage_of(row["passage"]))))
+            for row in csv.DictReader(file, delimiter="\t")
+        ]
+    wrong = sum(opposed for side, opposed in found if side != "against")
+    assert wrong <= len(found) / 10

@@ -52,8 +52,6 @@ def shared(text: str) -> list[str]:
         return _by_subject(text, verb)
     if predicates := _by_predicate(text, verb):
         return predicates
-    if adjuncts := _by_preposition(text, verb):
-        return adjuncts
     match = _PAIR.fullmatch(text[verb.end :].strip())
     return _by_end(text[: verb.end], verb, match) if match else []
 
@@ -84,16 +82,6 @@ def _by_predicate(text: str, verb: Finite) -> list[str]:
     participle = second.form == "past" and not verb.base  # "was built and sold"
     noun = "NOUN" in lemmas(second.word) and right.split()[1] not in syntax.DETERMINERS
     return [] if participle or noun else [left.removesuffix(","), subject + right]
-
-
-def _by_preposition(text: str, verb: Finite) -> list[str]:
-    """“X was finished on time and within budget”: each has its own preposition."""
-    left, _, right = text.partition(" and ")
-    words, others = left[verb.end :].split(), right.split()
-    starts = [n for n, word in enumerate(words) if n and word in syntax.PREPOSITIONS]
-    if not starts or others[0] not in syntax.PREPOSITIONS or len(others) > MAX_WORDS:
-        return []
-    return [left, " ".join([text[: verb.end], *words[: starts[-1]], right])]
 
 
 def _by_end(head: str, verb: Finite, match: re.Match[str]) -> list[str]:

@@ -26,7 +26,7 @@ from pincite.models.routing import RoutedVerifier
 from pincite.protocols import Verifier
 from pincite.settings import Settings
 from pincite.text import antonyms, syntax, tables, words
-from pincite.text.finite import Finite, finite_verb
+from pincite.text.finite import finite_verb
 from pincite.text.languages import common
 from pincite.text.sentences import is_question, n_words
 from pincite.types import (
@@ -114,15 +114,12 @@ class VerifierJudge:
         The opposite is shown by words; the network must read that sentence alone as a refutation.
         """
         confirmed = {
-            (reading, each.passage.doc_id)
-            for (reading, _), each in zip(pairs, evidence, strict=True)
-            if _confirms(each)
+            (r, e.passage.doc_id) for (r, _), e in zip(pairs, evidence, strict=True) if _confirms(e)
         }
         found = [
             (n, witness, span)
             for n, ((reading, passage), each) in enumerate(zip(pairs, evidence, strict=True))
-            if each.failed is None and each.stance == (0.0, 0.0)
-            if (reading, passage.doc_id) not in confirmed
+            if each.stance == (0.0, 0.0) and (reading, passage.doc_id) not in confirmed
             for witness, span in oppositions(reading.text, passage)
         ]
         alone = [
@@ -133,16 +130,10 @@ class VerifierJudge:
             for n, _, span in found
         ]
         opposed = [*evidence]
-        for (n, witness, span), margin in zip(found, self._margins(alone), strict=True):
-            stance = opposed[n].stance or (0.0, 0.0)
-            if margin <= -OPPOSED_FROM and -margin > stance[1]:
-                against = min(-margin, confirmation.MEDIUM)
-                opposed[n] = replace(
-                    opposed[n],
-                    stance=(0.0, against),
-                    quote=span,
-                    witnesses=(witness,),
-                )
+        for (n, each, span), margin in zip(found, self._margins(alone), strict=True):
+            if margin <= -OPPOSED_FROM:
+                stance = (0.0, min(-margin, confirmation.MEDIUM))
+                opposed[n] = replace(opposed[n], stance=stance, quote=span, witnesses=(each,))
         return opposed
 
     def _quoted(
@@ -327,37 +318,34 @@ def oppositions(reading: str, passage: Passage) -> list[tuple[Witness, Span]]:
     The subject may be in the sentence before, if the one that says it only refers to it.
     """
     text, verb = passage.text, finite_verb(reading)
-    if common(reading, text) != "en" or verb is None:
+    subject = {*words.roots(_AT_PREPOSITION.split(reading[: verb.start])[0])} if verb else set()
+    if not subject or common(reading, text) != "en":
         return []
-    subject = {*words.roots(_AT_PREPOSITION.split(reading[: verb.start])[0])}
     found, before = list[tuple[Witness, Span]](), Span(0, 0)
     for span in words.sentences_of(text):
         sentence = span.of(text)
-        for mine, theirs, of_another in _opposites(reading, verb, sentence):
+        for mine, theirs, of_another in _opposites(reading, sentence):
             clause = next((c for c in _CLAUSES.split(sentence) if theirs in c), sentence)
-            said, context = span, clause
-            refers = sentence.split()[0].lower() in syntax.DETERMINERS | syntax.PRONOUNS
-            if refers and not of_another and not subject <= {*words.roots(clause)}:
-                said, context = Span(before.start, span.end), f"{before.of(text)} {clause}"
-            own = (
-                {*words.roots(reading)} - {*words.roots(mine)} - (subject if of_another else set())
-            )
-            missing = own.difference(words.roots(f"{passage.about} {context}"))
+            shares, said, context = subject <= {*words.roots(clause)}, span, clause
             others, mentioned = {*words.names(clause)}, {*words.names(reading)}
-            same = others <= mentioned or mentioned <= others
-            if (
-                subject
-                and of_another != (subject <= {*words.roots(context)})
-                and (same or of_another)
-                and len(missing) <= _UNSAID * len(own)
-                and not tables.unstated(reading, f"{passage.about} {context}")
-                and not (words.is_heading(text, span) or is_question(sentence))
-            ):
+            if of_another:
+                counts, own = not shares, {*words.roots(reading)} - subject
+            else:
+                if not shares and sentence.split()[0].lower() in _REFERRING:
+                    said, context = Span(before.start, span.end), f"{before.of(text)} {clause}"
+                same = others <= mentioned or mentioned <= others
+                counts, own = same and subject <= {*words.roots(context)}, {*words.roots(reading)}
+            context = f"{passage.about} {context}"
+            missing = own.difference(words.roots(mine), words.roots(context))
+            counts = counts and not tables.unstated(reading, context)
+            is_sentence = not words.is_heading(text, span) and not is_question(sentence)
+            if counts and is_sentence and len(missing) <= _UNSAID * len(own):
                 found.append((Witness(WitnessKind.VALUE, mine, theirs, said), said))
         before = span
     return found
 
 
+_REFERRING = syntax.DETERMINERS | syntax.PRONOUNS
 _UNSAID = 0.2  # the share of other words of a reading that its opposite may lack ("already")
 # "More than any other", "the highest": of one only.
 _SUPERLATIVE = re.compile(r"(?:more|\w+er) (?:\w+ ){0,3}?than any other|the (?:most|\w+est)\b")
@@ -370,7 +358,7 @@ _BOUND = re.compile(
 _AT_PREPOSITION = re.compile(rf" (?:of|{'|'.join(syntax.PREPOSITIONS)}) ")
 
 
-def _opposites(reading: str, verb: Finite, sentence: str) -> Iterator[tuple[str, str, bool]]:
+def _opposites(reading: str, sentence: str) -> Iterator[tuple[str, str, bool]]:
     """Words by which a sentence may say the opposite, and whether it does so of another."""
     for mine, theirs in antonyms.contrasts(reading, sentence):
         compared = all(
@@ -382,7 +370,7 @@ def _opposites(reading: str, verb: Finite, sentence: str) -> Iterator[tuple[str,
     for what in bounds[0].keys() & bounds[1].keys():
         if len({bool(_WITHIN.match(each[what])) for each in bounds}) > 1:
             yield bounds[0][what], bounds[1][what], False
-    best, other = _SUPERLATIVE.search(reading[verb.start :]), _SUPERLATIVE.search(sentence)
+    best, other = _SUPERLATIVE.search(reading), _SUPERLATIVE.search(sentence)
     highest = "the highest" if best and best[0].startswith("more") else ""
     if best and other and other[0] in (best[0], highest):
         yield best[0], other[0], True
