@@ -15,7 +15,7 @@ from support.rows import each_row
 from pincite import api
 from pincite.judgement.confirmation import Outcome, rank
 from pincite.settings import Settings
-from pincite.types import Document
+from pincite.types import Document, Passage, Span
 from pincite.verbs.check import confirm
 from pincite.verbs.check.parts import joined
 from pincite.verbs.check.speakers import Occasion, alone
@@ -32,7 +32,7 @@ class Floor(NamedTuple):
     true_contradicted: int
 
 
-FLOORS = {"open": Floor(6, 4, 0, 0), "sealed": Floor(5, 2, 1, 1)}
+FLOORS = {"open": Floor(6, 3, 0, 0), "sealed": Floor(5, 2, 1, 1)}
 
 
 def rows(name: str) -> list[dict[str, Any]]:
@@ -88,13 +88,11 @@ def test_spoken_statements_come_out_no_worse(of: str, tmp_path: Path) -> None:
     assert sum(sign < 0 for sign in true) <= floor.true_contradicted
 
 
-@pytest.mark.models
 @pytest.mark.parametrize("of", ["weighed", "weighed_held_back"])
 def test_no_sentence_with_another_subject_time_or_quality_counts_as_the_opposite(of: str) -> None:
     with (CASES / f"{of}.tsv").open(encoding="utf-8") as file:
-        found = [
-            (row["side"], bool(confirm.oppositions(row["reading"], passage_of(row["passage"]))))
-            for row in csv.DictReader(file, delimiter="\t")
-        ]
-    wrong = sum(opposed for side, opposed in found if side != "against")
-    assert wrong <= len(found) / 10
+        silent = [row for row in csv.DictReader(file, delimiter="\t") if row["side"] != "against"]
+    texts = [(row["reading"], row["passage"]) for row in silent]
+    passages = [Passage("d", "", "", text, Span(0, len(text))) for _, text in texts]
+    found = [confirm.oppositions(texts[n][0], each) for n, each in enumerate(passages)]
+    assert sum(map(bool, found)) <= len(silent) / 10

@@ -161,9 +161,7 @@ _COPULA = re.compile(
     rf"(?:the|that|this)\b.*? (?:is)(?: (?:a|the) (?:\w+ )?(?:{'|'.join(_FACTS)}))?", re.IGNORECASE
 )
 _SHORT = {"'m": " am", "'re": " are", "'ve": " have", "'ll": " will"}
-_CONTRACTED = re.compile(
-    r"(?i:(?<=\bI)'(?:m|ve|ll)|(?<=\b(?:We))'(?:ve|ll|re)|(?<=\bYou)'(?:ve|ll|re))\b"
-)
+_CONTRACTED = re.compile(r"(?<=\b[Ii])['’](?:m|ve|ll)\b|\b(?<=[Ww]e|ou)['’](?:re|ve|ll)\b")
 _ORGANISATION = re.compile(r"\b(?:of|at|for|from) (?:the )?(?P<name>[A-ZÀ-Þ].*)")
 _PLACE = rf"(?:{'|'.join(_PLACES)})"
 _THERE = re.compile(
@@ -193,7 +191,7 @@ def alone(text: str, occasion: Occasion) -> tuple[str, tuple[str, ...]]:
     ('We opened it last year.', ('speaker', 'date'))
     """
     text = re.sub(r"\A(It|That)['’]s (?=(?:an? )?\w+ that\b)", r"\1 is ", plain(text))
-    text = _CONTRACTED.sub(lambda m: _SHORT[m[0]], text.replace("’", "'")) if "'" in text else text
+    text = _expanded(text)
     text, dated = _dated(text, occasion.date)
     text = _resolved(text, occasion)
     lacks = [name for name, words in _LEFT.items() if words.search(text)]
@@ -221,46 +219,36 @@ def plain(text: str) -> str:
 
 def _is_shell(what: str, mark: str, rest: str) -> bool:
     """Whether words beside a statement only address the listener; `mark`: "" behind it."""
-    spoken = _CONTRACTED.sub(lambda m: _SHORT[m[0]], what.replace("’", "'"))
-    spoken = re.sub(r"(?i)\b(let)'s\b", r"\1 us", re.sub(r"(?i)\b(that)'s\b", r"\1 is", spoken))
-    words = spoken.split()
-    while words and words[0].lower() in _JOINING and len(words) > 1:
-        words.pop(0)
-    lower = [word.lower() for word in words]
-    named = any(w != "I" and w[:1].isupper() for w in words[1:]) or re.search(r"\d", what)
-    if (
-        named
-        or len(rest.split()) < SHORTEST
-        or (mark and rest.split(maxsplit=1)[0].lower() in _JOINING)
-    ):
+    spoken = re.sub(r"(?i)\b(that)['’]s\b", r"\1 is", _expanded(what))
+    spoken = re.sub(r"(?i)\b(let)['’]s\b", r"\1 us", spoken)
+    spoken = re.sub(rf"\A(?:(?:{'|'.join(_JOINING)}) )+", "", spoken, flags=re.IGNORECASE)
+    lower = spoken.lower().split()
+    named = re.search(r"(?<!\A)\b(?!I\b)[A-ZÀ-Þ]|\d", spoken)
+    goes_on = bool(mark) and rest.split(maxsplit=1)[0].lower() in _JOINING
+    if named or not lower or goes_on or len(rest.split()) < SHORTEST:
         return False
     if mark != " that" and _CALLS.issuperset(lower):
         return True
-    if _COPULA.fullmatch(" ".join(words)) and _FACTS.intersection(lower):
+    if _COPULA.fullmatch(spoken) and _FACTS.intersection(lower):
         return True
-    if _HOPES.intersection(lower):
+    if _HOPES.union(NOT).intersection(lower[1:]) and lower[0] != "let":
         return False
-    if not _LISTENER.intersection(lower) and lower[:2] != ["we", "all"]:
+    if not _LISTENER.intersection(lower):
         return False
-    if lower[0] in ("would", "can", "let"):
-        return True
-    if lower[0] not in ("i", "you", "we"):  # an imperative: "mark my words"
-        return mark != " that" and lower[0] in lemmas(lower[0]).get("VERB", ())
-    verb = finite_verb(" ".join(words))
-    if (
-        NOT.intersection(lower)
-        or verb is None
-        or verb.form == "past"
-        or verb.word in ("was", "were", "will", "have", "had")
-    ):
-        return False
-    states = verb.word in ("am", "are", "can", "must") or lower[-1] in (
-        verb.word,
-        "that",
-        "it",
-        "you",
+    if lower[0] not in ("i", "you", "we"):  # "let me be clear", "mark my words"
+        asks = lower[0] in ("would", "can", "let")
+        return asks or (mark != " that" and lower[0] in lemmas(lower[0]).get("VERB", ()))
+    verb = finite_verb(spoken)
+    past = (
+        verb is None or verb.form == "past" or verb.word in ("was", "were", "will", "have", "had")
     )
-    return bool(mark) or states
+    return not past and (
+        mark != "" or lower[-1] in (verb.word if verb else "", "that", "it", "you")
+    )
+
+
+def _expanded(text: str) -> str:
+    return _CONTRACTED.sub(lambda match: _SHORT[match[0].replace("’", "'")], text)
 
 
 def _dated(text: str, date: str) -> tuple[str, bool]:
