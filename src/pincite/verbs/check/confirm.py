@@ -335,6 +335,9 @@ def oppositions(reading: str, passage: Passage) -> list[tuple[Witness, Span]]:
                     said, context = Span(before.start, span.end), f"{before.of(text)} {clause}"
                 same = others <= mentioned or mentioned <= others
                 counts, own = same and subject <= {*words.roots(context)}, {*words.roots(reading)}
+                ahead, _, behind = clause.partition(theirs)  # "a rise in crime", "crime fell"
+                of_it = _OF_WHAT.match(behind) and subject <= {*words.roots(behind)}
+                counts &= said != span or bool(of_it) or own.issuperset(words.roots(ahead))
             context = f"{passage.about} {context}"
             missing = own.difference(words.roots(mine), words.roots(context))
             counts = counts and not tables.unstated(reading, context)
@@ -345,6 +348,7 @@ def oppositions(reading: str, passage: Passage) -> list[tuple[Witness, Span]]:
     return found
 
 
+_OF_WHAT = re.compile(r" (?:in|of)\b")
 _REFERRING = syntax.DETERMINERS | syntax.PRONOUNS
 _UNSAID = 0.2  # the share of other words of a reading that its opposite may lack ("already")
 # "More than any other", "the highest": of one only.
