@@ -25,6 +25,7 @@ from pincite.report.reasons import BARS, REASONS
 from pincite.types import Bar, Exclusion, Reason, Unchecked
 from pincite.verbs.check import render, terminal, wording
 from pincite.verbs.check.report import CheckReport
+from pincite.verbs.check.speakers import Occasion
 
 
 def test_several_statements_have_a_summary_and_distinct_footnotes() -> None:
@@ -370,12 +371,12 @@ def test_every_format_shows_the_same_nearest_passages_in_the_same_order() -> Non
         assert places == sorted(places)
 
 
-def test_the_speaker_of_a_statement_is_its_author_in_claimreview() -> None:
+def test_claimreview_names_speaker_and_date_of_a_statement() -> None:
     report = check_report()
-    spoken = replace(report.checks[0], statement="Mayor Oduya: The pier was sold.")
-    assert spoken.speaker == "Mayor Oduya"
+    spoken = replace(report.checks[0], occasion=Occasion("Mayor Oduya", "2019-05"))
     (first, *_) = json.loads(render.to_claimreview(replace(report, checks=(spoken,))))["@graph"]
     assert first["itemReviewed"]["author"]["name"] == "Mayor Oduya"
+    assert first["itemReviewed"]["datePublished"] == "2019-05"
 
 
 def test_text_and_csv_repeat_nothing() -> None:

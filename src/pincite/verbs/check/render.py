@@ -25,6 +25,7 @@ from pincite.text.page_numbers import PageNumber, number_at
 from pincite.types import CopyKind, Document, Failed, Span
 from pincite.verbs.check import wording
 from pincite.verbs.check.report import Check, CheckReport, ReadingResult, render_parts
+from pincite.verbs.check.speakers import Occasion
 
 # ── HTML ─────────────────────────────────────────────────────────────────────────────────────────
 
@@ -251,7 +252,7 @@ def to_claimreview(report: CheckReport) -> str:
 
 def _reviews(check: Check, report: CheckReport, number: int) -> list[dict[str, Any]]:
     return [
-        _review(result, report, check.speaker, f"reading-{number}-{result.reading.reading_id[1:]}")
+        _review(result, report, check.occasion, f"reading-{number}-{result.reading.reading_id[1:]}")
         for result in check.results
         if confirmation.rank(result.weight.outcome) is not None
     ]
@@ -276,7 +277,7 @@ def before_publishing(report: CheckReport) -> Iterator[str]:
 
 
 def _review(
-    result: ReadingResult, report: CheckReport, speaker: str, anchor: str
+    result: ReadingResult, report: CheckReport, said: Occasion, anchor: str
 ) -> dict[str, Any]:
     settings, rank = report.settings, confirmation.rank(result.weight.outcome)
     assert rank is not None
@@ -291,7 +292,8 @@ def _review(
         "claimReviewed": one_line(result.reading.text),
         "datePublished": report.created[:10],
         "itemReviewed": {"@type": "Claim", "name": one_line(result.reading.text)}
-        | ({"author": {"@type": "Person", "name": one_line(speaker)}} if speaker else {}),
+        | ({"author": {"@type": "Person", "name": one_line(said.speaker)}} if said.speaker else {})
+        | ({"datePublished": said.date} if said.date else {}),
         "reviewRating": {
             "@type": "Rating",
             # schema.org's Rating needs a scale; 4 is the middle
