@@ -81,7 +81,8 @@ def install_command(extra: str = "") -> str:
     except (PackageNotFoundError, ValueError, AttributeError):
         record, url, commit = {}, "", None
     extras, wanted = f"[{extra}]" if extra else "", [] if extra else ["--force-reinstall"]
-    plugin, name = PLUGINS.get(extra), f"{PLUGINS.get(extra, 'pincite')}{extras}"
+    plugin = PLUGINS.get(extra)
+    name = f"{plugin or 'pincite'}{extras}"
     if commit:
         part = f"#subdirectory=plugins/{plugin}" if plugin else ""
         wanted.append(f"{name} @ {commit['vcs']}+{url}@{commit['commit_id']}{part}")

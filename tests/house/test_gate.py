@@ -44,9 +44,8 @@ def rightly(claim: str, passage: str) -> str:
 
 
 def test_who_reads_rightly_misses_one_sentence_that_is_not_read() -> None:
-    found = gate.figures(Judge(rightly))
-    assert found["evidence_p1"] == pytest.approx(59 / 60, abs=1e-4)
-    assert min(found.values()) > 0.98
+    figures = gate.figures(Judge(rightly))
+    assert list(figures.values()) == [0.9875, 0.9944, 0.9833, 1, 1]
 
 
 def test_who_calls_everything_supported_knows_nothing() -> None:

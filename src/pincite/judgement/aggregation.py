@@ -32,6 +32,7 @@ from pincite.types import (
     Suggestion,
     Unchecked,
     Verifiability,
+    WitnessKind,
 )
 
 # Probability of support from which a page is shown as a better source, and from which a reference
@@ -266,6 +267,26 @@ def beyond_quote(claim: Claim, evidence: Evidence) -> tuple[str, ...]:
         if part.kind != "quotation" and part.words not in lacks
         if claim.own is None or part.span.overlaps(claim.own)
     )
+
+
+def is_read_only(finding: Finding) -> bool:
+    """Whether only the network speaks for the label: no value, name or quotation shows it."""
+    claim, label = finding.claim, finding.label
+    if label in (Label.DISPUTED, Label.UNCHECKED):
+        return False
+    outcomes = [finding.together, *(result.outcome for result in finding.citations)]
+    read = [outcome for outcome in outcomes if isinstance(outcome, Evidence)]
+    if label is Label.SUPPORTED:
+        return not atoms(claim.text) or not any(
+            not missing_atoms(claim.text, [each.passage], claim.language)
+            and not beyond_quote(claim, each)
+            for each in read
+            if each.quote
+        )
+    parts = [part for parts in (finding.missing, finding.lacking) for part in parts]
+    seen = any(witness.kind is not WitnessKind.NETWORK for e in read for witness in e.witnesses)
+    lacks = any(e.unstated or e.unnamed for e in read) or any(p.kind != "clause" for p in parts)
+    return not seen and (label is Label.REFUTED or not lacks)
 
 
 def _is_stated(part: Part) -> bool:

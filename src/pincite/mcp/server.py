@@ -137,10 +137,9 @@ def _tool(run: Callable[..., Any], workers: Workers) -> Callable[..., Any]:
             await context.report_progress(next(steps), None, f"{what} {done}/{total or '?'}")
 
         try:
-            found = await workers.call(run.__name__, given, report)
+            return await workers.call(run.__name__, given, report)
         except PinciteError as error:
             raise ToolError(str(error)) from error
-        return found
 
     first = inspect.Parameter(
         "context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Context

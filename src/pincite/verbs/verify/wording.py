@@ -30,7 +30,6 @@ from pincite.types import (
     Reason,
     Unchecked,
     Verdict,
-    WitnessKind,
 )
 
 LOOKS = {
@@ -217,29 +216,11 @@ def rests_on(finding: Finding, say: Callable[[str], str] = str) -> str:
     """Name the model that alone decided, or say that only the network does; else empty."""
     opinion = finding.opinion
     if finding.decided_by is DecidedBy.PINCITE:
-        return say(READS[finding.label]) if is_read_only(finding) else ""
+        return say(READS[finding.label]) if aggregation.is_read_only(finding) else ""
     alone = finding.decided_by is DecidedBy.MODEL and finding.label is not Label.DISPUTED
     if not alone or not isinstance(opinion, Opinion):
         return ""
     return say(ACCORDING_TO) % {"name": cells.one_line(opinion.model)}
-
-
-def is_read_only(finding: Finding) -> bool:
-    """Whether only the network speaks for the label: no value, name or quotation shows it."""
-    claim, label = finding.claim, finding.label
-    outcomes = [finding.together, *(result.outcome for result in finding.citations)]
-    read = [outcome for outcome in outcomes if isinstance(outcome, Evidence)]
-    if label is Label.SUPPORTED:
-        return not aggregation.atoms(claim.text) or not any(
-            not aggregation.missing_atoms(claim.text, [each.passage], claim.language)
-            and not aggregation.beyond_quote(claim, each)
-            for each in read
-            if each.quote
-        )
-    parts = [part for parts in (finding.missing, finding.lacking) for part in parts]
-    seen = any(witness.kind is not WitnessKind.NETWORK for e in read for witness in e.witnesses)
-    lacks = any(e.unstated or e.unnamed for e in read) or any(p.kind != "clause" for p in parts)
-    return label in READS and not seen and (label is Label.REFUTED or not lacks)
 
 
 def where(place: Place | None, label: Label, say: Callable[[str], str] = str) -> str:

@@ -160,8 +160,8 @@ class ReportFolder:
 
     def write_list(self, n_articles: int) -> WorkList:
         """Write the work-list of the reports so far, and the worst claims."""
-        found = worklist(self._rows, n_articles)
         with durable.without_interrupt():
+            found = worklist(self._rows, n_articles)
             for ending, text in (("json", to_json), ("csv", to_csv), ("html", to_html)):
                 durable.write_text(self.path / f"worklist.{ending}", text(found))
             if self._worst:
