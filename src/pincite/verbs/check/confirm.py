@@ -8,9 +8,10 @@ A model takes EvidenceSeeker's steps, for the reading and again for its negation
 import hashlib
 import random
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import pairwise
 from typing import TypeAlias
 
 from pincite.completions import Completion, Prompt
@@ -25,7 +26,7 @@ from pincite.llm.templates import Templates
 from pincite.models.routing import RoutedVerifier
 from pincite.protocols import Verifier
 from pincite.settings import Settings
-from pincite.text import antonyms, syntax, tables, words
+from pincite.text import antonyms, tables, words
 from pincite.text.finite import finite_verb
 from pincite.text.languages import common
 from pincite.text.sentences import is_question, n_words
@@ -70,6 +71,8 @@ LEAST_MARGIN, CLEARLY = 0.0, 0.2
 PROBABLY = 0.05
 # By how much the refutation of a lone sentence that says the opposite must exceed its support.
 OPPOSED_FROM = 0.2
+NEAR = 0.5  # share of a reading's words that sentences read alone may lack, the title included
+_UNSAID = 0.2  # the same of what a word of the opposite meaning is said of
 SHORTEST_QUOTE = 4  # words; fewer state nothing ("High Court"), unless one is a figure
 
 _Branch: TypeAlias = tuple[float, str] | Failed  # P(first option), the analysis
@@ -101,40 +104,37 @@ class VerifierJudge:
                 if self.on_progress:
                     self.on_progress(len(evidence), len(pairs))
             quoted = self._quoted(pairs, _in_documents(pairs, evidence))
-            quoted = self._opposed(pairs, quoted)
+            quoted = self._closely_read(pairs, quoted)
         except KeyboardInterrupt:
             return [STOPPED] * len(pairs)
         return [each.failed or each for each in _fully_quoted(pairs, quoted)]
 
-    def _opposed(
+    def _closely_read(
         self, pairs: Sequence[tuple[Reading, Passage]], evidence: Sequence[Evidence]
     ) -> list[Evidence]:
-        """Let a passage count against a reading if one sentence says the opposite of the same.
+        """Read one or two sentences alone in near documents that say nothing as they were read.
 
-        The opposite is shown by words; the network must read that sentence alone as a refutation.
+        What they confirm is confirmed weakly; they count against a reading if nothing in their
+        document is for it, and a rule or the network shows how they contradict it.
         """
-        confirmed = {
-            (r, e.passage.doc_id) for (r, _), e in zip(pairs, evidence, strict=True) if _confirms(e)
-        }
-        found = [
-            (n, witness, span)
-            for n, ((reading, passage), each) in enumerate(zip(pairs, evidence, strict=True))
-            if each.stance == (0.0, 0.0) and (reading, passage.doc_id) not in confirmed
-            for witness, span in oppositions(reading.text, passage)
+        keys = [(reading.text, passage.doc_id) for reading, passage in pairs]
+        decided = {key for key, each in zip(keys, evidence, strict=True) if any(each.stance or ())}
+        places = [
+            (n, replace(passage, text=span.of(passage.text)), span)
+            for n, (reading, passage) in enumerate(pairs)
+            if keys[n] not in decided and evidence[n].failed is None
+            for span in near_spans(reading.text, passage)
         ]
-        alone = [
-            (
-                Claim.alone(pairs[n][0].text),
-                replace(pairs[n][1], text=span.of(pairs[n][1].text)),
-            )
-            for n, _, span in found
-        ]
-        opposed = [*evidence]
-        for (n, each, span), margin in zip(found, self._margins(alone), strict=True):
-            if margin <= -OPPOSED_FROM:
-                stance = (0.0, min(-margin, confirmation.MEDIUM))
-                opposed[n] = replace(opposed[n], stance=stance, quote=span, witnesses=(each,))
-        return opposed
+        alone = [(Claim.alone(pairs[n][0].text), passage) for n, passage, _ in places]
+        read, margins = self.verifier.verify(alone), self._margins(alone)
+        found = [*evidence]
+        for side in (True, False):
+            for (n, _, span), each, margin in zip(places, read, margins, strict=True):
+                stance, witnesses = alone_stance(pairs[n][0].text, each, margin)
+                if any(stance) and bool(stance[0]) is side and keys[n] not in decided:
+                    found[n] = replace(found[n], stance=stance, quote=span, witnesses=witnesses)
+            decided.update(keys[n] for n, each in enumerate(found) if any(each.stance or ()))
+        return found
 
     def _quoted(
         self, pairs: Sequence[tuple[Reading, Passage]], evidence: Sequence[Evidence]
@@ -312,72 +312,35 @@ def _may_confirm(reading: str, text: str, span: Span, all_spans: Sequence[Span])
     )
 
 
-def oppositions(reading: str, passage: Passage) -> list[tuple[Witness, Span]]:
-    """Return where a passage says the opposite of a reading, and all else of it; English only.
+def near_spans(reading: str, passage: Passage) -> list[Span]:
+    """Return sentences, alone and with the next, that have most of a reading's words.
 
-    The subject may be in the sentence before, if the one that says it only refers to it.
+    The title counts. Headings and questions are left out.
     """
-    text, verb = passage.text, finite_verb(reading)
-    subject = {*words.roots(_AT_PREPOSITION.split(reading[: verb.start])[0])} if verb else set()
-    if not subject or common(reading, text) != "en":
-        return []
-    found, before = list[tuple[Witness, Span]](), Span(0, 0)
-    for span in words.sentences_of(text):
-        sentence = span.of(text)
-        for mine, theirs, of_another in _opposites(reading, sentence):
-            clause = next((c for c in _CLAUSES.split(sentence) if theirs in c), sentence)
-            shares, said, context = subject <= {*words.roots(clause)}, span, clause
-            others, mentioned = {*words.names(clause)}, {*words.names(reading)}
-            if of_another:
-                counts, own = not shares, {*words.roots(reading)} - subject
-            else:
-                if not shares and sentence.split()[0].lower() in _REFERRING:
-                    said, context = Span(before.start, span.end), f"{before.of(text)} {clause}"
-                same = others <= mentioned or mentioned <= others
-                counts, own = same and subject <= {*words.roots(context)}, {*words.roots(reading)}
-                ahead, _, behind = clause.partition(theirs)  # "a rise in crime", "crime fell"
-                of_it = _OF_WHAT.match(behind) and subject <= {*words.roots(behind)}
-                counts &= said != span or bool(of_it) or own.issuperset(words.roots(ahead))
-            context = f"{passage.about} {context}"
-            missing = own.difference(words.roots(mine), words.roots(context))
-            counts = counts and not tables.unstated(reading, context)
-            is_sentence = not words.is_heading(text, span) and not is_question(sentence)
-            if counts and is_sentence and len(missing) <= _UNSAID * len(own):
-                found.append((Witness(WitnessKind.VALUE, mine, theirs, said), said))
-        before = span
-    return found
+    text, about = passage.text, passage.about
+    alone = [
+        span
+        for span in words.sentences_of(text)
+        if not words.is_heading(text, span) and not is_question(span.of(text))
+    ]
+    both = [Span(a.start, b.end) for a, b in pairwise(alone) if "\n\n" not in text[a.end : b.start]]
+    near = (
+        s for s in (*alone, *both) if words.missing_words(reading, f"{about}\n{s.of(text)}") <= NEAR
+    )
+    return [*near] if common(reading, text) else []
 
 
-_OF_WHAT = re.compile(r" (?:in|of)\b")
-_REFERRING = syntax.DETERMINERS | syntax.PRONOUNS
-_UNSAID = 0.2  # the share of other words of a reading that its opposite may lack ("already")
-# "More than any other", "the highest": of one only.
-_SUPERLATIVE = re.compile(r"(?:more|\w+er) (?:\w+ ){0,3}?than any other|the (?:most|\w+est)\b")
-# "Within budget" and "over budget": on the two sides of one thing.
-_WITHIN = re.compile(r"(?:within|below|under|inside|on)\b")
-_BOUND = re.compile(
-    r"\b(?:within|below|under|inside|on|above|over|beyond|outside|exceeds?|exceed(?:ed|ing))"
-    r" (?:(?:the|its|their|an?) )?(?P<what>[a-z]+(?: (?:limit|target|level|rate|average))?)"
-)
-_AT_PREPOSITION = re.compile(rf" (?:of|{'|'.join(syntax.PREPOSITIONS)}) ")
-
-
-def _opposites(reading: str, sentence: str) -> Iterator[tuple[str, str, bool]]:
-    """Words by which a sentence may say the opposite, and whether it does so of another."""
-    for mine, theirs in antonyms.contrasts(reading, sentence):
-        compared = all(
-            " than" in text.partition(w)[2] for w, text in ((mine, reading), (theirs, sentence))
-        )
-        if not antonyms.are_events(mine) and (antonyms.reverses_sentence(mine) or compared):
-            yield mine, theirs, False
-    bounds = [{m["what"]: m[0] for m in _BOUND.finditer(text)} for text in (reading, sentence)]
-    for what in bounds[0].keys() & bounds[1].keys():
-        if len({bool(_WITHIN.match(each[what])) for each in bounds}) > 1:
-            yield bounds[0][what], bounds[1][what], False
-    best, other = _SUPERLATIVE.search(reading), _SUPERLATIVE.search(sentence)
-    highest = "the highest" if best and best[0].startswith("more") else ""
-    if best and other and other[0] in (best[0], highest):
-        yield best[0], other[0], True
+def _contrary(reading: str, read: Passage) -> Witness | None:
+    """Return a word of the opposite meaning, if a passage has nearly all else of a reading."""
+    known = f"{read.about}\n{read.text}"
+    pairs = antonyms.contrasts(reading, read.text)
+    if len(pairs) != 1 or tables.unstated(reading, known):
+        return None
+    mine, theirs = pairs[0]
+    own = {*words.roots(reading)}.difference(words.roots(mine))
+    if len(own.difference(words.roots(known))) > _UNSAID * len(own):
+        return None
+    return Witness(WitnessKind.VALUE, mine, theirs, Span(0, len(read.text)))
 
 
 def _differs_in_negation(reading: str, sentence: str) -> bool:
@@ -391,6 +354,25 @@ def _lacks_a_finding(reading: str, text: str) -> bool:
     """Whether a text has a sentence that states no finding, unlike the reading."""
     spans = words.sentences_of(text)
     return not _NO_FINDING.match(reading) and any(_NO_FINDING.match(s.of(text)) for s in spans)
+
+
+def alone_stance(
+    reading: str, read: Evidence, margin: float
+) -> tuple[tuple[float, float], tuple[Witness, ...]]:
+    """Return how far one or two sentences, read alone, count for and against a reading, and why."""
+    passage = read.passage
+    contrary = _contrary(reading, passage)
+    if margin <= -OPPOSED_FROM and (contrary or decide.refutes(read)):
+        return (0.0, min(-margin, confirmation.MEDIUM)), (
+            (contrary,) if contrary else read.witnesses
+        )
+    whole = Span(0, len(passage.text))
+    if len(words.sentences_of(passage.text)) > 1:
+        return (0.0, 0.0), ()  # of two, the first may be of another subject
+    supports = read.prob_supported >= CONFIRMED_FROM and margin >= PROBABLY
+    if supports and not contrary and _may_confirm(reading, passage.text, whole, [whole]):
+        return (min(read.prob_supported, confirmation.MEDIUM), 0.0), ()
+    return (0.0, 0.0), ()
 
 
 def confirm_by_sentence(

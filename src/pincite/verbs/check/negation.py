@@ -23,7 +23,7 @@ def negation(text: str, language: str = "en") -> str:
     """
     if language not in _NOT_SO or not text:
         return ""
-    first = text.split()[0].lower() if text.split() else ""
+    first = text.split(maxsplit=1)[0].lower() if text.split() else ""
     known = first in (syntax.PARTICLES | syntax.DETERMINERS | _UNPLAIN_BEFORE) - {"i"}
     whole = text[:1].lower() + text[1:] if known and language == "en" else text
     return (language == "en" and _plain(text)) or _NOT_SO[language] + whole
