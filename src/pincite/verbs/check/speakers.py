@@ -152,34 +152,27 @@ UNKNOWN = Occasion()
 _CALLS, _FACTS, _PLACES, _HOPES = (
     words_of("spoken", name) for name in ("calls", "facts", "places", "hopes")
 )
-_PIECE = r"(?P<what>[^,:;“”\"]{1,60}?)"
-_OPENING = re.compile(rf"{_PIECE}(?P<mark>[,:–—]| that\b),? ?(?P<rest>[^\s].*)", re.DOTALL)
-_CLOSING = re.compile(rf"(?P<rest>.+)[,–—] ?{_PIECE}[.!]?", re.DOTALL)
-_LISTENER = frozenset("i me my you your us".split())
+_PIECE = r"(?P<what>[^,:;“”\"\d]{1,60}?)"
+_SHELLS = (
+    re.compile(rf"{_PIECE}(?P<mark>[,:–—]| that\b),? ?(?P<rest>\S.*)", re.DOTALL),
+    re.compile(rf"(?P<rest>.+)[,–—] ?{_PIECE}(?P<mark>)[.!]?", re.DOTALL),
+)
+_LISTENER, _ASKING = frozenset("me my you us".split()), frozenset("i you let as would can".split())
 _JOINING = frozenset("and but or so who which whose as".split())
-_COPULA = re.compile(
-    rf"(?:the|that|this)\b.*? (?:is)(?: (?:a|the) (?:\w+ )?(?:{'|'.join(_FACTS)}))?", re.IGNORECASE
-)
-_SHORT = {"'m": " am", "'re": " are", "'ve": " have", "'ll": " will"}
-_CONTRACTED = re.compile(r"(?<=\b[Ii])['’](?:m|ve|ll)\b|\b(?<=[Ww]e|ou)['’](?:re|ve|ll)\b")
-_ORGANISATION = re.compile(r"\b(?:of|at|for|from) (?:the )?(?P<name>[A-ZÀ-Þ].*)")
-_PLACE = rf"(?:{'|'.join(_PLACES)})"
+_LONG = {"m": " am", "re": " are", "ve": " have", "ll": " will"}
+_CONTRACTED = re.compile(r"(?i)\b(i|we|you)['’](m|re|ve|ll)\b")
+_ORGANISATION = re.compile(r"\b(?:of|at|for|from) (?:the )?([A-ZÀ-Þ].*)")
 _THERE = re.compile(
-    rf"\b(?:(?i:our|this) {_PLACE}\b(?! \w*(?:council|team))|(?i:around |round |in )?\b[Hh]ere\b)"
+    rf"\b(?:(?i:our|this) (?:{'|'.join(_PLACES)})\b(?! \w*(?:council|team))"
+    r"|(?i:around |round |in )?\b[Hh]ere\b)"
 )
-_OWN = re.compile(r"\b[Oo]ur (?P<noun>(?:[a-z]+ ){0,2}?[a-z]+)\b")
 _DOER = re.compile(
-    r"\b(?P<who>I|[Ww]e)(?P<how>(?: (?:\w+ly|all|also|always|never|still|just))*)"
-    r" (?P<verb>[a-z]+)\b"
+    r"\b(I|[Ww]e)((?: (?:\w+ly|all|also|always|never|still|just))*) ([a-z]+)\b"  # who, how, does
 )
 _AGREES = {"am": "is", "are": "is", "were": "was", "have": "has", "do": "does"}
 _LEFT = {"speaker": re.compile(r"\b(?:I|[Ww]e|me|[Mm]y|[Oo]ur|us)\b"), "place": _THERE}
-_AGO, _PREPOSED = (
-    re.compile(r"\bago\b"),
-    re.compile(r"(?:on|in|since|until|by|from|early|late) ", re.I),
-)
+_PREPOSED = re.compile(r"(?:on|in|since|until|by|from|early|late) ", re.IGNORECASE)
 _ANY_DAY = "2000-01-01"
-SHORTEST = 3  # words of what is left
 
 
 def alone(text: str, occasion: Occasion) -> tuple[str, tuple[str, ...]]:
@@ -190,106 +183,87 @@ def alone(text: str, occasion: Occasion) -> tuple[str, tuple[str, ...]]:
     >>> alone("I can tell you that we opened it last year.", Occasion())
     ('We opened it last year.', ('speaker', 'date'))
     """
-    text = re.sub(r"\A(It|That)['’]s (?=(?:an? )?\w+ that\b)", r"\1 is ", plain(text))
-    text = _expanded(text)
-    text, dated = _dated(text, occasion.date)
+    text, dated = _dated(_plain(text), occasion.date)
     text = _resolved(text, occasion)
     lacks = [name for name, words in _LEFT.items() if words.search(text)]
     return text[:1].upper() + text[1:], (*lacks, *(() if dated else ("date",)))
 
 
-def plain(text: str) -> str:
-    """Drop openings and closings that say nothing but that something is being said.
-
-    >>> plain("Look, let me be clear: the mill has closed, and that's a fact.")
-    'the mill has closed.'
-    """
-    while True:
-        start, end = _OPENING.fullmatch(text), _CLOSING.fullmatch(text)
-        first = text.partition(" ")
-        if start and _is_shell(start["what"], start["mark"], start["rest"]):
-            text = start["rest"]
-        elif end and _is_shell(end["what"], "", end["rest"]):
-            text = f"{end['rest'].rstrip(' ,')}."
-        elif first[0] in ("And", "But", "So") and len(first[2].split()) >= SHORTEST:
-            text = first[2]
-        else:
-            return text
+def _plain(text: str) -> str:
+    """Drop openings and closings that say nothing but that something is being said."""
+    text = re.sub(
+        r"\A(It|That|Let)['’]s\b", lambda m: f"{m[1]} {'us' if m[1] == 'Let' else 'is'}", text
+    )
+    text = _CONTRACTED.sub(lambda match: match[1] + _LONG[match[2]], text)
+    found = filter(None, (shell.fullmatch(text) for shell in _SHELLS))
+    rest = next(
+        (match["rest"] for match in found if _is_shell(*match.group("what", "mark", "rest"))), ""
+    )
+    if rest:
+        return _plain(rest if text.endswith(rest) else f"{rest.rstrip(' ,')}.")
+    opening = text.startswith(("And ", "But ", "So "))
+    return text.partition(" ")[2] if opening else text
 
 
 def _is_shell(what: str, mark: str, rest: str) -> bool:
     """Whether words beside a statement only address the listener; `mark`: "" behind it."""
-    spoken = re.sub(r"(?i)\b(that)['’]s\b", r"\1 is", _expanded(what))
-    spoken = re.sub(r"(?i)\b(let)['’]s\b", r"\1 us", spoken)
-    spoken = re.sub(rf"\A(?:(?:{'|'.join(_JOINING)}) )+", "", spoken, flags=re.IGNORECASE)
-    lower = spoken.lower().split()
-    named = re.search(r"(?<!\A)\b(?!I\b)[A-ZÀ-Þ]|\d", spoken)
-    goes_on = bool(mark) and rest.split(maxsplit=1)[0].lower() in _JOINING
-    if named or not lower or goes_on or len(rest.split()) < SHORTEST:
+    spoken = re.sub(rf"(?i)\A(?:(?:{'|'.join(_JOINING)}) )+|['’]s\b", "", what)
+    words = spoken.lower().split()
+    named = any(word[:1].isupper() and word != "I" for word in spoken.split()[1:])
+    going_on = bool(mark) and rest.split(maxsplit=1)[0].lower() in _JOINING
+    if named or going_on or not words or len(rest.split()) < _SHORTEST:
         return False
-    if mark != " that" and _CALLS.issuperset(lower):
+    if mark != " that" and _CALLS.issuperset(words):
         return True
-    if _COPULA.fullmatch(spoken) and _FACTS.intersection(lower):
-        return True
-    if _HOPES.union(NOT).intersection(lower[1:]) and lower[0] != "let":
+    if words[0] in ("the", "that", "this", "it"):  # "the truth is", "that is a fact"
+        return not _FACTS.isdisjoint(words) and (words[-1] == "is" or words[-1] in _FACTS)
+    verb, asks = finite_verb(spoken), words[0] in _ASKING
+    if verb and (verb.form == "past" or verb.word in ("was", "were", "had", "have", "will")):
         return False
-    if not _LISTENER.intersection(lower):
+    if words[0] != "let" and not _HOPES.union(NOT).isdisjoint(words[1:]):
         return False
-    if lower[0] not in ("i", "you", "we"):  # "let me be clear", "mark my words"
-        asks = lower[0] in ("would", "can", "let")
-        return asks or (mark != " that" and lower[0] in lemmas(lower[0]).get("VERB", ()))
-    verb = finite_verb(spoken)
-    past = (
-        verb is None or verb.form == "past" or verb.word in ("was", "were", "will", "have", "had")
-    )
-    return not past and (
-        mark != "" or lower[-1] in (verb.word if verb else "", "that", "it", "you")
-    )
-
-
-def _expanded(text: str) -> str:
-    return _CONTRACTED.sub(lambda match: _SHORT[match[0].replace("’", "'")], text)
+    if words[0] == "i" and (mark == ":" or (not mark and words[-1] in ("that", "it"))):
+        return True  # "I'm thrilled: we won", "…, and I for one welcome that"
+    commands = mark != " that" and words[0] in lemmas(words[0]).get("VERB", ())
+    return not _LISTENER.isdisjoint(words) and (asks or commands)
 
 
 def _dated(text: str, date: str) -> tuple[str, bool]:
     """Write out "last year" by the date; also whether nothing of the kind is left."""
-    known = [
-        each for each in resolved(text, date or _ANY_DAY) if not _AGO.search(each.span.of(text))
-    ]
+    times = resolved(text, date or _ANY_DAY)
+    known = [each for each in times if not each.span.of(text).endswith(" ago")]
     for span, meant in reversed(known if date else ()):
         given = _PREPOSED.match(span.of(text))
         lead = given[0] if given else "on " if meant[0].isdigit() and " " in meant else "in "
         before = text[: span.start].rstrip().rpartition(" ")[2].lower()
         lead = "" if before in syntax.PREPOSITIONS and not given else lead
-        lead = lead.capitalize() if span.start == 0 else lead
         text = f"{text[: span.start]}{lead}{meant}{text[span.end :]}"
     return text, bool(date) or not known
 
 
 def _resolved(text: str, occasion: Occasion) -> str:
-    speaker, _, office = occasion.speaker.partition(",")
-    speaker = speaker.strip()
-    of = _ORGANISATION.search(office or "")
-    group = of["name"].strip() if of else occasion.place
+    """Name who "I" and "we" are, and where "here" is, as far as it is known."""
+    name, _, office = map(str.strip, occasion.speaker.partition(","))
+    of = _ORGANISATION.search(office)
+    group = of[1] if of else occasion.place
     place = occasion.place or ("" if " " in group else group)
 
-    def own(match: re.Match[str]) -> str:
-        ends = group.lower().endswith(f" {match['noun']}")
-        return group if ends else f"{group}'s {match['noun']}"
-
     def does(match: re.Match[str]) -> str:
-        who, verb = speaker if match["who"] == "I" else group, match["verb"]
-        if not who:
-            return match[0]
+        who, verb = name if match[1] == "I" else group, match[3]
         base = verb in lemmas(verb).get("VERB", ()) and verb not in syntax.AUXILIARIES
         verb = _AGREES.get(verb) or (syntax.third_person(verb) if base else verb)
-        return f"{who}{match['how']} {verb}"
+        return f"{who}{match[2]} {verb}" if who else match[0]
 
     if place:
         text = _THERE.sub(lambda m: place if m[0][0] in "OoTt" else f"in {place}", text)
-    if group:
-        text = _OWN.sub(own, text)
     text = _DOER.sub(does, text)
-    if speaker:
-        text = re.sub(r"\b[Mm]y\b", f"{speaker}'s", re.sub(r"\bme\b", speaker, text))
-    return re.sub(r"\bus\b", group, text) if group else text
+    kind = group.rpartition(" ")[2].lower()  # "our council": Varde Borough Council
+    for pattern, known in (
+        (rf"\b[Oo]ur {kind}\b", group if " " in group else ""),
+        (r"\b[Oo]ur\b", group and f"{group}'s"),
+        (r"\bus\b", group),
+        (r"\b[Mm]y\b", name and f"{name}'s"),
+        (r"\bme\b", name),
+    ):
+        text = re.sub(pattern, known.replace("\\", ""), text) if known else text
+    return text
