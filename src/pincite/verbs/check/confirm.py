@@ -330,17 +330,27 @@ def near_spans(reading: str, passage: Passage) -> list[Span]:
     return [*near] if common(reading, text) else []
 
 
-def _contrary(reading: str, read: Passage) -> Witness | None:
-    """Return a word of the opposite meaning, if a passage has nearly all else of a reading."""
-    known = f"{read.about}\n{read.text}"
-    pairs = antonyms.contrasts(reading, read.text)
-    if len(pairs) != 1 or tables.unstated(reading, known):
-        return None
-    mine, theirs = pairs[0]
-    own = {*words.roots(reading)}.difference(words.roots(mine))
-    if len(own.difference(words.roots(known))) > _UNSAID * len(own):
-        return None
-    return Witness(WitnessKind.VALUE, mine, theirs, Span(0, len(read.text)))
+def _contrary(reading: str, read: Evidence) -> tuple[Witness, ...]:
+    """Return what shows that sentences contradict a reading: a rule, or the opposite word.
+
+    Of the opposite word, the sentences must have nearly all else of the reading, its subject in
+    full. The network alone counts only of sentences that have all words.
+    """
+    known = {*words.roots(f"{read.passage.about}\n{read.passage.text}")}
+    own, verb = {*words.roots(reading)}, finite_verb(reading)
+    subject = {*words.roots(reading[: verb.start])} if verb else own
+    by_rule = tuple(each for each in read.witnesses if each.kind is not WitnessKind.NETWORK)
+    if tables.unstated(reading, f"{read.passage.about}\n{read.passage.text}") or by_rule:
+        return by_rule if decide.refutes(read) else ()
+    if own <= known and len(own) >= SHORTEST_QUOTE and decide.refutes(read):
+        return read.witnesses
+    for mine, theirs in antonyms.contrasts(reading, read.passage.text):
+        compared = f"{mine} " in reading and " than" in reading and " than" in read.passage.text
+        missing = own - known - {*words.roots(mine)}
+        reversing = antonyms.reverses_sentence(mine) and not antonyms.are_events(mine)
+        if (reversing or compared) and subject <= known and len(missing) <= _UNSAID * len(own):
+            return (Witness(WitnessKind.VALUE, mine, theirs, Span(0, len(read.passage.text))),)
+    return ()
 
 
 def _differs_in_negation(reading: str, sentence: str) -> bool:
@@ -360,17 +370,13 @@ def alone_stance(
     reading: str, read: Evidence, margin: float
 ) -> tuple[tuple[float, float], tuple[Witness, ...]]:
     """Return how far one or two sentences, read alone, count for and against a reading, and why."""
-    passage = read.passage
-    contrary = _contrary(reading, passage)
-    if margin <= -OPPOSED_FROM and (contrary or decide.refutes(read)):
-        return (0.0, min(-margin, confirmation.MEDIUM)), (
-            (contrary,) if contrary else read.witnesses
-        )
-    whole = Span(0, len(passage.text))
-    if len(words.sentences_of(passage.text)) > 1:
-        return (0.0, 0.0), ()  # of two, the first may be of another subject
-    supports = read.prob_supported >= CONFIRMED_FROM and margin >= PROBABLY
-    if supports and not contrary and _may_confirm(reading, passage.text, whole, [whole]):
+    text, against = read.passage.text, _contrary(reading, read)
+    if margin <= -OPPOSED_FROM and against:
+        return (0.0, min(-margin, confirmation.MEDIUM)), against
+    whole = Span(0, len(text))
+    one = len(words.sentences_of(text)) == 1  # of two, the first may be of another subject
+    supports = one and read.prob_supported >= CONFIRMED_FROM and margin >= PROBABLY
+    if supports and not against and _may_confirm(reading, text, whole, [whole]):
         return (min(read.prob_supported, confirmation.MEDIUM), 0.0), ()
     return (0.0, 0.0), ()
 
