@@ -58,7 +58,7 @@ _VALUES, _FEELINGS = ("|".join(words_of("readings", name)) for name in ("valuing
 _FEELING = re.compile(rf"(?i:{_FEELINGS}), (?P<b>.+)")
 _VALUING = re.compile(rf"(?<=\w )(?:{_VALUES}) (?=\w)")
 _TIMED = re.compile(r"(?P<a>.+?),? (?:since|when|after|while) (?P<b>.+)")
-_TIMED_FIRST = re.compile(r"(?:Since|When|After) (?P<rest>.+)")
+_TIMED_FIRST = re.compile(r"(?:Since|When|After) (.+)")
 _OTHERS = re.compile(r"\b(?:it|he|she|they|them|him|her|their|its|his)\b", re.IGNORECASE)
 _AND_IT = re.compile(r"(.+?), and ((?:it|they|he|she)\b .+)")
 _ONLY = re.compile(r"Only (?!if\b|when\b|by\b|in\b|after\b|then\b|a few\b)(?P<b>.+)")
@@ -194,10 +194,7 @@ def _sentence(clause: str) -> str:
 
 def _but(text: str) -> list[str]:
     """“X claims that Y, but Z”: the second half is not what X claims."""
-    a, _, b = next(
-        filter(lambda cut: cut[2], (text.partition(mark) for mark in (", but ", ": "))),
-        ("", "", ""),
-    )
+    a, _, b = text.partition(", but ")
     if not b and (match := _AND_IT.fullmatch(text)):
         a, b = match.groups()
     if not (finite_verb(a) and finite_verb(b)) or _CONDITION.search(text) or _QUOTE.search(text):
@@ -210,32 +207,18 @@ def _but(text: str) -> list[str]:
 
 def _since(text: str) -> list[str]:
     """“X fell since Y opened” states that X fell and that Y opened."""
-    pairs = [(str(match["a"]), str(match["b"])) for match in _TIMED.finditer(text)]
+    pairs = [(match["a"], match["b"]) for match in _TIMED.finditer(text)]
     if match := _TIMED_FIRST.fullmatch(text):
-        words = match["rest"].split(" ")
-        cuts = [n for n in range(2, len(words) - 1) if _may_end(words[n - 1 : n + 1])]
-        halves = [(" ".join(words[n:]), " ".join(words[:n])) for n in cuts]
-        a, _, b = match["rest"].partition(", ")
-        pairs = [(b, a)] if b else halves
+        words, inner = match[1].split(" "), syntax.PREPOSITIONS | syntax.DETERMINERS | {"of", "and"}
+        cuts = [n for n in range(2, len(words)) if inner.isdisjoint(words[n - 1 : n + 1])]
+        pairs = [(" ".join(words[n:]), " ".join(words[:n]).rstrip(",")) for n in cuts]
     for main, other in pairs:
-        verbs = finite_verb(main), finite_verb(other)
-        told = verbs[0] and main[verbs[0].end :].strip(" .") and not _OTHERS.search(other)
-        if told and verbs[1] and _is_past(verbs[1]):
+        verb, past = finite_verb(main), finite_verb(other)
+        told = verb and main[verb.end :].strip(" .") and main[: verb.start].strip()
+        ended = past and other[past.end :].strip() and not _OTHERS.search(other)
+        if told and ended and past and (past.form == "past" or past.word in ("was", "were", "had")):
             return [_sentence(main), _sentence(other)]
     return []
-
-
-def _is_past(verb: Finite) -> bool:
-    return verb.form == "past" or verb.word in ("was", "were", "had")
-
-
-def _may_end(words: list[str]) -> bool:
-    """Whether a clause may end with the first of two words, and its main clause begin after it."""
-    inner = syntax.PREPOSITIONS | syntax.DETERMINERS | syntax.AUXILIARIES | {"of"}
-    verb = syntax.may_be_past(words[0]) and words[0] not in inner
-    return not (
-        words[0].lower() in inner or words[1] in syntax.PREPOSITIONS | {"of", "and"} or verb
-    )
 
 
 def _clauses(text: str) -> list[str]:

@@ -222,8 +222,10 @@ def _is_shell(what: str, mark: str, rest: str) -> bool:
         return False
     if words[0] != "let" and not _HOPES.union(NOT).isdisjoint(words[1:]):
         return False
-    if words[0] == "i" and (mark == ":" or (not mark and words[-1] in ("that", "it"))):
-        return True  # "I'm thrilled: we won", "…, and I for one welcome that"
+    if not mark and words[-1] not in ("that", "it", *_LISTENER, verb and verb.word):
+        return False  # behind it: "…, I can tell you", "…, and I for one welcome that"
+    if words[0] == "i" and mark in (":", ""):
+        return True  # "I'm thrilled: we won"
     commands = mark != " that" and words[0] in lemmas(words[0]).get("VERB", ())
     return not _LISTENER.isdisjoint(words) and (asks or commands)
 
