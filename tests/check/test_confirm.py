@@ -11,7 +11,14 @@ from models.chat_server import Answer, Server, good, refusal, serving
 from support.rows import each_row
 
 from pincite.errors import ConfigError
-from pincite.judgement.confirmation import STRONG, StatementType, degree, from_answers
+from pincite.judgement.confirmation import (
+    STRONG,
+    Outcome,
+    StatementType,
+    Weight,
+    degree,
+    from_answers,
+)
 from pincite.llm.calls import ATTEMPTS, Budget, Calls
 from pincite.llm.chat import ChatClient, guidance_for
 from pincite.llm.client import Limits
@@ -33,8 +40,9 @@ from pincite.types import (
 )
 from pincite.verbs.check import confirm
 from pincite.verbs.check.confirm import ModelJudge, VerifierJudge
+from pincite.verbs.check.pipeline import with_wholes
 from pincite.verbs.check.readings import ModelInterpreter, interpret_by_rules
-from pincite.verbs.check.report import Reading
+from pincite.verbs.check.report import Reading, ReadingResult
 
 KEY = "sk-very-secret"
 FAST = Limits(seconds=5, first_wait=0.01, longest_wait=0.05, attempts=2)
@@ -429,17 +437,18 @@ def test_the_network_alone_does_not_refute_what_the_document_nearly_says() -> No
 
 @pytest.mark.parametrize("joined", [", and", ", but", " and"])
 def test_a_sentence_about_one_half_does_not_confirm_both(joined: str) -> None:
-    from evaluation.invented import WordVerifier
-
     halves = "The town debt has doubled since 1934", "local bus fares have risen every single year"
-    text = f"{halves[1].capitalize()} from 1934 on."
-    passage = Passage("d", "https://d.example/", "", text, Span(0, len(text)))
-    readings = interpret_by_rules(f"{halves[0]}{joined} {halves[1]}.").readings
-    assert [each.text for each in readings[1:]] == [*halves]
-    both, _, half = VerifierJudge(WordVerifier()).judge([(each, passage) for each in readings])
-    assert isinstance(both, Evidence)
-    assert isinstance(half, Evidence)
-    assert degree(both) == 0.0 < degree(half)
+    whole, *parts = interpret_by_rules(f"{halves[0]}{joined} {halves[1]}.").readings
+    assert whole.parts == tuple(each.text for each in parts) == halves
+    silent, weak = (
+        ReadingResult(each, (), Weight(outcome, None, 0))
+        for each, outcome in zip(
+            parts, (Outcome.NO_EVIDENCE, Outcome.WEAK_CONFIRMATION), strict=True
+        )
+    )
+    both = replace(weak, reading=whole, weight=Weight(Outcome.STRONG_CONFIRMATION, 0.9, 1))
+    assert with_wholes([both, silent, weak])[0].weight == silent.weight
+    assert with_wholes([both, weak])[0].weight == both.weight  # a part was removed by the user
 
 
 class Agreeing:
@@ -598,12 +607,56 @@ def test_what_a_trusted_model_supports_too_needs_no_more_than_verify(
         assert (unsure != (0.0, 0.0)) == counts
 
 
-@each_row("check/confirm/what_says_the_opposite_of_the_same_subject")
-def test_what_says_the_opposite_of_the_same_subject(
-    reading: str, passage: str, mine: str, theirs: str
+class Readers:
+    """A verifier for `VerifierJudge`: each text has the support and refutation that it is given."""
+
+    fingerprint = "readers"
+
+    def __init__(self, **odds: tuple[float, float]) -> None:
+        self.odds = odds
+
+    def verify(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[Evidence]:
+        found = []
+        for _, passage in pairs:
+            text = passage.text.split()[0].lower()
+            supported, refuted = self.odds[text if passage.text.count(".") == 1 else "all"]
+            found.append(from_answers(passage, supported, refuted))
+        return found
+
+
+@pytest.mark.parametrize(
+    ("reading", "first", "counted"),
+    [
+        ("The mill at Varde burnt.", (0.6, 0.1), 0.4),
+        ("The mill at Varde burnt.", (0.4, 0.1), 0.0),  # no sentence is sure of it
+        ("Crime in Varde fell.", (0.1, 0.0), 0.0),  # and nothing says otherwise
+    ],
+)
+def test_one_sentence_of_an_unsure_passage_confirms_weakly(
+    reading: str, first: tuple[float, float], counted: float
 ) -> None:
-    found = confirm.oppositions(reading, passage_of(passage))
-    assert [(each.claim, each.source) for each, _ in found] == ([(mine, theirs)] if mine else [])
+    passage = passage_of("A mill at Varde burnt. Nobody in Varde was hurt by crime.")
+    readers = Readers(all=(0.1, 0.0), a=first, nobody=(0.1, 0.1))
+    (found,) = VerifierJudge(readers).judge(
+        [(Reading("r1", reading, StatementType.DESCRIPTIVE), passage)]
+    )
+    assert isinstance(found, Evidence)
+    assert degree(found) == counted
+
+
+@pytest.mark.parametrize(
+    ("sentence", "against"),
+    [
+        ("Burglary in Varde rose.", True),
+        ("Burglary in Lusk rose.", False),  # of another place
+        ("Arson in Varde rose.", False),  # of another subject
+        ("Burglary in Varde was counted.", False),
+    ],
+)
+def test_an_opposite_counts_only_of_the_same_subject(sentence: str, against: bool) -> None:
+    read = from_answers(passage_of(sentence), 0.1, 0.5)
+    ((_, refuted), witnesses) = confirm.alone_stance("Burglary in Varde fell.", read, -0.4)
+    assert (refuted, bool(witnesses)) == (0.4 if against else 0.0, against)
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import pytest
 from support.rows import each_row
 
-from pincite import api
+from pincite import api, runtime
 from pincite.judgement.confirmation import Outcome, rank
 from pincite.settings import Settings
-from pincite.types import Document, Passage, Span
+from pincite.types import Claim, Document, Passage, Span
 from pincite.verbs.check import confirm
 from pincite.verbs.check.parts import joined
 from pincite.verbs.check.speakers import Occasion, alone
@@ -32,7 +32,7 @@ class Floor(NamedTuple):
     true_contradicted: int
 
 
-FLOORS = {"open": Floor(6, 3, 0, 0), "sealed": Floor(5, 2, 0, 0)}
+FLOORS = {"open": Floor(7, 4, 0, 0), "sealed": Floor(5, 2, 0, 0)}
 
 
 def rows(name: str) -> list[dict[str, Any]]:
@@ -88,11 +88,19 @@ def test_spoken_statements_come_out_no_worse(of: str, tmp_path: Path) -> None:
     assert sum(sign < 0 for sign in true) <= floor.true_contradicted
 
 
+@pytest.mark.models
+@pytest.mark.xdist_group("demo")
 @pytest.mark.parametrize("of", ["weighed", "weighed_held_back"])
-def test_no_sentence_with_another_subject_time_or_quality_counts_as_the_opposite(of: str) -> None:
+def test_no_sentence_with_another_subject_time_or_quality_counts_alone(of: str) -> None:
     with (CASES / f"{of}.tsv").open(encoding="utf-8") as file:
         silent = [row for row in csv.DictReader(file, delimiter="\t") if row["side"] != "against"]
-    texts = [(row["reading"], row["passage"]) for row in silent]
-    passages = [Passage("d", "", "", text, Span(0, len(text))) for _, text in texts]
-    found = [confirm.oppositions(texts[n][0], each) for n, each in enumerate(passages)]
-    assert sum(map(bool, found)) <= len(silent) / 10
+    verifier = runtime.verifier(Settings().models)
+    pairs = [
+        (Claim.alone(row["reading"]), Passage("d", "", "", row["passage"], Span(0, 1)))
+        for row in silent
+    ]
+    stances = [
+        confirm.alone_stance(claim.text, read, read.prob_supported - 1)[0]
+        for (claim, _), read in zip(pairs, verifier.verify(pairs), strict=True)
+    ]
+    assert sum(stance[1] > 0 for stance in stances) <= len(silent) / 4

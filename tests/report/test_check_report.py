@@ -88,15 +88,6 @@ def console_text(report: CheckReport, limit: int = 3) -> str:
     return console.export_text()
 
 
-def test_an_interval_of_no_width_is_not_shown() -> None:
-    weight = check_report().checks[0].results[0].weight
-    shown, hidden = (
-        wording.mean_degree(replace(weight, interval=bounds), 2)
-        for bounds in ((0.515, 0.602), (0.518, 0.522))
-    )
-    assert len(shown) > len(hidden) == len(wording.mean_degree(replace(weight, interval=None), 2))
-
-
 def test_what_contradicts_a_reading_comes_first_and_independent_sources_before_own() -> None:
     own = Source(SourceKind.PRESS_RELEASE, "Varde Council", own=True)
     report = with_sources(own, Source(SourceKind.PRESS, "Varde Post", "Ada Holm"))

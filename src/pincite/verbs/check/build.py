@@ -64,12 +64,10 @@ class CheckRun:
         """
         checks: list[Check] = []
         try:
-            said = (
-                [*occasions]
-                if len(occasions) > 1
-                else [*(occasions or [UNKNOWN])] * len(statements)
-            )
-            for statement, occasion in zip(statements, said, strict=True):
+            n = 1 if len(occasions) > 1 else len(statements)
+            for statement, occasion in zip(
+                statements, [*(occasions or [UNKNOWN])] * n, strict=True
+            ):
                 on_progress("checking statements", len(checks), len(statements))
                 readings = interpretation(statement, occasion) if interpretation else None
                 checks.append(self.pipeline.check(statement, readings, occasion))

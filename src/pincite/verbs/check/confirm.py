@@ -41,7 +41,6 @@ from pincite.types import (
     WitnessKind,
     sigmoid,
 )
-from pincite.verbs.check.parts import parts
 from pincite.verbs.check.report import Reading
 
 ANALYSE, CHOOSE = "freetext_confirmation_analysis", "multiple_choice_confirmation_analysis"
@@ -120,16 +119,16 @@ class VerifierJudge:
         keys = [(reading.text, passage.doc_id) for reading, passage in pairs]
         decided = {key for key, each in zip(keys, evidence, strict=True) if any(each.stance or ())}
         places = [
-            (n, replace(passage, text=span.of(passage.text)), span)
+            (n, span)
             for n, (reading, passage) in enumerate(pairs)
             if keys[n] not in decided and evidence[n].failed is None
             for span in near_spans(reading.text, passage)
         ]
-        alone = [(Claim.alone(pairs[n][0].text), passage) for n, passage, _ in places]
+        alone = [_alone(*pairs[n], span) for n, span in places]
         read, margins = self.verifier.verify(alone), self._margins(alone)
         found = [*evidence]
         for side in (True, False):
-            for (n, _, span), each, margin in zip(places, read, margins, strict=True):
+            for (n, span), each, margin in zip(places, read, margins, strict=True):
                 stance, witnesses = alone_stance(pairs[n][0].text, each, margin)
                 if any(stance) and bool(stance[0]) is side and keys[n] not in decided:
                     found[n] = replace(found[n], stance=stance, quote=span, witnesses=witnesses)
@@ -146,10 +145,7 @@ class VerifierJudge:
             for n in confirming
             for span in candidate_sentences(pairs[n][0].text, pairs[n][1])
         ]
-        alone = [
-            (Claim.alone(pairs[n][0].text), replace(pairs[n][1], text=span.of(pairs[n][1].text)))
-            for n, span in places
-        ]
+        alone = [_alone(*pairs[n], span) for n, span in places]
         margins: dict[int, dict[Span, float]] = {n: {} for n in confirming}
         for (n, span), margin in zip(places, self._margins(alone), strict=True):
             margins[n][span] = margin
@@ -165,6 +161,10 @@ class VerifierJudge:
             return [each.prob_supported - each.prob_refuted for each in evidence]
         odds = ((sigmoid(a), sigmoid(b)) for a, b in self.reader.log_odds(pairs).tolist())
         return [supported - (1 - supported) * refuted for supported, refuted in odds]
+
+
+def _alone(reading: Reading, passage: Passage, span: Span) -> tuple[Claim, Passage]:
+    return Claim.alone(reading.text), replace(passage, text=span.of(passage.text))
 
 
 def _confirms(evidence: Evidence) -> bool:
@@ -190,36 +190,18 @@ def _in_documents(
 def _fully_quoted(
     pairs: Sequence[tuple[Reading, Passage]], evidence: Sequence[Evidence]
 ) -> list[Evidence]:
-    """Let no confirmation count whose quote says nothing of a part that is not confirmed.
-
-    "The debt has doubled, and rents have risen" is not confirmed by "Rents have risen". If a quote
-    states all figures, others of the document that lack one do not count.
-    """
-    confirming = [n for n, each in enumerate(evidence) if _confirms(each)]
-    confirmed = {words.roots(pairs[n][0].text) for n in confirming}
-
-    def lacks_a_part(reading: str, quote: str) -> bool:
-        pieces = [words.roots(piece) for piece in parts(reading)] if common(reading, quote) else []
-        for piece in pieces if len(pieces) > 1 else ():
-            own = {*piece}.difference(*(other for other in pieces if other is not piece))
-            if piece not in confirmed and own and own.isdisjoint(words.roots(quote)):
-                return True
-        return False
-
+    """Let no confirmation count that lacks a figure, if another of its document states them all."""
+    confirming = {n for n, each in enumerate(evidence) if _confirms(each)}
     lacking = {
         n
         for n in confirming
         if tables.unstated(pairs[n][0].text, f"{evidence[n].passage.about}\n{evidence[n].quoted}")
     }
-    exact = {(pairs[n][0], evidence[n].passage.doc_id) for n in {*confirming} - lacking}
-    dropped = {
-        n
-        for n in confirming
-        if lacks_a_part(pairs[n][0].text, evidence[n].quoted)
-        or (n in lacking and (pairs[n][0], evidence[n].passage.doc_id) in exact)
-    }
+    exact = {(pairs[n][0], evidence[n].passage.doc_id) for n in confirming - lacking}
     return [
-        replace(each, stance=(0.0, 0.0)) if n in dropped else each
+        replace(each, stance=(0.0, 0.0))
+        if n in lacking and (pairs[n][0], each.passage.doc_id) in exact
+        else each
         for n, each in enumerate(evidence)
     ]
 

@@ -207,12 +207,13 @@ class CheckPipeline:
 
 
 def with_wholes(results: Sequence[ReadingResult]) -> tuple[ReadingResult, ...]:
-    """Decide what joins several parts by them: by its weakest, as it holds only if each does."""
+    """Decide what joins several parts by the weakest: it holds only if each does."""
     found: dict[str, ReadingResult] = {}
     for result in reversed(results):  # parts follow their whole
         parts = [found[part] for part in result.reading.parts if part in found]
         if parts and len(parts) == len(result.reading.parts):
-            weakest = min(parts, key=lambda part: confirmation.strength(part.weight))
+            ranks = [confirmation.rank(part.weight.outcome) or 0 for part in parts]
+            weakest = parts[ranks.index(min(ranks))]
             result = replace(result, items=weakest.items, weight=weakest.weight)
         found[result.reading.text] = result
     return tuple(found[result.reading.text] for result in results)

@@ -74,7 +74,7 @@ def _view(check: Check, words: Language, number: int) -> dict[str, Any]:
 def _reading(result: ReadingResult, words: Language) -> dict[str, object]:
     weight, n_passages = result.weight, len(result.items)
     outcome = weight.outcome
-    look = wording.look(weight, result.items, words)
+    look = result.look(words)
     return {
         "reading_id": result.reading.reading_id,
         "number": result.reading.reading_id[1:],
@@ -131,11 +131,11 @@ def _document(result: ReadingResult, places: Sequence[int], words: Language) -> 
         "corpus": item.corpus,
         "copies": item.copies,
         "online": item.origin is CopyKind.LIVE,
-        "passages": [_passage(result, place) for place in places],
+        "passages": [_passage(result, place, words) for place in places],
     }
 
 
-def _passage(result: ReadingResult, place: int) -> dict[str, Any]:
+def _passage(result: ReadingResult, place: int, words: Language) -> dict[str, Any]:
     item = result.items[place]
     outcome, text = item.outcome, item.passage.text
     assert not isinstance(outcome, Failed)
@@ -152,6 +152,7 @@ def _passage(result: ReadingResult, place: int) -> dict[str, Any]:
         "speaker": item.source.speaker,
         "claim": result.reading.text,
         "tail": text[end:],
+        "differs": wording.differs(result.reading.text, item, words),
         "reasons": outcome.reasons_coded,
         "analysis": outcome.analysis,
     }
@@ -429,7 +430,10 @@ def _values(
 
 def _claim(result: ReadingResult) -> dict[str, object]:
     reading, weight = result.reading, result.weight
-    documents = [_as_document(str(n), item) for n, item in enumerate(result.items)]
+    documents = [
+        _as_document(str(n), item) | {"differs": wording.differs(reading.text, item)}
+        for n, item in enumerate(result.items)
+    ]
     nearest = [documents[n] for n in result.nearest]
     cited = [each for side in ("against", "for") for each in documents if each["side"] == side]
     return {

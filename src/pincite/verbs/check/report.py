@@ -18,6 +18,7 @@ from pincite.judgement.confirmation import (
     Weight,
 )
 from pincite.notes import IN_ENGLISH, Language, Note
+from pincite.report.cells import Look
 from pincite.text.words import missing_words
 from pincite.types import INLINE, Doc, Exclusion, Failed, Passage, Span, Unchecked, named, written
 from pincite.verbs.check import wording
@@ -65,7 +66,13 @@ class ReadingResult:
     @property
     @written
     def label(self) -> Annotated[str, Doc("the outcome in words, or who alone says so")]:
-        return wording.look(self.weight, self.items).label
+        return self.look().label
+
+    def look(self, words: Language = IN_ENGLISH) -> Look:
+        """Return how the outcome is shown; "no evidence found" only where no passage is near."""
+        look = wording.look(self.weight, self.items, words)
+        near = self.weight.outcome is Outcome.NO_EVIDENCE and self.nearest
+        return look._replace(label=words.say(wording.UNSETTLED)) if near else look
 
     @property
     @written
