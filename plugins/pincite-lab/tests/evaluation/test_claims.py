@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 from evaluation.invented import BRIDGE, FILLER, WordVerifier, cut_row
+from pincite_lab.wafer import measures as wafer
 from support.laws import FakeEncoder
 from syrupy.assertion import SnapshotAssertion
 
@@ -23,7 +24,6 @@ from pincite.errors import InputError, MissingModel
 from pincite.verbs.verify import build
 from pincite_lab.evaluation import claims, plots, tables
 from pincite_lab.evaluation.claims import Scorer, by_url_depth, by_verifier
-from pincite_lab.wafer import measures as wafer
 
 Write = Callable[..., Path]
 

@@ -41,7 +41,7 @@ def wafer(
     quiet: bool,
     **given: Any,
 ) -> None:
-    """Measure retrieval and failed citations on a WAFER-like collection (`pincite wafer --out`).
+    """Measure retrieval and failed citations on a WAFER-like collection.
 
     Reads FOLDER/SPLIT.jsonl, fail-SPLIT.jsonl and corpus-SPLIT.jsonl or corpus.jsonl, plain or .gz.
     Prints P@1, success rates and R-precision (SIDE's table 4), whether an answer was found, and
@@ -50,8 +50,8 @@ def wafer(
 
     The corpus is indexed once and kept, and so are judged pairs: an interrupted run can be resumed.
     """
-    from pincite_lab.evaluation import plots, tables
-    from pincite_lab.wafer import measures
+    from pincite_lab.evaluation import tables
+    from pincite_lab.evaluation import wafer as measures
 
     settings = options.load_settings(given)
     collection = measures.open_collection(folder, split)
@@ -67,7 +67,7 @@ def wafer(
     for warning in result.get("warnings", ()):
         options.say(warning)
     if plot and result["failed_verification"]:
-        plots.failed_verification(plot, result["failed_verification"])
+        measures.plot(plot, result["failed_verification"])
     click.echo(json.dumps(result, indent=1) if as_json else tables.wafer_table(result))
 
 
@@ -77,7 +77,7 @@ def _searched(
     from pincite import runtime
     from pincite.corpus import engines
     from pincite.verbs.verify import build
-    from pincite_lab.wafer import measures
+    from pincite_lab.evaluation import wafer as measures
 
     encoder = runtime.encoder(settings)
     file, seconds = collection.corpus_file, 0.0
@@ -333,6 +333,22 @@ def qa(
             "versions": dict(run.versions),
         }
     click.echo(json.dumps(result, indent=1) if as_json else tables.qa_table(result))
+
+
+@click.command("wafer", short_help="print an article's claims as WAFER's records")
+@click.argument("file")
+@click.option("--language", help="Language of the articles, if they declare none: en, de, ja, …")
+def records(file: str, language: str | None) -> None:
+    """Print WAFER records of FILE's claims that cite an address.
+
+    FILE is what `pincite claims` reads: wikitext, HTML, a manuscript, a dump, or - for stdin.
+    """
+    from pincite.wiki.article import read_articles
+    from pincite_lab.evaluation.wafer import records_in, to_line
+
+    for article in read_articles(file, language=language):
+        for record in records_in(article):
+            click.echo(to_line(record))
 
 
 @click.group("calibrate", short_help="measure how far a language model can be trusted")
