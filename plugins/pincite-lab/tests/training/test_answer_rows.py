@@ -58,7 +58,7 @@ def answer(
     return Answer(question, text, tuple(sentences), tuple(references), by, searched, **given)
 
 
-def write(path: Path, *answers: Answer, settings: Mapping[str, object] | None = None) -> Path:
+def write(path: Path, *answers: Answer, settings: Mapping[str, str | int] | None = None) -> Path:
     versions = {"verifier": "words"}
     report = AnswerReport(
         answers=answers,

@@ -533,7 +533,7 @@ def plot(path: Path, failed: Mapping[str, Any]) -> None:
     axes = figure.subplots()
     for number, (name, points) in enumerate(failed["curves"].items()):
         recalls, precisions = ([p[key] for p in points] for key in ("recall", "precision"))
-        style = {"linewidth": 1.3 if number else 2.2, "zorder": 2 if number else 3}
+        style: dict[str, Any] = {"linewidth": 1.3 if number else 2.2, "zorder": 2 if number else 3}
         # A point's precision holds for all recalls down to the point before it.
         axes.step([0, *recalls], [precisions[0], *precisions], where="pre", label=name, **style)
         # The last point flags every row, so its precision is the share that fails.

@@ -34,8 +34,10 @@ class RowMaker:
         """Make rows from a report of `ask --json`; raises InputError if it is not one."""
         report = AnswerReport.from_file(path)
         settings = report.settings
-        languages = (str(settings.get(key) or "en") for key in ("chat.prompt_language", "language"))
-        templates = Templates.load(*languages)
+        prompts, language = (
+            str(settings.get(key) or "en") for key in ("chat.prompt_language", "language")
+        )
+        templates = Templates.load(prompts, language)
         tokens = int(str(settings.get("ask.prompt_tokens") or _PROMPT_TOKENS))
         for answer in report.answers:
             self.n_answers += 1
