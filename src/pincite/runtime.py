@@ -1,7 +1,6 @@
 """Builds what every verb needs from the settings: models, corpora, a language model's server."""
 
 import contextlib
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -21,8 +20,9 @@ from pincite.llm.chat import (
     JUDGE_KEY_VARIABLE,
     KEY_VARIABLE,
     ChatClient,
+    key_variable,
 )
-from pincite.llm.client import Limits
+from pincite.llm.client import Key, Limits
 from pincite.llm.embeddings import ServedEncoder
 from pincite.llm.judge import Judge, WithSecondOpinion
 from pincite.llm.templates import Templates
@@ -52,12 +52,8 @@ def encoder(settings: Settings, name: str = "") -> Encoder:
 def _served(how: EmbeddingsSettings, found: weights.Served) -> ServedEncoder:
     prefixes = how.query_prefix, how.passage_prefix
     limits = replace(embeddings.LIMITS, seconds=how.seconds, at_once=how.at_once)
-    key = _key(EMBEDDINGS_KEY_VARIABLE)
+    key = Key.read(EMBEDDINGS_KEY_VARIABLE)
     return ServedEncoder(found.model, found.url, key, prefixes, how.batch, limits)
-
-
-def _key(variable: str) -> str:
-    return os.environ.get(variable, "").strip()
 
 
 @contextmanager
@@ -183,7 +179,7 @@ def verifier(models: ModelSettings, *, keep: bool = True) -> RoutedVerifier:
     judged = judgements_file() if keep else None
     model: Path | ChatNetwork
     if served := weights.served(models.verifier):
-        client = ChatClient(served.url, served.model, _key(KEY_VARIABLE))
+        client = ChatClient(served.url, served.model, Key.read(KEY_VARIABLE))
         model = ChatNetwork(client, served.model)
     else:
         model = weights.locate(models.verifier)
@@ -201,12 +197,13 @@ def clients(chat: ChatSettings) -> dict[str, ChatClient]:
     """Make a client per step with a model of its own, and one ("") for the others."""
     limits = Limits(seconds=chat.seconds, at_once=chat.at_once)
     names = {"": chat.model, **chat.models_of_steps}
-    clients = {
-        name: ChatClient(
-            *(chat.url, name, _key(KEY_VARIABLE), limits, chat.dialect, chat.repetition_penalty)
+    clients = {}
+    for name in dict.fromkeys(names.values()):
+        at = weights.served(name) or weights.Served(name, chat.url)
+        key = Key.read(key_variable(at.url, chat.url))
+        clients[name] = ChatClient(
+            at.url, at.model, key, limits, chat.dialect, chat.repetition_penalty
         )
-        for name in dict.fromkeys(names.values())
-    }
     return {step: clients[name] for step, name in names.items()}
 
 
@@ -220,7 +217,7 @@ def judge(settings: Settings) -> Iterator[Judge]:
     """Open the model for second opinions; its replies are cached in `replies_file()`."""
     chosen = settings.judge
     limits = Limits(seconds=chosen.seconds, at_once=chosen.at_once)
-    key = _key(JUDGE_KEY_VARIABLE)
+    key = Key.read(JUDGE_KEY_VARIABLE)
     client = ChatClient(chosen.url, chosen.model, key, limits, chosen.dialect)
     kept = ReplyCache(replies_file())
     try:

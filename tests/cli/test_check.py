@@ -9,7 +9,7 @@ import pytest
 from check_replies import STEPS, Model, fenced_in, step_of, unfenced
 from cli.check_runs import CHECK, KEY, PAGES, STATEMENT, llm, written
 from click.testing import CliRunner, Result
-from models.chat_server import Server, good, refusal
+from models.chat_server import Server, good, refusal, serving
 from support.check_values import readings
 
 from pincite.cli import cli
@@ -131,6 +131,21 @@ def test_the_whole_way_with_a_model(run: Callable[..., Result], server: Server) 
     assert usage["n_calls"] == len(server.asked) == 3 + 3 + 2 + 2 * 2 * 2
     assert usage["n_prompt_tokens"] == 7 * usage["n_calls"]
     assert "up to 32 calls (26,560 tokens)" in result.stderr
+
+
+def test_a_step_asks_its_own_server_with_its_own_key(
+    run: Callable[..., Result], server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving() as other:
+        other.by_request = Model()
+        monkeypatch.setenv("PINCITE_CHAT_KEY_127_0_0_1_" + other.url[17:-3], "sk-other")
+        with Path("pincite.toml").open("a") as settings:
+            settings.write(f"chat.step_models = ['negate_claim=n@{other.url}']\n")
+        run(*CHECK, *llm(server))
+        assert "sk-other" not in run("config", "show").output
+        assert {h["authorization"] for h in other.headers} == {"Bearer sk-other"}
+        assert {asked["model"] for asked in other.asked} == {"n"}
+    assert {h["authorization"] for h in server.headers} == {f"Bearer {KEY}"}
 
 
 def test_each_step_has_its_limit_of_tokens_and_its_temperature(

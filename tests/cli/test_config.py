@@ -208,7 +208,8 @@ multiple_choice_confirmation_analysis:
     (tmp_path / "a.yaml").write_text(text)
     result = imported([tmp_path / "a.yaml"])
     said = {note.option: note.message for note in result.notes}
-    assert "another server" in said["negate_claim"]
+    assert result.values["chat.step_models"] == ["negate_claim=n@http://localhost:2/v1"]
+    assert "PINCITE_CHAT_KEY_LOCALHOST_2" in said["chat.step_models: http://localhost:2/v1"]
     assert "does not enforce regex" in said["guidance_type"]
     assert "{oddity}" in said["freetext_confirmation_analysis.prompt_template"]
     assert "{options}" in said["multiple_choice_confirmation_analysis.prompt_template"]

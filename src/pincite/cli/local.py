@@ -45,10 +45,14 @@ def show_settings(as_json: bool, config: Path | None) -> None:
     from pincite.settings import SHORT, Settings, schema
 
     found = schema.load_values(Settings, {}, config, short=SHORT)
-    values = schema.flat(schema.build(Settings, {name: each.value for name, each in found.items()}))
+    settings = schema.build(Settings, {name: each.value for name, each in found.items()})
+    values = schema.flat(settings)
     keys = {
         variable: "set" if os.environ.get(variable, "").strip() else "not set"
-        for variable in (KEY_VARIABLE, JUDGE_KEY_VARIABLE, EMBEDDINGS_KEY_VARIABLE)
+        for variable in (
+            *(KEY_VARIABLE, *settings.chat.servers.values()),
+            *(JUDGE_KEY_VARIABLE, EMBEDDINGS_KEY_VARIABLE),
+        )
     }
     if as_json:
         origins = {name: found[name].origin if name in found else "default" for name in values}
@@ -159,7 +163,7 @@ def _sent_data(settings: Any) -> Iterator[str]:
     from pincite.models.weights import served
     from pincite.web.fetch import user_agent
 
-    web, chat = settings.web, settings.chat.url
+    web, chat = settings.web, " and ".join((settings.chat.url, *settings.chat.servers))
     if web.online:
         yield "and requests for articles, which go to their wikis: the title,"
         yield "and requests for cited pages, which go to their hosts: the address,"

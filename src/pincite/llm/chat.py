@@ -5,6 +5,7 @@ While a reply streams, neither thoughts in `<think>` nor the key are shown (`vis
 
 import json
 import math
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
@@ -13,12 +14,12 @@ from urllib.parse import urlsplit
 
 from pincite.completions import Completion, Guidance, Prompt, TokenChoice
 from pincite.errors import BadReply, ConfigError, ServerError, ServerRefused, ServerUnreachable
-from pincite.llm.client import EVENTS, SHOWN, Call, Client, Limits, Retry, check_url, error_of
+from pincite.llm.client import EVENTS, SHOWN, Call, Client, Key, Limits, Retry, check_url, error_of
 
 if TYPE_CHECKING:
     import httpx2
 
-KEY_VARIABLE = "PINCITE_CHAT_KEY"
+KEY_VARIABLE = Key.variable
 JUDGE_KEY_VARIABLE = "PINCITE_JUDGE_KEY"  # another server may need another key
 EMBEDDINGS_KEY_VARIABLE = "PINCITE_EMBEDDINGS_KEY"
 GuidanceKind = Literal["json", "regex", "grammar", "prompted"]
@@ -31,6 +32,18 @@ ENFORCED = {
     "llamacpp": ("json", "grammar"),
 }
 THINK, THOUGHT = "<think>", "</think>"  # around a reasoning model's thoughts
+
+
+def key_variable(url: str, main: str) -> str:
+    """Name the variable with a chat server's key: no server but `main` is sent the key of `main`.
+
+    >>> key_variable("https://eu.example.org:8443/v1", "http://localhost:8080/v1")
+    'PINCITE_CHAT_KEY_EU_EXAMPLE_ORG_8443'
+    """
+    scheme, place = urlsplit(url)[:2]
+    if (scheme, place) == urlsplit(main)[:2]:
+        return KEY_VARIABLE
+    return f"{KEY_VARIABLE}_{re.sub('[^A-Z0-9]+', '_', place.upper())}"
 
 
 # ── Guided replies ───────────────────────────────────────────────────────────────────────────────

@@ -8,6 +8,7 @@ or its call is stopped. `web.connection` is the web fetcher's transport, which p
 import contextlib
 import functools
 import json
+import os
 import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -69,16 +70,30 @@ class Retry(Exception):
         self.error, self.after = error, after
 
 
+class Key(str):
+    """A server's key, or "", with the environment variable that holds it."""
+
+    variable = "PINCITE_CHAT_KEY"
+
+    @classmethod
+    def read(cls, variable: str) -> "Key":
+        key = cls(os.environ.get(variable, "").strip())
+        key.variable = variable
+        return key
+
+
 class Client:
     """A client of one server; thread-safe."""
 
     _path: str = "/chat/completions"  # below the address
-    _setting: ClassVar[str] = "chat.url"  # names of address and key in messages
-    _variable: ClassVar[str] = "PINCITE_CHAT_KEY"
+    _setting: ClassVar[str] = "chat.url"  # name of the address in messages
+    _variable: str = Key.variable
     _check: ClassVar[str] = "Check chat.url (it usually ends in /v1) and chat.model."
 
     def __init__(self, url: str, key: str, limits: Limits | None) -> None:
         """`url`: already checked; `key`: "" if the server needs none."""
+        if isinstance(key, Key):
+            self._variable = key.variable
         if not (key.isascii() and key.isprintable()):
             raise ConfigError(f"{self._variable} has characters that are not valid in a key.")
         self.url, self._key, self._limits = url, key, limits or Limits()

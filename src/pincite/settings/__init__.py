@@ -270,21 +270,28 @@ class ChatSettings:
     repetition_penalty: Annotated[float, Range(0), "For repeated tokens; 0: not sent."] = 0.0
     prompts: Annotated[str, "Folder of prompts that replace shipped ones of the same name."] = ""
     prompt_language: Annotated[Literal["en", "de"], "Language of the shipped prompts."] = "en"
-    step_models: Annotated[Texts, 'Other models for steps: "negate_claim=qwen3".'] = ()
+    step_models: Annotated[Texts, "Other models for steps: negate_claim=MODEL or MODEL@URL."] = ()
     step_tokens: Annotated[Texts, 'Maximum reply tokens of steps: "negate_claim=300".'] = ()
     step_temperatures: Annotated[Texts, 'Other temperatures: "negate_claim=0".'] = ()
 
     def __post_init__(self) -> None:
         if self.url:
             check_url(self.url, "chat.url", chat.KEY_VARIABLE)
-        _ = self.models_of_steps
+        for url, variable in self.servers.items():
+            check_url(url, "chat.step_models", variable)
         _ = self.tokens_of_steps
         _ = self.temperatures_of_steps
 
     @property
     def models_of_steps(self) -> dict[str, str]:
-        """The models of the steps that have a separate one."""
+        """The models of the steps that have a separate one, as NAME or NAME@URL."""
         return _by_step("step_models", self.step_models, "model")
+
+    @property
+    def servers(self) -> dict[str, str]:
+        """The steps' own servers, by address, with the variables of their keys."""
+        given = filter(None, map(weights.served, self.models_of_steps.values()))
+        return {found.url: chat.key_variable(found.url, self.url) for found in given}
 
     @property
     def tokens_of_steps(self) -> dict[str, int]:

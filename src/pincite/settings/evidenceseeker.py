@@ -236,9 +236,9 @@ class _Importer:
 
 
 def _choose_server(found: Imported, models: Mapping[str, Mapping[str, Any]]) -> None:
-    """Choose one server and model for all steps: the multiple choice's, else the most frequent.
+    """Choose the main server and model: the multiple choice's, else the most frequent.
 
-    Other models of the same server become `chat.step_models`, and other temperatures
+    Other models and servers become `chat.step_models`, other temperatures
     `chat.step_temperatures`.
     """
     values, notes = found.values, found.notes
@@ -256,17 +256,20 @@ def _choose_server(found: Imported, models: Mapping[str, Mapping[str, Any]]) -> 
     url, name = of_choice if all(of_choice) else max(usable, key=usable.count)
     values |= {"check.interpretation": "model", "check.confirmation": "model"}
     values |= {"chat.url": url, "chat.model": name}
-    if others := [f"{s}={own}" for s, (at, own) in servers.items() if at == url and own != name]:
-        values["chat.step_models"] = others
+    main = (url, name)
+    others = {s: server for s, server in servers.items() if all(server) and server != main}
+    if own := [f"{s}={m}" if at == url else f"{s}={m}@{at}" for s, (at, m) in others.items()]:
+        values["chat.step_models"] = own
     values["chat.step_tokens"] = [f"{s}={model['max_tokens']}" for s, model in given.items()]
-    for step in (step for step, (at, _) in servers.items() if at != url):
-        notes.append(Note("", step, f"uses another server; all steps here use {url}"))
-    main = next(given[step] for step, server in servers.items() if server == (url, name))
-    values["chat.temperature"] = main["temperature"]
+    for at in dict.fromkeys(at for at, _ in others.values() if at != url):
+        message = f"if it needs a key, set {chat.key_variable(at, url)}"
+        notes.append(Note("", f"chat.step_models: {at}", message))
+    first = next(given[step] for step, server in servers.items() if server == main)
+    values["chat.temperature"] = first["temperature"]
     temperatures = {s: m["temperature"] for s, m in given.items()}
-    if own := [f"{s}={t}" for s, t in temperatures.items() if t != main["temperature"]]:
+    if own := [f"{s}={t}" for s, t in temperatures.items() if t != first["temperature"]]:
         values["chat.step_temperatures"] = own
-    seconds = main.get("timeout")
+    seconds = first.get("timeout")
     if dropped := {s: m.get("timeout") for s, m in given.items() if m.get("timeout") != seconds}:
         listed = ", ".join(f"{step}: {value}" for step, value in dropped.items())
         message = f"is the same for all steps here: {seconds} is kept; dropped: {listed}"

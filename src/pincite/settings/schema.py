@@ -324,6 +324,7 @@ def _variables(schema: type, table: str) -> list[tuple[str, str]]:
         if variable.startswith(prefix)
         and not variable.startswith(others)
         and variable not in _OTHER_VARIABLES
+        and not variable.startswith(f"{chat.KEY_VARIABLE}_")
     ]
 
 
