@@ -607,56 +607,12 @@ def test_what_a_trusted_model_supports_too_needs_no_more_than_verify(
         assert (unsure != (0.0, 0.0)) == counts
 
 
-class Readers:
-    """A verifier for `VerifierJudge`: each text has the support and refutation that it is given."""
-
-    fingerprint = "readers"
-
-    def __init__(self, **odds: tuple[float, float]) -> None:
-        self.odds = odds
-
-    def verify(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[Evidence]:
-        found = []
-        for _, passage in pairs:
-            text = passage.text.split()[0].lower()
-            supported, refuted = self.odds[text if passage.text.count(".") == 1 else "all"]
-            found.append(from_answers(passage, supported, refuted))
-        return found
-
-
-@pytest.mark.parametrize(
-    ("reading", "first", "counted"),
-    [
-        ("The mill at Varde burnt.", (0.6, 0.1), 0.4),
-        ("The mill at Varde burnt.", (0.4, 0.1), 0.0),  # no sentence is sure of it
-        ("Crime in Varde fell.", (0.1, 0.0), 0.0),  # and nothing says otherwise
-    ],
-)
-def test_one_sentence_of_an_unsure_passage_confirms_weakly(
-    reading: str, first: tuple[float, float], counted: float
+@each_row("check/confirm/what_one_or_two_sentences_say_alone")
+def test_what_one_or_two_sentences_say_alone(
+    reading: str, text: str, supported: float, margin: float, for_it: float, against: float
 ) -> None:
-    passage = passage_of("A mill at Varde burnt. Nobody in Varde was hurt by crime.")
-    readers = Readers(all=(0.1, 0.0), a=first, nobody=(0.1, 0.1))
-    (found,) = VerifierJudge(readers).judge(
-        [(Reading("r1", reading, StatementType.DESCRIPTIVE), passage)]
-    )
-    assert isinstance(found, Evidence)
-    assert degree(found) == counted
-
-
-@pytest.mark.parametrize(
-    ("sentence", "against"),
-    [
-        ("Burglary in Varde rose.", True),
-        ("Burglary in Lusk rose.", False),  # of another place
-        ("Arson in Varde rose.", False),  # of another subject
-        ("Burglary in Varde was counted.", False),
-    ],
-)
-def test_an_opposite_counts_only_of_the_same_subject(sentence: str, against: bool) -> None:
-    read = from_answers(passage_of(sentence), 0.1, 0.5)
-    ((_, refuted), witnesses) = confirm.alone_stance("Burglary in Varde fell.", read, -0.4)
-    assert (refuted, bool(witnesses)) == (0.4 if against else 0.0, against)
+    read = from_answers(passage_of(text), supported, 0.5)
+    assert confirm.alone_stance(reading, read, margin)[0] == (for_it, against)
 
 
 @pytest.mark.parametrize(
