@@ -87,8 +87,8 @@ def _result(result: ReadingResult, statement: str, limit: int) -> list[Renderabl
     text.append(f" · {result.summary}", style="dim")
     if result.warning:
         text.append(f"\n⚠ {result.warning}", style="bold dark_orange")
-    shown = [_items(result, limit)] if result.items else []  # the passages, then the verdict
-    parts: list[RenderableType] = [Text(), head, *map(_indented, [*shown, text])]
+    shown: list[RenderableType] = [_items(result, limit)] if result.items else []
+    parts: list[RenderableType] = [Text(), head, *(_indented(part) for part in [*shown, text])]
     failures = check_wording.failed(result.items)
     notes = [f"– {cells.shortened(detail, TEXT_WIDTH)}" for detail in failures]
     if pages := check_wording.unused_pages(result.unread, result.excluded):
