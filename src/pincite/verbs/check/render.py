@@ -87,7 +87,7 @@ def _reading(result: ReadingResult, words: Language) -> dict[str, object]:
         "label": look.label,
         "summary": wording.mean_degree(weight, n_passages, words)
         or wording.sentence(weight, result.items, result.reading.kind, words),
-        "warning": wording.warning(weight, result.items, result.reading.lacks, words),
+        "warning": wording.warning(weight, result.items, words, result.reading.lacks),
         "sides": sides(result, words),
         "failures": wording.failed(result.items),
         "unused": wording.unused_pages(result.unread, result.excluded, words.say),

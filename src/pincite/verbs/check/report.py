@@ -96,7 +96,7 @@ class ReadingResult:
     @written
     def warning(self) -> str:
         """What must not be overlooked next to the mean; empty if nothing."""
-        return wording.warning(self.weight, self.items, self.reading.lacks)
+        return wording.warning(self.weight, self.items, lacks=self.reading.lacks)
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,8 +129,8 @@ def _how_sure(weight: Weight, n_passages: int, words: Language) -> str:
 def warning(
     weight: Weight,
     items: Sequence[Weighed],
-    lacks: Sequence[str] = (),
     words: Language = IN_ENGLISH,
+    lacks: Sequence[str] = (),
 ) -> str:
     """Say what must not be overlooked next to the mean; empty if nothing."""
     texts = {item.text_id for n, item in enumerate(items) if n in weight.contradictions}
