@@ -6,6 +6,7 @@ import html
 import io
 import json
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -142,9 +143,27 @@ def test_every_format_says_that_only_the_network_speaks(
     words = wording.READS[label] if alone else ""
     assert wording.rests_on(each) == words
     assert wording.rests_on(replace(each, decided_by=DecidedBy.BOTH)) == ""
-    assert (f'<span class="why">{words}</span>' in render.to_html(only(each), TODAY)) is alone
+    assert (f"<span>{words}</span>" in render.to_html(only(each), TODAY)) is alone
     assert wording.verdict_by(each) in render.to_wikitext(only(each), TODAY)
     assert words in on_terminal(only(each))
+
+
+@pytest.mark.parametrize("as_text", [on_terminal, render.to_html])
+def test_a_finding_shows_the_claim_then_the_passage_then_how_strong_the_verdict_is(
+    as_text: Callable[[Report], str],
+) -> None:
+    finding = partly()
+    (one,) = finding.citations
+    assert isinstance(one.outcome, Evidence)
+    assert finding.prob_supported is not None
+    passage = replace(one.outcome.passage, text=OPENED)
+    read = replace(one.outcome, passage=passage, quote=Span(0, len(OPENED)))
+    each = replace(finding, citations=(replace(one, outcome=read),))
+    text = as_text(only(each))
+    _, body = text.split("1911 &", 1)
+    strength = f"support {cells.percent(finding.prob_supported)} %"
+    assert body.index("Varde opened") < body.index(strength)
+    assert body.index("Varde opened") < body.rindex(wording.LOOKS[each.label].label)
 
 
 def test_the_missing_part_is_marked_in_the_claim_and_escaped() -> None:

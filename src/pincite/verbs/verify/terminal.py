@@ -125,11 +125,6 @@ def _table(findings: Sequence[tuple[int, Finding]]) -> Table:
     table.add_column("claim, source, better source", ratio=1)
     for rank, finding in findings:
         verdict = Text(wording.verdict(finding.label), style=wording.LOOKS[finding.label].style)
-        if finding.prob_supported is not None:
-            support = cells.percent(finding.prob_supported)
-            verdict.append(f"\nsupport {support} %", style="not bold dim")
-        if rests_on := wording.rests_on(finding):
-            verdict.append(f"\n{rests_on}", style="not bold dim")
         table.add_row(str(rank), verdict, _hanging(containment.shown(_details, finding)))
     return table
 
@@ -146,15 +141,19 @@ def _details(finding: Finding) -> Text:
     text = Text(cells.shortened(finding.claim.text, CLAIM_WIDTH))
     for line in wording.about_claim(finding):
         text.append(f"\n  ⚑ {line}", style="yellow")
-    if lacks := wording.missing_of(finding):
-        text.append(f"\n  ◐ {lacks}", style=wording.LOOKS[Label.PARTLY_SUPPORTED].style)
-    if joined := wording.joined(finding):
-        text.append(f"\n  {joined}", style="dim")
     for result in finding.citations:
         look = wording.LOOKS[result.label]
         name = cells.shortened(wording.name_of(result.citation), SOURCE_WIDTH)
         text.append(f"\n  {look.sign} {name}", style=look.style)
         _indented(text, _of_source(result, finding))
+    text.append(f"\n  ⇒ {wording.verdict_by(finding)}", wording.LOOKS[finding.label].style)
+    if finding.prob_supported is not None:
+        support = cells.percent(finding.prob_supported)
+        text.append(f" · support {support} %", style="not bold dim")
+    if lacks := wording.missing_of(finding):
+        text.append(f"\n  ◐ {lacks}", style=wording.LOOKS[Label.PARTLY_SUPPORTED].style)
+    if joined := wording.joined(finding):
+        text.append(f"\n  {joined}", style="dim")
     for n, line in enumerate(wording.second_opinion(finding)[:OPINION_LINES]):
         text.append(f"\n  {'      ' if n else '⚖ '}{cells.shortened(line, CLAIM_WIDTH)}", "dim")
     if doubt := wording.unverifiable(finding):
