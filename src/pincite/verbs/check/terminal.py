@@ -86,9 +86,8 @@ def _result(result: ReadingResult, statement: str, limit: int) -> list[Renderabl
     text.append(f" · {result.summary}", style="dim")
     if result.warning:
         text.append(f"\n⚠ {result.warning}", style="bold dark_orange")
-    parts: list[RenderableType] = [Text(), head, _indented(text)]
-    if result.items:
-        parts.append(_indented(_items(result, limit)))
+    items = [_items(result, limit)] if result.items else []
+    parts: list[RenderableType] = [Text(), head, *map(_indented, [*items, text])]
     failures = check_wording.failed(result.items)
     shown = [f"– {cells.shortened(detail, TEXT_WIDTH)}" for detail in failures]
     if pages := check_wording.unused_pages(result.unread, result.excluded):
