@@ -645,6 +645,15 @@ class DecidedBy(StrEnum):
     BOTH = "both"
 
 
+class Basis(StrEnum):
+    """What a reader can see that a label rests on."""
+
+    NETWORK = "network"  # nothing: only the network speaks for it
+    NAMES = "names"  # at the quote stand all names, figures and quotations of the claim
+    QUALIFIED = "qualified"  # the claim stands there, but not as a fact
+    SHOWN = "shown"  # what the reasons name
+
+
 class Label(StrEnum):
     """The verdict on a claim or a citation."""
 

@@ -25,11 +25,11 @@ from pincite.types import (
 )
 from pincite.verbs.verify import coverage, wording
 from pincite.verbs.verify.coverage import FLAGS, Coverage, Stage
-from pincite.verbs.verify.render import excerpt
+from pincite.verbs.verify.render import MAX_SHOWN, excerpt
 from pincite.verbs.verify.report import Report
 from pincite.verbs.verify.worklist import FLAGGED, NOTHING_CHECKED, Row, WorkList
 
-CLAIM_WIDTH, SOURCE_WIDTH, OPEN_WIDTH, PASSING_WIDTH = 150, 90, 70, 90  # before an ellipsis
+CLAIM_WIDTH, SOURCE_WIDTH, OPEN_WIDTH, PASSING_WIDTH = 300, 90, 70, 90  # before an ellipsis
 OPINION_LINES = 3  # of a second opinion; --html shows all
 SHOWN = 10  # claims listed per reason for which nothing could be checked
 NOTHING_CITED = (
@@ -147,9 +147,8 @@ def _details(finding: Finding) -> Text:
         text.append(f"\n  {look.sign} {name}", style=look.style)
         _indented(text, _of_source(result, finding))
     text.append(f"\n  ⇒ {wording.verdict_by(finding)}", wording.LOOKS[finding.label].style)
-    if finding.prob_supported is not None:
-        support = cells.percent(finding.prob_supported)
-        text.append(f" · support {support} %", style="not bold dim")
+    if strength := wording.strength(finding):
+        text.append(f" · {strength}", style="not bold dim")
     if lacks := wording.missing_of(finding):
         text.append(f"\n  ◐ {lacks}", style=wording.LOOKS[Label.PARTLY_SUPPORTED].style)
     if joined := wording.joined(finding):
@@ -216,7 +215,12 @@ def _listed(listing: Listing | None) -> list[str]:
 
 def _quote(evidence: Evidence) -> list[str]:
     shown = excerpt(evidence.passage.text, evidence.quote)
-    return [f"“{cells.shortened(shown.quote, CLAIM_WIDTH)}”" if shown else wording.NO_QUOTE]
+    if shown:
+        return [f"“{cells.shortened(shown.quote, MAX_SHOWN)}”"]
+    text = evidence.passage.text
+    return [
+        f"{wording.NO_QUOTE}: “{cells.shortened(text, CLAIM_WIDTH)}”" if text else wording.NO_QUOTE
+    ]
 
 
 def _excluded(report: Report) -> Text:
