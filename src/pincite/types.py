@@ -648,9 +648,9 @@ class DecidedBy(StrEnum):
 class Basis(StrEnum):
     """What a reader can see that a label rests on."""
 
-    NETWORK = "network"  # nothing: only the network speaks for it
-    NAMES = "names"  # at the quote stand all names, figures and quotations of the claim
-    QUALIFIED = "qualified"  # the claim stands there, but not as a fact
+    NETWORK = "network"  # nothing
+    NAMES = "names"  # the claim's names, figures and quotations, at the quote
+    QUALIFIED = "qualified"  # that the source does not state it as a fact
     SHOWN = "shown"  # what the reasons name
 
 

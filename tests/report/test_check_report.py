@@ -102,12 +102,12 @@ def test_every_format_shows_the_passages_of_a_reading_before_its_result() -> Non
 
 
 def test_an_interval_of_no_width_is_not_shown() -> None:
-    weight = check_report().checks[0].results[0].weight
-    shown, hidden = (
-        wording.mean_degree(replace(weight, interval=bounds), 2)
-        for bounds in ((0.515, 0.602), (0.518, 0.522))
+    first = check_report().checks[0].results[0]
+    shown, hidden, none = (
+        wording.sentence(replace(first.weight, interval=bounds), first.items, first.reading.kind)
+        for bounds in ((0.515, 0.602), (0.518, 0.522), None)
     )
-    assert len(shown) > len(hidden) == len(wording.mean_degree(replace(weight, interval=None), 2))
+    assert len(shown) > len(hidden) == len(none)
 
 
 def test_what_contradicts_a_reading_comes_first_and_independent_sources_before_own() -> None:

@@ -281,14 +281,10 @@ def basis(finding: Finding) -> Basis:
     claim, label, read = finding.claim, finding.label, read_by(finding)
     if label in (Label.DISPUTED, Label.UNCHECKED):
         return Basis.SHOWN
-    has_names = bool(atoms(claim.text))
+    named = [e for e in read if not missing_atoms(claim.text, [e.passage], claim.language)]
+    has_names = bool(named and atoms(claim.text))
     if label is Label.SUPPORTED:
-        at_quote = has_names and any(
-            not missing_atoms(claim.text, [each.passage], claim.language)
-            and not beyond_quote(claim, each)
-            for each in read
-            if each.quote
-        )
+        at_quote = has_names and any(e.quote and not beyond_quote(claim, e) for e in named)
         return Basis.NAMES if at_quote else Basis.NETWORK
     if label is Label.PARTLY_SUPPORTED and any(decide.has(e, Effect.LIMITS) for e in read):
         return Basis.QUALIFIED

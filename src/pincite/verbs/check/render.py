@@ -71,8 +71,7 @@ def _view(check: Check, words: Language, number: int) -> dict[str, Any]:
 
 
 def _reading(result: ReadingResult, words: Language) -> dict[str, object]:
-    weight, n_passages = result.weight, len(result.items)
-    outcome = weight.outcome
+    weight = result.weight
     look = wording.look(weight, result.items, words)
     return {
         "reading_id": result.reading.reading_id,
@@ -80,12 +79,11 @@ def _reading(result: ReadingResult, words: Language) -> dict[str, object]:
         "text": result.reading.text,
         "meaning": words.say(wording.KINDS[result.reading.kind]),
         "negation": result.reading.negation,
-        "outcome": outcome.value,
+        "outcome": weight.outcome.value,
         "tone": look.tone,
         "sign": look.sign,
         "label": look.label,
-        "summary": wording.mean_degree(weight, n_passages, words)
-        or wording.sentence(weight, result.items, result.reading.kind, words),
+        "summary": wording.sentence(weight, result.items, result.reading.kind, words),
         "warning": wording.warning(weight, result.items, words),
         "sides": sides(result, words),
         "failures": wording.failed(result.items),

@@ -100,32 +100,15 @@ def sentence(
     n_for, n_against = (
         len({item.text_id for item in items if item.side == side}) for side in ("for", "against")
     )
-    values = {
-        "doc": signed(weight.doc),
-        "texts": _texts(weight.n_texts, words),
-        "for": n_for,
-        "against": n_against,
-    }
+    values = {"doc": signed(weight.doc), "texts": _texts(weight.n_texts, words)}
+    values |= {"for": str(n_for), "against": str(n_against)}
     text = say("%(doc)s from %(texts)s, %(for)s for and %(against)s against") % values
-    return text + _how_sure(weight, n_passages, words)
-
-
-def mean_degree(weight: Weight, n_passages: int, words: Language = IN_ENGLISH) -> str:
-    """Describe the mean degree and its uncertainty; empty without evidence."""
-    if weight.doc is None:
-        return ""
-    text = words.say("mean degree %(doc)s") % {"doc": signed(weight.doc)}
-    return text + _how_sure(weight, n_passages, words)
-
-
-def _how_sure(weight: Weight, n_passages: int, words: Language) -> str:
-    text = ""
     low, high = map(signed, weight.interval or (None, None))
     if low != high:
-        text += words.say(", 95 %% interval %(low)s to %(high)s") % {"low": low, "high": high}
+        text += say(", 95 %% interval %(low)s to %(high)s") % {"low": low, "high": high}
     if weight.n_failed:
         unjudged = {"n": weight.n_failed, "all": n_passages}
-        text += words.say("; %(n)s of %(all)s passages could not be judged") % unjudged
+        text += say("; %(n)s of %(all)s passages could not be judged") % unjudged
     return text
 
 

@@ -197,7 +197,7 @@ def _of_source(result: CitationResult, finding: Finding) -> list[str]:
         lines.append(f"↻ {changed} ({wording.CHANGED_STEP})")
     is_supported = finding.label is Label.SUPPORTED
     reasons = result.outcome.notes if is_supported else wording.reasons(result, finding)[:2]
-    lines += _quote(result.outcome) if result.outcome.quote or not is_supported else []
+    lines += _quote(result.outcome)
     others = wording.also_read(result.outcome, finding.claim.text)
     lines += [f"and “{cells.shortened(other, CLAIM_WIDTH)}”" for other in others]
     lines += [cells.one_line(str(reason)) for reason in reasons]

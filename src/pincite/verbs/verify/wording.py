@@ -150,13 +150,12 @@ READS = {
     (Label.PARTLY_SUPPORTED, Basis.QUALIFIED): "not stated as a fact",
     (Label.NOT_SUPPORTED, Basis.NETWORK): "does not read like it",
     (Label.NOT_SUPPORTED, Basis.NAMES): "does not read like it, but has its names and figures",
-    (Label.REFUTED, Basis.NETWORK): "reads like a contradiction",
 }
-# How strong it is: of all of the claim, not a share of it.
 STRENGTH = "support %(n)d %%"
 STRENGTHS = {
-    Label.SUPPORTED: "support only %(n)d %%",  # if not sure
+    Label.SUPPORTED: "support only %(n)d %%",  # below decide.SURE
     Label.PARTLY_SUPPORTED: "support for all of it %(n)d %%",
+    Label.NOT_SUPPORTED: STRENGTH,
 }
 OPINIONS = {
     "verdict": "Second opinion from %(model)s: %(verdict)s",
@@ -180,9 +179,8 @@ MISSING = {
 }
 # Why a claim's verdict differs from those of its sources.
 JOINED = {
-    "supported": "no source reads like all of it, together they do: support %(support)d %%",
-    "earlier": "read together with the sources of the words before it: support %(support)d %%",
-    "together": "all sources read together: support %(support)d %%",
+    "supported": "no source reads like all of it, together they do",
+    "earlier": "read together with the sources of the words before it",
     "open": "no verdict, because the source that could not be read may say it",
 }
 # Keyed by whether the claim has a citation.
@@ -238,13 +236,12 @@ def rests_on(finding: Finding, say: Callable[[str], str] = str) -> str:
 def strength(finding: Finding, say: Callable[[str], str] = str) -> str:
     """Return the support in words; empty where that number is not the label's."""
     label, support = finding.label, finding.prob_supported
-    shown = label in (Label.SUPPORTED, Label.PARTLY_SUPPORTED, Label.NOT_SUPPORTED)
-    if support is None or not shown or finding.decided_by is DecidedBy.MODEL:
+    # Beside such a witness it is the rule's bound, not an estimate.
+    bound = any(decide.has(e, Effect.LIMITS, Effect.REFUSES) for e in aggregation.read_by(finding))
+    if support is None or bound or label not in STRENGTHS or finding.decided_by is DecidedBy.MODEL:
         return ""
-    if any(decide.has(e, Effect.LIMITS, Effect.REFUSES) for e in aggregation.read_by(finding)):
-        return ""  # it is the rule's bound, not an estimate
     sure = label is Label.SUPPORTED and support >= decide.SURE
-    return say(STRENGTH if sure else STRENGTHS.get(label, STRENGTH)) % {"n": cells.percent(support)}
+    return say(STRENGTH if sure else STRENGTHS[label]) % {"n": cells.percent(support)}
 
 
 def where(place: Place | None, label: Label, say: Callable[[str], str] = str) -> str:
@@ -370,10 +367,10 @@ def joined(finding: Finding, say: Callable[[str], str] = str) -> str:
     if finding.together is None:
         is_open = finding.label is Label.UNCHECKED and labels != {Label.UNCHECKED}
         return say(JOINED["open"]) if is_open and labels else ""
+    if len(finding.citations) == 1:
+        return say(JOINED["earlier"])
     alone = Label.SUPPORTED in labels or finding.opinion is not None
-    key = "together" if alone or finding.label is not Label.SUPPORTED else "supported"
-    key = "earlier" if len(finding.citations) == 1 else key
-    return say(JOINED[key]) % {"support": cells.percent(finding.together.prob_supported)}
+    return "" if alone or finding.label is not Label.SUPPORTED else say(JOINED["supported"])
 
 
 def unverifiable(finding: Finding, say: Callable[[str], str] = str) -> str:
