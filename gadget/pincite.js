@@ -20,12 +20,12 @@
 			settings: 'Server', address: 'Address of your Pincite server', token: 'Token', save: 'Save',
 			saved: 'Saved in this browser.', open: 'not checked yet: check this citation',
 			supported: 'supported', partly_supported: 'partly supported', not_supported: 'not supported',
-			refuted: 'contradicted?', disputed: 'disputed', unchecked: 'could not check',
+			refuted: 'contradicted?', disputed: 'disputed', unchecked: 'could not check', support: 'support $1 %',
 			waiting: 'Waiting for the server …', running: 'Checked $1 of $2 claims',
 			claims: [ '$1 claim', '$1 claims' ], nSupported: [ '$1 supported', '$1 supported' ], nProblems: [ '$1 problem', '$1 problems' ],
 			nUnchecked: [ '$1 could not be checked', '$1 could not be checked' ], next: 'Next problem (n)', previous: 'Previous problem (p)',
 			judged: 'Judged by the network for other languages: $1', stopped: 'Stopped.', none: 'No claim with a reference was found here.',
-			claim: 'Claim', quote: 'The source says', near: 'No sentence in the source supports the claim; this comes closest',
+			claim: 'Claim', quote: 'The source says', near: 'No single sentence is close enough to quote; this passage comes closest',
 			missing: 'Nothing was found for', why: 'Could not check', step: 'What you can do', better: 'Better sources',
 			copyTag: 'Copy tag', tagged: 'Already tagged by an editor', copyReference: 'Copy reference', copied: 'Copied.', notCopied: 'Could not copy; select it here:',
 			advice: 'These are automatic suggestions: read the source before you tag or replace anything.',
@@ -38,12 +38,12 @@
 			settings: 'Server', address: 'Adresse deines Pincite-Servers', token: 'Sein Schlüssel', save: 'Speichern',
 			saved: 'In diesem Browser gespeichert.', open: 'noch nicht geprüft: diesen Beleg prüfen',
 			supported: 'belegt', partly_supported: 'teilweise belegt', not_supported: 'nicht belegt',
-			refuted: 'Widerspruch?', disputed: 'strittig', unchecked: 'nicht prüfbar',
+			refuted: 'Widerspruch?', disputed: 'strittig', unchecked: 'nicht prüfbar', support: 'zu $1 % belegt',
 			waiting: 'Der Server arbeitet noch an anderem …', running: '$1 von $2 Aussagen geprüft',
 			claims: [ '$1 Aussage', '$1 Aussagen' ], nSupported: [ '$1 belegt', '$1 belegt' ], nProblems: [ '$1 Problem', '$1 Probleme' ],
 			nUnchecked: [ '$1 nicht prüfbar', '$1 nicht prüfbar' ], next: 'Nächstes Problem (n)', previous: 'Voriges Problem (p)',
 			judged: 'Beurteilt vom Netz für andere Sprachen: $1', stopped: 'Angehalten.', none: 'Hier steht keine Aussage mit einem Beleg.',
-			claim: 'Aussage', quote: 'Die Quelle sagt', near: 'Kein Satz der Quelle belegt die Aussage; dies kommt ihr am nächsten',
+			claim: 'Aussage', quote: 'Die Quelle sagt', near: 'Kein einzelner Satz ist nahe genug, um ihn zu zitieren; dies kommt am nächsten',
 			missing: 'Nichts gefunden für', why: 'Nicht prüfbar', step: 'Was du tun kannst', better: 'Bessere Quellen',
 			copyTag: 'Baustein kopieren', tagged: 'Schon markiert', copyReference: 'Beleg kopieren', copied: 'Kopiert.', notCopied: 'Kopieren ging nicht; hier markieren:',
 			advice: 'Der Vorschlag eines Programms: Lies die Quelle, bevor du etwas markierst oder ersetzt.',
@@ -61,7 +61,7 @@
 .pincite-not_supported,.pincite-refuted{color:var(--color-error,#b3202a)}.pincite-open{color:var(--color-subtle,#54595d)}
 .pincite{position:fixed;z-index:400;right:0;bottom:0;box-sizing:border-box;width:26em;max-width:100vw;max-height:70vh;overflow:auto;padding:.8em 1em;border:1px solid var(--border-color-base,#a2a9b1);background:var(--background-color-base,#fff);color:var(--color-base,#202122);font:.875rem/1.5 sans-serif;overflow-wrap:anywhere}
 .pincite h2{margin:0;padding:0;border:0;font:bold 1.1em sans-serif;color:inherit}.pincite h3{margin:.8em 0 .2em;padding:0;font:bold 1em sans-serif}
-.pincite blockquote{margin:.3em 0;padding:.1em .7em;border-left:3px solid currentColor;font-style:normal;color:inherit}
+.pincite-verdict{font-weight:bold}.pincite blockquote{margin:.3em 0;padding:.1em .7em;border-left:3px solid currentColor;font-style:normal;color:inherit}
 .pincite button{margin:.3em .4em .3em 0;padding:.25em .7em;border:1px solid var(--border-color-base,#a2a9b1);border-radius:2px;background:var(--background-color-interactive-subtle,#f8f9fa);color:inherit;font:inherit;cursor:pointer}
 .pincite label{display:block;margin:.4em 0}.pincite input{box-sizing:border-box;display:block;width:100%;padding:.3em;border:1px solid var(--border-color-base,#72777d);background:inherit;color:inherit;font:inherit}
 .pincite a{color:var(--color-progressive,#36c);text-decoration:underline}.pincite p{margin:.3em 0}.pincite [role=alert]{font-weight:bold}
@@ -369,10 +369,10 @@
 		return both;
 	}
 
-	function citationView( cited ) {
+	function citationView( cited, several ) {
 		const found = el( 'section' );
 		const heading = el( 'h3' );
-		heading.append( el( 'span', SIGNS[ cited.label ] + ' ' + texts[ cited.label ] + ' · ', { class: 'pincite-' + cited.label } ), out( cited.copy_url || cited.url, cited.name ) );
+		heading.append( out( cited.copy_url || cited.url, cited.name ) );
 		found.append( heading );
 		if ( cited.judged_by ) {
 			found.append( el( 'p', say( 'judged', cited.judged_by ) ) );
@@ -385,6 +385,9 @@
 			found.append( el( 'p', say( cited.quote ? 'quote' : 'near' ) + ':' ), el( 'blockquote', cited.quote || cited.near, { dir: 'auto', lang: cited.language } ) );
 		}
 		cited.reasons.forEach( ( reason ) => found.append( el( 'p', reason ) ) );
+		if ( several ) {
+			found.append( el( 'p', SIGNS[ cited.label ] + ' ' + texts[ cited.label ], { class: 'pincite-' + cited.label } ) );
+		}
 		return found;
 	}
 
@@ -406,12 +409,16 @@
 		dots.forEach( ( dot ) => dot.removeAttribute( 'aria-current' ) );
 		opener.setAttribute( 'aria-current', 'true' );
 		panel.hidden = false;
-		const heading = el( 'h3', SIGNS[ claim.label ] + ' ' + claim.verdict, { tabindex: '-1', class: 'pincite-' + claim.label } );
-		body.replaceChildren( heading, el( 'blockquote', claim.claim, { 'aria-label': say( 'claim' ) } ) );
+		const heading = el( 'h3', SIGNS[ claim.label ] + ' ' + say( 'claim' ), { tabindex: '-1', class: 'pincite-' + claim.label } );
+		// The label after what was read: a reader compares first.
+		const strength = claim.support === null ? '' : ' · ' + say( 'support', claim.support );
+		const verdict = el( 'p', SIGNS[ claim.label ] + ' ' + claim.verdict + strength, { class: 'pincite-verdict pincite-' + claim.label } );
+		const several = claim.citations.length > 1;
+		body.replaceChildren( heading, el( 'blockquote', claim.claim ), ...claim.citations.map( ( cited ) => citationView( cited, several ) ), verdict );
 		if ( claim.missing.length ) {
 			body.append( el( 'p', say( 'missing' ) + ' ' + claim.missing.map( ( words ) => '“' + words + '”' ).join( ', ' ) + '.' ) );
 		}
-		body.append( ...claim.opinion.map( ( line ) => el( 'p', line ) ), ...claim.citations.map( citationView ) );
+		body.append( ...claim.opinion.map( ( line ) => el( 'p', line ) ) );
 		if ( claim.tags.length ) {
 			body.append( el( 'p', say( 'tagged' ) + ': ' + claim.tags.join( ', ' ) ) );
 		}

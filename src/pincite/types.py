@@ -645,6 +645,15 @@ class DecidedBy(StrEnum):
     BOTH = "both"
 
 
+class Basis(StrEnum):
+    """What a reader can see that a label rests on."""
+
+    NETWORK = "network"  # nothing
+    NAMES = "names"  # the claim's names, figures and quotations, at the quote
+    QUALIFIED = "qualified"  # that the source does not state it as a fact
+    SHOWN = "shown"  # what the reasons name
+
+
 class Label(StrEnum):
     """The verdict on a claim or a citation."""
 

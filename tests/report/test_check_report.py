@@ -88,6 +88,20 @@ def console_text(report: CheckReport, limit: int = 3) -> str:
     return console.export_text()
 
 
+def test_every_format_shows_the_passages_of_a_reading_before_its_result() -> None:
+    report = check_report()
+    first = report.checks[0].results[0]
+    report = replace(report, checks=(replace(report.checks[0], results=(first,)),))
+    for written in (
+        re.sub("<[^>]+>", "", render.to_html(report)),
+        render.to_markdown(report),
+        console_text(report),
+    ):
+        quotes = [item.quoted for item in first.items if item.side in ("for", "against")]
+        _, shown = written.split(first.reading.text, 1)
+        assert max(shown.index(quote) for quote in quotes if quote) < shown.index(first.label)
+
+
 def test_what_contradicts_a_reading_comes_first_and_independent_sources_before_own() -> None:
     own = Source(SourceKind.PRESS_RELEASE, "Varde Council", own=True)
     report = with_sources(own, Source(SourceKind.PRESS, "Varde Post", "Ada Holm"))

@@ -5,7 +5,9 @@ import dataclasses
 import html
 import io
 import json
+import math
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -16,15 +18,16 @@ import pytest
 from hostile import CASES
 from rich.console import Console
 from samples import report
+from support.rows import each_row
 from syrupy.assertion import SnapshotAssertion
 
 from pincite.cli.verify import deliver
 from pincite.errors import PinciteError
 from pincite.judgement import aggregation
 from pincite.notes import Note
-from pincite.report import cells
 from pincite.types import (
     Article,
+    Basis,
     Copy,
     CopyKind,
     DecidedBy,
@@ -95,8 +98,8 @@ def test_every_format_says_how_the_sources_make_the_verdict() -> None:
     cases = [
         ("supported", (one, other), together, supported),
         ("earlier", (one,), together, supported),
-        ("together", (one, whole), together, supported),
-        ("together", (one, other), together, Label.PARTLY_SUPPORTED),
+        ("", (one, whole), together, supported),
+        ("", (one, other), together, Label.PARTLY_SUPPORTED),
         ("open", (one, unread), None, unchecked),
         ("", (one, whole), None, supported),
         ("", (unread, unread), None, unchecked),
@@ -104,9 +107,8 @@ def test_every_format_says_how_the_sources_make_the_verdict() -> None:
     ]
     for key, citations, read, label in cases:
         each = replace(found, citations=citations, together=read, label=label)
-        template = wording.JOINED.get(key, "")
         said = wording.joined(each)
-        assert said == template % {"support": cells.percent(together.prob_supported)}
+        assert said == wording.JOINED.get(key, "")
         assert said in on_terminal(only(each))
         assert said[1:] in render.to_html(only(each), TODAY)
 
@@ -114,37 +116,63 @@ def test_every_format_says_how_the_sources_make_the_verdict() -> None:
 OPENED = "The mill of Varde opened in 1911."
 
 
-@pytest.mark.parametrize(
-    ("claim", "source", "label", "witness", "alone"),
-    [
-        (OPENED, "Work began in Varde in 1911 at the mill.", Label.SUPPORTED, None, False),
-        (OPENED, "In that town the grinding of corn began.", Label.SUPPORTED, None, True),
-        ("It was well liked by many.", "Many were fond of it.", Label.SUPPORTED, None, True),
-        (OPENED, "The mill of Varde is from 1911.", Label.NOT_SUPPORTED, None, True),
-        (OPENED, "The mill is from 1912.", Label.REFUTED, WitnessKind.VALUE, False),
-        (OPENED, "It shut in Varde in 1911.", Label.REFUTED, WitnessKind.NETWORK, True),
-    ],
-)
-def test_every_format_says_that_only_the_network_speaks(
-    claim: str, source: str, label: Label, witness: WitnessKind | None, alone: bool
+@each_row("report/render/rests_on")
+def test_every_format_says_what_the_label_rests_on_and_how_strong_it_is(
+    claim: str,
+    source: str,
+    label: str,
+    witness: str | None,
+    support: float,
+    basis: str,
+    strength: str,
 ) -> None:
     found = partly()
     (one,) = found.citations
     assert isinstance(one.outcome, Evidence)
-    passage = replace(one.outcome.passage, text=source, title="")
-    seen = (Witness(witness),) if witness else ()
     read = replace(
-        one.outcome, passage=passage, quote=Span(0, len(source)), witnesses=seen, unstated=()
+        one.outcome,
+        passage=replace(one.outcome.passage, text=source, title=""),
+        quote=Span(0, len(source)),
+        witnesses=(Witness(WitnessKind(witness)),) if witness else (),
+        unstated=(),
+        prob_supported=support,
+        score=math.log(support / (1 - support)),
     )
-    result = replace(one, outcome=read, label=label, missing=(), clauses=())
+    result = replace(one, outcome=read, label=Label(label), missing=(), clauses=())
     of = replace(found.claim, text=claim, tags=("failed verification",))
-    each = replace(found, claim=of, citations=(result,), label=label, missing=())
-    words = wording.READS[label] if alone else ""
+    each = replace(found, claim=of, citations=(result,), label=result.label, missing=())
+    each = replace(each, score=read.score)
+    assert aggregation.basis(each) is Basis(basis)
+    words = wording.READS.get((each.label, Basis(basis)), "")
     assert wording.rests_on(each) == words
     assert wording.rests_on(replace(each, decided_by=DecidedBy.BOTH)) == ""
-    assert (f'<span class="why">{words}</span>' in render.to_html(only(each), TODAY)) is alone
-    assert wording.verdict_by(each) in render.to_wikitext(only(each), TODAY)
     assert words in on_terminal(only(each))
+    assert wording.verdict_by(each) in render.to_wikitext(only(each), TODAY)
+    html = render.to_html(only(each), TODAY)
+    assert (f"<span>{words}</span>" in html) is bool(words)
+    text = {"": "", "plain": wording.STRENGTH, "own": wording.STRENGTHS.get(each.label, "")}
+    assert wording.strength(each) == (text[strength] and text[strength] % {"n": 100 * support})
+    assert wording.strength(each) in html
+    assert wording.strength(replace(each, decided_by=DecidedBy.MODEL)) == ""
+
+
+@pytest.mark.parametrize("as_text", [on_terminal, render.to_html])
+def test_a_finding_shows_the_claim_then_the_passage_then_how_strong_the_verdict_is(
+    as_text: Callable[[Report], str],
+) -> None:
+    finding = partly()
+    (one,) = finding.citations
+    assert isinstance(one.outcome, Evidence)
+    assert finding.prob_supported is not None
+    passage = replace(one.outcome.passage, text=OPENED)
+    read = replace(one.outcome, passage=passage, quote=Span(0, len(OPENED)))
+    each = replace(finding, citations=(replace(one, outcome=read),))
+    text = as_text(only(each))
+    _, body = text.split("1911 &", 1)
+    strength = wording.strength(finding)
+    assert strength
+    assert body.index("Varde opened") < body.index(strength)
+    assert body.index("Varde opened") < body.rindex(wording.LOOKS[each.label].label)
 
 
 def test_the_missing_part_is_marked_in_the_claim_and_escaped() -> None:

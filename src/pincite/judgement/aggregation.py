@@ -19,6 +19,7 @@ from pincite.text import names, tables, words
 from pincite.text.languages import common
 from pincite.text.quantities import values as values_of
 from pincite.types import (
+    Basis,
     CitationResult,
     Claim,
     Effect,
@@ -269,24 +270,30 @@ def beyond_quote(claim: Claim, evidence: Evidence) -> tuple[str, ...]:
     )
 
 
-def is_read_only(finding: Finding) -> bool:
-    """Whether only the network speaks for the label: no value, name or quotation shows it."""
-    claim, label = finding.claim, finding.label
-    if label in (Label.DISPUTED, Label.UNCHECKED):
-        return False
+def read_by(finding: Finding) -> list[Evidence]:
+    """Return the evidence of all sources together, if any, and of each."""
     outcomes = [finding.together, *(result.outcome for result in finding.citations)]
-    read = [outcome for outcome in outcomes if isinstance(outcome, Evidence)]
+    return [outcome for outcome in outcomes if isinstance(outcome, Evidence)]
+
+
+def basis(finding: Finding) -> Basis:
+    """Return what a reader can see that the label rests on."""
+    claim, label, read = finding.claim, finding.label, read_by(finding)
+    if label in (Label.DISPUTED, Label.UNCHECKED):
+        return Basis.SHOWN
+    named = [e for e in read if not missing_atoms(claim.text, [e.passage], claim.language)]
+    has_names = bool(named and atoms(claim.text))
     if label is Label.SUPPORTED:
-        return not atoms(claim.text) or not any(
-            not missing_atoms(claim.text, [each.passage], claim.language)
-            and not beyond_quote(claim, each)
-            for each in read
-            if each.quote
-        )
+        at_quote = has_names and any(e.quote and not beyond_quote(claim, e) for e in named)
+        return Basis.NAMES if at_quote else Basis.NETWORK
+    if label is Label.PARTLY_SUPPORTED and any(decide.has(e, Effect.LIMITS) for e in read):
+        return Basis.QUALIFIED
     parts = [part for parts in (finding.missing, finding.lacking) for part in parts]
     seen = any(witness.kind is not WitnessKind.NETWORK for e in read for witness in e.witnesses)
     lacks = any(e.unstated or e.unnamed for e in read) or any(p.kind != "clause" for p in parts)
-    return not seen and (label is Label.REFUTED or not lacks)
+    if seen or (lacks and label is not Label.REFUTED):
+        return Basis.SHOWN
+    return Basis.NAMES if has_names and label is Label.NOT_SUPPORTED else Basis.NETWORK
 
 
 def _is_stated(part: Part) -> bool:

@@ -48,9 +48,9 @@ def test_readings_are_edited_before_the_evidence(watch: Watch) -> None:
         expect(page.locator("article.finding")).to_have_count(2)
         first, second = page.locator("article.finding").all()
         # Two texts for it and one against: which side of ±0.2 the mean falls on is the network's.
-        expect(first.locator(".chip").first).to_contain_text(re.compile("balanced|weak"))
+        expect(first.locator(".result .chip")).to_contain_text(re.compile("balanced|weak"))
         expect(first.locator(".side")).to_have_count(2)
-        expect(second.locator(".chip").first).to_contain_text("disconfirmation")
+        expect(second.locator(".result .chip")).to_contain_text("disconfirmation")
         first.get_by_text("Add to a test set").click()
         first.get_by_role("combobox").last.select_option("inconclusive")
         first.get_by_role("button", name="Add", exact=True).click()

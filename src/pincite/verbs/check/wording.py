@@ -102,12 +102,8 @@ def sentence(
     n_for, n_against = (
         len({item.text_id for item in items if item.side == side}) for side in ("for", "against")
     )
-    values = {
-        "doc": signed(weight.doc),
-        "texts": _texts(weight.n_texts, words),
-        "for": n_for,
-        "against": n_against,
-    }
+    values = {"doc": signed(weight.doc), "texts": _texts(weight.n_texts, words)}
+    values |= {"for": str(n_for), "against": str(n_against)}
     text = say("%(doc)s from %(texts)s, %(for)s for and %(against)s against") % values
     return text + _how_sure(weight, n_passages, words)
 

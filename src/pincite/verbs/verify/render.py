@@ -383,7 +383,7 @@ def names(language: Language = IN_ENGLISH) -> dict[str, Any]:
     translated: tuple[Callable[..., Any], ...] = (
         *(wording.copy_read, wording.second_opinion, wording.what_changed),
         *(wording.joined, wording.what_is_missing, wording.missing_of, wording.where),
-        *(wording.unverifiable, wording.rests_on, why_excluded),
+        *(wording.unverifiable, wording.rests_on, wording.strength, why_excluded),
     )
     return {
         "words": wording,

@@ -25,11 +25,11 @@ from pincite.types import (
 )
 from pincite.verbs.verify import coverage, wording
 from pincite.verbs.verify.coverage import FLAGS, Coverage, Stage
-from pincite.verbs.verify.render import excerpt
+from pincite.verbs.verify.render import MAX_SHOWN, excerpt
 from pincite.verbs.verify.report import Report
 from pincite.verbs.verify.worklist import FLAGGED, NOTHING_CHECKED, Row, WorkList
 
-CLAIM_WIDTH, SOURCE_WIDTH, OPEN_WIDTH, PASSING_WIDTH = 150, 90, 70, 90  # before an ellipsis
+CLAIM_WIDTH, SOURCE_WIDTH, OPEN_WIDTH, PASSING_WIDTH = 300, 90, 70, 90  # before an ellipsis
 OPINION_LINES = 3  # of a second opinion; --html shows all
 SHOWN = 10  # claims listed per reason for which nothing could be checked
 NOTHING_CITED = (
@@ -125,11 +125,6 @@ def _table(findings: Sequence[tuple[int, Finding]]) -> Table:
     table.add_column("claim, source, better source", ratio=1)
     for rank, finding in findings:
         verdict = Text(wording.verdict(finding.label), style=wording.LOOKS[finding.label].style)
-        if finding.prob_supported is not None:
-            support = cells.percent(finding.prob_supported)
-            verdict.append(f"\nsupport {support} %", style="not bold dim")
-        if rests_on := wording.rests_on(finding):
-            verdict.append(f"\n{rests_on}", style="not bold dim")
         table.add_row(str(rank), verdict, _hanging(containment.shown(_details, finding)))
     return table
 
@@ -146,15 +141,18 @@ def _details(finding: Finding) -> Text:
     text = Text(cells.shortened(finding.claim.text, CLAIM_WIDTH))
     for line in wording.about_claim(finding):
         text.append(f"\n  ⚑ {line}", style="yellow")
-    if lacks := wording.missing_of(finding):
-        text.append(f"\n  ◐ {lacks}", style=wording.LOOKS[Label.PARTLY_SUPPORTED].style)
-    if joined := wording.joined(finding):
-        text.append(f"\n  {joined}", style="dim")
     for result in finding.citations:
         look = wording.LOOKS[result.label]
         name = cells.shortened(wording.name_of(result.citation), SOURCE_WIDTH)
         text.append(f"\n  {look.sign} {name}", style=look.style)
         _indented(text, _of_source(result, finding))
+    text.append(f"\n  ⇒ {wording.verdict_by(finding)}", wording.LOOKS[finding.label].style)
+    if strength := wording.strength(finding):
+        text.append(f" · {strength}", style="not bold dim")
+    if lacks := wording.missing_of(finding):
+        text.append(f"\n  ◐ {lacks}", style=wording.LOOKS[Label.PARTLY_SUPPORTED].style)
+    if joined := wording.joined(finding):
+        text.append(f"\n  {joined}", style="dim")
     for n, line in enumerate(wording.second_opinion(finding)[:OPINION_LINES]):
         text.append(f"\n  {'      ' if n else '⚖ '}{cells.shortened(line, CLAIM_WIDTH)}", "dim")
     if doubt := wording.unverifiable(finding):
@@ -199,7 +197,7 @@ def _of_source(result: CitationResult, finding: Finding) -> list[str]:
         lines.append(f"↻ {changed} ({wording.CHANGED_STEP})")
     is_supported = finding.label is Label.SUPPORTED
     reasons = result.outcome.notes if is_supported else wording.reasons(result, finding)[:2]
-    lines += _quote(result.outcome) if result.outcome.quote or not is_supported else []
+    lines += _quote(result.outcome)
     others = wording.also_read(result.outcome, finding.claim.text)
     lines += [f"and “{cells.shortened(other, CLAIM_WIDTH)}”" for other in others]
     lines += [cells.one_line(str(reason)) for reason in reasons]
@@ -217,7 +215,12 @@ def _listed(listing: Listing | None) -> list[str]:
 
 def _quote(evidence: Evidence) -> list[str]:
     shown = excerpt(evidence.passage.text, evidence.quote)
-    return [f"“{cells.shortened(shown.quote, CLAIM_WIDTH)}”" if shown else wording.NO_QUOTE]
+    if shown:
+        return [f"“{cells.shortened(shown.quote, MAX_SHOWN)}”"]
+    text = evidence.passage.text
+    return [
+        f"{wording.NO_QUOTE}: “{cells.shortened(text, CLAIM_WIDTH)}”" if text else wording.NO_QUOTE
+    ]
 
 
 def _excluded(report: Report) -> Text:

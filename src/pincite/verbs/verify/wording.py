@@ -15,10 +15,12 @@ from pincite.text.names import whole
 from pincite.text.page_numbers import is_time
 from pincite.text.words import is_heading, names, sentences_of, stated, terms
 from pincite.types import (
+    Basis,
     Citation,
     CitationResult,
     CopyKind,
     DecidedBy,
+    Effect,
     Evidence,
     Failed,
     Finding,
@@ -43,7 +45,7 @@ LOOKS = {
 # What each label means, for first-time readers. A network assigns them: what it reads is no fact.
 LEGEND = {
     Label.SUPPORTED: "the source reads like this: compare the quote",
-    Label.PARTLY_SUPPORTED: "only part of it reads like the source",
+    Label.PARTLY_SUPPORTED: "only part of it reads like the source, or the source qualifies it",
     Label.DISPUTED: "the language model finds it in the source, Pincite does not: read both",
     Label.NOT_SUPPORTED: "nothing in the source reads like it; it may be worded differently",
     Label.REFUTED: "the source seems to say something else",
@@ -140,12 +142,20 @@ VERDICTS = {
     Verdict.UNUSABLE: "not a usable source",
 }
 ACCORDING_TO = "according to %(name)s"
-# What a label rests on if only the network speaks for it.
+# What a label rests on.
 READS = {
-    Label.SUPPORTED: "reads like it",
-    Label.PARTLY_SUPPORTED: "reads like part of it",
-    Label.NOT_SUPPORTED: "does not read like it",
-    Label.REFUTED: "reads as the opposite",
+    (Label.SUPPORTED, Basis.NETWORK): "reads like it",
+    (Label.SUPPORTED, Basis.NAMES): "reads like it, with its names and figures at the quote",
+    (Label.PARTLY_SUPPORTED, Basis.NETWORK): "reads like part of it",
+    (Label.PARTLY_SUPPORTED, Basis.QUALIFIED): "not stated as a fact",
+    (Label.NOT_SUPPORTED, Basis.NETWORK): "does not read like it",
+    (Label.NOT_SUPPORTED, Basis.NAMES): "does not read like it, but has its names and figures",
+}
+STRENGTH = "support %(n)d %%"
+STRENGTHS = {
+    Label.SUPPORTED: "support only %(n)d %%",  # below decide.SURE
+    Label.PARTLY_SUPPORTED: "support for all of it %(n)d %%",
+    Label.NOT_SUPPORTED: STRENGTH,
 }
 OPINIONS = {
     "verdict": "Second opinion from %(model)s: %(verdict)s",
@@ -169,9 +179,8 @@ MISSING = {
 }
 # Why a claim's verdict differs from those of its sources.
 JOINED = {
-    "supported": "no source says all of it, but read together they do: support %(support)d %%",
-    "earlier": "read together with the sources of the words before it: support %(support)d %%",
-    "together": "all sources read together: support %(support)d %%",
+    "supported": "no source reads like all of it, together they do",
+    "earlier": "read together with the sources of the words before it",
     "open": "no verdict, because the source that could not be read may say it",
 }
 # Keyed by whether the claim has a citation.
@@ -181,9 +190,9 @@ UNVERIFIABLE = {
 }
 ADVICE = "These are automatic suggestions: read the source before you tag or replace anything."
 NO_CITATION = "no citation"
-STALE_TAG = "this tag can probably go"  # beside a supported claim that failed an editor's check
+STALE_TAG = "the tag may be out of date: read the source"
 MARKED_WRONG = "you marked this wrong"
-NO_QUOTE = "no sentence of the source is close enough to the claim to quote"
+NO_QUOTE = "no sentence of the closest passage is close enough to the claim to quote"
 UNCITED = {
     "title": "Sentences without a citation",
     "none": "No sentence without a citation is likely enough to need one.",
@@ -213,14 +222,26 @@ def verdict_by(finding: Finding, say: Callable[[str], str] = str) -> str:
 
 
 def rests_on(finding: Finding, say: Callable[[str], str] = str) -> str:
-    """Name the model that alone decided, or say that only the network does; else empty."""
+    """Say what the label rests on, or name the model that alone decided; may be empty."""
     opinion = finding.opinion
     if finding.decided_by is DecidedBy.PINCITE:
-        return say(READS[finding.label]) if aggregation.is_read_only(finding) else ""
+        words = READS.get((finding.label, aggregation.basis(finding)))
+        return say(words) if words else ""
     alone = finding.decided_by is DecidedBy.MODEL and finding.label is not Label.DISPUTED
     if not alone or not isinstance(opinion, Opinion):
         return ""
     return say(ACCORDING_TO) % {"name": cells.one_line(opinion.model)}
+
+
+def strength(finding: Finding, say: Callable[[str], str] = str) -> str:
+    """Return the support in words; empty where that number is not the label's."""
+    label, support = finding.label, finding.prob_supported
+    # Beside such a witness it is the rule's bound, not an estimate.
+    bound = any(decide.has(e, Effect.LIMITS, Effect.REFUSES) for e in aggregation.read_by(finding))
+    if support is None or bound or label not in STRENGTHS or finding.decided_by is DecidedBy.MODEL:
+        return ""
+    sure = label is Label.SUPPORTED and support >= decide.SURE
+    return say(STRENGTH if sure else STRENGTHS[label]) % {"n": cells.percent(support)}
 
 
 def where(place: Place | None, label: Label, say: Callable[[str], str] = str) -> str:
@@ -346,10 +367,10 @@ def joined(finding: Finding, say: Callable[[str], str] = str) -> str:
     if finding.together is None:
         is_open = finding.label is Label.UNCHECKED and labels != {Label.UNCHECKED}
         return say(JOINED["open"]) if is_open and labels else ""
+    if len(finding.citations) == 1:
+        return say(JOINED["earlier"])
     alone = Label.SUPPORTED in labels or finding.opinion is not None
-    key = "together" if alone or finding.label is not Label.SUPPORTED else "supported"
-    key = "earlier" if len(finding.citations) == 1 else key
-    return say(JOINED[key]) % {"support": cells.percent(finding.together.prob_supported)}
+    return "" if alone or finding.label is not Label.SUPPORTED else say(JOINED["supported"])
 
 
 def unverifiable(finding: Finding, say: Callable[[str], str] = str) -> str:
