@@ -26,6 +26,8 @@ from pincite.text.passages import PASSAGE_WORDS
 from pincite.types import Claim, Document, Label, Passage, Reason, Span, Unchecked
 from pincite.verbs.check.report import CheckReport
 
+pytestmark = pytest.mark.xdist_group("api")  # one process: the fixtures are slow
+
 ARTICLE = (
     "The bridge of Varde opened in 1911.<ref>{{cite web |url=https://a.example/ |title=B}}</ref> "
     "It is 80 metres long.<ref>{{cite web |url=https://gone.example/ |title=G}}</ref>"

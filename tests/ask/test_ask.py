@@ -33,6 +33,8 @@ from pincite.verbs.ask.pipeline import (
 )
 from pincite.verbs.ask.report import Answer, Checked, Reference, Searched
 
+pytestmark = pytest.mark.xdist_group("ask")  # one process: the fixtures are slow
+
 
 def paper(pmid: int, title: str, text: str, **meta: str) -> Document:
     given = {"pmid": str(pmid), **meta}

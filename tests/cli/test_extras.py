@@ -17,6 +17,8 @@ from cli.test_cli import LEAVES, at
 from pincite.cli import shell
 from pincite.errors import install_command
 
+pytestmark = pytest.mark.xdist_group("extras")  # one process: the fixtures are slow
+
 ROOT = Path(__file__).parents[2]
 # Runs each command of the list on stdin as `pincite` would, with the extras out of reach.
 WITHOUT = """

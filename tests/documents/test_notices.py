@@ -12,6 +12,8 @@ from pincite.documents.body import DEFAULT_LIMITS, Body
 from pincite.documents.notices import Look, find_notice, has_statement
 from pincite.types import COPY_OF, Document, Reason
 
+pytestmark = pytest.mark.xdist_group("notices")  # one process: the fixtures are slow
+
 REASONS = {
     "teaser": Reason.PAYWALL,
     "gone": Reason.SOFT_404,

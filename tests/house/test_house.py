@@ -93,19 +93,6 @@ def without(tmp_path: Path) -> Callable[[str], dict[str, str]]:
     return made
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_a_verb_can_be_deleted(verb: str, without: Callable[[str], dict[str, str]]) -> None:
-    others = [
-        ".".join(path.with_suffix("").relative_to(ROOT / "src").parts)
-        for other in VERBS
-        for path in (ROOT / "src" / "pincite" / "verbs" / other).glob("*.py")
-        if other != verb and path.stem != "__init__"
-    ]
-    code = f"import importlib; list(map(importlib.import_module, {others})); import pincite.verbs"
-    code += f"; from importlib.util import find_spec; assert not find_spec('pincite.verbs.{verb}')"
-    subprocess.run([sys.executable, "-c", code], check=True, env=without(verb))
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("verb", VERBS)
 def test_the_others_pass_their_tests(verb: str, without: Callable[[str], dict[str, str]]) -> None:

@@ -69,12 +69,11 @@ def test_from_a_report_to_figures(data: Path, tmp_path: Path) -> None:
     out = [tmp_path / name for name in ("r.json", "r.html", "r.csv")]
     options = ["--json", "--html", "--csv"]
     given = [str(each) for pair in zip(options, out, strict=True) for each in pair]
-    done = study(data, "report", study_id, *given, "--figures", str(tmp_path / "figures"))
+    done = study(data, "report", study_id, *given)
     assert re.search(r"suggested citation +3  100% \(44%–100%\) +1  100%", done.stdout)
     assert json.loads(out[0].read_text())["majorities"]["suggested"]["n"] == 1
     assert "<table" in out[1].read_text()
     assert len(out[2].read_text().splitlines()) == 4
-    assert sorted(path.suffix for path in (tmp_path / "figures").iterdir()) == [".png"] * 3
     study(data, "delete", study_id, "--rater", "2", "--yes")
     with opened(data) as database:
         assert StudyStore(database).get(study_id).n_ratings == 2  # type: ignore[union-attr]
@@ -98,10 +97,9 @@ def test_passages_of_the_pages_in_a_folder(data: Path, tmp_path: Path) -> None:
     path.write_text(replace(report("plain"), findings=(read,)).to_json())
     options = ("--compare", "passages", "--sources", str(pages))
     study_id = study(data, "create", str(path), *options).stdout.split()[0]
-    done = study(data, "report", study_id, "--figures", str(tmp_path / "figures"))
+    done = study(data, "report", study_id)
     assert "chosen passage against random passage: 0 to 0 majorities" in done.stdout
     assert "suggested" not in done.stdout
-    assert len(list((tmp_path / "figures").iterdir())) == 2  # nothing to be above
     exported = tmp_path / "ratings.csv"
     study(data, "report", study_id, "--csv", str(exported))
     assert "random_side" in exported.read_text()

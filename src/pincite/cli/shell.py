@@ -217,7 +217,7 @@ LIBRARIES: Mapping[str, tuple[str, ...]] = {
         *("python_multipart", "sqlalchemy", "starlette", "uvicorn"),
     ),
     "mcp": ("mcp",),
-    "lab": ("pincite_lab", "ir_measures", "matplotlib", "sklearn"),
+    "lab": ("pincite_lab", "ir_measures", "sklearn"),
     "train": (
         *("accelerate", "datasets", "onnx", "safetensors", "sentence_transformers", "torch"),
         "transformers",
@@ -226,7 +226,7 @@ LIBRARIES: Mapping[str, tuple[str, ...]] = {
     "ray": ("pincite_cluster", "ray"),
     "milvus": ("pincite_cluster", "pymilvus"),
     "multilingual": ("pincite_multilingual", "sentencepiece"),
-    "study": ("pincite_study", "krippendorff", "matplotlib", "statsmodels"),
+    "study": ("pincite_study", "krippendorff", "statsmodels"),
 }
 
 

@@ -148,13 +148,6 @@ def test_an_empty_file_is_an_error(tmp_path: Path, content: str) -> None:
         claims.read_rows(tmp_path / "empty.jsonl")
 
 
-def test_a_plot_that_cannot_be_written_is_an_input_error(tmp_path: Path) -> None:
-    point = {"recall": 1.0, "precision": 0.5, "threshold": 0.0}
-    failed = {"curves": {"pincite": [point]}, "against": "featured"}
-    with pytest.raises(InputError, match="cannot be written"):
-        wafer.plot(tmp_path / "nowhere" / "r.png", failed)
-
-
 # Systems
 
 

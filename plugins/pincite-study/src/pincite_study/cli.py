@@ -160,7 +160,6 @@ def delete(study: str, rater: int | None, yes: bool, data: str | None, config: P
 @click.argument("study")
 @click.option("--json", "values", type=options.OutFile, help="Write the report as JSON.")
 @click.option("--html", type=options.OutFile, help="Write it as one HTML page.")
-@click.option("--figures", type=options.OutFolder, help="Folder for figures (PNG).")
 @click.option("--csv", type=options.OutFile, help="Write the ratings as a table.")
 @_placed
 def report(study: str, data: str | None, config: Path | None, **wanted: Path | None) -> None:
@@ -177,9 +176,6 @@ def report(study: str, data: str | None, config: Path | None, **wanted: Path | N
         options.write(f"{text}\n", wanted["values"])
     if wanted["html"]:
         options.write(study_report.as_page(counted), wanted["html"])
-    if wanted["figures"]:
-        for path in study_report.drawn(counted, wanted["figures"]):
-            options.say(f"figure: {path}")
     if str(wanted["values"]) != "-":
         click.echo(study_report.as_text(counted), nl=False)
 

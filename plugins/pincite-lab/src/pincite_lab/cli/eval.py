@@ -28,7 +28,6 @@ def command() -> None:
 @click.argument("folder", type=options.FilePath)
 @click.option("--split", default="dev", show_default=True, help="Part of the collection.")
 @corpus_option
-@click.option("--plot", type=options.OutFile, help="Write a PNG of SIDE's figure 2c.")
 @json_option
 @quiet_option
 @options.setting_options(*VERIFY)
@@ -36,7 +35,6 @@ def wafer(
     folder: Path,
     split: str,
     corpus: Path | str | None,
-    plot: Path | None,
     as_json: bool,
     quiet: bool,
     **given: Any,
@@ -45,8 +43,8 @@ def wafer(
 
     Reads FOLDER/SPLIT.jsonl, fail-SPLIT.jsonl and corpus-SPLIT.jsonl or corpus.jsonl, plain or .gz.
     Prints P@1, success rates and R-precision (SIDE's table 4), whether an answer was found, and
-    failed verification against featured articles (figure 2c). Without pages, only addresses are
-    measured.
+    failed verification against featured articles (the points of figure 2c, with --json). Without
+    pages, only addresses are measured.
 
     The corpus is indexed once and kept, and so are judged pairs: an interrupted run can be resumed.
     """
@@ -66,8 +64,6 @@ def wafer(
             result["failed_verification"] = found
     for warning in result.get("warnings", ()):
         options.say(warning)
-    if plot and result["failed_verification"]:
-        measures.plot(plot, result["failed_verification"])
     click.echo(json.dumps(result, indent=1) if as_json else tables.wafer_table(result))
 
 

@@ -77,7 +77,7 @@ def verifier(recipe: Path, quiet: bool, files: tuple[Path, ...], **given: Any) -
 @command.command("encoder")
 @run_options("pincite-train-encoder", weights.ENCODER, recipes.ENCODER)
 def encoder(recipe: Path, quiet: bool, **given: Any) -> None:
-    """Train on DATA: files NAME.jsonl.gz of claims with evidence, or of WAFER-like records."""
+    """Train on DATA: files NAME.jsonl.gz of claims with evidence."""
     wanted = recipes.recipe_in(recipe, recipes.EncoderRecipe)
     shell.require("train")
     from pincite_lab.training.encoder import train_encoder

@@ -22,11 +22,10 @@ from typing import Any
 import numpy as np
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from pincite import durable
 from pincite.corpus.protocol import Corpus
 from pincite.documents import jsonl
 from pincite.documents.jsonl import LabelledClaim
-from pincite.errors import InputError, usable
+from pincite.errors import InputError
 from pincite.protocols import Query, Verifier, WordRetriever
 from pincite.retrieval import fusion, retrievers
 from pincite.text.passages import passages
@@ -519,28 +518,3 @@ def _row(record: WaferRecord, label: str, pages: Pages | None) -> CutRow:
     meta = {"urls": list(record.urls)}
     claim = claim_of(record).text
     return cut(LabelledClaim(record.id, claim, "\n\n".join(texts), label, meta))
-
-
-def plot(path: Path, failed: Mapping[str, Any]) -> None:
-    """Plot SIDE's figure 2c as a PNG: precision over recall of failing citations.
-
-    Raises:
-        InputError: `path` cannot be written.
-    """
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(5.6, 4.8), dpi=120, layout="constrained")  # inches, dots per inch
-    axes = figure.subplots()
-    for number, (name, points) in enumerate(failed["curves"].items()):
-        recalls, precisions = ([p[key] for p in points] for key in ("recall", "precision"))
-        style: dict[str, Any] = {"linewidth": 1.3 if number else 2.2, "zorder": 2 if number else 3}
-        # A point's precision holds for all recalls down to the point before it.
-        axes.step([0, *recalls], [precisions[0], *precisions], where="pre", label=name, **style)
-        # The last point flags every row, so its precision is the share that fails.
-        axes.axhline(precisions[-1], linestyle="--", color="#777777", linewidth=1)
-    axes.set(xlabel="recall of failing citations", ylabel="precision")
-    axes.set_title(f"failing citations against {failed['against']}", fontsize=9)
-    axes.grid(alpha=0.25)
-    axes.legend(fontsize=8, loc="best")
-    with usable(path, "written"), durable.replacing(path) as part:
-        figure.savefig(part, format="png")

@@ -7,20 +7,18 @@ retriever's score.
 
 import json
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from pincite import durable
 from pincite.corpus.generation import passage_text
-from pincite.documents import jsonl
-from pincite.documents.jsonl import LabelledClaim, read_labelled
+from pincite.documents.jsonl import LabelledClaim
 from pincite.errors import InputError
 from pincite.models import weights
 from pincite.models.session import OnnxEncoder
 from pincite.retrieval import retrievers
-from pincite.types import Claim, Document, Passage, Span
-from pincite_lab.evaluation.wafer import claim_of, read_records
+from pincite.types import Claim, Passage, Span
 from pincite_lab.training import groups as grouped
 from pincite_lab.training import network
 from pincite_lab.training.groups import Tell, Warn
@@ -125,7 +123,7 @@ def prepared(run: Run[EncoderRecipe], tell: Tell, warn: Warn) -> list[Pair]:
     kept, recipe = run.folder / PAIRS, run.recipe
     if kept.exists():
         return [json.loads(line) for line in kept.read_text(encoding="utf-8").splitlines()]
-    sets = grouped.read_sets(run.data, recipe, warn, read_either)
+    sets = grouped.read_sets(run.data, recipe, warn)
     rows = [
         row
         for wanted in recipe.sets
@@ -180,50 +178,3 @@ def context_of(row: LabelledClaim, field: str) -> str:
     context = row.meta.get("context")
     value = context.get(field) if isinstance(context, dict) else ""
     return value if isinstance(value, str) else ""
-
-
-def read_either(path: Path, on_bad: Callable[[InputError], None]) -> Iterator[LabelledClaim]:
-    """Read the rows of a claims file, or of WAFER-like records with the texts of their pages.
-
-    The field `input` in the first line identifies records. A cited page's text is in the record, or
-    in `corpus-NAME.jsonl` or `corpus.jsonl` (plain or .gz) beside the file.
-    """
-    is_wafer = any("input" in record for record in jsonl.first_records(path)[:1])
-    yield from _cited(path, on_bad) if is_wafer else read_labelled(path, on_bad)
-
-
-def _cited(path: Path, on_bad: Callable[[InputError], None]) -> Iterator[LabelledClaim]:
-    """Yield a row for each cited page with a known text."""
-    pages = _pages_beside(path, on_bad)
-    unknown = Document("", "", "")
-    for record in read_records(path, on_bad):
-        try:
-            claim = claim_of(record)
-        except InputError as error:
-            on_bad(error)
-            continue
-        titles: dict[str, str] = {}  # by text
-        for page in (page for output in record.outputs for page in output.provenance):
-            known = pages.get(page.url, unknown)
-            if text := page.text or known.text:
-                titles[text] = page.title or known.title
-        if not claim.text or not titles:
-            lack = "no cited page with a text" if claim.text else "an empty claim"
-            on_bad(InputError(f"{path}: record {record.id} has {lack}."))
-            continue
-        for text, title in titles.items():
-            meta = {"context": {"title": claim.title, "page": title}}
-            yield LabelledClaim(record.id, claim.text, text, "support", meta)
-
-
-def _pages_beside(path: Path, on_bad: Callable[[InputError], None]) -> dict[str, Document]:
-    """Read `corpus-NAME.jsonl` or `corpus.jsonl` beside a file of records; pages by address."""
-    name = path.name.removesuffix(".gz").removesuffix(".jsonl")
-    place = jsonl.find(path.parent, f"corpus-{name}", "corpus")
-    pages: dict[str, Document] = {}
-    for found in jsonl.documents(place) if place else ():
-        if isinstance(found, Document):
-            pages[found.url] = found
-        else:
-            on_bad(InputError(f"{place}: {found.detail}."))
-    return pages

@@ -53,7 +53,6 @@ _POSSIBLE = re.compile(r"\b(?:may|might|could)\b")  # "may not" does not negate 
 
 Tell = Callable[[str, int, int | None], None]  # task, steps done, steps in all
 Warn = Callable[[str], None]
-Read = Callable[[Path, Callable[[InputError], None]], Iterator[LabelledClaim]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,14 +109,14 @@ def prepared(
 
 
 def read_sets(
-    data: Path, recipe: Recipe | EncoderRecipe, warn: Warn, read: Read = read_labelled
+    data: Path, recipe: Recipe | EncoderRecipe, warn: Warn
 ) -> dict[str, list[LabelledClaim]]:
     """Read the recipe's sets by name; warns of skipped rows.
 
     Raises:
         InputError: A file is missing, or has more than MAX_BAD malformed rows.
     """
-    return {each.name: read_set(data, each, recipe.seed, warn, read) for each in recipe.sets}
+    return {each.name: read_set(data, each, recipe.seed, warn) for each in recipe.sets}
 
 
 def read_own(files: Sequence[Path], seed: int, warn: Warn) -> OwnRows:
@@ -130,7 +129,7 @@ def read_own(files: Sequence[Path], seed: int, warn: Warn) -> OwnRows:
     try:
         for number, path in enumerate(files, 1):
             wanted = SetRecipe(f"own rows {number}", visits=EXTRA_VISITS, weight=EXTRA_WEIGHT)
-            own.append((wanted, _read_file(path, wanted, seed, warn, read_labelled)))
+            own.append((wanted, _read_file(path, wanted, seed, warn)))
     except InputError as error:
         raise InputError(
             "An --extra file cannot be used; expected what `pincite feedback export --format "
@@ -139,10 +138,8 @@ def read_own(files: Sequence[Path], seed: int, warn: Warn) -> OwnRows:
     return own
 
 
-def read_set(
-    folder: Path, wanted: SetRecipe, seed: int, warn: Warn, read: Read = read_labelled
-) -> list[LabelledClaim]:
-    """Read the sampled rows of one set, in an order set by the seed; `read` parses the format.
+def read_set(folder: Path, wanted: SetRecipe, seed: int, warn: Warn) -> list[LabelledClaim]:
+    """Read the sampled rows of one set, in an order set by the seed.
 
     Raises:
         InputError: The file is missing or unreadable, has no rows, or more than MAX_BAD malformed
@@ -151,13 +148,11 @@ def read_set(
     path = jsonl.find(folder, wanted.name)
     if path is None:
         raise InputError(f"{folder} has no {wanted.name}.jsonl.gz, which the recipe names.")
-    return _read_file(path, wanted, seed, warn, read)
+    return _read_file(path, wanted, seed, warn)
 
 
-def _read_file(
-    path: Path, wanted: SetRecipe, seed: int, warn: Warn, read: Read
-) -> list[LabelledClaim]:
-    rows = list(read(path, partial(skip, list[InputError](), path, warn)))
+def _read_file(path: Path, wanted: SetRecipe, seed: int, warn: Warn) -> list[LabelledClaim]:
+    rows = list(read_labelled(path, partial(skip, list[InputError](), path, warn)))
     if not rows:
         raise InputError(f"{path} has no usable rows; expected claims with evidence.")
     random.Random(f"{seed} {wanted.name}").shuffle(rows)  # noqa: S311 - a sample, not a secret

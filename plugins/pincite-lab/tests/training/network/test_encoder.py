@@ -101,26 +101,6 @@ def test_a_stopped_run_goes_on_from_its_last_checkpoint(
         trained(replace(run, recipe=replace(RECIPE, seed=14)))
 
 
-def test_wafer_like_records_give_claims_with_their_pages(tmp_path: Path) -> None:
-    record = {
-        "id": "w1",
-        "input": "Holm [SEP] Section::::History. [SEP] The mill was built in 1811.[CIT]",
-        "output": [{"answer": "https://a.example/", "provenance": [{"url": "https://a.example/"}]}],
-        "meta": {
-            "wikipedia_title": "Holm",
-            "sentences": ["The town grew.", "The mill was built in 1811.[CIT]"],
-        },
-    }
-    page = {"url": "https://a.example/", "title": "Old mills", "text": "It was built in 1811."}
-    (tmp_path / "dev.jsonl").write_text(json.dumps(record) + "\n")
-    (tmp_path / "corpus.jsonl").write_text(json.dumps(page) + "\n")
-    bad: list[InputError] = []
-    (row,) = encoder.read_either(tmp_path / "dev.jsonl", bad.append)
-    assert bad == []
-    assert (row.evidence, row.label) == ("It was built in 1811.", "support")
-    assert encoder.context_of(row, "page") == "Old mills"
-
-
 def test_what_cannot_be_trained_is_refused(run: Run[EncoderRecipe], tmp_path: Path) -> None:
     with pytest.raises(MissingModel):
         trained(replace(run, base=str(tmp_path / "none"), folder=tmp_path / "a"))
