@@ -25,7 +25,6 @@ from pincite.cli.verify import deliver
 from pincite.errors import PinciteError
 from pincite.judgement import aggregation
 from pincite.notes import Note
-from pincite.report import cells
 from pincite.types import (
     Article,
     Basis,

@@ -86,7 +86,7 @@ def _result(result: ReadingResult, statement: str, limit: int) -> list[Renderabl
     text.append(f" · {result.summary}", style="dim")
     if result.warning:
         text.append(f"\n⚠ {result.warning}", style="bold dark_orange")
-    items = [_items(result, limit)] if result.items else []
+    items: list[RenderableType] = [_items(result, limit)] if result.items else []
     parts: list[RenderableType] = [Text(), head, *map(_indented, [*items, text])]
     failures = check_wording.failed(result.items)
     shown = [f"– {cells.shortened(detail, TEXT_WIDTH)}" for detail in failures]
