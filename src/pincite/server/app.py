@@ -96,7 +96,9 @@ def create_app(site: Site, worker: Worker | None = None) -> FastAPI:
     app.state.worker = worker
     app.state.metrics = metrics = Metrics()
     app.state.limits = limits = Limits(server)
-    app.state.identify = _identify(site)
+    app.state.texts = rendering.read_texts(server.texts)
+    app.state.terms = terms = rendering.read_terms(server.consent)
+    app.state.identify = _identify(site, "\0".join(terms.values()))
     app.state.examples = {
         "check": read_examples(server.examples),
         "ask": read_examples(server.questions),
@@ -129,12 +131,12 @@ def create_app(site: Site, worker: Worker | None = None) -> FastAPI:
     return app
 
 
-def _identify(site: Site) -> Identify:
+def _identify(site: Site, terms: str) -> Identify:
     if site.server.mode == "local" and site.server.wikis:
         return with_token(identify_local, browser_token(site.server.folder))
     if site.server.mode == "local":
         return identify_local
-    return identifier(site.people.sessions, site.people.keys, site.server)
+    return identifier(site.people.sessions, site.people.keys, site.server, terms)
 
 
 # ── OpenAPI ──────────────────────────────────────────────────────────────────────────────────────

@@ -11,18 +11,21 @@ for notes. Pass only our own texts to `_`, never text from outside: its result i
 import gettext
 import hashlib
 import re
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from fastapi import Request, Response
 from fastapi.responses import HTMLResponse
+from markupsafe import Markup
 
 from pincite.documents.body import ENDINGS
+from pincite.errors import ConfigError
 from pincite.notes import Language
 from pincite.report import cells, templates
 from pincite.report.reasons import REASONS
@@ -31,6 +34,7 @@ from pincite.server.identity import PUBLIC, Identity, Permission
 from pincite.server.jobs import Job
 from pincite.server.problems import not_found
 from pincite.server.routing import Router, csrf_for
+from pincite.server.settings import read_text
 from pincite.types import Label, Reason
 from pincite.verbs.verify import render, wording
 
@@ -55,6 +59,71 @@ def language_of(request: Request) -> str:
     codes = [re.split("[-;]", each.strip())[0] for each in accepted]
     chosen = request.cookies.get(LANGUAGE, "")
     return next((each for each in (chosen, *codes) if each in LANGUAGES), "en")
+
+
+# ── Texts of the operator ────────────────────────────────────────────────────────────────────────
+
+PAGES, PARTS = ("verify", "check", "ask", "login"), ("title", "introduction", "notes")
+
+
+def read_texts(path: str) -> dict[str, str]:
+    """The texts of a TOML file by name, as "en.title" or "en.check.title"; without a file, none.
+
+    Titles are plain text, the others Markdown.
+
+    Raises ConfigError: the file cannot be read, or has another name or value.
+    """
+    try:
+        tables = tomllib.loads(read_text(path)) if path else {}
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path} cannot be read as TOML: {error}") from error
+    places = [
+        f"{language}{page}" for language in LANGUAGES for page in ("", *map(".{}".format, PAGES))
+    ]
+    known = {f"{place}.{part}" for place in places for part in PARTS}
+    found = dict(_leaves(tables))
+    for name, text in found.items():
+        if name not in known or not isinstance(text, str):
+            wanted = f"[{'|'.join(LANGUAGES)}] or [en.{'|'.join(PAGES)}] with {', '.join(PARTS)}"
+            raise ConfigError(f"{path}: {name} is unknown or no text; expected {wanted}.")
+    return {
+        name: text if name.endswith("title") else markdown(text) for name, text in found.items()
+    }
+
+
+def _leaves(table: Mapping[str, Any], place: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from _leaves(value, f"{place}{key}.")
+        else:
+            yield f"{place}{key}", value
+
+
+def read_terms(path: str) -> dict[str, str]:
+    """The consent page by language: `consent.md`, and `consent.de.md` if there is one."""
+    if not path:
+        return {}
+    files = {each: str(Path(path).with_suffix(f".{each}.md")) for each in LANGUAGES}
+    given = {each: file for each, file in files.items() if Path(file).expanduser().exists()}
+    return {each: markdown(read_text(file)) for each, file in ({"en": path} | given).items()}
+
+
+def markdown(text: str) -> Markup:
+    """Render Markdown below a page's heading; HTML in it is shown as text, images as links."""
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("js-default").disable("image")
+    tokens = parser.parse(text)
+    for token in tokens:
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{min(6, int(token.tag[1]) + 1)}"
+    return Markup(parser.renderer.render(tokens, parser.options, {}))  # noqa: S704 - escaped there
+
+
+def chosen(texts: Mapping[str, str], language: str, name: str = "") -> str:
+    """The text of a name in this language, or else in English; empty without one."""
+    own, english = (f"{each}.{name}".rstrip(".") for each in (language, "en"))
+    return texts.get(own) or texts.get(english, "")
 
 
 # ── Static files ─────────────────────────────────────────────────────────────────────────────────
@@ -165,6 +234,7 @@ def page(
         csrf=csrf_for(request),
         here=request.url.path + (f"?{request.url.query}" if request.url.query else ""),
         path=request.url.path,
+        own=partial(chosen, request.app.state.texts, language),
         language=language,
         languages=LANGUAGES,
         server_mode=request.app.state.site.server.mode == "server",

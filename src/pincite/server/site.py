@@ -8,7 +8,7 @@ from fastapi import Depends, Request
 
 from pincite import runtime
 from pincite.library.private_copies import OF_ACCOUNTS, AccountCopies, folder_of
-from pincite.server.accounts import Accounts
+from pincite.server.accounts import Accounts, name_key
 from pincite.server.corpora import CorpusEntry, CorpusPool, CorpusRegister, Library, Quotas
 from pincite.server.database import Database, create_folder
 from pincite.server.identity import DAY, ApiKeys, Identity, Sessions
@@ -54,7 +54,7 @@ def open_people(database: Database, settings: ServerSettings) -> People:
         database,
         settings,
         Accounts(database),
-        Sessions(database, idle_hours=hours, days=days),
+        Sessions(database, idle_hours=hours, days=days, shared=name_key(settings.shared_account)),
         ApiKeys(database),
         ShareLinks(database),
         providers(Path(settings.oauth) if settings.oauth else None),

@@ -4,6 +4,7 @@ A login through a provider opens only the account linked to it; an equal name pr
 link a login, the user must already be logged in, or the provider's `role` must allow new accounts.
 """
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -12,13 +13,15 @@ from fastapi.responses import HTMLResponse
 from pydantic import BaseModel, Field
 
 from pincite.errors import ConfigError
-from pincite.server import forms, oauth
+from pincite.server import forms, oauth, rendering
 from pincite.server.accounts import LINK_PATH, Account, forget
 from pincite.server.forms import Form, also_posted
 from pincite.server.identity import (
     DAY,
     PUBLIC,
+    AccountOwner,
     AnyUser,
+    Consent,
     Guest,
     Identity,
     Role,
@@ -28,9 +31,9 @@ from pincite.server.identity import (
 from pincite.server.middleware import AUDIT, OWN_SITE
 from pincite.server.oauth import ATTEMPT_SECONDS, Attempt, Person, Provider
 from pincite.server.problems import Problem, not_found
-from pincite.server.rendering import page
+from pincite.server.rendering import language_of, page
 from pincite.server.requests import Body, IdPath, Text
-from pincite.server.routing import Router, cookie_name, set_cookie
+from pincite.server.routing import Router, consent_mark, cookie_name, set_cookie
 from pincite.server.site import Site, Stores
 from pincite.server.tables import now
 
@@ -56,6 +59,7 @@ def with_accounts(site: Stores) -> None:
         raise Problem(404, "no_accounts", 'There are no accounts: server.mode is "local".')
 
 
+Short = Annotated[str, Query(max_length=2000)]
 Password = Annotated[Text, Field(min_length=1, max_length=1000)]
 api = Router(prefix="/api/v1", tags=["accounts"])
 pages = Router(include_in_schema=False, dependencies=[Depends(with_accounts)])
@@ -136,7 +140,7 @@ class DeleteRequest(Body):
 
 @also_posted(pages, "/account/password", then="/account")
 def set_password(
-    body: PasswordRequest, who: SessionUser, request: Request, response: Response, site: Stores
+    body: PasswordRequest, who: AccountOwner, request: Request, response: Response, site: Stores
 ) -> None:
     """Set the password. All other sessions end, and API keys are revoked."""
     confirm_identity(site, request, who, body.old)
@@ -145,14 +149,14 @@ def set_password(
 
 
 @also_posted(pages, "/account/keys/{key_id}/revoke", then="/account")
-def revoke_key(key_id: IdPath, who: SessionUser, site: Stores) -> None:
+def revoke_key(key_id: IdPath, who: AccountOwner, site: Stores) -> None:
     """Revoke a key."""
     if not site.people.keys.revoke(who.account_id, key_id):
         raise not_found()
 
 
 @also_posted(pages, "/account/logins/{provider}/unlink", then="/account")
-def unlink_login(provider: IdPath, who: SessionUser, site: Stores) -> None:
+def unlink_login(provider: IdPath, who: AccountOwner, site: Stores) -> None:
     """Unlink a login at a provider."""
     try:
         if not site.people.accounts.unlink(who.account_id, provider):
@@ -163,7 +167,7 @@ def unlink_login(provider: IdPath, who: SessionUser, site: Stores) -> None:
 
 @also_posted(pages, "/account/delete", then="/login")
 def delete_me(
-    body: DeleteRequest, who: SessionUser, request: Request, response: Response, site: Stores
+    body: DeleteRequest, who: AccountOwner, request: Request, response: Response, site: Stores
 ) -> None:
     """Delete the account and its data for good. Needs the password, or a recent login."""
     confirm_identity(site, request, who, body.password)
@@ -189,13 +193,13 @@ def confirm_identity(site: Site, request: Request, who: Identity, password: str 
 
 
 @pages.get("/account")
-def account_page(request: Request, who: SessionUser, site: Stores) -> HTMLResponse:
+def account_page(request: Request, who: AccountOwner, site: Stores) -> HTMLResponse:
     """Everything about the user's account."""
     return _account_page(request, who, site)
 
 
 @pages.post("/account/keys")
-def create_key(form: Form, request: Request, who: SessionUser, site: Stores) -> HTMLResponse:
+def create_key(form: Form, request: Request, who: AccountOwner, site: Stores) -> HTMLResponse:
     """Create an API key; only this page shows its text."""
     body = forms.body(KeyRequest, form)
     scopes = sorted(set(body.scopes))
@@ -217,6 +221,30 @@ def _account_page(request: Request, who: Identity, site: Site, new_key: str = ""
         providers=site.people.providers,
         new_key=new_key,
     )
+
+
+# ── Consent ──────────────────────────────────────────────────────────────────────────────────────
+
+
+@pages.get("/consent")
+def consent_page(request: Request, who: SessionUser, site: Stores, next: Short = "/") -> Response:
+    """What visitors have to accept; redirects if they have."""
+    terms: Mapping[str, str] = request.app.state.terms
+    if who.consent is not Consent.MISSING:
+        return forms.redirect(forms.local(next))
+    values = {"terms": rendering.chosen(terms, language_of(request)), "then": forms.local(next)}
+    return page(request, "consent.html", who, logged=bool(site.settings.results.folder), **values)
+
+
+@pages.post("/consent")
+def accept(form: Form, request: Request, who: SessionUser, site: Stores) -> Response:
+    """Remember for this session that the visitor accepts, and whether checks may be logged."""
+    choice = Consent.LOGGED if forms.text(form, "log") == "yes" else Consent.UNLOGGED
+    answer = forms.redirect(forms.local(forms.text(form, "next")))
+    token = request.cookies.get(cookie_name(site.server), "")
+    mark = consent_mark(token, "\0".join(request.app.state.terms.values()), choice)
+    set_cookie(answer, site.server, "consent", mark, site.server.session_days * DAY)
+    return answer
 
 
 # ── Password links, which admins create ──────────────────────────────────────────────────────────
@@ -278,8 +306,6 @@ def _password_page(
 
 # ── Logins ───────────────────────────────────────────────────────────────────────────────────────
 
-Short = Annotated[str, Query(max_length=2000)]
-
 
 @pages.get("/login")
 def login_page(request: Request, who: Guest, site: Stores, next: Short = "/") -> Response:
@@ -307,7 +333,8 @@ def _login_page(
     values: dict[str, Any] = {"problem": problem, "then": then, "typed": name}
     if problem:
         values |= {"status": problem.status, "headers": problem.headers}
-    return page(request, "login.html", None, providers=site.people.providers, **values)
+    values |= {"providers": site.people.providers, "shared": site.server.shared_account}
+    return page(request, "login.html", None, **values)
 
 
 @pages.get("/login/{provider}")
@@ -371,7 +398,7 @@ def finish_provider_login(
 
 def _check_may_link(who: Identity | None, within: float) -> None:
     """Raises 401 without a session, 403 if it began more than `within` seconds ago."""
-    if who is None or who.key_id:
+    if who is None or who.key_id or who.shared:
         raise Problem(401, "not_logged_in", "Log in first to link your account.")
     if now() - who.logged_in > within:
         detail = "This gives access to your account: log out and in again first."

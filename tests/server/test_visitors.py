@@ -1,0 +1,192 @@
+"""Visitors: a shared password, terms to accept, and an operator's own texts."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+from server.corpora_of_tests import filled
+from server.people_of_tests import PASSWORD, SERVER, browser, log_in, program, somebody
+
+from pincite.errors import ConfigError
+from pincite.server.identity import Role
+from pincite.server.rendering import markdown, read_texts
+from pincite.server.settings import ServerSettings
+from pincite.server.site import Site
+from pincite.settings import Settings
+
+PAGE = {"Accept": "text/html"}
+HOSTILE = "<img src=x onerror=alert(1)>"
+MakeSite = Callable[..., Site]
+
+
+def visitor(site: Site) -> TestClient:
+    if site.people.accounts.named("visitors") is None:
+        site.people.accounts.add("Visitors", Role.ADMIN, PASSWORD)
+    client = browser(site)
+    log_in(client, "visitors")
+    return client
+
+
+@pytest.fixture
+def open_site(make_site: MakeSite) -> Site:
+    return make_site(**SERVER, shared_account="visitors")
+
+
+@pytest.mark.parametrize(
+    "given", [{"shared_account": "x"}, {"consent": "x"}, {"registration": "open"}]
+)
+def test_settings_for_visitors_need_accounts(given: dict[str, str]) -> None:
+    with pytest.raises(ConfigError):
+        ServerSettings(**given)  # type: ignore[arg-type]
+
+
+def test_visitors_may_search_but_change_neither_account_nor_corpora(open_site: Site) -> None:
+    client = visitor(open_site)
+    assert client.get("/api/v1/me").json()["may"] == ["read", "run"]
+    assert [client.get(path).status_code for path in ("/check", "/account", "/corpora/new")] == [
+        *(200, 403, 404)
+    ]
+    for path in ("/account/password", "/account/keys", "/account/delete"):
+        assert client.post(path, data={"old": PASSWORD, "new": PASSWORD}).status_code == 403
+    assert client.post("/logout").status_code == 303
+    assert client.get("/api/v1/me").status_code == 401
+
+
+def test_visitors_do_not_see_each_others_jobs(open_site: Site) -> None:
+    client = visitor(open_site)
+    account = open_site.people.accounts.named("visitors")
+    assert account
+    job = open_site.jobs.submit(
+        account.account_id, "check", "A secret", {"statement": ["A secret"]}
+    )
+    assert client.get("/api/v1/jobs").json()["jobs"] == []
+    assert "A secret" not in client.get("/history", headers=PAGE).text
+    assert 'href="/history"' not in client.get("/check", headers=PAGE).text
+    assert client.get(f"/api/v1/jobs/{job.job_id}").status_code == 200  # its address is a secret
+    admin = somebody(open_site, Role.ADMIN).client
+    assert "A secret" in admin.get("/history?everybody=true", headers=PAGE).text
+
+
+def test_the_shared_password_is_tried_as_often_as_any_other(make_site: MakeSite) -> None:
+    site = make_site(**SERVER | {"login_tries": 2, "shared_account": "visitors"})
+    site.people.accounts.add("visitors", Role.EDITOR, PASSWORD)
+    client, wrong = browser(site), {"name": "visitors", "password": "a wrong one"}
+    replies = [client.post("/login", data=wrong).status_code for _ in range(3)]
+    assert replies == [401, 401, 429]
+    assert client.get("/login").text.count('type="password"') == 2
+
+
+# ── Consent ──────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def with_terms(make_site: MakeSite, tmp_path: Path) -> Callable[..., Site]:
+    def made(logged: bool = True) -> Site:
+        (tmp_path / "consent.md").write_text(f"# Terms\n\nBe *kind*. {HOSTILE}")
+        (tmp_path / "consent.de.md").write_text("Seien Sie *nett*.")
+        settings = Settings.of(results_folder=str(tmp_path / "log") if logged else "")
+        return make_site(settings, **SERVER, consent=str(tmp_path / "consent.md"))
+
+    return made
+
+
+def test_terms_come_before_the_first_use_of_a_session(with_terms: Callable[..., Site]) -> None:
+    site = with_terms(logged=False)
+    ada = somebody(site, Role.EDITOR, "Ada")
+    sent = ada.client.get("/check?x=1", headers=PAGE)
+    assert (sent.status_code, sent.headers["location"]) == (303, "/consent?next=%2Fcheck%3Fx%3D1")
+    refused = ada.client.get("/api/v1/jobs")
+    assert (refused.status_code, refused.json()["code"]) == (403, "consent_required")
+    shown = ada.client.get(sent.headers["location"], headers=PAGE).text
+    assert "<h2>Terms</h2>" in shown
+    assert "<em>kind</em>" in shown
+    assert HOSTILE not in shown
+    assert 'type="radio"' not in shown
+    german = {**PAGE, "Accept-Language": "de"}
+    assert "<em>nett</em>" in ada.client.get("/consent", headers=german).text
+    done = ada.client.post("/consent", data={"next": "/check?x=1"})
+    assert (done.status_code, done.headers["location"]) == (303, "/check?x=1")
+    assert ada.client.get("/check", headers=PAGE).status_code == 200
+    assert ada.client.get("/consent?next=/ask").headers["location"] == "/ask"
+    log_in(ada.client, "Ada")  # another session
+    assert ada.client.get("/check", headers=PAGE).status_code == 303
+
+
+def test_a_changed_text_is_accepted_anew(with_terms: Callable[..., Site], tmp_path: Path) -> None:
+    site = with_terms()
+    ada = somebody(site, Role.EDITOR, "Ada")
+    ada.client.post("/consent", data={"log": "no"})
+    assert ada.client.get("/api/v1/jobs").status_code == 200
+    (tmp_path / "consent.md").write_text("Other terms")
+    again = browser(site)
+    again.cookies = ada.client.cookies
+    assert again.get("/api/v1/jobs").status_code == 403
+
+
+def test_terms_do_not_concern_programs_with_a_key(with_terms: Callable[..., Site]) -> None:
+    site = with_terms()
+    account = site.people.accounts.add("Ada", Role.EDITOR, PASSWORD)
+    assert program(site, account, ["read"]).get("/api/v1/jobs").status_code == 200
+
+
+@pytest.mark.parametrize(("log", "unlogged"), [("yes", False), ("no", True), ("", True)])
+def test_checks_are_logged_as_the_visitor_chose(
+    with_terms: Callable[..., Site], log: str, unlogged: bool
+) -> None:
+    site = with_terms()
+    ada = somebody(site, Role.EDITOR, "Ada")
+    ada.client.post("/consent", data={"log": log})
+    body = {"statement": "The bridge opened.", "corpus": filled(ada.client, site)}
+    assert ada.client.post("/api/v1/check", json=body).status_code == 202
+    [job] = site.jobs.listed(ada.account.account_id, 9, kinds=["check"])
+    assert job.request.get("unlogged", False) is unlogged
+    shown = ada.client.get("/check", headers=PAGE).text
+    assert ('name="unlogged"' in shown) is not unlogged
+
+
+# ── Texts ────────────────────────────────────────────────────────────────────────────────────────
+
+TEXTS = f"""
+[en]
+title = "Bridges & mills"
+notes = "Run by [the museum](https://museum.example/)."
+[en.check]
+title = "What holds? {HOSTILE}"
+introduction = "Ask **anything**. {HOSTILE} [bad](javascript:alert(1)) ![p](https://x.example/p.png)"
+[de.check]
+introduction = "Fragen Sie."
+"""
+
+
+def test_pages_have_the_operators_texts_with_english_as_fallback(
+    make_site: MakeSite, tmp_path: Path
+) -> None:
+    (tmp_path / "texts.toml").write_text(TEXTS)
+    client = browser(make_site(texts=str(tmp_path / "texts.toml")))
+    english = client.get("/check", headers=PAGE).text
+    assert "Bridges &amp; mills</title>" in english
+    assert '<a href="https://museum.example/">the museum</a>' in english
+    assert "<strong>anything</strong>" in english
+    assert HOSTILE not in english
+    assert 'href="javascript:' not in english
+    assert "<img" not in english
+    german = client.get("/check", headers={**PAGE, "Accept-Language": "de"}).text
+    assert "Fragen Sie." in german
+    assert "Bridges &amp; mills</title>" in german
+    assert "anything" not in german
+    assert "anything" not in client.get("/ask", headers=PAGE).text
+
+
+@pytest.mark.parametrize(
+    "text", ["[fr]\ntitle='x'", "title='x'", "[en]\nname='x'", "[en.home]\ntitle='x'",
+             "[en]\ntitle=3", "[en"]
+)  # fmt: skip
+def test_unknown_texts_are_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "texts.toml").write_text(text)
+    with pytest.raises(ConfigError):
+        read_texts(str(tmp_path / "texts.toml"))
+
+
+def test_headings_of_a_text_stand_below_the_pages() -> None:
+    assert markdown("# a\n\n###### b") == "<h2>a</h2>\n<h6>b</h6>\n"
