@@ -1,17 +1,21 @@
 """Visitors: a shared password, terms to accept, and an operator's own texts."""
 
+import dataclasses
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from fastapi.testclient import TestClient
 from server.corpora_of_tests import filled
 from server.people_of_tests import PASSWORD, SERVER, browser, log_in, program, somebody
 
+from pincite.cli import cli
 from pincite.errors import ConfigError
 from pincite.server.identity import Role
 from pincite.server.rendering import markdown, read_texts
-from pincite.server.settings import ServerSettings
+from pincite.server.settings import ServerSettings, load
 from pincite.server.site import Site
 from pincite.settings import Settings
 
@@ -190,3 +194,27 @@ def test_unknown_texts_are_refused(tmp_path: Path, text: str) -> None:
 
 def test_headings_of_a_text_stand_below_the_pages() -> None:
     assert markdown("# a\n\n###### b") == "<h2>a</h2>\n<h6>b</h6>\n"
+
+
+# ── A folder to hand over ────────────────────────────────────────────────────────────────────────
+
+
+def test_a_made_folder_serves_wherever_it_lies(
+    tmp_path: Path, make_site: MakeSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    made, moved = tmp_path / "made", tmp_path / "moved"
+    assert CliRunner().invoke(cli, ["init", "made"]).exit_code == 0
+    (made / "examples.txt").write_text("Mine")
+    assert CliRunner().invoke(cli, ["init", "made"]).exit_code == 2
+    assert (made / "examples.txt").read_text() == "Mine"
+    shutil.move(made, moved)
+    found = load({}, Path("moved/pincite.toml"))
+    assert found.corpora == (f"Documents={moved / 'corpus'}",)
+    assert found.folder == moved / "data"
+    site = make_site(**dataclasses.asdict(found))
+    client = visitor(site)
+    assert client.get("/check", headers=PAGE).headers["location"].startswith("/consent")
+    client.post("/consent", data={"log": "no"})
+    german = client.get("/check", headers={**PAGE, "Accept-Language": "de"}).text
+    assert "Unsere Dokumente</title>" in german

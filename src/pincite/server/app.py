@@ -264,8 +264,11 @@ def _advice(site: Site, config: Path | None) -> Iterator[str]:
     server = site.server
     if server.mode == "local":
         return
-    if not site.people.accounts.listed(1):
-        place = f" --config {config}" if config else ""
+    place = f" --config {config}" if config else ""
+    if server.shared_account and site.people.accounts.named(server.shared_account) is None:
+        name = server.shared_account
+        yield f"No account for visitors. Create it: pincite server user add {name}{place}"
+    elif not site.people.accounts.listed(1):
         yield f"No accounts yet. Create one: pincite server user add NAME --role admin{place}"
     is_public = server.host not in LOCAL_NAMES
     if is_public and server.secure_cookies and not server.address.startswith("https://"):
