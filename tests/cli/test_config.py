@@ -12,6 +12,7 @@ from pincite import settings
 from pincite.cli import cli
 from pincite.errors import ConfigError
 from pincite.llm.templates import Templates
+from pincite.server.settings import load as load_server
 from pincite.settings.evidenceseeker import imported
 
 PLANTED = "sk-planted-1234567890abcdef"
@@ -285,10 +286,23 @@ force_agreement: true
 example_inputs: {en: ["The mill  is old."]}
 markdown_template: {fr: "# {{ statement }}"}
 translations: {fr: {confirmed: "oui"}}
-ui_texts: {ui_texts_lang_dict: {fr: {title: Faits}}}
+ui_texts:
+  ui_texts_lang_dict:
+    fr: {title: Faits}
+    en: {title: Facts, description: "Enter <b>one</b>.", continue: Go}
+    de: {disclaimer_text: "<p>Irrtum m&ouml;glich.</p>", data_policy_text: "Wir speichern."}
 """
     )
     result = imported([tmp_path / "app.yaml"])
+    assert result.server == {
+        "examples": "examples.txt", "texts": "texts.toml", "mode": "server",
+        "shared_account": "visitors", "consent": "consent.md",
+    }  # fmt: skip
+    assert result.page_texts == {"en.title": "Facts", "en.check.introduction": "Enter one."}
+    assert result.files == {
+        "examples.txt": "The mill is old.\n",
+        "consent.md": "Irrtum möglich.\n\nWir speichern.\n",
+    }
     assert result.values == {
         "language": "fr",
         "chat.prompt_language": "en",
@@ -300,3 +314,20 @@ ui_texts: {ui_texts_lang_dict: {fr: {title: Faits}}}
         *("force_agreement", "example_inputs", "markdown_template", "translations", "ui_texts"),
     }
     assert not any("unknown" in note.message for note in result.notes)
+
+
+def test_the_imported_application_can_be_served_from_another_folder(tmp_path: Path) -> None:
+    app = tmp_path / "app.yaml"
+    app.write_text(
+        """
+language: en
+force_agreement: true
+example_inputs: {en: ["It is old."]}
+ui_texts: {en: {title: 'Facts "here"', disclaimer_text: Read it.}}
+"""
+    )
+    run("import", str(app), "-o", "made/pincite.toml")
+    moved = (tmp_path / "made").rename(tmp_path / "moved")
+    found = load_server({}, moved / "pincite.toml")
+    assert (found.consent, found.examples) == (str(moved / "consent.md"), f"{moved}/examples.txt")
+    assert tomllib.loads(Path(found.texts).read_text()) == {"en": {"title": 'Facts "here"'}}
