@@ -1,6 +1,7 @@
 """Visitors: a shared password, terms to accept, and an operator's own texts."""
 
 import dataclasses
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -8,11 +9,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from fastapi.testclient import TestClient
+from server.applications import app_of
 from server.corpora_of_tests import filled
 from server.people_of_tests import PASSWORD, SERVER, browser, log_in, program, somebody
 
 from pincite.cli import cli
 from pincite.errors import ConfigError
+from pincite.server import accounts
 from pincite.server.identity import Role
 from pincite.server.rendering import markdown, read_texts
 from pincite.server.settings import ServerSettings, load
@@ -218,3 +221,83 @@ def test_a_made_folder_serves_wherever_it_lies(
     client.post("/consent", data={"log": "no"})
     german = client.get("/check", headers={**PAGE, "Accept-Language": "de"}).text
     assert "Unsere Dokumente</title>" in german
+
+
+# ── Registration ─────────────────────────────────────────────────────────────────────────────────
+
+NEW = {"name": "Grace", "new": PASSWORD}
+
+
+def invited(site: Site, **fields: object) -> tuple[TestClient, str]:
+    """An admin, and the token of a new invitation."""
+    admin = somebody(site, Role.ADMIN).client
+    made = admin.post("/admin/invitations", data={"role": "editor", "uses": 1, "days": 2, **fields})
+    found = re.search(r"https://pincite\.example\.org/register/([\w-]{43})", made.text)
+    assert found, made.text
+    return admin, found[1]
+
+
+def test_an_invitation_makes_as_many_accounts_as_it_says(
+    make_site: MakeSite, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "pincite")
+    site = make_site(**SERVER, registration="invitation")
+    admin, token = invited(site, uses=2)
+    assert token not in admin.get("/admin/accounts").text
+    for name in ("Grace", "ＡＤＡ"):
+        client = browser(site)
+        assert client.get(f"/register/{token}", headers=PAGE).status_code == 200
+        taken = client.post("/register", data={**NEW, "token": token, "name": "The Admin"})
+        assert (taken.status_code, 'role="alert"' in taken.text) == (422, True)
+        done = client.post("/register", data={**NEW, "token": token, "name": name})
+        assert (done.status_code, done.headers["location"]) == (303, "/")
+        me = client.get("/api/v1/me").json()
+        assert (me["name"], me["role"]) == (name, "editor")
+    assert browser(site).post("/register", data={**NEW, "token": token}).status_code == 404
+    assert browser(site).get(f"/register/{token}").status_code == 404
+    actions = [record.action for record in caplog.records if hasattr(record, "action")]
+    assert actions == ["log_in", "create_invitation", "register", "register"]
+    assert token not in caplog.text
+
+
+def test_an_invitation_expires_and_can_be_revoked(
+    make_site: MakeSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = make_site(**SERVER, registration="invitation")
+    admin, token = invited(site)
+    [kept] = site.people.accounts.invitations()
+    with monkeypatch.context() as patch:
+        patch.setattr(accounts, "now", lambda: kept.expires + 1)
+        assert browser(site).get(f"/register/{token}").status_code == 404
+    gone = admin.post(f"/admin/invitations/{kept.invitation_id}/revoke", data={})
+    assert gone.status_code == 303
+    assert browser(site).post("/register", data={**NEW, "token": token}).status_code == 404
+
+
+def test_no_invitation_makes_an_admin(make_site: MakeSite) -> None:
+    admin = somebody(make_site(**SERVER, registration="invitation"), Role.ADMIN).client
+    sent = {"role": "admin", "uses": 1, "days": 2}
+    assert admin.post("/admin/invitations", data=sent).status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("registration", "shown", "made"),
+    [("closed", 404, 404), ("invitation", 404, 404), ("open", 200, 303)],
+)
+def test_who_may_register_without_an_invitation(
+    make_site: MakeSite, registration: str, shown: int, made: int
+) -> None:
+    site = make_site(**SERVER, registration=registration)
+    client = browser(site)
+    assert client.get("/register").status_code == shown
+    assert ('href="/register"' in client.get("/login").text) == (shown == 200)
+    assert client.post("/register", data=NEW).status_code == made
+    account = site.people.accounts.named("grace")
+    assert (account.role if account else None) is (Role.READER if made == 303 else None)
+
+
+def test_registrations_are_limited_as_logins_are(make_site: MakeSite) -> None:
+    site = make_site(**SERVER | {"login_tries": 2, "registration": "open"})
+    app, names = app_of(site), ("Ada", "ada", "Eve")
+    replies = [browser(site, app).post("/register", data=NEW | {"name": name}) for name in names]
+    assert [reply.status_code for reply in replies] == [303, 422, 429]

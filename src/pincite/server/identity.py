@@ -50,6 +50,7 @@ class Role(StrEnum):
 
 
 DEFAULT_ROLE = Role.EDITOR  # of new accounts
+REGISTERED_ROLE = Role.READER  # of those that their users create
 ALLOWED: dict[Role, frozenset[Permission]] = {
     Role.RATER: frozenset(),  # only what plugins add
     Role.READER: frozenset({Permission.READ}),

@@ -15,7 +15,7 @@ from pincite.server.identity import DAY, ApiKeys, Identity, Sessions
 from pincite.server.jobs import FeedbackStore, JobStore, ShareLinks
 from pincite.server.oauth import Provider, providers
 from pincite.server.settings import ServerSettings
-from pincite.server.tables import api_keys, now, password_links, sessions, share_links
+from pincite.server.tables import api_keys, invitations, now, password_links, sessions, share_links
 from pincite.server.uploads import Uploads
 from pincite.settings import Settings
 
@@ -40,7 +40,7 @@ class People:
         with self.database.writing() as db:
             db.execute(sessions.delete().where(~self.sessions.alive(at)))
             db.execute(api_keys.delete().where(api_keys.c.expires < at - KEYS_SHOWN_DAYS * DAY))
-            for links in (share_links, password_links):
+            for links in (share_links, password_links, invitations):
                 db.execute(links.delete().where(links.c.expires < at))
 
 

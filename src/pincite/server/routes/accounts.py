@@ -4,7 +4,7 @@ A login through a provider opens only the account linked to it; an equal name pr
 link a login, the user must already be logged in, or the provider's `role` must allow new accounts.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -14,11 +14,12 @@ from pydantic import BaseModel, Field
 
 from pincite.errors import ConfigError
 from pincite.server import forms, oauth, rendering
-from pincite.server.accounts import LINK_PATH, Account, forget
+from pincite.server.accounts import LINK_PATH, REGISTER_PATH, Account, AccountExists, forget
 from pincite.server.forms import Form, also_posted
 from pincite.server.identity import (
     DAY,
     PUBLIC,
+    REGISTERED_ROLE,
     AccountOwner,
     AnyUser,
     Consent,
@@ -32,7 +33,7 @@ from pincite.server.middleware import AUDIT, OWN_SITE
 from pincite.server.oauth import ATTEMPT_SECONDS, Attempt, Person, Provider
 from pincite.server.problems import Problem, not_found
 from pincite.server.rendering import language_of, page
-from pincite.server.requests import Body, IdPath, Text
+from pincite.server.requests import Body, IdPath, Line, Text
 from pincite.server.routing import Router, consent_mark, cookie_name, set_cookie
 from pincite.server.site import Site, Stores
 from pincite.server.tables import now
@@ -304,6 +305,62 @@ def _password_page(
     return page(request, "password_link.html", None, status=status, **values)
 
 
+# ── Registration ─────────────────────────────────────────────────────────────────────────────────
+
+
+class RegisterRequest(Body):
+    """A new account, made by its user."""
+
+    token: Annotated[Text, Field(max_length=100)] = ""
+    name: Line  # validated by `Accounts.add`
+    new: Password
+
+
+@pages.get(REGISTER_PATH, dependencies=[PUBLIC])
+@pages.get(REGISTER_PATH + "/{token}", dependencies=[PUBLIC])
+def register_page(request: Request, site: Stores, token: str = "") -> HTMLResponse:
+    """A form for a new account; opening it does not use an invitation."""
+    forget_try = _may_register(request, site, token, token)
+    forget_try()
+    return page(request, "register.html", None, token=token, typed="", error=None)
+
+
+@pages.post(REGISTER_PATH, dependencies=[PUBLIC], response_model=None)
+def register(form: Form, request: Request, site: Stores) -> Response:
+    """Create an account and log in. Without an invitation, an address can create few."""
+    body = forms.body(RegisterRequest, form)
+    forget_try = _may_register(request, site, body.token, body.token or body.name)
+    accounts = site.people.accounts
+    try:
+        if body.token:
+            account = accounts.register(body.name, body.new, body.token)
+        else:
+            account = accounts.add(body.name, REGISTERED_ROLE, body.new)
+    except (ConfigError, AccountExists) as error:
+        values: dict[str, Any] = {"token": body.token, "typed": body.name, "error": error}
+        return page(request, "register.html", None, status=422, **values)
+    if account is None:  # another request was faster
+        raise not_found(BAD_LINK)
+    if body.token:
+        forget_try()
+    AUDIT.info("account %s (%s) was registered", account.name, account.account_id)
+    answer = forms.redirect("/")
+    begin_session(request, answer, site, account.account_id)
+    return answer
+
+
+def _may_register(request: Request, site: Site, token: str, key: str) -> Callable[[], None]:
+    """Count an attempt; return what forgets it. Raises Problem: 404, no valid invitation; 429."""
+    forget_try: Callable[[], None] = request.app.state.limits.try_login(request, key)
+    kind = site.server.registration
+    if kind == "closed" or not (
+        site.people.accounts.is_invited(token) if token else kind == "open"
+    ):
+        AUDIT.info("invalid invitation")
+        raise not_found(BAD_LINK)
+    return forget_try
+
+
 # ── Logins ───────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -334,6 +391,7 @@ def _login_page(
     if problem:
         values |= {"status": problem.status, "headers": problem.headers}
     values |= {"providers": site.people.providers, "shared": site.server.shared_account}
+    values["registers"] = site.server.registration == "open"
     return page(request, "login.html", None, **values)
 
 

@@ -1,14 +1,15 @@
 """The pages of accounts, for admins."""
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from fastapi import Depends, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
+from pydantic import Field
 
 from pincite.server import forms
-from pincite.server.accounts import LINK_PATH, forget, name_key
+from pincite.server.accounts import LINK_PATH, REGISTER_PATH, forget, name_key
 from pincite.server.forms import Form, also_posted
-from pincite.server.identity import DEFAULT_ROLE, Admin, Identity, Role
+from pincite.server.identity import DEFAULT_ROLE, REGISTERED_ROLE, Admin, Identity, Role
 from pincite.server.middleware import AUDIT
 from pincite.server.problems import Problem, not_found
 from pincite.server.rendering import page
@@ -27,6 +28,14 @@ class NewAccountRequest(Body):
     name: Line  # validated by `Accounts.add`
     role: Role = DEFAULT_ROLE
     password: Password | None = None
+
+
+class InvitationRequest(Body):
+    """A link with which users create accounts."""
+
+    role: Literal[Role.RATER, Role.READER, Role.EDITOR] = REGISTERED_ROLE
+    uses: Annotated[int, Field(ge=1, le=1000)] = 1
+    days: Annotated[int, Field(ge=1, le=90)] = 7
 
 
 class AccountChange(Body):
@@ -51,6 +60,8 @@ def _page(
 ) -> HTMLResponse:
     found = site.people.accounts.listed(ROWS + 1, read_cursor(cursor, (str,)))
     shown, after = page_of(found, ROWS, lambda each: (name_key(each.name),))
+    values |= {"invites": site.server.registration != "closed"}
+    values |= {"invitations": site.people.accounts.invitations()}
     shared = {"roles": list(Role), "default": DEFAULT_ROLE, "password_link": ""} | values
     return page(request, "admin_accounts.html", who, accounts=shown, next=after, **shared)
 
@@ -78,6 +89,22 @@ def create_password_link(
     token, expires = site.people.accounts.new_link(account)
     link = f"{base_of(request, site)}{LINK_PATH}/{token}"
     return _page(request, who, site, linked=account, password_link=link, expires=expires)
+
+
+@pages.post("/invitations")
+def create_invitation(form: Form, request: Request, who: Admin, site: Stores) -> HTMLResponse:
+    """Create a link with which users create accounts; only this page shows it."""
+    body = forms.body(InvitationRequest, form)
+    token = site.people.accounts.invite(body.role, body.uses, body.days)
+    link = f"{base_of(request, site)}{REGISTER_PATH}/{token}"
+    return _page(request, who, site, invitation=link)
+
+
+@also_posted(pages, "/invitations/{link_id}/revoke", then="/admin/accounts")
+def revoke_invitation(link_id: IdPath, who: Admin, site: Stores) -> None:
+    """Revoke an invitation; accounts that were created with it stay."""
+    if not site.people.accounts.revoke_invitation(link_id):
+        raise not_found()
 
 
 @also_posted(pages, "/accounts/{account_id}", then="/admin/accounts?saved={account_id}")
