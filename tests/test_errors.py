@@ -55,7 +55,7 @@ def test_an_extra_of_a_clone_is_installed_from_the_clone(installed: Record, tmp_
         (clone / "plugins" / plugin).mkdir(parents=True)
     installed({"dir_info": {"editable": True}, "url": clone.as_uri()})
     assert arguments("mcp") == ["-e", f"{clone}[mcp]"]
-    assert arguments("train,qlora") == ["-e", f"{clone}[train,qlora]"]
+    assert arguments("train,ocr") == ["-e", f"{clone}[train,ocr]"]
     assert arguments("study") == ["-e", f"{clone}/plugins/pincite-study"]  # on no index yet
     assert arguments("ray") == ["-e", f"{clone}/plugins/pincite-cluster[ray]"]
 

@@ -25,7 +25,7 @@ EXTRAS = {
     "serve": "server",
     "worker": "server",
     "server check": "server",
-    "eval beir nowhere": "lab",
+    "eval scifact nowhere": "lab",
     "train verifier nowhere": "lab",
 }
 

@@ -12,12 +12,12 @@ from pathlib import Path
 
 from pincite import runtime
 from pincite.corpus import engines
-from pincite_lab.wafer import measures as wafer
+from pincite_lab.evaluation import wafer
 from pincite.retrieval import retrievers
 from pincite.retrieval.retrievers import HybridQuery, Fused
 from pincite.settings import load
 from pincite.types import Hit
-from pincite_lab.wafer.collection import claim_of
+from pincite_lab.evaluation.wafer import claim_of
 
 DEPTH, SHOWN = 100, 10
 

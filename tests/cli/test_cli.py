@@ -135,28 +135,12 @@ def test_claims_as_text_and_json(home: Path) -> None:
         assert row["text"].split()[-1] in ARTICLE[start:end]
 
 
-def test_a_wafer_collection_aligned_with_a_corpus_and_stored_pages(home: Path) -> None:
+def test_wafer_prints_a_record_for_each_cited_address(home: Path) -> None:
     records = run("wafer", "article.wiki").stdout.splitlines()
     assert [json.loads(line)["output"][0]["answer"] for line in records] == [
         "https://varde.example/bridge",
         "https://gone.example/",
     ]
-    (home / "crawl").mkdir()
-    stored = {"url": "https://www.varde.example/bridge/", "title": "A", "text": "Opened in 1911."}
-    (home / "crawl" / "pages.jsonl").write_text(json.dumps(stored))
-    run("corpus", "add", "kb", "crawl/pages.jsonl", "--no-vectors")
-    for where in ("crawl", "kb"):
-        shown = run("wafer", "article.wiki", "--out", f"out-{where}", "--align", where).stdout
-        counts = json.loads((home / f"out-{where}" / "counts.json").read_text())
-        assert json.loads(shown) == counts
-        assert counts["without_page"] == 1
-        assert sum(one["records"] for one in counts["splits"].values()) == 1
-        assert counts["pages"] == 1
-    # The collection's pages are the corpus's own: adding them changes nothing.
-    again = run("corpus", "add", "kb", "out-kb/corpus.jsonl.gz", "--no-vectors", "--json").stdout
-    assert json.loads(again)["added"] == []
-    run("wafer", "article.wiki", "--align", "kb", code=2)
-    assert "Expected a new folder" in run("wafer", "article.wiki", "--out", "kb", code=3).stderr
 
 
 def test_a_knowledge_base_is_kept_up_to_date(home: Path) -> None:

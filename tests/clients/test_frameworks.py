@@ -1,4 +1,4 @@
-"""Data frames of reports, and Pincite's parts in the shapes of other libraries."""
+"""Data frames of reports."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +11,6 @@ from check_samples import check_report
 from samples import report as verify_report
 
 import pincite
-from pincite.adapters.langchain import CorpusRetriever
 from pincite.api import Report
 from pincite.corpus.protocol import Corpus
 from pincite.verbs.ask import render as ask_render
@@ -60,13 +59,3 @@ def test_a_frame_keeps_numbers_and_leaves_texts_alone(corpus: Corpus) -> None:
     frame = pincite.check("=The old bridge is of wood.", corpus).to_frame()
     assert frame["statement"][0].startswith("=")  # in a spreadsheet it would be a formula
     assert frame["doc"].dtype == float
-
-
-def test_a_corpus_is_a_retriever_of_langchain(corpus: Corpus) -> None:
-    retriever = CorpusRetriever(corpus=corpus, k=1)
-    (found,) = retriever.invoke("a wooden bridge")
-    assert found.page_content == "The old bridge is of wood."
-    assert found.metadata["source"] == "https://0.example/"
-    start, end = found.metadata["span"]
-    assert end - start == len(found.page_content)
-    assert [len(each) for each in retriever.batch(["bridge", "market"])] == [1, 1]

@@ -8,7 +8,7 @@ import pytest
 from support.found import document, refusal
 from support.rows import each_row
 
-from pincite.documents import docx
+from pincite.documents import office
 from pincite.documents import packed as packages
 from pincite.documents.body import Body
 from pincite.documents.read import Limits, read_bytes
@@ -143,7 +143,7 @@ def test_only_what_word_packs_is_unpacked() -> None:
 
 def test_too_many_entries_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packages, "MAX_ENTRIES", 1)
-    found = refusal(docx.read_docx(Body(URL, word(p("One.")))))
+    found = refusal(office.read_docx(Body(URL, word(p("One.")))))
     assert "2 files" in found.detail
 
 

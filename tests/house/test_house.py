@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted([*(ROOT / "src").rglob("*.py"), *ROOT.glob("plugins/*/src/**/*.py")])
 HEAVY = {
-    *("torch transformers peft onnx onnxruntime tokenizers faiss tantivy trafilatura".split()),
+    *("torch transformers onnx onnxruntime tokenizers faiss tantivy trafilatura".split()),
     *("pypdfium2 rensa warcio lxml numpy sklearn ir_measures rich jinja2 py3langid".split()),
     *("httpx2", "httpcore2", "protego", "yaml", "fastapi", "sqlalchemy", "pydantic", "uvicorn"),
     *("mcp", "pandas", "IPython"),

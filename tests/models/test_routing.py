@@ -17,8 +17,8 @@ from conftest import HEADS, WIDTH, tiny_weights
 from pincite import runtime
 from pincite.models import calibration, weights
 from pincite.models.routing import RoutedVerifier
+from pincite.models.session import VECTORS
 from pincite.models.verifier import CrossEncoderVerifier
-from pincite.models.vocabulary import VECTORS
 from pincite.models.weights import multilingual_verifier
 from pincite.settings import ModelSettings
 from pincite.types import (

@@ -12,8 +12,15 @@ import pytest
 
 from conftest import HEADS, WIDTH, WORDS, tiny_weights
 from pincite.errors import MissingExtra, MissingModel, install_command
-from pincite.models.session import OnnxEncoder, Session
-from pincite.models.vocabulary import PIECES, VECTORS, Tokenizer, dequantised, row_type
+from pincite.models.session import (
+    PIECES,
+    VECTORS,
+    OnnxEncoder,
+    Session,
+    SharedTokenizer,
+    dequantised,
+    row_type,
+)
 from pincite.protocols import Floats
 from pincite_lab.training import bert_onnx
 
@@ -97,7 +104,7 @@ def test_no_text_is_too_strange(shared: Path) -> None:
 def test_of_a_pair_the_longer_text_is_truncated(
     shared: Path, first: int, second: int, kept: tuple[int, int]
 ) -> None:
-    (row,) = Tokenizer(shared, 16).encode_batch([("old " * first, "river " * second)])
+    (row,) = SharedTokenizer(shared, 16).encode_batch([("old " * first, "river " * second)])
     old, river = WORDS.index("old"), WORDS.index("river")
     assert row.ids == [2, *[old] * kept[0], 3, 3, *[river] * kept[1], 3]
 

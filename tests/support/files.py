@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from pincite_lab.wafer.collection import WaferRecord, to_line
+from pincite_lab.evaluation.wafer import WaferRecord, to_line
 
 
 def write_jsonl(path: Path, *records: object) -> Path:

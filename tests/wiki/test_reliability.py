@@ -9,9 +9,9 @@ import pytest
 
 from pincite.errors import InputError
 from pincite.judgement.reliability import ReliabilityList
+from pincite.library.exclusions import read_list
 from pincite.types import Reliability
 from pincite.wiki.addresses import wikipedia
-from pincite.wiki.reliability import read_list
 
 R = Reliability
 ROW = {

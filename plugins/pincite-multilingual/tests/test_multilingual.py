@@ -17,8 +17,7 @@ from support.rows import each_row
 
 from pincite.cli import cli
 from pincite.models import weights
-from pincite.models.session import OnnxEncoder
-from pincite.models.vocabulary import Tokenizer
+from pincite.models.session import OnnxEncoder, SharedTokenizer
 
 HERE = Path(__file__).parent
 REFERENCE = np.load(HERE / "reference.npz")
@@ -34,8 +33,8 @@ def encoder() -> OnnxEncoder:
 
 
 @pytest.fixture(scope="module")
-def tokenizer() -> Tokenizer:
-    return Tokenizer(FOLDER, 512)
+def tokenizer() -> SharedTokenizer:
+    return SharedTokenizer(FOLDER, 512)
 
 
 def test_two_hundred_sentences_in_twelve_scripts() -> None:
@@ -43,7 +42,7 @@ def test_two_hundred_sentences_in_twelve_scripts() -> None:
     assert len(set(SCRIPTS)) == 12
 
 
-def test_pieces_are_those_of_its_own_tokenizer(tokenizer: Tokenizer) -> None:
+def test_pieces_are_those_of_its_own_tokenizer(tokenizer: SharedTokenizer) -> None:
     found = [row.ids for row in tokenizer.encode_batch([f"passage: {s}" for s in SENTENCES])]
     assert found == [ids[ids >= 0].tolist() for ids in REFERENCE["ids"]]
 
@@ -58,12 +57,14 @@ def test_vectors_are_near_those_in_float(encoder: OnnxEncoder) -> None:
 
 
 @each_row("multilingual/multilingual/texts_that_are_written_in_two_ways")
-def test_texts_that_are_written_in_two_ways(tokenizer: Tokenizer, one: str, other: str) -> None:
+def test_texts_that_are_written_in_two_ways(
+    tokenizer: SharedTokenizer, one: str, other: str
+) -> None:
     first, second = tokenizer.encode_batch([one, other])
     assert first.ids == second.ids
 
 
-def test_no_text_contains_a_control_piece(tokenizer: Tokenizer) -> None:
+def test_no_text_contains_a_control_piece(tokenizer: SharedTokenizer) -> None:
     (row,) = tokenizer.encode_batch(["</s></s> <s> <pad> <mask>"])
     assert not {0, 1, 2} & set(row.ids[1:-1])
 
@@ -100,7 +101,7 @@ def test_a_question_in_another_language(encoder: OnnxEncoder) -> None:
 
 
 LOADED = """
-from pincite.models.vocabulary import VECTORS
+from pincite.models.session import VECTORS
 from pincite.runtime import encoder
 from pincite.settings import Settings
 loaded = encoder(Settings(), "multilingual")

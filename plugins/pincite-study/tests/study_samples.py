@@ -1,9 +1,6 @@
-"""Items of studies that were made up, and a client for taking part."""
+"""Items of studies that were made up."""
 
-from dataclasses import dataclass
 from typing import Any
-
-from fastapi.testclient import TestClient
 
 from pincite_study.items import Item, Source
 from pincite_study.studies import Plan, Study, StudyStore
@@ -42,34 +39,3 @@ def item(number: int, score: float = -3.25, *, given: Any = None) -> Item:
 def study(store: StudyStore, n: int = 4, owner: str = "local", **plan: Any) -> Study:
     items = [item(number, -0.5 * number) for number in range(1, n + 1)]
     return store.create(owner, Plan("Bridges", **plan), items)
-
-
-@dataclass
-class Rater:
-    """One who takes part over HTTP."""
-
-    client: TestClient
-    link: str
-    key: str = ""
-    number: int = 0
-
-    def join(self) -> "Rater":
-        joined = self.ask("POST", "/raters", {"agreed": True}, 201)
-        self.key, self.number = joined["key"], joined["rater"]
-        return self
-
-    def next(self) -> Any:
-        return self.ask("GET", "/next")["task"]
-
-    def answer(self, position: int, answer: str, **more: Any) -> None:
-        self.ask("PUT", f"/tasks/{position}", {"answer": answer, **more}, 204)
-
-    def ask(self, method: str, path: str, body: Any = None, status: int = 200) -> Any:
-        got = self.client.request(
-            method,
-            f"/api/v1/rate/{self.link}{path}",
-            json=body,
-            headers={"X-Rater-Key": self.key} if self.key else {},
-        )
-        assert got.status_code == status, got.text
-        return got.json() if got.content else None

@@ -66,8 +66,8 @@ def test_from_a_report_to_figures(data: Path, tmp_path: Path) -> None:
     rate(data, study_id, lambda baseline_first: Answered("b" if baseline_first else "a"))
     assert "3 of 3 ratings by 3 raters of 1 statements" in study(data, "show", study_id).stdout
     assert "3/3  Plain ones" in study(data, "list").stdout
-    out = [tmp_path / name for name in ("r.json", "r.html", "r.csv", "r.jsonl", "ls.json")]
-    options = ["--json", "--html", "--csv", "--jsonl", "--label-studio"]
+    out = [tmp_path / name for name in ("r.json", "r.html", "r.csv")]
+    options = ["--json", "--html", "--csv"]
     given = [str(each) for pair in zip(options, out, strict=True) for each in pair]
     done = study(data, "report", study_id, *given, "--figures", str(tmp_path / "figures"))
     assert re.search(r"suggested citation +3  100% \(44%–100%\) +1  100%", done.stdout)
@@ -103,7 +103,7 @@ def test_passages_of_the_pages_in_a_folder(data: Path, tmp_path: Path) -> None:
     assert "suggested" not in done.stdout
     assert len(list((tmp_path / "figures").iterdir())) == 2  # nothing to be above
     exported = tmp_path / "ratings.csv"
-    study(data, "export", study_id, str(exported), "--format", "csv")
+    study(data, "report", study_id, "--csv", str(exported))
     assert "random_side" in exported.read_text()
     both = study(data, "create", str(path), str(data.parent / "report.json"), *options)
     assert "Left out: 3 citations whose source's text was not at hand, 0 whose" in both.stderr
@@ -140,15 +140,6 @@ def test_an_audit_needs_citations_without_evidence(data: Path) -> None:
     none = study(data, "audit", study_id, "--sheet", str(data.parent / "a.csv"), status=1)
     assert isinstance(none.exception, InputError)
     assert study(data, "audit", study_id, status=2)
-
-
-def test_a_study_travels(data: Path, tmp_path: Path) -> None:
-    study_id = created(data)
-    path = tmp_path / "study.json"
-    study(data, "export", study_id, str(path), "--texts")
-    assert "Plain ones" in study(tmp_path / "other", "import", str(path)).stdout
-    study(data, "export", study_id, str(path), "--format", "label-studio")
-    assert "<Pairwise" in (tmp_path / "study.json.xml").read_text()
 
 
 def test_links_and_deletion(data: Path) -> None:

@@ -1,10 +1,7 @@
 """What a study's report counts, by hand."""
 
-from pathlib import Path
-
 import pytest
 
-from pincite_study import plots
 from pincite_study.preferences import PAIRS, Amount, Choice, Compared, Rating, Side, summary
 
 CHOICES = PAIRS["citations"].choices
@@ -71,16 +68,3 @@ def test_a_study_without_ratings_has_a_report() -> None:
     assert found["sign_test"]["majorities"]["p"] is None
     assert found["agreement"]["preference"] == {"fleiss_kappa": None, "krippendorff_alpha": None}
     assert found["seconds"]["median"] is None
-
-
-@pytest.mark.parametrize("ratings", [RATINGS, []], ids=["rated", "nobody yet"])
-def test_figures_are_drawn(tmp_path: Path, ratings: list[Rating]) -> None:
-    found = summary(ITEMS, ratings, per_item=3)
-    names = {answer: answer for answer in found["majorities"]}
-    amounts = {answer: answer for answer in ("enough", "partial", "none", "no_majority")}
-    for file, key in (("a.png", "existing_score"), ("c.png", "difference")):
-        buckets = found["buckets"][key]
-        plots.preferences(tmp_path / file, buckets, (names, amounts), score="x", cited="existing")
-    plots.verdicts(tmp_path / "b.png", found["majorities"], names)
-    for name in ("a.png", "b.png", "c.png"):
-        assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")

@@ -1,18 +1,15 @@
 """Items go round evenly, once to each rater, also when many ask at once; on both databases."""
 
-import math
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import pytest
-from study_samples import item, study
+from study_samples import study
 
-from pincite.errors import InputError
 from pincite.server.database import Database
 from pincite_study import rating
 from pincite_study.rating import Answered, Ended, Full, Rater, RatingStore
-from pincite_study.studies import Plan, Study, StudyStore
+from pincite_study.studies import StudyStore
 
 
 @pytest.fixture
@@ -222,91 +219,6 @@ def test_a_link_can_be_renewed_and_revoked(studies: StudyStore) -> None:
     assert studies.of_token(renewed.token or "") is None
 
 
-def test_an_export_makes_the_same_study_again(studies: StudyStore, ratings: RatingStore) -> None:
-    made = study(studies, n=3, per_item=2, seed=5)
-    for answer in ("a", "neither"):
-        rate_all(ratings, ratings.join(made.study_id)[0], answer)
-    values = studies.exported(made, texts=True)
-    again = studies.restore("somebody", values)
-    assert again.study_id != made.study_id
-    assert studies.items(again.study_id) == studies.items(made.study_id)
-    assert studies.ratings(again.study_id) == studies.ratings(made.study_id)
-    rater, _ = ratings.join(again.study_id)
-    assert rater.number == 3
-    without = studies.restore("somebody", studies.exported(made, texts=False))
-    assert studies.items(without.study_id)[1].baseline.text == ""
-
-
-def test_an_export_of_before_is_of_citations(studies: StudyStore, ratings: RatingStore) -> None:
-    made = study(studies, n=3, per_item=2)
-    rate_all(ratings, ratings.join(made.study_id)[0])
-    values = studies.exported(made, texts=True) | {"export_version": "1"}
-    for name in ("compare", "n_without_text", "n_one_passage"):
-        del values[name]
-    for each in values["ratings"]:
-        each["existing_first"] = each.pop("baseline_first")
-    again = studies.restore("somebody", values)
-    assert again.compare == "citations"
-    assert studies.ratings(again.study_id) == studies.ratings(made.study_id)
-
-
-BROKEN: list[dict[str, Any]] = [
-    {"export_version": "9"},
-    {"export_version": ["1"]},
-    {"per_item": 0},
-    {"sample": "best"},
-    {"compare": "authors"},
-    {"compare": "passages"},
-    {"n_one_passage": -1},
-    {"items": []},
-    {"items": 3},
-    {"seed": 2**60},
-    {"ratings": [{}]},
-]
-
-
-@pytest.mark.parametrize("change", BROKEN, ids=str)
-def test_a_broken_export_is_refused_and_leaves_nothing(
-    studies: StudyStore, change: dict[str, Any]
-) -> None:
-    made = study(studies)
-    with pytest.raises(InputError):
-        studies.restore("somebody", studies.exported(made, texts=True) | change)
-    assert studies.listed("somebody", 10) == []
-
-
-@pytest.mark.parametrize(
-    "change",
-    [{"item": 9}, {"answer": "c"}, {"evidence_a": "much"}, {"seconds": -1.0}, {"rater": 0},
-     {"position": 10**12}, *({"answered": at} for at in (math.inf, math.nan, 1e308, 1e15, -1.0)),
-     {"seconds": math.nan}],
-    ids=str,
-)  # fmt: skip
-def test_a_rating_that_none_can_have_given_is_refused(
-    studies: StudyStore, ratings: RatingStore, change: dict[str, Any]
-) -> None:
-    made = study(studies, n=1)
-    rate_all(ratings, ratings.join(made.study_id)[0])
-    values = studies.exported(made, texts=True)
-    values["ratings"][0] |= change
-    with pytest.raises(InputError):
-        studies.restore("somebody", values)
-
-
-@pytest.mark.parametrize(
-    "number", [math.nan, -math.inf, 1e308, 10**400], ids=["nan", "-inf", "1e308", "huge"]
-)
-@pytest.mark.parametrize("name", ["score", "start"])
-def test_a_number_that_no_export_has_is_refused_anywhere(
-    studies: StudyStore, name: str, number: float
-) -> None:
-    values = studies.exported(study(studies, n=1), texts=False)
-    values["items"][0]["existing"][name] = number
-    with pytest.raises(InputError):
-        studies.restore("somebody", values)
-    assert studies.listed("somebody", 10) == []
-
-
 def test_only_so_many_join_by_a_link(
     studies: StudyStore, ratings: RatingStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -320,13 +232,6 @@ def test_only_so_many_join_by_a_link(
     assert ratings.join(made.study_id, "an account")[0].number == known.number
     ratings.forget(first)
     assert ratings.join(made.study_id)[0].number == 4
-
-
-def test_a_text_that_no_database_takes_is_mended(studies: StudyStore) -> None:
-    made = studies.create("local", Plan("x"), [item(1)])
-    values = studies.exported(made, texts=True) | {"name": "a\0b\ud800"}
-    found: Study = studies.restore("local", values)
-    assert found.name == "a?b?"
 
 
 def test_lists_go_on_where_they_were(studies: StudyStore) -> None:

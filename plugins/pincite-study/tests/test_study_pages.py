@@ -1,15 +1,24 @@
 """The pages of a study: the way of a rater without scripts, and nothing that tells the sides."""
 
+import csv
+import io
 import re
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from fastapi.testclient import TestClient
+from httpx2 import Response
+from samples import HOSTILE, report
 from server.applications import app_of
+from server.people_of_tests import SERVER, browser, somebody
 from study_samples import item, study
 
 from pincite.server import rendering
+from pincite.server.identity import Role
+from pincite.server.jobs import Status
 from pincite.server.site import Site
+from pincite_study import rating
 from pincite_study.blind import shown
 from pincite_study.items import Item
 from pincite_study.studies import StudyStore
@@ -111,3 +120,128 @@ def test_whoever_made_it_sees_how_far_it_is(client: TestClient, site: Site) -> N
     assert "This study is closed" in client.get(f"/studies/{made.study_id}").text
     assert client.post(f"{place}/delete", data={"x": "1"}).url.path == "/studies"
     assert client.get(place).status_code == 404
+
+
+def job_of(site: Site, text: str = "plain") -> str:
+    """A job of `verify` that has ended with a report."""
+    job = site.jobs.submit("local", "verify", "t", {"example": "article"})
+    claimed = site.jobs.take("w")
+    assert claimed
+    result = report(text).to_json()
+    assert site.jobs.finish(claimed.job_id, "w", Status.DONE, result=result, files={})
+    return str(job.job_id)
+
+
+def join(client: TestClient, link: str) -> Response:
+    return client.post(f"/studies/{link}/join", data={"agreed": "yes"})
+
+
+def test_a_study_is_made_of_jobs(client: TestClient, site: Site) -> None:
+    form = {"name": "Bridges", "job": job_of(site), "per_item": "2", "seed": "4", "n": ""}
+    assert client.post("/studies", data=form).status_code == 200
+    (made,) = StudyStore(site.database).listed("local", 9)
+    assert (made.name, made.n_items, made.per_item, made.seed) == ("Bridges", 1, 2, 4)
+
+
+@pytest.mark.parametrize(
+    ("change", "status"),
+    [
+        ({"job": "x" * 22}, 404),
+        ({"sample": "best"}, 422),
+        ({"per_item": "0"}, 422),
+        ({"job": ""}, 422),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_a_study_is_refused(
+    client: TestClient, site: Site, change: dict[str, str], status: int
+) -> None:
+    form = {"name": "x", "job": job_of(site), **change}
+    assert client.post("/studies", data=form).status_code == status
+    assert StudyStore(site.database).listed("local", 9) == []
+
+
+def test_a_job_without_a_report_makes_none(client: TestClient, site: Site) -> None:
+    job = site.jobs.submit("local", "verify", "t", {"example": "article"})
+    got = client.post("/studies", data={"name": "x", "job": job.job_id})
+    assert got.status_code == 422
+
+
+@pytest.mark.parametrize(
+    "form", [{"answer": "c"}, {"answer": "a", "seconds": "-1"}, {"answer": "a", "evidence_a": "x"}],
+    ids=str,
+)  # fmt: skip
+def test_an_answer_that_is_none_is_refused(
+    client: TestClient, site: Site, form: dict[str, str]
+) -> None:
+    made = study(StudyStore(site.database))
+    task = join(client, made.token or "")
+    assert client.post(task.url.path, data=form).status_code == 422
+    assert client.post(f"/studies/{made.token}/tasks/9", data={"answer": "a"}).status_code == 404
+
+
+def test_nothing_is_answered_without_joining(client: TestClient, site: Site) -> None:
+    made = study(StudyStore(site.database))
+    got = client.post(f"/studies/{made.token}/tasks/1", data={"answer": "a"})
+    assert got.status_code == 401
+    assert client.get(f"/studies/{made.token}/end").url.path == f"/studies/{made.token}"
+
+
+def test_a_link_that_was_revoked_or_of_a_disabled_owner_leads_nowhere(
+    make_site: Callable[..., Site],
+) -> None:
+    site = make_site(**SERVER)
+    owner = somebody(site, Role.EDITOR).account.account_id
+    made = study(StudyStore(site.database), owner=owner)
+    client = browser(site)
+    link = f"/studies/{made.token}"
+    for disabled, status in ((True, 404), (False, 200)):
+        site.people.accounts.change(owner, disabled=disabled)
+        assert client.get(link).status_code == status
+    assert join(client, made.token or "").status_code == 303
+    StudyStore(site.database).relink(made.study_id, revoke=True)
+    assert client.get(f"{link}/rate").status_code == 404
+    assert client.get(f"/studies/{made.study_id}").status_code == 404  # an id is no invitation
+
+
+def test_a_full_study_is_a_conflict(
+    client: TestClient, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rating, "MAX_BY_LINK", 0)
+    assert join(client, study(StudyStore(site.database)).token or "").status_code == 409
+
+
+def test_whoever_may_rate_needs_no_link_and_is_one_rater(make_site: Callable[..., Site]) -> None:
+    site = make_site(**SERVER)
+    made = study(StudyStore(site.database))
+    StudyStore(site.database).relink(made.study_id, revoke=True)
+    who = somebody(site, Role.RATER).client
+    for _ in range(2):
+        assert join(who, made.study_id).status_code in (200, 303)
+        who.cookies.delete("pincite_rater")
+    found = StudyStore(site.database).get(made.study_id)
+    assert found
+    assert found.n_raters == 1
+    assert who.get("/studies").status_code == 200
+    assert who.get(f"/studies/{made.study_id}/report").status_code == 403
+    assert who.get(f"/studies/{made.study_id}/ratings.csv").status_code == 403
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_texts_stay_texts(client: TestClient, site: Site, text: str) -> None:
+    sent = text.encode("utf-8", "replace").decode()  # as any browser sends it
+    form = {"name": sent[:100], "job": job_of(site, text), "consent": f"I agree. {sent}"}
+    client.post("/studies", data=form)
+    (made,) = StudyStore(site.database).listed("local", 9)
+    seen = [client.get(f"/studies/{made.token}"), join(client, made.token or "")]
+    form = {"answer": "a", "evidence_a": "enough", "evidence_b": "none"}
+    seen.append(client.post(seen[-1].url.path, data=form))
+    seen += [client.get(path) for path in (f"/studies/{made.study_id}/report", "/studies")]
+    for page in seen:
+        assert page.status_code == 200
+        assert "<script>alert" not in page.text
+        assert "<img" not in page.text
+    table = client.get(f"/studies/{made.study_id}/ratings.csv").text
+    rows = list(csv.reader(io.StringIO(table)))
+    assert len(rows) == 2
+    assert not any(cell.startswith(("=", "@", "+")) for row in rows for cell in row)

@@ -1,4 +1,4 @@
-"""A study of raters who are scripts, over HTTP: the report finds what was planted in them.
+"""A study of raters who are scripts: the report finds what was planted in them.
 
 Each has a preference that is known and errs at a known rate; the numbers are counted a second time
 by formulas of the tests' own.
@@ -10,11 +10,13 @@ from typing import Any
 
 import own_statistics as own
 import pytest
-from fastapi.testclient import TestClient
-from study_samples import Rater, item
+from study_samples import item
 
-from pincite.server.site import Site
-from pincite_study.preferences import PAIRS
+from pincite.server.database import Database
+from pincite_study.blind import shown
+from pincite_study.preferences import PAIRS, Amount
+from pincite_study.rating import ANSWERS, Answer, Answered, RatingStore, Task
+from pincite_study.report import report_of
 from pincite_study.studies import Plan, StudyStore
 
 N_ITEMS, N_RATERS, PER_ITEM = 24, 8, 3
@@ -28,44 +30,40 @@ def truth(number: int) -> tuple[float, str]:
     return score, PLANTED[score]
 
 
-def answer_of(task: dict[str, Any], chance: random.Random) -> str:
+def answer_of(task: Task, chance: random.Random) -> Answer:
     """Reads the two sides as a person would, who knows what to look for."""
     if chance.random() < NOISE:
-        return chance.choice(["a", "b", "neither", "both", "unsure"])
-    number = int(task["statement"].split()[3])
-    side_of = {"existing": "oldsite", "suggested": "newsite"}
-    wanted = truth(number)[1]
+        return chance.choice(ANSWERS)
+    wanted = truth(int(task.item.claim.split()[3]))[1]
     if wanted == "neither":
         return "neither"
-    return next(s for s in ("a", "b") if side_of[wanted] in task[s]["passage"]["mark"])
+    seen = shown(task.item, task.baseline_first)
+    in_a = {"existing": "oldsite", "suggested": "newsite"}[wanted] in seen.a.passage.mark
+    return "a" if in_a else "b"
 
 
 @pytest.fixture
-def report(client: TestClient, site: Site) -> tuple[dict[str, Any], dict[int, list[str]]]:
+def report(database: Database) -> tuple[dict[str, Any], dict[int, list[str]]]:
     """The report, and each item's choices in the order in which they were made."""
     items = [item(n, truth(n)[0]) for n in range(1, N_ITEMS + 1)]
-    made = StudyStore(site.database).create(
-        "local", Plan("Planted", per_item=PER_ITEM, seed=11), items
-    )
+    store, ratings = StudyStore(database), RatingStore(database)
+    made = store.create("local", Plan("Planted", per_item=PER_ITEM, seed=11), items)
     chance = random.Random(5)
-    raters = [Rater(client, made.token or "").join() for _ in range(N_RATERS)]
-    waiting = list(raters)
+    waiting = [ratings.join(made.study_id)[0] for _ in range(N_RATERS)]
     while waiting:  # in turns, as people come and go
         rater = chance.choice(waiting)
-        task = rater.next()
+        task = ratings.next(rater)
         if task is None:
-            rater.ask("POST", "/finish", status=204)
+            ratings.finish(rater)
             waiting.remove(rater)
             continue
         side = answer_of(task, chance)
-        amounts = {"evidence_a": "none", "evidence_b": "none"}
-        if side in ("a", "b"):
-            amounts[f"evidence_{side}"] = "enough"
-        rater.answer(task["position"], side, seconds=0.0, **amounts)
+        amounts: list[Amount] = ["enough" if side == each else "none" for each in ("a", "b")]
+        ratings.answer(rater, task.position, Answered(side, *amounts), 0.0)
     votes: dict[int, list[str]] = defaultdict(list)
-    for line in StudyStore(site.database).ratings(made.study_id):
+    for line in store.ratings(made.study_id):
         votes[line.item].append(line.choice)
-    return client.get(f"/api/v1/studies/{made.study_id}/report").json(), votes
+    return report_of(store, made), votes
 
 
 def test_the_report_finds_what_was_planted(

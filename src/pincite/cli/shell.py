@@ -219,11 +219,10 @@ LIBRARIES: Mapping[str, tuple[str, ...]] = {
     "mcp": ("mcp",),
     "lab": ("pincite_lab", "ir_measures", "matplotlib", "sklearn"),
     "train": (
-        *("datasets", "onnx", "peft", "safetensors", "sentence_transformers", "torch"),
-        *("transformers", "trl"),
+        *("accelerate", "datasets", "onnx", "safetensors", "sentence_transformers", "torch"),
+        "transformers",
     ),
     "ocr": ("PIL", "rapidocr"),
-    "qlora": ("bitsandbytes",),
     "ray": ("pincite_cluster", "ray"),
     "milvus": ("pincite_cluster", "pymilvus"),
     "multilingual": ("pincite_multilingual", "sentencepiece"),

@@ -41,8 +41,6 @@ class How:
     called: Mapping[str, Path] = field(default_factory=dict)
     # Converts a `file:` address to the one the user knows, for a downloaded copy.
     named: Callable[[str], str] = str
-    # Reads the documents of a file, in place of the readers by format.
-    read: Callable[[Path], Iterable[Found]] | None = None
 
 
 @dataclass(slots=True)
@@ -115,11 +113,10 @@ def ingest(
     corpus: Corpus,
     paths: Sequence[Path],
     progress: Progress | None = None,
-    read: Callable[[Path], Iterable[Found]] | None = None,
 ) -> Outcome:
     """Add every document under `paths`, without remembering the files; raises as `update`."""
     with Origins(None) as origins:
-        return update(corpus, origins, paths, How(reread=True, read=read), progress)
+        return update(corpus, origins, paths, How(reread=True), progress)
 
 
 FOUND_A_STEP = 1_000  # documents and refusals between two calls of `progress`
@@ -137,7 +134,7 @@ class _Signed(NamedTuple):
 def _contents(collection: Collection, how: How, signed: _Signed) -> Iterator[Found]:
     if not signed.signature:
         signed.piece.path.stat()  # raises with the reason
-    for found in how.read(signed.piece.path) if how.read else collection.read(signed.piece):
+    for found in collection.read(signed.piece):
         url, title = how.named(found.url), name_in_words(found.url)
         if isinstance(found, Document) and found.title == title != "":
             found = replace(found, title=name_in_words(url))

@@ -32,10 +32,7 @@ ENDINGS = (".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")
 FIRST_LINES = 20
 _IDS = ("id", "_id")
 _NOT_META = frozenset("url text title published date language lang kind fetched id _id".split())
-QUERIES = (
-    "these are the queries of a BEIR collection, not documents. Add its corpus.jsonl; "
-    "`pincite eval beir` measures what is found for the queries"
-)
+QUERIES = "these are the queries of a BEIR collection, not documents. Add its corpus.jsonl"
 
 
 class Line(NamedTuple):

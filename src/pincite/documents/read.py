@@ -153,9 +153,9 @@ def addresses_of(head: bytes, url: str) -> list[str]:
     """The addresses that a web page's `head` states; empty for other formats."""
     found, _ = format_of(head, url, None)
     if found is Format.MHTML:
-        from pincite.documents import mhtml
+        from pincite.documents import html_packages
 
-        address = mhtml.address_in(head)
+        address = html_packages.address_in(head)
         return [address] if address else []
     if found is not Format.HTML:
         return []

@@ -8,11 +8,15 @@ Imported lists are JSON files in the user's data folder. Pincite ships none: a l
 community, it changes, and the right one depends on the wiki.
 """
 
+import csv
+import gzip
 import hashlib
+import io
 import json
 import re
+import zlib
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,13 +26,12 @@ from pincite.cache_file import data_path
 from pincite.documents.dates import stated_date
 from pincite.durable import write_text
 from pincite.errors import ConfigError, InputError, usable
-from pincite.judgement.reliability import BARRED, LABELS, Entry, ReliabilityList
+from pincite.judgement.reliability import BARRED, LABELS, Entry, ReliabilityList, place_of
 from pincite.retrieval.copies import n_words, stands_in
 from pincite.retrieval.fusion import kept
 from pincite.text.hosts import WIKIPEDIA_AND_COPIES, WIKIPEDIA_AND_MIRRORS, is_below, original_of
 from pincite.types import COPY_OF, Bar, Claim, Document, Exclusion, Hit, Listing, Reliability
-from pincite.wiki.addresses import LANGUAGES, wikipedia
-from pincite.wiki.reliability import ListFile, read_list
+from pincite.wiki.addresses import LANGUAGES, Site, wikipedia
 
 # A shorter paragraph may be equal by chance, or because both quote one agency. The value is not
 # fitted: 25 words are about a sentence and a half.
@@ -164,6 +167,15 @@ def lists_folder() -> Path:
     return data_path("reliability")
 
 
+@dataclass(frozen=True, slots=True)
+class ListFile:
+    """The entries of a file, its number of rows, and the rows that cannot be matched."""
+
+    entries: tuple[Entry, ...]
+    n_rows: int
+    without_place: tuple[str, ...]  # names of rows without a site, which cannot be matched
+
+
 def import_list(path: Path, name: str) -> tuple[ListFile, Path]:
     """Read a list and store it as `name`, replacing an earlier one.
 
@@ -231,3 +243,136 @@ def _file(name: str) -> Path:
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,40}", name):
         raise ConfigError(f"a list cannot be called {name!r}; expected letters, digits, - and _.")
     return lists_folder() / f"{name}.json"
+
+
+# Lists as files, plain or gzipped (docs/reliability.md): the English Wikipedia's "Perennial
+# sources" as JSON lines (`id`, `status`, `domain`, `alltext` with the row's wikitext), or JSON
+# lines or CSV with `site` and `label`.
+
+MAX_FILE = 50_000_000  # bytes, decompressed; the English list has 1 MB
+_CODES = {
+    "gr": Reliability.RELIABLE,
+    "nc": Reliability.NO_CONSENSUS,
+    "gu": Reliability.UNRELIABLE,
+    "d": Reliability.DEPRECATED,
+    "b": Reliability.BLACKLISTED,
+    "m": Reliability.MIXED,
+}
+_LABELS = [str(r) for r in Reliability if r is not Reliability.UNLISTED]
+_USES = re.compile(r"\{\{\s*WP:RSPUSES\s*\|([^{}]*)\}\}", re.IGNORECASE)
+_BLACKLISTED = re.compile(r"\{\{\s*WP:RSPSTATUS\s*\|[^{}]*\bb\s*=\s*y", re.IGNORECASE)
+_PLAIN = ("site", "label", "name", "scope", "link")
+
+
+def read_list(path: Path, site: Site | None = None) -> ListFile:
+    """Read a list; its links lead to the wiki `site`, the English Wikipedia by default.
+
+    Raises InputError with the line if the file is missing, too large, or has an unknown row format.
+    """
+    entries: dict[Entry, None] = {}
+    nameless, n_rows = [], 0
+    for number, row in _rows(path):
+        n_rows += 1
+        try:
+            perennial = "status" in row and "id" in row
+            found = list(_perennial(row, site or wikipedia("en")) if perennial else _plain(row))
+        except (KeyError, ValueError, TypeError, AttributeError) as error:
+            message = (
+                f"{path}, row {number}: {error}. Expected site and label, or id and status of a "
+                f"wiki's list; labels are {', '.join(_LABELS)}."
+            )
+            raise InputError(message) from error
+        entries |= dict.fromkeys(found)
+        if not found:
+            nameless.append(str(row.get("id") or row.get("name") or row.get("site")))
+    if not n_rows:
+        raise InputError(f"{path} is empty. Expected a list of sites with labels.")
+    return ListFile(tuple(entries), n_rows, tuple(nameless))
+
+
+def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    text = _text(path)
+    if text.lstrip().startswith("{"):
+        for number, line in enumerate(text.split("\n"), 1):
+            if line.strip():
+                try:
+                    row = json.loads(line)
+                except (ValueError, RecursionError) as error:
+                    raise InputError(f"{path}, line {number} is not JSON: {error}.") from error
+                yield number, row
+        return
+    reader = csv.DictReader(io.StringIO(text), skipinitialspace=True)
+    if not {"site", "label"} <= set(reader.fieldnames or ()):
+        message = f"{path} begins with {text[:60]!r}. Expected JSON lines, or CSV with a header of "
+        raise InputError(message + ", ".join(_PLAIN) + ".")
+    yield from enumerate(reader, 2)
+
+
+def _text(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            packed = file.peek(2)[:2] == b"\x1f\x8b"
+            stream = gzip.GzipFile(fileobj=file) if packed else file
+            content = stream.read(MAX_FILE + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"{path} cannot be read: {reason}.") from error
+    if len(content) > MAX_FILE:
+        raise InputError(f"{path} has more than {MAX_FILE:,} bytes; lists of sites are shorter.")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not UTF-8 at byte {error.start}. Convert it first.") from error
+
+
+def _plain(row: Mapping[str, Any]) -> Iterator[Entry]:
+    label = str(row["label"]).strip().lower().replace(" ", "_").replace("-", "_")
+    reliability = _CODES.get(label) or Reliability(label)
+    place = place_of(str(row["site"]))
+    if place is None:
+        message = f"{row['site']!r} is not a site"
+        raise ValueError(message)
+    name, scope, link = (str(row.get(key) or "").strip() for key in ("name", "scope", "link"))
+    if link and not link.startswith(("http://", "https://")):
+        message = f"the link {link[:60]!r} is not a web address"
+        raise ValueError(message)
+    yield Entry(place, reliability, name or place, scope, link or None)
+
+
+def _perennial(row: Mapping[str, Any], site: Site) -> Iterator[Entry]:
+    """Parse a row of the perennial sources: an entry for every site in its last cell."""
+    name, source = str(row["id"]), str(row.get("alltext") or "")
+    reliability = _CODES[str(row["status"])]
+    if _BLACKLISTED.search(source):
+        reliability = Reliability.BLACKLISTED
+    named = [str(row.get("domain") or "")]
+    named += [use for cell in _USES.findall(source) for use in cell.split("|")]
+    places = dict.fromkeys(filter(None, (place_of(text) for text in named if text.strip())))
+    scope, link = _scope(row, name), _discussion(row, name, site)
+    name = re.sub(r"\s*\([^()]*\)$", "", name) if scope else name
+    for place in places:
+        yield Entry(place, reliability, name, scope, link)
+
+
+def _scope(row: Mapping[str, Any], name: str) -> str:
+    """The scope of a row: a part in brackets, or in the name after the source's own."""
+    qualifier = str(row.get("content_qualifier") or "").strip()
+    if qualifier:
+        return qualifier.strip("()") if qualifier.count("(") == 1 else qualifier
+    source, plain = (re.sub(r"\s*\(.*\)$", "", text) for text in (str(row.get("name") or ""), name))
+    return plain.removeprefix(source).strip() if source and plain.startswith(source) else ""
+
+
+def _discussion(row: Mapping[str, Any], name: str, site: Site) -> str:
+    """The newest discussion on the noticeboard, else the row itself."""
+    notices = [n for n in row.get("rsnl") or () if str(n.get("notice_id", "")).isdecimal()]
+    notices.sort(key=lambda n: (bool(n.get("rfc")), int(n["notice_id"])))
+    if notices:
+        newest = notices[-1]
+        page = f"Wikipedia:Reliable sources/Noticeboard/Archive {newest['notice_id']}"
+        section = str(newest["notice_title"])
+    else:
+        page, section = "Wikipedia:Reliable sources/Perennial sources", name
+    anchor = section.strip().replace(" ", "_")
+    anchor = re.sub(r"[\s\"<>\[\]{}|\\^`%]", lambda c: f"%{ord(c[0]):02X}", anchor)
+    return site.page(page) + (f"#{anchor}" if anchor else "")

@@ -36,7 +36,6 @@ from pincite.server.operation import Metrics
 from pincite.server.problems import MEDIA_TYPE, ProblemBody
 from pincite.server.routes import (
     accounts,
-    admin,
     ask,
     check,
     copies,
@@ -61,7 +60,7 @@ ROUTERS = (
     *(meta.api, jobs.api, verify.api, copies.api, corpora.api, feedback.api),
     accounts.api,
     *(rendering.router, meta.pages, verify.pages, copies.pages, check.pages, ask.pages),
-    *(corpora.pages, feedback.pages, results.pages, accounts.pages, admin.pages),
+    *(corpora.pages, feedback.pages, results.pages, accounts.pages, accounts.admin_pages),
 )
 REFUSALS: problems.Refusals = {
     QueueFull: (429, "queue_full", {"Retry-After": "30"}),

@@ -21,9 +21,8 @@ from pincite import runtime
 from pincite.cli import cli
 from pincite.errors import InputError, MissingModel
 from pincite.verbs.verify import build
-from pincite_lab.evaluation import claims, plots, tables
+from pincite_lab.evaluation import claims, tables, wafer
 from pincite_lab.evaluation.claims import Scorer, by_url_depth, by_verifier
-from pincite_lab.wafer import measures as wafer
 
 Write = Callable[..., Path]
 
@@ -153,7 +152,7 @@ def test_a_plot_that_cannot_be_written_is_an_input_error(tmp_path: Path) -> None
     point = {"recall": 1.0, "precision": 0.5, "threshold": 0.0}
     failed = {"curves": {"pincite": [point]}, "against": "featured"}
     with pytest.raises(InputError, match="cannot be written"):
-        plots.failed_verification(tmp_path / "nowhere" / "r.png", failed)
+        wafer.plot(tmp_path / "nowhere" / "r.png", failed)
 
 
 # Systems

@@ -17,21 +17,6 @@ def test_success_and_precision_by_hand() -> None:
     assert found["RR"] == pytest.approx((1 + 1 / 3) / 3, abs=1e-4)
 
 
-def test_graded_measures_by_hand() -> None:
-    qrels = {"1": {"a": 2, "b": 1, "x": 0}, "2": {"c": 1}, "3": {"d": 1}, "4": {"e": 0}}
-    run = {"1": ["x", "b", "a"], "2": [*map(str, range(10)), "c"], "4": ["e"], "5": ["not judged"]}
-    found = measures.ranking_measures(qrels, run, measures.GRADED)
-    # Of query 1: (1/log2(3) + 2/log2(4)) / (2/log2(2) + 1/log2(3)); of the others nothing.
-    ndcg = (1 / np.log2(3) + 1) / (2 + 1 / np.log2(3))
-    assert found["n"] == 4
-    assert found["nDCG@10"] == pytest.approx(ndcg / 4, abs=1e-4)
-    assert found["RR@10"] == pytest.approx(0.5 / 4, abs=1e-4)
-    assert found["MAP@10"] == pytest.approx((1 / 2 + 2 / 3) / 2 / 4, abs=1e-4)
-    assert found["R@100"] == pytest.approx(2 / 4, abs=1e-4)
-    low, high = found["intervals"]["R@100"]
-    assert low < 0.5 < high
-
-
 def test_order_is_kept_in_long_runs() -> None:
     run = {"1": [f"d{n}" for n in range(200)]}
     found = measures.ranking_measures({"1": {"d150": 1}}, run)

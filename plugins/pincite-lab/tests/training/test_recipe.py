@@ -6,15 +6,11 @@ import pytest
 
 from pincite.errors import ConfigError
 from pincite_lab.training.recipe import (
-    ANSWERER,
-    CURVE_POINTS,
     ENCODER,
     SHIPPED,
-    AnswererRecipe,
     EncoderRecipe,
     R,
     Recipe,
-    loss_curve,
     recipe_in,
 )
 
@@ -28,7 +24,6 @@ def test_the_shipped_recipes_can_be_read() -> None:
     encoder = recipe_in(ENCODER, EncoderRecipe)
     assert len(encoder.sets) > 5
     assert "sick_train" not in [each.name for each in encoder.sets], "not for commercial use"
-    assert recipe_in(ANSWERER, AnswererRecipe) == AnswererRecipe()
 
 
 def test_values_come_as_they_are_written(tmp_path: Path) -> None:
@@ -52,8 +47,6 @@ def test_values_come_as_they_are_written(tmp_path: Path) -> None:
         (Recipe, f"seed = 2026-01-01\n{SETS}", "seed"),
         (Recipe, f"swaps = inf\n{SETS}", "swaps"),
         (EncoderRecipe, f"pooling = 'max'\n{SETS}", "pooling"),
-        (AnswererRecipe, "modules = []", "modules"),
-        (AnswererRecipe, "precision = 'int8'", "precision"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_file(
@@ -69,13 +62,3 @@ def test_what_is_wrong_is_named_with_its_file(
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"none\.toml cannot be read"):
         recipe_in(tmp_path / "none.toml", Recipe)
-
-
-def test_a_card_states_the_loss_and_its_curve() -> None:
-    history = [{"step": n, "loss": 3.0 - n / 500} for n in range(1, 1001)]
-    found = loss_curve([*history, {"step": 1000, "train_runtime": 9.0}])
-    assert len(found["curve"]) == CURVE_POINTS
-    assert found["curve"][-1] == [1000, pytest.approx(1.009)]
-    assert (found["first"], found["last"]) == (2.899, 1.099)
-    assert loss_curve([]) == {"first": None, "last": None, "curve": []}
-    assert loss_curve(history[:1])["curve"] == [[1, 2.998]]

@@ -82,7 +82,7 @@ def create(results: tuple[str, ...], data: str | None, config: Path | None, **gi
     settings; the answers of the first are compared with those of each other report.
     """
     from pincite_study import making as study_making
-    from pincite_study import wording as study_wording
+    from pincite_study import report as study_report
     from pincite_study.studies import default_sample
 
     if given["worst"] and "random" in (given["sample"], default_sample(given["compare"])):
@@ -90,7 +90,7 @@ def create(results: tuple[str, ...], data: str | None, config: Path | None, **gi
     with _opened(data, config) as stores:
         made = study_making.created(stores, results, study_making.Making(**given))
     options.say(f"{made.n_items} statements, {made.per_item} ratings of each wanted.")
-    if left_out := study_wording.left_out(made.n_without_text, made.n_one_passage, made.compare):
+    if left_out := study_report.left_out(made.n_without_text, made.n_one_passage, made.compare):
         options.say(left_out)
     _show(made)
 
@@ -156,67 +156,22 @@ def delete(study: str, rater: int | None, yes: bool, data: str | None, config: P
     options.say("deleted")
 
 
-@command.command("export")
-@click.argument("study")
-@click.argument("output", type=options.OutFile)
-@click.option("--format", "form", type=click.Choice(["json", "csv", "jsonl", "label-studio"]))
-@click.option("--texts", is_flag=True, help="json: with the sources' whole texts.")
-@_placed
-def export(
-    study: str, output: Path, form: Any, texts: bool, data: str | None, config: Path | None
-) -> None:
-    """Write a study's ratings to OUTPUT (- is stdout); raters are numbers.
-
-    json, the default, is what `study import` reads. label-studio: tasks with annotations; the
-    labeling configuration is written beside OUTPUT as OUTPUT.xml.
-    """
-    from pincite_study import exports as study_exports
-
-    with _opened(data, config) as stores:
-        found = stores.study(study)
-        text = study_exports.exported(stores.studies, found, form or "json", texts=texts)
-    options.write(text, output)
-    if form == "label-studio" and str(output) != "-":
-        beside = output.with_name(f"{output.name}.xml")
-        options.write(study_exports.LABEL_STUDIO_CONFIG, beside)
-
-
-@command.command("import")
-@click.argument("file", type=options.FilePath)
-@_placed
-def import_(file: Path, data: str | None, config: Path | None) -> None:
-    """Recreate a study, with its ratings, from FILE written by `study export`."""
-    from pincite_study import making as study_making
-
-    with _opened(data, config) as stores:
-        _show(study_making.restored(stores, file))
-
-
 @command.command("report")
 @click.argument("study")
 @click.option("--json", "values", type=options.OutFile, help="Write the report as JSON.")
 @click.option("--html", type=options.OutFile, help="Write it as one HTML page.")
 @click.option("--figures", type=options.OutFolder, help="Folder for figures (PNG).")
 @click.option("--csv", type=options.OutFile, help="Write the ratings as a table.")
-@click.option("--jsonl", type=options.OutFile, help="Write the ratings as JSON lines.")
-@click.option(
-    "--label-studio",
-    "label_studio",
-    type=options.OutFile,
-    help="Write the ratings for Label Studio.",
-)
 @_placed
 def report(study: str, data: str | None, config: Path | None, **wanted: Path | None) -> None:
     """Report what raters preferred, by how much, and whether they agree."""
-    from pincite_study import exports as study_exports
     from pincite_study import report as study_report
 
     with _opened(data, config) as stores:
         found = stores.study(study)
         counted = study_report.report_of(stores.studies, found)
-        for form in study_exports.FORMATS:
-            if path := wanted.get(form.replace("-", "_")):
-                options.write(study_exports.exported(stores.studies, found, form), path)
+        if wanted["csv"]:
+            options.write(study_report.as_csv(stores.studies, found), wanted["csv"])
     if wanted["values"]:
         text = json.dumps(counted, ensure_ascii=False, indent=2)
         options.write(f"{text}\n", wanted["values"])

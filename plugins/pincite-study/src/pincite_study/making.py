@@ -25,7 +25,6 @@ from pincite_study.studies import (
     default_sample,
     planned,
     planned_answers,
-    study_of,
 )
 
 
@@ -104,15 +103,6 @@ def created(stores: Stores, results: Sequence[str], how: Making) -> Study:
     chosen = sampled(items, plan.sample, how.n, plan.seed, plan.compare, worst=how.worst or 0.0)
     plan = replace(plan, name=how.name or titles[0] or "Untitled")
     return stores.studies.create(LOCAL, plan, chosen)
-
-
-def restored(stores: Stores, path: Path) -> Study:
-    """A study made again from a file.
-
-    Raises:
-        InputError: it cannot be read, or is none.
-    """
-    return stores.studies.restore(LOCAL, study_of(text_of(path)))
 
 
 def _report(stores: Stores, result: str, places: "_Places") -> tuple[Report, DocumentOf]:

@@ -4,14 +4,14 @@ from pathlib import Path
 
 from pincite.server.identity import Role
 from pincite.server.plugins import Plugin
-from pincite_study.routes import rating, rating_pages, studies, studies_pages
+from pincite_study.routes import rating, studies
 from pincite_study.routes.access import RATE, STUDY
 from pincite_study.tables import metadata
 from pincite_study.tables import studies as studies_table
 
 PLUGIN = Plugin(
     name="study",
-    routers=(studies.router, rating.router, studies_pages.router, rating_pages.router),
+    routers=(studies.router, rating.router),
     navigation=(("/studies", "Studies"),),
     folder=Path(__file__).parent,
     permissions={RATE: (Role.RATER, Role.READER, Role.EDITOR), STUDY: (Role.EDITOR,)},

@@ -1,15 +1,16 @@
-"""The report of a study, counted anew from its ratings each time: as JSON, page and figures."""
+"""The report of a study, counted anew from its ratings: as JSON, page, text, figures and CSV."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pincite.errors import InputError
-from pincite.report.cells import one_line
+from pincite import durable
+from pincite.errors import InputError, usable
+from pincite.report.cells import csv_text, one_line
 from pincite.server import rendering
 from pincite.server.tables import iso
-from pincite_study import plots, preferences, wording
-from pincite_study.preferences import PAIRS, Pair
+from pincite_study import preferences
+from pincite_study.preferences import NO_MAJORITY, PAIRS, Comparison, Pair, Side
 from pincite_study.studies import Study, StudyStore
 
 BY_SCORE, BY_DIFFERENCE = "preferences-by-score.png", "preferences-by-difference.png"
@@ -39,7 +40,7 @@ def report_of(store: StudyStore, study: Study) -> dict[str, Any]:
 def as_text(report: Mapping[str, Any]) -> str:
     """The report in a few lines, for a terminal."""
     counts, tests, agreed = report["counts"], report["sign_test"], report["agreement"]
-    pair, names = _pair(report), wording.preferences(report["study"]["compare"])
+    pair, names = _pair(report), names_of(report["study"]["compare"])
     baseline, tested = pair.sides
     lines = [
         f"{one_line(report['study']['name'])}: {counts['ratings']} ratings by "
@@ -68,10 +69,8 @@ def as_text(report: Mapping[str, Any]) -> str:
             f"sign test p = {_number(test['p'])}"
         )
     study = report["study"]
-    if left_out := wording.left_out(
-        study["n_without_text"], study["n_one_passage"], study["compare"]
-    ):
-        lines.append(left_out)
+    if without := left_out(study["n_without_text"], study["n_one_passage"], study["compare"]):
+        lines.append(without)
     return "\n".join(lines) + "\n"
 
 
@@ -95,8 +94,8 @@ def named(report: Mapping[str, Any], translated: Callable[[str], str] = str) -> 
     """What `study_tables.html` calls the parts of a report."""
     return {
         "pair": _pair(report),
-        "preferences": wording.preferences(report["study"]["compare"], translated),
-        "evidence": wording.evidence(translated),
+        "preferences": names_of(report["study"]["compare"], translated),
+        "evidence": amounts(translated),
     }
 
 
@@ -116,7 +115,7 @@ def drawn(report: Mapping[str, Any], folder: Path) -> list[Path]:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{folder} cannot be created: {error.strerror}.") from error
-    pair, names = _pair(report), wording.preferences(report["study"]["compare"])
+    pair, names = _pair(report), names_of(report["study"]["compare"])
     scores = {
         BY_SCORE: (f"{pair.cited}_score", f"verifier's score of the {names[pair.cited]}"),
         BY_DIFFERENCE: ("difference", "suggestion's score above it"),
@@ -125,7 +124,184 @@ def drawn(report: Mapping[str, Any], folder: Path) -> list[Path]:
     for file, (key, score) in scores.items():
         if buckets := report["buckets"].get(key):
             drawn_to.append(folder / file)
-            both = (names, wording.evidence())
-            plots.preferences(drawn_to[-1], buckets, both, score=score, cited=pair.cited)
-    plots.verdicts(folder / OVER_ALL, report["majorities"], names)
+            both = (names, amounts())
+            _plot_buckets(drawn_to[-1], buckets, both, score=score, cited=pair.cited)
+    _plot_majorities(folder / OVER_ALL, report["majorities"], names)
     return [*drawn_to, folder / OVER_ALL]
+
+
+def as_csv(store: StudyStore, study: Study) -> str:
+    """A row for each rating, in the order in which they were given; no text can be a formula."""
+    baseline, tested = PAIRS[study.compare].sides
+    items = store.items(study.study_id)
+    columns = (
+        f"study item claim_id article claim {baseline}_url {tested}_url {baseline}_score "
+        f"{tested}_score rater position {baseline}_side answer choice evidence_{baseline} "
+        f"evidence_{tested} seconds n_answers answered"
+    ).split()
+    rows = []
+    for given in store.ratings(study.study_id):
+        item, rating = items[given.item], given.rating
+        rows.append(
+            [
+                study.study_id,
+                given.item,
+                item.claim_id,
+                item.article,
+                item.claim,
+                item.baseline.url,
+                item.tested.url,
+                None if item.baseline.score is None else round(item.baseline.score, 4),
+                None if item.tested.score is None else round(item.tested.score, 4),
+                given.rater,
+                given.position,
+                "a" if given.baseline_first else "b",
+                given.answer,
+                given.choice,
+                rating.evidence.get(baseline),
+                rating.evidence.get(tested),
+                round(given.seconds, 1),
+                given.n_answers,
+                iso(given.answered),
+            ]
+        )
+    return csv_text(columns, rows)
+
+
+# What the answers are called; the pages have the same in other languages.
+
+N_ = str  # marks a text for the translators
+SIDES: Mapping[Side, str] = {
+    "suggested": N_("suggested citation"),
+    "existing": N_("existing citation"),
+    "chosen": N_("chosen passage"),
+    "random": N_("random passage"),
+    "first": N_("answer of the first"),
+    "other": N_("answer of another"),
+}
+OTHERWISE = {
+    "neither": N_("neither"),
+    "both": N_("both alike"),
+    "unsure": N_("cannot tell"),
+    NO_MAJORITY: N_("no majority"),
+}
+EVIDENCE = {
+    "enough": N_("enough"),
+    "partial": N_("partial"),
+    "none": N_("none"),
+    NO_MAJORITY: N_("no majority"),
+}
+
+
+def names_of(compare: Comparison, translated: Callable[[str], str] = str) -> dict[str, str]:
+    """Every answer and what it is called, in the order of tables and figures."""
+    pair = PAIRS[compare]
+    sides = {side: SIDES[side] for side in (pair.tested, pair.baseline)}
+    return {answer: translated(name) for answer, name in (sides | OTHERWISE).items()}
+
+
+def amounts(translated: Callable[[str], str] = str) -> dict[str, str]:
+    """Every amount of evidence, in the same way."""
+    return {amount: translated(name) for amount, name in EVIDENCE.items()}
+
+
+def left_out(n_without_text: int, n_one_passage: int, compare: Comparison = "passages") -> str:
+    """Of how many citations no two passages could be compared; empty: of none."""
+    if not n_without_text and not n_one_passage:
+        return ""
+    if compare == "answers":
+        return (
+            f"Left out: {n_without_text} answers to questions that the first report does not have, "
+            f"{n_one_passage} that are the same as the first report's."
+        )
+    return (
+        f"Left out: {n_without_text} citations whose source's text was not at hand, "
+        f"{n_one_passage} whose source has no other passage to compare with."
+    )
+
+
+# Figures
+
+_WIDTH, _HEIGHT, _DPI = 5.6, 4.8, 120  # inches per panel; dots per inch
+Names = Mapping[str, str]  # what stands in a figure for an answer, in the order of the bars
+
+
+def _plot_buckets(
+    path: Path,
+    buckets: Sequence[Mapping[str, Any]],
+    names: Sequence[Names],
+    *,
+    score: str,
+    cited: str,
+) -> None:
+    """Two panels of stacked bars, a bar a bucket with its size on top, as SIDE's figure 3.
+
+    Args:
+        path: of the PNG file.
+        buckets: as `preferences.summary` has them, lowest score first.
+        names: of what is stacked: of the majorities on preference, and on the evidence in `cited`.
+        score: what the buckets are of.
+        cited: the side of which the second panel is.
+
+    Raises:
+        InputError: `path` cannot be written.
+    """
+    figure, panels = _new_figure(2)
+    ticks = [_between(bucket["from"], bucket["to"]) for bucket in buckets]
+    keys = ("majorities", f"evidence_{cited}")
+    titles = ("a  preference", f"b  evidence in the {names[0][cited]}")
+    for axes, key, title, each in zip(panels, keys, titles, names, strict=True):
+        below = [0.0] * len(buckets)
+        for number, (answer, name) in enumerate(each.items()):
+            shares = [bucket[key][answer]["share"] or 0.0 for bucket in buckets]
+            axes.bar(ticks, shares, bottom=below, label=name, color=f"C{number}", width=0.75)
+            below = [one + other for one, other in zip(below, shares, strict=True)]
+        for place, bucket in enumerate(buckets):
+            axes.annotate(str(bucket["items"]), (place, 1.02), ha="center", fontsize=8)
+        _label_bars(axes, f"{score} (log-odds)", title)
+    _save(figure, path)
+
+
+def _plot_majorities(path: Path, shares: Mapping[str, Mapping[str, Any]], names: Names) -> None:
+    """What the majorities preferred, with 95 % intervals, as SIDE's figure 4.
+
+    Raises:
+        InputError: `path` cannot be written.
+    """
+    figure, (axes,) = _new_figure(1)
+    for number, (answer, name) in enumerate(names.items()):
+        found = shares[answer]
+        share, (low, high) = found["share"] or 0.0, found["interval"] or (0.0, 0.0)
+        reach = [[max(0.0, share - low)], [max(0.0, high - share)]]
+        axes.bar([name], [share], yerr=reach, color=f"C{number}", capsize=4, width=0.7)
+        axes.annotate(f"{share:.0%}", (number, min(1.0, high + 0.02)), ha="center", fontsize=9)
+    _label_bars(axes, "", "majority of raters")
+    axes.tick_params(axis="x", labelsize=8)
+    _save(figure, path)
+
+
+def _new_figure(n_panels: int) -> tuple[Any, Any]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(_WIDTH * n_panels, _HEIGHT), dpi=_DPI, layout="constrained")
+    return figure, figure.subplots(1, n_panels, squeeze=False)[0]
+
+
+def _save(figure: Any, path: Path) -> None:
+    with usable(path, "written"), durable.replacing(path) as part:
+        figure.savefig(part, format="png")
+
+
+def _between(low: float | None, high: float | None) -> str:
+    if low is None:
+        return f"< {high:g}"
+    return f"≥ {low:g}" if high is None else f"{low:g} to {high:g}"
+
+
+def _label_bars(axes: Any, x: str, title: str) -> None:
+    axes.set(xlabel=x, ylabel="share of claims", ylim=(0, 1.1), title=title)
+    axes.title.set_fontsize(9)
+    axes.grid(axis="y", alpha=0.25)
+    axes.set_axisbelow(True)
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=3)

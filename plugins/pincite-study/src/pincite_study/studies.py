@@ -1,21 +1,17 @@
-"""Studies as whoever makes them sees them: made, listed, closed, taken away, read, and restored.
+"""Studies as whoever makes them sees them: made, listed, closed, taken away, read.
 
 What a rater does is in `rating`. Nothing here or there tells a name.
 """
 
-import json
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Any
 
 import sqlalchemy as sa
-from annotated_types import Interval
 
-from pincite import codec
-from pincite.errors import InputError
 from pincite.server.database import Database
-from pincite.server.tables import accounts, new_id, newest_first, now, whole
+from pincite.server.tables import accounts, new_id, newest_first, now
 from pincite.verbs.ask.report import AnswerReport
 from pincite.verbs.verify.report import Report
 from pincite_study.items import (
@@ -34,15 +30,11 @@ from pincite_study.preferences import (
     Rating,
     Side,
 )
-from pincite_study.rating import MAX_SECONDS, Answer, choice_of, shown_as
+from pincite_study.rating import Answer, choice_of, shown_as
 from pincite_study.tables import studies, study_items, study_raters, study_ratings
 
-EXPORT_VERSION = "2"
-_FIRST_IN = {"1": "existing_first", "2": "baseline_first"}  # by version; "1" knew citations only
 MAX_PER_ITEM = 100
-MAX_COUNT = 1_000_000
 MAX_SEED = 2**53  # what JSON keeps exactly
-MAX_TIME = 253_402_300_799  # the end of the year 9999, the last that can be written as a date
 CONSENT = """You will see statements from encyclopedia articles, each with two passages from \
 sources, and say which of the two supports the statement better. You may stop at any time.
 
@@ -174,9 +166,31 @@ class StudyStore:
 
     def create(self, owner: str, plan: Plan, items: Sequence[Item]) -> Study:
         """A new study, open, with an invitation link."""
+        # One that begins with a dash would be an option on a command line.
+        study_id = next(made for made in iter(new_id, None) if not made.startswith("-"))
+        values = {
+            "study_id": study_id,
+            "owner": owner,
+            "name": plan.name[:200],
+            "consent": plan.consent,
+            "sample": plan.sample,
+            "per_item": plan.per_item,
+            "seed": plan.seed,
+            "compare": plan.compare,
+            "n_without_text": plan.n_without_text,
+            "n_one_passage": plan.n_one_passage,
+            "token": new_id(),
+            "salt": secrets.token_hex(32),
+            "created": now(),
+        }
+        rows = [
+            {"study_id": study_id, "number": number, "data": item.as_dict()}
+            for number, item in enumerate(items, 1)
+        ]
         with self._db.writing() as db:
-            study_id = self._created(db, owner, plan, items)
-            return self._one(db, studies.c.study_id == study_id)
+            db.execute(studies.insert().values(values))
+            db.execute(study_items.insert(), rows)
+            return Study(**db.execute(_SHOWN.where(studies.c.study_id == study_id)).one()._mapping)
 
     def get(self, study_id: str) -> Study | None:
         """A study by its id."""
@@ -274,82 +288,9 @@ class StudyStore:
         with self._db.writing() as db:
             return db.execute(study_raters.delete().where(theirs)).rowcount > 0
 
-    def exported(self, study: Study, *, texts: bool) -> dict[str, Any]:
-        """All of a study as JSON values; `restore` makes it again from them."""
-        return {
-            "export_version": EXPORT_VERSION,
-            "name": study.name,
-            "consent": study.consent,
-            "sample": study.sample,
-            "per_item": study.per_item,
-            "seed": study.seed,
-            "compare": study.compare,
-            "n_without_text": study.n_without_text,
-            "n_one_passage": study.n_one_passage,
-            "created": study.created,
-            "closed": study.closed,
-            "items": [item.as_dict(texts=texts) for item in self.items(study.study_id).values()],
-            "ratings": [
-                {name: getattr(given, name) for name in ("item", "rater", *_RATING)}
-                for given in self.ratings(study.study_id)
-            ],
-        }
-
-    def restore(self, owner: str, values: object) -> Study:
-        """A study as it was exported, under another id, with the ratings that it had.
-
-        Its raters cannot go on; new ones are counted on from their numbers.
-
-        Raises:
-            InputError: the values are no export; names the first that is wrong.
-        """
-        plan, items, ratings = _read(_storable(values))
-        raters = {number: new_id() for number in sorted({given.rater for given in ratings})}
-        with self._db.writing() as db:
-            study_id = self._created(db, owner, plan, items)
-            for number, rater_id in raters.items():
-                at = min(given.answered for given in ratings if given.rater == number)
-                row = {"rater_id": rater_id, "study_id": study_id, "number": number}
-                db.execute(study_raters.insert().values(row | {"agreed": at, "finished": at}))
-            for given in ratings:
-                kept = {name: getattr(given, name) for name in ("item", *_RATING)}
-                kept |= {"rater_id": raters[given.rater], "study_id": study_id}
-                kept |= {"lease": 0.0, "shown": given.answered}
-                db.execute(study_ratings.insert().values(kept))
-            return self._one(db, studies.c.study_id == study_id)
-
-    def _created(self, db: sa.Connection, owner: str, plan: Plan, items: Sequence[Item]) -> str:
-        # One that begins with a dash would be an option on a command line.
-        study_id = next(made for made in iter(new_id, None) if not made.startswith("-"))
-        values = {
-            "study_id": study_id,
-            "owner": owner,
-            "name": plan.name[:200],
-            "consent": plan.consent,
-            "sample": plan.sample,
-            "per_item": plan.per_item,
-            "seed": plan.seed,
-            "compare": plan.compare,
-            "n_without_text": plan.n_without_text,
-            "n_one_passage": plan.n_one_passage,
-            "token": new_id(),
-            "salt": secrets.token_hex(32),
-            "created": now(),
-        }
-        rows = [
-            {"study_id": study_id, "number": number, "data": item.as_dict()}
-            for number, item in enumerate(items, 1)
-        ]
-        db.execute(studies.insert().values(values))
-        db.execute(study_items.insert(), rows)
-        return study_id
-
     def _maybe(self, db: sa.Connection, this: sa.ColumnElement[bool]) -> Study | None:
         row = db.execute(_SHOWN.where(this)).first()
         return Study(**row._mapping) if row else None
-
-    def _one(self, db: sa.Connection, this: sa.ColumnElement[bool]) -> Study:
-        return Study(**db.execute(_SHOWN.where(this)).one()._mapping)
 
 
 def _count(table: sa.Table, *more: sa.ColumnElement[bool]) -> Any:
@@ -366,85 +307,3 @@ _SHOWN = sa.select(
     _count(study_raters).label("n_raters"),
     _count(study_ratings, study_ratings.c.answered.is_not(None)).label("n_ratings"),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class _Exported:
-    """A study as its file has it; version 1 knew citations only."""
-
-    name: str
-    consent: str
-    sample: Sample
-    per_item: Annotated[int, Interval(ge=1, le=MAX_PER_ITEM)]
-    seed: Annotated[int, Interval(ge=-MAX_SEED, le=MAX_SEED)]
-    items: tuple[dict[str, Any], ...]
-    ratings: tuple[dict[str, Any], ...]
-    compare: Comparison = "citations"
-    n_without_text: Annotated[int, Interval(ge=0, le=MAX_COUNT)] = 0
-    n_one_passage: Annotated[int, Interval(ge=0, le=MAX_COUNT)] = 0
-
-
-def _read(values: object) -> tuple[Plan, list[Item], list[Given]]:
-    version = values.get("export_version") if isinstance(values, dict) else None
-    if version not in tuple(_FIRST_IN):
-        raise InputError(
-            f"export_version is {version!r}, this Pincite reads {' and '.join(_FIRST_IN)}. "
-            "Expected a file of `pincite study export --format json`."
-        )
-    study = codec.from_values(_Exported, values)
-    items = [item_of(each, study.compare) for each in study.items]
-    beside, first = {"compare": study.compare}, _FIRST_IN[version]
-    ratings = [
-        codec.from_values(Given, {**each, **beside, "baseline_first": each.get(first)})
-        for each in study.ratings
-    ]
-    _consistent(items, ratings)
-    return codec.build(Plan, study), items, ratings
-
-
-def _storable(values: Any) -> Any:
-    """The same with texts as every database takes them.
-
-    Raises InputError: a number is not finite, or larger than JSON keeps exactly.
-    """
-    if isinstance(values, int | float) and not abs(values) <= MAX_SEED:
-        raise InputError("a number is too large, or none")
-    if isinstance(values, str):
-        return whole(values)
-    if isinstance(values, list):
-        return [_storable(each) for each in values]
-    if isinstance(values, dict):
-        return {whole(name): _storable(each) for name, each in values.items()}
-    return values
-
-
-def _consistent(items: Sequence[Item], ratings: Sequence[Given]) -> None:
-    if not items:
-        raise InputError("there is no item")
-    for name in ("item", "position"):
-        pairs = [(each.rater, getattr(each, name)) for each in ratings]
-        if len(set(pairs)) != len(pairs):
-            raise InputError(f"a rater has two ratings of one {name}")
-    for each in ratings:
-        if not 1 <= each.item <= len(items):
-            raise InputError("a rating is of an item that does not exist")
-        counted = (each.rater, each.position, each.n_answers)
-        if not all(1 <= n <= MAX_COUNT for n in counted) or not 0 <= each.answered <= MAX_TIME:
-            raise InputError(f"a rating has an invalid number: {each}")
-        if not 0 <= each.seconds <= MAX_SECONDS:
-            raise InputError(f"a rating took {each.seconds} seconds")
-
-
-def study_of(values: str) -> Mapping[str, Any]:
-    """The JSON object in an exported file.
-
-    Raises:
-        InputError: it is none.
-    """
-    try:
-        found = json.loads(values)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"The study is not JSON: {error}.") from error
-    if not isinstance(found, dict):
-        raise InputError("The study is not a JSON object.")
-    return found

@@ -1,26 +1,35 @@
-"""The pages of the user's own account: login, API keys and deletion.
+"""The pages of the user's own account: login, API keys and deletion; and of all, for admins.
 
 A login through a provider opens only the account linked to it; an equal name proves nothing. To
 link a login, the user must already be logged in, or the provider's `role` must allow new accounts.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
 from fastapi import Depends, Query, Request, Response
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, RedirectResponse
 from pydantic import BaseModel, Field
 
 from pincite.errors import ConfigError
 from pincite.server import forms, oauth, rendering
-from pincite.server.accounts import LINK_PATH, REGISTER_PATH, Account, AccountExists, forget
+from pincite.server.accounts import (
+    LINK_PATH,
+    REGISTER_PATH,
+    Account,
+    AccountExists,
+    forget,
+    name_key,
+)
 from pincite.server.forms import Form, also_posted
 from pincite.server.identity import (
     DAY,
+    DEFAULT_ROLE,
     PUBLIC,
     REGISTERED_ROLE,
     AccountOwner,
+    Admin,
     AnyUser,
     Consent,
     Guest,
@@ -33,9 +42,9 @@ from pincite.server.middleware import AUDIT, OWN_SITE
 from pincite.server.oauth import ATTEMPT_SECONDS, Attempt, Person, Provider
 from pincite.server.problems import Problem, not_found
 from pincite.server.rendering import language_of, page
-from pincite.server.requests import Body, IdPath, Line, Text
+from pincite.server.requests import Body, Cursor, IdPath, Line, Text, page_of, read_cursor
 from pincite.server.routing import Router, consent_mark, cookie_name, set_cookie
-from pincite.server.site import Site, Stores
+from pincite.server.site import Site, Stores, base_of
 from pincite.server.tables import now
 
 FRESH_SECONDS = 600.0  # since the last login, for irreversible actions
@@ -483,3 +492,116 @@ def _provider(site: Site, name: str) -> Provider:
 
 def _callback(site: Site, name: str) -> str:
     return f"{site.server.address.rstrip('/')}/login/{quote(name)}/callback"
+
+
+# ── For admins ─────────────────────────────────────────────────────────────────────────────────
+
+ROWS = 50
+admin_pages = Router(
+    prefix="/admin", include_in_schema=False, dependencies=[Depends(with_accounts)]
+)
+
+
+class NewAccountRequest(Body):
+    """An account to be created; without a password it gets a link to set one."""
+
+    name: Line  # validated by `Accounts.add`
+    role: Role = DEFAULT_ROLE
+    password: Password | None = None
+
+
+class InvitationRequest(Body):
+    """A link with which users create accounts."""
+
+    role: Literal[Role.RATER, Role.READER, Role.EDITOR] = REGISTERED_ROLE
+    uses: Annotated[int, Field(ge=1, le=1000)] = 1
+    days: Annotated[int, Field(ge=1, le=90)] = 7
+
+
+class AccountChange(Body):
+    """What to change of an account."""
+
+    role: Role | None = None
+    disabled: bool | None = None
+    password: Password | None = None
+
+
+@admin_pages.get("/accounts")
+def accounts_page(
+    request: Request, who: Admin, site: Stores, cursor: Cursor = None, saved: str = ""
+) -> HTMLResponse:
+    """All accounts, by name, with forms that change them; `saved` is the id of a changed one."""
+    account = site.people.accounts.get(saved) if "\0" not in saved else None
+    return _admin_page(request, who, site, cursor, saved=account)
+
+
+def _admin_page(
+    request: Request, who: Identity, site: Site, cursor: str | None = None, **values: Any
+) -> HTMLResponse:
+    found = site.people.accounts.listed(ROWS + 1, read_cursor(cursor, (str,)))
+    shown, after = page_of(found, ROWS, lambda each: (name_key(each.name),))
+    values |= {"invites": site.server.registration != "closed"}
+    values |= {"invitations": site.people.accounts.invitations()}
+    shared = {"roles": list(Role), "default": DEFAULT_ROLE, "password_link": ""} | values
+    return page(request, "admin_accounts.html", who, accounts=shown, next=after, **shared)
+
+
+@admin_pages.post("/accounts", response_model=None)
+def create_account(form: Form, request: Request, who: Admin, site: Stores) -> Response:
+    """Create an account; without a password, show a link with which its user sets one."""
+    password = {} if form.get("password") else {"password": None}
+    body = forms.body(NewAccountRequest, form, **password)
+    account = site.people.accounts.add(body.name, body.role, body.password)
+    AUDIT.info("account %s (%s) was created", account.name, account.account_id)
+    if body.password is None:
+        return create_password_link(account.account_id, request, who, site)
+    return forms.redirect("/admin/accounts")
+
+
+@admin_pages.post("/accounts/{account_id}/link", response_model=None)
+def create_password_link(
+    account_id: IdPath, request: Request, who: Admin, site: Stores
+) -> HTMLResponse:
+    """Create a link that sets the account's password once; only this page shows it."""
+    account = site.people.accounts.get(account_id)
+    if account is None:
+        raise not_found()
+    token, expires = site.people.accounts.new_link(account)
+    link = f"{base_of(request, site)}{LINK_PATH}/{token}"
+    return _admin_page(request, who, site, linked=account, password_link=link, expires=expires)
+
+
+@admin_pages.post("/invitations")
+def create_invitation(form: Form, request: Request, who: Admin, site: Stores) -> HTMLResponse:
+    """Create a link with which users create accounts; only this page shows it."""
+    body = forms.body(InvitationRequest, form)
+    token = site.people.accounts.invite(body.role, body.uses, body.days)
+    link = f"{base_of(request, site)}{REGISTER_PATH}/{token}"
+    return _admin_page(request, who, site, invitation=link)
+
+
+@also_posted(admin_pages, "/invitations/{link_id}/revoke", then="/admin/accounts")
+def revoke_invitation(link_id: IdPath, who: Admin, site: Stores) -> None:
+    """Revoke an invitation; accounts that were created with it stay."""
+    if not site.people.accounts.revoke_invitation(link_id):
+        raise not_found()
+
+
+@also_posted(admin_pages, "/accounts/{account_id}", then="/admin/accounts?saved={account_id}")
+def change_account(account_id: IdPath, body: AccountChange, who: Admin, site: Stores) -> None:
+    """Set an account's role or password, or disable it; all its sessions end."""
+    if site.people.accounts.change(account_id, **body.model_dump()) is None:
+        raise not_found()
+
+
+@admin_pages.post("/accounts/{account_id}/delete")
+def delete_account(account_id: IdPath, form: Form, who: Admin, site: Stores) -> RedirectResponse:
+    """Delete an account whose name was typed again, with its data."""
+    account = site.people.accounts.get(account_id)
+    if account is None:
+        raise not_found()
+    if name_key(forms.text(form, "name")) != name_key(account.name):
+        raise Problem(422, "invalid_request", "Type the name of the account to delete it.")
+    forget(site.database, account_id, site.own)
+    site.tidy()
+    return forms.redirect("/admin/accounts")

@@ -41,7 +41,7 @@ def wafer(
     quiet: bool,
     **given: Any,
 ) -> None:
-    """Measure retrieval and failed citations on a WAFER-like collection (`pincite wafer --out`).
+    """Measure retrieval and failed citations on a WAFER-like collection.
 
     Reads FOLDER/SPLIT.jsonl, fail-SPLIT.jsonl and corpus-SPLIT.jsonl or corpus.jsonl, plain or .gz.
     Prints P@1, success rates and R-precision (SIDE's table 4), whether an answer was found, and
@@ -50,8 +50,8 @@ def wafer(
 
     The corpus is indexed once and kept, and so are judged pairs: an interrupted run can be resumed.
     """
-    from pincite_lab.evaluation import plots, tables
-    from pincite_lab.wafer import measures
+    from pincite_lab.evaluation import tables
+    from pincite_lab.evaluation import wafer as measures
 
     settings = options.load_settings(given)
     collection = measures.open_collection(folder, split)
@@ -67,7 +67,7 @@ def wafer(
     for warning in result.get("warnings", ()):
         options.say(warning)
     if plot and result["failed_verification"]:
-        plots.failed_verification(plot, result["failed_verification"])
+        measures.plot(plot, result["failed_verification"])
     click.echo(json.dumps(result, indent=1) if as_json else tables.wafer_table(result))
 
 
@@ -77,13 +77,13 @@ def _searched(
     from pincite import runtime
     from pincite.corpus import engines
     from pincite.verbs.verify import build
-    from pincite_lab.wafer import measures
+    from pincite_lab.evaluation import wafer as measures
 
     encoder = runtime.encoder(settings)
     file, seconds = collection.corpus_file, 0.0
     where = corpus or _cached_corpus(file, encoder.fingerprint)
     if file:
-        seconds = _index(where, file, encoder, tell)[0]
+        seconds = _index(where, file, encoder, tell)
     with (
         engines.open(where, encoder) as opened,
         build.verifying(settings, None, None) as run,
@@ -106,69 +106,6 @@ def _searched(
     }
     warnings = list(pipeline.warnings)
     return result | ({"warnings": warnings} if warnings else {})
-
-
-@command.command("beir")
-@click.argument("folder", type=options.FilePath)
-@click.option("--split", default="test", show_default=True, help="Part of the collection.")
-@click.option("--system", "names", multiple=True, help="System to measure. Repeatable. [all]")
-@corpus_option
-@click.option("--run-out", type=options.OutFolder, help="Write TREC runs and qrels to this folder.")
-@json_option
-@quiet_option
-@options.setting_options("models.encoder", "models.threads")
-def beir(
-    folder: Path,
-    split: str,
-    names: tuple[str, ...],
-    corpus: Path | str | None,
-    run_out: Path | None,
-    as_json: bool,
-    quiet: bool,
-    **given: Any,
-) -> None:
-    """Measure nDCG@10, R@100 and RR@10 on a BEIR collection.
-
-    FOLDER contains corpus.jsonl, queries.jsonl and qrels/.
-
-    Systems: lexical (BM25), dense (the encoder), hybrid (weighted sum of both scores), and both
-    combined by reciprocal rank (rrf) and as Verif.ai does. A document has the
-    rank of its best passage. The corpus is indexed once and kept; lexical needs no encoder.
-    """
-    from pincite import runtime
-    from pincite.corpus import engines
-    from pincite_lab.evaluation import beir as beir_
-    from pincite_lab.evaluation import tables
-
-    settings = options.load_settings(given)
-    chosen = beir_.chosen(names)
-    collection = beir_.open_collection(folder, split)
-    encoder = runtime.encoder(settings) if chosen != ["lexical"] else None
-    made_by = f"beir {encoder.fingerprint if encoder else 'words'}"
-    where = corpus or _cached_corpus(collection.corpus_file, made_by)
-    with options.progress(quiet) as display:
-        seconds, intake = _index(
-            where, collection.corpus_file, encoder, display, read=beir_.documents
-        )
-        with engines.open(where, encoder) as opened:
-            result, runs = beir_.evaluate(collection, opened, chosen, display)
-            status, manifest = opened.status(), opened.manifest()
-    for one in intake.unread:
-        options.say(f"not indexed: {one.url}: {one.reason} {one.detail}", quiet)
-    if run_out:
-        run_out.mkdir(parents=True, exist_ok=True)
-        beir_.write_qrels(run_out / f"{split}.qrels", collection.qrels)
-        for name, run in runs.items():
-            beir_.write_run(run_out / f"{name}.run", run, f"pincite-{name}")
-    result |= {
-        "collection": folder.resolve().name,
-        "split": split,
-        "corpus": {"documents": status.n_documents, "passages": status.n_passages},
-        "n_unread": intake.n_unread,
-        "indexing_seconds": seconds,
-        "versions": {key: manifest[key] for key in ("encoder", "digest", "versions")},
-    }
-    click.echo(json.dumps(result, indent=1) if as_json else tables.beir_table(result))
 
 
 @command.command("claims")
@@ -299,40 +236,20 @@ def scifact(folder: Path, as_json: bool, quiet: bool, **given: Any) -> None:
     click.echo(json.dumps(result, indent=1) if as_json else tables.scifact_table(result))
 
 
-@command.command("qa")
-@click.argument("file", type=options.FilePath)
-@click.option("--corpus", type=options.Address, required=True, help="Corpus of the papers.")
-@click.option("--limit", type=click.IntRange(min=1), help="Maximum questions. [all]")
-@json_option
-@quiet_option
-@options.setting_options(*ASK)
-def qa(
-    file: Path,
-    corpus: Path | str,
-    limit: int | None,
-    as_json: bool,
-    quiet: bool,
-    **given: Any,
-) -> None:
-    """Measure the search of `pincite ask` on questions of PubMedQA or BioASQ (JSON, also .gz).
+@click.command("wafer", short_help="print an article's claims as WAFER's records")
+@click.argument("file")
+@click.option("--language", help="Language of the articles, if they declare none: en, de, ja, …")
+def records(file: str, language: str | None) -> None:
+    """Print WAFER records of FILE's claims that cite an address.
 
-    Prints MAP@10, P@10, R@10 and RR@10 of each way to search. The corpus must contain the papers.
-    --limit takes a random sample, the same each time.
+    FILE is what `pincite claims` reads: wikitext, HTML, a manuscript, a dump, or - for stdin.
     """
-    from pincite.verbs.ask import build as build_ask
-    from pincite_lab.evaluation import qa as qa_
-    from pincite_lab.evaluation import tables
+    from pincite.wiki.article import read_articles
+    from pincite_lab.evaluation.wafer import records_in, to_line
 
-    settings = options.load_settings(given)
-    questions = qa_.sample(qa_.read_questions(file), limit)
-    with build_ask.asking(settings, corpus) as run, options.progress(quiet) as display:
-        result = {
-            "file": file.name,
-            "n": len(questions),
-            **qa_.measured(questions, run.pipeline.finder, display),
-            "versions": dict(run.versions),
-        }
-    click.echo(json.dumps(result, indent=1) if as_json else tables.qa_table(result))
+    for article in read_articles(file, language=language):
+        for record in records_in(article):
+            click.echo(to_line(record))
 
 
 @click.group("calibrate", short_help="measure how far a language model can be trusted")
@@ -418,14 +335,12 @@ def _cached_corpus(corpus_file: Path, fingerprint: str) -> Path:
     return weights.cache_folder().parent / "eval" / digest
 
 
-def _index(
-    where: Path | str, corpus_file: Path, encoder: Any, tell: Any, **how: Any
-) -> tuple[float, Any]:
-    """Add what the corpus lacks; returns the seconds that took, and counts of the documents."""
+def _index(where: Path | str, corpus_file: Path, encoder: Any, tell: Any) -> float:
+    """Add what the corpus lacks; returns the seconds that took."""
     from pincite.corpus import engines
     from pincite.corpus.update import ingest
 
     started = time.perf_counter()
     with engines.open_or_create(where, encoder) as corpus:
-        intake = ingest(corpus, [corpus_file], lambda i: tell("indexing", i.n_found, None), **how)
-    return round(time.perf_counter() - started, 1), intake
+        ingest(corpus, [corpus_file], lambda intake: tell("indexing", intake.n_found, None))
+    return round(time.perf_counter() - started, 1)

@@ -1,7 +1,7 @@
 """`pincite train`: train your own models; `pincite learn`: a better verifier from feedback."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -21,22 +21,18 @@ SHOWN = 5  # claims per set whose verdict changed
 SETTING = "models.verifier"
 
 
-def run_options(
-    folder: str, base: str | None, recipe: Path, *, dense: bool = True
-) -> Callable[[options.Command], Any]:
-    """Add the options of every run; `dense`: also those of dense negatives."""
+def run_options(folder: str, base: str, recipe: Path) -> Callable[[options.Command], Any]:
+    """Add the options of every run."""
     given = [
         click.argument("data", type=options.FilePath),
         click.option("--run", "folder", type=options.FilePath, default=Path(folder),
                      show_default=True, help="Folder for the run's data, state, log and model."),
         click.option("--recipe", type=options.FilePath, default=recipe, help="Recipe (TOML)."),
-        click.option("--base", help="Base model: name, folder or Hugging Face id.",
-                     # click takes an explicit default of None for a value
-                     **({"default": base, "show_default": True} if base else {"required": True})),
+        click.option("--base", default=base, show_default=True,
+                     help="Base model: name, folder or Hugging Face id."),
         click.option("--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto"),
         click.option("--threads", default=0, help="Threads; 0: all cores. [0]"),
-        *([click.option("--dense/--no-dense", default=True,
-                        help="Search negatives by meaning too.")] if dense else []),
+        click.option("--dense/--no-dense", default=True, help="Search negatives by meaning too."),
         options.quiet_option,
     ]  # fmt: skip
 
@@ -50,7 +46,7 @@ def run_options(
 
 @click.group("train", short_help="train a model on your own data")
 def command() -> None:
-    """Train a verifier, an encoder or an answerer.
+    """Train a verifier or an encoder.
 
     Needs pincite[train]. Run the same command again to continue an interrupted run.
     """
@@ -90,24 +86,6 @@ def encoder(recipe: Path, quiet: bool, **given: Any) -> None:
     _train(lambda *callbacks: train_encoder(run, *callbacks), run.folder, quiet, EXPORT)
 
 
-@command.command("answerer")
-@run_options("pincite-train-answerer", None, recipes.ANSWERER, dense=False)
-@click.option("--qlora", is_flag=True, help="Load the base in 4 bits (nf4): a quarter of the RAM.")
-def answerer(recipe: Path, quiet: bool, qlora: bool, **given: Any) -> None:
-    """Train an adapter on DATA: questions, abstracts and answers with references.
-
-    DATA is a file of JSON lines, or a folder of them. The base is any causal language model.
-    """
-    wanted = recipes.recipe_in(recipe, recipes.AnswererRecipe)
-    shell.require("train")
-    from pincite_lab.training.answerer import train_answerer
-
-    run = Run(recipe=replace(wanted, precision="nf4") if qlora else wanted, **given)
-    _train(
-        lambda *callbacks: train_answerer(run, *callbacks), run.folder, quiet, f"{EXPORT} --merge"
-    )
-
-
 @command.command("rows")
 @click.argument("reports", nargs=-1, required=True, type=options.FilePath)
 @click.option(
@@ -117,14 +95,12 @@ def answerer(recipe: Path, quiet: bool, qlora: bool, **given: Any) -> None:
     show_default=True,
     help="Folder for the rows and their card.",
 )
-@click.option("--title", default="Answers with references", help="Name of the data set.")
-@click.option("--licence", default="", help="Licence of the answers, for the card. [not stated]")
-def rows(reports: tuple[Path, ...], out: Path, title: str, licence: str) -> None:
-    """Turn the answers in REPORTS of `pincite ask --json` into rows for `train answerer`.
+def rows(reports: tuple[Path, ...], out: Path) -> None:
+    """Turn the answers in REPORTS of `pincite ask --json` into conversations to fine-tune on.
 
-    OUT gets train.jsonl, dev.jsonl, test.jsonl (80, 10, 10 % of the questions), and README.md, a
-    card for publishing them. An answer is used if each of its sentences is supported by each of
-    its references.
+    OUT gets train.jsonl, dev.jsonl and test.jsonl (80, 10, 10 % of the questions), with the
+    `messages` that trainers of chat models read. An answer is used if each of its sentences is
+    supported by each of its references.
     """
     from pincite_lab.training.answer_rows import RowMaker
 
@@ -132,11 +108,11 @@ def rows(reports: tuple[Path, ...], out: Path, title: str, licence: str) -> None
     for path in reports:
         made.add(path)
     out.mkdir(parents=True, exist_ok=True)
-    for name, text in made.files(title, licence).items():
+    for name, text in made.files().items():
         options.write(text, out / name)
     for why, count in sorted(made.left_out.items()):
         options.say(f"left out: {count} {why}")
-    options.say(f"{len(made.rows)} rows of {made.n_answers} answers in {out}.")
+    options.say(f"{sum(map(len, made.rows.values()))} rows of {made.n_answers} answers in {out}.")
 
 
 def _train(train: Train, folder: Path, quiet: bool, then: str) -> None:
@@ -157,8 +133,7 @@ def _with_loss(display: options.Display) -> Callable[[int, int, float], None]:
 @command.command("export")
 @click.argument("model", type=options.FilePath)
 @click.argument("out", type=options.FilePath)
-@click.option("--float", "floats", is_flag=True, help="Write float32, not int8 or the base's type.")
-@click.option("--merge", is_flag=True, help="Merge an answerer's adapter into its base.")
+@click.option("--float", "floats", is_flag=True, help="Write float32, not int8.")
 @click.option("--source", default="pincite train", help="Source of the model, for its card.")
 @click.option("--licence", default="not stated", help="Licence of the weights, for the card.")
 @options.quiet_option
@@ -170,7 +145,6 @@ def export(model: Path, out: Path, quiet: bool, **given: Any) -> None:
     use = {
         "verifier": f"pincite verify ARTICLE --verifier {out}",
         "encoder": f"pincite corpus add CORPUS PAGES --encoder {out}",
-        "answerer": "docs/training.md says how to serve it",
     }[write(model, out, **given)]
     options.say(f"Use it: {use}", quiet)
 

@@ -23,10 +23,9 @@ N_BOOTSTRAP = 2000  # resamples of the means over queries, which are cheap
 N_BINS = 15
 SEED = 20
 _Z = 1.959964  # 97.5 % point of the normal distribution
-# Our names → ir-measures' names: SIDE's table 4 and BEIR's.
+# Our names → ir-measures' names, as in SIDE's table 4.
 RANKING = {"P@1": "P@1", **{f"SR@{k}": f"Success@{k}" for k in CUTOFFS}, "RR": "RR"}
 RANKING |= {"R-Prec": "Rprec"}
-GRADED = {"nDCG@10": "nDCG@10", "MAP@10": "AP@10", "R@100": "R@100", "RR@10": "RR@10"}
 
 # Intervals: percentile bootstrap over rows, and Wilson's for shares.
 
@@ -77,15 +76,15 @@ def wilson(n_hits: int, n: int) -> list[float] | None:
 # Rankings
 
 
-def ranking_measures(qrels: Grades, run: Run, names: Mapping[str, str] = RANKING) -> dict[str, Any]:
+def ranking_measures(qrels: Grades, run: Run) -> dict[str, Any]:
     """Return means over the queries as trec_eval computes them, with intervals.
 
-    `names`: our name → ir-measures' name. A query without hits or without a relevant document
-    counts as 0. SR@k is 1 if any relevant id is among the first k.
+    A query without hits or without a relevant document counts as 0. SR@k is 1 if any relevant id is
+    among the first k.
     """
     import ir_measures as ir
 
-    wanted = {ir.parse_measure(theirs): ours for ours, theirs in names.items()}
+    wanted = {ir.parse_measure(theirs): ours for ours, theirs in RANKING.items()}
     judged = [
         ir.Qrel(query, doc, grade) for query, docs in qrels.items() for doc, grade in docs.items()
     ]
@@ -95,17 +94,12 @@ def ranking_measures(qrels: Grades, run: Run, names: Mapping[str, str] = RANKING
         for place, doc in enumerate(run.get(query, ()))
     ]
     order = {query: row for row, query in enumerate(qrels)}
-    values = {name: np.zeros(len(order)) for name in names}
+    values = {name: np.zeros(len(order)) for name in RANKING}
     for metric in ir.iter_calc(list(wanted), judged, found):
         values[wanted[metric.measure]][order[metric.query_id]] = metric.value
-    return means(values)
-
-
-def means(values: Mapping[str, Doubles]) -> dict[str, Any]:
-    """Return the mean over queries by name, their number `n`, and `intervals` by name."""
     return {
         **{name: _rounded(each.mean()) if len(each) else None for name, each in values.items()},
-        "n": max(map(len, values.values()), default=0),
+        "n": len(order),
         "intervals": {name: interval(each) for name, each in values.items()},
     }
 

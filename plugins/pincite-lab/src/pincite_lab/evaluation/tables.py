@@ -21,8 +21,6 @@ _LEVELS = {
     "answer_in_context": ("AiC@1", "AiC@10", "AiC@100", "AiC@200"),
 }
 _TABLE_4 = ("P@1", "SR@100", "SR@200", "R-Prec")
-_BEIR = ("nDCG@10", "MAP@10", "R@100", "RR@10")
-_QA = ("MAP@10", "P@10", "R@10", "RR@10")
 _NOTE = "95 % bootstrap intervals; ECE over 15 bins; w/o partial: AUROC without partial rows."
 
 
@@ -131,32 +129,6 @@ def check_table(result: Mapping[str, Any]) -> str:
     lines += [""] * bool(wrong)
     lines += [f"{row['label']} ≠ {row['outcome']}: {row['statement']}" for row in wrong]
     return "\n".join(lines)
-
-
-def beir_table(result: Mapping[str, Any]) -> str:
-    corpus = result["corpus"]
-    head = (
-        f"{result['collection']} {result['split']}: {result['n']} queries, {corpus['documents']} "
-        f"documents in {corpus['passages']} passages"
-    )
-    return _search_table(head, result, _BEIR, "relevant documents", "queries")
-
-
-def qa_table(result: Mapping[str, Any]) -> str:
-    head = f"{result['file']}: {result['n']} questions"
-    return _search_table(head, result, _QA, "papers", "questions")
-
-
-def _search_table(
-    head: str, result: Mapping[str, Any], columns: Sequence[str], relevant: str, queries: str
-) -> str:
-    rows = [["", *columns]]
-    for name, values in result["systems"].items():
-        rows.append([name, *(_with_interval(values, key) for key in columns)])
-    lines = [head, *_grid(rows)]
-    if missing := result["n_relevant_not_in_corpus"]:
-        lines.append(f"{missing} of {result['n_relevant']} {relevant} are not in the corpus.")
-    return "\n".join([*lines, f"95 % bootstrap intervals over the {queries}."])
 
 
 def wafer_table(result: Mapping[str, Any]) -> str:

@@ -5,7 +5,7 @@ int8 file used for inference (Devlin et al. 2019: post-layer-norm, erf GELU). It
 because Pincite runs rows without padding; for logits the last layer is computed for the first token
 only.
 
-A network that shares its word embeddings with others (`models.vocabulary`) has none in `weights`:
+A network that shares its word embeddings with others (`models.session`) has none in `weights`:
 it takes vectors, `inputs_embeds`. A head with STANDARD reads the means of both texts instead of the
 first token: in a network made for cosines, the first token means little.
 """

@@ -20,12 +20,12 @@ from pincite.models import weights
 from pincite.models.session import OnnxEncoder
 from pincite.retrieval import retrievers
 from pincite.types import Claim, Document, Passage, Span
+from pincite_lab.evaluation.wafer import claim_of, read_records
 from pincite_lab.training import groups as grouped
 from pincite_lab.training import network
 from pincite_lab.training.groups import Tell, Warn
 from pincite_lab.training.recipe import MODEL, EncoderRecipe, Run, begun
 from pincite_lab.training.verifier import Progress
-from pincite_lab.wafer.collection import claim_of, read_records
 
 BASE = "base"  # in a run's folder: the base as a Hugging Face folder
 PAIRS = "pairs.jsonl"

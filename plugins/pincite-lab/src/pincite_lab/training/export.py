@@ -13,7 +13,6 @@ from typing import Any
 import onnx
 import torch
 
-from pincite.errors import ConfigError
 from pincite.models import weights
 from pincite_lab.training import bert_onnx, network
 
@@ -29,27 +28,19 @@ def export(
     source: str,
     licence: str,
     floats: bool = False,
-    merge: bool = False,
 ) -> str:
     """Write the folder `trained`, the `model` of a run, into `out`; returns its kind.
 
-    `floats` keeps float32, four times as large and about half as fast as int8. `merge` writes an
-    answerer's base with the adapter merged. Source and licence are for the card; other files stay.
+    `floats` keeps float32, four times as large and about half as fast as int8. Source and licence
+    are for the card; other files stay.
 
     Raises:
         MissingModel: `trained` cannot be loaded.
-        ConfigError: Its labels are not CLASSES in order, or there is nothing to merge.
+        ConfigError: Its labels are not CLASSES in order.
     """
     about = {"source": source, "licence": licence}
     trained_card = weights.read_card(trained)
     kind = str(trained_card.get("kind", "verifier"))
-    if kind == "answerer":
-        from pincite_lab.training import answerer  # needs peft
-
-        answerer.export(trained, out, **about, merge=merge, floats=floats)
-        return kind
-    if merge:
-        raise ConfigError(f"{trained} has no adapter; only an answerer can be merged.")
     if kind == "encoder":
         model, tokenizer = network.load_body(str(trained))
         _write(model.eval(), tokenizer, out, trained_card | about, floats)

@@ -1,14 +1,13 @@
 """The inputs of a training run: its recipe, a TOML file, and its folder.
 
-`verifier.toml`, `encoder.toml` and `answerer.toml` beside this file are the default recipes. The
-folder's run.json records everything that the weights depend on: the same command resumes the run,
-and a different one is rejected.
+`verifier.toml` and `encoder.toml` beside this file are the default recipes. The folder's run.json
+records everything that the weights depend on: the same command resumes the run, and a different one
+is rejected.
 """
 
 import hashlib
 import json
 import tomllib
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
@@ -22,7 +21,6 @@ from pincite.errors import ConfigError
 
 SHIPPED = Path(__file__).parent / "verifier.toml"
 ENCODER = Path(__file__).parent / "encoder.toml"
-ANSWERER = Path(__file__).parent / "answerer.toml"
 MAX_BAD = 20  # malformed rows skipped per file before the run is rejected
 # Of the user's rows: those of the small clean sets of the shipped recipe.
 EXTRA_VISITS, EXTRA_WEIGHT = 2, 1.5
@@ -30,7 +28,7 @@ GROUPS = "groups.jsonl"  # in a run's folder
 STATE = "state.safetensors"
 RECORD = "run.json"
 MODEL = "model"
-R = TypeVar("R", "Recipe", "EncoderRecipe", "AnswererRecipe")
+R = TypeVar("R", "Recipe", "EncoderRecipe")
 
 STRICT = ConfigDict(extra="forbid", strict=True)
 Strategy = Literal["hard_em", "soft_em"]
@@ -103,35 +101,6 @@ class EncoderRecipe:
     weight_decay: Number = 0.01
 
 
-@dataclass(frozen=True, slots=True, config=STRICT)
-class AnswererRecipe:
-    """How the adapter of an answering model is trained.
-
-    Defaults are Verif.ai's (LoRA: Hu et al. 2021; 4 bits: Dettmers et al. 2023, QLoRA).
-    """
-
-    seed: Count = 13
-    rows: Count = 0  # at most this many, chosen by the seed; 0 means all
-    visits: Size = 2  # how often each row is seen
-    max_tokens: Size = 4096  # of prompt and answer; uncited abstracts are dropped to fit
-    batch_rows: Size = 8  # per step
-    rows_at_once: Size = 1  # per forward pass; gradients accumulate over a batch
-    steps: Count = 0  # where the rate reaches zero; 0: one pass over all rows
-    learning_rate: Number = 2e-4
-    warmup: Number = 0.03  # share of the steps over which the rate rises
-    weight_decay: Number = 0.0
-    rank: Size = 64
-    alpha: Size = 16  # the adapter's product is scaled by alpha / rank
-    dropout: Share = 0.1  # before the adapter
-    # or ["all-linear"]
-    modules: Annotated[tuple[str, ...], Field(min_length=1)] = ("q_proj", "v_proj")
-    # of the frozen base; the last two: 4 bits, by bitsandbytes
-    precision: Literal["float32", "bfloat16", "nf4", "fp4"] = "float32"
-    checkpointing: bool = True  # recompute layers to save memory
-    prompt_language: Literal["en", "de"] = "en"  # of the prompt's instructions
-    language: str = "en"  # of the answers
-
-
 def recipe_in(path: Path, kind: type[R]) -> R:
     """Read a recipe of this kind from a TOML file.
 
@@ -148,10 +117,9 @@ def recipe_in(path: Path, kind: type[R]) -> R:
         raise ConfigError(f"{path}: {key}: {first['msg']}; got {first['input']!r}.") from error
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path} cannot be read as a recipe: {error}") from error
-    if not isinstance(recipe, AnswererRecipe):
-        names = [each.name for each in recipe.sets]
-        if not names or len(set(names)) < len(names):
-            raise ConfigError(f"{path}: sets: expected at least one [[sets]], each name once.")
+    names = [each.name for each in recipe.sets]
+    if not names or len(set(names)) < len(names):
+        raise ConfigError(f"{path}: sets: expected at least one [[sets]], each name once.")
     return recipe
 
 
@@ -231,27 +199,3 @@ def record(run: Run[R]) -> None:
             f"{run.folder} holds another run: {shown}. To resume it, start it as before; for a new "
             "run choose another folder with --run."
         )
-
-
-CURVE_POINTS = 100  # of the loss in a card
-
-
-def loss_curve(history: Sequence[Mapping[str, float]]) -> dict[str, Any]:
-    """Return the loss of training as the card states it: the curve, its first and its last tenth.
-
-    Args:
-        history: of a `transformers` trainer, one record per step, from earlier runs too.
-
-    Returns:
-        `first` and `last`, means over a tenth of the steps in nats per token, None without steps;
-        `curve`, at most `CURVE_POINTS` pairs of a step and the mean loss up to it.
-    """
-    steps = [(int(each["step"]), each["loss"]) for each in history if "loss" in each]
-    at_once, tenth = -(-len(steps) // CURVE_POINTS) or 1, max(1, len(steps) // 10)
-    groups = [steps[n : n + at_once] for n in range(0, len(steps), at_once)]
-
-    def mean(some: Sequence[tuple[int, float]]) -> float | None:
-        return round(sum(loss for _, loss in some) / len(some), 4) if some else None
-
-    curve = [[group[-1][0], mean(group)] for group in groups]
-    return {"first": mean(steps[:tenth]), "last": mean(steps[-tenth:]), "curve": curve}

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import Depends, Header, Path, Request
+from fastapi import Depends, Path, Request
 
 from pincite.server.identity import Guest, Identity, needs
 from pincite.server.problems import Problem, not_found
@@ -19,9 +19,6 @@ Researcher = Annotated[Identity, Depends(needs(STUDY))]
 COOKIE = "pincite_rater"  # set for the pages of one study only
 # The token of an invitation link; or, for those who may rate, the study's id.
 Link = Annotated[str, Path(pattern=r"^[A-Za-z0-9_-]{1,40}$")]
-RaterKey = Annotated[
-    str | None, Header(max_length=100, description="The key that joining returned.")
-]
 
 
 def someone(who: Guest) -> Identity | None:
@@ -42,10 +39,8 @@ Someone = Annotated[Identity | None, Depends(someone)]
 Invited = Annotated[Study, Depends(_study)]
 
 
-def _maybe(
-    request: Request, study: Invited, site: Stores, x_rater_key: RaterKey = None
-) -> Rater | None:
-    key = x_rater_key or request.cookies.get(COOKIE)
+def _maybe(request: Request, study: Invited, site: Stores) -> Rater | None:
+    key = request.cookies.get(COOKIE)
     return RatingStore(site.database).rater(study.study_id, key) if key else None
 
 
@@ -54,9 +49,7 @@ MaybeTakingPart = Annotated[Rater | None, Depends(_maybe)]
 
 def _surely(rater: MaybeTakingPart) -> Rater:
     if rater is None:
-        raise Problem(
-            401, "no_rater", "Join the study first; then send the key that joining returned."
-        )
+        raise Problem(401, "no_rater", "Join the study first.")
     return rater
 
 

@@ -1,9 +1,10 @@
-"""Reads Word files (.docx) as if all changes were accepted, with tables, text boxes and notes.
+"""Reads Word (.docx) as if all changes were accepted, PowerPoint (.pptx) and RTF files.
 
-Uses lxml alone: python-docx 1.2 omits inserted text and content controls; mammoth 1.12 is six times
-slower.
+Word's and PowerPoint's by lxml alone: python-docx 1.2 omits inserted text and content controls;
+mammoth 1.12 is six times slower. RTF by striprtf, without hidden and deleted text.
 """
 
+import json
 import posixpath
 import re
 from collections.abc import Iterator
@@ -13,7 +14,8 @@ from pincite.documents import tables
 from pincite.documents.body import Body
 from pincite.documents.packed import Parts, read_packed
 from pincite.documents.tables import Cell
-from pincite.documents.text import document_of, one_line
+from pincite.documents.text import cleaned, document_of, joined, one_line
+from pincite.text.page_numbers import PAGES
 from pincite.text.sentences import n_words
 from pincite.types import Document, Reason, Unchecked
 
@@ -28,10 +30,10 @@ _HEADING = re.compile(r"heading ?1|berschrift ?1|titre ?1", re.IGNORECASE)
 
 
 def read_docx(body: Body) -> Document | Unchecked:
-    return read_packed(body, "Word file", _document)
+    return read_packed(body, "Word file", _word_document)
 
 
-def _document(body: Body, parts: Parts) -> Document | Unchecked:
+def _word_document(body: Body, parts: Parts) -> Document | Unchecked:
     main = parts.main(_MAIN)  # Word 365 may name it document2.xml
     tree = parts.tree(main)
     if tree is None:
@@ -119,3 +121,78 @@ def _styled(tree: Any, style: re.Pattern[str]) -> str:
 
 def _value(element: Any) -> str:
     return next((v for key, v in element.items() if key.endswith("}val") or key == "val"), "")
+
+
+# PowerPoint: each slide is a page, with its tables, diagrams and notes
+
+_SLIDES = "ppt/presentation.xml"
+_FURNITURE = frozenset({"dt", "ftr", "hdr", "sldNum", "sldImg"})  # kinds of placeholders
+_BESIDE = ("diagramData", "notesSlide")  # parts of a slide with words, in the order of reading
+
+
+def read_slides(body: Body) -> Document | Unchecked:
+    return read_packed(body, "PowerPoint file", _presentation)
+
+
+def _presentation(body: Body, parts: Parts) -> Document | Unchecked:
+    main = parts.main(_SLIDES)
+    slides, order = parts.related(main), parts.elements(main, "sldId")
+    ids = (key for each in order for name, key in each.items() if name.endswith("}id"))
+    found = [_slide(parts, slides[key][1]) for key in dict.fromkeys(ids) if key in slides]
+    text, starts = joined(("\n\n", words) for _, words in found)
+    front = properties(parts)
+    if found and found[0][0]:
+        front["title"] = found[0][0]  # many files state the title of their template
+    return document_of(body, "pptx", text, front, **{PAGES: json.dumps(starts)})
+
+
+def _slide(parts: Parts, name: str) -> tuple[str, str]:
+    """The title and the text of a slide; a hidden slide is an empty page."""
+    tree, title = parts.tree(name), ""
+    if tree is None or tree.get("show") in ("0", "false"):
+        return "", ""
+    beside = sorted((kind, part) for kind, part in parts.related(name).values() if kind in _BESIDE)
+    roots = [tree, *(root for _, part in beside if (root := parts.tree(part)) is not None)]
+    for shape in [shape for root in roots for shape in root.iter("sp")]:
+        kinds = {mark.get("type") for mark in shape.iter("ph")}
+        if not kinds.isdisjoint(_FURNITURE):
+            shape.getparent().remove(shape)
+        elif not title and not kinds.isdisjoint(("title", "ctrTitle")):
+            title = one_line(" ".join(blocks_of(shape)))
+            shape.getparent().insert(0, shape)  # the file has the shapes from back to front
+    blocks = (block.strip() for root in roots for block in blocks_of(root))
+    return title, cleaned("\n\n".join(filter(None, blocks)))
+
+
+# RTF
+
+_PICTURE = re.compile(rb"[0-9a-fA-F\r\n]{500,}")  # pictures in hexadecimal, often most of a file
+_NOT_SHOWN = re.compile(  # a group whose control words include \v (hidden) or \deleted
+    r"(\{(?:\\(?!(?:v|deleted)(?![a-z\d]))[a-z]{1,32}-?\d{0,10} ?)*)\\(?:v|deleted)(?![a-z\d])"
+)
+_FIELD = r"\{{\\{} ((?:[^{{}}]|\{{[^{{}}]*\}})*)\}}"
+_HEAD = re.compile(r"\\(?:ansicpg\d{3,5}|(?:mac|pca|pc)(?![a-z]))")
+_CODE_PAGES = {r"\mac": "mac_roman", r"\pca": "cp850", r"\pc": "cp437"}
+
+
+def read_rtf(body: Body) -> Document | Unchecked:
+    data = _PICTURE.sub(b"\n", body.data)
+    if b"\\bin" not in data:  # such data is counted in bytes
+        data = re.sub(rb"[\x80-\xff]", lambda match: b"\\'%02x" % match[0][0], data)
+    source = data.decode("latin-1").replace("\\ansicpg10000", "\\mac")  # Python has no such page
+    source = _NOT_SHOWN.sub(r"\1\\*\\v", source)  # \* begins what is skipped
+    head = match[0] if (match := _HEAD.search(source[:1000])) else ""
+    # The space ends the word as the brace does; with it, striprtf adds no addresses to links.
+    text = _plain(source.replace("\\field{", "\\field {"), head)
+    text = re.sub(r" *\| *", " | ", re.sub(r"\|+$", "", text, flags=re.MULTILINE))
+    found = {name: re.search(_FIELD.format(name), source) for name in ("title", "author")}
+    front = {name: _plain(f"{{{head} {m[1]}}}", head) for name, m in found.items() if m}
+    return document_of(body, "rtf", text, front)
+
+
+def _plain(group: str, head: str) -> str:
+    from striprtf.striprtf import rtf_to_text
+
+    encoding = _CODE_PAGES.get(head, "cp1252")  # striprtf knows \ansicpg itself
+    text: str = rtf_to_text(group, encoding=encoding, errors="replace")
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

@@ -1,33 +1,228 @@
-"""A WAFER-like collection: is the cited page found, and the passage that supports the claim?
+"""WAFER (Petroni et al. 2023, SIDE): its records, and measures on collections of them.
 
-Levels, as in KILT (Petroni et al. 2021): *page*, by its best passage; *evidence*, a passage with a
-sentence that annotators marked; *answer in context*, a passage of any page with an answer's words,
-or with all sentences of a marked set where answers are addresses.
+A record is a line of JSON: a claim in context, and the sources that it cites:
+{"id": …, "input": "title [SEP] section [SEP] text … [CIT] text after",
+ "output": [{"answer": url, "provenance": [{"url": …}]}], "meta": {…}}
+
+Measured is, as in KILT (Petroni et al. 2021): *page*, by its best passage; *evidence*, a passage
+with a sentence that annotators marked; *answer in context*, a passage of any page with an answer's
+words, or with all sentences of a marked set where answers are addresses.
 """
 
+import json
 import re
 import string
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
+from pincite import durable
 from pincite.corpus.protocol import Corpus
 from pincite.documents import jsonl
 from pincite.documents.jsonl import LabelledClaim
-from pincite.errors import InputError
+from pincite.errors import InputError, usable
 from pincite.protocols import Query, Verifier, WordRetriever
 from pincite.retrieval import fusion, retrievers
 from pincite.text.passages import passages
-from pincite.types import Claim, Document, Hit, Passage
+from pincite.text.sentences import sentences
+from pincite.types import Article, Citation, Claim, Document, Hit, Passage
 from pincite.verbs.verify.pipeline import VerifyPipeline
+from pincite.wiki.templates import TABLE, edition, template_name
 from pincite_lab.evaluation import claims, measures
 from pincite_lab.evaluation.claims import FAILS, CutRow, Predictions, cut
-from pincite_lab.wafer.collection import WaferRecord, claim_of, read_records
+
+SEPARATOR = " [SEP] "
+CITATION = "[CIT]"
+FAILED = "failed verification"  # the tag's English name
+FAILED_ANSWER = "{Failed verification}"  # WAFER's answer for a citation with that tag
+FEATURED = "featured article"
+# KILT, the basis of WAFER, writes a heading path as "Section::::History.:Early life."
+_SECTION = re.compile(r"\ASection::::")
+_HEADINGS = re.compile(r"\.:|::")
+_TEMPLATE = re.compile(r"\{\{\s*([^{}|<>\n]{2,60}?)\s*(?=[|}])")
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)|<nowiki>.*?(?:</nowiki>|\Z)", re.DOTALL | re.I)
+# Parsoid's HTML keeps the template's name; rendered pages keep the star's position.
+_STAR = re.compile(r"""mw-indicator-featured-star|"wt":"[Ff]eatured[ _]article""")
+_FEATURED_NAMES = frozenset((FEATURED, *TABLE["articles"][FEATURED]))
+_ORIGINS = ("prose", "list")  # of the claims that make records
+_NUMBERS_AS_TEXT = ConfigDict(coerce_numbers_to_str=True)  # for ids
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """One page that supports the claim."""
+
+    __pydantic_config__ = _NUMBERS_AS_TEXT
+    url: str
+    chunk_id: str | None = None
+    title: str | None = None
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One answer: in WAFER the address that the article cites, or FAILED_ANSWER."""
+
+    answer: str = ""
+    provenance: tuple[Provenance, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WaferRecord:
+    """One line of a WAFER file. `extra` has the keys of `meta` without a field here."""
+
+    __pydantic_config__ = _NUMBERS_AS_TEXT
+    id: str
+    input: str
+    outputs: tuple[Output, ...] = ()
+    wikipedia_title: str | None = None
+    sentences: tuple[str, ...] = ()  # of the paragraph up to the mark; the last may contain [CIT]
+    featured: bool = False
+    failed_verification: bool = False
+    supporting: tuple[frozenset[str], ...] = ()  # each set of sentences is sufficient
+    label: str | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def urls(self) -> tuple[str, ...]:
+        found = [p.url for output in self.outputs for p in output.provenance]
+        return tuple(dict.fromkeys(found))
+
+    @property
+    def failed(self) -> bool:
+        """Whether its citation was tagged; SIDE's own files state this in the answer only."""
+        return self.failed_verification or any(o.answer == FAILED_ANSWER for o in self.outputs)
+
+
+_RECORD = TypeAdapter(WaferRecord)
+_META = (
+    *("wikipedia_title", "featured", "failed_verification"),
+    *("label", "sentences", "supporting"),
+)
+
+
+def read_records(
+    path: Path, on_bad: Callable[[InputError], None] | None = None
+) -> Iterator[WaferRecord]:
+    """Yield the records of a file in order; raises and skips as `jsonl.read_rows`."""
+    return jsonl.read_rows(path, _parse, "one WAFER record per line", on_bad)
+
+
+def _parse(line: bytes) -> WaferRecord:
+    row = json.loads(line)
+    if not isinstance(row, dict) or not isinstance(row.get("meta") or {}, dict):
+        raise ValueError("not an object")
+    meta = dict(row.get("meta") or {})
+    known = {name: meta.pop(name) for name in _META if meta.get(name) is not None}
+    fields = {"id": row.get("id"), "input": row.get("input"), "outputs": row.get("output") or ()}
+    try:
+        return _RECORD.validate_python({**fields, **known, "extra": meta})
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise ValueError(f"field {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+
+
+def to_line(record: WaferRecord) -> str:
+    known = {name: getattr(record, name) for name in _META}
+    line = {
+        "id": record.id,
+        "input": record.input,
+        "output": [
+            {"answer": o.answer, "provenance": [_filled(asdict(page)) for page in o.provenance]}
+            for o in record.outputs
+        ],
+        "meta": {k: v for k, v in known.items() if v not in (None, False, ())} | {**record.extra},
+    }
+    return json.dumps(line, ensure_ascii=False, default=sorted)  # a set of sentences, sorted
+
+
+def _filled(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def claim_of(record: WaferRecord) -> Claim:
+    """The claim of a record: the last sentence before [CIT]; the text before it is context.
+
+    One, two or three parts separated by [SEP] are text, section and text, or title, section and
+    text. Raises InputError for more parts, or more than one [CIT].
+    """
+    parts = [part.strip() for part in record.input.split(SEPARATOR.strip())]
+    if len(parts) > 3 or record.input.count(CITATION) > 1:
+        message = (
+            f"record {record.id}: field 'input' has {len(parts)} parts and "
+            f"{record.input.count(CITATION)} {CITATION} marks. Expected at most 3 parts separated "
+            f"by {SEPARATOR.strip()} and one mark."
+        )
+        raise InputError(message)
+    title, section, text = ["", "", *parts][-3:]
+    text, _, after = text.partition(CITATION)
+    text = text.rstrip()
+    spans = sentences(text)
+    last = spans[-1].start if spans else 0
+    path = tuple(filter(None, (p.strip(" .:") for p in _HEADINGS.split(_SECTION.sub("", section)))))
+    before, words = text[:last].strip(), text[last:].strip()
+    return Claim(record.id, words, title, path, before, after=after.strip())
+
+
+def records_in(article: Article) -> Iterator[WaferRecord]:
+    """Yield the records of an article, one per claim, with the cited addresses.
+
+    Citations tagged {{failed verification}} get their own record, since the claim's other citations
+    do not fail. Claims whose citations have no address are skipped, and so are cells, parameters
+    and captions: WAFER's are sentences of paragraphs and lists.
+    """
+    featured = is_featured(article)
+    for claim in article.claims:
+        if claim.origin not in _ORIGINS:
+            continue
+        tagged = [c for c in claim.citations if FAILED in c.tags]
+        if FAILED in claim.tags and not tagged:  # the tag is in the sentence, not at a citation
+            tagged = list(claim.citations)
+        others = [c for c in claim.citations if c not in tagged]
+        for citations, failed in ((others, False), (tagged, True)):
+            if any(c.url for c in citations):
+                yield _record_of(claim, citations, article, featured, failed)
+
+
+def is_featured(article: Article) -> bool:
+    if article.markup == "html":
+        return bool(_STAR.search(article.source))
+    names = edition(article.language).names
+    used = map(template_name, _TEMPLATE.findall(_COMMENT.sub("", article.source)))
+    return any(names.get(name, name) in _FEATURED_NAMES for name in used)
+
+
+def _record_of(
+    claim: Claim, citations: Sequence[Citation], article: Article, featured: bool, failed: bool
+) -> WaferRecord:
+    urls = dict.fromkeys(c.url for c in citations if c.url)
+    before = [span.of(claim.before) for span in sentences(claim.before, article.language)]
+    paragraph, offset = claim.mark or (None, None)
+    extra = {
+        "wikipedia_id": article.page_id,
+        "wikipedia_section": " :: ".join(claim.section),
+        "cit_paragraph_id": paragraph,  # of the blocks, headings included, as KILT counts
+        "cit_offset": offset,
+    }
+    return WaferRecord(
+        f"{claim.claim_id}-failed" if failed else claim.claim_id,
+        claim.context,
+        tuple(Output(FAILED_ANSWER if failed else url, (Provenance(url),)) for url in urls),
+        wikipedia_title=claim.title,
+        sentences=(*before, claim.words + CITATION),
+        featured=featured,
+        failed_verification=failed,
+        extra=_filled(extra),
+    )
+
+
+# Measures
 
 SYSTEMS = ("side", "sparse", "dense", *fusion.MODES, "verified")
 QUERIES_AT_ONCE = 64
@@ -324,3 +519,28 @@ def _row(record: WaferRecord, label: str, pages: Pages | None) -> CutRow:
     meta = {"urls": list(record.urls)}
     claim = claim_of(record).text
     return cut(LabelledClaim(record.id, claim, "\n\n".join(texts), label, meta))
+
+
+def plot(path: Path, failed: Mapping[str, Any]) -> None:
+    """Plot SIDE's figure 2c as a PNG: precision over recall of failing citations.
+
+    Raises:
+        InputError: `path` cannot be written.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(5.6, 4.8), dpi=120, layout="constrained")  # inches, dots per inch
+    axes = figure.subplots()
+    for number, (name, points) in enumerate(failed["curves"].items()):
+        recalls, precisions = ([p[key] for p in points] for key in ("recall", "precision"))
+        style: dict[str, Any] = {"linewidth": 1.3 if number else 2.2, "zorder": 2 if number else 3}
+        # A point's precision holds for all recalls down to the point before it.
+        axes.step([0, *recalls], [precisions[0], *precisions], where="pre", label=name, **style)
+        # The last point flags every row, so its precision is the share that fails.
+        axes.axhline(precisions[-1], linestyle="--", color="#777777", linewidth=1)
+    axes.set(xlabel="recall of failing citations", ylabel="precision")
+    axes.set_title(f"failing citations against {failed['against']}", fontsize=9)
+    axes.grid(alpha=0.25)
+    axes.legend(fontsize=8, loc="best")
+    with usable(path, "written"), durable.replacing(path) as part:
+        figure.savefig(part, format="png")

@@ -1,1 +1,0 @@
-"""WAFER collections (Petroni et al. 2023): built from articles, and measured on."""

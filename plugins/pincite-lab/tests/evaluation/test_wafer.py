@@ -1,0 +1,317 @@
+"""WAFER: records, answers in context, and failed verification (fig. 2c)."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from click.testing import CliRunner
+from evaluation.invented import BRIDGE, FILLER, WordVerifier
+from support.articles import parse_article
+from support.files import write_records
+from support.rows import each_row
+
+from pincite.cli import cli
+from pincite.errors import InputError
+from pincite.types import Document, Hit, Passage, Span
+from pincite.wiki.article import PageText, parse_page
+from pincite.wiki.claims import MAX_AFTER
+from pincite_lab.evaluation.wafer import (
+    Output,
+    Provenance,
+    WaferRecord,
+    claim_of,
+    contrasted,
+    in_context,
+    is_featured,
+    measured,
+    open_collection,
+    read_records,
+    records_in,
+)
+
+LINE: dict[str, Any] = {
+    "id": "r1",
+    "input": "Alba [SEP] Section::::History.:Early life. [SEP] It is old. It seats 900.[CIT]",
+    "output": [
+        {
+            "answer": "http://a.example/1",
+            "provenance": [
+                {"url": "http://a.example/1", "chunk_id": "3", "title": "T", "text": "x"}
+            ],
+        }
+    ],
+    "meta": {
+        "wikipedia_id": "12",
+        "wikipedia_title": "Alba",
+        "wikipedia_section": "History",
+        "cit_paragraph_id": 2,
+        "cit_offset": 31,
+        "sentences": ["It is old.", "It seats 900.[CIT]"],
+        "featured": True,
+        "failed_verification": True,
+        "supporting": [["b", "a"], ["c"]],
+        "label": "supported",
+        "unknown": {"kept": [1]},
+    },
+}
+
+
+def write(path: Path, *lines: object) -> Path:
+    path.write_text("\n".join(x if isinstance(x, str) else json.dumps(x) for x in lines))
+    return path
+
+
+def test_all_fields_are_read(tmp_path: Path) -> None:
+    (record,) = read_records(write(tmp_path / "w.jsonl", LINE, ""))
+    assert record == WaferRecord(
+        id="r1",
+        input=LINE["input"],
+        outputs=(Output("http://a.example/1", (Provenance("http://a.example/1", "3", "T", "x"),)),),
+        wikipedia_title="Alba",
+        sentences=("It is old.", "It seats 900.[CIT]"),
+        featured=True,
+        failed_verification=True,
+        supporting=(frozenset({"a", "b"}), frozenset({"c"})),
+        label="supported",
+        extra={
+            "wikipedia_id": "12",
+            "wikipedia_section": "History",
+            "cit_paragraph_id": 2,
+            "cit_offset": 31,
+            "unknown": {"kept": [1]},
+        },
+    )
+    assert record.urls == ("http://a.example/1",)
+
+
+@pytest.mark.parametrize("name", ["w.jsonl", "w.jsonl.gz"])
+def test_round_trip(tmp_path: Path, name: str) -> None:
+    smallest = {"id": 2, "input": "It is old.[CIT]"}
+    records = list(read_records(write(tmp_path / "a.jsonl", LINE, smallest)))
+    assert records[1] == WaferRecord("2", "It is old.[CIT]")
+    write_records(records, tmp_path / name)
+    assert list(read_records(tmp_path / name)) == records
+
+
+@each_row("lab/evaluation/wafer/errors_name_file_line_and_field")
+def test_errors_name_file_line_and_field(tmp_path: Path, line: object, message: str) -> None:
+    path = write(tmp_path / "w.jsonl", LINE, line)
+    with pytest.raises(InputError, match=message):
+        list(read_records(path))
+    with pytest.raises(InputError, match="cannot be read"):
+        list(read_records(tmp_path / "none.jsonl"))
+
+
+@each_row("lab/evaluation/wafer/parts")
+def test_parts(text: str, expected: tuple[str, tuple[str, ...], str, str, str]) -> None:
+    claim = claim_of(WaferRecord("r", text))
+    assert (claim.title, claim.section, claim.before, claim.text, claim.after) == expected
+    assert claim.claim_id == "r"
+    assert claim.span is None
+
+
+def test_too_many_parts_or_marks() -> None:
+    for text in ("a [SEP] b [SEP] c [SEP] d[CIT]", "a[CIT] b[CIT]"):
+        with pytest.raises(InputError, match="Expected at most 3 parts"):
+            claim_of(WaferRecord("r", text))
+
+
+def test_an_articles_claim_becomes_a_record_and_back() -> None:
+    source = (
+        "== Halls ==\nIt is old. It seats 900.<ref>http://a.example/1</ref><ref>A book</ref> "
+        "It has two towers (one is closed). Nobody\nknows why.\n\nNext."
+    )
+    article = parse_article(source, "Alba")
+    (claim,) = article.claims
+    (record,) = records_in(article)
+    after = "It has two towers (one is closed). Nobody knows why."
+    assert record.input == f"Alba [SEP] Halls [SEP] It is old. It seats 900.[CIT] {after}"
+    assert record.urls == ("http://a.example/1",)
+    assert record.sentences == ("It is old.", "It seats 900.[CIT]")
+    assert not record.failed
+    again = claim_of(record)
+    assert (again.text, again.before, again.section) == (claim.text, claim.before, claim.section)
+    assert again.context == claim.context
+    assert again.after == claim.after == after
+
+
+def test_a_record_names_its_page_paragraph_and_offset_and_no_cell_makes_one() -> None:
+    source = (
+        "It is [[old]].\n\n== Halls ==\nIt seats 900.<ref>http://a.example/1</ref>\n\n"
+        '{| class="wikitable"\n|-\n'
+        "| The hall was opened by Ann Lee in 1901.<ref>http://a.example/2</ref>\n|}"
+    )
+    article = parse_page(PageText(source, "Alba", page_id="12", language="en"))
+    (record,) = records_in(article)
+    assert len(article.claims) == 2
+    assert record.extra == {
+        "wikipedia_id": "12",
+        "wikipedia_section": "Halls",
+        "cit_paragraph_id": 2,
+        "cit_offset": len("It seats 900."),
+    }
+
+
+def test_text_after_begins_behind_the_clause_and_ends_with_a_whole_word() -> None:
+    more = "wordy " * 200
+    source = f"It opened in 1911<ref>http://a.example/</ref>, and it closed in 1950. {more}"
+    (claim,) = parse_article(source, "Alba").claims
+    assert claim.after.startswith("and it closed in 1950. wordy")
+    assert claim.after.endswith("wordy")
+    assert len(claim.after) <= MAX_AFTER
+
+
+def test_a_tagged_citation_has_a_record_of_its_own() -> None:
+    source = "It seats 900.<ref>http://a.example/</ref><ref>http://b.example/x</ref>{{FV|date=x}}"
+    kept, failed = records_in(parse_article(source, "Alba"))
+    assert (kept.urls, kept.failed) == (("http://a.example/",), False)
+    assert (failed.urls, failed.failed) == (("http://b.example/x",), True)
+    assert failed.outputs[0].answer == "{Failed verification}"
+    assert failed.input == kept.input
+    assert failed.id != kept.id
+    assert WaferRecord("r", "It.[CIT]", failed.outputs).failed  # as in SIDE's own files
+
+
+def test_a_tag_in_the_sentence_marks_all_its_citations() -> None:
+    tag = "{{failed verification span|text=It seats 900.}}"
+    records = list(records_in(parse_article(f"{tag}<ref>http://a.example/</ref>", "Alba")))
+    assert [record.failed for record in records] == [True]
+
+
+@each_row("lab/evaluation/wafer/featured")
+def test_featured(source: str, language: str, expected: bool) -> None:
+    markup: Literal["html", "wikitext"] = "html" if language == "html" else "wikitext"
+    article = parse_article(source, "Alba", markup=markup, language=language)
+    assert is_featured(article) is expected
+
+
+BRIDGE_CLAIM = "The bridge of Varde opened in 1911."
+
+
+def record(number: int, url: str, claim: str = BRIDGE_CLAIM, **fields: Any) -> WaferRecord:
+    output = Output(url, (Provenance(url),))
+    return WaferRecord(str(number), f"Varde [SEP] {claim}[CIT]", (output,), **fields)
+
+
+GOOD = [
+    record(n, f"https://a.example/news/2011/{n}", featured=True, wikipedia_title="Varde")
+    for n in range(6)
+]
+BAD = [
+    record(10 + n, f"https://b.example/{n}", "A king paid 900 coins.", failed_verification=True)
+    for n in range(3)
+]
+OTHER = record(20, "https://c.example/")
+
+
+def pages(urls: Sequence[str]) -> list[Document | None]:
+    return [None if "/gone" in url else Document(url, "Page", FILLER + BRIDGE) for url in urls]
+
+
+def measure(records: Sequence[WaferRecord], of: Any = pages, verifier: Any = ...) -> dict[str, Any]:
+    verifier = WordVerifier() if verifier is ... else verifier
+    found = measured(records, of, verifier, lambda *_: None)
+    return found or {}
+
+
+def test_failing_citations_are_told_from_featured_ones() -> None:
+    found = measure([*GOOD, *BAD, OTHER])
+    assert found["against"] == "featured"
+    assert found["labels"] == {"support": 6, "not_support": 3}
+    ours, depth, first = found["systems"].values()
+    assert list(found["systems"]) == ["pincite", "URL depth", "first 3 passages"]
+    assert ours["auroc"] == depth["auroc"] == 1.0
+    assert ours["precision_at_recall"] == 1.0
+    # The bridge stands behind the first three passages: a reader of these sees no difference,
+    # and every citation is called at once.
+    assert first["precision_at_recall"] == pytest.approx(1 / 3, abs=1e-4)
+    assert first["auroc"] == 0.5
+    assert found["curves"]["pincite"][-1]["recall"] == 1.0
+
+
+def test_citations_without_a_page_are_left_out_and_counted() -> None:
+    gone = record(30, "https://a.example/gone", featured=True)
+    found = measure([*GOOD, gone, *BAD])
+    assert found["n_without_page"] == 1
+    assert {one["n"] for one in found["systems"].values()} == {9}
+
+
+def test_without_pages_only_the_addresses_are_measured() -> None:
+    found = measure([*GOOD, *BAD], None, None)
+    assert list(found["systems"]) == ["URL depth"]
+    assert found["n_without_page"] == 0
+
+
+def test_the_records_own_passages_stand_in_for_a_page() -> None:
+    provenance = (Provenance("https://a.example/", "1", "Page", BRIDGE),)
+    held = WaferRecord("1", f"{BRIDGE_CLAIM}[CIT]", (Output("x", provenance),), featured=True)
+    found = measure([held, *BAD], lambda urls: [None] * len(urls))
+    assert found == {}  # nothing failing has a page
+    texts = [Output("{Failed verification}", (Provenance("u", "1", "", "Warm bread."),))]
+    failing = WaferRecord("2", f"{BRIDGE_CLAIM}[CIT]", tuple(texts))
+    found = measure([held, failing], lambda urls: [None])
+    assert found["systems"]["pincite"]["auroc"] == 1.0
+
+
+def test_what_failing_citations_are_compared_with() -> None:
+    labelled = [record(1, "u", label="supported"), record(2, "u", label="not_supported")]
+    assert contrasted([*GOOD, *BAD, OTHER, *labelled])[0] == "featured"
+    name, rows = contrasted([*labelled, record(3, "u", label="partially_supported"), OTHER])
+    assert name == "labelled"
+    assert [label for _, label in rows] == ["support", "not_support", "partial"]
+    assert contrasted([*BAD, OTHER])[0] == "others"
+    assert contrasted(BAD) == contrasted([*GOOD, OTHER]) == ("", [])
+    assert measure(GOOD) == {}
+    gone = record(4, "https://b.example/gone", label="not_supported")
+    partly = record(5, "https://b.example/", label="partially_supported")
+    assert measure([labelled[0], partly, gone]) == {}
+
+
+def hit(text: str, rank: int) -> Hit:
+    return Hit(Passage("d", "u", "", text, Span(0, len(text))), 1.0, rank)
+
+
+def test_answers_in_context() -> None:
+    asked = [
+        WaferRecord("1", "a[CIT]", (Output("The Varde Bridge", ()),)),  # an answer in words
+        record(2, "https://a.example/", supporting=(frozenset({"It rains.", "It pours!"}),)),
+        record(3, "https://a.example/"),  # nothing to look for
+    ]
+    run = [
+        [hit("A Varde bridged river.", 1), hit("Here is Varde bridge, in rain.", 2)],
+        [hit("It rains here.", 1), hit("It rains. It pours!", 2)],
+        [hit("Nothing.", 1)],
+    ]
+    found = in_context(asked, {"sparse": run})
+    assert found["n"] == 2
+    assert (found["sparse"]["AiC@1"], found["sparse"]["AiC@10"]) == (0.0, 1.0)
+    assert in_context(asked[2:], {"sparse": run[2:]}) == {"n": 0}
+
+
+def test_a_split_and_its_failing_part(tmp_path: Path) -> None:
+    write_records([*GOOD, BAD[0]], tmp_path / "test.jsonl.gz")
+    write_records(BAD[1:], tmp_path / "fail-test.jsonl.gz")
+    found = open_collection(tmp_path, "test")
+    assert list(found.records) == GOOD
+    assert list(found.failed) == BAD
+    assert found.corpus_file is None
+    with pytest.raises(InputError, match=r"has no dev\.jsonl"):
+        open_collection(tmp_path, "dev")
+
+
+def test_a_collection_without_pages_as_a_user_meets_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    write_records(GOOD, tmp_path / "test.jsonl")
+    write_records(BAD, tmp_path / "fail-test.jsonl")
+    command = ["eval", "wafer", str(tmp_path), "--split", "test", "-q"]
+    plot = tmp_path / "figure.png"
+    result = CliRunner().invoke(cli, [*command, "--plot", str(plot)], catch_exceptions=False)
+    assert "failing citations against featured (6 support, 3 not_support" in result.output
+    assert plot.read_bytes().startswith(b"\x89PNG")
+    found = json.loads(CliRunner().invoke(cli, [*command, "--json"]).output)
+    assert found["failed_verification"]["systems"]["URL depth"]["auroc"] == 1.0
+    assert (found["n"], found["n_failed"]) == (6, 3)

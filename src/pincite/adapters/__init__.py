@@ -1,1 +1,0 @@
-"""Adapters to other libraries, one module each; import one only if its library is installed."""
