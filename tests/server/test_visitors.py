@@ -12,12 +12,13 @@ from fastapi.testclient import TestClient
 from server.applications import app_of
 from server.corpora_of_tests import filled
 from server.people_of_tests import PASSWORD, SERVER, browser, log_in, program, somebody
+from support.rows import text_of
 
 from pincite.cli import cli
 from pincite.errors import ConfigError
 from pincite.server import accounts
 from pincite.server.identity import Role
-from pincite.server.rendering import markdown, read_texts
+from pincite.server.rendering import read_texts
 from pincite.server.settings import ServerSettings, load
 from pincite.server.site import Site
 from pincite.settings import Settings
@@ -116,25 +117,15 @@ def test_terms_come_before_the_first_use_of_a_session(with_terms: Callable[..., 
     assert (done.status_code, done.headers["location"]) == (303, "/check?x=1")
     assert ada.client.get("/check", headers=PAGE).status_code == 200
     assert ada.client.get("/consent?next=/ask").headers["location"] == "/ask"
+    assert program(site, ada.account, ["read"]).get("/api/v1/jobs").status_code == 200
+    for text, status in ((None, 200), ("Other terms", 403)):
+        if text:
+            Path(site.server.consent).write_text(text)
+        restarted = browser(site)
+        restarted.cookies = ada.client.cookies
+        assert restarted.get("/api/v1/jobs").status_code == status
     log_in(ada.client, "Ada")  # another session
     assert ada.client.get("/check", headers=PAGE).status_code == 303
-
-
-def test_a_changed_text_is_accepted_anew(with_terms: Callable[..., Site], tmp_path: Path) -> None:
-    site = with_terms()
-    ada = somebody(site, Role.EDITOR, "Ada")
-    ada.client.post("/consent", data={"log": "no"})
-    assert ada.client.get("/api/v1/jobs").status_code == 200
-    (tmp_path / "consent.md").write_text("Other terms")
-    again = browser(site)
-    again.cookies = ada.client.cookies
-    assert again.get("/api/v1/jobs").status_code == 403
-
-
-def test_terms_do_not_concern_programs_with_a_key(with_terms: Callable[..., Site]) -> None:
-    site = with_terms()
-    account = site.people.accounts.add("Ada", Role.EDITOR, PASSWORD)
-    assert program(site, account, ["read"]).get("/api/v1/jobs").status_code == 200
 
 
 @pytest.mark.parametrize(("log", "unlogged"), [("yes", False), ("no", True), ("", True)])
@@ -154,26 +145,16 @@ def test_checks_are_logged_as_the_visitor_chose(
 
 # ── Texts ────────────────────────────────────────────────────────────────────────────────────────
 
-TEXTS = f"""
-[en]
-title = "Bridges & mills"
-notes = "Run by [the museum](https://museum.example/)."
-[en.check]
-title = "What holds? {HOSTILE}"
-introduction = "Ask **anything**. {HOSTILE} [bad](javascript:alert(1)) ![p](https://x.example/p.png)"
-[de.check]
-introduction = "Fragen Sie."
-"""
-
 
 def test_pages_have_the_operators_texts_with_english_as_fallback(
     make_site: MakeSite, tmp_path: Path
 ) -> None:
-    (tmp_path / "texts.toml").write_text(TEXTS)
+    (tmp_path / "texts.toml").write_text(text_of("server/visitors/texts.toml"))
     client = browser(make_site(texts=str(tmp_path / "texts.toml")))
     english = client.get("/check", headers=PAGE).text
     assert "Bridges &amp; mills</title>" in english
     assert '<a href="https://museum.example/">the museum</a>' in english
+    assert "<h2>Why</h2>" in english
     assert "<strong>anything</strong>" in english
     assert HOSTILE not in english
     assert 'href="javascript:' not in english
@@ -193,10 +174,6 @@ def test_unknown_texts_are_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "texts.toml").write_text(text)
     with pytest.raises(ConfigError):
         read_texts(str(tmp_path / "texts.toml"))
-
-
-def test_headings_of_a_text_stand_below_the_pages() -> None:
-    assert markdown("# a\n\n###### b") == "<h2>a</h2>\n<h6>b</h6>\n"
 
 
 # ── A folder to hand over ────────────────────────────────────────────────────────────────────────
@@ -260,11 +237,13 @@ def test_an_invitation_makes_as_many_accounts_as_it_says(
     assert token not in caplog.text
 
 
-def test_an_invitation_expires_and_can_be_revoked(
+def test_an_invitation_expires_can_be_revoked_and_makes_no_admin(
     make_site: MakeSite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = make_site(**SERVER, registration="invitation")
     admin, token = invited(site)
+    sent = {"role": "admin", "uses": 1, "days": 2}
+    assert admin.post("/admin/invitations", data=sent).status_code == 422
     [kept] = site.people.accounts.invitations()
     with monkeypatch.context() as patch:
         patch.setattr(accounts, "now", lambda: kept.expires + 1)
@@ -272,12 +251,6 @@ def test_an_invitation_expires_and_can_be_revoked(
     gone = admin.post(f"/admin/invitations/{kept.invitation_id}/revoke", data={})
     assert gone.status_code == 303
     assert browser(site).post("/register", data={**NEW, "token": token}).status_code == 404
-
-
-def test_no_invitation_makes_an_admin(make_site: MakeSite) -> None:
-    admin = somebody(make_site(**SERVER, registration="invitation"), Role.ADMIN).client
-    sent = {"role": "admin", "uses": 1, "days": 2}
-    assert admin.post("/admin/invitations", data=sent).status_code == 422
 
 
 @pytest.mark.parametrize(

@@ -211,7 +211,9 @@ def test_a_request_body_is_made_from_the_declarations() -> None:
             model(**wrong)
 
 
-def test_a_path_in_a_file_is_relative_to_that_file(tmp_path: Path) -> None:
+def test_a_path_in_a_file_is_relative_to_that_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     place = tmp_path / "elsewhere"
     place.mkdir()
     file = place / "pincite.toml"
@@ -223,11 +225,6 @@ def test_a_path_in_a_file_is_relative_to_that_file(tmp_path: Path) -> None:
     assert found.library.corpora == (
         *(str(place / "kb"), f"Papers={place / 'kb 2'}", "Own=/kb", "~/kb", "milvus://h/kb"),
     )
-
-
-def test_a_path_in_a_variable_or_an_option_is_relative_to_the_working_folder(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
     monkeypatch.setenv("PINCITE_CHECK_TEMPLATE", "t.md")
-    found = load({"results_folder": "log"})
-    assert (found.results.folder, found.check.template) == ("log", "t.md")
+    other = load({"results_folder": "log"}, file)
+    assert (other.results.folder, other.check.template) == ("log", "t.md")

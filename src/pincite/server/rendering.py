@@ -11,9 +11,8 @@ for notes. Pass only our own texts to `_`, never text from outside: its result i
 import gettext
 import hashlib
 import re
-import tomllib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, make_dataclass
 from datetime import UTC, datetime
 from functools import cache, partial
 from importlib.metadata import version
@@ -35,6 +34,7 @@ from pincite.server.jobs import Job
 from pincite.server.problems import not_found
 from pincite.server.routing import Router, csrf_for
 from pincite.server.settings import read_text
+from pincite.settings import schema
 from pincite.types import Label, Reason
 from pincite.verbs.verify import render, wording
 
@@ -64,39 +64,24 @@ def language_of(request: Request) -> str:
 # ── Texts of the operator ────────────────────────────────────────────────────────────────────────
 
 PAGES, PARTS = ("verify", "check", "ask", "login"), ("title", "introduction", "notes")
+_Page = make_dataclass("_Page", [(part, str, "") for part in PARTS])
+_Texts = make_dataclass("_Texts", [(page, _Page, None) for page in PAGES], bases=(_Page,))
 
 
 def read_texts(path: str) -> dict[str, str]:
     """The texts of a TOML file by name, as "en.title" or "en.check.title"; without a file, none.
 
-    Titles are plain text, the others Markdown.
-
-    Raises ConfigError: the file cannot be read, or has another name or value.
+    Titles are plain text, the others Markdown. Raises ConfigError: it has another name or value.
     """
-    try:
-        tables = tomllib.loads(read_text(path)) if path else {}
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path} cannot be read as TOML: {error}") from error
-    places = [
-        f"{language}{page}" for language in LANGUAGES for page in ("", *map(".{}".format, PAGES))
-    ]
-    known = {f"{place}.{part}" for place in places for part in PARTS}
-    found = dict(_leaves(tables))
-    for name, text in found.items():
-        if name not in known or not isinstance(text, str):
-            wanted = f"[{'|'.join(LANGUAGES)}] or [en.{'|'.join(PAGES)}] with {', '.join(PARTS)}"
-            raise ConfigError(f"{path}: {name} is unknown or no text; expected {wanted}.")
+    found = dict[str, str]()
+    for language, table in schema.read_toml(Path(path).expanduser()).items() if path else ():
+        if language not in LANGUAGES or not isinstance(table, dict):
+            raise ConfigError(f"{path}: {language} is no table of {' or '.join(LANGUAGES)}.")
+        texts = schema.checked(_Texts, table, f"{path}: {language}")
+        found |= {f"{language}.{name}": text for name, text in texts.items()}
     return {
         name: text if name.endswith("title") else markdown(text) for name, text in found.items()
     }
-
-
-def _leaves(table: Mapping[str, Any], place: str = "") -> Iterator[tuple[str, Any]]:
-    for key, value in table.items():
-        if isinstance(value, dict):
-            yield from _leaves(value, f"{place}{key}.")
-        else:
-            yield f"{place}{key}", value
 
 
 def read_terms(path: str) -> dict[str, str]:

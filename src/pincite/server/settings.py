@@ -15,7 +15,7 @@ from pincite import settings as pipeline_settings
 from pincite.cache_file import data_path
 from pincite.errors import ConfigError
 from pincite.settings import schema
-from pincite.settings.schema import LOCATED, Range, build, check
+from pincite.settings.schema import PATH, Range, build, check
 from pincite.text import pasted
 
 TABLE = "server"
@@ -42,7 +42,7 @@ class ServerSettings:
     host: Annotated[str, "Address to listen on."] = "127.0.0.1"
     port: Annotated[int, Range(0, 65535), "Port to listen on; 0: any free one."] = 8765
     hosts: Annotated[_Texts, "Other host names of the server: pincite.example.org."] = ()
-    data: Annotated[str, LOCATED, "Folder for the database, corpora and uploads."] = ""
+    data: Annotated[str, PATH, "Folder for the database, corpora and uploads."] = ""
     database: Annotated[
         str, "Database: postgresql+psycopg://user@host/name. [SQLite in `data`]"
     ] = ""
@@ -50,11 +50,11 @@ class ServerSettings:
     address: Annotated[str, "Public address, for links and logins: https://pincite.example.org"] = (
         ""
     )
-    corpora: Annotated[_Texts, LOCATED, "Corpora that every user may read: [NAME=]FOLDER."] = ()
+    corpora: Annotated[_Texts, PATH, "Corpora that every user may read: [NAME=]FOLDER."] = ()
     wikis: Annotated[_Texts, "Origins of the user script: https://en.wikipedia.org"] = ()
     proxies: Annotated[_Texts, "Addresses of proxies whose X-Forwarded-For is trusted."] = ()
     # ── Accounts (docs/accounts.md)
-    oauth: Annotated[str, LOCATED, "A TOML file of login providers; empty: passwords only."] = ""
+    oauth: Annotated[str, PATH, "A TOML file of login providers; empty: passwords only."] = ""
     session_hours: Annotated[float, Range(0.01, 8760), "Idle hours until a logout."] = 12.0
     session_days: Annotated[float, Range(0.01, 365), "Days until a logout."] = 14.0
     # A whole office may share one address.
@@ -64,17 +64,13 @@ class ServerSettings:
         Range(1, 1000),
         "Wrong passwords from an address in 15 minutes; five times as many for an account.",
     ] = 10
-    registration: Annotated[
-        Registration, "Who can create an account: nobody, users with a link of an admin, anyone."
-    ] = "closed"
+    registration: Annotated[Registration, "Who can create an account."] = "closed"
     shared_account: Annotated[str, "Account that visitors log in to by its password alone."] = ""
-    consent: Annotated[
-        str, LOCATED, "Markdown file that visitors accept before use; NAME.de.md in German."
-    ] = ""
+    consent: Annotated[str, PATH, "Markdown file to accept first; NAME.de.md in German."] = ""
     # ── Texts of the pages (docs/pages.md)
-    texts: Annotated[str, LOCATED, "A TOML file with titles, introductions and notes."] = ""
-    examples: Annotated[str, LOCATED, "A text file of example statements, one per line."] = ""
-    questions: Annotated[str, LOCATED, "A text file of example questions, one per line."] = ""
+    texts: Annotated[str, PATH, "A TOML file with titles, introductions and notes."] = ""
+    examples: Annotated[str, PATH, "A text file of example statements, one per line."] = ""
+    questions: Annotated[str, PATH, "A text file of example questions, one per line."] = ""
     models: Annotated[_Texts, "Models of the chat server that users may choose."] = ()
     # ── Jobs
     jobs_at_once: Annotated[

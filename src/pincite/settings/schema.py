@@ -80,11 +80,11 @@ class Range:
         return {**handler(source), **limits}
 
 
-class _Located:
+class _Path:
     """Marks a setting that names a file or folder."""
 
 
-LOCATED = _Located()
+PATH = _Path()
 Share = Annotated[float, Range(0, 1, "()")]
 _EXPECTED = {str: "text", int: "an integer", float: "a number", bool: "true or false"}
 
@@ -118,9 +118,7 @@ class Setting:
     def located(self, value: Any, folder: Path) -> Any:
         """Return the value; a path, also as NAME=PATH in a list, with `folder` before it."""
         if self.is_list and self.is_path:
-            return tuple(
-                name + sign + _inside(folder, path) for name, sign, path in map(_named, value)
-            )
+            return tuple(name + _inside(folder, path) for name, path in map(_named, value))
         return _inside(folder, value) if self.is_path else value
 
     def read(self, value: Any, place: str, table: str = "") -> Any:
@@ -161,9 +159,9 @@ def _inside(folder: Path, path: str) -> str:
     return path if not path or path.startswith("~") or "://" in path else str(folder / path)
 
 
-def _named(text: str) -> tuple[str, str, str]:
-    name, sign, path = text.partition("=")
-    return (name, sign, path) if sign and not re.search(r"[/\\]", name) else ("", "", text)
+def _named(text: str) -> tuple[str, str]:
+    found = re.match(r"[^=/\\]+=", text)
+    return (found[0], text[found.end() :]) if found else ("", text)
 
 
 @cache
@@ -182,7 +180,7 @@ def declared(schema: Hashable) -> Mapping[str, Setting]:
         kind, *marks = get_args(annotated) if is_marked else (annotated,)
         limits = next((mark for mark in marks if isinstance(mark, Range)), None)
         text = next((mark for mark in marks if isinstance(mark, str)), "")
-        values = (field.name, kind, limits, text, field.default, annotated, LOCATED in marks)
+        values = (field.name, kind, limits, text, field.default, annotated, PATH in marks)
         found[field.name] = Setting(*values)
     return found
 
@@ -270,7 +268,7 @@ def load_values(
     found: dict[str, Value] = {}
     for path in [config] if config else usual_files():
         if config or path.is_file():
-            values = checked(schema, _part(_read(path), table, path), str(path), table=table)
+            values = checked(schema, _part(read_toml(path), table, path), str(path), table=table)
             for name, value in values.items():
                 value = declared(schema)[name].located(value, path.absolute().parent)
                 found[name] = Value(value, str(path))
@@ -364,7 +362,7 @@ def _part(values: dict[str, Any], table: str, path: Path) -> dict[str, Any]:
     return found
 
 
-def _read(path: Path) -> dict[str, Any]:
+def read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:

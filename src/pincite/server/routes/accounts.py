@@ -317,20 +317,18 @@ def _password_page(
 # ── Registration ─────────────────────────────────────────────────────────────────────────────────
 
 
-class RegisterRequest(Body):
-    """A new account, made by its user."""
+class RegisterRequest(LinkRequest):
+    """A new account, made by its user; the token is empty without an invitation."""
 
     token: Annotated[Text, Field(max_length=100)] = ""
     name: Line  # validated by `Accounts.add`
-    new: Password
 
 
 @pages.get(REGISTER_PATH, dependencies=[PUBLIC])
 @pages.get(REGISTER_PATH + "/{token}", dependencies=[PUBLIC])
 def register_page(request: Request, site: Stores, token: str = "") -> HTMLResponse:
     """A form for a new account; opening it does not use an invitation."""
-    forget_try = _may_register(request, site, token, token)
-    forget_try()
+    _may_register(request, site, token, token)()
     return page(request, "register.html", None, token=token, typed="", error=None)
 
 
@@ -352,7 +350,6 @@ def register(form: Form, request: Request, site: Stores) -> Response:
         raise not_found(BAD_LINK)
     if body.token:
         forget_try()
-    AUDIT.info("account %s (%s) was registered", account.name, account.account_id)
     answer = forms.redirect("/")
     begin_session(request, answer, site, account.account_id)
     return answer
