@@ -247,7 +247,7 @@ def consent_page(request: Request, who: SessionUser, site: Stores, next: Short =
 
 
 @pages.post("/consent")
-def accept(form: Form, request: Request, who: SessionUser, site: Stores) -> Response:
+def accept_terms(form: Form, request: Request, who: SessionUser, site: Stores) -> Response:
     """Remember for this session that the visitor accepts, and whether checks may be logged."""
     choice = Consent.LOGGED if forms.text(form, "log") == "yes" else Consent.UNLOGGED
     answer = forms.redirect(forms.local(forms.text(form, "next")))
