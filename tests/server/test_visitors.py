@@ -29,16 +29,10 @@ MakeSite = Callable[..., Site]
 
 
 def visitor(site: Site) -> TestClient:
-    if site.people.accounts.named("visitors") is None:
-        site.people.accounts.add("Visitors", Role.ADMIN, PASSWORD)
+    site.people.accounts.add("Visitors", Role.ADMIN, PASSWORD)
     client = browser(site)
     log_in(client, "visitors")
     return client
-
-
-@pytest.fixture
-def open_site(make_site: MakeSite) -> Site:
-    return make_site(**SERVER, shared_account="visitors")
 
 
 @pytest.mark.parametrize(
@@ -49,40 +43,29 @@ def test_settings_for_visitors_need_accounts(given: dict[str, str]) -> None:
         ServerSettings(**given)  # type: ignore[arg-type]
 
 
-def test_visitors_may_search_but_change_neither_account_nor_corpora(open_site: Site) -> None:
-    client = visitor(open_site)
+def test_visitors_may_search_but_change_neither_account_nor_corpora(make_site: MakeSite) -> None:
+    site = make_site(**SERVER, shared_account="visitors")
+    assert browser(site).get("/login").text.count('type="password"') == 2
+    client = visitor(site)
     assert client.get("/api/v1/me").json()["may"] == ["read", "run"]
-    assert [client.get(path).status_code for path in ("/check", "/account", "/corpora/new")] == [
-        *(200, 403, 404)
-    ]
+    assert client.get("/account").status_code == 403
     for path in ("/account/password", "/account/keys", "/account/delete"):
         assert client.post(path, data={"old": PASSWORD, "new": PASSWORD}).status_code == 403
     assert client.post("/logout").status_code == 303
     assert client.get("/api/v1/me").status_code == 401
 
 
-def test_visitors_do_not_see_each_others_jobs(open_site: Site) -> None:
-    client = visitor(open_site)
-    account = open_site.people.accounts.named("visitors")
-    assert account
-    job = open_site.jobs.submit(
-        account.account_id, "check", "A secret", {"statement": ["A secret"]}
-    )
+def test_visitors_do_not_see_each_others_jobs(make_site: MakeSite) -> None:
+    site = make_site(**SERVER, shared_account="visitors")
+    client = visitor(site)
+    owner = client.get("/api/v1/me").json()["account_id"]
+    job = site.jobs.submit(owner, "check", "A secret", {"statement": ["A secret"]})
     assert client.get("/api/v1/jobs").json()["jobs"] == []
     assert "A secret" not in client.get("/history", headers=PAGE).text
     assert 'href="/history"' not in client.get("/check", headers=PAGE).text
     assert client.get(f"/api/v1/jobs/{job.job_id}").status_code == 200  # its address is a secret
-    admin = somebody(open_site, Role.ADMIN).client
+    admin = somebody(site, Role.ADMIN).client
     assert "A secret" in admin.get("/history?everybody=true", headers=PAGE).text
-
-
-def test_the_shared_password_is_tried_as_often_as_any_other(make_site: MakeSite) -> None:
-    site = make_site(**SERVER | {"login_tries": 2, "shared_account": "visitors"})
-    site.people.accounts.add("visitors", Role.EDITOR, PASSWORD)
-    client, wrong = browser(site), {"name": "visitors", "password": "a wrong one"}
-    replies = [client.post("/login", data=wrong).status_code for _ in range(3)]
-    assert replies == [401, 401, 429]
-    assert client.get("/login").text.count('type="password"') == 2
 
 
 # ── Consent ──────────────────────────────────────────────────────────────────────────────────────
@@ -107,10 +90,8 @@ def test_terms_come_before_the_first_use_of_a_session(with_terms: Callable[..., 
     refused = ada.client.get("/api/v1/jobs")
     assert (refused.status_code, refused.json()["code"]) == (403, "consent_required")
     shown = ada.client.get(sent.headers["location"], headers=PAGE).text
-    assert "<h2>Terms</h2>" in shown
     assert "<em>kind</em>" in shown
-    assert HOSTILE not in shown
-    assert 'type="radio"' not in shown
+    assert not re.search(r'<img|type="radio"', shown)
     german = {**PAGE, "Accept-Language": "de"}
     assert "<em>nett</em>" in ada.client.get("/consent", headers=german).text
     done = ada.client.post("/consent", data={"next": "/check?x=1"})
@@ -152,13 +133,10 @@ def test_pages_have_the_operators_texts_with_english_as_fallback(
     (tmp_path / "texts.toml").write_text(text_of("server/visitors/texts.toml"))
     client = browser(make_site(texts=str(tmp_path / "texts.toml")))
     english = client.get("/check", headers=PAGE).text
-    assert "Bridges &amp; mills</title>" in english
-    assert '<a href="https://museum.example/">the museum</a>' in english
-    assert "<h2>Why</h2>" in english
-    assert "<strong>anything</strong>" in english
-    assert HOSTILE not in english
-    assert 'href="javascript:' not in english
-    assert "<img" not in english
+    link = '<a href="https://museum.example/">the museum</a>'
+    for text in ("Bridges &amp; mills</title>", link, "<h2>Why</h2>", "<strong>anything</strong>"):
+        assert text in english
+    assert not re.search(r'<img|href="javascript:', english)
     german = client.get("/check", headers={**PAGE, "Accept-Language": "de"}).text
     assert "Fragen Sie." in german
     assert "Bridges &amp; mills</title>" in german
@@ -167,9 +145,8 @@ def test_pages_have_the_operators_texts_with_english_as_fallback(
 
 
 @pytest.mark.parametrize(
-    "text", ["[fr]\ntitle='x'", "title='x'", "[en]\nname='x'", "[en.home]\ntitle='x'",
-             "[en]\ntitle=3", "[en"]
-)  # fmt: skip
+    "text", ["[fr]\ntitle=''", "title=''", "[en]\nx=''", "[en.x]\ntitle=''", "[en]\ntitle=3", "[en"]
+)
 def test_unknown_texts_are_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "texts.toml").write_text(text)
     with pytest.raises(ConfigError):
@@ -270,7 +247,8 @@ def test_who_may_register_without_an_invitation(
 
 
 def test_registrations_are_limited_as_logins_are(make_site: MakeSite) -> None:
-    site = make_site(**SERVER | {"login_tries": 2, "registration": "open"})
-    app, names = app_of(site), ("Ada", "ada", "Eve")
+    given = {"login_tries": 2, "registration": "open", "shared_account": "visitors"}
+    site = make_site(**SERVER | given)
+    app, names = app_of(site), ("Ada", "visitors", "Eve")
     replies = [browser(site, app).post("/register", data=NEW | {"name": name}) for name in names]
     assert [reply.status_code for reply in replies] == [303, 422, 429]

@@ -186,15 +186,10 @@ class Tunable(NamedTuple):
 def tunable(site: Site, kind: Kind) -> list[Tunable]:
     """Settings for this kind of run; those of a language model only if the run uses one."""
     settings, values = site.settings, flat(site.settings)
+    lists = {"chat_model": site.server.models}
     asks = settings.check.asks_a_model if kind == "check" else settings.ask.answer == "model"
     return [
-        Tunable(
-            name,
-            LABELS[name],
-            values[SHORT[name]],
-            site.server.models if name == "chat_model" else (),
-            SLIDERS.get(name, 0),
-        )
+        Tunable(name, LABELS[name], values[SHORT[name]], lists.get(name, ()), SLIDERS.get(name, 0))
         for name in FIELDS[kind]
         if asks or name not in OF_A_MODEL
         if name != "chat_model" or site.server.models

@@ -337,8 +337,10 @@ def register(form: Form, request: Request, site: Stores) -> Response:
     """Create an account and log in. Without an invitation, an address can create few."""
     body = forms.body(RegisterRequest, form)
     forget_try = _may_register(request, site, body.token, body.token or body.name)
-    accounts = site.people.accounts
+    accounts, shared = site.people.accounts, site.server.shared_account
     try:
+        if name_key(body.name) == name_key(shared):  # even if it has not been created yet
+            raise AccountExists(f"There is already an account called {shared!r}.")
         if body.token:
             account = accounts.register(body.name, body.new, body.token)
         else:
