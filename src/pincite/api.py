@@ -33,6 +33,7 @@ from pincite.verbs.check import build as build_check
 from pincite.verbs.check import render as check_render
 from pincite.verbs.check import terminal as check_terminal
 from pincite.verbs.check.report import Check, CheckReport
+from pincite.verbs.check.speakers import Occasion
 from pincite.verbs.verify import articles, build
 from pincite.verbs.verify import render as verify_render
 from pincite.verbs.verify import terminal as verify_terminal
@@ -185,6 +186,7 @@ def check(
     *,
     settings: Settings | None = None,
     progress: Progress = silent,
+    occasions: Sequence[Occasion] = (),
 ) -> Report[CheckReport, Check]:
     """Show what a corpus, or the web, says for and against a statement, or several.
 
@@ -198,6 +200,7 @@ def check(
             `online` and `search_url` in the settings.
         settings: None: this machine's settings.
         progress: as in `verify`.
+        occasions: who said each statement, when and where; or one for all.
 
     Raises:
         InputError: a statement without words.
@@ -218,7 +221,7 @@ def check(
         on_calls=lambda *n: progress("judging passages", *n),
         fetching=lambda now: progress("fetching pages", now.n_done, now.n_urls),
     ) as run:
-        record = run.check(statements, progress)
+        record = run.check(statements, progress, occasions=occasions)
     if record.stopped:
         raise KeyboardInterrupt
     return Report(record, record.checks)

@@ -11,7 +11,14 @@ from models.chat_server import Answer, Server, good, refusal, serving
 from support.rows import each_row
 
 from pincite.errors import ConfigError
-from pincite.judgement.confirmation import STRONG, StatementType, degree, from_answers
+from pincite.judgement.confirmation import (
+    STRONG,
+    Outcome,
+    StatementType,
+    Weight,
+    degree,
+    from_answers,
+)
 from pincite.llm.calls import ATTEMPTS, Budget, Calls
 from pincite.llm.chat import ChatClient, guidance_for
 from pincite.llm.client import Limits
@@ -33,8 +40,9 @@ from pincite.types import (
 )
 from pincite.verbs.check import confirm
 from pincite.verbs.check.confirm import ModelJudge, VerifierJudge
+from pincite.verbs.check.pipeline import with_wholes
 from pincite.verbs.check.readings import ModelInterpreter, interpret_by_rules
-from pincite.verbs.check.report import Reading
+from pincite.verbs.check.report import Reading, ReadingResult
 
 KEY = "sk-very-secret"
 FAST = Limits(seconds=5, first_wait=0.01, longest_wait=0.05, attempts=2)
@@ -429,17 +437,18 @@ def test_the_network_alone_does_not_refute_what_the_document_nearly_says() -> No
 
 @pytest.mark.parametrize("joined", [", and", ", but", " and"])
 def test_a_sentence_about_one_half_does_not_confirm_both(joined: str) -> None:
-    from evaluation.invented import WordVerifier
-
     halves = "The town debt has doubled since 1934", "local bus fares have risen every single year"
-    text = f"{halves[1].capitalize()} from 1934 on."
-    passage = Passage("d", "https://d.example/", "", text, Span(0, len(text)))
-    readings = interpret_by_rules(f"{halves[0]}{joined} {halves[1]}.").readings
-    assert [each.text for each in readings[1:]] == [*halves]
-    both, _, half = VerifierJudge(WordVerifier()).judge([(each, passage) for each in readings])
-    assert isinstance(both, Evidence)
-    assert isinstance(half, Evidence)
-    assert degree(both) == 0.0 < degree(half)
+    whole, *parts = interpret_by_rules(f"{halves[0]}{joined} {halves[1]}.").readings
+    assert whole.parts == tuple(each.text for each in parts) == halves
+    silent, weak = (
+        ReadingResult(each, (), Weight(outcome, None, 0))
+        for each, outcome in zip(
+            parts, (Outcome.NO_EVIDENCE, Outcome.WEAK_CONFIRMATION), strict=True
+        )
+    )
+    both = replace(weak, reading=whole, weight=Weight(Outcome.STRONG_CONFIRMATION, 0.9, 1))
+    assert with_wholes([both, silent, weak])[0].weight == silent.weight
+    assert with_wholes([both, weak])[0].weight == both.weight  # a part was removed by the user
 
 
 class Agreeing:
@@ -587,8 +596,23 @@ def test_what_a_trusted_model_supports_too_needs_no_more_than_verify(
     read = replace(
         from_answers(passage_of(text), supported, 0.0), opinion=Opinion(verdict, "m@h", trust=trust)
     )
-    found = confirm.with_stance("The mayor opened the canal.", read, text)
-    assert found.stance == (supported if counts else 0.0, 0.0)
+    reading, whole = "The mayor opened the canal.", Span(0, len(text))
+    found = confirm.with_stance(reading, read, text)
+    assert (found.stance != (0.0, 0.0)) == (supported >= 0.3)
+    sure, unsure = (
+        confirm.confirm_by_sentence(reading, found, {whole: margin}).stance for margin in (0.3, 0.0)
+    )
+    if found.stance != (0.0, 0.0):
+        assert sure == (supported if counts else 0.4, 0.0)
+        assert (unsure != (0.0, 0.0)) == counts
+
+
+@each_row("check/confirm/what_one_or_two_sentences_say_alone")
+def test_what_one_or_two_sentences_say_alone(
+    reading: str, text: str, supported: float, margin: float, for_it: float, against: float
+) -> None:
+    read = from_answers(passage_of(text), supported, 0.5)
+    assert confirm.alone_stance(reading, read, margin)[0] == (for_it, against)
 
 
 @pytest.mark.parametrize(

@@ -244,8 +244,23 @@ def test_a_file_that_is_not_a_trace_is_left_alone(
         assert (tmp_path / "t.jsonl").read_text() == text
 
 
+def test_a_table_names_who_said_a_statement_when_and_where(run: Callable[..., Result]) -> None:
+    rows = "statement,speaker\nWe opened it here last year.,\nI own a bridge.,Bo Falk\n"
+    Path("said.csv").write_text(rows)
+    said = ("--speaker", "Ada Holm, mayor of Varde", "--date", "2012-03-01", "--json", "-")
+    report = written(run("check", "--file", "said.csv", "--corpus", "kb", *said))
+    checks = [(each["speaker"], each["date"], each["place"]) for each in report["checks"]]
+    assert checks == [("Ada Holm, mayor of Varde", "2012-03-01", ""), ("Bo Falk", "2012-03-01", "")]
+    texts = [each["readings"][0]["text"] for each in report["checks"]]
+    assert texts == ["Varde opened it in Varde in 2011.", "Bo Falk owns a bridge."]
+    lacking = written(run("check", "We opened it last year.", "--corpus", "kb", "--json", "-"))
+    assert readings(lacking)[0]["lacks"] == ["speaker", "date"]
+    run("check", STATEMENT, "--corpus", "kb", "--date", "yesterday", code=2)
+
+
 def test_claimreview_says_what_is_not_set(run: Callable[..., Result], tmp_path: Path) -> None:
-    assert "no reading has a rating" in run(*CHECK, "--claimreview", "out.jsonld").stderr
+    nothing = (*CHECK, "--where", "author == nobody", "--claimreview", "out.jsonld")
+    assert "no reading has a rating" in run(*nothing).stderr
     with (tmp_path / "pincite.toml").open("a") as settings:
         settings.write("claimreview.author = 'A'\nclaimreview.author_url = 'https://a.example'\n")
         settings.write("claimreview.url = 'https://a.example/b'\n")

@@ -189,21 +189,7 @@ LOST = "The bridge was repainted in 1987, in a green that nobody had asked for."
 RUNNING = "".join(f"<p>{paragraph}</p>" for paragraph in PARAGRAPHS)
 
 
-@pytest.mark.parametrize(
-    "markup",
-    [
-        f"<ul><li>{PARAGRAPHS[0]}<ul><li>{LOST}</li></ul></li><li>{PARAGRAPHS[1]}</li></ul>",
-        f"<p>{PARAGRAPHS[0]}</p><blockquote>{LOST}</blockquote><p>{PARAGRAPHS[1]}</p>",
-        f"<p>{PARAGRAPHS[0]}</p><figure><img src='a.png'><figcaption>{LOST}</figcaption></figure>"
-        f"<p>{PARAGRAPHS[1]}</p>",
-        f"<p>{PARAGRAPHS[0]}</p><table><tr><th>When</th><th>What</th></tr><tr><td>1987</td>"
-        f"<td>{LOST}</td></tr></table><p>{PARAGRAPHS[1]}</p>",
-        f"<p>{PARAGRAPHS[0]}</p><dl><dt>Colour</dt><dd>{LOST}</dd></dl><p>{PARAGRAPHS[1]}</p>",
-        f"<p>{PARAGRAPHS[0]}</p><details><summary>Colour</summary>{LOST}</details>"
-        f"<p>{PARAGRAPHS[1]}</p>",
-    ],
-    ids=["nested list", "quotation", "caption", "table", "definition", "details"],
-)
+@each_row("documents/html/no_part_of_an_article_is_lost")
 def test_no_part_of_an_article_is_lost(markup: str) -> None:
     text = document(
         page(f"<article><h1>The bridge</h1>{markup}<p>{PARAGRAPHS[2]}</p></article>")
@@ -228,24 +214,7 @@ def test_comments_before_other_text_are_excluded() -> None:
     assert LOST not in found.text
 
 
-@pytest.mark.parametrize(
-    "hidden",
-    [
-        f"<p style='display:none'>{LOST}</p>",
-        f"<p hidden>{LOST}</p>",
-        f"<p style='font-size: 0'>{LOST}</p>",
-        f"<p style='font-size:0px;line-height:1'>{LOST}</p>",
-        f"<p style='position:absolute; left:-9999px'>{LOST}</p>",
-        f"<p style='color: #FFF'>{LOST}</p>",
-        f"<p><font color='white'>{LOST}</font></p>",
-        f"<div style='background:#222'><p style='color:#222'>{LOST}</p></div>",
-        f"<table bgcolor='#ffffff'><tr><td><span style='color:rgb(255, 255, 255)'>{LOST}</span>"
-        "</td></tr></table>",
-        f"<template><p>{LOST}</p></template>",
-        f"<dialog><p>{LOST}</p></dialog>",
-        f"<noscript><p>{LOST}</p></noscript>",
-    ],
-)
+@each_row("documents/html/hidden_text_is_not_evidence")
 def test_hidden_text_is_not_evidence(hidden: str) -> None:
     middle = f"<p>{PARAGRAPHS[0]}</p>{hidden}<p>{PARAGRAPHS[1]}</p><p>{PARAGRAPHS[2]}</p>"
     text = document(page(f"<article><h1>The bridge</h1>{middle}</article>")).text

@@ -2,7 +2,7 @@
 
 import pytest
 from support.found import document, refusal
-from support.rows import text_of
+from support.rows import each_row, text_of
 
 from pincite.documents.outcome import TEASER_WORDS, Markup, of_page, of_status
 from pincite.documents.read import read_bytes
@@ -197,20 +197,7 @@ MILL_URL = "https://en.wikipedia.org/wiki/Varde_Mill"
 OLD_URL = "https://en.wikipedia.org/w/index.php?title=Varde_Mill&oldid=4"
 
 
-@pytest.mark.parametrize(
-    ("stated", "origin"),
-    [
-        ("From Wikipedia, the free encyclopedia", "Wikipedia"),
-        (f"<a href='{MILL_URL}'>Varde Mill - Wikipedia, the free encyclopedia</a>", None),
-        ("Source: Wikipedia</p><p>Licence: CC BY-SA 4.0", "Wikipedia"),
-        (f"Source: <a href='{MILL_URL}'>Wikipedia</a>", None),
-        (f"<a href='{MILL_URL}'>Wikipedia</a>, CC BY-SA", MILL_URL),
-        (f"Photo: <a href='{MILL_URL}'>Wikipedia</a>, CC BY-SA", None),
-        ("<a href='https://en.wikipedia.org/wiki/Weir'>Wikipedia</a>, CC BY-SA", None),
-        (f"Its <a href='{OLD_URL}'>history</a> is on Wikipedia", None),
-        (f"Retrieved from <a href='{OLD_URL}'>{OLD_URL}</a>", OLD_URL),
-    ],
-)
+@each_row("documents/outcome/copies_of_wikipedia")
 def test_copies_of_wikipedia(stated: str, origin: str | None) -> None:
     found = document(outcome("Varde Mill", MILL, extra=f"<footer><p>{stated}</p></footer>"))
     assert found.meta.get(COPY_OF) == origin

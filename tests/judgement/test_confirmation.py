@@ -101,13 +101,6 @@ def test_a_strong_contradiction_is_never_averaged_out_of_sight() -> None:
     assert (both.outcome, both.contradictions) == (Outcome.BALANCED, (0, 1)), "of one document too"
 
 
-def test_the_interval_is_seeded_and_holds_the_mean() -> None:
-    degrees = [0.3, 0.5, 0.9, -0.4, 0.8]
-    low, high = confirmation.interval(degrees) or (0, 0)
-    assert -0.4 <= low < sum(degrees) / 5 < high <= 0.9
-    assert confirmation.interval(degrees) == (low, high)
-
-
 def test_as_of_a_date() -> None:
     found = [item(0.9, 0, "2015-03-01"), item(-0.9, 1, "2021"), item(0.9, 2)]
     assert confirmation.as_of(found, "2015-02") == []

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-import pytest
 from support.rows import each_row
 
 from pincite.judgement.reliability import Entry, ReliabilityList
@@ -37,20 +36,7 @@ def hits(*pages: tuple[str, str]) -> list[Hit]:
     ]
 
 
-@pytest.mark.parametrize(
-    ("url", "bar"),
-    [
-        ("https://en.wikipedia.org/wiki/X", Bar.WIKI),
-        ("https://www.wikiwand.com/en/X", Bar.WIKI),
-        ("https://www.own.example/x", Bar.SITE),
-        ("https://www.bad.example.org/x", Bar.DEPRECATED),
-        ("https://spam.example.net/x", Bar.BLACKLISTED),
-        ("https://half.example.com/bad/x", Bar.DEPRECATED),
-        ("https://half.example.com/good", None),
-        ("https://good.example.com/x", None),
-        ("https://unlisted.example/x", None),
-    ],
-)
+@each_row("library/exclusions/sites")
 def test_sites(url: str, bar: Bar | None) -> None:
     kept, excluded = RULES.split(claim(), hits((url, OTHER)), (), None, None)
     assert [e.bar for e in excluded] == ([bar] if bar else [])

@@ -25,6 +25,7 @@ from pincite.report.reasons import BARS, REASONS
 from pincite.types import Bar, Exclusion, Reason, Unchecked
 from pincite.verbs.check import render, terminal, wording
 from pincite.verbs.check.report import CheckReport
+from pincite.verbs.check.speakers import Occasion
 
 
 def test_several_statements_have_a_summary_and_distinct_footnotes() -> None:
@@ -85,15 +86,6 @@ def console_text(report: CheckReport, limit: int = 3) -> str:
     console = Console(record=True, width=160, file=io.StringIO())
     terminal.print_report(report, console, limit=limit)
     return console.export_text()
-
-
-def test_an_interval_of_no_width_is_not_shown() -> None:
-    weight = check_report().checks[0].results[0].weight
-    shown, hidden = (
-        wording.mean_degree(replace(weight, interval=bounds), 2)
-        for bounds in ((0.515, 0.602), (0.518, 0.522))
-    )
-    assert len(shown) > len(hidden) == len(wording.mean_degree(replace(weight, interval=None), 2))
 
 
 def test_what_contradicts_a_reading_comes_first_and_independent_sources_before_own() -> None:
@@ -370,12 +362,12 @@ def test_every_format_shows_the_same_nearest_passages_in_the_same_order() -> Non
         assert places == sorted(places)
 
 
-def test_the_speaker_of_a_statement_is_its_author_in_claimreview() -> None:
+def test_claimreview_names_speaker_and_date_of_a_statement() -> None:
     report = check_report()
-    spoken = replace(report.checks[0], statement="Mayor Oduya: The pier was sold.")
-    assert spoken.speaker == "Mayor Oduya"
+    spoken = replace(report.checks[0], occasion=Occasion("Mayor Oduya", "2019-05"))
     (first, *_) = json.loads(render.to_claimreview(replace(report, checks=(spoken,))))["@graph"]
     assert first["itemReviewed"]["author"]["name"] == "Mayor Oduya"
+    assert first["itemReviewed"]["datePublished"] == "2019-05"
 
 
 def test_text_and_csv_repeat_nothing() -> None:

@@ -3,10 +3,11 @@
 import dataclasses
 
 import pytest
+from pydantic import ValidationError
 from support.articles import parse_article
 
 from pincite.judgement.aggregation import relabel
-from pincite.server.requests import EXAMPLES, Example
+from pincite.server.requests import EXAMPLES, CheckRequest, Example
 from pincite.server.work import blocks_of
 from pincite.settings import Settings
 from pincite.types import Label
@@ -60,3 +61,10 @@ def test_as_a_run_at_that_threshold(name: Example, threshold: float) -> None:
         [flag(c.label) for c in f.citations] for f in wanted
     ]
     assert {f.label for f in found} > {Label.UNCHECKED}
+
+
+def test_a_check_refuses_a_date_that_is_none() -> None:
+    body = {"statement": ["We opened it."], "corpus": "kb", "speaker": "Ada Holm", "place": "Varde"}
+    assert CheckRequest.model_validate(body | {"date": "2019-05"}).date == "2019-05"
+    with pytest.raises(ValidationError):
+        CheckRequest.model_validate(body | {"date": "yesterday"})

@@ -1,4 +1,5 @@
 import pytest
+from support.rows import each_row
 
 from pincite.text.identifiers import (
     doi_address,
@@ -12,23 +13,7 @@ from pincite.text.identifiers import (
 SICI = "10.1002/(SICI)1097-0258(19980815)17:15<1661:AID-SIM968>3.0.CO;2-2"
 
 
-@pytest.mark.parametrize(
-    ("url", "doi"),
-    [
-        (doi_address(SICI), SICI),
-        ("http://dx.doi.org/10.1016/S0140-6736%2804%2912345-6", "10.1016/S0140-6736(04)12345-6"),
-        ("https://doi.org/10.1016/S0140-6736(04)12345-6", "10.1016/S0140-6736(04)12345-6"),
-        ("https://pub.example/doi/abs/10.1002/x.12?journalCode=a#top", "10.1002/x.12"),
-        ("https://link.example/content/pdf/10.1007%2Fs001-02-3.pdf", "10.1007/s001-02-3"),
-        ("https://plos.example/one/article?id=10.1371/journal.pone.7", "10.1371/journal.pone.7"),
-        ("https://arxiv.example/content/10.1101/2020.01.01v2.full", "10.1101/2020.01.01v2"),
-        ("https://pub.example/doi/10.1000/supplement/12", "10.1000/supplement/12"),
-        ("https://e.example/10.5/20", None),
-        ("https://e.example/", None),
-        ("http://[", None),
-        ("10.1000/x", None),
-    ],
-)
+@each_row("text/identifiers/the_doi_of_an_address")
 def test_the_doi_of_an_address(url: str, doi: str | None) -> None:
     assert doi_of_url(url) == doi
 

@@ -1,5 +1,8 @@
 """`pincite check`: check statements against a corpus."""
 
+import csv
+import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -11,6 +14,7 @@ import click
 from pincite.cli import options
 from pincite.cli.shell import PARTIAL
 from pincite.verbs.check.report import CheckReport, Interpretation
+from pincite.verbs.check.speakers import Occasion
 
 
 @click.command(
@@ -23,6 +27,9 @@ from pincite.verbs.check.report import CheckReport, Interpretation
 @click.option(
     "-i", "--interactive", is_flag=True, help="Edit the readings in $EDITOR before the search."
 )
+@click.option("--speaker", default="", help="Who said it: 'Ada Holm, mayor of Varde'.")
+@click.option("--date", default="", help="When it was said: 2019-05-14, 2019-05 or 2019.")
+@click.option("--place", default="", help="What “here” and “our town” mean.")
 @click.option("--llm", is_flag=True, help="Have a model interpret and judge; needs --chat-url.")
 @click.option("--trace", type=options.OutFile, help="Write a trace file, or resume from one.")
 @options.quiet_option
@@ -49,6 +56,9 @@ def command(
     template: Path | None,
     limit: int,
     quiet: bool,
+    speaker: str,
+    date: str,
+    place: str,
     **given: Any,
 ) -> None:
     """Check STATEMENT, or each statement in a file, against a corpus, web pages, or both.
@@ -60,7 +70,8 @@ def command(
     pincite check "…" --online --search-url http://localhost:8888
 
     Each reading of a statement is judged separately: what supports it, what contradicts it, and how
-    strongly. STATEMENT may contain several, one per line. Exit code 5: something could not be
+    strongly. STATEMENT may contain several, one per line; a CSV or JSON lines file has the
+    columns statement, speaker, date and place. Exit code 5: something could not be
     judged; running it again with the same --trace retries only that.
     """
     from pincite.report import templates
@@ -73,7 +84,16 @@ def command(
     settings = options.load_settings(given)
     if template is None and (template := settings.check.template_file):
         templates.parsed(template)
-    statements = options.text_or_lines(statement, file, "STATEMENT")
+    occasion = Occasion(speaker, date, place)
+    if not re.fullmatch(r"(?:\d{4}(?:-\d\d(?:-\d\d)?)?)?", date):
+        raise click.BadParameter(
+            f"{date!r}; expected 2019-05-14, 2019-05 or 2019.", param_hint="--date"
+        )
+    if file and not statement and file.suffix.lower() in (".csv", ".jsonl"):
+        statements, occasions = _rows(file, occasion)
+    else:
+        statements = options.text_or_lines(statement, file, "STATEMENT")
+        occasions = [occasion] * len(statements)
     if interactive and str(file) == "-":
         raise click.UsageError("--interactive needs a terminal, but --file - reads stdin.")
     with options.progress(quiet) as display:
@@ -81,7 +101,7 @@ def command(
         with build.checking(settings, corpora, trace, partial(display, "asking")) as run:
             options.say(run.estimate, quiet or not run.estimate)
             edit = edited(display.bars, settings.language, run.pipeline.interpretation)
-            report = run.check(statements, display, edit if interactive else None)
+            report = run.check(statements, display, edit if interactive else None, occasions)
     texts = settings.check.texts
     deliver(report, outputs, template=template, limit=limit, quiet=quiet, translation=texts)
     for path in render.log_checks(report, settings):
@@ -92,6 +112,20 @@ def command(
         again = f" Run it again with --trace {trace} to retry only that." if trace else ""
         options.say(f"Something could not be judged; see the report.{again}")
         raise click.exceptions.Exit(PARTIAL)
+
+
+def _rows(file: Path, occasion: Occasion) -> tuple[list[str], list[Occasion]]:
+    """Read a table of statements; an empty cell is as the options say."""
+    lines = options.read_lines(file, str.splitlines)
+    try:
+        read = csv.DictReader(lines) if file.suffix.lower() == ".csv" else map(json.loads, lines)
+        rows = [{name: str(value or "").strip() for name, value in row.items()} for row in read]
+        statements = [" ".join(row["statement"].split()) for row in rows]
+    except (ValueError, KeyError, AttributeError) as error:
+        raise click.UsageError(f"{file}: expected rows with a column “statement”.") from error
+    names = ("speaker", "date", "place")
+    given = [{name: row[name] for name in names if row.get(name)} for row in rows]
+    return statements, [replace(occasion, **each) for each in given]
 
 
 def check_outputs(outputs: Mapping[str, Path | None], template: Path | None) -> None:
@@ -140,13 +174,13 @@ def deliver(
 
 
 def edited(
-    bars: Any, language: str, interpretation: Callable[[str], Interpretation]
-) -> Callable[[str], Interpretation]:
+    bars: Any, language: str, interpretation: Callable[[str, Occasion], Interpretation]
+) -> Callable[[str, Occasion], Interpretation]:
     """Return a function that opens a statement's readings in an editor, one per line."""
     from pincite.verbs.check import readings
 
-    def edit(statement: str) -> Interpretation:
-        found = interpretation(statement)
+    def edit(statement: str, occasion: Occasion) -> Interpretation:
+        found = interpretation(statement, occasion)
         known = {" ".join(reading.text.split()): reading for reading in found.readings}
         bars.stop()  # or the progress bar would be drawn over the editor
         text = click.edit("\n".join([f"# Readings of: {' '.join(statement.split())}", *known]))

@@ -9,7 +9,6 @@ what the one it is about publishes, and what is ascribed to a speaker, does not 
 """
 
 import math
-import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -38,8 +37,6 @@ THRESHOLD = 0.2  # a document with |DOC| at or below it is neutral (EvidenceSeek
 WEAK, MEDIUM, STRONG = 0.2, 0.4, 0.6
 # Decimals kept: 0.9 - 0.7 is 0.20000000000000007 in binary, which must not exceed 0.2.
 _DECIMALS = 9
-RESAMPLES, _SEED = 2000, 13  # of the bootstrap; more change the bounds by less than 0.01
-COVERAGE = 0.95
 
 
 class StatementType(StrEnum):
@@ -123,9 +120,6 @@ class Weight:
     doc: Annotated[Degree | None, Doc("mean degree of confirmation; null without evidence")]
     n_texts: Annotated[int, Doc("that speak for or against; copies count once")]
     variance: float | None = None  # of their degrees: sum of squares / n_texts
-    interval: Annotated[
-        tuple[Degree, Degree] | None, Doc("95 % of doc, by bootstrap; null for fewer than two")
-    ] = None
     n_silent: int = 0  # texts that are neither for nor against
     n_failed: Annotated[int, Doc("passages that could not be judged")] = 0
     contradictions: Annotated[
@@ -232,7 +226,6 @@ def combine(
         doc=doc,
         n_texts=len(speaking),
         variance=sum((each_doc - doc) ** 2 for each_doc in speaking) / len(speaking),
-        interval=interval(speaking),
         n_silent=n_silent,
         n_failed=n_failed,
         contradictions=tuple(_contradictions(degrees, doc)),
@@ -264,20 +257,6 @@ def _contradictions(degrees: Sequence[float | None], doc: float) -> list[int]:
     if abs(doc) > WEAK:
         return [n for n, d in strong if (d > 0) != (doc > 0)]
     return [n for n, _ in strong] if len({d > 0 for _, d in strong}) == 2 else []
-
-
-def interval(degrees: Sequence[float]) -> tuple[float, float] | None:
-    """Return the 95 % confidence interval of the mean, by seeded bootstrap.
-
-    Percentile method of Efron & Tibshirani 1993 (ch. 13). None for fewer than two degrees.
-    """
-    n = len(degrees)
-    if n < 2:
-        return None
-    chance = random.Random(_SEED)  # noqa: S311 - no secret
-    means = sorted(sum(chance.choices(degrees, k=n)) / n for _ in range(RESAMPLES))
-    tail = int(RESAMPLES * (1 - COVERAGE) / 2)
-    return round(means[tail], 4), round(means[-1 - tail], 4)
 
 
 def as_of(items: Sequence[Weighed], date: str) -> list[Weighed]:

@@ -195,7 +195,7 @@ def _governs(
         return False
     free = part.own & governed
     free -= _roots(f"{sentence[: words[0].start()]} {sentence[words[-1].end() :]}")
-    if part.predicate in part.own:
+    if part.predicate in part.own & _roots(sentence):
         return part.predicate in free
     is_one = words[0].span() == scope
     return len(free) >= (1 if is_one else max(1, _GOVERNED * len(part.own & _roots(sentence))))

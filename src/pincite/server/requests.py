@@ -208,6 +208,9 @@ class CheckRequest(Body):
     only_readings: bool = False  # stop before searching
     readings_of: Id | None = None  # the job that found the readings; the history leaves it out
     unlogged: bool = False  # leave it out of the operator's log of results
+    speaker: Line = ""  # of all statements, as are `date` and `place`
+    date: Annotated[str, Field(pattern=r"^(\d{4}(-\d\d(-\d\d)?)?)?$")] = ""
+    place: Line = ""
     settings: Tuning = Tuning()
 
     @model_validator(mode="after")

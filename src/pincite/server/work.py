@@ -55,6 +55,7 @@ from pincite.types import (
 )
 from pincite.verbs.check import readings
 from pincite.verbs.check.report import Interpretation
+from pincite.verbs.check.speakers import Occasion
 from pincite.verbs.verify import matching, wording
 from pincite.verbs.verify.pipeline import VerifyPipeline
 from pincite.verbs.verify.report import Report
@@ -338,15 +339,16 @@ def _check(
         emit("asking", {"done": n_done, "total": total})
 
     with build.checking(settings, corpus, on_calls=judging, fetching=_fetching(emit)) as run:
+        occasion = Occasion(body.speaker, body.date, body.place)
 
-        def interpretation(statement: str) -> Interpretation:
-            found = _readings(body, settings) or run.pipeline.interpretation(statement)
+        def interpretation(statement: str, occasion: Occasion = occasion) -> Interpretation:
+            found = _readings(body, settings) or run.pipeline.interpretation(statement, occasion)
             emit("readings", {"readings": codec.values_of(found.readings), "by": found.by})
             return found
 
         if body.only_readings:
-            return Done(codec.to_json(interpretation(*body.statement)), complete=True)
-        report = run.check(body.statement, _item(body.statement, emit), interpretation)
+            return Done(codec.to_json(interpretation(body.statement[0])), complete=True)
+        report = run.check(body.statement, _item(body.statement, emit), interpretation, [occasion])
     try:
         if not body.unlogged:
             render.log_checks(report, settings)

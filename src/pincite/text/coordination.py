@@ -25,6 +25,7 @@ _SCOPE = re.compile(  # "not A and B" is neither "not A" nor "not B"
 )
 _COLOURS = frozenset("black white red green blue yellow brown grey gray orange".split())
 _PAIR = re.compile(r"(?:[Bb]oth )?\b(?P<a>[^,;:]+?) and (?P<b>[^,;:]+)")
+_BOTH = re.compile(r"(?<= and )(.+? (?:are|were|have|had|will|can|do|did)) both\b")
 _THAN = re.compile(r"(?P<stem>.+ than )(?P<a>[^,;:]+?) and (?P<b>[^,;:]+)")
 _SINGULAR = {"are": "is", "were": "was", "have": "has", "do": "does"}
 
@@ -36,6 +37,7 @@ def shared(text: str) -> list[str]:
     (['Tin is toxic', 'lead is toxic'], [])
     """
     text = text.strip(" .")
+    text = _BOTH.sub(r"\1", text)
     if len(re.findall(r"\band\b", text)) != 1 or _TOGETHER.search(text):
         return []
     verb = finite_verb(text)
@@ -104,6 +106,7 @@ def _alike(a: str, b: str) -> bool:
     determined = [each[0].lower() in syntax.DETERMINERS for each in (first, second)]
     named = [all(word[:1].isupper() for word in each) for each in (first, second)]
     bare = [len(each) == 1 for each in (first, second)]
+    bare[1] = bare[1] or (bare[0] and all("NOUN" not in lemmas(word) for word in second[:-1]))
     return all(determined) or (
         not any(determined)
         and (all(named) or all(n or s for n, s in zip(named, bare, strict=True)))

@@ -139,6 +139,12 @@ def missing_words(claim: str, source: str) -> float:
     return len(wanted - stems(source)) / len(wanted) if wanted else 0.0
 
 
+def unsaid(claim: str, source: str) -> tuple[str, ...]:
+    """Return the claim's content words that `source` lacks, as written, in order."""
+    said = stems(source)
+    return tuple(dict.fromkeys(m[0] for m in WORD.finditer(claim) if not stems(m[0]) <= said))
+
+
 def is_negated(text: str) -> bool:
     """Whether `text` has an odd number of negations; outside English, whether it has any.
 

@@ -27,6 +27,7 @@ from pincite.verbs.check.negation import negation
 from pincite.verbs.check.pipeline import CheckPipeline, PassageFinder, SearchedWeb, WindowFinder
 from pincite.verbs.check.readings import ModelInterpreter
 from pincite.verbs.check.report import Check, CheckReport, Interpretation
+from pincite.verbs.check.speakers import UNKNOWN, Occasion
 from pincite.verbs.check.trace import VERSION, TraceWriter, read_replies
 from pincite.web.sources import FetchStep
 
@@ -53,18 +54,23 @@ class CheckRun:
         self,
         statements: Sequence[str],
         on_progress: Progress = lambda step, done, total: None,
-        interpretation: Callable[[str], Interpretation] | None = None,
+        interpretation: Callable[[str, Occasion], Interpretation] | None = None,
+        occasions: Sequence[Occasion] = (),
     ) -> CheckReport:
         """Check statements. After Ctrl-C, report on those done so far (`CheckReport.stopped`).
 
-        `interpretation` returns a statement's readings; None: the pipeline's.
+        `interpretation` returns a statement's readings; None: the pipeline's. `occasions`: one for
+        each statement, or one for all.
         """
         checks: list[Check] = []
         try:
-            for statement in statements:
+            n = 1 if len(occasions) > 1 else len(statements)
+            for statement, occasion in zip(
+                statements, [*(occasions or [UNKNOWN])] * n, strict=True
+            ):
                 on_progress("checking statements", len(checks), len(statements))
-                readings = interpretation(statement) if interpretation else None
-                checks.append(self.pipeline.check(statement, readings))
+                readings = interpretation(statement, occasion) if interpretation else None
+                checks.append(self.pipeline.check(statement, readings, occasion))
                 if checks[-1].stopped:
                     break
         except KeyboardInterrupt:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import pairwise
 from typing import TypeAlias
 
 from pincite.completions import Completion, Prompt
@@ -36,10 +37,10 @@ from pincite.types import (
     Failed,
     Passage,
     Span,
+    Witness,
     WitnessKind,
     sigmoid,
 )
-from pincite.verbs.check.parts import parts
 from pincite.verbs.check.report import Reading
 
 ANALYSE, CHOOSE = "freetext_confirmation_analysis", "multiple_choice_confirmation_analysis"
@@ -65,6 +66,12 @@ SENTENCES, SENTENCES_ACROSS = 6, 12  # in another language than the reading's: w
 # By how much a lone sentence's support must exceed its refutation. Below CLEARLY, the
 # passage's degree is capped at STRONG (research/check-and-ask.md).
 LEAST_MARGIN, CLEARLY = 0.0, 0.2
+# The same for a passage of less than CONFIRMED_FROM, which then confirms only weakly.
+PROBABLY = 0.05
+# By how much the refutation of a lone sentence that says the opposite must exceed its support.
+OPPOSED_FROM = 0.2
+NEAR = 0.5  # share of a reading's words that sentences read alone may lack, the title included
+_UNSAID = 0.2  # the same of what a word of the opposite meaning is said of
 SHORTEST_QUOTE = 4  # words; fewer state nothing ("High Court"), unless one is a figure
 
 _Branch: TypeAlias = tuple[float, str] | Failed  # P(first option), the analysis
@@ -96,9 +103,37 @@ class VerifierJudge:
                 if self.on_progress:
                     self.on_progress(len(evidence), len(pairs))
             quoted = self._quoted(pairs, _in_documents(pairs, evidence))
+            quoted = self._closely_read(pairs, quoted)
         except KeyboardInterrupt:
             return [STOPPED] * len(pairs)
         return [each.failed or each for each in _fully_quoted(pairs, quoted)]
+
+    def _closely_read(
+        self, pairs: Sequence[tuple[Reading, Passage]], evidence: Sequence[Evidence]
+    ) -> list[Evidence]:
+        """Read one or two sentences alone in near documents that say nothing as they were read.
+
+        What they confirm is confirmed weakly; they count against a reading if nothing in their
+        document is for it, and a rule or the network shows how they contradict it.
+        """
+        keys = [(reading.text, passage.doc_id) for reading, passage in pairs]
+        decided = {key for key, each in zip(keys, evidence, strict=True) if any(each.stance or ())}
+        places = [
+            (n, span)
+            for n, (reading, passage) in enumerate(pairs)
+            if keys[n] not in decided and evidence[n].failed is None
+            for span in near_spans(reading.text, passage)
+        ]
+        alone = [_alone(*pairs[n], span) for n, span in places]
+        read, margins = self.verifier.verify(alone), self._margins(alone)
+        found = [*evidence]
+        for side in (True, False):
+            for (n, span), each, margin in zip(places, read, margins, strict=True):
+                stance, witnesses = alone_stance(pairs[n][0].text, each, margin)
+                if any(stance) and bool(stance[0]) is side and keys[n] not in decided:
+                    found[n] = replace(found[n], stance=stance, quote=span, witnesses=witnesses)
+            decided.update(keys[n] for n, each in enumerate(found) if any(each.stance or ()))
+        return found
 
     def _quoted(
         self, pairs: Sequence[tuple[Reading, Passage]], evidence: Sequence[Evidence]
@@ -110,10 +145,7 @@ class VerifierJudge:
             for n in confirming
             for span in candidate_sentences(pairs[n][0].text, pairs[n][1])
         ]
-        alone = [
-            (Claim.alone(pairs[n][0].text), replace(pairs[n][1], text=span.of(pairs[n][1].text)))
-            for n, span in places
-        ]
+        alone = [_alone(*pairs[n], span) for n, span in places]
         margins: dict[int, dict[Span, float]] = {n: {} for n in confirming}
         for (n, span), margin in zip(places, self._margins(alone), strict=True):
             margins[n][span] = margin
@@ -129,6 +161,10 @@ class VerifierJudge:
             return [each.prob_supported - each.prob_refuted for each in evidence]
         odds = ((sigmoid(a), sigmoid(b)) for a, b in self.reader.log_odds(pairs).tolist())
         return [supported - (1 - supported) * refuted for supported, refuted in odds]
+
+
+def _alone(reading: Reading, passage: Passage, span: Span) -> tuple[Claim, Passage]:
+    return Claim.alone(reading.text), replace(passage, text=span.of(passage.text))
 
 
 def _confirms(evidence: Evidence) -> bool:
@@ -154,36 +190,18 @@ def _in_documents(
 def _fully_quoted(
     pairs: Sequence[tuple[Reading, Passage]], evidence: Sequence[Evidence]
 ) -> list[Evidence]:
-    """Let no confirmation count whose quote says nothing of a part that is not confirmed.
-
-    "The debt has doubled, and rents have risen" is not confirmed by "Rents have risen". If a quote
-    states all figures, others of the document that lack one do not count.
-    """
-    confirming = [n for n, each in enumerate(evidence) if _confirms(each)]
-    confirmed = {words.roots(pairs[n][0].text) for n in confirming}
-
-    def lacks_a_part(reading: str, quote: str) -> bool:
-        pieces = [words.roots(piece) for piece in parts(reading)] if common(reading, quote) else []
-        for piece in pieces if len(pieces) > 1 else ():
-            own = {*piece}.difference(*(other for other in pieces if other is not piece))
-            if piece not in confirmed and own and own.isdisjoint(words.roots(quote)):
-                return True
-        return False
-
+    """Let no confirmation count that lacks a figure, if another of its document states them all."""
+    confirming = {n for n, each in enumerate(evidence) if _confirms(each)}
     lacking = {
         n
         for n in confirming
         if tables.unstated(pairs[n][0].text, f"{evidence[n].passage.about}\n{evidence[n].quoted}")
     }
-    exact = {(pairs[n][0], evidence[n].passage.doc_id) for n in {*confirming} - lacking}
-    dropped = {
-        n
-        for n in confirming
-        if lacks_a_part(pairs[n][0].text, evidence[n].quoted)
-        or (n in lacking and (pairs[n][0], evidence[n].passage.doc_id) in exact)
-    }
+    exact = {(pairs[n][0], evidence[n].passage.doc_id) for n in confirming - lacking}
     return [
-        replace(each, stance=(0.0, 0.0)) if n in dropped else each
+        replace(each, stance=(0.0, 0.0))
+        if n in lacking and (pairs[n][0], each.passage.doc_id) in exact
+        else each
         for n, each in enumerate(evidence)
     ]
 
@@ -212,8 +230,7 @@ def with_stance(
     if counts and evidence.contradiction is None and evidence.quote:  # read by the network alone
         counts = not _lacks_a_finding(reading, evidence.quote.of(evidence.passage.text))
     against = evidence.prob_refuted if counts and decide.refutes(evidence) else 0.0
-    enough = decide.THRESHOLD if decide.seconding(evidence) else CONFIRMED_FROM
-    confirms = not against and evidence.prob_supported >= enough
+    confirms = not against and evidence.prob_supported >= decide.THRESHOLD
     if evidence.contradiction or (confirms and tables.unstated(reading, document)):
         confirms = False  # as in `decide.label_of`
     supported = evidence.prob_supported if confirms else 0.0
@@ -270,10 +287,52 @@ def _may_confirm(reading: str, text: str, span: Span, all_spans: Sequence[Span])
     return not (
         _differs_in_negation(reading, sentence)
         or _lacks_a_finding(reading, sentence)
+        or weaker(reading, sentence)
         or weaker(reading, f"{sentence} {behind}")
         or (common(reading, text) == "en" and swapped(reading, sentence, text))
         or (same_topic and antonyms.contrasts(reading, sentence))
     )
+
+
+def near_spans(reading: str, passage: Passage) -> list[Span]:
+    """Return sentences, alone and with the next, that have most of a reading's words.
+
+    The title counts. Headings and questions are left out.
+    """
+    text, about = passage.text, passage.about
+    alone = [
+        span
+        for span in words.sentences_of(text)
+        if not words.is_heading(text, span) and not is_question(span.of(text))
+    ]
+    both = [Span(a.start, b.end) for a, b in pairwise(alone) if "\n\n" not in text[a.end : b.start]]
+    near = (
+        s for s in (*alone, *both) if words.missing_words(reading, f"{about}\n{s.of(text)}") <= NEAR
+    )
+    return [*near] if common(reading, text) else []
+
+
+def _contrary(reading: str, read: Evidence) -> tuple[Witness, ...]:
+    """Return what shows that sentences contradict a reading: a rule, or the opposite word.
+
+    Of the opposite word, the sentences must have nearly all else of the reading, its subject in
+    full. The network alone counts only of sentences that have all words.
+    """
+    known = {*words.roots(f"{read.passage.about}\n{read.passage.text}")}
+    own, verb = {*words.roots(reading)}, finite_verb(reading)
+    subject = {*words.roots(reading[: verb.start])} if verb else own
+    by_rule = tuple(each for each in read.witnesses if each.kind is not WitnessKind.NETWORK)
+    if tables.unstated(reading, f"{read.passage.about}\n{read.passage.text}") or by_rule:
+        return by_rule if decide.refutes(read) else ()
+    if own <= known and len(own) >= SHORTEST_QUOTE and decide.refutes(read):
+        return read.witnesses
+    for mine, theirs in antonyms.contrasts(reading, read.passage.text):
+        compared = f"{mine} " in reading and " than" in reading and " than" in read.passage.text
+        missing = own - known - {*words.roots(mine)}
+        reversing = antonyms.reverses_sentence(mine) and not antonyms.are_events(mine)
+        if (reversing or compared) and subject <= known and len(missing) <= _UNSAID * len(own):
+            return (Witness(WitnessKind.VALUE, mine, theirs, Span(0, len(read.passage.text))),)
+    return ()
 
 
 def _differs_in_negation(reading: str, sentence: str) -> bool:
@@ -287,6 +346,21 @@ def _lacks_a_finding(reading: str, text: str) -> bool:
     """Whether a text has a sentence that states no finding, unlike the reading."""
     spans = words.sentences_of(text)
     return not _NO_FINDING.match(reading) and any(_NO_FINDING.match(s.of(text)) for s in spans)
+
+
+def alone_stance(
+    reading: str, read: Evidence, margin: float
+) -> tuple[tuple[float, float], tuple[Witness, ...]]:
+    """Return how far one or two sentences, read alone, count for and against a reading, and why."""
+    text, against = read.passage.text, _contrary(reading, read)
+    if margin <= -OPPOSED_FROM and against:
+        return (0.0, min(-margin, confirmation.MEDIUM)), against
+    whole = Span(0, len(text))
+    one = len(words.sentences_of(text)) == 1  # of two, the first may be of another subject
+    supports = one and read.prob_supported >= CONFIRMED_FROM and margin >= PROBABLY
+    if supports and not against and _may_confirm(reading, text, whole, [whole]):
+        return (min(read.prob_supported, confirmation.MEDIUM), 0.0), ()
+    return (0.0, 0.0), ()
 
 
 def confirm_by_sentence(
@@ -309,7 +383,10 @@ def confirm_by_sentence(
         best = _quoted_by_model(evidence, margins)
     if best is None:
         return replace(evidence, stance=(0.0, refuted))
-    if margins[best] < CLEARLY:
+    if evidence.prob_supported < CONFIRMED_FROM and not decide.seconding(evidence):
+        sure = margins[best] >= PROBABLY and not tables.rows_of(best.of(text))
+        supported = min(supported, confirmation.MEDIUM) if sure else 0.0
+    elif margins[best] < CLEARLY:
         supported = min(supported, confirmation.STRONG)
     return replace(evidence, stance=(supported, refuted), quote=best)
 

@@ -151,6 +151,8 @@ _NO_DEMAND = re.compile(
     # An order or a law states what must be done, mostly with a figure.
     r"|\bmust\b(?=[^.,;]*(?:\d|\b(?:by law|court|costs|damages|compensation|sentence|tribunal)\b))"
     r"|\bmuss(?=[^.,;]*\d)"
+    # What must be so for something else, or somewhere: "must be expressed in endothelial cells".
+    r"|\bmust (?:\w+ly )?be \w+(?= (?:in|by|on|within|before) \w)|\bmust\b(?=[^.,;]* for .+ to \w)"
     r"|\b(?i:should) (?:it|they|he|she|there)\b"
     r"|\b(?i:it) (?:should|must) be (?:noted|said|added|emphasi[sz]ed)\b"
 )

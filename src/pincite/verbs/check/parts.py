@@ -39,7 +39,7 @@ _CONCEDED = re.compile(rf"\b(?:{_JOINED}|while)\b", re.IGNORECASE)
 _REASONS = (
     re.compile(
         r"(?P<a>.+?)(?:,?(?: simply| just| mainly| partly)? because|, since"
-        rf"|,? (?:{_JOINED})) (?!of\b)(?P<b>.+)"
+        rf"|,? (?:{_JOINED}|while)) (?!of\b)(?P<b>.+)"
     ),
     re.compile(rf"(?i:because|since|while|{_JOINED}) (?!of\b)(?P<b>[^,]+), (?P<a>.+)"),
 )
@@ -57,6 +57,10 @@ _VALUED_FACT = re.compile(
 _VALUES, _FEELINGS = ("|".join(words_of("readings", name)) for name in ("valuing", "feelings"))
 _FEELING = re.compile(rf"(?i:{_FEELINGS}), (?P<b>.+)")
 _VALUING = re.compile(rf"(?<=\w )(?:{_VALUES}) (?=\w)")
+_TIMED = re.compile(r"(?P<a>.+?),? (?:since|when|after|while) (?P<b>.+)")
+_TIMED_FIRST = re.compile(r"(?:Since|When|After) (.+)")
+_OTHERS = re.compile(r"\b(?:it|he|she|they|them|him|her|their|its|his)\b", re.IGNORECASE)
+_AND_IT = re.compile(r"(.+?), and ((?:it|they|he|she)\b .+)")
 _ONLY = re.compile(r"Only (?!if\b|when\b|by\b|in\b|after\b|then\b|a few\b)(?P<b>.+)")
 _NEITHER = re.compile(r"Neither (?P<a>[^,]+?) nor (?P<b>[^,]+)")
 _OBJECTS = frozenset("it them him us me".split())  # "the mayor sold it"
@@ -133,7 +137,8 @@ def _without_pronoun(clause: str, name: str) -> str | None:
         return None
     if pronoun.lower() in ("he", "she") and not name[:1].isupper():
         return None
-    return f"{name} {rest}" if is_plural(name) == (pronoun.lower() == "they") else None
+    fits = name.istitle() or is_plural(name) == (pronoun.lower() == "they")
+    return f"{name} {rest}" if fits else None
 
 
 def _fact_beside_opinion(text: str, language: str = "en") -> list[str]:
@@ -190,12 +195,30 @@ def _sentence(clause: str) -> str:
 def _but(text: str) -> list[str]:
     """“X claims that Y, but Z”: the second half is not what X claims."""
     a, _, b = text.partition(", but ")
+    if not b and (match := _AND_IT.fullmatch(text)):
+        a, b = match.groups()
     if not (finite_verb(a) and finite_verb(b)) or _CONDITION.search(text) or _QUOTE.search(text):
         return []
     said = ascription(a)
     of_content = said and said.content and re.match(r"(?:it|they)\b", b)
     second = _named(b, said.content if said and of_content else a)
     return [a, second] if second else [a]
+
+
+def _since(text: str) -> list[str]:
+    """“X fell since Y opened” states that X fell and that Y opened."""
+    pairs = [(match["a"], match["b"]) for match in _TIMED.finditer(text)]
+    if match := _TIMED_FIRST.fullmatch(text):
+        words, inner = match[1].split(" "), syntax.PREPOSITIONS | syntax.DETERMINERS | {"of", "and"}
+        cuts = [n for n in range(2, len(words)) if inner.isdisjoint(words[n - 1 : n + 1])]
+        pairs = [(" ".join(words[n:]), " ".join(words[:n]).rstrip(",")) for n in cuts]
+    for main, other in pairs:
+        verb, past = finite_verb(main), finite_verb(other)
+        told = verb and main[verb.end :].strip(" .") and main[: verb.start].strip()
+        ended = past and other[past.end :].strip() and not _OTHERS.search(other)
+        if told and ended and past and (past.form == "past" or past.word in ("was", "were", "had")):
+            return [_sentence(main), _sentence(other)]
+    return []
 
 
 def _clauses(text: str) -> list[str]:
@@ -289,5 +312,16 @@ _RULES: tuple[Callable[[str], list[str]], ...] = (
     _neither,
     _only,
     _but,
+    _since,
     _clauses,
 )
+_WHOLE = (_neither, _but, _since, _clauses, _reason)  # their parts together say what the text says
+_PIECES = re.compile(r"; |, (?:and|but) (?=it\b|they\b|he\b|she\b)")
+
+
+def joined(text: str, language: str = "en") -> list[str]:
+    """Return the parts of a text of which each must hold, and that are all of it; else nothing."""
+    found = parts(text, language)
+    by = next((rule for rule in _RULES if language == "en" and rule(text.strip(MARKS))), None)
+    whole = by in _WHOLE and len(found) > max(1, len(_PIECES.findall(text)))
+    return found if whole and not ascription(text, language) else []

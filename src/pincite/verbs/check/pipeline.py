@@ -38,9 +38,11 @@ from pincite.types import (
     Unchecked,
 )
 from pincite.verbs.check.confirm import ModelJudge, VerifierJudge, with_sentence_quoted
+from pincite.verbs.check.kinds import without_speaker
 from pincite.verbs.check.readings import ModelInterpreter, interpret_by_rules
 from pincite.verbs.check.report import Check, Interpretation, Reading, ReadingResult, failed
-from pincite.verbs.check.speakers import speaker_in
+from pincite.verbs.check.speakers import UNKNOWN as UNSAID
+from pincite.verbs.check.speakers import Occasion, speaker_in
 
 # Passages considered per passage kept: a single long document may fill the first places.
 CROWDED = 4
@@ -82,7 +84,7 @@ class CheckPipeline:
     record: Callable[[Mapping[str, Any]], None] = lambda event: None
     online: "SearchedWeb | None" = None  # searched for each reading, in addition to the corpus
 
-    def interpretation(self, statement: str) -> Interpretation:
+    def interpretation(self, statement: str, occasion: Occasion = UNSAID) -> Interpretation:
         """Return the readings of a statement, which the user may edit before `check`."""
 
         def as_stated(why: Failed) -> Interpretation:
@@ -91,20 +93,27 @@ class CheckPipeline:
 
         def interpreted() -> Interpretation:
             if self.interpreter is None:
-                return interpret_by_rules(statement, self.settings.language)
+                return interpret_by_rules(statement, self.settings.language, occasion)
             return self.interpreter.interpret(statement)
 
         return containment.attempted(interpreted, as_stated)
 
-    def check(self, statement: str, interpretation: Interpretation | None = None) -> Check:
+    def check(
+        self,
+        statement: str,
+        interpretation: Interpretation | None = None,
+        occasion: Occasion = UNSAID,
+    ) -> Check:
         """Judge every reading. Readings of ignored types are listed but not judged."""
-        readings = interpretation or self.interpretation(statement)
+        readings = interpretation or self.interpretation(statement, occasion)
 
         def unjudged(why: Failed) -> Check:
             results = tuple(failed(reading) for reading in readings.readings)
             return Check(statement, results, readings.by, (*readings.failures, why))
 
-        return containment.attempted(lambda: self._checked(statement, readings), unjudged)
+        checked = containment.attempted(lambda: self._checked(statement, readings), unjudged)
+        speaker = occasion.speaker or without_speaker(" ".join(statement.split()))[0]
+        return replace(checked, occasion=replace(occasion, speaker=speaker))
 
     def _checked(self, statement: str, interpretation: Interpretation) -> Check:
         readings = codec.values_of(interpretation)
@@ -137,6 +146,7 @@ class CheckPipeline:
             self._result(reading, by_reading.get(reading), items.get(reading, []))
             for reading in interpretation.readings
         )
+        results = with_wholes(results)
         lost = [each for each in retrieved if isinstance(each, Failed)]
         return Check(statement, results, interpretation.by, (*interpretation.failures, *lost))
 
@@ -194,6 +204,19 @@ class CheckPipeline:
             return candidate.lost
         language = (candidate.language or "").split("-")[0]
         return Failed("language", f"the page is {not_read(language, self.languages or ())}")
+
+
+def with_wholes(results: Sequence[ReadingResult]) -> tuple[ReadingResult, ...]:
+    """Decide what joins several parts by the weakest: it holds only if each does."""
+    found: dict[str, ReadingResult] = {}
+    for result in reversed(results):  # parts follow their whole
+        parts = [found[part] for part in result.reading.parts if part in found]
+        if parts and len(parts) == len(result.reading.parts):
+            ranks = [confirmation.rank(part.weight.outcome) or 0 for part in parts]
+            weakest = parts[ranks.index(min(ranks))]
+            result = replace(result, items=weakest.items, weight=weakest.weight)
+        found[result.reading.text] = result
+    return tuple(found[result.reading.text] for result in results)
 
 
 def _text_ids(passages: Sequence[Passage]) -> list[int]:

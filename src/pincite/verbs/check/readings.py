@@ -23,8 +23,9 @@ from pincite.text.sentences import sentences
 from pincite.types import STOPPED, Failed
 from pincite.verbs.check.kinds import LONGEST, MARKS, WORD, kind_of, without_speaker
 from pincite.verbs.check.negation import negation
-from pincite.verbs.check.parts import parts
+from pincite.verbs.check.parts import joined, parts
 from pincite.verbs.check.report import Interpretation, Reading
+from pincite.verbs.check.speakers import UNKNOWN, Occasion, alone
 
 _TAG = re.compile(r"[,.]?[”\"“],? (?:she|he|they) \w+\Z")
 DEEPEST = 3  # an ascription of a valuation of two statements
@@ -32,31 +33,44 @@ _QUESTION = "no reading: this is a question; rephrase it as a statement"
 _NO_READING = "no reading: this says nothing that can be true or false; write it as a statement"
 
 
-def interpret_by_rules(statement: str, language: str = "en") -> Interpretation:
+def interpret_by_rules(
+    statement: str, language: str = "en", occasion: Occasion = UNKNOWN
+) -> Interpretation:
     if language == "en" and identify(statement) == "de":
         language = "de"
-    result = () if is_question(statement) else readings(statement, language)
+    result = () if is_question(statement) else readings(statement, language, occasion)
     why = _QUESTION if is_question(statement) else _NO_READING
     failures = () if result else (Failed("statement", why),)
     return Interpretation(tuple(result), "rules", failures)
 
 
-def readings(statement: str, language: str = "en") -> list[Reading]:
+def readings(statement: str, language: str = "en", occasion: Occasion = UNKNOWN) -> list[Reading]:
     """Return the statement itself, then the readings that rules find in it.
 
     >>> [(str(r.kind), r.text) for r in readings("Holm says that the mill closed.")]
     [('ascriptive', 'Holm says that the mill closed.'), ('descriptive', 'the mill closed')]
     """
-    _, text = without_speaker(" ".join(statement.split()))
+    speaker, text = without_speaker(" ".join(statement.split()))
     if not WORD.search(text):
         return []
+    lacks: tuple[str, ...] = ()
+    if language == "en":
+        text, lacks = alone(text, replace(occasion, speaker=occasion.speaker or speaker))
     origins: list[tuple[str, ReadingOrigin]] = [(text, "statement")]
     for part in _unfolded(text, language, DEEPEST):
         opening = part.lstrip(MARKS)[:20]
         cut = any(f"{mark}{opening}" in text for mark in '“"„')
         origins.append((_as_sentence(part) if cut else part, "rule"))
     return numbered(
-        Reading("", each, kind_of(each, language), negation(each, language), origin)
+        Reading(
+            "",
+            each,
+            kind_of(each, language),
+            negation(each, language),
+            origin,
+            tuple(joined(each, language)),
+            lacks,
+        )
         for each, origin in origins
     )
 

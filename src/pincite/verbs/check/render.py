@@ -25,6 +25,7 @@ from pincite.text.page_numbers import PageNumber, number_at
 from pincite.types import CopyKind, Document, Failed, Span
 from pincite.verbs.check import wording
 from pincite.verbs.check.report import Check, CheckReport, ReadingResult, render_parts
+from pincite.verbs.check.speakers import Occasion
 
 # ── HTML ─────────────────────────────────────────────────────────────────────────────────────────
 
@@ -73,7 +74,7 @@ def _view(check: Check, words: Language, number: int) -> dict[str, Any]:
 def _reading(result: ReadingResult, words: Language) -> dict[str, object]:
     weight, n_passages = result.weight, len(result.items)
     outcome = weight.outcome
-    look = wording.look(weight, result.items, words)
+    look = result.look(words)
     return {
         "reading_id": result.reading.reading_id,
         "number": result.reading.reading_id[1:],
@@ -86,7 +87,7 @@ def _reading(result: ReadingResult, words: Language) -> dict[str, object]:
         "label": look.label,
         "summary": wording.mean_degree(weight, n_passages, words)
         or wording.sentence(weight, result.items, result.reading.kind, words),
-        "warning": wording.warning(weight, result.items, words),
+        "warning": wording.warning(weight, result.items, words, result.reading.lacks),
         "sides": sides(result, words),
         "failures": wording.failed(result.items),
         "unused": wording.unused_pages(result.unread, result.excluded, words.say),
@@ -130,11 +131,11 @@ def _document(result: ReadingResult, places: Sequence[int], words: Language) -> 
         "corpus": item.corpus,
         "copies": item.copies,
         "online": item.origin is CopyKind.LIVE,
-        "passages": [_passage(result, place) for place in places],
+        "passages": [_passage(result, place, words) for place in places],
     }
 
 
-def _passage(result: ReadingResult, place: int) -> dict[str, Any]:
+def _passage(result: ReadingResult, place: int, words: Language) -> dict[str, Any]:
     item = result.items[place]
     outcome, text = item.outcome, item.passage.text
     assert not isinstance(outcome, Failed)
@@ -151,6 +152,7 @@ def _passage(result: ReadingResult, place: int) -> dict[str, Any]:
         "speaker": item.source.speaker,
         "claim": result.reading.text,
         "tail": text[end:],
+        "differs": wording.differs(result.reading.text, item, words),
         "reasons": outcome.reasons_coded,
         "analysis": outcome.analysis,
     }
@@ -251,7 +253,7 @@ def to_claimreview(report: CheckReport) -> str:
 
 def _reviews(check: Check, report: CheckReport, number: int) -> list[dict[str, Any]]:
     return [
-        _review(result, report, check.speaker, f"reading-{number}-{result.reading.reading_id[1:]}")
+        _review(result, report, check.occasion, f"reading-{number}-{result.reading.reading_id[1:]}")
         for result in check.results
         if confirmation.rank(result.weight.outcome) is not None
     ]
@@ -276,7 +278,7 @@ def before_publishing(report: CheckReport) -> Iterator[str]:
 
 
 def _review(
-    result: ReadingResult, report: CheckReport, speaker: str, anchor: str
+    result: ReadingResult, report: CheckReport, said: Occasion, anchor: str
 ) -> dict[str, Any]:
     settings, rank = report.settings, confirmation.rank(result.weight.outcome)
     assert rank is not None
@@ -291,7 +293,8 @@ def _review(
         "claimReviewed": one_line(result.reading.text),
         "datePublished": report.created[:10],
         "itemReviewed": {"@type": "Claim", "name": one_line(result.reading.text)}
-        | ({"author": {"@type": "Person", "name": one_line(speaker)}} if speaker else {}),
+        | ({"author": {"@type": "Person", "name": one_line(said.speaker)}} if said.speaker else {})
+        | ({"datePublished": said.date} if said.date else {}),
         "reviewRating": {
             "@type": "Rating",
             # schema.org's Rating needs a scale; 4 is the middle
@@ -427,7 +430,10 @@ def _values(
 
 def _claim(result: ReadingResult) -> dict[str, object]:
     reading, weight = result.reading, result.weight
-    documents = [_as_document(str(n), item) for n, item in enumerate(result.items)]
+    documents = [
+        _as_document(str(n), item) | {"differs": wording.differs(reading.text, item)}
+        for n, item in enumerate(result.items)
+    ]
     nearest = [documents[n] for n in result.nearest]
     cited = [each for side in ("against", "for") for each in documents if each["side"] == side]
     return {

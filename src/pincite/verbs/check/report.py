@@ -18,10 +18,11 @@ from pincite.judgement.confirmation import (
     Weight,
 )
 from pincite.notes import IN_ENGLISH, Language, Note
+from pincite.report.cells import Look
 from pincite.text.words import missing_words
 from pincite.types import INLINE, Doc, Exclusion, Failed, Passage, Span, Unchecked, named, written
 from pincite.verbs.check import wording
-from pincite.verbs.check.kinds import without_speaker
+from pincite.verbs.check.speakers import UNKNOWN, Occasion
 
 T = TypeVar("T")
 MOST_NEAREST = 3  # neutral quotes shown if nothing else is
@@ -37,6 +38,8 @@ class Reading:
     kind: StatementType
     negation: Annotated[str, Doc("empty if none could be formed")] = ""
     origin: Annotated[ReadingOrigin, Doc("the statement itself, a rule, …")] = "statement"
+    parts: Annotated[tuple[str, ...], Doc("texts of the readings that it joins")] = ()
+    lacks: Annotated[tuple[str, ...], Doc("speaker, date, place: what it needs and lacks")] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +66,13 @@ class ReadingResult:
     @property
     @written
     def label(self) -> Annotated[str, Doc("the outcome in words, or who alone says so")]:
-        return wording.look(self.weight, self.items).label
+        return self.look().label
+
+    def look(self, words: Language = IN_ENGLISH) -> Look:
+        """Return how the outcome is shown; "no evidence found" only where no passage is near."""
+        look = wording.look(self.weight, self.items, words)
+        near = self.weight.outcome is Outcome.NO_EVIDENCE and self.nearest
+        return look._replace(label=words.say(wording.UNSETTLED)) if near else look
 
     @property
     @written
@@ -87,7 +96,7 @@ class ReadingResult:
     @written
     def warning(self) -> str:
         """What must not be overlooked next to the mean; empty if nothing."""
-        return wording.warning(self.weight, self.items)
+        return wording.warning(self.weight, self.items, lacks=self.reading.lacks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +107,11 @@ class Check:
     results: tuple[ReadingResult, ...] = field(metadata=named("readings"))
     interpreted_by: Annotated[str, Doc("rules, user, or the model")]
     failures: Annotated[tuple[Failed, ...], Doc("of the interpretation")] = ()
+    occasion: Occasion = field(default=UNKNOWN, metadata=INLINE)
 
     @property
-    @written
-    def speaker(self) -> Annotated[str, Doc("named before a colon, as in “Mayor Holm: …”")]:
-        return without_speaker(" ".join(self.statement.split()))[0]
+    def speaker(self) -> str:
+        return self.occasion.speaker
 
     @property
     @written

@@ -1,19 +1,26 @@
-"""Who speaks in a quote: words that a document ascribes to a speaker are not its own.
+"""Who speaks: in a quote, and in the statement itself.
 
-English, and what `ascription` knows of other languages. A speaker who is not named counts as
-unnamed: a wrong name would be worse.
+Words that a document ascribes to a speaker are not its own. A speaker who is not named counts as
+unnamed: a wrong name would be worse. A statement as it was spoken is made to stand alone: what only
+addresses the listener is left out ("Look, let me be clear: …"), and "I", "our council", "last year"
+and "here" become what its speaker, date and place say. English, and what `ascription` knows of
+other languages.
 """
 
 import re
 from collections import Counter
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import Annotated
 
 from pincite.judgement.attribution import subject_name
 from pincite.judgement.provenance import named_speaker
 from pincite.text import syntax, words_of
+from pincite.text.finite import NOT, finite_verb, lemmas
 from pincite.text.sentences import n_words, source_sentences
+from pincite.text.times import resolved
 from pincite.text.words import names, shared
-from pincite.types import Span
+from pincite.types import Doc, Span
 from pincite.verbs.check.kinds import LONGEST, SAYS, ascription
 
 UNNAMED = "an unnamed speaker"
@@ -127,3 +134,138 @@ def _turns(text: str) -> tuple[tuple[int, str], ...]:
     recurring = {who for who, n in often.items() if n > 1}
     known = {who: who.title() if who.isupper() and len(who) > 3 else who for who in recurring}
     return tuple((n, known[who]) for n, who in found if who in known) if len(known) > 1 else ()
+
+
+# ── In the statement ────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Occasion:
+    """Who said a statement, when and where; empty if unknown."""
+
+    speaker: Annotated[str, Doc("given, or named before a colon, as in “Mayor Holm: …”")] = ""
+    date: Annotated[str, Doc("of the statement: 2019-05-14, 2019-05 or 2019")] = ""
+    place: Annotated[str, Doc("that “here” and “our town” mean")] = ""
+
+
+UNKNOWN = Occasion()
+_CALLS, _FACTS, _PLACES, _HOPES = (
+    words_of("spoken", name) for name in ("calls", "facts", "places", "hopes")
+)
+_PIECE = r"(?P<what>[^,:;“”\"\d]{1,60}?)"
+_SHELLS = (
+    re.compile(rf"{_PIECE}(?P<mark>[,:–—]| that\b),? ?(?P<rest>\S.*)", re.DOTALL),
+    re.compile(rf"(?P<rest>.+)[,–—] ?{_PIECE}(?P<mark>)[.!]?", re.DOTALL),
+)
+_LISTENER, _ASKING = frozenset("me my you us".split()), frozenset("i you let as would can".split())
+_JOINING = frozenset("and but or so who which whose as".split())
+_LONG = {"m": " am", "re": " are", "ve": " have", "ll": " will"}
+_CONTRACTED = re.compile(r"(?i)\b(i|we|you)['’](m|re|ve|ll)\b")
+_ORGANISATION = re.compile(r"\b(?:of|at|for|from) (?:the )?([A-ZÀ-Þ].*)")
+_THERE = re.compile(
+    rf"\b(?:(?i:our|this) (?:{'|'.join(_PLACES)})\b(?! \w*(?:council|team))"
+    r"|(?i:around |round |in )?\b[Hh]ere\b)"
+)
+_DOER = re.compile(
+    r"\b(I|[Ww]e)((?: (?:\w+ly|all|also|always|never|still|just))*) ([a-z]+)\b"  # who, how, does
+)
+_AGREES = {"am": "is", "are": "is", "were": "was", "have": "has", "do": "does"}
+_LEFT = {"speaker": re.compile(r"\b(?:I|[Ww]e|me|[Mm]y|[Oo]ur|us)\b"), "place": _THERE}
+_PREPOSED = re.compile(r"(?:on|in|since|until|by|from|early|late) ", re.IGNORECASE)
+_ANY_DAY = "2000-01-01"
+
+
+def alone(text: str, occasion: Occasion) -> tuple[str, tuple[str, ...]]:
+    """Return the statement without the words to the listener, and what of its occasion it lacks.
+
+    >>> alone("Look, our council froze tax.", Occasion("Ada Holm, mayor of Varde"))
+    ("Varde's council froze tax.", ())
+    >>> alone("I can tell you that we opened it last year.", Occasion())
+    ('We opened it last year.', ('speaker', 'date'))
+    """
+    text, dated = _dated(_plain(text), occasion.date)
+    text = _resolved(text, occasion)
+    lacks = [name for name, words in _LEFT.items() if words.search(text)]
+    return text[:1].upper() + text[1:], (*lacks, *(() if dated else ("date",)))
+
+
+def _plain(text: str) -> str:
+    """Drop openings and closings that say nothing but that something is being said."""
+    text = re.sub(
+        r"\A(It|That|Let)['’]s\b", lambda m: f"{m[1]} {'us' if m[1] == 'Let' else 'is'}", text
+    )
+    text = _CONTRACTED.sub(lambda match: match[1] + _LONG[match[2]], text)
+    found = filter(None, (shell.fullmatch(text) for shell in _SHELLS))
+    rest = next(
+        (match["rest"] for match in found if _is_shell(*match.group("what", "mark", "rest"))), ""
+    )
+    if rest:
+        return _plain(rest if text.endswith(rest) else f"{rest.rstrip(' ,')}.")
+    opening = text.startswith(("And ", "But ", "So "))
+    return text.partition(" ")[2] if opening else text
+
+
+def _is_shell(what: str, mark: str, rest: str) -> bool:
+    """Whether words beside a statement only address the listener; `mark`: "" behind it."""
+    spoken = re.sub(rf"(?i)\A(?:(?:{'|'.join(_JOINING)}) )+|['’]s\b", "", what)
+    words = spoken.lower().split()
+    named = any(word[:1].isupper() and word != "I" for word in spoken.split()[1:])
+    going_on = bool(mark) and rest.split(maxsplit=1)[0].lower() in _JOINING
+    if named or going_on or not words or len(rest.split()) < _SHORTEST:
+        return False
+    if mark != " that" and _CALLS.issuperset(words):
+        return True
+    if words[0] in ("the", "that", "this", "it"):  # "the truth is", "that is a fact"
+        return not _FACTS.isdisjoint(words) and (words[-1] == "is" or words[-1] in _FACTS)
+    verb, asks = finite_verb(spoken), words[0] in _ASKING
+    if verb and (verb.form == "past" or verb.word in ("was", "were", "had", "have", "will")):
+        return False
+    if words[0] != "let" and not _HOPES.union(NOT).isdisjoint(words[1:]):
+        return False
+    if not mark and words[-1] not in ("that", "it", *_LISTENER, verb and verb.word):
+        return False  # behind it: "…, I can tell you", "…, and I for one welcome that"
+    if words[0] == "i" and mark in (":", ""):
+        return True  # "I'm thrilled: we won"
+    commands = mark != " that" and words[0] in lemmas(words[0]).get("VERB", ())
+    return not _LISTENER.isdisjoint(words) and (asks or commands)
+
+
+def _dated(text: str, date: str) -> tuple[str, bool]:
+    """Write out "last year" by the date; also whether nothing of the kind is left."""
+    times = resolved(text, date or _ANY_DAY)
+    known = [each for each in times if not each.span.of(text).endswith(" ago")]
+    for span, meant in reversed(known if date else ()):
+        given = _PREPOSED.match(span.of(text))
+        lead = given[0] if given else "on " if meant[0].isdigit() and " " in meant else "in "
+        before = text[: span.start].rstrip().rpartition(" ")[2].lower()
+        lead = "" if before in syntax.PREPOSITIONS and not given else lead
+        text = f"{text[: span.start]}{lead}{meant}{text[span.end :]}"
+    return text, bool(date) or not known
+
+
+def _resolved(text: str, occasion: Occasion) -> str:
+    """Name who "I" and "we" are, and where "here" is, as far as it is known."""
+    name, _, office = map(str.strip, occasion.speaker.partition(","))
+    of = _ORGANISATION.search(office)
+    group = of[1] if of else occasion.place
+    place = occasion.place or ("" if " " in group else group)
+
+    def does(match: re.Match[str]) -> str:
+        who, verb = name if match[1] == "I" else group, match[3]
+        base = verb in lemmas(verb).get("VERB", ()) and verb not in syntax.AUXILIARIES
+        verb = _AGREES.get(verb) or (syntax.third_person(verb) if base else verb)
+        return f"{who}{match[2]} {verb}" if who else match[0]
+
+    if place:
+        text = _THERE.sub(lambda m: place if m[0][0] in "OoTt" else f"in {place}", text)
+    text = _DOER.sub(does, text)
+    kind = group.rpartition(" ")[2].lower()  # "our council": Varde Borough Council
+    for pattern, known in (
+        (rf"\b[Oo]ur {kind}\b", group if " " in group else ""),
+        (r"\b[Oo]ur\b", group and f"{group}'s"),
+        (r"\bus\b", group),
+        (r"\b[Mm]y\b", name and f"{name}'s"),
+        (r"\bme\b", name),
+    ):
+        text = re.sub(pattern, known.replace("\\", ""), text) if known else text
+    return text

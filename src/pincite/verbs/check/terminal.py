@@ -12,6 +12,7 @@ from pincite.judgement import confirmation
 from pincite.judgement.confirmation import Weighed
 from pincite.report import cells
 from pincite.report.reasons import judged_in
+from pincite.text.words import unsaid
 from pincite.types import CopyKind, Failed
 from pincite.verbs.check import wording as check_wording
 from pincite.verbs.check.render import is_title
@@ -51,7 +52,7 @@ def _overview(checks: Sequence[Check]) -> Table:
 
 
 def _label(result: ReadingResult) -> Text:
-    look = check_wording.look(result.weight, result.items)
+    look = result.look()
     return Text(f"{look.sign} {look.label}", look.style)
 
 
@@ -86,15 +87,14 @@ def _result(result: ReadingResult, statement: str, limit: int) -> list[Renderabl
     text.append(f" · {result.summary}", style="dim")
     if result.warning:
         text.append(f"\n⚠ {result.warning}", style="bold dark_orange")
-    parts: list[RenderableType] = [Text(), head, _indented(text)]
-    if result.items:
-        parts.append(_indented(_items(result, limit)))
+    shown: list[RenderableType] = [_items(result, limit)] if result.items else []
+    parts: list[RenderableType] = [Text(), head, *(_indented(part) for part in [*shown, text])]
     failures = check_wording.failed(result.items)
-    shown = [f"– {cells.shortened(detail, TEXT_WIDTH)}" for detail in failures]
+    notes = [f"– {cells.shortened(detail, TEXT_WIDTH)}" for detail in failures]
     if pages := check_wording.unused_pages(result.unread, result.excluded):
-        shown.append("– web pages that are not evidence:")
-        shown += [f"    {cells.one_line(url)}: {cells.one_line(why)}" for url, why in pages]
-    return [*parts, *(_indented(Text(line, style="yellow")) for line in shown)]
+        notes.append("– web pages that are not evidence:")
+        notes += [f"    {cells.one_line(url)}: {cells.one_line(why)}" for url, why in pages]
+    return [*parts, *(_indented(Text(line, style="yellow")) for line in notes)]
 
 
 def _items(result: ReadingResult, limit: int) -> Table:
@@ -113,17 +113,19 @@ def _items(result: ReadingResult, limit: int) -> Table:
                 table.add_row("", "", Text(its, "italic"))
                 group = its
             doc = check_wording.signed(result.items[n].doc)
-            table.add_row(Text(side, style), Text(doc, style), _item(result.items[n]))
+            table.add_row(
+                Text(side, style), Text(doc, style), _item(result.items[n], result.reading.text)
+            )
         if len(shown) < len(places):
             table.add_row(Text(side, style), "", Text(f"… {len(places) - len(shown)} more", "dim"))
     if nearest := result.nearest:
         table.add_row("", "", Text(check_wording.NEAREST, "italic"))
     for n in nearest[: max(1, limit)]:
-        table.add_row(Text("neutral", "dim"), "", _item(result.items[n]))
+        table.add_row(Text("neutral", "dim"), "", _item(result.items[n], result.reading.text))
     return table
 
 
-def _item(item: Weighed) -> Text:
+def _item(item: Weighed, reading: str) -> Text:
     passage = item.passage
     text = Text(cells.shortened(passage.title or passage.url, SOURCE_WIDTH))
     text.append(f"\n{check_wording.published_by(item)}", style="dim")
@@ -142,12 +144,16 @@ def _item(item: Weighed) -> Text:
         text.append(f", {foreign}", style="dim")
     if item.outcome.quote:
         quote = cells.in_quotes(cells.shortened(item.outcome.quoted, TEXT_WIDTH))
-        text.append(f"\n{quote}")
+        said, all_words = Text(f"\n{quote}"), set(unsaid(quote, ""))
+        said.highlight_words(all_words.difference(unsaid(quote, reading)), "bold")  # they agree
+        text.append_text(said)
         if item.source.speaker:
             speaker = cells.shortened(item.source.speaker, SOURCE_WIDTH)
             text.append(f", according to {speaker}", style="dim")
         if is_title(item):
             text.append(" (only its title)", style="dim")
+    if differs := check_wording.differs(reading, item):
+        text.append(f"\n{cells.one_line(differs)}", style="dim")
     for reason in item.outcome.reasons:
         text.append(f"\n{cells.one_line(reason)}", style="dim")
     if passage.title:

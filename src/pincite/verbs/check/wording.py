@@ -7,6 +7,7 @@ from pincite.judgement.provenance import Source, SourceKind
 from pincite.notes import IN_ENGLISH, Language
 from pincite.report.cells import Look, one_line, shortened
 from pincite.report.reasons import why_excluded, why_unchecked
+from pincite.text import words as text_words
 from pincite.types import Exclusion, Failed, Unchecked
 
 LOOKS = {
@@ -39,6 +40,7 @@ SOURCES = {
 OWN = "published by the subject of the statement"
 PRIMARY = "primary source (published by the subject)"
 NEAREST = "closest passages, counted neither for nor against: judge for yourself"
+UNSETTLED = "not settled by the closest passages"
 ADVICE = (
     "A knowledge base can be wrong, and something it does not contain may still be true: read the "
     "sources. Each reading is judged on its own; there is no overall verdict."
@@ -119,17 +121,17 @@ def mean_degree(weight: Weight, n_passages: int, words: Language = IN_ENGLISH) -
 
 
 def _how_sure(weight: Weight, n_passages: int, words: Language) -> str:
-    text = ""
-    low, high = map(signed, weight.interval or (None, None))
-    if low != high:
-        text += words.say(", 95 %% interval %(low)s to %(high)s") % {"low": low, "high": high}
-    if weight.n_failed:
-        unjudged = {"n": weight.n_failed, "all": n_passages}
-        text += words.say("; %(n)s of %(all)s passages could not be judged") % unjudged
-    return text
+    unjudged = {"n": weight.n_failed, "all": n_passages}
+    text = words.say("; %(n)s of %(all)s passages could not be judged") % unjudged
+    return text if weight.n_failed else ""
 
 
-def warning(weight: Weight, items: Sequence[Weighed], words: Language = IN_ENGLISH) -> str:
+def warning(
+    weight: Weight,
+    items: Sequence[Weighed],
+    words: Language = IN_ENGLISH,
+    lacks: Sequence[str] = (),
+) -> str:
     """Say what must not be overlooked next to the mean; empty if nothing."""
     texts = {item.text_id for n, item in enumerate(items) if n in weight.contradictions}
     n, text = len(texts), ""
@@ -146,7 +148,17 @@ def warning(weight: Weight, items: Sequence[Weighed], words: Language = IN_ENGLI
     sources = [item.source for item in items if item.side == "for"]
     own = words.say("every document for it was published by the subject of the statement")
     is_own = bool(sources) and all(map(_is_own, sources))
-    return "; ".join(filter(None, [text % {"num": n} if n else "", own if is_own else ""]))
+    unknown = words.say("it depends on what is not given: %(names)s")
+    needs = unknown % {"names": ", ".join(map(words.say, lacks))} if lacks else ""
+    return "; ".join(filter(None, [text % {"num": n} if n else "", own if is_own else "", needs]))
+
+
+def differs(reading: str, item: Weighed, words: Language = IN_ENGLISH) -> str:
+    """Say which words of a reading neither a quote nor its title has; empty if none."""
+    unsaid = (
+        text_words.unsaid(reading, f"{item.passage.about} {item.quoted}") if item.quoted else ()
+    )
+    return words.say("not in it: %(words)s") % {"words": ", ".join(unsaid)} if unsaid else ""
 
 
 def _is_own(source: Source) -> bool:
