@@ -12,6 +12,7 @@ from pincite import settings
 from pincite.cli import cli
 from pincite.errors import ConfigError
 from pincite.llm.templates import Templates
+from pincite.server.settings import load as load_server
 from pincite.settings.evidenceseeker import imported
 
 PLANTED = "sk-planted-1234567890abcdef"
@@ -272,23 +273,17 @@ def test_other_files_are_refused_without_quoting_a_key(
 
 
 def test_options_of_the_demo_application_are_named_or_imported(tmp_path: Path) -> None:
-    (tmp_path / "app.yaml").write_text(
-        """
-preprocessing_config_file: ./config/p.yaml
-language: fr
-result_dir: kept
-subdirectory_construction: weekly
-save_markdown: false
-write_on_github: true
-password_protection: true
-force_agreement: true
-example_inputs: {en: ["The mill  is old."]}
-markdown_template: {fr: "# {{ statement }}"}
-translations: {fr: {confirmed: "oui"}}
-ui_texts: {ui_texts_lang_dict: {fr: {title: Faits}}}
-"""
-    )
+    (tmp_path / "app.yaml").write_text(text_of("cli/config/application.yaml"))
     result = imported([tmp_path / "app.yaml"])
+    assert result.server == {
+        "examples": "examples.txt", "texts": "texts.toml", "mode": "server",
+        "shared_account": "visitors", "consent": "consent.md",
+    }  # fmt: skip
+    assert result.page_texts == {"en.title": "Facts", "en.check.introduction": "Enter one."}
+    assert result.files == {
+        "examples.txt": "The mill is old.\n",
+        "consent.md": "Irrtum möglich.\n\nWir speichern.\n",
+    }
     assert result.values == {
         "language": "fr",
         "chat.prompt_language": "en",
@@ -300,3 +295,15 @@ ui_texts: {ui_texts_lang_dict: {fr: {title: Faits}}}
         *("force_agreement", "example_inputs", "markdown_template", "translations", "ui_texts"),
     }
     assert not any("unknown" in note.message for note in result.notes)
+
+
+def test_the_imported_application_can_be_served_from_another_folder(tmp_path: Path) -> None:
+    app = tmp_path / "app.yaml"
+    app.write_text(
+        "force_agreement: true\nui_texts: {en: {title: 'A \"B\"', disclaimer_text: Read.}}"
+    )
+    run("import", str(app), "-o", "made/pincite.toml")
+    moved = (tmp_path / "made").rename(tmp_path / "moved")
+    found = load_server({}, moved / "pincite.toml")
+    assert found.consent == str(moved / "consent.md")
+    assert tomllib.loads(Path(found.texts).read_text()) == {"en": {"title": 'A "B"'}}

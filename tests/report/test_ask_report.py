@@ -16,6 +16,7 @@ from syrupy.assertion import SnapshotAssertion
 from pincite.cli.ask import deliver
 from pincite.errors import PinciteError
 from pincite.judgement.references import ReferenceVerdict, Standing, Support
+from pincite.notes import Note
 from pincite.types import Span
 from pincite.verbs.ask import bibliography, wording
 from pincite.verbs.ask import render as ask_render
@@ -109,7 +110,19 @@ def test_each_sentence_links_to_its_evidence() -> None:
     page = Page(ask_render.to_html(report))
     assert page.all("href").count("#a1-s1") == 2
     assert page.all("href").count("#a1-s6") == 3
-    assert page.text.count("Living beside a night tram line") == 2
+    assert page.text.count("Living beside a night tram line") == 4
+
+
+def test_only_confirmed_sentences_without_a_note_are_joined_and_no_word_is_added() -> None:
+    one = samples.document(1)
+    yes, no = samples.supports(1, one), samples.contradicts(1, one)
+    noted = samples.checked("C.", "supported", yes, notes=[Note("retracted", {"n": 1})])
+    a, b, d = (samples.checked(text, "supported", yes) for text in ("A.", "B.", "D."))
+    shown = (a, b, noted, samples.checked("E.", "contradicted", no), d)
+    answer = replace(samples.every_standing(), sentences=shown, dropped=())
+    page = ask_render.to_html(samples.answer_report(answer))
+    joined = Page(page[page.index('class="joined"') : page.index('<ol class="answer">')])
+    assert "A. [1] B. [1] D. [1]" in " ".join(joined.text.split())
 
 
 def test_the_closest_sentence_is_marked_exactly() -> None:

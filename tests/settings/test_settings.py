@@ -209,3 +209,22 @@ def test_a_request_body_is_made_from_the_declarations() -> None:
     for wrong in ({"depth": 0}, {"depth": 51}, {"fusion": "none"}, {"where": "a"}, {"contact": 1}):
         with pytest.raises(ValidationError):
             model(**wrong)
+
+
+def test_a_path_in_a_file_is_relative_to_that_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "elsewhere"
+    place.mkdir()
+    file = place / "pincite.toml"
+    corpora = '["kb", "Papers=kb 2", "Own=/kb", "~/kb", "milvus://h/kb"]'
+    file.write_text(f'results.folder = "log"\ncheck.template = ""\nlibrary.corpora = {corpora}')
+    found = load({}, Path("elsewhere/pincite.toml"))
+    assert found.results.folder == str(place / "log")
+    assert found.check.template == ""
+    assert found.library.corpora == (
+        *(str(place / "kb"), f"Papers={place / 'kb 2'}", "Own=/kb", "~/kb", "milvus://h/kb"),
+    )
+    monkeypatch.setenv("PINCITE_CHECK_TEMPLATE", "t.md")
+    other = load({"results_folder": "log"}, file)
+    assert (other.results.folder, other.check.template) == ("log", "t.md")

@@ -38,6 +38,7 @@ VERBS = {
         "judges": "list the language models that were examined as judges",
     },
     "Server": {
+        "init": "make a folder to serve: settings, page texts, corpus",
         "serve": "serve web pages and an HTTP API",
         "worker": "run a server's jobs",
         "server": "manage a server's accounts, and check it",
@@ -48,7 +49,7 @@ KNOWN = [name for listed in VERBS.values() for name in listed]
 
 # Commands in a module of another name: the module, and the command.
 PLACES = {
-    **{verb: ("server", verb) for verb in ("serve", "worker", "mcp", "server")},
+    **{verb: ("server", verb) for verb in ("init", "serve", "worker", "mcp", "server")},
     **{verb: ("local", verb) for verb in ("config", "models", "judges", "cache", "doctor")},
     **{verb: ("library", verb) for verb in ("reliability", "source", "feedback")},
 }

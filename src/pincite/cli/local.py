@@ -86,6 +86,7 @@ def import_settings(
 ) -> None:
     """Convert EvidenceSeeker's YAML FILES: preprocessing, confirmation, retrieval, application.
 
+    Texts of the pages, examples and terms become files beside the settings.
     Options without a counterpart are listed with the reason. Keys are never copied: the list says
     which variable to set instead.
     """
@@ -95,11 +96,22 @@ def import_settings(
     texts: dict[Path, str] = {}
     if prompts:
         texts = {prompts / name: text for name, text in result.prompts.items()}
-        result.values["chat.prompts"] = str(prompts.resolve())
+        where = prompts.resolve()
+        result.values["chat.prompts"] = (
+            os.path.relpath(where, output.resolve().parent) if output else str(where)
+        )
         result.values |= {"chat.prompt_language": "en", "check.passage_source": False}
         options.say('chat.prompt_language: "en"; these prompts name the language in English')
     elif result.prompts:
         options.say(f"{len(result.prompts)} prompts were left out: --prompts FOLDER keeps them.")
+    files = dict(result.files)
+    if result.page_texts:
+        files["texts.toml"] = _toml(result.page_texts, {})
+    if output:
+        texts |= {output.parent / name: text for name, text in files.items()}
+        result.values |= {f"server.{name}": value for name, value in result.server.items()}
+    elif result.server:
+        options.say("The texts and settings of the server were left out: -o FILE keeps them.")
     texts[output or Path("-")] = _toml(result.values, {})
     for path in texts:
         if str(path) != "-" and path.exists() and not force:

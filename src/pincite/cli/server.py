@@ -1,6 +1,8 @@
-"""`pincite serve`, `worker`, `mcp`, and `pincite server`: accounts and checks."""
+"""`pincite init`, `serve`, `worker`, `mcp`, and `pincite server`: accounts and checks."""
 
 import csv
+import shlex
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,14 +17,43 @@ from pincite.cli import options, shell
 from pincite.errors import ConfigError, InputError, PinciteError, usable
 from pincite.report import cells
 from pincite.server.settings import ServerSettings, load
+from pincite.settings import schema
 
 if TYPE_CHECKING:
     from pincite.server.accounts import Account
     from pincite.server.site import People
 
 _of_server = partial(options.setting_options, record=ServerSettings)
+PROJECT = Path(schema.__file__).parent / "project"
 MOST_LISTED = 100_000  # accounts
 ROLES = ("rater", "reader", "editor", "admin")
+
+
+@click.command("init")
+@click.argument("folder", type=options.OutFolder, default=".")
+def init(folder: Path) -> None:
+    """Make a FOLDER with what a server needs: settings, page texts, terms, examples, a corpus.
+
+    \b
+    pincite init bridges/
+    pincite corpus add bridges/corpus documents/
+    pincite serve --config bridges/pincite.toml
+
+    The texts are there to be edited. Nothing is overwritten. The folder can be copied to another
+    machine.
+    """
+    if existing := [path.name for path in PROJECT.iterdir() if (folder / path.name).exists()]:
+        raise click.UsageError(f"{folder} already has {', '.join(sorted(existing))}.")
+    with usable(folder, "created"):
+        (folder / "corpus").mkdir(parents=True, exist_ok=True)
+        shutil.copytree(PROJECT, folder, dirs_exist_ok=True)
+    config = shlex.quote(str(folder / "pincite.toml"))
+    options.say(f"Created {folder.resolve()}. Edit the texts in it, then:")
+    options.say(f"  pincite corpus add {shlex.quote(str(folder / 'corpus'))} DOCUMENTS")
+    options.say(
+        f"  pincite server user add visitors --config {config}   (the password of visitors)"
+    )
+    options.say(f"  pincite serve --config {config}")
 
 
 @click.command("serve")

@@ -8,9 +8,11 @@ core (RFC 9106's second choice, the library's default), so few hashes run at onc
 import secrets
 import threading
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import sqlalchemy as sa
 from argon2 import PasswordHasher
@@ -28,6 +30,7 @@ from pincite.server.tables import (
     corpora,
     feedback,
     hash_secret,
+    invitations,
     jobs,
     logins,
     new_id,
@@ -41,6 +44,7 @@ MAX_KEY = 240  # NFKC expands a few characters into a dozen letters
 MIN_LENGTH, MAX_LENGTH = 10, 1000  # characters of a password; the limit keeps hashing cheap
 AT_ONCE = 2
 LINK_PATH = "/password"  # of the page that a password link opens
+REGISTER_PATH = "/register"  # of the form for a new account
 INVITATION_DAYS, RESET_DAYS = 7, 1  # that a password link works, by whether there is a password
 _HASHER = PasswordHasher()
 _SLOTS = threading.BoundedSemaphore(AT_ONCE)
@@ -167,11 +171,8 @@ class Accounts:
         """
         name = valid_name(name)
         stored = hash_password(password, name) if password is not None else None
-        try:
-            with self._db.writing() as db:
-                return _added(db, new_id(), name, role, stored)
-        except sa.exc.IntegrityError as error:
-            raise AccountExists(f"There is already an account called {name!r}.") from error
+        with _unique(name), self._db.writing() as db:
+            return _added(db, new_id(), name, role, stored)
 
     def get(self, account_id: str) -> Account | None:
         with self._db.reading() as db:
@@ -276,6 +277,36 @@ class Accounts:
                 return None
             return _changed(db, account.account_id, values, revoke=True)
 
+    # ── Invitations ──────────────────────────────────────────────────────────────────────────────
+
+    def invite(self, role: Role, uses: int, days: float) -> str:
+        """Create a token with which `uses` users can create an account of this role each."""
+        token = secrets.token_urlsafe(32)
+        row = {"invitation_id": new_id(), "token_hash": hash_secret(token), "role": role.value}
+        row |= {"uses": uses, "expires": now() + days * DAY}
+        self._db.write(invitations.insert().values(row))
+        return token
+
+    def register(self, name: str, password: str, token: str) -> Account | None:
+        """Create an invited user's account; None if the token is not valid. Raises like `add`."""
+        name, stored = valid_name(name), hash_password(password, name)
+        used = invitations.update().where(_invites(token)).values(uses=invitations.c.uses - 1)
+        with _unique(name), self._db.writing() as db:
+            role = db.execute(used.returning(invitations.c.role)).scalar()
+            return _added(db, new_id(), name, Role(role), stored) if role else None
+
+    def is_invited(self, token: str) -> bool:
+        return self._db.first(sa.select(invitations).where(_invites(token))) is not None
+
+    def invitations(self) -> Sequence[Any]:
+        """The valid invitations, by expiry."""
+        valid = (invitations.c.uses > 0) & (invitations.c.expires > now())
+        return self._db.rows(sa.select(invitations).where(valid).order_by(invitations.c.expires))
+
+    def revoke_invitation(self, invitation_id: str) -> bool:
+        this = invitations.c.invitation_id == invitation_id
+        return self._db.write(invitations.delete().where(this)) == 1
+
     # ── Logins through a provider ────────────────────────────────────────────────────────────────
 
     def by_login(self, provider: str, subject: str) -> Account | None:
@@ -333,6 +364,14 @@ class Accounts:
             return gone.rowcount > 0
 
 
+@contextmanager
+def _unique(name: str) -> Iterator[None]:
+    try:
+        yield
+    except sa.exc.IntegrityError as error:
+        raise AccountExists(f"There is already an account called {name!r}.") from error
+
+
 def _link(db: sa.Connection, provider: str, subject: str, account_id: str, name: str) -> None:
     row = {"provider": provider, "subject": subject, "account_id": account_id}
     db.execute(logins.insert().values(**row, name=name[:200], created=now()))
@@ -366,6 +405,11 @@ def _changed(
     for table in (sessions, *((api_keys, password_links) if revoke else ())):
         db.execute(table.delete().where(table.c.account_id == account_id))
     return _first(db, accounts.c.account_id == account_id)
+
+
+def _invites(token: str) -> sa.ColumnElement[bool]:
+    held = invitations.c.token_hash == hash_secret(token)
+    return held & (invitations.c.uses > 0) & (invitations.c.expires > now())
 
 
 def _valid(token: str) -> sa.ColumnElement[bool]:

@@ -95,7 +95,9 @@ def create_app(site: Site, worker: Worker | None = None) -> FastAPI:
     app.state.worker = worker
     app.state.metrics = metrics = Metrics()
     app.state.limits = limits = Limits(server)
-    app.state.identify = _identify(site)
+    app.state.texts = rendering.read_texts(server.texts)
+    app.state.terms = terms = rendering.read_terms(server.consent)
+    app.state.identify = _identify(site, "\0".join(terms.values()))
     app.state.examples = {
         "check": read_examples(server.examples),
         "ask": read_examples(server.questions),
@@ -128,12 +130,12 @@ def create_app(site: Site, worker: Worker | None = None) -> FastAPI:
     return app
 
 
-def _identify(site: Site) -> Identify:
+def _identify(site: Site, terms: str) -> Identify:
     if site.server.mode == "local" and site.server.wikis:
         return with_token(identify_local, browser_token(site.server.folder))
     if site.server.mode == "local":
         return identify_local
-    return identifier(site.people.sessions, site.people.keys, site.server)
+    return identifier(site.people.sessions, site.people.keys, site.server, terms)
 
 
 # ── OpenAPI ──────────────────────────────────────────────────────────────────────────────────────
@@ -261,8 +263,11 @@ def _advice(site: Site, config: Path | None) -> Iterator[str]:
     server = site.server
     if server.mode == "local":
         return
-    if not site.people.accounts.listed(1):
-        place = f" --config {config}" if config else ""
+    place = f" --config {config}" if config else ""
+    if server.shared_account and site.people.accounts.named(server.shared_account) is None:
+        name = server.shared_account
+        yield f"No account for visitors. Create it: pincite server user add {name}{place}"
+    elif not site.people.accounts.listed(1):
         yield f"No accounts yet. Create one: pincite server user add NAME --role admin{place}"
     is_public = server.host not in LOCAL_NAMES
     if is_public and server.secure_cookies and not server.address.startswith("https://"):

@@ -170,8 +170,7 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "ask": ("documents", "dense_share", *OF_A_MODEL),
 }
 LABELS = {name: declared(Settings)[SHORT[name]].help for each in FIELDS.values() for name in each}
-# Verif.ai's page has these three.
-PRESETS = {"dense_share": {"0.2": N_("keywords"), "0.5": N_("balanced"), "0.8": N_("meaning")}}
+SLIDERS = {"dense_share": 1, "temperature": 2}  # from 0 to this, as on Verif.ai's page
 
 
 class Tunable(NamedTuple):
@@ -180,16 +179,17 @@ class Tunable(NamedTuple):
     name: str
     label: str  # in English
     default: Any  # the server's value
-    choices: Mapping[str, str]  # values and labels for a selection; empty for a number field
+    choices: tuple[str, ...]  # for a selection; empty for a number
+    most: int  # end of a slider; 0 for a number field
 
 
 def tunable(site: Site, kind: Kind) -> list[Tunable]:
     """Settings for this kind of run; those of a language model only if the run uses one."""
     settings, values = site.settings, flat(site.settings)
-    choices = {**PRESETS, "chat_model": {each: each for each in site.server.models}}
+    lists = {"chat_model": site.server.models}
     asks = settings.check.asks_a_model if kind == "check" else settings.ask.answer == "model"
     return [
-        Tunable(name, LABELS[name], values[SHORT[name]], choices.get(name, {}))
+        Tunable(name, LABELS[name], values[SHORT[name]], lists.get(name, ()), SLIDERS.get(name, 0))
         for name in FIELDS[kind]
         if asks or name not in OF_A_MODEL
         if name != "chat_model" or site.server.models

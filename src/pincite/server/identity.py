@@ -50,6 +50,7 @@ class Role(StrEnum):
 
 
 DEFAULT_ROLE = Role.EDITOR  # of new accounts
+REGISTERED_ROLE = Role.READER  # of those that their users create
 ALLOWED: dict[Role, frozenset[Permission]] = {
     Role.RATER: frozenset(),  # only what plugins add
     Role.READER: frozenset({Permission.READ}),
@@ -69,6 +70,18 @@ def allowed(role: Role) -> frozenset[str]:
     return ALLOWED[role] | added
 
 
+# All that a shared account allows, whatever its role.
+SHARED = frozenset({Permission.READ, Permission.RUN})
+
+
+class Consent(StrEnum):
+    """What a visitor chose on the consent page."""
+
+    MISSING = "missing"  # nothing yet
+    LOGGED = "logged"  # accepted; also where there is no such page
+    UNLOGGED = "unlogged"  # accepted, but checks stay out of the result log
+
+
 @dataclass(frozen=True, slots=True)
 class Identity:
     """The sender of a request; `account_id` owns what they create."""
@@ -81,10 +94,17 @@ class Identity:
     key_id: str = ""  # of the API key in the request
     logged_in: float = 0.0  # when this session began
     wiki: str = ""  # origin of the wiki whose script sent the request; others get no findings of it
+    consent: Consent = Consent.LOGGED
+    shared: bool = False  # several people use the account
 
     @property
     def is_admin(self) -> bool:
         return Permission.ADMIN in self.may
+
+    @property
+    def listed(self) -> str:
+        """Whose jobs are listed: no one's if others use the account, who get theirs by address."""
+        return "" if self.shared else self.account_id
 
     def owns(self, owner: str) -> bool:
         return self.is_admin or owner == self.account_id
@@ -106,9 +126,9 @@ def identify_local(_request: Request) -> Identity | None:
 # ── Sessions and API keys ────────────────────────────────────────────────────────────────────────
 
 
-def csrf_of(token: str) -> str:
-    """The CSRF token of a session, derived from its cookie."""
-    digest = hmac.digest(token.encode("utf-8", "surrogatepass"), b"csrf", "sha256")
+def csrf_of(token: str, what: str = "csrf") -> str:
+    """The CSRF token of a session, or another value that is derived from its cookie."""
+    digest = hmac.digest(token.encode("utf-8", "surrogatepass"), what.encode(), "sha256")
     return base64.urlsafe_b64encode(digest).decode().rstrip("=")
 
 
@@ -128,9 +148,15 @@ class ApiKey:
 class Sessions:
     """Logged-in browsers. Every method is one transaction."""
 
-    def __init__(self, database: Database, *, idle_hours: float, days: float) -> None:
-        """End a session after `idle_hours` without a request, and after `days` in any case."""
+    def __init__(
+        self, database: Database, *, idle_hours: float, days: float, shared: str = ""
+    ) -> None:
+        """End a session after `idle_hours` without a request, and after `days` in any case.
+
+        `shared` is the `name_key` of the shared account.
+        """
         self._db, self._idle, self._whole = database, idle_hours * HOUR, days * DAY
+        self._shared = shared
 
     def begin(self, account_id: str, earlier: str = "") -> str:
         """Start a session and end the browser's earlier one; return a token of 43 characters.
@@ -155,7 +181,7 @@ class Sessions:
         """The user with this session token; None if it is invalid or has expired."""
         at, held = now(), sessions.c.token_hash == hash_secret(token)
         wanted = (
-            sa.select(sessions, accounts.c.name, accounts.c.role)
+            sa.select(sessions, accounts.c.name, accounts.c.name_key, accounts.c.role)
             .join_from(sessions, accounts)
             .where(held, self.alive(at), accounts.c.disabled.is_(False))
         )
@@ -164,14 +190,15 @@ class Sessions:
             return None
         if at - row.seen > SEEN_SECONDS:
             self._db.write(sessions.update().where(held).values(seen=at))
-        role = Role(row.role)
+        role, shared = Role(row.role), row.name_key == self._shared
         return Identity(
             row.account_id,
             row.name,
             role,
-            allowed(role),
+            allowed(role) & SHARED if shared else allowed(role),
             csrf=csrf_of(token),
             logged_in=row.created,
+            shared=shared,
         )
 
     def end(self, token: str) -> None:
@@ -279,14 +306,27 @@ def session_user(request: Request) -> Identity:
     return identity
 
 
+def account_owner(request: Request) -> Identity:
+    """Dependency: a logged-in user whose account is not shared.
+
+    Raises Problem: 401, 403.
+    """
+    identity = session_user(request)
+    if identity.shared:
+        raise Problem(403, "shared_account", "Several people use this account: ask its operator.")
+    return identity
+
+
 def needs(may: str) -> Callable[[Request], Identity]:
     """Dependency: a user with this permission.
 
-    Raises Problem: 401, not logged in; 403, no permission.
+    Raises Problem: 401, not logged in; 403, no permission or no consent yet.
     """
 
     def permitted(request: Request) -> Identity:
         identity = any_user(request)
+        if identity.consent is Consent.MISSING:
+            raise Problem(403, "consent_required", "Accept the terms at /consent first.")
         if may not in identity.may:
             detail = f"This needs the permission {str(may)!r}, which your role or API key lacks."
             if may == Permission.ADMIN:
@@ -302,7 +342,7 @@ def declares(dependency: object) -> str | None:
     """The access that a dependency declares for its route; None if it declares none."""
     if is_public(dependency):
         return "public"
-    if dependency in (any_user, session_user):
+    if dependency in (any_user, session_user, account_owner):
         return getattr(dependency, "__name__", None)
     return getattr(dependency, "declares", None)
 
@@ -317,5 +357,6 @@ CorpusEditor = Annotated[Identity, Depends(needs(Permission.CORPORA))]
 Admin = Annotated[Identity, Depends(needs(Permission.ADMIN))]
 AnyUser = Annotated[Identity, Depends(any_user)]
 SessionUser = Annotated[Identity, Depends(session_user)]
+AccountOwner = Annotated[Identity, Depends(account_owner)]
 Guest = Annotated[Identity | None, Depends(guest)]
 PUBLIC = Depends(public)

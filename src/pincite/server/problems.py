@@ -23,6 +23,7 @@ from pincite.server.database import DatabaseError
 MEDIA_TYPE = "application/problem+json"
 LOG = logging.getLogger("pincite.server")
 _CODES = {413: "too_large"}  # Python's name differs between versions
+FIRST = {"not_logged_in": "/login", "consent_required": "/consent"}  # pages, by code
 _RETRYABLE = (408, 425, 429, 500, 502, 503, 504, 507)
 # Status, code and headers for exceptions that the stores raise.
 Refusals = Mapping[type[PinciteError], tuple[int, str, Mapping[str, str]]]
@@ -145,9 +146,9 @@ def response(request: Request, problem: Problem) -> Response:
     )
     is_api = request.url.path.startswith("/api/")
     wants_page = not is_api and "text/html" in request.headers.get("accept", "")
-    if wants_page and problem.code == "not_logged_in" and request.method == "GET":
+    if wants_page and problem.code in FIRST and request.method == "GET":
         path = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-        return RedirectResponse(f"/login?{urlencode({'next': path})}", 303)
+        return RedirectResponse(f"{FIRST[problem.code]}?{urlencode({'next': path})}", 303)
     page = getattr(request.app.state, "problem_page", None)
     if wants_page and page:
         shown: Response = page(request, body)

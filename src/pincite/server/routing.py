@@ -15,6 +15,7 @@ import json
 import re
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from functools import partial
 from itertools import accumulate
 from typing import Any, Literal, cast
@@ -30,6 +31,7 @@ from starlette.requests import ClientDisconnect
 
 from pincite.server.identity import (
     ApiKeys,
+    Consent,
     Identify,
     Identity,
     Sessions,
@@ -164,11 +166,16 @@ def _length(request: Request) -> int | None:
 
 CSRF_FIELD, CSRF_HEADER = "csrf", "X-CSRF-Token"
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
-Cookie = Literal["session", "login"]
+Cookie = Literal["session", "login", "consent"]
 
 
-def identifier(sessions: Sessions, keys: ApiKeys, settings: ServerSettings) -> Identify:
-    """Identify senders by API key or cookie; any key, even an invalid one, takes precedence."""
+def identifier(
+    sessions: Sessions, keys: ApiKeys, settings: ServerSettings, terms: str = ""
+) -> Identify:
+    """Identify senders by API key or cookie; any key, even an invalid one, takes precedence.
+
+    `terms` is the text that a session has to accept, if any.
+    """
     name = cookie_name(settings)
 
     def identify(request: Request) -> Identity | None:
@@ -176,9 +183,19 @@ def identifier(sessions: Sessions, keys: ApiKeys, settings: ServerSettings) -> I
             key = bearer(request)
             return keys.identity(key) if key is not None else None
         token = request.cookies.get(name)
-        return sessions.identity(token) if token else None
+        identity = sessions.identity(token) if token else None
+        if identity is None or not terms:
+            return identity
+        mark = request.cookies.get(cookie_name(settings, "consent"), "")
+        choices = (each for each in Consent if consent_mark(token or "", terms, each) == mark)
+        return replace(identity, consent=next(choices, Consent.MISSING))
 
     return identify
+
+
+def consent_mark(token: str, terms: str, choice: Consent) -> str:
+    """The cookie's value for a choice, which is worth nothing for another session or text."""
+    return csrf_of(token, f"{choice} {terms}")
 
 
 def bearer(request: Request) -> str | None:

@@ -15,7 +15,7 @@ from pincite import settings as pipeline_settings
 from pincite.cache_file import data_path
 from pincite.errors import ConfigError
 from pincite.settings import schema
-from pincite.settings.schema import Range, build, check
+from pincite.settings.schema import PATH, Range, build, check
 from pincite.text import pasted
 
 TABLE = "server"
@@ -25,6 +25,7 @@ _ORIGIN = re.compile(
 )
 Mode = Literal["local", "server"]
 LogForm = Literal["text", "json"]
+Registration = Literal["closed", "invitation", "open"]
 _Many = Annotated[int, Range(0, 1_000_000)]
 _Days = Annotated[float, Range(0, 36500)]
 _Megabytes = Annotated[float, Range(0, 1_000_000_000)]
@@ -41,7 +42,7 @@ class ServerSettings:
     host: Annotated[str, "Address to listen on."] = "127.0.0.1"
     port: Annotated[int, Range(0, 65535), "Port to listen on; 0: any free one."] = 8765
     hosts: Annotated[_Texts, "Other host names of the server: pincite.example.org."] = ()
-    data: Annotated[str, "Folder for the database, corpora and uploads."] = ""
+    data: Annotated[str, PATH, "Folder for the database, corpora and uploads."] = ""
     database: Annotated[
         str, "Database: postgresql+psycopg://user@host/name. [SQLite in `data`]"
     ] = ""
@@ -49,11 +50,11 @@ class ServerSettings:
     address: Annotated[str, "Public address, for links and logins: https://pincite.example.org"] = (
         ""
     )
-    corpora: Annotated[_Texts, "Corpora that every user may read: [NAME=]FOLDER."] = ()
+    corpora: Annotated[_Texts, PATH, "Corpora that every user may read: [NAME=]FOLDER."] = ()
     wikis: Annotated[_Texts, "Origins of the user script: https://en.wikipedia.org"] = ()
     proxies: Annotated[_Texts, "Addresses of proxies whose X-Forwarded-For is trusted."] = ()
     # ── Accounts (docs/accounts.md)
-    oauth: Annotated[str, "A TOML file of login providers; empty: passwords only."] = ""
+    oauth: Annotated[str, PATH, "A TOML file of login providers; empty: passwords only."] = ""
     session_hours: Annotated[float, Range(0.01, 8760), "Idle hours until a logout."] = 12.0
     session_days: Annotated[float, Range(0.01, 365), "Days until a logout."] = 14.0
     # A whole office may share one address.
@@ -63,9 +64,13 @@ class ServerSettings:
         Range(1, 1000),
         "Wrong passwords from an address in 15 minutes; five times as many for an account.",
     ] = 10
-    # ── Examples in the forms (docs/pages.md)
-    examples: Annotated[str, "A text file of example statements, one per line."] = ""
-    questions: Annotated[str, "A text file of example questions, one per line."] = ""
+    registration: Annotated[Registration, "Who can create an account."] = "closed"
+    shared_account: Annotated[str, "Account that visitors log in to by its password alone."] = ""
+    consent: Annotated[str, PATH, "Markdown file to accept first; NAME.de.md in German."] = ""
+    # ── Texts of the pages (docs/pages.md)
+    texts: Annotated[str, PATH, "A TOML file with titles, introductions and notes."] = ""
+    examples: Annotated[str, PATH, "A text file of example statements, one per line."] = ""
+    questions: Annotated[str, PATH, "A text file of example questions, one per line."] = ""
     models: Annotated[_Texts, "Models of the chat server that users may choose."] = ()
     # ── Jobs
     jobs_at_once: Annotated[
@@ -98,7 +103,9 @@ class ServerSettings:
                 f"server.host is {self.host!r}, but in local mode anyone who can reach the server "
                 'can do anything. Use 127.0.0.1, or set server.mode = "server".'
             )
-
+        for name in ("shared_account", "consent", "registration"):
+            if self.mode == "local" and getattr(self, name) not in ("", "closed"):
+                raise ConfigError(f'server.{name} needs server.mode = "server".')
         parts = urlsplit(self.address)
         plain = not (parts.path.strip("/") or parts.query or parts.fragment or parts.username)
         if self.address and not (parts.scheme in ("http", "https") and parts.hostname and plain):
@@ -158,8 +165,12 @@ def read_examples(path: str) -> tuple[str, ...]:
     """
     if not path:
         return ()
+    return tuple(pasted.lines(read_text(path))[:MAX_EXAMPLES])
+
+
+def read_text(path: str) -> str:
+    """A file that the settings name. Raises ConfigError: it cannot be read as text."""
     try:
-        text = Path(path).expanduser().read_text(encoding="utf-8")
+        return Path(path).expanduser().read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} cannot be read as text: {error}.") from error
-    return tuple(pasted.lines(text)[:MAX_EXAMPLES])

@@ -8,14 +8,14 @@ from fastapi import Depends, Request
 
 from pincite import runtime
 from pincite.library.private_copies import OF_ACCOUNTS, AccountCopies, folder_of
-from pincite.server.accounts import Accounts
+from pincite.server.accounts import Accounts, name_key
 from pincite.server.corpora import CorpusEntry, CorpusPool, CorpusRegister, Library, Quotas
 from pincite.server.database import Database, create_folder
 from pincite.server.identity import DAY, ApiKeys, Identity, Sessions
 from pincite.server.jobs import FeedbackStore, JobStore, ShareLinks
 from pincite.server.oauth import Provider, providers
 from pincite.server.settings import ServerSettings
-from pincite.server.tables import api_keys, now, password_links, sessions, share_links
+from pincite.server.tables import api_keys, invitations, now, password_links, sessions, share_links
 from pincite.server.uploads import Uploads
 from pincite.settings import Settings
 
@@ -40,7 +40,7 @@ class People:
         with self.database.writing() as db:
             db.execute(sessions.delete().where(~self.sessions.alive(at)))
             db.execute(api_keys.delete().where(api_keys.c.expires < at - KEYS_SHOWN_DAYS * DAY))
-            for links in (share_links, password_links):
+            for links in (share_links, password_links, invitations):
                 db.execute(links.delete().where(links.c.expires < at))
 
 
@@ -54,7 +54,7 @@ def open_people(database: Database, settings: ServerSettings) -> People:
         database,
         settings,
         Accounts(database),
-        Sessions(database, idle_hours=hours, days=days),
+        Sessions(database, idle_hours=hours, days=days, shared=name_key(settings.shared_account)),
         ApiKeys(database),
         ShareLinks(database),
         providers(Path(settings.oauth) if settings.oauth else None),

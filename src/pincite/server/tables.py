@@ -134,6 +134,15 @@ password_links = sa.Table(  # each lets one user set a password, once
     _account(unique=True),
     sa.Column("expires", sa.Double, nullable=False),
 )
+invitations = sa.Table(  # each lets some users create their accounts
+    "invitations",
+    metadata,
+    sa.Column("invitation_id", ID, primary_key=True),
+    sa.Column("token_hash", HASH, nullable=False, unique=True),
+    sa.Column("role", sa.String(10), nullable=False),
+    sa.Column("uses", sa.Integer, nullable=False),  # that are left
+    sa.Column("expires", sa.Double, nullable=False),
+)
 logins = sa.Table(  # through providers
     "logins",
     metadata,

@@ -29,7 +29,7 @@ from pincite.retrieval import cascade
 from pincite.retrieval.filters import Filters, condition
 from pincite.retrieval.fusion import DENSE_SHARE, JUDGED, Mode
 from pincite.settings import schema
-from pincite.settings.schema import Range, Share
+from pincite.settings.schema import PATH, Range, Share
 from pincite.text.hosts import host_of
 from pincite.web.addresses import PORTS, WAYBACK_API, WAYBACK_PAUSE, WebRules
 
@@ -173,7 +173,7 @@ class CheckSettings:
     label_delimiter: Annotated[str, "Text between a label and its answer."] = "."
     passage_source: Annotated[bool, "Show the model each passage's title, author and year."] = True
     top_logprobs: Annotated[int, _Thousand, "Alternatives requested for each token."] = 5
-    template: Annotated[str, "Template for --markdown and the result log."] = ""
+    template: Annotated[str, PATH, "Template for --markdown and the result log."] = ""
     translation: Annotated[Texts, 'Texts for the template: "confirmed=bestätigt".'] = ()
 
     def __post_init__(self) -> None:
@@ -268,7 +268,7 @@ class ChatSettings:
     seconds: Annotated[float, _Seconds, _REPLY] = 260.0
     temperature: Annotated[float, Range(0), "Temperature of every step without its own."] = 0.2
     repetition_penalty: Annotated[float, Range(0), "For repeated tokens; 0: not sent."] = 0.0
-    prompts: Annotated[str, "Folder of prompts that replace shipped ones of the same name."] = ""
+    prompts: Annotated[str, PATH, "Folder of prompts that replace shipped ones by name."] = ""
     prompt_language: Annotated[Literal["en", "de"], "Language of the shipped prompts."] = "en"
     step_models: Annotated[Texts, "Other models for steps: negate_claim=MODEL or MODEL@URL."] = ()
     step_tokens: Annotated[Texts, 'Maximum reply tokens of steps: "negate_claim=300".'] = ()
@@ -395,7 +395,7 @@ class WebSettings:
     at_once: Annotated[int, Range(1, 256), "Hosts to fetch from at the same time."] = _RULES.at_once
     seconds: Annotated[float, Range(1, 3600), "Seconds for one page."] = _RULES.seconds
     megabytes: Annotated[float, Range(0.1, 1000), "Largest page."] = _RULES.body_bytes / 1e6
-    cache: Annotated[str, "File for fetched pages; empty: in the user's cache folder."] = ""
+    cache: Annotated[str, PATH, "File for fetched pages; empty: in the user's cache folder."] = ""
     cache_days: Annotated[float, Range(0, 36500), "Days to keep a page."] = _RULES.keep_days
     search_url: Annotated[str, "With --online: a SearXNG instance to find sources with."] = ""
     search_results: Annotated[int, Range(1, 20), "Search results to fetch per claim."] = 5
@@ -439,10 +439,10 @@ class LibrarySettings:
     """`[library]`: what is kept for you on this machine. Empty: in the user's data folder."""
 
     reliability: Annotated[str, "Source list to use, or none. [the language's own]"] = ""
-    feedback_file: Annotated[str, "File for `pincite feedback`."] = ""
-    own_copies: Annotated[str, "Folder for `pincite source attach`."] = ""
-    judges: Annotated[str, "File for `pincite calibrate judge`."] = ""
-    corpora: Annotated[Texts, "Corpora to search where a command names none: [NAME=]FOLDER."] = ()
+    feedback_file: Annotated[str, PATH, "File for `pincite feedback`."] = ""
+    own_copies: Annotated[str, PATH, "Folder for `pincite source attach`."] = ""
+    judges: Annotated[str, PATH, "File for `pincite calibrate judge`."] = ""
+    corpora: Annotated[Texts, PATH, "Corpora if a command names none: [NAME=]FOLDER."] = ()
 
     @property
     def places(self) -> list[Path | str]:
@@ -453,7 +453,7 @@ class LibrarySettings:
 class ResultsSettings:
     """`[results]`: a log of all checks."""
 
-    folder: Annotated[str, "Folder for a YAML file of each check; empty: no log."] = ""
+    folder: Annotated[str, PATH, "Folder for a YAML file of each check; empty: no log."] = ""
     by: Annotated[Period, "Subfolders of the log."] = ""
     markdown: Annotated[bool, "Also write Markdown, using check.template."] = True
     git: Annotated[Literal["", "commit", "push"], "What to do if it is a git repository."] = ""

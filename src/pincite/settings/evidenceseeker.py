@@ -5,6 +5,7 @@ those of the preprocessor, the confirmation analyser, the retriever and the demo
 value that may be a secret is never copied or quoted.
 """
 
+import html
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -22,6 +23,7 @@ from pincite.settings import Settings, schema
 
 MAX_CHARS = 1_000_000  # EvidenceSeeker's files with all prompts have some 20,000
 MAX_ALIASES = 30  # aliases of aliases multiply: 30 make at most 3 ** 10 = 59,049 values
+PAGE_LANGUAGES = ("en", "de")
 CHOICE = "multiple_choice_confirmation_analysis"
 
 TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
@@ -44,11 +46,17 @@ class Note(NamedTuple):
 
 @dataclass(slots=True)
 class Imported:
-    """The settings, notes about the rest, and prompts by file name."""
+    """The settings, notes about the rest, and prompts by file name.
+
+    For the server: its settings, other files by name, and the texts of its pages.
+    """
 
     values: dict[str, Any] = field(default_factory=dict)
     notes: list[Note] = field(default_factory=list)
     prompts: dict[str, str] = field(default_factory=dict)
+    server: dict[str, Any] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
+    page_texts: dict[str, str] = field(default_factory=dict)
 
 
 def imported(files: Sequence[Path]) -> Imported:
@@ -124,6 +132,35 @@ class _Importer:
             self.note(f"models.{key}", "is not used by any step: left out")
         for key, value in values.items():
             self.option(key, value, values)
+        self.application(values)
+
+    def application(self, values: Mapping[str, Any]) -> None:
+        """Convert what the demo application shows, and what it asks of visitors."""
+        found, shown = self.found, _table(values.get("ui_texts"))
+        examples = {k: v for k, v in _table(values.get("example_inputs")).items() if v}
+        if examples:
+            chosen = examples.get(str(values.get("language")), next(iter(examples.values())))
+            found.files["examples.txt"] = "".join(f"{_one_line(each)}\n" for each in chosen)
+            found.server["examples"] = "examples.txt"
+        terms: dict[str, str] = {}
+        for language, given in _table(shown.get("ui_texts_lang_dict", shown)).items():
+            if language not in PAGE_LANGUAGES:
+                self.note(f"ui_texts.{language}", "the pages are in English and German: left out")
+                continue
+            texts = {name: _markdown(text) for name, text in _table(given).items()}
+            names = {f"{language}.{TABLES['ui_texts'][n]}": n for n in TABLES["ui_texts"]}
+            found.page_texts |= {ours: texts[n] for ours, n in names.items() if texts.get(n)}
+            if parts := list(filter(None, map(texts.get, TABLES["terms"]["ui_texts"]))):
+                terms[language] = "\n\n".join(parts) + "\n"
+        if found.page_texts:
+            found.server["texts"] = "texts.toml"
+        if values.get("password_protection"):
+            found.server |= {"mode": "server", "shared_account": "visitors"}
+        if values.get("force_agreement") and terms:
+            found.server |= {"mode": "server", "consent": "consent.md"}
+            found.files["consent.md"] = terms.get("en") or terms["de"]
+            if terms.keys() == {"en", "de"}:
+                found.files["consent.de.md"] = terms["de"]
 
     def option(self, key: str, value: Any, values: Mapping[str, Any]) -> None:
         if key not in VALUES:
@@ -291,3 +328,9 @@ def _table(value: Any) -> dict[str, Any]:
 
 def _one_line(text: Any) -> str:
     return " ".join(str(text or "").split())
+
+
+def _markdown(text: Any) -> str:
+    """Return a text of a page without its HTML, which Pincite's pages do not render."""
+    plain = html.unescape(re.sub(r"<[^>]*>", "", str(text or "")))
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(map(str.strip, plain.splitlines()))).strip()

@@ -6,7 +6,7 @@ A group of settings is a frozen dataclass. The type of a field holds its limits 
 
 Settings file, environment variables, command-line options, request bodies and the options page of
 the documentation are all derived from this declaration. A setting's full name is its table and its
-field: `retrieval.depth`.
+field: `retrieval.depth`. A path in a settings file is relative to that file's folder.
 
 Precedence, lowest first: the default; `config.toml` in the user's settings folder; `pincite.toml`
 in the working folder (or a given file instead of both); a variable such as
@@ -20,6 +20,7 @@ import difflib
 import json
 import math
 import os
+import re
 import tomllib
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
@@ -79,6 +80,11 @@ class Range:
         return {**handler(source), **limits}
 
 
+class _Path:
+    """Marks a setting that names a file or folder."""
+
+
+PATH = _Path()
 Share = Annotated[float, Range(0, 1, "()")]
 _EXPECTED = {str: "text", int: "an integer", float: "a number", bool: "true or false"}
 
@@ -93,6 +99,7 @@ class Setting:
     help: str
     default: Any
     annotated: Any  # the declared type with its limits
+    is_path: bool = False
 
     @property
     def choices(self) -> tuple[Any, ...]:
@@ -107,6 +114,12 @@ class Setting:
         if self.choices:
             return "" if value in self.choices else " or ".join(map(repr, self.choices))
         return str(self.limits) if self.limits and value not in self.limits else ""
+
+    def located(self, value: Any, folder: Path) -> Any:
+        """Return the value; a path, also as NAME=PATH in a list, with `folder` before it."""
+        if self.is_list and self.is_path:
+            return tuple(name + _inside(folder, path) for name, path in map(_named, value))
+        return _inside(folder, value) if self.is_path else value
 
     def read(self, value: Any, place: str, table: str = "") -> Any:
         """Convert a value from a file, a variable or an option to the setting's type.
@@ -142,6 +155,15 @@ class Setting:
         return None
 
 
+def _inside(folder: Path, path: str) -> str:
+    return path if not path or path.startswith("~") or "://" in path else str(folder / path)
+
+
+def _named(text: str) -> tuple[str, str]:
+    found = re.match(r"[^=/\\]+=", text)
+    return (found[0], text[found.end() :]) if found else ("", text)
+
+
 @cache
 def declared(schema: Hashable) -> Mapping[str, Setting]:
     """Return every setting of a record and its nested records, by full name, in order."""
@@ -158,7 +180,8 @@ def declared(schema: Hashable) -> Mapping[str, Setting]:
         kind, *marks = get_args(annotated) if is_marked else (annotated,)
         limits = next((mark for mark in marks if isinstance(mark, Range)), None)
         text = next((mark for mark in marks if isinstance(mark, str)), "")
-        found[field.name] = Setting(field.name, kind, limits, text, field.default, annotated)
+        values = (field.name, kind, limits, text, field.default, annotated, PATH in marks)
+        found[field.name] = Setting(*values)
     return found
 
 
@@ -245,8 +268,10 @@ def load_values(
     found: dict[str, Value] = {}
     for path in [config] if config else usual_files():
         if config or path.is_file():
-            values = checked(schema, _part(_read(path), table, path), str(path), table=table)
-            found |= {name: Value(value, str(path)) for name, value in values.items()}
+            values = checked(schema, _part(read_toml(path), table, path), str(path), table=table)
+            for name, value in values.items():
+                value = declared(schema)[name].located(value, path.absolute().parent)
+                found[name] = Value(value, str(path))
     for variable, name in _variables(schema, table):
         origin = f"variable {variable}"
         values = checked(schema, {name: os.environ[variable]}, origin, table=table)
@@ -337,7 +362,7 @@ def _part(values: dict[str, Any], table: str, path: Path) -> dict[str, Any]:
     return found
 
 
-def _read(path: Path) -> dict[str, Any]:
+def read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:

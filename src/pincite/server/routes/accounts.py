@@ -4,7 +4,8 @@ A login through a provider opens only the account linked to it; an equal name pr
 link a login, the user must already be logged in, or the provider's `role` must allow new accounts.
 """
 
-from typing import Annotated, Any
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
 from fastapi import Depends, Query, Request, Response
@@ -12,15 +13,25 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from pydantic import BaseModel, Field
 
 from pincite.errors import ConfigError
-from pincite.server import forms, oauth
-from pincite.server.accounts import LINK_PATH, Account, forget, name_key
+from pincite.server import forms, oauth, rendering
+from pincite.server.accounts import (
+    LINK_PATH,
+    REGISTER_PATH,
+    Account,
+    AccountExists,
+    forget,
+    name_key,
+)
 from pincite.server.forms import Form, also_posted
 from pincite.server.identity import (
     DAY,
     DEFAULT_ROLE,
     PUBLIC,
+    REGISTERED_ROLE,
+    AccountOwner,
     Admin,
     AnyUser,
+    Consent,
     Guest,
     Identity,
     Role,
@@ -30,9 +41,9 @@ from pincite.server.identity import (
 from pincite.server.middleware import AUDIT, OWN_SITE
 from pincite.server.oauth import ATTEMPT_SECONDS, Attempt, Person, Provider
 from pincite.server.problems import Problem, not_found
-from pincite.server.rendering import page
+from pincite.server.rendering import language_of, page
 from pincite.server.requests import Body, Cursor, IdPath, Line, Text, page_of, read_cursor
-from pincite.server.routing import Router, cookie_name, set_cookie
+from pincite.server.routing import Router, consent_mark, cookie_name, set_cookie
 from pincite.server.site import Site, Stores, base_of
 from pincite.server.tables import now
 
@@ -58,6 +69,7 @@ def with_accounts(site: Stores) -> None:
         raise Problem(404, "no_accounts", 'There are no accounts: server.mode is "local".')
 
 
+Short = Annotated[str, Query(max_length=2000)]
 Password = Annotated[Text, Field(min_length=1, max_length=1000)]
 api = Router(prefix="/api/v1", tags=["accounts"])
 pages = Router(include_in_schema=False, dependencies=[Depends(with_accounts)])
@@ -138,7 +150,7 @@ class DeleteRequest(Body):
 
 @also_posted(pages, "/account/password", then="/account")
 def set_password(
-    body: PasswordRequest, who: SessionUser, request: Request, response: Response, site: Stores
+    body: PasswordRequest, who: AccountOwner, request: Request, response: Response, site: Stores
 ) -> None:
     """Set the password. All other sessions end, and API keys are revoked."""
     confirm_identity(site, request, who, body.old)
@@ -147,14 +159,14 @@ def set_password(
 
 
 @also_posted(pages, "/account/keys/{key_id}/revoke", then="/account")
-def revoke_key(key_id: IdPath, who: SessionUser, site: Stores) -> None:
+def revoke_key(key_id: IdPath, who: AccountOwner, site: Stores) -> None:
     """Revoke a key."""
     if not site.people.keys.revoke(who.account_id, key_id):
         raise not_found()
 
 
 @also_posted(pages, "/account/logins/{provider}/unlink", then="/account")
-def unlink_login(provider: IdPath, who: SessionUser, site: Stores) -> None:
+def unlink_login(provider: IdPath, who: AccountOwner, site: Stores) -> None:
     """Unlink a login at a provider."""
     try:
         if not site.people.accounts.unlink(who.account_id, provider):
@@ -165,7 +177,7 @@ def unlink_login(provider: IdPath, who: SessionUser, site: Stores) -> None:
 
 @also_posted(pages, "/account/delete", then="/login")
 def delete_me(
-    body: DeleteRequest, who: SessionUser, request: Request, response: Response, site: Stores
+    body: DeleteRequest, who: AccountOwner, request: Request, response: Response, site: Stores
 ) -> None:
     """Delete the account and its data for good. Needs the password, or a recent login."""
     confirm_identity(site, request, who, body.password)
@@ -191,13 +203,13 @@ def confirm_identity(site: Site, request: Request, who: Identity, password: str 
 
 
 @pages.get("/account")
-def account_page(request: Request, who: SessionUser, site: Stores) -> HTMLResponse:
+def account_page(request: Request, who: AccountOwner, site: Stores) -> HTMLResponse:
     """Everything about the user's account."""
     return _account_page(request, who, site)
 
 
 @pages.post("/account/keys")
-def create_key(form: Form, request: Request, who: SessionUser, site: Stores) -> HTMLResponse:
+def create_key(form: Form, request: Request, who: AccountOwner, site: Stores) -> HTMLResponse:
     """Create an API key; only this page shows its text."""
     body = forms.body(KeyRequest, form)
     scopes = sorted(set(body.scopes))
@@ -219,6 +231,30 @@ def _account_page(request: Request, who: Identity, site: Site, new_key: str = ""
         providers=site.people.providers,
         new_key=new_key,
     )
+
+
+# ── Consent ──────────────────────────────────────────────────────────────────────────────────────
+
+
+@pages.get("/consent")
+def consent_page(request: Request, who: SessionUser, site: Stores, next: Short = "/") -> Response:
+    """What visitors have to accept; redirects if they have."""
+    terms: Mapping[str, str] = request.app.state.terms
+    if who.consent is not Consent.MISSING:
+        return forms.redirect(forms.local(next))
+    values = {"terms": rendering.chosen(terms, language_of(request)), "then": forms.local(next)}
+    return page(request, "consent.html", who, logged=bool(site.settings.results.folder), **values)
+
+
+@pages.post("/consent")
+def accept_terms(form: Form, request: Request, who: SessionUser, site: Stores) -> Response:
+    """Remember for this session that the visitor accepts, and whether checks may be logged."""
+    choice = Consent.LOGGED if forms.text(form, "log") == "yes" else Consent.UNLOGGED
+    answer = forms.redirect(forms.local(forms.text(form, "next")))
+    token = request.cookies.get(cookie_name(site.server), "")
+    mark = consent_mark(token, "\0".join(request.app.state.terms.values()), choice)
+    set_cookie(answer, site.server, "consent", mark, site.server.session_days * DAY)
+    return answer
 
 
 # ── Password links, which admins create ──────────────────────────────────────────────────────────
@@ -278,9 +314,62 @@ def _password_page(
     return page(request, "password_link.html", None, status=status, **values)
 
 
-# ── Logins ───────────────────────────────────────────────────────────────────────────────────────
+# ── Registration ─────────────────────────────────────────────────────────────────────────────────
 
-Short = Annotated[str, Query(max_length=2000)]
+
+class RegisterRequest(LinkRequest):
+    """A new account, made by its user; the token is empty without an invitation."""
+
+    token: Annotated[Text, Field(max_length=100)] = ""
+    name: Line  # validated by `Accounts.add`
+
+
+@pages.get(REGISTER_PATH, dependencies=[PUBLIC])
+@pages.get(REGISTER_PATH + "/{token}", dependencies=[PUBLIC])
+def register_page(request: Request, site: Stores, token: str = "") -> HTMLResponse:
+    """A form for a new account; opening it does not use an invitation."""
+    _may_register(request, site, token, token)()
+    return page(request, "register.html", None, token=token, typed="", error=None)
+
+
+@pages.post(REGISTER_PATH, dependencies=[PUBLIC], response_model=None)
+def register(form: Form, request: Request, site: Stores) -> Response:
+    """Create an account and log in. Without an invitation, an address can create few."""
+    body = forms.body(RegisterRequest, form)
+    forget_try = _may_register(request, site, body.token, body.token or body.name)
+    accounts, shared = site.people.accounts, site.server.shared_account
+    try:
+        if name_key(body.name) == name_key(shared):  # even if it has not been created yet
+            raise AccountExists(f"There is already an account called {shared!r}.")
+        if body.token:
+            account = accounts.register(body.name, body.new, body.token)
+        else:
+            account = accounts.add(body.name, REGISTERED_ROLE, body.new)
+    except (ConfigError, AccountExists) as error:
+        values: dict[str, Any] = {"token": body.token, "typed": body.name, "error": error}
+        return page(request, "register.html", None, status=422, **values)
+    if account is None:  # another request was faster
+        raise not_found(BAD_LINK)
+    if body.token:
+        forget_try()
+    answer = forms.redirect("/")
+    begin_session(request, answer, site, account.account_id)
+    return answer
+
+
+def _may_register(request: Request, site: Site, token: str, key: str) -> Callable[[], None]:
+    """Count an attempt; return what forgets it. Raises Problem: 404, no valid invitation; 429."""
+    forget_try: Callable[[], None] = request.app.state.limits.try_login(request, key)
+    kind = site.server.registration
+    if kind == "closed" or not (
+        site.people.accounts.is_invited(token) if token else kind == "open"
+    ):
+        AUDIT.info("invalid invitation")
+        raise not_found(BAD_LINK)
+    return forget_try
+
+
+# ── Logins ───────────────────────────────────────────────────────────────────────────────────────
 
 
 @pages.get("/login")
@@ -309,7 +398,9 @@ def _login_page(
     values: dict[str, Any] = {"problem": problem, "then": then, "typed": name}
     if problem:
         values |= {"status": problem.status, "headers": problem.headers}
-    return page(request, "login.html", None, providers=site.people.providers, **values)
+    values |= {"providers": site.people.providers, "shared": site.server.shared_account}
+    values["registers"] = site.server.registration == "open"
+    return page(request, "login.html", None, **values)
 
 
 @pages.get("/login/{provider}")
@@ -373,7 +464,7 @@ def finish_provider_login(
 
 def _check_may_link(who: Identity | None, within: float) -> None:
     """Raises 401 without a session, 403 if it began more than `within` seconds ago."""
-    if who is None or who.key_id:
+    if who is None or who.key_id or who.shared:
         raise Problem(401, "not_logged_in", "Log in first to link your account.")
     if now() - who.logged_in > within:
         detail = "This gives access to your account: log out and in again first."
@@ -418,6 +509,14 @@ class NewAccountRequest(Body):
     password: Password | None = None
 
 
+class InvitationRequest(Body):
+    """A link with which users create accounts."""
+
+    role: Literal[Role.RATER, Role.READER, Role.EDITOR] = REGISTERED_ROLE
+    uses: Annotated[int, Field(ge=1, le=1000)] = 1
+    days: Annotated[int, Field(ge=1, le=90)] = 7
+
+
 class AccountChange(Body):
     """What to change of an account."""
 
@@ -440,6 +539,8 @@ def _admin_page(
 ) -> HTMLResponse:
     found = site.people.accounts.listed(ROWS + 1, read_cursor(cursor, (str,)))
     shown, after = page_of(found, ROWS, lambda each: (name_key(each.name),))
+    values |= {"invites": site.server.registration != "closed"}
+    values |= {"invitations": site.people.accounts.invitations()}
     shared = {"roles": list(Role), "default": DEFAULT_ROLE, "password_link": ""} | values
     return page(request, "admin_accounts.html", who, accounts=shown, next=after, **shared)
 
@@ -467,6 +568,22 @@ def create_password_link(
     token, expires = site.people.accounts.new_link(account)
     link = f"{base_of(request, site)}{LINK_PATH}/{token}"
     return _admin_page(request, who, site, linked=account, password_link=link, expires=expires)
+
+
+@admin_pages.post("/invitations")
+def create_invitation(form: Form, request: Request, who: Admin, site: Stores) -> HTMLResponse:
+    """Create a link with which users create accounts; only this page shows it."""
+    body = forms.body(InvitationRequest, form)
+    token = site.people.accounts.invite(body.role, body.uses, body.days)
+    link = f"{base_of(request, site)}{REGISTER_PATH}/{token}"
+    return _admin_page(request, who, site, invitation=link)
+
+
+@also_posted(admin_pages, "/invitations/{link_id}/revoke", then="/admin/accounts")
+def revoke_invitation(link_id: IdPath, who: Admin, site: Stores) -> None:
+    """Revoke an invitation; accounts that were created with it stay."""
+    if not site.people.accounts.revoke_invitation(link_id):
+        raise not_found()
 
 
 @also_posted(admin_pages, "/accounts/{account_id}", then="/admin/accounts?saved={account_id}")

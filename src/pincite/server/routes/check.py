@@ -16,7 +16,7 @@ from pincite.judgement.confirmation import StatementType
 from pincite.report import cells
 from pincite.server import demo, forms
 from pincite.server.forms import Form
-from pincite.server.identity import Identity, Reader, Runner
+from pincite.server.identity import Consent, Identity, Reader, Runner
 from pincite.server.problems import Problem, not_found
 from pincite.server.rendering import Look, page, words_of
 from pincite.server.requests import MOST_AT_ONCE, AskRequest, CheckRequest
@@ -136,7 +136,7 @@ def form_page(
         "corpora": corpora,
         "examples": examples,
         "tunable": forms.tunable(site, kind),
-        "logged": bool(site.settings.results.folder),
+        "logged": bool(site.settings.results.folder) and who.consent is Consent.LOGGED,
         "texts": (),
         "most_at_once": MOST_AT_ONCE,
     }

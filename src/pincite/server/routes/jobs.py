@@ -18,7 +18,7 @@ from starlette.requests import ClientDisconnect
 from pincite.codec import JsonReport
 from pincite.errors import InputError
 from pincite.server.corpora import UNREADABLE, CorpusEntry, DiskFull
-from pincite.server.identity import Identity, Reader, Runner
+from pincite.server.identity import Consent, Identity, Reader, Runner
 from pincite.server.jobs import Job, JobStore, Status
 from pincite.server.problems import Problem, not_found
 from pincite.server.requests import (
@@ -132,6 +132,8 @@ def start_job(site: Site, who: Identity, kind: Kind, body: VerbRequest) -> Job:
         if entry.is_missing:
             raise Problem(503, "corpus_unreadable", UNREADABLE)
     values = body.model_dump(mode="json", exclude_none=True)
+    if kind == "check" and who.consent is Consent.UNLOGGED:
+        values["unlogged"] = True
     return site.jobs.submit(who.account_id, kind, body.subject, values)
 
 
@@ -148,7 +150,7 @@ def filled_corpora(
 
 
 def last_job(site: Site, who: Identity, kind: Kind) -> Job | None:
-    return next(iter(site.jobs.listed(who.account_id, 1, None, (kind,))), None)
+    return next(iter(site.jobs.listed(who.listed, 1, None, (kind,))), None)
 
 
 def accepted(job: Job, response: Response) -> JobBody:
@@ -276,8 +278,8 @@ def list_jobs(
     cursor: Cursor = None,
     kind: Annotated[list[Kind] | None, Query()] = None,
 ) -> JobList:
-    """Your own jobs, the newest first."""
-    jobs, after = listed(site, who.account_id, limit, cursor, kind or ())
+    """Your own jobs, the newest first; none for a shared account."""
+    jobs, after = listed(site, who.listed, limit, cursor, kind or ())
     return JobList(jobs=[JobBody.model_validate(job) for job in jobs], next=after)
 
 

@@ -136,7 +136,7 @@ def history(
     everybody: bool = False,
 ) -> HTMLResponse:
     """The user's own jobs, newest first; for an administrator also those of `everybody`."""
-    owner = None if everybody and who.is_admin else who.account_id
+    owner = None if everybody and who.is_admin else who.listed
     found, following = jobs.listed(site, owner, ROWS, cursor, kind or (), once=True)
     values: dict[str, Any] = {"jobs": found, "cursor": cursor, "next": following, "owners": None}
     if owner is None:

@@ -137,7 +137,8 @@ document.addEventListener("change", (event) => {
   if (event.target.id === "keys-on") localStorage.setItem("pincite-keys", event.target.checked ? "on" : "off");
 });
 document.addEventListener("input", (event) => {
-  if (event.target.id === "threshold") event.target.nextElementSibling.value = `${Math.round(100 * event.target.value)} %`;
+  const { id, type, value, nextElementSibling } = event.target;
+  if (type === "range") nextElementSibling.value = id === "threshold" ? `${Math.round(100 * value)} %` : value;
 });
 // A reference's text is shown on hover or focus; Escape hides it until the next one.
 document.addEventListener("keydown", (event) => {

@@ -17,6 +17,8 @@ from pincite.verbs.ask import wording as ask_wording
 from pincite.verbs.ask.parts import WHOLE
 from pincite.verbs.ask.report import Answer, AnswerReport, Checked, Reference, render_parts
 
+CONFIRMED = (Standing.SUPPORTED, Standing.VERBATIM)
+
 
 def to_html(report: AnswerReport) -> str:
     return templates.page("ask.html.j2").render(
@@ -123,6 +125,7 @@ def _sentence(
         "label": ask_wording.label(checked, say),
         "numbers": ask_wording.numbers(checked),
         "is_copied": standing in ask_wording.COPIES,
+        "is_joined": standing in CONFIRMED and not checked.notes,
         "notes": checked.notes_coded,
         "inherited": checked.inherited,
         "verdicts": [_verdict(verdict, known, say) for verdict in checked.verdicts],
