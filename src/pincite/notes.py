@@ -62,7 +62,7 @@ ENGLISH: Mapping[str, str] = {
     "source_retracted_partly": "the source was partially retracted",
     "source_of_concern": "the source's journal issued an expression of concern",
     # What is wrong with a reference as written.
-    "isbn_invalid": "ISBN %(words)s cannot be right: copy it from the book or a library's catalogue",
+    "isbn_invalid": "ISBN %(words)s cannot be right: copy it from the book or a catalogue",
     "issn_invalid": "ISSN %(words)s cannot be right: its check digit does not fit",
     "orcid_invalid": "ORCID %(words)s cannot be right: its check digit does not fit",
     "pmid_invalid": "PubMed has not yet given the number %(words)s: look the article up by title",
@@ -87,7 +87,7 @@ ENGLISH: Mapping[str, str] = {
     "work_superseded": "there is a later version or edition%(about)s",
     "work_corrected": "the work was corrected%(about)s: check what you cite against the notice",
     "id_of_other_work": "%(id)s belongs to another work, “%(title)s”: correct it",
-    "id_unknown": "%(id)s is in none of the sources asked (%(sources)s): open it to see if it exists",
+    "id_unknown": "%(id)s is in none of the sources asked (%(sources)s): see if it opens",
     "title_differs": "title: “%(cited)s”, on record “%(known)s”",
     "authors_differs": "authors: %(cited)s, on record %(known)s",
     "year_differs": "year: %(cited)s, on record %(known)s",
