@@ -87,7 +87,7 @@ ENGLISH: Mapping[str, str] = {
     "work_superseded": "there is a later version or edition%(about)s",
     "work_corrected": "the work was corrected%(about)s: check what you cite against the notice",
     "id_of_other_work": "%(id)s belongs to another work, “%(title)s”: correct it",
-    "id_unknown": "%(id)s is in none of the sources asked (%(sources)s): see if it opens",
+    "id_unknown": "%(id)s is in none of the sources asked (%(sources)s): look it up elsewhere",
     "title_differs": "title: “%(cited)s”, on record “%(known)s”",
     "authors_differs": "authors: %(cited)s, on record %(known)s",
     "year_differs": "year: %(cited)s, on record %(known)s",
@@ -98,6 +98,7 @@ ENGLISH: Mapping[str, str] = {
         "pages: look for it elsewhere before you doubt it"
     ),
     "reference_unchecked": "it could not be looked up (%(why)s): try again later",
+    "reference_not_asked": "it was looked up nowhere: there is no catalogue of works yet",
     "venue_unconfirmed": "only a preprint is on record: check that it appeared in %(venue)s",
     "closest_record": "the closest record is “%(title)s”",
     # References of an answer.

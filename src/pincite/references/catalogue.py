@@ -101,8 +101,8 @@ class Catalogue:
         found = self._db.execute(exact, [key_of(title)]).fetchall() if words else []
         scores = Counter[int]()
         for n, word in self._rarest(words):
-            matching = f"SELECT rowid FROM words WHERE words MATCH ? LIMIT {MOST_READ}"
-            for (row,) in self._db.execute(matching, [f'"{word}"']):
+            matching = "SELECT rowid FROM words WHERE words MATCH ? LIMIT ?"
+            for (row,) in self._db.execute(matching, [f'"{word}"', MOST_READ]):
                 scores[row] += 1 / n
         best = [row for row, _ in scores.most_common(CLOSEST)]
         marks = ",".join("?" * len(best))

@@ -125,7 +125,7 @@ def _is_latin(text: str) -> bool:
 @lru_cache(maxsize=16384)
 def _parts(name: str) -> tuple[frozenset[str], frozenset[str]]:
     """The words of a name, and the initials that stand for others: "Urban MH" has two."""
-    plain = re.sub(r"\b(?:Jr|Sr|[IV]{2,3})\b\.?", "", ET_AL.sub("", re.sub(r"\d", "", name)))
+    plain = re.sub(r"\b(?:Jr|Sr|[IV]{2,3})\b\.?", "", ET_AL.sub("", re.sub(r"\d", "", f" {name}")))
     full, initials = set[str](), set[str]()
     pieces = [p for p in re.split(r"[\s,.’'-]+", plain) if p]
     longest = max(map(len, pieces), default=0)

@@ -29,9 +29,9 @@ class Status(StrEnum):
     """What was found about a reference; the worst first."""
 
     OTHER_WORK = "other_work"  # an identifier belongs to another work
-    IMPOSSIBLE = "impossible"  # an identifier cannot exist
     RETRACTED = "retracted"
     WITHDRAWN = "withdrawn"
+    IMPOSSIBLE = "impossible"  # an identifier cannot exist
     PARTLY_RETRACTED = "partly_retracted"
     CONCERN = "expression_of_concern"
     DIFFERS = "differs"  # the work was found; the reference describes it differently
@@ -88,8 +88,8 @@ class Outcome:
     ] = None
     differences: tuple[Difference, ...] = ()
     notices: Annotated[tuple[Notice, ...], Doc("in force, the gravest first")] = ()
-    wrong_ids: Annotated[tuple[str, ...], Doc("identifiers of another work")] = ()
-    unknown_ids: Annotated[tuple[str, ...], Doc("identifiers that no source has")] = ()
+    wrong_ids: Annotated[tuple[tuple[str, str], ...], Doc("identifiers of another work")] = ()
+    unknown_ids: Annotated[tuple[tuple[str, str], ...], Doc("that no source has")] = ()
     unconfirmed: Annotated[str, Doc("venue of a reference whose only record is a preprint")] = ""
     other: Annotated[Work | None, Doc("the work that a wrong identifier belongs to")] = None
     asked: Annotated[tuple[str, ...], Doc("sources that answered")] = ()
@@ -163,8 +163,8 @@ def decide(citation: Citation, found: Lookups, *, is_record: bool = False) -> Ou
         Status.UNVERIFIED,
         asked=tuple(dict.fromkeys(found.asked)),
         failed=tuple(found.failed),
-        wrong_ids=tuple(" ".join(pair) for pair in wrong),
-        unknown_ids=tuple(" ".join(pair) for pair in unknown),
+        wrong_ids=tuple(wrong),
+        unknown_ids=tuple(unknown),
         other=next((m.work for m in matches if _shares_id(m.work, wrong) and _is_other(m)), None),
     )
     if best:
@@ -185,21 +185,20 @@ def _status(
     citation: Citation, outcome: Outcome, is_found: bool, failed: Sequence[Unanswered]
 ) -> Status:
     kinds = [notice.kind for notice in outcome.notices]
+    found = [(_GRAVE | _LESSER)[kind] for kind in kinds if is_found]
     if outcome.wrong_ids:
-        return Status.OTHER_WORK
+        found.append(Status.OTHER_WORK)
     if any(fault.kind.is_impossible for fault in citation.faults):
-        return Status.IMPOSSIBLE
-    if grave := next((_GRAVE[kind] for kind in kinds if kind in _GRAVE), None):
-        return grave
+        found.append(Status.IMPOSSIBLE)
     if not is_found:
-        return Status.UNCHECKED if failed or not outcome.asked else Status.UNVERIFIED
+        found.append(Status.UNCHECKED if failed or not outcome.asked else Status.UNVERIFIED)
     if outcome.differences:
-        return Status.DIFFERS
-    doi = any(each.startswith("doi ") for each in outcome.unknown_ids)
+        found.append(Status.DIFFERS)
+    doi = any(kind == "doi" for kind, _ in outcome.unknown_ids)
     # The work exists, but no source knows this DOI of it, or its publication.
     if (doi and not failed) or outcome.unconfirmed:
-        return Status.UNVERIFIED
-    return next((_LESSER[kind] for kind in kinds if kind in _LESSER), Status.AGREES)
+        found.append(Status.UNVERIFIED)
+    return min(found, key=list(Status).index, default=Status.AGREES)
 
 
 # ── Comparing ────────────────────────────────────────────────────────────────────────────────────
@@ -341,14 +340,14 @@ def _notes(outcome: Outcome) -> Iterable[Note]:
         yield Note(f"work_{notice.kind}", {"about": f" ({about})" if about else ""})
     if outcome.wrong_ids and outcome.other:
         title = outcome.other.title
-        yield Note("id_of_other_work", {"id": ", ".join(outcome.wrong_ids), "title": title})
+        yield Note("id_of_other_work", {"id": _shown(outcome.wrong_ids), "title": title})
     if outcome.status is Status.UNCHECKED:
         yield Note(
             "reference_unchecked",
             {"why": "; ".join(f"{each.source}: {each.reason}" for each in outcome.failed)},
         )
     elif outcome.unknown_ids and outcome.status is not Status.OTHER_WORK:
-        yield Note("id_unknown", {"id": ", ".join(outcome.unknown_ids), "sources": sources})
+        yield Note("id_unknown", {"id": _shown(outcome.unknown_ids), "sources": sources})
     yield from (difference.note for difference in outcome.differences)
     if outcome.unconfirmed:
         yield Note("venue_unconfirmed", {"venue": outcome.unconfirmed})
@@ -356,3 +355,10 @@ def _notes(outcome: Outcome) -> Iterable[Note]:
         yield Note("reference_unverified", {"sources": sources})
     if outcome.status is Status.UNVERIFIED and work and not outcome.unconfirmed:
         yield Note("closest_record", {"title": work.title})
+
+
+_NAMES = {"doi": "DOI ", "pmid": "PMID ", "pmc": "PMC", "arxiv": "arXiv:", "isbn": "ISBN "}
+
+
+def _shown(ids: Sequence[tuple[str, str]]) -> str:
+    return ", ".join(f"{_NAMES[kind]}{value}" for kind, value in ids)

@@ -92,6 +92,14 @@ def read_manuscript(source: str) -> Flat | None:
     return writer.flat
 
 
+def listed_references(source: str) -> list[Source]:
+    """The references of a list in plain text; without a heading or numbers, one a line."""
+    lines = [trimmed(source, Span(*line.span())) for line in _LINE.finditer(source)]
+    entries, _ = _entries(source, lines)
+    spans = [*entries.values()] or [line for line in lines if line.start < line.end]
+    return [_reference(source, span) for span in spans]
+
+
 def _entries(source: str, lines: Sequence[Span]) -> tuple[dict[str, Span], set[Span]]:
     """The references by number, without it, and the lines of the list with its heading."""
     heads = [n for n, line in enumerate(lines) if _LIST.fullmatch(line.of(source)[:60])]
