@@ -22,7 +22,7 @@ _LETTERS = str.maketrans({"ø": "o", "æ": "ae", "œ": "oe", "ł": "l", "đ": "d
 _AMERICAN = [
     (re.compile(pattern), form)
     for pattern, form in (
-        (r"is(?=(?:e|es|ed|ing|ation|ations)\b)", "iz"), (r"(?<=\w\w)our(?=s?\b|[ai]\w)", "or"),
+        (r"is(?=(?:e|es|ed|ing|ation|ations)\b)", "iz"), (r"(?<=\w\w)our(?=s?\b|[aei]\w)", "or"),
         (r"(?<=t)re\b", "er"), (r"(?<=[aeio])ll(?=ed\b|ing\b)", "l"), (r"ogue\b", "og"),
         (r"aem", "em"), (r"oed", "ed"), (r"paed", "ped"),
     )
@@ -270,7 +270,7 @@ def _segments(letters: str, words: Sequence[str]) -> bool:
     if not letters:
         return True
     return any(
-        word.startswith(letters[:n]) and _segments(letters[n:], words[at + 1 :])
+        _begins(letters[:n], word) and _segments(letters[n:], words[at + 1 :])
         for at, word in enumerate(words)
         for n in range(1, min(len(letters), len(word), 5) + 1)
     )

@@ -168,9 +168,7 @@ def decide(citation: Citation, found: Lookups, *, is_record: bool = False) -> Ou
         other=next((m.work for m in matches if _shares_id(m.work, wrong) and _is_other(m)), None),
     )
     if best:
-        differences = _differences(
-            citation, best, is_record, [p for p in unknown if p not in wrong]
-        )
+        differences = _differences(citation, best, is_record, [*wrong, *unknown])
         venue = _unconfirmed(citation, best) if is_record else ""
         outcome = replace(
             outcome, work=best.work, differences=tuple(differences), unconfirmed=venue
@@ -293,7 +291,7 @@ CLOSE_FROM = 0.5  # share of words in common from which the closest title is wor
 
 
 def _differences(
-    citation: Citation, match: _Match, is_record: bool, unknown: Sequence[tuple[str, str]]
+    citation: Citation, match: _Match, is_record: bool, not_its: Sequence[tuple[str, str]]
 ) -> Iterable[Difference]:
     work = match.work
     if match.title in (Likeness.NEAR, Likeness.OTHER):
@@ -306,7 +304,7 @@ def _differences(
     of_journal = any(kind in (citation.template or "") for kind in ("journal", "conference"))
     if match.venue is Likeness.OTHER and (is_record or of_journal):
         yield Difference(Field.VENUE, citation.publisher or "", work.venue)
-    doi = next((value for kind, value in unknown if kind == "doi"), "")
+    doi = next((value for kind, value in not_its if kind == "doi"), "")
     preprints = doi.startswith(ARXIV_DOI) or work.doi.startswith(ARXIV_DOI)
     if doi and work.doi and doi != work.doi and not preprints and match.years == 0:
         yield Difference(Field.DOI, doi, work.doi)
