@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.rows import each_row, rows
 
 from pincite.references import matching
-from support.rows import each_row, rows
 
 HELD_BACK_RIGHT = 0.85  # share of rewordings that no rule was chosen by
 

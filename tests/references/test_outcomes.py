@@ -4,12 +4,12 @@ from itertools import combinations
 from typing import Any
 
 import pytest
+from support.rows import each_row
 
 from pincite.errors import FetchError
 from pincite.references.outcomes import Status, decide
 from pincite.references.works import Lookups, Notice, NoticeKind, Unanswered, Work, ask
 from pincite.types import Citation, Fault, FaultKind, Reason, Span
-from support.rows import each_row
 
 DOWN = Unanswered("crossref", Reason.UNREACHABLE)
 

@@ -165,7 +165,7 @@ class Catalogue:
                 self._put(record)
                 n_works += 1
             elif isinstance(record, Retracted):
-                text = json.dumps(_values(record.notice), ensure_ascii=False)
+                text = json.dumps(_values(record.notice))
                 rows = ((*pair, text) for pair in record.ids)
                 self._db.executemany("INSERT OR IGNORE INTO notices VALUES (?, ?, ?)", rows)
                 n_notices += 1
@@ -181,12 +181,12 @@ class Catalogue:
             self._db.execute("DELETE FROM ids WHERE work = ?", [old])
             forget = "INSERT INTO words (words, rowid, title) VALUES ('delete', ?, ?)"
             self._db.execute(forget, (old, " ".join(words_of(_work(text).title))))
-        record = json.dumps(_values(work), ensure_ascii=False, separators=(",", ":"))
+        record = json.dumps(_values(work), separators=(",", ":"))  # in ASCII: titles may be broken
         insert = "INSERT INTO works (key, title, record) VALUES (?, ?, ?)"
         row = self._db.execute(insert, (key, key_of(work.title), record)).lastrowid
         title = " ".join(words_of(work.title))
         self._db.execute("INSERT INTO words (rowid, title) VALUES (?, ?)", (row, title))
-        pairs = ((*pair, row) for pair in work.ids)
+        pairs = ((*pair, row) for pair in work.ids if all(map(str.isprintable, pair)))
         self._db.executemany("INSERT OR IGNORE INTO ids VALUES (?, ?, ?)", pairs)
 
 

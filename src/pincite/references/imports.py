@@ -293,6 +293,7 @@ def dblp_work(record: Any) -> Iterator[Work]:
     venue = (
         record.find("journal") if record.find("journal") is not None else record.find("booktitle")
     )
+    volume = line_of(record.find("volume"))  # of a preprint: "abs/2101.00001"
     is_preprint = "informal" in record.get("publtype", "")
     yield Work(
         line_of(record.find("title")).removesuffix("."),
@@ -300,10 +301,10 @@ def dblp_work(record: Any) -> Iterator[Work]:
         (int(record.findtext("year")),) if record.findtext("year") else (),
         line_of(venue),
         doi,
-        arxiv=_arxiv(doi),
+        arxiv=_arxiv(doi) or (volume.removeprefix("abs/") if volume.startswith("abs/") else ""),
         isbns=_isbns(map(line_of, record.iterfind("isbn"))),
         kind="preprint" if is_preprint else record.tag,
-        volume=line_of(record.find("volume")),
+        volume=volume,
         issue=line_of(record.find("number")),
         pages=line_of(record.find("pages")),
         publisher=line_of(record.find("publisher")),
