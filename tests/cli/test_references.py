@@ -15,7 +15,8 @@ from pincite.references.outcomes import Status
 RECORDS = CASES / "references" / "imports"
 BIBTEX = r"""@article{holm, title={Trams of {V}arde}, author={Holm, Ida Marie and Tram Study Group},
  journal={J. Tram Stud.}, year=2020, doi={10.1000/a1}}
-@inproceedings{trams, title={Scheduling trams in small towns}, author={Ida Holm and Jos{\'e} M{\"u}ller},
+@inproceedings{trams, title={Scheduling trams in small towns},
+ author={Ida Holm and Jos{\'e} M{\"u}ller},
  booktitle={TRAM}, year={2024}}
 @misc{none, title={A thesis on towers}, author={Lind, Eva and others}, year={1999},
  eprint={2101.00009}, archivePrefix={arXiv}}

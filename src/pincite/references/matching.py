@@ -80,15 +80,14 @@ def titles(cited: str, known: str) -> Likeness:
         return Likeness.UNKNOWN
     if first == second or _is_part(cited, known) or _is_part(known, cited):
         return Likeness.SAME
-    return Likeness.NEAR if similarity(cited, known) >= NEAR_FROM else Likeness.OTHER
+    alike = _numbers(words_of(cited)) == _numbers(words_of(known))
+    return Likeness.NEAR if alike and common_words(cited, known) >= NEAR_FROM else Likeness.OTHER
 
 
-def similarity(cited: str, known: str) -> float:
-    """The share of words that two titles have in common, in order; 0 if their numbers differ."""
+def common_words(cited: str, known: str) -> float:
+    """The share of words that two titles have in common, in order."""
     first, second = words_of(cited), words_of(known)
-    if _numbers(first) != _numbers(second) or not first or not second:
-        return 0.0
-    return SequenceMatcher(None, first, second, autojunk=False).ratio()
+    return SequenceMatcher(None, first, second, autojunk=False).ratio() if first else 0.0
 
 
 def _numbers(words: Sequence[str]) -> list[str]:

@@ -110,6 +110,8 @@ SAME_TITLE_WORDS = 6  # from here, two works with one title but other authors ar
 FEW_TITLE_WORDS = 4  # with the same year or venue; below, a title says nothing without authors
 PREPRINT_YEARS = 3  # a preprint may be published so much later
 NEAR_YEARS = 1  # online first, or printed in January
+CLOSE_FROM = 0.5  # share of words in common: from here the closest title is worth showing
+_Id = tuple[str, str]
 
 
 class _Match(NamedTuple):
@@ -117,26 +119,51 @@ class _Match(NamedTuple):
 
     work: Work
     title: Likeness
+    common: float  # share of words that the titles have in common
     authors: Authors
     years: int | None  # between the two; negative: the record is older. None: unknown
     venue: Likeness
 
     @property
-    def names_agree(self) -> bool:
-        return self.authors in (Authors.SAME, Authors.FEWER)
+    def is_same(self) -> bool:
+        """Whether title and authors say that it is the work."""
+        return self.title is Likeness.SAME and self.authors in (Authors.SAME, Authors.FEWER)
 
     @property
-    def rank(self) -> tuple[bool, bool, bool, float]:
+    def is_other(self) -> bool:
+        """Whether it is certainly another work: by its title, and by its authors or year."""
+        if self.title is not Likeness.OTHER or self.common >= CLOSE_FROM:
+            return False
+        if self.authors is Authors.UNKNOWN:
+            return self.years is not None and abs(self.years) > NEAR_YEARS
+        return self.authors is Authors.DISJOINT
+
+    @property
+    def is_by_title(self) -> bool:
+        """Whether it is the work that the reference names, without its identifiers."""
+        n_words = len(matching.words_of(self.work.title))
+        dated = self.years is not None and abs(self.years) <= NEAR_YEARS
+        if self.is_same:
+            return self.year_agrees or n_words >= FEW_TITLE_WORDS
+        if self.title is Likeness.SAME:
+            agrees = dated or self.venue is Likeness.SAME
+            return n_words >= SAME_TITLE_WORDS or (n_words >= FEW_TITLE_WORDS and agrees)
+        # "A model for trams" may be another paper by the authors of "A model of trams".
+        near = self.title is Likeness.NEAR and self.authors is Authors.SAME and dated
+        return near and len(self.work.authors) > 1 and self.venue is not Likeness.OTHER
+
+    @property
+    def rank(self) -> tuple[bool, bool, bool, bool]:
         """Orders records by how well they fit."""
-        names = self.names_agree or self.authors is Authors.UNKNOWN
+        names = self.authors in (Authors.SAME, Authors.FEWER, Authors.UNKNOWN)
         return self.title is Likeness.SAME, names, self.year_agrees, self.venue is Likeness.SAME
 
     @property
     def year_agrees(self) -> bool:
-        if self.years is None:
+        if self.years is None or abs(self.years) <= NEAR_YEARS:
             return True
         is_preprint = self.work.kind == "preprint" or matching.is_preprint(self.work.venue)
-        return abs(self.years) <= NEAR_YEARS or (is_preprint and -PREPRINT_YEARS <= self.years < 0)
+        return is_preprint and -PREPRINT_YEARS <= self.years < 0
 
 
 def decide(citation: Citation, found: Lookups, *, is_record: bool = False) -> Outcome:
@@ -149,155 +176,105 @@ def decide(citation: Citation, found: Lookups, *, is_record: bool = False) -> Ou
     """
     matches = [_compared(citation, work) for work in found.works]
     wanted = ids_of(citation)
-    wrong = _wrong_ids(wanted, matches)
-    own = [m for m in matches if _shares_id(m.work, wanted) and not _is_other(m)]
-    by_title = [m for m in matches if _is_by_title(m)]
-    best = max(own or by_title, key=lambda m: m.rank, default=None)
-    if own and best and best.title is Likeness.SAME and best.names_agree:
-        # The preprint of an identifier may also have been published.
-        same = [m for m in by_title if m.title is Likeness.SAME and m.names_agree]
-        best = max([best, *same], key=lambda m: m.rank)
-    known_ids = {pair for match in matches for pair in match.work.ids}
-    unknown = _unknown_ids(wanted, known_ids) if found.asked else []
+    wrong = [pair for pair in wanted if _is_wrong(pair, citation, matches)]
+    own = [m for m in matches if not m.is_other and not m.work.ids.isdisjoint(wanted)]
+    same = [m for m in matches if m.is_by_title]
+    best = max(own or same, key=lambda m: m.rank, default=None)
+    if best and best.is_same:  # its preprint may also have been published
+        best = max([best, *(m for m in same if m.is_same)], key=lambda m: m.rank)
+    unknown = _unknown_ids(wanted, matches) if found.asked else []
+    of_wrong = (m.work for m in matches if m.is_other and not m.work.ids.isdisjoint(wrong))
     outcome = Outcome(
         Status.UNVERIFIED,
         asked=tuple(dict.fromkeys(found.asked)),
         failed=tuple(found.failed),
         wrong_ids=tuple(wrong),
         unknown_ids=tuple(unknown),
-        other=next((m.work for m in matches if _shares_id(m.work, wrong) and _is_other(m)), None),
+        other=next(of_wrong, None),
     )
     if best:
-        differences = _differences(citation, best, is_record, [*wrong, *unknown])
-        venue = _unconfirmed(citation, best) if is_record else ""
+        versions = [best.work, *(m.work for m in (*own, *same) if m.is_same)]
         outcome = replace(
-            outcome, work=best.work, differences=tuple(differences), unconfirmed=venue
+            outcome,
+            work=best.work,
+            differences=tuple(_differences(citation, best, is_record, [*wrong, *unknown])),
+            unconfirmed=_unconfirmed(citation, best.work) if is_record else "",
+            notices=_in_force(versions),
         )
-        outcome = replace(outcome, notices=_in_force(m.work for m in (own or by_title)))
-    else:
-        outcome = replace(outcome, work=_closest(citation, matches))
-    return replace(outcome, status=_status(citation, outcome, best is not None, found.failed))
+    elif closest := max(matches, key=lambda m: m.common, default=None):
+        outcome = replace(outcome, work=closest.work if closest.common >= CLOSE_FROM else None)
+    return replace(outcome, status=_status(citation, outcome, is_found=best is not None))
 
 
-def _status(
-    citation: Citation, outcome: Outcome, is_found: bool, failed: Sequence[Unanswered]
-) -> Status:
-    kinds = [notice.kind for notice in outcome.notices]
-    found = [(_GRAVE | _LESSER)[kind] for kind in kinds if is_found]
+def _status(citation: Citation, outcome: Outcome, *, is_found: bool) -> Status:
+    found = [(_GRAVE | _LESSER)[notice.kind] for notice in outcome.notices]
     if outcome.wrong_ids:
         found.append(Status.OTHER_WORK)
     if any(fault.kind.is_impossible for fault in citation.faults):
         found.append(Status.IMPOSSIBLE)
-    if not is_found:
-        found.append(Status.UNCHECKED if failed or not outcome.asked else Status.UNVERIFIED)
     if outcome.differences:
         found.append(Status.DIFFERS)
-    doi = any(kind == "doi" for kind, _ in outcome.unknown_ids)
-    # The work exists, but no source knows this DOI of it, or its publication.
-    if (doi and not failed) or outcome.unconfirmed:
+    if not is_found and (outcome.failed or not outcome.asked):
+        found.append(Status.UNCHECKED)
+    # The work may be found, but no source know this DOI of it, or its publication.
+    has_unknown_doi = any(kind == "doi" for kind, _ in outcome.unknown_ids) and not outcome.failed
+    if not is_found or has_unknown_doi or outcome.unconfirmed:
         found.append(Status.UNVERIFIED)
-    return min(found, key=list(Status).index, default=Status.AGREES)
+    worst = min(found, key=list(Status).index, default=Status.AGREES)
+    is_open = worst is Status.UNVERIFIED and Status.UNCHECKED in found
+    return Status.UNCHECKED if is_open else worst
 
 
 # ── Comparing ────────────────────────────────────────────────────────────────────────────────────
 
 
 def _compared(citation: Citation, work: Work) -> _Match:
-    title = matching.titles(citation.title or "", work.title)
-    if title is not Likeness.SAME and work.venue:  # a chapter, cited by its book
-        whole = matching.titles(citation.title or "", work.venue)
-        title = whole if whole is Likeness.SAME else title
-    year = _year(citation)
-    gaps = [known - year for known in work.years] if year else []
-    venue = matching.venues(citation.publisher or "", work.venue)
-    if venue is Likeness.OTHER and work.publisher:
-        named = matching.venues(citation.publisher or "", work.publisher)
-        venue = named if named is Likeness.SAME else venue
+    cited, place = citation.title or "", citation.publisher or ""
+    title = matching.titles(cited, work.title)
+    if title is not Likeness.SAME and matching.titles(cited, work.venue) is Likeness.SAME:
+        title = Likeness.SAME  # a chapter, cited by its book
+    elif title is Likeness.OTHER and matching.titles(place, work.title) is Likeness.SAME:
+        title = Likeness.UNKNOWN  # a book, cited for a chapter
+    stated = stated_date(citation.date or "")
+    gaps = [year - int(stated[:4]) for year in work.years] if stated else []
+    venues = [matching.venues(place, each) for each in (work.venue, work.publisher)]
+    more = any(matching.ET_AL.search(f" {name}") for name in citation.authors)
     return _Match(
         work,
         title,
-        matching.authors(citation.authors, work.authors, more=_has_more(citation)),
+        matching.common_words(cited, work.title),
+        matching.authors(citation.authors, work.authors, more=more),
         min(gaps, key=abs, default=None),
-        venue,
+        Likeness.SAME if Likeness.SAME in venues else venues[0],
     )
 
 
-def _year(citation: Citation) -> int | None:
-    stated = stated_date(citation.date or "")
-    return int(stated[:4]) if stated else None
+def _is_wrong(pair: _Id, citation: Citation, matches: Sequence[_Match]) -> bool:
+    """Whether every source has another work for an identifier.
+
+    The ISBN of a book may stand with a chapter of it, unless a template says that it is the book's.
+    """
+    having = [match for match in matches if pair in match.work.ids]
+    is_own = pair[0] != "isbn" or "book" in (citation.template or "")
+    return is_own and bool(having) and all(match.is_other for match in having)
 
 
-def _has_more(citation: Citation) -> bool:
-    return any(matching.ET_AL.search(f" {name}") for name in citation.authors)
-
-
-def _shares_id(work: Work, wanted: Sequence[tuple[str, str]]) -> bool:
-    return not work.ids.isdisjoint(wanted)
-
-
-def _is_other(match: _Match) -> bool:
-    """Whether a record is certainly of another work: by its title, and by its authors or year."""
-    if match.title is not Likeness.OTHER:
-        return False
-    if match.authors is Authors.UNKNOWN:
-        return match.years is not None and abs(match.years) > NEAR_YEARS
-    return match.authors is Authors.DISJOINT
-
-
-def _wrong_ids(
-    wanted: Sequence[tuple[str, str]], matches: Sequence[_Match]
-) -> list[tuple[str, str]]:
-    """The identifiers that every source has for another work."""
-    wrong = []
-    for pair in wanted:
-        having = [match for match in matches if pair in match.work.ids]
-        if having and all(map(_is_other, having)):
-            wrong.append(pair)
-    return wrong
-
-
-def _unknown_ids(
-    wanted: Sequence[tuple[str, str]], known: set[tuple[str, str]]
-) -> list[tuple[str, str]]:
+def _unknown_ids(wanted: Sequence[_Id], matches: Sequence[_Match]) -> list[_Id]:
     """The identifiers that no record has; a DOI of arXiv counts as its arXiv number."""
-    lacking = [pair for pair in wanted if pair not in known]
+    known = {pair for match in matches for pair in match.work.ids}
     has_arxiv = any(kind == "arxiv" and (kind, value) in known for kind, value in wanted)
+    lacking = [pair for pair in wanted if pair not in known]
     return [p for p in lacking if not (has_arxiv and p[0] == "doi" and p[1].startswith(ARXIV_DOI))]
 
 
-def _is_by_title(match: _Match) -> bool:
-    """Whether a record is of the work that a reference names, without its identifiers."""
-    n_words = len(matching.words_of(match.work.title))
-    dated = match.years is not None and abs(match.years) <= NEAR_YEARS
-    if match.title is Likeness.SAME:
-        if match.names_agree:
-            return match.year_agrees or n_words >= FEW_TITLE_WORDS
-        agrees = dated or match.venue is Likeness.SAME
-        return n_words >= SAME_TITLE_WORDS or (n_words >= FEW_TITLE_WORDS and agrees)
-    # "A model for trams" may be another paper by the authors of "A model of trams".
-    near = match.title is Likeness.NEAR and match.authors is Authors.SAME and dated
-    return near and len(match.work.authors) > 1 and match.venue is not Likeness.OTHER
-
-
-def _closest(citation: Citation, matches: Sequence[_Match]) -> Work | None:
-    def likeness(match: _Match) -> float:
-        return matching.similarity(citation.title or "", match.work.title)
-
-    best = max(matches, key=likeness, default=None)
-    return best.work if best and likeness(best) >= CLOSE_FROM else None
-
-
-CLOSE_FROM = 0.5  # share of words in common from which the closest title is worth showing
-
-
 def _differences(
-    citation: Citation, match: _Match, is_record: bool, not_its: Sequence[tuple[str, str]]
+    citation: Citation, match: _Match, is_record: bool, not_its: Sequence[_Id]
 ) -> Iterable[Difference]:
     work = match.work
     if match.title in (Likeness.NEAR, Likeness.OTHER):
         yield Difference(Field.TITLE, citation.title or "", work.title)
     unlike = (Authors.OTHERS, Authors.DISJOINT, *([Authors.FEWER] if is_record else []))
-    if match.authors in unlike:
+    if match.authors in unlike and match.title is not Likeness.UNKNOWN:
         yield Difference(Field.AUTHORS, "; ".join(citation.authors), "; ".join(work.authors))
     if not match.year_agrees:
         yield Difference(Field.YEAR, citation.date or "", str(work.years[0]))
@@ -310,22 +287,30 @@ def _differences(
         yield Difference(Field.DOI, doi, work.doi)
 
 
-def _unconfirmed(citation: Citation, match: _Match) -> str:
+def _unconfirmed(citation: Citation, work: Work) -> str:
     """The venue of a reference if its record is only a preprint."""
-    venue, work = citation.publisher or "", match.work
+    venue = citation.publisher or ""
     is_only_preprint = not work.venue or matching.is_preprint(work.venue)
-    cited_as_published = venue and not matching.is_preprint(venue)
-    return venue if work.kind == "preprint" and is_only_preprint and cited_as_published else ""
+    is_open = work.kind == "preprint" and is_only_preprint and not matching.is_preprint(venue)
+    return venue if is_open else ""
 
 
 def _in_force(works: Iterable[Work]) -> tuple[Notice, ...]:
-    """The notices of a work, without retractions that were taken back later."""
-    stated = {notice: None for work in works for notice in work.notices}
+    """The notices of a work, each kind with its date if one is known, the gravest first.
+
+    Retractions that were taken back later are left out.
+    """
+    stated = dict.fromkeys(notice for work in works for notice in work.notices)
     reinstated = max((n.date for n in stated if n.kind is NoticeKind.REINSTATED), default="")
-    order = list(NoticeKind)
-    kept = [n for n in stated if n.kind is not NoticeKind.REINSTATED]
-    kept = [n for n in kept if n.kind not in _GRAVE or n.date > reinstated or not reinstated]
-    return tuple(sorted(kept, key=lambda n: (order.index(n.kind), n.date)))
+    dated = {n.kind for n in stated if n.date}
+    kept = [
+        n
+        for n in stated
+        if n.kind is not NoticeKind.REINSTATED
+        and (n.date or n.kind not in dated)
+        and not (n.kind in _GRAVE and reinstated and n.date <= reinstated)
+    ]
+    return tuple(sorted(kept, key=lambda n: (list(NoticeKind).index(n.kind), n.date)))
 
 
 # ── Messages ─────────────────────────────────────────────────────────────────────────────────────
@@ -340,10 +325,8 @@ def _notes(outcome: Outcome) -> Iterable[Note]:
         title = outcome.other.title
         yield Note("id_of_other_work", {"id": _shown(outcome.wrong_ids), "title": title})
     if outcome.status is Status.UNCHECKED:
-        yield Note(
-            "reference_unchecked",
-            {"why": "; ".join(f"{each.source}: {each.reason}" for each in outcome.failed)},
-        )
+        why = "; ".join(f"{each.source}: {each.reason}" for each in outcome.failed)
+        yield Note("reference_unchecked", {"why": why}) if why else Note("reference_not_asked")
     elif outcome.unknown_ids and outcome.status is not Status.OTHER_WORK:
         yield Note("id_unknown", {"id": _shown(outcome.unknown_ids), "sources": sources})
     yield from (difference.note for difference in outcome.differences)
