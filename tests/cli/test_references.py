@@ -9,8 +9,10 @@ from support.rows import CASES
 
 from pincite.cli import cli
 from pincite.errors import PinciteError
-from pincite.references import report
-from pincite.references.outcomes import Status
+from pincite.references import outcomes, report
+from pincite.references.outcomes import Outcome, Status
+from pincite.references.works import Lookups
+from pincite.types import Citation
 
 RECORDS = CASES / "references" / "imports"
 BIBTEX = r"""@article{holm, title={Trams of {V}arde}, author={Holm, Ida Marie and Tram Study Group},
@@ -114,13 +116,13 @@ def test_ctrl_c_leaves_what_was_looked_up(
     catalogue: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "a.bib").write_text(BIBTEX)
-    looked_up, real = list[str](), report.decide
+    looked_up, real = list[str](), outcomes.decide
 
-    def decide(citation: object, *given: object, **more: object) -> object:
+    def decide(citation: Citation, found: Lookups, **more: bool) -> Outcome:
         if looked_up:
             raise KeyboardInterrupt
         looked_up.append("one")
-        return real(citation, *given, **more)  # type: ignore[arg-type]
+        return real(citation, found, **more)
 
     monkeypatch.setattr(report, "decide", decide)
     file, options = tmp_path / "a.bib", ("--catalogue", catalogue, "--json", "-")

@@ -63,10 +63,14 @@ def references(found: Sequence[dict[str, Any]], file: Path) -> dict[str, read.Re
 def work(reference: read.Reference) -> Work:
     cited = reference.citation
     ids = dict(ids_of(cited))
-    named = {name: ids.get(name, "") for name in ("doi", "pmid", "arxiv")}
+    doi, pmid, arxiv = (ids.get(name, "") for name in ("doi", "pmid", "arxiv"))
     year = (int((cited.date or "0")[:4]),)
-    kind = "preprint" if named["arxiv"] else ""
-    return Work(cited.title or "", cited.authors, year, cited.publisher or "", kind=kind, **named)
+    kind = "preprint" if arxiv else ""
+    return Work(
+        *(cited.title or "", cited.authors, year, cited.publisher or "", doi, pmid),
+        arxiv=arxiv,
+        kind=kind,
+    )
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,7 @@
 """`pincite references` and `pincite works`: do references exist, and do the works still stand?"""
 
 import json
+from collections.abc import Callable
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from functools import partial
@@ -79,7 +80,7 @@ def command(
 
 
 def _deliver(found: report.ReferencesReport, outputs: dict[str, Path | None], quiet: bool) -> None:
-    writers = {
+    writers: dict[str, Callable[[], str]] = {
         "json": lambda: codec.to_json(found),
         "csv": lambda: report.to_csv(found),
         **{name: partial(_bibliography, found, name) for name in ("bibtex", "ris", "csl")},

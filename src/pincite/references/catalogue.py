@@ -8,10 +8,11 @@ how many records of a file they have read, so that a stopped import goes on wher
 import hashlib
 import json
 import sqlite3
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import fields, replace
+from heapq import nlargest
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -99,12 +100,12 @@ class Catalogue:
         words = sorted(set(words_of(title)))
         exact = "SELECT id, record FROM works WHERE title = ? LIMIT 20"
         found = self._db.execute(exact, [key_of(title)]).fetchall() if words else []
-        scores = Counter[int]()
+        scores = defaultdict[int, float](float)
         for n, word in self._rarest(words):
             matching = "SELECT rowid FROM words WHERE words MATCH ? LIMIT ?"
             for (row,) in self._db.execute(matching, [f'"{word}"', MOST_READ]):
                 scores[row] += 1 / n
-        best = [row for row, _ in scores.most_common(CLOSEST)]
+        best = nlargest(CLOSEST, scores, key=lambda row: scores[row])
         marks = ",".join("?" * len(best))
         query = f"SELECT id, record FROM works WHERE id IN ({marks})"  # noqa: S608
         return [*found, *self._db.execute(query, best).fetchall()]

@@ -120,7 +120,7 @@ def _of_numbers(citation: Citation, today: date) -> Iterator[Fault]:
 
 
 def _is_given(number: str | None, last: int) -> bool:
-    return bool(number) and number.isdecimal() and 0 < int(number) <= last
+    return number is not None and number.isdecimal() and 0 < int(number) <= last
 
 
 def _is_isbn(text: str) -> bool:
@@ -143,7 +143,7 @@ def _is_issn(text: str) -> bool:
 
 def _is_orcid(text: str) -> bool:
     """Whether the last digit is the check digit (ISO 7064, MOD 11-2)."""
-    *digits, last = text.replace("-", "").upper()
+    digits, last = text.replace("-", "")[:-1], text[-1].upper()
     total = 0
     for digit in digits:
         total = (total + int(digit)) * 2

@@ -92,7 +92,7 @@ def _of_json(path: Path) -> Iterator[Imported]:
     with _text(path) as file:
         first = file.readline(DEFAULT_LIMITS.line_bytes)
         try:
-            records_in = chain([json.loads(first)], map(_loaded, file))
+            records_in: Iterator[Any] = chain([json.loads(first)], map(_loaded, file))
         except ValueError:  # one value on several lines: a public data file, or a list
             whole = json.loads(first + file.read(MOST_JSON))
             records_in = iter(whole if isinstance(whole, list) else [whole])

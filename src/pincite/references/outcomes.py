@@ -22,6 +22,7 @@ from pincite.references.works import (
     Work,
     ids_of,
 )
+from pincite.text.names import ET_AL
 from pincite.types import Citation, Doc, written
 
 
@@ -238,7 +239,7 @@ def _compared(citation: Citation, work: Work) -> _Match:
     stated = stated_date(citation.date or "")
     gaps = [year - int(stated[:4]) for year in work.years] if stated else []
     venues = [matching.venues(place, each) for each in (work.venue, work.publisher)]
-    more = any(matching.ET_AL.search(f" {name}") for name in citation.authors)
+    more = any(ET_AL.search(f" {name}") for name in citation.authors)
     return _Match(
         work,
         title,

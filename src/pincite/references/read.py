@@ -141,8 +141,10 @@ def _paired(names: Sequence[str]) -> Iterator[str]:
 
 
 def _of_bibliography(body: Body, reader: str) -> Iterator[Reference]:
-    read_records = {"ris": bibliographies.ris_records, "bibtex": bibliographies.bibtex_records}
-    for record in read_records[reader](body):
+    found: Sequence[bibliographies.Record | Unchecked]
+    is_ris = reader == bibliographies.RIS
+    found = bibliographies.ris_records(body) if is_ris else bibliographies.bibtex_records(body)
+    for record in found:
         if not isinstance(record, Unchecked):
             yield _recorded(record.fields, record.names)
 
