@@ -11,13 +11,14 @@ from typing import Any
 import click
 from rich.console import Console
 
-from pincite import codec
+from pincite import codec, runtime
 from pincite.cache_file import data_path
 from pincite.cli import options
 from pincite.errors import InputError
-from pincite.references import catalogue, imports, read, report
+from pincite.references import catalogue, corpora, imports, read, report
 from pincite.references.outcomes import Status
 from pincite.references.works import Source
+from pincite.settings import Settings
 
 catalogue_option = click.option(
     "--catalogue",
@@ -32,6 +33,7 @@ catalogue_option = click.option(
 @click.command("references")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=options.FilePath)
 @catalogue_option
+@options.corpus_option("Corpus of records to look them up in too.")
 @options.output_options(
     json="Write JSON (- for stdout).",
     csv="Write CSV.",
@@ -47,7 +49,12 @@ catalogue_option = click.option(
 )
 @options.quiet_option
 def command(
-    files: tuple[Path, ...], place: Path, fail_on: tuple[str, ...], quiet: bool, **given: Any
+    files: tuple[Path, ...],
+    place: Path,
+    corpus: tuple[Path | str, ...],
+    fail_on: tuple[str, ...],
+    quiet: bool,
+    **given: Any,
 ) -> None:
     """Check whether the references in FILE exist, are described rightly, and still stand.
 
@@ -66,7 +73,10 @@ def command(
         sources: list[Source] = []
         if place.is_file():
             sources.append(stack.enter_context(catalogue.opened(place)))
-        else:
+        if corpus:
+            found_in = stack.enter_context(runtime.open_corpora(Settings(), [*corpus]))
+            sources.append(corpora.CorpusRecords(found_in.get, found_in.lexical()))
+        if not sources:
             options.say("There is no catalogue yet: pincite works import FILE...", quiet)
         found = report.check(references, sources, datetime.now(UTC).date(), display)
     _deliver(found, outputs, quiet)
