@@ -74,7 +74,8 @@ class Unanswered(NamedTuple):
 class Source(Protocol):
     """Where records are looked up."""
 
-    name: str
+    @property
+    def name(self) -> str: ...
 
     def lookup(self, citation: Citation) -> list[Work]:
         """Return the records with an identifier of the citation, and those with a title like its.
