@@ -61,6 +61,46 @@ ENGLISH: Mapping[str, str] = {
     "source_retracted": "the source was retracted",
     "source_retracted_partly": "the source was partially retracted",
     "source_of_concern": "the source's journal issued an expression of concern",
+    # What is wrong with a reference as written.
+    "isbn_invalid": "ISBN %(words)s cannot be right: copy it from the book or a catalogue",
+    "issn_invalid": "ISSN %(words)s cannot be right: its check digit does not fit",
+    "orcid_invalid": "ORCID %(words)s cannot be right: its check digit does not fit",
+    "pmid_invalid": "PubMed has not yet given the number %(words)s: look the article up by title",
+    "pmc_invalid": "PubMed Central has not yet given %(words)s: look the article up by title",
+    "arxiv_invalid": "arXiv cannot have given the number %(words)s: look the paper up by title",
+    "doi_invalid": "%(words)s is not a DOI: copy it from the publisher's page",
+    "doi_registrant": "no publisher has the DOI prefix %(words)s: look the work up by title",
+    "doi_of_two": "DOI %(words)s is also cited for “%(other)s”: one of the two is wrong",
+    "date_in_future": "the date %(words)s lies in the future: look up the date of publication",
+    "date_too_early": "the date %(words)s is too early for this kind of source",
+    "accessed_before_date": (
+        "accessed on %(words)s, before it was published (%(other)s): correct one of the dates"
+    ),
+    "pages_backwards": "pages %(words)s run backwards: compare them with the source",
+    "chatbot_trace": "“%(words)s” is left over from a chatbot: open the source and read it",
+    "placeholder": "“%(words)s” is a placeholder: state what the source is",
+    # What is known of a reference.
+    "work_retracted": "the work was retracted%(about)s: cite another one",
+    "work_withdrawn": "the work was withdrawn%(about)s: cite another one",
+    "work_partly_retracted": "a part of the work was retracted%(about)s: read the notice",
+    "work_expression_of_concern": "an expression of concern was issued%(about)s: read it",
+    "work_superseded": "there is a later version or edition%(about)s",
+    "work_corrected": "the work was corrected%(about)s: check what you cite against the notice",
+    "id_of_other_work": "%(id)s belongs to another work, “%(title)s”: correct it",
+    "id_unknown": "%(id)s is in none of the sources asked (%(sources)s): look it up elsewhere",
+    "title_differs": "title: “%(cited)s”, on record “%(known)s”",
+    "authors_differs": "authors: %(cited)s, on record %(known)s",
+    "year_differs": "year: %(cited)s, on record %(known)s",
+    "venue_differs": "published in: %(cited)s, on record %(known)s",
+    "doi_differs": "DOI: %(cited)s, on record %(known)s",
+    "reference_unverified": (
+        "not in the sources asked (%(sources)s), which lack many books, theses, reports and web "
+        "pages: look for it elsewhere before you doubt it"
+    ),
+    "reference_unchecked": "it could not be looked up (%(why)s): try again later",
+    "reference_not_asked": "it was looked up nowhere: there is no catalogue of works yet",
+    "venue_unconfirmed": "only a preprint is on record: check that it appeared in %(venue)s",
+    "closest_record": "the closest record is “%(title)s”",
     # References of an answer.
     "retracted": "reference %(n)s was retracted",
     "retracted_partly": "reference %(n)s was partially retracted",

@@ -336,6 +336,56 @@ class Exclusion:
 # ── Articles ─────────────────────────────────────────────────────────────────────────────────────
 
 
+class FaultKind(StrEnum):
+    """What is wrong with a reference as written; the value is the code of its message.
+
+    None of them says that a work does not exist.
+    """
+
+    ISBN = "isbn_invalid"  # length or check digit
+    ISSN = "issn_invalid"
+    ORCID = "orcid_invalid"
+    PMID = "pmid_invalid"  # no number that PubMed can have given
+    PMC = "pmc_invalid"
+    ARXIV = "arxiv_invalid"
+    DOI = "doi_invalid"
+    REGISTRANT = "doi_registrant"  # a prefix for tests, or beyond those given out
+    SAME_DOI = "doi_of_two"  # another reference of the article has it with another title
+    FUTURE = "date_in_future"
+    TOO_EARLY = "date_too_early"  # before printed books or journals
+    ACCESSED_EARLY = "accessed_before_date"
+    PAGES = "pages_backwards"
+    CHATBOT = "chatbot_trace"
+    PLACEHOLDER = "placeholder"
+
+    @property
+    def is_impossible(self) -> bool:
+        """Whether an identifier of this form was given to no work."""
+        return self in (
+            *(FaultKind.ISBN, FaultKind.ISSN, FaultKind.PMID, FaultKind.PMC),
+            *(FaultKind.ARXIV, FaultKind.DOI, FaultKind.REGISTRANT),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something wrong with a reference as written, in words that a reader can check."""
+
+    kind: FaultKind
+    words: str  # of the reference
+    other: Annotated[str, Doc("what they are compared with; empty: nothing")] = ""
+
+    @property
+    def note(self) -> Note:
+        """What is wrong, and what to do."""
+        return Note(self.kind, {"words": self.words, "other": self.other})
+
+    @property
+    @written
+    def message(self) -> str:
+        return str(self.note)
+
+
 @dataclass(frozen=True, slots=True)
 class Citation:
     """One use of a reference in an article, with the parameters of its template."""
@@ -362,7 +412,11 @@ class Citation:
     isbn: str | None = None
     doi: str | None = None
     pmid: str | None = None
+    pmc: str | None = None
+    issn: str | None = None
+    arxiv: str | None = None
     quote: str | None = None
+    faults: tuple[Fault, ...] = ()  # of the reference as written, without asking anyone
     tags: tuple[str, ...] = ()  # "dead link", "failed verification", … found at this use
 
 

@@ -32,6 +32,8 @@ from pincite.types import (
     CopyKind,
     DecidedBy,
     Evidence,
+    Fault,
+    FaultKind,
     Finding,
     Label,
     Part,
@@ -254,6 +256,23 @@ def test_sentences_that_were_not_judged_are_counted() -> None:
 
 def csv_rows(shown: Report) -> list[dict[str, str]]:
     return list(spreadsheet.DictReader(io.StringIO(render.to_csv(shown))))
+
+
+@pytest.mark.parametrize("number", [0, 2])  # a source that was judged, one that was not read
+def test_faults_of_a_reference_are_in_every_format(number: int) -> None:
+    fault = Fault(FaultKind.CHATBOT, "<b>turn0search0")
+    finding = report().findings[number]
+    result = finding.citations[0]
+    cited = replace(result, citation=replace(result.citation, faults=(fault,)))
+    shown = replace(report(), findings=(replace(finding, citations=(cited,)),))
+    assert fault.message in " ".join(on_terminal(shown).split())
+    assert csv_rows(shown)[0]["reference_faults"] == fault.message
+    assert html.escape(fault.words) in page(shown)
+    assert fault.words not in page(shown)
+    written = json.loads(shown.to_json())["findings"][0]["citations"][0]["faults"]
+    assert written == [
+        {"kind": "chatbot_trace", "words": fault.words, "other": "", "message": fault.message}
+    ]
 
 
 def test_snapshots(snapshot: SnapshotAssertion) -> None:

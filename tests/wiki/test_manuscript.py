@@ -31,7 +31,7 @@ def test_an_entry_gives_identifiers_and_title() -> None:
     known = {each.citation_id: each for claim in article.claims for each in claim.citations}
     assert (known["r1"].doi, known["r1"].url) == ("10.1000/abc.1", None)
     assert (known["r2"].pmid, known["r2"].doi) == ("12345", None)
-    assert (known["r3"].url, known["r4"].isbn) == ("https://ferry.example/cost", "9780306406157")
+    assert (known["r3"].url, known["r4"].isbn) == ("https://ferry.example/cost", "0-306-40615-2")
     assert [known[f"r{n}"].title for n in (1, 2, 3, 4)] == [
         "Rope ferries of the upper Holm",
         "Crossing a river by rope in all weathers",

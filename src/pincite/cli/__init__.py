@@ -21,6 +21,7 @@ VERBS = {
         "verify": "check the citations of a Wikipedia article, worst first",
         "check": "check one statement against a knowledge base",
         "ask": "answer a question, verifying every sentence",
+        "references": "check whether references exist, and still stand",
         "demo": "try it on a bundled article, offline",
         "claims": "print an article's claims with their citations",
         "feedback": "rate results, and export the ratings",
@@ -28,6 +29,7 @@ VERBS = {
     "Documents": {
         "corpus": "build and search a corpus of sources",
         "source": "manage your own copies of paid papers and books",
+        "works": "import records of works, to look references up in",
         "reliability": "import a wiki's list of good and bad sources",
         "cache": "show or clear fetched pages and judged pairs",
     },
@@ -51,6 +53,7 @@ KNOWN = [name for listed in VERBS.values() for name in listed]
 PLACES = {
     **{verb: ("server", verb) for verb in ("init", "serve", "worker", "mcp", "server")},
     **{verb: ("local", verb) for verb in ("config", "models", "judges", "cache", "doctor")},
+    "works": ("references", "works"),
     **{verb: ("library", verb) for verb in ("reliability", "source", "feedback")},
 }
 # Commands of plugins: the extra that brings each.

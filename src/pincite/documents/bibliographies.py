@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from lxml import etree
@@ -135,7 +135,24 @@ def _as_xml(record: str) -> Any:
     return E.PubmedArticle(citation, E.PubmedData(links))
 
 
+class Record(NamedTuple):
+    """The fields of one record, its authors, and where it stands."""
+
+    fields: Mapping[str, str]
+    names: list[str]
+    place: Body
+
+
 def read_ris(body: Body) -> list[Document | Unchecked]:
+    return [_document(each, RIS) for each in ris_records(body)]
+
+
+def read_bibtex(body: Body) -> list[Document | Unchecked]:
+    found = bibtex_records(body)
+    return [e if isinstance(e, Unchecked) else _document(e, BIBTEX) for e in found]
+
+
+def ris_records(body: Body) -> list[Record]:
     import rispy
 
     text = "\n".join([*body.data.decode().splitlines(), "ER  - "])
@@ -146,15 +163,15 @@ def read_ris(body: Body) -> list[Document | Unchecked]:
         for name, value in record.items()
     }
     pages = (fields.get("first_page"), fields.get("last_page"))
-    return [_document({**fields, "pages": "-".join(filter(None, pages))}, names, RIS, body)]
+    return [Record({**fields, "pages": "-".join(filter(None, pages))}, names, body)]
 
 
-def read_bibtex(body: Body) -> list[Document | Unchecked]:
+def bibtex_records(body: Body) -> list[Record | Unchecked]:
     from bibtexparser.entrypoint import parse_string
     from bibtexparser.middlewares import names as people
     from bibtexparser.model import Entry
 
-    found: list[Document | Unchecked] = []
+    found: list[Record | Unchecked] = []
     library = parse_string(decoded(body.data) or "")
     for number, block in enumerate(library.blocks, 1):
         place = Body(f"{body.url}#{number}", b"", limits=body.limits)
@@ -173,7 +190,8 @@ def read_bibtex(body: Body) -> list[Document | Unchecked]:
             pieces = (parts.von + parts.last, parts.first, parts.jr)
             names += [_plain(", ".join(" ".join(piece) for piece in pieces if piece))]
         fields.setdefault("date", f"{fields.get('year', '')} {fields.get('month', '')}")
-        found.append(_document(fields, names, BIBTEX, place))
+        fields |= {"key": entry.key, "type": entry.entry_type.lower()}
+        found.append(Record(fields, names, place))
     return found
 
 
@@ -190,9 +208,8 @@ def _decoded(command: str) -> str:
     return str(LatexNodes2Text().latex_to_text(command))
 
 
-def _document(
-    fields: Mapping[str, str], names: list[str], kind: str, body: Body
-) -> Document | Unchecked:
+def _document(record: Record, kind: str) -> Document | Unchecked:
+    fields, names, body = record
     where = unquote(body.url.rpartition("/")[2]).replace("#", " record ")
     said = joined(fields.get(name, "") for name in ("notes", "number", "url", "keywords"))
     link = next((part for part in fields.get("url", "").split("; ") if "://" in part), "")

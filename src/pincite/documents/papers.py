@@ -179,7 +179,7 @@ def _pubmed_document(record: Any, where: str, limits: Limits) -> Document | Unch
     if fault := unusable(text, url, where, limits):
         return fault
     printed = article.find("Journal/JournalIssue/PubDate")
-    dates = [*map(_pubmed_date, article.iterfind("ArticleDate")), _pubmed_date(printed)]
+    dates = [*map(pubmed_date, article.iterfind("ArticleDate")), pubmed_date(printed)]
     parts = {child.tag: one_line(child.text) for child in (printed if printed is not None else ())}
     shown = (parts.get(tag) for tag in ("Year", "Season", "Month", "Day", "MedlineDate"))
     types = [line_of(t) for t in article.iterfind("PublicationTypeList/PublicationType")]
@@ -187,7 +187,7 @@ def _pubmed_document(record: Any, where: str, limits: Limits) -> Document | Unch
     meta = {
         "pmid": pmid,
         **_fields(_ARTICLE, record),
-        **_pubmed_authors(article.iterfind("AuthorList/Author")).meta(),
+        **pubmed_authors(article.iterfind("AuthorList/Author")).meta(),
         "pubdate": " ".join(filter(None, shown)),  # as PubMed shows it: "1998 Dec-1999 Jan"
         **_mesh(citation.iterfind("MeshHeadingList/MeshHeading")),
         "pages": one_line(article.findtext("Pagination/MedlinePgn"))
@@ -239,7 +239,12 @@ def in_own_words(text: str) -> str:
     return _OTHER.split(text, maxsplit=1)[0]
 
 
-def _pubmed_authors(elements: Iterable[Any]) -> Authors:
+def pubmed_fields(record: Any) -> dict[str, str]:
+    """Return DOI, PMC id, journal, ISSN, volume and issue of a `PubmedArticle`."""
+    return _fields(_ARTICLE, record)
+
+
+def pubmed_authors(elements: Iterable[Any]) -> Authors:
     """Parse an AuthorList, without names that NLM marks as misspelt (ValidYN="N")."""
     found = Authors([], [])
     for author in elements:
@@ -253,7 +258,7 @@ def _pubmed_authors(elements: Iterable[Any]) -> Authors:
     return found
 
 
-def _pubmed_date(element: Any) -> str:
+def pubmed_date(element: Any) -> str:
     """Parse an element with Year, Month and Day, or with MedlineDate; empty for None."""
     if element is None:
         return ""

@@ -24,6 +24,16 @@ _PMID = re.compile(
     r"0*([1-9][0-9]{0,8})/?\Z",
     re.IGNORECASE,
 )
+# Identifiers that a reference in plain text names, as written there: a wrong one is kept.
+_NAMED = {
+    "isbn": re.compile(r"\bISBN(?:-1[03])?[ :]*([0-9][0-9 \u2010-\u2015-]{7,21}[0-9Xx])\b"),
+    "issn": re.compile(r"\b[ep]?ISSN[ :]*([0-9]{4}[ \u2010-\u2015-]?[0-9]{3}[0-9Xx])\b"),
+    "pmid": re.compile(r"(?:\bPMID:?\s*|pubmed\.ncbi\.nlm\.nih\.gov/)([0-9]{1,10})\b", re.I),
+    "pmc": re.compile(r"\b(PMC[0-9]{1,10})\b"),
+    "arxiv": re.compile(
+        r"\barxiv(?:\.org/(?:abs|pdf)/|[ :]\s*|\.)([0-9]{4}\.[0-9X]{4,6}|[a-z.-]+/[0-9]{7})", re.I
+    ),
+}
 _INITIALS = 3  # capitals, at most: "Ito MK" is the person also written "Mei K. Ito"
 
 
@@ -101,6 +111,18 @@ def doi_in(text: str) -> str | None:
     while doi[-1] in ".,;:!?'’*" or doi.count(doi[-1]) > doi.count(_PAIRS.get(doi[-1], doi[-1])):
         doi = doi[:-1]
     return doi
+
+
+def identifiers_in(text: str) -> dict[str, str]:
+    """The identifiers that a plain text names, as it writes them, and its DOI.
+
+    >>> identifiers_in("A. Berg. ISBN 0-306-40615-3, arXiv:2101.00001, PMID: 77.")
+    {'isbn': '0-306-40615-3', 'pmid': '77', 'arxiv': '2101.00001'}
+    """
+    found = {name: pattern.search(text) for name, pattern in _NAMED.items()}
+    known = {name: match[1] for name, match in found.items() if match}
+    doi = doi_in(text)
+    return known | ({"doi": doi} if doi else {})
 
 
 def pmid_of(text: str) -> str | None:

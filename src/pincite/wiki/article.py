@@ -20,7 +20,7 @@ from pincite.documents.body import format_of
 from pincite.documents.text import code_of, decoded, detect
 from pincite.errors import InputError
 from pincite.text.sentences import n_words
-from pincite.types import Article, Claim
+from pincite.types import Article, Citation, Claim
 from pincite.wiki.claims import VALUES, attach_tags, claims_of
 from pincite.wiki.flat import BlockKind, Flat
 from pincite.wiki.html import page_language, page_title, read_html, revision_of
@@ -140,6 +140,14 @@ def parse_page(page: PageText, otherwise: str = "en") -> Article:
         n_references=len(flat.uses),
         warnings=tuple(warnings),
     )
+
+
+def references_of(page: PageText, otherwise: str = "en") -> list[Citation]:
+    """Return each reference of a page once, whether or not a claim has it."""
+    flat, _ = _read(page, otherwise)
+    cited, _ = resolve(flat.uses, flat.definitions)
+    once = {(c.definition, c.citation_id.partition(".")[2]): c for each in cited for c in each}
+    return [*once.values()]
 
 
 def read_flat(source: str, markup: Markup, language: str) -> Flat:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pincite.text import citation_marks
 from pincite.text.citation_marks import Mark
 from pincite.text.hosts import host_of
-from pincite.text.identifiers import doi_in, isbn13
+from pincite.text.identifiers import identifiers_in
 from pincite.text.sentences import n_words, trimmed
 from pincite.types import Span
 from pincite.wiki.flat import BlockKind, Flat, Writer
@@ -31,7 +31,6 @@ _LIST = re.compile(
     re.IGNORECASE,
 )
 _ENTRY = re.compile(r"(?:\[(\d{1,3})\]:?|(\d{1,3})[.)]?)\s+(?=\S)")
-_PMID = re.compile(r"(?:PMID:?\s*|pubmed\.ncbi\.nlm\.nih\.gov/)(\d{1,9})\b", re.IGNORECASE)
 _URL = re.compile(r"(?:https?://|www\.)[^\s<>\"”]{0,999}[^\s<>\"”.,;:)\]]", re.IGNORECASE)
 _QUOTED = re.compile(r"[“\"„]([^“”\"„]{10,300}?)[,.]?[”\"“]")
 _SENTENCE = re.compile(r"(?<=[.?!])\s+")
@@ -91,6 +90,14 @@ def read_manuscript(source: str) -> Flat | None:
             _write(writer, source, part, marks[part], seen)
             writer.flush()
     return writer.flat
+
+
+def listed_references(source: str) -> list[Source]:
+    """The references of a list in plain text; without a heading or numbers, one a line."""
+    lines = [trimmed(source, Span(*line.span())) for line in _LINE.finditer(source)]
+    entries, _ = _entries(source, lines)
+    spans = [*entries.values()] or [line for line in lines if line.start < line.end]
+    return [_reference(source, span) for span in spans]
 
 
 def _entries(source: str, lines: Sequence[Span]) -> tuple[dict[str, Span], set[Span]]:
@@ -192,12 +199,11 @@ def _write(
 def _reference(source: str, span: Span) -> Source:
     """The identifiers and the title of a reference: in quotes, or its most wordy sentence."""
     text = " ".join(span.of(source).split())
-    url, pmid, isbn = _URL.search(text), _PMID.search(text), isbn13(text) if "ISBN" in text else ""
-    given = {"doi": doi_in(text), "pmid": pmid and pmid[1], "isbn": isbn}
+    url, given = _URL.search(text), identifiers_in(text)
     if url and not host_of(address_in(url[0]) or "").endswith("doi.org"):
         given["url"] = url[0]
     quoted = _QUOTED.search(text)
     wordy = max(_SENTENCE.split(_URL.sub("", text)), key=lambda each: len(_LOWER.findall(each)))
     if quoted or len(_LOWER.findall(wordy)) >= TITLE_WORDS:
         given["title"] = quoted[1] if quoted else wordy.rstrip(".")
-    return Source(span, text, fields={name: value for name, value in given.items() if value})
+    return Source(span, text, fields=given)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from pincite.text.identifiers import doi_in
+from pincite.text.identifiers import identifiers_in
 from pincite.types import Span
 from pincite.wiki.flat import UNREAD, Block, BlockKind, Flat, TextBuilder, Writer
 from pincite.wiki.references import WAYBACK, Source, Use, short_key, translated, work_keys
@@ -620,10 +620,6 @@ _STAMP = re.compile(r"\d{8,14}\Z")  # of the Wayback Machine: year to second
 _MANY = re.compile(r"[1-9]a1\Z")
 _WORKS = ("work", "website", "journal", "newspaper", "publisher")
 _BARE = re.compile(r"(?<![\w./@])www\.[\w-]+\.[^\s<>\[\]{}|\"]+", re.IGNORECASE)
-_IN_TEXT = {
-    "isbn": re.compile(r"\bISBN[ :]*((?:97[89][- ]?)?[\d][\d -]{7,14}[\dXx])"),
-    "pmid": re.compile(r"\bPMID[ :]*(\d{4,9})\b"),
-}
 
 
 def read_sources(nodes: Sequence[Node], source: str, span: Span) -> tuple[Source, ...]:
@@ -776,9 +772,5 @@ def _tags(nodes: Sequence[Node], source: str) -> Iterator[str]:
 
 
 def _identifiers(text: str) -> dict[str, str]:
-    found = {name: pattern.search(text) for name, pattern in _IN_TEXT.items()}
-    known = {name: match[1].rstrip(".") for name, match in found.items() if match}
-    doi, bare = doi_in(text), _BARE.search(text)
-    if bare:
-        known["url"] = bare[0].rstrip(".,;:!?)")
-    return known | ({"doi": doi} if doi else {})
+    bare = _BARE.search(text)
+    return identifiers_in(text) | ({"url": bare[0].rstrip(".,;:!?)")} if bare else {})

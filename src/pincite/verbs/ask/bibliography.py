@@ -44,7 +44,7 @@ def parse_authors(meta: Mapping[str, str]) -> tuple[list[CslName], bool]:
     """Parse the authors that the metadata names; also returns whether there are more ("et al.")."""
     stated = meta.get("authors") or meta.get("author") or ""
     groups = frozenset(map(str.strip, meta.get("groups", "").split(";")))
-    authors = [{"literal": each} if each in groups else _name(each) for each in people(stated)]
+    authors = [{"literal": each} if each in groups else csl_name(each) for each in people(stated)]
     return authors, bool(ET_AL.search(stated))
 
 
@@ -66,7 +66,7 @@ def _short(name: CslName) -> str:
     return " ".join(part for part in parts if part)
 
 
-def _name(text: str) -> CslName:
+def csl_name(text: str) -> CslName:
     if "," in text:
         family, *rest = (part for part in _COMMA.split(text) if part)
         suffix = rest.pop() if len(rest) > 1 and _SUFFIX.fullmatch(rest[-1]) else ""
@@ -286,8 +286,15 @@ _BIBTEX = {  # types, and their field for the container
     "chapter": ("incollection", "booktitle"),
     "webpage": ("misc", "howpublished"),
     "document": ("misc", "howpublished"),
+    "book": ("book", "series"),
+    "paper-conference": ("inproceedings", "booktitle"),
+    "thesis": ("phdthesis", "school"),
+    "report": ("techreport", "institution"),
 }
-_RIS = {"article-journal": "JOUR", "chapter": "CHAP", "webpage": "ELEC", "document": "GEN"}
+_RIS = {
+    "article-journal": "JOUR", "chapter": "CHAP", "webpage": "ELEC", "document": "GEN",
+    "book": "BOOK", "paper-conference": "CPAPER", "thesis": "THES", "report": "RPRT",
+}  # fmt: skip
 # BibTeX counts escaped braces too, so braces are written as commands.
 _LATEX = {
     **{sign: f"\\{sign}" for sign in "&%$#_"},
@@ -321,10 +328,10 @@ def to_csl(references: Sequence[Reference]) -> str:
 
 
 def to_bibtex(references: Sequence[Reference]) -> str:
-    return "\n".join(map(_bibtex, entries(references)))
+    return "\n".join(map(bibtex, entries(references)))
 
 
-def _bibtex(entry: Entry) -> str:
+def bibtex(entry: Entry) -> str:
     kind, container = _BIBTEX[entry.text("type")]
     names = [_bibtex_name(name) for name in entry.authors]
     fields = {
@@ -394,10 +401,10 @@ def _bibtex_part(part: str) -> str:
 
 def to_ris(references: Sequence[Reference]) -> str:
     """Format a record per reference, with CRLF line ends; empty for none."""
-    return "".join(map(_ris, entries(references)))
+    return "".join(map(ris, entries(references)))
 
 
-def _ris(entry: Entry) -> str:
+def ris(entry: Entry) -> str:
     _, first, last = whole_pages(entry.text("page"))
     year, month, day = (*entry.date, 0, 0, 0)[:3]
     date = f"{year:04}/{f'{month:02}' if month else ''}/{f'{day:02}' if day else ''}/"

@@ -26,6 +26,7 @@ from pincite.library.web_pages import web_candidates, web_pages
 from pincite.llm.judge import notes_of
 from pincite.notes import Note, as_written
 from pincite.protocols import Progress
+from pincite.references import hygiene
 from pincite.settings import POLITENESS, Settings, public_settings
 from pincite.types import (
     Article,
@@ -91,6 +92,7 @@ class Run:
         findings: list[Finding] = []
         uncited: tuple[Uncited, ...] | None = None
         stopped = False
+        article = hygiene.checked(article, datetime.now(UTC).date())
         try:
             self.pipeline.copies.prepare(article)
             for finding in self.pipeline.findings(article):

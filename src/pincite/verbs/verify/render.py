@@ -50,7 +50,7 @@ COLUMNS = (
     "citation_reached "
     "copy copy_url copy_date not_live changed changed_quote place suggestion_place "
     "second_opinion second_opinion_model decided_by suggestion_corpus citation_need verifiability "
-    "support unchecked_because"
+    "support unchecked_because reference_faults"
 ).split()
 
 Value = str | float | None
@@ -111,6 +111,7 @@ def _citation_values(result: CitationResult, finding: Finding) -> dict[str, Valu
         "citation_reliability": _reliability(result.listing),
         "citation_reached": str(coverage.stage(result, finding.label)),
         "place": wording.where(result.place, result.label) or None,
+        "reference_faults": " | ".join(fault.message for fault in citation.faults) or None,
     }
     if isinstance(outcome, Unchecked):
         row |= {"unchecked_reason": str(outcome.reason), "unchecked_detail": outcome.detail}

@@ -59,6 +59,7 @@ def print_report(
     if len(shown) < len(report.findings):
         parts.append(Text(f"… and {len(report.findings) - len(shown)} more", style="dim"))
     parts += _unchecked_tables(report)
+    parts += _faults(report)
     if report.uncited is not None:
         parts += [Text(), _uncited_table(report.uncited)]
     if excluded and any(finding.excluded for finding in report.findings):
@@ -271,6 +272,21 @@ def _unchecked_tables(report: Report) -> list[RenderableType]:
         rows = [(str(rank), containment.shown(claim, each)) for rank, each in group.findings]
         found.append(_list(title, 4, rows))
     return found
+
+
+def _faults(report: Report) -> list[RenderableType]:
+    """Return a table of the references that are written wrongly, each once."""
+    cited = [result.citation for finding in report.findings for result in finding.citations]
+    faulty = {each.definition: each for each in cited if each.faults}
+    if not faulty:
+        return []
+    rows = []
+    for citation in faulty.values():
+        text = Text(cells.shortened(wording.name_of(citation), SOURCE_WIDTH))
+        _indented(text, [cells.one_line(fault.message) for fault in citation.faults])
+        rows.append((citation.citation_id, text))
+    title = Text(f"References to correct: {len(faulty)}", style="yellow")
+    return [Text(), _list(title, max(len(name) for name, _ in rows), rows)]
 
 
 def _uncited_table(uncited: Sequence[Uncited]) -> Table:

@@ -1,0 +1,149 @@
+"""`pincite references` and `pincite works`: do references exist, and do the works still stand?"""
+
+import json
+from collections.abc import Callable
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from pincite import codec, runtime
+from pincite.cache_file import data_path
+from pincite.cli import options
+from pincite.errors import InputError
+from pincite.references import catalogue, corpora, imports, read, report
+from pincite.references.outcomes import Status
+from pincite.references.works import Source
+from pincite.settings import Settings
+
+catalogue_option = click.option(
+    "--catalogue",
+    "place",
+    type=options.FilePath,
+    default=lambda: data_path("works.sqlite"),
+    show_default="in the user's data folder",
+    help="Catalogue of works, as `pincite works import` writes it.",
+)
+
+
+@click.command("references")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=options.FilePath)
+@catalogue_option
+@options.corpus_option("Corpus of records to look them up in too.")
+@options.output_options(
+    json="Write JSON (- for stdout).",
+    csv="Write CSV.",
+    bibtex="Write the references as BibTeX, corrected from the records found.",
+    ris="Write them as RIS.",
+    csl="Write them as CSL-JSON.",
+)
+@click.option(
+    "--fail-on",
+    type=click.Choice([str(status) for status in Status]),
+    multiple=True,
+    help="Exit with code 1 if a reference has this outcome. Repeatable.",
+)
+@options.quiet_option
+def command(
+    files: tuple[Path, ...],
+    place: Path,
+    corpus: tuple[Path | str, ...],
+    fail_on: tuple[str, ...],
+    quiet: bool,
+    **given: Any,
+) -> None:
+    """Check whether the references in FILE exist, are described rightly, and still stand.
+
+    A file is an article (wikitext or HTML), BibTeX, RIS, CSL-JSON or .nbib, or has a list of
+    references: a text, Word or PDF file. They are looked up in the catalogue; no catalogue has all
+    works, so a reference that is not in it may well exist.
+
+    \b
+    pincite works import crossref.jsonl retraction_watch.csv
+    pincite references paper.bib --csv references.csv
+    pincite references article.wiki thesis.docx --json -
+    """
+    outputs = options.pop_outputs(given)
+    references = read.read(files)
+    with ExitStack() as stack, options.progress(quiet) as display:
+        sources: list[Source] = []
+        if place.is_file():
+            sources.append(stack.enter_context(catalogue.opened(place)))
+        if corpus:
+            found_in = stack.enter_context(runtime.open_corpora(Settings(), [*corpus]))
+            sources.append(corpora.CorpusRecords(found_in.get, found_in.lexical()))
+        if not sources:
+            options.say("There is no catalogue yet: pincite works import FILE...", quiet)
+        found = report.check(references, sources, datetime.now(UTC).date(), display)
+    _deliver(found, outputs, quiet)
+    if found.stopped:
+        options.stop(
+            f"Stopped after {len(found.results)} of {found.n_references} references. Run the same "
+            "command again to continue."
+        )
+    if any(result.outcome.status in fail_on for result in found.results):
+        raise click.exceptions.Exit(1)
+
+
+def _deliver(found: report.ReferencesReport, outputs: dict[str, Path | None], quiet: bool) -> None:
+    writers: dict[str, Callable[[], str]] = {
+        "json": lambda: codec.to_json(found),
+        "csv": lambda: report.to_csv(found),
+        **{name: partial(_bibliography, found, name) for name in ("bibtex", "ris", "csl")},
+    }
+    options.deliver(writers, outputs, lambda: report.print_report(found, Console()), quiet)
+
+
+def _bibliography(found: report.ReferencesReport, kind: str) -> str:
+    from pincite.verbs.ask.bibliography import Entry, bibtex, csl_name, ris
+
+    items = report.csl_items(found)
+    for item in items:
+        item["author"] = [csl_name(name) for name in item.get("author", ())]
+    if kind == "csl":
+        items = [{name: v for name, v in item.items() if name != "more"} for item in items]
+        return json.dumps(items, ensure_ascii=False, indent=1) + "\n"
+    entries = [
+        Entry(item, "RETRACTED" if item.get("status") else "", more=item.pop("more", False))
+        for item in items
+    ]
+    return "\n".join(map(bibtex, entries)) if kind == "bibtex" else "".join(map(ris, entries))
+
+
+@click.group("works")
+def works() -> None:
+    """Manage the catalogue of works in which references are looked up."""
+
+
+@works.command("import")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=options.FilePath)
+@catalogue_option
+@options.quiet_option
+def add(files: tuple[Path, ...], place: Path, quiet: bool) -> None:
+    """Add the records in FILE to the catalogue.
+
+    A file has Crossref's or OpenAlex's works as JSON lines, is one of Crossref's public data
+    files, of PubMed or DBLP, or Retraction Watch's CSV; each may be gzipped.
+
+    \b
+    pincite works import crossref.jsonl.gz pubmed26n0001.xml.gz retraction_watch.csv
+    """
+    with catalogue.opened(place) as found, options.resumable():
+        for file in files:
+            if not file.is_file():
+                raise InputError(f"{file} is no file. Expected records of works.")
+            with options.progress(quiet) as display:
+                counted = found.add(
+                    str(file.resolve()),
+                    file.stat().st_size,
+                    imports.read(file),
+                    lambda done: display("importing records", done, None),
+                )
+            broken = f", {counted.broken:,} that could not be read" if counted.broken else ""
+            line = f"{file.name}: {counted.works:,} works, {counted.notices:,} notices{broken}"
+            options.say(line, quiet)
+        options.say(f"The catalogue has {len(found):,} works: {place.resolve()}", quiet)

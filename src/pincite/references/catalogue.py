@@ -1,0 +1,222 @@
+"""A local catalogue of works: one SQLite file with a full-text index of titles.
+
+A record is stored as JSON, under the identifiers and the key of its title that find it. A record
+that comes again from the same source replaces the older one. Imports commit in steps and remember
+how many records of a file they have read, so that a stopped import goes on where it was.
+"""
+
+import hashlib
+import json
+import sqlite3
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import fields, replace
+from heapq import nlargest
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pincite.errors import CorpusError
+from pincite.references.imports import Imported, Retracted
+from pincite.references.matching import key_of, words_of
+from pincite.references.works import Notice, NoticeKind, Work, ids_of
+from pincite.types import Citation
+
+STEP = 5_000  # records per transaction
+MOST_READ = 3_000  # records with a word of a title, over all words that are searched for
+CLOSEST = 20  # records returned for a title
+_TABLES = """
+CREATE TABLE IF NOT EXISTS works (
+    id INTEGER PRIMARY KEY, key TEXT UNIQUE NOT NULL, title TEXT NOT NULL, record TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS titles ON works (title);
+CREATE TABLE IF NOT EXISTS ids (
+    kind TEXT, value TEXT, work INTEGER, PRIMARY KEY (kind, value, work)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS works_of_ids ON ids (work);
+CREATE TABLE IF NOT EXISTS notices (
+    kind TEXT, value TEXT, notice TEXT, PRIMARY KEY (kind, value, notice)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS files (name TEXT PRIMARY KEY, size INTEGER, done INTEGER);
+CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5 (title, content='', detail='none');
+CREATE TABLE IF NOT EXISTS frequency (word TEXT PRIMARY KEY, n INTEGER) WITHOUT ROWID;
+CREATE VIRTUAL TABLE IF NOT EXISTS vocabulary USING fts5vocab (words, 'row');
+"""
+
+
+class Counted(NamedTuple):
+    """How many records of a file were read."""
+
+    works: int = 0
+    notices: int = 0
+    broken: int = 0
+
+
+class Catalogue:
+    """Finds works by identifier, or by title; a source of `works.ask`."""
+
+    name = "catalogue"
+
+    def __init__(self, path: Path) -> None:
+        """Open or create the file.
+
+        Raises:
+            CorpusError: it is no catalogue, or cannot be opened.
+        """
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._db = sqlite3.connect(path, timeout=30, check_same_thread=False)
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.executescript(_TABLES)
+        except (OSError, sqlite3.Error) as error:
+            raise CorpusError(
+                f"{path} cannot be used as a catalogue of works: {error}. Check the path, or "
+                "import into another file."
+            ) from error
+
+    def close(self) -> None:
+        self._db.close()
+
+    def __len__(self) -> int:
+        return int(self._db.execute("SELECT count(*) FROM works").fetchone()[0])
+
+    # ── Looking up ───────────────────────────────────────────────────────────────────────────────
+
+    def lookup(self, citation: Citation) -> list[Work]:
+        by_id = [row for pair in ids_of(citation) for row in self._having(pair)]
+        rows = dict.fromkeys((*by_id, *self._titled(citation.title or "")))
+        return [self._with_notices(_work(record)) for _, record in rows]
+
+    def _having(self, pair: tuple[str, str]) -> list[tuple[int, str]]:
+        query = (
+            "SELECT works.id, record FROM ids JOIN works ON works.id = work "
+            "WHERE kind = ? AND value = ? LIMIT 20"
+        )
+        return self._db.execute(query, pair).fetchall()
+
+    def _titled(self, title: str) -> list[tuple[int, str]]:
+        """The records with the same title, and the closest others by their rarest words."""
+        words = sorted(set(words_of(title)))
+        exact = "SELECT id, record FROM works WHERE title = ? LIMIT 20"
+        found = self._db.execute(exact, [key_of(title)]).fetchall() if words else []
+        scores = defaultdict[int, float](float)
+        for n, word in self._rarest(words):
+            matching = "SELECT rowid FROM words WHERE words MATCH ? LIMIT ?"
+            for (row,) in self._db.execute(matching, [f'"{word}"', MOST_READ]):
+                scores[row] += 1 / n
+        best = nlargest(CLOSEST, scores, key=lambda row: scores[row])
+        marks = ",".join("?" * len(best))
+        query = f"SELECT id, record FROM works WHERE id IN ({marks})"  # noqa: S608
+        return [*found, *self._db.execute(query, best).fetchall()]
+
+    def _rarest(self, words: Sequence[str]) -> Iterator[tuple[int, str]]:
+        """The words of a title that the fewest records have, with how many."""
+        marks = ",".join("?" * len(words))
+        query = f"SELECT n, word FROM frequency WHERE word IN ({marks}) ORDER BY n"  # noqa: S608
+        total = 0
+        for n, word in self._db.execute(query, words).fetchall():
+            if total and total + n > MOST_READ:
+                return
+            total += n
+            yield n, word
+
+    def _with_notices(self, work: Work) -> Work:
+        found = list(work.notices)
+        for pair in sorted(work.ids):
+            query = "SELECT notice FROM notices WHERE kind = ? AND value = ?"
+            found += [_notice(json.loads(text)) for (text,) in self._db.execute(query, pair)]
+        return replace(work, notices=tuple(dict.fromkeys(found)))
+
+    # ── Importing ────────────────────────────────────────────────────────────────────────────────
+
+    def add(
+        self,
+        name: str,
+        size: int,
+        records: Iterable[Imported],
+        progress: Callable[[int], None] = lambda done: None,
+    ) -> Counted:
+        """Add the records of a file; those that an earlier, stopped import has read are skipped.
+
+        `name` and `size` tell the file from others, and from itself when it has changed.
+        """
+        row = self._db.execute("SELECT size, done FROM files WHERE name = ?", [name]).fetchone()
+        done = row[1] if row and row[0] == size else 0
+        counted, left = Counted(), iter(records)
+        for _ in islice(left, done):
+            pass
+        while some := list(islice(left, STEP)):
+            done += len(some)
+            with self._db:
+                counted = self._store(some, counted)
+                values = (name, size, done)
+                self._db.execute("INSERT OR REPLACE INTO files VALUES (?, ?, ?)", values)
+            progress(done)
+        with self._db:  # one segment of the index, not one per step
+            self._db.execute("INSERT INTO words (words) VALUES ('optimize')")
+            self._db.execute("DELETE FROM frequency")
+            self._db.execute("INSERT INTO frequency SELECT term, doc FROM vocabulary")
+        return counted
+
+    def _store(self, records: Sequence[Imported], counted: Counted) -> Counted:
+        n_works = n_notices = n_broken = 0
+        for record in records:
+            if isinstance(record, Work):
+                self._put(record)
+                n_works += 1
+            elif isinstance(record, Retracted):
+                text = json.dumps(_values(record.notice))
+                rows = ((*pair, text) for pair in record.ids)
+                self._db.executemany("INSERT OR IGNORE INTO notices VALUES (?, ?, ?)", rows)
+                n_notices += 1
+            else:
+                n_broken += 1
+        works, notices, broken = counted
+        return Counted(works + n_works, notices + n_notices, broken + n_broken)
+
+    def _put(self, work: Work) -> None:
+        key, find = _key(work), "SELECT id, record FROM works WHERE key = ?"
+        for old, text in self._db.execute(find, [key]).fetchall():
+            self._db.execute("DELETE FROM works WHERE id = ?", [old])
+            self._db.execute("DELETE FROM ids WHERE work = ?", [old])
+            forget = "INSERT INTO words (words, rowid, title) VALUES ('delete', ?, ?)"
+            self._db.execute(forget, (old, " ".join(words_of(_work(text).title))))
+        record = json.dumps(_values(work), separators=(",", ":"))  # in ASCII: titles may be broken
+        insert = "INSERT INTO works (key, title, record) VALUES (?, ?, ?)"
+        row = self._db.execute(insert, (key, key_of(work.title), record)).lastrowid
+        title = " ".join(words_of(work.title))
+        self._db.execute("INSERT INTO words (rowid, title) VALUES (?, ?)", (row, title))
+        pairs = ((*pair, row) for pair in work.ids if all(map(str.isprintable, pair)))
+        self._db.executemany("INSERT OR IGNORE INTO ids VALUES (?, ?, ?)", pairs)
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Catalogue]:
+    with closing(Catalogue(path)) as catalogue:
+        yield catalogue
+
+
+def _key(work: Work) -> str:
+    """The same for a record that is imported again."""
+    named = next((f"{kind}:{value}" for kind, value in sorted(work.ids) if kind != "isbn"), "")
+    own = named or f"{key_of(work.title)}|{work.authors[:1]}|{work.years[:1]}|{work.isbns}"
+    return hashlib.sha256(f"{work.source}|{own}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _values(record: Any) -> dict[str, Any]:
+    """The fields that are not empty."""
+    found = {each.name: getattr(record, each.name) for each in fields(record)}
+    found |= {"notices": [_values(n) for n in found["notices"]]} if "notices" in found else {}
+    return {name: value for name, value in found.items() if value}
+
+
+def _work(record: str) -> Work:
+    values = json.loads(record)
+    notices = tuple(map(_notice, values.pop("notices", ())))
+    lists = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
+    return Work(**(values | lists), notices=notices)
+
+
+def _notice(values: dict[str, str]) -> Notice:
+    return Notice(**(values | {"kind": NoticeKind(values["kind"])}))  # type: ignore[arg-type]

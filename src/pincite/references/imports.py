@@ -1,0 +1,335 @@
+"""Reads files of records for the catalogue, one record at a time.
+
+Crossref's and OpenAlex's JSON lines, Crossref's public data files (`items` in a .json.gz), PubMed's
+XML and text, DBLP's XML, and Retraction Watch's CSV. A record that cannot be read is None: it costs
+itself. The format is told by what the file contains.
+"""
+
+import csv
+import gzip
+import io
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import IO, Any, NamedTuple, TypeAlias
+
+from pincite.documents import bibliographies, papers
+from pincite.documents.body import DEFAULT_LIMITS, GZIP, head_of
+from pincite.documents.dates import iso_date, stated_date
+from pincite.documents.text import one_line
+from pincite.documents.xml_records import Broken, line_of, parsed, records, root_of
+from pincite.errors import InputError, usable
+from pincite.references.works import ARXIV_DOI, Notice, NoticeKind, Work, unversioned
+from pincite.text.identifiers import doi_of, isbn13, pmid_of
+from pincite.types import Unchecked
+
+
+class Retracted(NamedTuple):
+    """A notice about a work that another record describes."""
+
+    ids: tuple[tuple[str, str], ...]  # of the work
+    notice: Notice
+
+
+Imported: TypeAlias = Work | Retracted | None  # None: a record that cannot be read
+
+
+def read(path: Path) -> Iterator[Imported]:
+    """Yield the records of a file.
+
+    Raises:
+        InputError: it is missing, or in none of the formats.
+    """
+    with usable(path):
+        head = head_of(path)
+        root = root_of(head)
+        if root == "dblp":
+            yield from _of_xml(path, _DBLP_RECORDS, "DBLP", dblp_work)
+        elif root.startswith("Pubmed"):
+            yield from _of_xml(path, ("PubmedArticle",), "PubMed", pubmed_work)
+        elif bibliographies.reader_of(path) == papers.PUBMED:
+            for body in bibliographies.bodies(path, papers.PUBMED, DEFAULT_LIMITS):
+                data = b"" if isinstance(body, Unchecked) else body.data
+                yield from _each(partial(_element, data, pubmed_work), "PubMed")
+        elif b"RetractionDOI" in head[:2_000]:
+            with _text(path) as file:
+                for row in csv.DictReader(file):
+                    yield from _each(partial(retraction_watch, row), "Retraction Watch")
+        elif head.lstrip()[:1] in (b"{", b"["):
+            yield from _of_json(path)
+        else:
+            raise InputError(
+                f"{path} has no records of works. Expected Crossref or OpenAlex JSON lines, "
+                "Crossref's public data file, PubMed, DBLP, or Retraction Watch's CSV."
+            )
+
+
+def _text(path: Path) -> IO[str]:
+    with path.open("rb") as file:
+        packed = file.read(2) == GZIP
+    if packed:
+        return io.TextIOWrapper(gzip.open(path), "utf-8-sig", "replace", newline="")
+    return path.open(encoding="utf-8-sig", errors="replace", newline="")
+
+
+def _each(make: Callable[[], Iterable[Imported]], source: str) -> Iterator[Imported]:
+    """What one record says; None if it is not as documented."""
+    try:
+        made = list(make())
+    except (Broken, KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError):
+        yield None
+        return
+    yield from (replace(m, source=source) if isinstance(m, Work) else m for m in made)
+
+
+# ── JSON: Crossref and OpenAlex ──────────────────────────────────────────────────────────────────
+
+
+def _of_json(path: Path) -> Iterator[Imported]:
+    with _text(path) as file:
+        first = file.readline(DEFAULT_LIMITS.line_bytes)
+        try:
+            records_in: Iterator[Any] = chain([json.loads(first)], map(_loaded, file))
+        except ValueError:  # one value on several lines: a public data file, or a list
+            whole = json.loads(first + file.read(MOST_JSON))
+            records_in = iter(whole if isinstance(whole, list) else [whole])
+        for record in records_in:
+            items = record.get("items") if isinstance(record, dict) else None
+            for item in items if isinstance(items, list) else [record]:
+                is_openalex = isinstance(item, dict) and "openalex" in str(item.get("id", ""))
+                make = openalex if is_openalex else crossref
+                yield from _each(partial(make, item), "OpenAlex" if is_openalex else "Crossref")
+
+
+MOST_JSON = 500_000_000  # characters of a file that is one value; Crossref's have 30 million
+
+
+def _loaded(line: str) -> Any:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return {} if not line.strip() else None
+
+
+_PREPRINT = frozenset(("posted-content", "preprint"))
+# Crossref's types of updates.
+_UPDATES = {
+    **dict.fromkeys(("retraction", "removal"), NoticeKind.RETRACTED),
+    **dict.fromkeys(("partial_retraction", "partial retraction"), NoticeKind.PARTLY_RETRACTED),
+    "withdrawal": NoticeKind.WITHDRAWN,
+    **dict.fromkeys(("expression_of_concern", "expression of concern"), NoticeKind.CONCERN),
+    **dict.fromkeys(
+        ("correction", "corrigendum", "erratum", "addendum", "clarification"), NoticeKind.CORRECTED
+    ),
+    **dict.fromkeys(("new_edition", "new_version", "new version"), NoticeKind.SUPERSEDED),
+    "reinstatement": NoticeKind.REINSTATED,
+}
+
+
+def crossref(item: Mapping[str, Any]) -> Iterator[Imported]:
+    """Read a work of Crossref's REST API; a notice also says which works it is about."""
+    doi = str(item["DOI"]).lower()
+    own = tuple(_notices(item.get("updated-by", ()), lambda update: update.get("DOI", "")))
+    title = ": ".join(map(one_line, (*item.get("title", ())[:1], *item.get("subtitle", ())[:1])))
+    kind = str(item.get("type", ""))
+    dates = (item.get(name, {}) for name in ("published-print", "published-online", "issued"))
+    years = [int(d["date-parts"][0][0]) for d in dates if d and d.get("date-parts", [[None]])[0][0]]
+    yield Work(
+        title,
+        tuple(filter(None, map(_csl_name, item.get("author") or item.get("editor") or ()))),
+        tuple(dict.fromkeys(years)),
+        one_line(next(iter(item.get("container-title") or ()), "")),
+        doi,
+        isbns=_isbns(item.get("ISBN") or ()),
+        issn=next(iter(item.get("ISSN") or ()), ""),
+        kind="preprint" if kind in _PREPRINT else kind,
+        volume=str(item.get("volume", "")),
+        issue=str(item.get("issue", "")),
+        pages=str(item.get("page", "")),
+        publisher=one_line(item.get("publisher")),
+        arxiv=_arxiv(doi),
+        notices=own,
+    )
+    for update in item.get("update-to") or ():
+        (notice,) = _notices([update], lambda _: doi) or (None,)
+        if notice and (target := doi_of(str(update.get("DOI", "")))):
+            yield Retracted((("doi", target),), notice)
+
+
+def _notices(
+    updates: Iterable[Mapping[str, Any]], notice_doi: Callable[[Mapping[str, Any]], str]
+) -> list[Notice]:
+    found = []
+    for update in updates or ():
+        kind = _UPDATES.get(str(update.get("type", "")).lower().replace("-", "_"))
+        parts = update.get("updated", {}).get("date-parts", [[]])[0]
+        day = iso_date(*(str(part) for part in parts[:3])) if parts else ""
+        if kind:
+            by = str(update.get("source") or "Crossref")
+            found.append(Notice(kind, notice_doi(update).lower(), day, by))
+    return found
+
+
+def _csl_name(author: Mapping[str, Any]) -> str:
+    parts = (one_line(author.get(part)) for part in ("family", "given"))
+    return ", ".join(filter(None, parts)) or one_line(author.get("name") or author.get("literal"))
+
+
+def _isbns(stated: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(isbn for each in stated if (isbn := isbn13(each))))
+
+
+def _arxiv(doi: str) -> str:
+    return unversioned(doi.removeprefix(ARXIV_DOI)) if doi.startswith(ARXIV_DOI) else ""
+
+
+def openalex(item: Mapping[str, Any]) -> Iterator[Work]:
+    """Read a work of OpenAlex."""
+    ids, place = item.get("ids") or {}, item.get("primary_location") or {}
+    venue, parts = place.get("source") or {}, item.get("biblio") or {}
+    doi = doi_of(item.get("doi") or "") or ""
+    names = (one_line(each["author"].get("display_name")) for each in item.get("authorships") or ())
+    stated = Notice(NoticeKind.RETRACTED, stated_by="OpenAlex")
+    yield Work(
+        one_line(item.get("title") or item["display_name"]),
+        tuple(filter(None, names)),
+        (int(item["publication_year"]),) if item.get("publication_year") else (),
+        one_line(venue.get("display_name")),
+        doi,
+        pmid=pmid_of(str(ids.get("pmid") or "")) or "",
+        pmc=str(ids.get("pmcid") or "").rpartition("/")[2].upper().removeprefix("PMC"),
+        arxiv=_arxiv(doi),
+        issn=venue.get("issn_l") or "",
+        kind="preprint" if item.get("type") in _PREPRINT else str(item.get("type") or ""),
+        volume=parts.get("volume") or "",
+        issue=parts.get("issue") or "",
+        pages="-".join(filter(None, (parts.get("first_page"), parts.get("last_page")))),
+        publisher=one_line(venue.get("host_organization_name")),
+        notices=(stated,) if item.get("is_retracted") else (),
+    )
+
+
+# ── XML: PubMed and DBLP ─────────────────────────────────────────────────────────────────────────
+
+
+def _of_xml(
+    path: Path, names: tuple[str, ...], source: str, make: Callable[[Any], Iterable[Imported]]
+) -> Iterator[Imported]:
+    for record in records(path, names, DEFAULT_LIMITS):
+        data = b"" if record.broken else record.data
+        yield from _each(partial(_element, data, make), source)
+
+
+def _element(data: bytes, make: Callable[[Any], Iterable[Imported]]) -> Iterable[Imported]:
+    return make(parsed(data))
+
+
+_PUBMED_NOTICES = {
+    "yes": NoticeKind.RETRACTED,
+    "partly": NoticeKind.PARTLY_RETRACTED,
+    "expression of concern": NoticeKind.CONCERN,
+    "corrected": NoticeKind.CORRECTED,
+}
+# What a notice's own record says of another one.
+_PUBMED_TARGETS = {
+    "RetractionOf": NoticeKind.RETRACTED,
+    "PartialRetractionOf": NoticeKind.PARTLY_RETRACTED,
+    "ExpressionOfConcernFor": NoticeKind.CONCERN,
+    "ErratumFor": NoticeKind.CORRECTED,
+}
+
+
+def pubmed_work(record: Any) -> Iterator[Imported]:
+    """Read a `PubmedArticle`."""
+    article = record.find("MedlineCitation/Article")
+    fields = papers.pubmed_fields(record)
+    types = {line_of(t) for t in article.iterfind("PublicationTypeList/PublicationType")}
+    printed = stated_date(" ".join(article.find("Journal/JournalIssue/PubDate").itertext()))
+    online = [papers.pubmed_date(each) for each in article.iterfind("ArticleDate")]
+    notices = [Notice(NoticeKind.RETRACTED, stated_by="PubMed")] * (
+        "Retracted Publication" in types
+    )
+    doi = doi_of(fields["doi"]) or ""
+    for element in record.iterfind("MedlineCitation/CommentsCorrectionsList/CommentsCorrections"):
+        kind, source = element.get("RefType", ""), line_of(element.find("RefSource"))
+        by = one_line(element.findtext("PMID"))
+        if status := papers.PUBMED_STATUS.get(kind):
+            about = Notice(_PUBMED_NOTICES[status], "", stated_date(source), "PubMed")
+            notices = [n for n in notices if n.date or n.kind is not about.kind]
+            notices.append(about)
+        elif (target := _PUBMED_TARGETS.get(kind)) and by:
+            yield Retracted((("pmid", by),), Notice(target, doi, printed, "PubMed"))
+    yield Work(
+        papers.cleaned_title(line_of(article.find("ArticleTitle"))),
+        tuple(papers.pubmed_authors(article.iterfind("AuthorList/Author")).names),
+        tuple(dict.fromkeys(int(day[:4]) for day in (printed, *online) if day)),
+        fields["journal"],
+        doi,
+        pmid=one_line(record.findtext("MedlineCitation/PMID")),
+        pmc=fields["pmc"].upper().removeprefix("PMC"),
+        issn=fields["issn"],
+        kind="preprint" if "Preprint" in types else "article",
+        volume=fields["volume"],
+        issue=fields["issue"],
+        pages=one_line(article.findtext("Pagination/MedlinePgn")),
+        notices=tuple(notices),
+    )
+
+
+_DBLP_RECORDS = (
+    *("article", "inproceedings", "proceedings", "book", "incollection", "phdthesis"),
+    "mastersthesis",
+)
+
+
+def dblp_work(record: Any) -> Iterator[Work]:
+    """Read a publication of DBLP; "Wei Wang 0001" is one of several of that name."""
+    links = [one_line(each.text) for each in record.iterfind("ee")]
+    doi = next(filter(None, map(doi_of, links)), "")
+    names = (line_of(each).rstrip(" 0123456789") for each in record.iterfind("author"))
+    venue = (
+        record.find("journal") if record.find("journal") is not None else record.find("booktitle")
+    )
+    volume = line_of(record.find("volume"))  # of a preprint: "abs/2101.00001"
+    is_preprint = "informal" in record.get("publtype", "")
+    yield Work(
+        line_of(record.find("title")).removesuffix("."),
+        tuple(filter(None, names)),
+        (int(record.findtext("year")),) if record.findtext("year") else (),
+        line_of(venue),
+        doi,
+        arxiv=_arxiv(doi) or (volume.removeprefix("abs/") if volume.startswith("abs/") else ""),
+        isbns=_isbns(map(line_of, record.iterfind("isbn"))),
+        kind="preprint" if is_preprint else record.tag,
+        volume=volume,
+        issue=line_of(record.find("number")),
+        pages=line_of(record.find("pages")),
+        publisher=line_of(record.find("publisher")),
+        notices=(Notice(NoticeKind.WITHDRAWN, stated_by="DBLP"),)
+        if "withdrawn" in record.get("publtype", "")
+        else (),
+    )
+
+
+# ── Retraction Watch ─────────────────────────────────────────────────────────────────────────────
+
+_NATURES = {
+    "retraction": NoticeKind.RETRACTED,
+    "expression of concern": NoticeKind.CONCERN,
+    "correction": NoticeKind.CORRECTED,
+    "reinstatement": NoticeKind.REINSTATED,
+}
+
+
+def retraction_watch(row: Mapping[str, str]) -> Iterator[Retracted]:
+    """Read a row; its dates are written month first: "12/31/2020 0:00"."""
+    kind = _NATURES[row["RetractionNature"].strip().lower()]
+    month, day, year = [*row["RetractionDate"].partition(" ")[0].split("/"), "", "", ""][:3]
+    doi = doi_of(row.get("RetractionDOI") or "") or ""
+    found = {"doi": doi_of(row["OriginalPaperDOI"]), "pmid": row["OriginalPaperPubMedID"].strip()}
+    ids = tuple((name, value) for name, value in found.items() if value and value != "0")
+    if ids:
+        yield Retracted(ids, Notice(kind, doi, iso_date(year, month, day), "Retraction Watch"))

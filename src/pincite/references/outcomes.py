@@ -1,0 +1,346 @@
+"""Decides what is known of a reference, from the records that the sources returned.
+
+Only a positive finding accuses: an identifier that cannot exist, or one behind which a source has
+another work. A work that no source has may well exist.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Annotated, NamedTuple
+
+from pincite.documents.dates import stated_date
+from pincite.notes import Note
+from pincite.references import matching
+from pincite.references.matching import Authors, Likeness
+from pincite.references.works import (
+    ARXIV_DOI,
+    Lookups,
+    Notice,
+    NoticeKind,
+    Unanswered,
+    Work,
+    ids_of,
+)
+from pincite.text.names import ET_AL
+from pincite.types import Citation, Doc, written
+
+
+class Status(StrEnum):
+    """What was found about a reference; the worst first."""
+
+    OTHER_WORK = "other_work"  # an identifier belongs to another work
+    RETRACTED = "retracted"
+    WITHDRAWN = "withdrawn"
+    IMPOSSIBLE = "impossible"  # an identifier cannot exist
+    PARTLY_RETRACTED = "partly_retracted"
+    CONCERN = "expression_of_concern"
+    DIFFERS = "differs"  # the work was found; the reference describes it differently
+    UNVERIFIED = "unverified"  # no source that was asked has it
+    UNCHECKED = "unchecked"  # a source gave no answer
+    SUPERSEDED = "superseded"
+    CORRECTED = "corrected"
+    AGREES = "agrees"
+
+    @property
+    def accuses(self) -> bool:
+        return self in (Status.OTHER_WORK, Status.IMPOSSIBLE)
+
+
+_GRAVE = {
+    NoticeKind.RETRACTED: Status.RETRACTED,
+    NoticeKind.WITHDRAWN: Status.WITHDRAWN,
+    NoticeKind.PARTLY_RETRACTED: Status.PARTLY_RETRACTED,
+    NoticeKind.CONCERN: Status.CONCERN,
+}
+_LESSER = {NoticeKind.SUPERSEDED: Status.SUPERSEDED, NoticeKind.CORRECTED: Status.CORRECTED}
+
+
+class Field(StrEnum):
+    """A part of a reference that is compared with the record."""
+
+    TITLE = "title"
+    AUTHORS = "authors"
+    YEAR = "year"
+    VENUE = "venue"
+    DOI = "doi"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What the reference says, and what the record has."""
+
+    field: Field
+    cited: str
+    known: str
+
+    @property
+    def note(self) -> Note:
+        return Note(f"{self.field}_differs", {"cited": self.cited, "known": self.known})
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What is known of one reference."""
+
+    status: Status
+    work: Annotated[
+        Work | None, Doc("the record compared; if the work was not verified, the closest")
+    ] = None
+    differences: tuple[Difference, ...] = ()
+    notices: Annotated[tuple[Notice, ...], Doc("in force, the gravest first")] = ()
+    wrong_ids: Annotated[tuple[tuple[str, str], ...], Doc("identifiers of another work")] = ()
+    unknown_ids: Annotated[tuple[tuple[str, str], ...], Doc("that no source has")] = ()
+    unconfirmed: Annotated[str, Doc("venue of a reference whose only record is a preprint")] = ""
+    other: Annotated[Work | None, Doc("the work that a wrong identifier belongs to")] = None
+    asked: Annotated[tuple[str, ...], Doc("sources that answered")] = ()
+    failed: Annotated[tuple[Unanswered, ...], Doc("sources that gave no answer")] = ()
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What was found and what to do, for a reader."""
+        return tuple(_notes(self))
+
+    @property
+    @written
+    def messages(self) -> tuple[str, ...]:
+        return tuple(map(str, self.notes))
+
+
+SAME_TITLE_WORDS = 6  # from here, two works with one title but other authors are too rare to expect
+FEW_TITLE_WORDS = 4  # with the same year or venue; below, a title says nothing without authors
+PREPRINT_YEARS = 3  # a preprint may be published so much later
+NEAR_YEARS = 1  # online first, or printed in January
+CLOSE_FROM = 0.5  # share of words in common: from here the closest title is worth showing
+_Id = tuple[str, str]
+
+
+class _Match(NamedTuple):
+    """A record compared with a reference."""
+
+    work: Work
+    title: Likeness
+    common: float  # share of words that the titles have in common
+    authors: Authors
+    years: int | None  # between the two; negative: the record is older. None: unknown
+    venue: Likeness
+
+    @property
+    def is_same(self) -> bool:
+        """Whether title and authors say that it is the work."""
+        return self.title is Likeness.SAME and self.authors in (Authors.SAME, Authors.FEWER)
+
+    @property
+    def is_other(self) -> bool:
+        """Whether it is certainly another work: by its title, and by its authors or year."""
+        if self.title is not Likeness.OTHER or self.common >= CLOSE_FROM:
+            return False
+        if self.authors is Authors.UNKNOWN:
+            return self.years is not None and abs(self.years) > NEAR_YEARS
+        return self.authors is Authors.DISJOINT
+
+    @property
+    def is_by_title(self) -> bool:
+        """Whether it is the work that the reference names, without its identifiers."""
+        n_words = len(matching.words_of(self.work.title))
+        dated = self.years is not None and abs(self.years) <= NEAR_YEARS
+        if self.is_same:
+            return self.year_agrees or n_words >= FEW_TITLE_WORDS
+        if self.title is Likeness.SAME:
+            agrees = dated or self.venue is Likeness.SAME
+            return n_words >= SAME_TITLE_WORDS or (n_words >= FEW_TITLE_WORDS and agrees)
+        # "A model for trams" may be another paper by the authors of "A model of trams".
+        near = self.title is Likeness.NEAR and self.authors is Authors.SAME and dated
+        return near and len(self.work.authors) > 1 and self.venue is not Likeness.OTHER
+
+    @property
+    def rank(self) -> tuple[bool, bool, bool, bool]:
+        """Orders records by how well they fit."""
+        names = self.authors in (Authors.SAME, Authors.FEWER, Authors.UNKNOWN)
+        return self.title is Likeness.SAME, names, self.year_agrees, self.venue is Likeness.SAME
+
+    @property
+    def year_agrees(self) -> bool:
+        if self.years is None or abs(self.years) <= NEAR_YEARS:
+            return True
+        is_preprint = self.work.kind == "preprint" or matching.is_preprint(self.work.venue)
+        return is_preprint and -PREPRINT_YEARS <= self.years < 0
+
+
+def decide(citation: Citation, found: Lookups, *, is_record: bool = False) -> Outcome:
+    """Decide on a reference.
+
+    Args:
+        citation: the reference, with its faults.
+        found: what all sources returned.
+        is_record: it comes from a bibliography's file, whose authors and venue are complete.
+    """
+    matches = [_compared(citation, work) for work in found.works]
+    wanted = ids_of(citation)
+    wrong = [pair for pair in wanted if _is_wrong(pair, citation, matches)]
+    own = [m for m in matches if not m.is_other and not m.work.ids.isdisjoint(wanted)]
+    same = [m for m in matches if m.is_by_title]
+    best = max(own or same, key=lambda m: m.rank, default=None)
+    if best and best.is_same:  # its preprint may also have been published
+        best = max([best, *(m for m in same if m.is_same)], key=lambda m: m.rank)
+    unknown = _unknown_ids(wanted, matches) if found.asked else []
+    of_wrong = (m.work for m in matches if m.is_other and not m.work.ids.isdisjoint(wrong))
+    outcome = Outcome(
+        Status.UNVERIFIED,
+        asked=tuple(dict.fromkeys(found.asked)),
+        failed=tuple(found.failed),
+        wrong_ids=tuple(wrong),
+        unknown_ids=tuple(unknown),
+        other=next(of_wrong, None),
+    )
+    if best:
+        versions = [best.work, *(m.work for m in (*own, *same) if m.is_same)]
+        outcome = replace(
+            outcome,
+            work=best.work,
+            differences=tuple(_differences(citation, best, is_record, [*wrong, *unknown])),
+            unconfirmed=_unconfirmed(citation, best.work) if is_record else "",
+            notices=_in_force(versions),
+        )
+    elif closest := max(matches, key=lambda m: m.common, default=None):
+        outcome = replace(outcome, work=closest.work if closest.common >= CLOSE_FROM else None)
+    return replace(outcome, status=_status(citation, outcome, is_found=best is not None))
+
+
+def _status(citation: Citation, outcome: Outcome, *, is_found: bool) -> Status:
+    found = [(_GRAVE | _LESSER)[notice.kind] for notice in outcome.notices]
+    if outcome.wrong_ids:
+        found.append(Status.OTHER_WORK)
+    if any(fault.kind.is_impossible for fault in citation.faults):
+        found.append(Status.IMPOSSIBLE)
+    if outcome.differences:
+        found.append(Status.DIFFERS)
+    if not is_found and (outcome.failed or not outcome.asked):
+        found.append(Status.UNCHECKED)
+    # The work may be found, but no source know this DOI of it, or its publication.
+    has_unknown_doi = any(kind == "doi" for kind, _ in outcome.unknown_ids) and not outcome.failed
+    if not is_found or has_unknown_doi or outcome.unconfirmed:
+        found.append(Status.UNVERIFIED)
+    worst = min(found, key=list(Status).index, default=Status.AGREES)
+    is_open = worst is Status.UNVERIFIED and Status.UNCHECKED in found
+    return Status.UNCHECKED if is_open else worst
+
+
+# ── Comparing ────────────────────────────────────────────────────────────────────────────────────
+
+
+def _compared(citation: Citation, work: Work) -> _Match:
+    cited, place = citation.title or "", citation.publisher or ""
+    title = matching.titles(cited, work.title)
+    if title is not Likeness.SAME and matching.titles(cited, work.venue) is Likeness.SAME:
+        title = Likeness.SAME  # a chapter, cited by its book
+    elif title is Likeness.OTHER and matching.titles(place, work.title) is Likeness.SAME:
+        title = Likeness.UNKNOWN  # a book, cited for a chapter
+    stated = stated_date(citation.date or "")
+    gaps = [year - int(stated[:4]) for year in work.years] if stated else []
+    venues = [matching.venues(place, each) for each in (work.venue, work.publisher)]
+    more = any(ET_AL.search(f" {name}") for name in citation.authors)
+    return _Match(
+        work,
+        title,
+        matching.common_words(cited, work.title),
+        matching.authors(citation.authors, work.authors, more=more),
+        min(gaps, key=abs, default=None),
+        Likeness.SAME if Likeness.SAME in venues else venues[0],
+    )
+
+
+def _is_wrong(pair: _Id, citation: Citation, matches: Sequence[_Match]) -> bool:
+    """Whether every source has another work for an identifier.
+
+    The ISBN of a book may stand with a chapter of it, unless a template says that it is the book's.
+    """
+    having = [match for match in matches if pair in match.work.ids]
+    is_own = pair[0] != "isbn" or "book" in (citation.template or "")
+    return is_own and bool(having) and all(match.is_other for match in having)
+
+
+def _unknown_ids(wanted: Sequence[_Id], matches: Sequence[_Match]) -> list[_Id]:
+    """The identifiers that no record has; a DOI of arXiv counts as its arXiv number."""
+    known = {pair for match in matches for pair in match.work.ids}
+    has_arxiv = any(kind == "arxiv" and (kind, value) in known for kind, value in wanted)
+    lacking = [pair for pair in wanted if pair not in known]
+    return [p for p in lacking if not (has_arxiv and p[0] == "doi" and p[1].startswith(ARXIV_DOI))]
+
+
+def _differences(
+    citation: Citation, match: _Match, is_record: bool, not_its: Sequence[_Id]
+) -> Iterable[Difference]:
+    work = match.work
+    if match.title in (Likeness.NEAR, Likeness.OTHER):
+        yield Difference(Field.TITLE, citation.title or "", work.title)
+    unlike = (Authors.OTHERS, Authors.DISJOINT, *([Authors.FEWER] if is_record else []))
+    if match.authors in unlike and match.title is not Likeness.UNKNOWN:
+        yield Difference(Field.AUTHORS, "; ".join(citation.authors), "; ".join(work.authors))
+    if not match.year_agrees:
+        yield Difference(Field.YEAR, citation.date or "", str(work.years[0]))
+    of_journal = any(kind in (citation.template or "") for kind in ("journal", "conference"))
+    if match.venue is Likeness.OTHER and (is_record or of_journal):
+        yield Difference(Field.VENUE, citation.publisher or "", work.venue)
+    doi = next((value for kind, value in not_its if kind == "doi"), "")
+    preprints = doi.startswith(ARXIV_DOI) or work.doi.startswith(ARXIV_DOI)
+    if doi and work.doi and doi != work.doi and not preprints and match.years == 0:
+        yield Difference(Field.DOI, doi, work.doi)
+
+
+def _unconfirmed(citation: Citation, work: Work) -> str:
+    """The venue of a reference if its record is only a preprint."""
+    venue = citation.publisher or ""
+    is_only_preprint = not work.venue or matching.is_preprint(work.venue)
+    is_open = work.kind == "preprint" and is_only_preprint and not matching.is_preprint(venue)
+    return venue if is_open else ""
+
+
+def _in_force(works: Iterable[Work]) -> tuple[Notice, ...]:
+    """The notices of a work, each kind with its date if one is known, the gravest first.
+
+    Retractions that were taken back later are left out.
+    """
+    stated = dict.fromkeys(notice for work in works for notice in work.notices)
+    reinstated = max((n.date for n in stated if n.kind is NoticeKind.REINSTATED), default="")
+    dated = {n.kind for n in stated if n.date}
+    kept = [
+        n
+        for n in stated
+        if n.kind is not NoticeKind.REINSTATED
+        and (n.date or n.kind not in dated)
+        and not (n.kind in _GRAVE and reinstated and n.date <= reinstated)
+    ]
+    return tuple(sorted(kept, key=lambda n: (list(NoticeKind).index(n.kind), n.date)))
+
+
+# ── Messages ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def _notes(outcome: Outcome) -> Iterable[Note]:
+    work, sources = outcome.work, ", ".join(outcome.asked)
+    for notice in outcome.notices:
+        about = ", ".join(filter(None, (notice.date, notice.doi and f"doi:{notice.doi}")))
+        yield Note(f"work_{notice.kind}", {"about": f" ({about})" if about else ""})
+    if outcome.wrong_ids and outcome.other:
+        title = outcome.other.title
+        yield Note("id_of_other_work", {"id": _shown(outcome.wrong_ids), "title": title})
+    if outcome.status is Status.UNCHECKED:
+        why = "; ".join(f"{each.source}: {each.reason}" for each in outcome.failed)
+        yield Note("reference_unchecked", {"why": why}) if why else Note("reference_not_asked")
+    elif outcome.unknown_ids and outcome.status is not Status.OTHER_WORK:
+        yield Note("id_unknown", {"id": _shown(outcome.unknown_ids), "sources": sources})
+    yield from (difference.note for difference in outcome.differences)
+    if outcome.unconfirmed:
+        yield Note("venue_unconfirmed", {"venue": outcome.unconfirmed})
+    elif outcome.status is Status.UNVERIFIED and not outcome.unknown_ids:
+        yield Note("reference_unverified", {"sources": sources})
+    if outcome.status is Status.UNVERIFIED and work and not outcome.unconfirmed:
+        yield Note("closest_record", {"title": work.title})
+
+
+_NAMES = {"doi": "DOI ", "pmid": "PMID ", "pmc": "PMC", "arxiv": "arXiv:", "isbn": "ISBN "}
+
+
+def _shown(ids: Sequence[tuple[str, str]]) -> str:
+    return ", ".join(f"{_NAMES[kind]}{value}" for kind, value in ids)

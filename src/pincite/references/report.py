@@ -1,0 +1,204 @@
+"""Checks a list of references, and reports on them as a table, CSV, JSON or a bibliography."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from typing import Annotated, Any, Literal
+
+from rich.console import Console
+from rich.text import Text
+
+from pincite import containment
+from pincite.documents.dates import stated_date
+from pincite.notes import Note
+from pincite.references import hygiene
+from pincite.references.outcomes import Outcome, Status, decide
+from pincite.references.read import Reference
+from pincite.references.works import ARXIV_DOI, Lookups, Source, ask
+from pincite.report import cells
+from pincite.report.cells import Look
+from pincite.text.names import ET_AL
+from pincite.types import INLINE, Doc, written
+
+ORDER = list(Status)  # the worst first
+LOOKS: Mapping[Status, Look] = {
+    Status.OTHER_WORK: Look("✗", "identifier of another work", "refuted", "bold red"),
+    Status.IMPOSSIBLE: Look("✗", "impossible identifier", "refuted", "bold red"),
+    Status.RETRACTED: Look("✗", "retracted", "refuted", "bold red"),
+    Status.WITHDRAWN: Look("✗", "withdrawn", "refuted", "bold red"),
+    Status.PARTLY_RETRACTED: Look("◐", "partly retracted", "partly_supported", "yellow"),
+    Status.CONCERN: Look("◐", "expression of concern", "partly_supported", "yellow"),
+    Status.DIFFERS: Look("◐", "differs from the record", "partly_supported", "yellow"),
+    Status.UNVERIFIED: Look("?", "not verified", "unchecked", "yellow"),
+    Status.UNCHECKED: Look("–", "could not be looked up", "unchecked", "dim"),
+    Status.SUPERSEDED: Look("✓", "superseded", "supported", "green"),
+    Status.CORRECTED: Look("✓", "corrected", "supported", "green"),
+    Status.AGREES: Look("✓", "agrees with the record", "supported", "green"),
+}
+COLUMNS = (
+    "id status title authors date venue doi pmid faults findings record_title record_authors "
+    "record_year record_venue record_doi record_source notice_doi notice_date asked"
+).split()
+TITLE_WIDTH, LINE_WIDTH = 100, 240
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One reference, and what is known of it."""
+
+    reference: Reference = field(metadata=INLINE)
+    outcome: Outcome
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What is wrong with it as written, and what was found."""
+        return (*(fault.note for fault in self.reference.citation.faults), *self.outcome.notes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReferencesReport:
+    """The results of one run, in the order of the file."""
+
+    schema_version: Literal["1"] = "1"
+    results: tuple[Result, ...]
+    n_references: Annotated[int, Doc("more than results if the run was stopped")]
+    sources: Annotated[tuple[str, ...], Doc("where the references were looked up")]
+    stopped: Annotated[bool, Doc("by Ctrl-C")] = False
+    created: Annotated[str, Doc("ISO timestamp, UTC")]
+
+    @property
+    @written
+    def counts(self) -> Mapping[str, int]:
+        found = Counter(result.outcome.status for result in self.results)
+        return {str(status): found[status] for status in ORDER}
+
+
+def check(
+    references: Sequence[Reference],
+    sources: Sequence[Source],
+    today: date,
+    progress: Callable[[str, int, int], None] = lambda step, done, total: None,
+) -> ReferencesReport:
+    """Look every reference up. After Ctrl-C, report on those that were."""
+    cited = hygiene.with_faults([each.citation for each in references], today)
+    results, stopped = list[Result](), False
+    try:
+        for reference, citation in zip(references, cited, strict=True):
+            given = Reference(
+                citation, reference.is_record, reference.kind, reference.volume, reference.issue
+            )
+            results.append(_result(given, sources))
+            progress("looking up references", len(results), len(references))
+    except KeyboardInterrupt:
+        stopped = True
+    return ReferencesReport(
+        results=tuple(results),
+        n_references=len(references),
+        sources=tuple(source.name for source in sources),
+        stopped=stopped,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+def _result(reference: Reference, sources: Sequence[Source]) -> Result:
+    def look_up() -> Outcome:
+        found = ask(reference.citation, sources)
+        return decide(reference.citation, found, is_record=reference.is_record)
+
+    def nothing(_: Any) -> Outcome:  # a bug costs one reference
+        return decide(reference.citation, Lookups())
+
+    return Result(reference, containment.attempted(look_up, nothing))
+
+
+# ── Formats ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def print_report(report: ReferencesReport, console: Console) -> None:
+    """Print the counts, then every reference that needs a look, the worst first."""
+    for status in ORDER:
+        if n := report.counts[status]:
+            look = LOOKS[status]
+            console.print(Text(f"{n:5} {look.sign} {look.label}", look.style))
+    for result in sorted(report.results, key=lambda r: ORDER.index(r.outcome.status)):
+        if not (notes := result.notes):
+            continue
+        look, citation = LOOKS[result.outcome.status], result.reference.citation
+        name = cells.shortened(citation.title or citation.text or citation.url or "–", TITLE_WIDTH)
+        text = Text(f"\n{look.sign} {look.label}  ", look.style)
+        text.append(f"{cells.one_line(citation.citation_id)}  {name}", "not bold default")
+        text.append("".join(f"\n    {cells.shortened(str(n), LINE_WIDTH)}" for n in notes), "dim")
+        console.print(text)
+
+
+def to_csv(report: ReferencesReport) -> str:
+    return cells.csv_text(COLUMNS, (_row(result) for result in report.results))
+
+
+def _row(result: Result) -> list[str | float | None]:
+    citation, outcome = result.reference.citation, result.outcome
+    work = outcome.work or outcome.other
+    notice = next(iter(outcome.notices), None)
+    of_record = ("", "", "", "", "", "")
+    if work:
+        year = str(work.years[0]) if work.years else ""
+        people = "; ".join(work.authors)
+        of_record = (work.title, people, year, work.venue, work.doi, work.source)
+    return [
+        *(citation.citation_id, str(outcome.status), citation.title),
+        *("; ".join(citation.authors), citation.date, citation.publisher),
+        *(citation.doi, citation.pmid),
+        " | ".join(fault.message for fault in citation.faults),
+        " | ".join(outcome.messages),
+        *of_record,
+        *((notice.doi, notice.date) if notice else ("", "")),
+        ", ".join(outcome.asked),
+    ]
+
+
+def csl_items(report: ReferencesReport) -> list[dict[str, Any]]:
+    """Return the references as CSL-JSON items, with the fields of the record where it was found.
+
+    The record of a work that was not verified, or that is another work, changes nothing.
+    """
+    return [_item(result) for result in report.results]
+
+
+KINDS = frozenset(
+    ("article-journal", "book", "chapter", "paper-conference", "report", "thesis", "webpage")
+)
+
+
+def _item(result: Result) -> dict[str, Any]:
+    reference, outcome = result.reference, result.outcome
+    citation = reference.citation
+    is_found = outcome.status not in (Status.UNVERIFIED, Status.UNCHECKED, Status.OTHER_WORK)
+    work = outcome.work if is_found and outcome.status is not Status.IMPOSSIBLE else None
+    year = str(work.years[0]) if work and work.years else ""
+    date_ = stated_date(citation.date or "")
+    date_ = date_ if not year or date_[:4] == year else year
+    record = {} if work is None else {
+        "title": work.title, "container-title": work.venue, "DOI": work.doi, "PMID": work.pmid,
+        "PMCID": work.pmc and f"PMC{work.pmc}", "volume": work.volume, "issue": work.issue,
+        "page": work.pages, "publisher": work.publisher, "ISSN": work.issn,
+    }  # fmt: skip
+    cited = {
+        "title": citation.title, "container-title": citation.publisher,
+        "DOI": citation.doi or (citation.arxiv and f"{ARXIV_DOI}{citation.arxiv}"),
+        "PMID": citation.pmid, "PMCID": citation.pmc, "volume": reference.volume,
+        "issue": reference.issue, "page": citation.pages, "ISSN": citation.issn,
+        "ISBN": citation.isbn, "URL": citation.url,
+    }  # fmt: skip
+    names = list(work.authors) if work and work.authors else list(citation.authors)
+    people = [name for name in names if not ET_AL.fullmatch(f" {name}")]
+    item = {
+        "id": citation.citation_id,
+        "type": reference.kind if reference.kind in KINDS else "document",
+        **{name: cells.one_line(record.get(name) or value or "") for name, value in cited.items()},
+        "author": people,
+        "more": len(people) < len(names),  # no field of CSL: "et al."
+        "issued": {"date-parts": [[int(part) for part in date_.split("-")]]} if date_ else {},
+        "status": "retracted" if outcome.status is Status.RETRACTED else "",
+    }
+    return {name: value for name, value in item.items() if value}

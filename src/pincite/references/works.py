@@ -1,0 +1,139 @@
+"""Records of works, what has become of them, and the sources that return them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Annotated, NamedTuple, Protocol
+
+from pincite.errors import FetchError
+from pincite.text.identifiers import isbn13
+from pincite.types import Citation, Doc, Reason
+
+
+class NoticeKind(StrEnum):
+    """What a notice says of a work; the gravest first."""
+
+    RETRACTED = "retracted"
+    WITHDRAWN = "withdrawn"
+    PARTLY_RETRACTED = "partly_retracted"
+    CONCERN = "expression_of_concern"
+    SUPERSEDED = "superseded"  # a later version or edition exists
+    CORRECTED = "corrected"
+    REINSTATED = "reinstated"  # the retraction was taken back
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """One notice about a work."""
+
+    kind: NoticeKind
+    doi: Annotated[str, Doc("of the notice itself; empty: unknown")] = ""
+    date: Annotated[str, Doc("ISO, as exact as known")] = ""
+    stated_by: Annotated[str, Doc("the record that says so")] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A bibliographic record, as a source returned it."""
+
+    title: str
+    authors: tuple[str, ...] = ()  # "Holm, Ida Marie", or a group
+    years: tuple[int, ...] = ()  # in print, online, as a preprint: the first is shown
+    venue: str = ""  # the journal, book or conference
+    doi: str = ""  # lower case
+    pmid: str = ""
+    pmc: str = ""
+    arxiv: str = ""  # without its version
+    isbns: tuple[str, ...] = ()  # 13 digits each
+    issn: str = ""
+    kind: str = ""  # "article", "book", "preprint", …
+    volume: str = ""
+    issue: str = ""
+    pages: str = ""
+    publisher: str = ""
+    url: str = ""
+    source: Annotated[str, Doc("the catalogue or service that has it")] = ""
+    notices: tuple[Notice, ...] = ()
+
+    @property
+    def ids(self) -> frozenset[tuple[str, str]]:
+        """Its identifiers, each with its kind."""
+        named = {"doi": self.doi, "pmid": self.pmid, "pmc": self.pmc, "arxiv": self.arxiv}
+        pairs = {(name, value) for name, value in named.items() if value}
+        return frozenset(pairs | {("isbn", isbn) for isbn in self.isbns})
+
+
+class Unanswered(NamedTuple):
+    """A source that gave no answer."""
+
+    source: str
+    reason: Reason
+    detail: str = ""
+
+
+class Source(Protocol):
+    """Where records are looked up."""
+
+    @property
+    def name(self) -> str: ...
+
+    def lookup(self, citation: Citation) -> list[Work]:
+        """Return the records with an identifier of the citation, and those with a title like its.
+
+        An empty list means that the source has none.
+
+        Raises:
+            FetchError: it gave no answer: it is down, or allows no more requests.
+        """
+        ...
+
+
+class Lookups(NamedTuple):
+    """What all sources returned for one reference."""
+
+    works: Sequence[Work] = ()
+    asked: Sequence[str] = ()  # names of the sources that answered
+    failed: Sequence[Unanswered] = ()
+
+
+def ask(citation: Citation, sources: Sequence[Source]) -> Lookups:
+    """Ask every source. A failure of one costs only its own answer."""
+    works, asked, failed = list[Work](), list[str](), list[Unanswered]()
+    for source in sources:
+        try:
+            works += [replace(w, source=w.source or source.name) for w in source.lookup(citation)]
+            asked.append(source.name)
+        except FetchError as error:
+            failed.append(Unanswered(source.name, error.reason, str(error)))
+    return Lookups(works, asked, failed)
+
+
+def ids_of(citation: Citation) -> list[tuple[str, str]]:
+    """The identifiers of a citation in the form of `Work.ids`, those that decide first."""
+    found = []
+    if doi := (citation.doi or "").lower():
+        found.append(("doi", doi))
+        if doi.startswith(ARXIV_DOI):  # registered by DataCite since 2022
+            found.append(("arxiv", unversioned(doi.removeprefix(ARXIV_DOI))))
+    if citation.arxiv:
+        found.append(("arxiv", unversioned(citation.arxiv.lower())))
+    if pmid := (citation.pmid or "").strip().lstrip("0"):
+        found.append(("pmid", pmid))
+    if pmc := (citation.pmc or "").strip().upper().removeprefix("PMC"):
+        found.append(("pmc", pmc))
+    if isbn := isbn13(citation.isbn or ""):
+        found.append(("isbn", isbn))
+    return list(dict.fromkeys(found))
+
+
+ARXIV_DOI = "10.48550/arxiv."
+
+
+def unversioned(arxiv: str) -> str:
+    """An arXiv number without its version.
+
+    >>> unversioned("2101.00001v2"), unversioned("hep-th/9901001")
+    ('2101.00001', 'hep-th/9901001')
+    """
+    number, _, version = arxiv.rpartition("v")
+    return number if number and version.isdecimal() else arxiv

@@ -1,0 +1,131 @@
+"""`pincite references` and `pincite works import`."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from support.rows import CASES
+
+from pincite.cli import cli
+from pincite.errors import PinciteError
+from pincite.references import outcomes, report
+from pincite.references.outcomes import Outcome, Status
+from pincite.references.works import Lookups
+from pincite.types import Citation
+
+RECORDS = CASES / "references" / "imports"
+BIBTEX = r"""@article{holm, title={Trams of {V}arde}, author={Holm, Ida Marie and Tram Study Group},
+ journal={J. Tram Stud.}, year=2020, doi={10.1000/a1}}
+@inproceedings{trams, title={Scheduling trams in small towns},
+ author={Ida Holm and Jos{\'e} M{\"u}ller},
+ booktitle={TRAM}, year={2024}}
+@misc{none, title={A thesis on towers}, author={Lind, Eva and others}, year={1999},
+ eprint={2101.00009}, archivePrefix={arXiv}}
+"""
+
+
+def run(*arguments: object, code: int = 0) -> Result:
+    result = CliRunner().invoke(cli, [*map(str, arguments)])
+    error = result.exception
+    found = error.exit_code if isinstance(error, PinciteError) else result.exit_code
+    assert found == code, result.output
+    return result
+
+
+@pytest.fixture
+def catalogue(tmp_path: Path) -> Path:
+    place = tmp_path / "works.sqlite"
+    files = [RECORDS / name for name in ("crossref.jsonl", "dblp.xml", "retraction_watch.csv")]
+    run("works", "import", *files, "--catalogue", place)
+    return place
+
+
+def results(done: Result) -> dict[str, tuple[str, list[str]]]:
+    found = json.loads(done.stdout)["results"]
+    return {
+        each["citation"]["citation_id"]: (
+            each["outcome"]["status"],
+            [difference["field"] for difference in each["outcome"]["differences"]],
+        )
+        for each in found
+    }
+
+
+def test_outcomes_of_a_bibliography(catalogue: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.bib").write_text(BIBTEX)
+    done = run("references", tmp_path / "a.bib", "--catalogue", catalogue, "--json", "-")
+    assert results(done) == {
+        "holm": ("retracted", []),
+        "trams": ("differs", ["year"]),
+        "none": ("unverified", []),
+    }
+
+
+def test_bibliographies_are_written_with_corrected_fields(catalogue: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.bib").write_text(BIBTEX)
+    outputs = {name: tmp_path / f"out.{name}" for name in ("bibtex", "ris", "csl", "csv")}
+    options = [part for name, path in outputs.items() for part in (f"--{name}", path)]
+    run("references", tmp_path / "a.bib", "--catalogue", catalogue, *options)
+    holm, trams, none = json.loads(outputs["csl"].read_text())
+    assert (holm["container-title"], holm["status"]) == ("Journal of Tram Studies", "retracted")
+    assert (trams["issued"]["date-parts"], trams["DOI"]) == ([[2020]], "10.1000/d1")
+    assert none["DOI"] == "10.48550/arxiv.2101.00009"
+    assert (tmp_path / "out.bibtex").read_text().count("@inproceedings{trams,") == 1
+    again = run("references", outputs["bibtex"], "--catalogue", catalogue, "--json", "-")
+    assert results(again) == {
+        "holm": ("retracted", []),
+        "trams": ("agrees", []),
+        "none": ("unverified", []),
+    }
+    assert outputs["ris"].read_text().count("TY  - ") == 3
+    assert len(outputs["csv"].read_text().splitlines()) == 4
+
+
+@pytest.mark.parametrize(
+    ("fail_on", "code"), [(["retracted"], 1), (["other_work"], 0), (["other_work", "differs"], 1)]
+)
+def test_exit_code_says_whether_an_outcome_was_found(
+    catalogue: Path, tmp_path: Path, fail_on: list[str], code: int
+) -> None:
+    (tmp_path / "a.bib").write_text(BIBTEX)
+    options = [part for outcome in fail_on for part in ("--fail-on", outcome)]
+    run("references", tmp_path / "a.bib", "--catalogue", catalogue, *options, code=code)
+
+
+def test_without_a_catalogue_only_what_is_written_is_checked(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("References\n\n[1] Lind E. On towers. ISBN 978-0-306-40615-8")
+    done = run(
+        "references", tmp_path / "a.txt", "--catalogue", tmp_path / "none.sqlite", "--json", "-"
+    )
+    assert results(done) == {"r1": ("impossible", [])}
+
+
+@pytest.mark.parametrize("text", ["", "   \n"])
+def test_a_file_without_references_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.txt").write_text(text)
+    run("references", tmp_path / "a.txt", code=3)
+
+
+def test_missing_file_is_refused(tmp_path: Path) -> None:
+    run("references", tmp_path / "none.bib", code=3)
+    run("works", "import", tmp_path / "none.jsonl", "--catalogue", tmp_path / "w", code=3)
+
+
+def test_ctrl_c_leaves_what_was_looked_up(
+    catalogue: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.bib").write_text(BIBTEX)
+    looked_up, real = list[str](), outcomes.decide
+
+    def decide(citation: Citation, found: Lookups, **more: bool) -> Outcome:
+        if looked_up:
+            raise KeyboardInterrupt
+        looked_up.append("one")
+        return real(citation, found, **more)
+
+    monkeypatch.setattr(report, "decide", decide)
+    file, options = tmp_path / "a.bib", ("--catalogue", catalogue, "--json", "-")
+    done = run("references", file, *options, code=130)
+    assert json.loads(done.stdout)["stopped"]
+    assert results(done) == {"holm": (Status.RETRACTED, [])}

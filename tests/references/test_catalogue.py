@@ -1,0 +1,240 @@
+"""The local catalogue of works, and the files that fill it."""
+
+import gzip
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.rows import CASES
+
+from pincite.errors import CorpusError, InputError
+from pincite.references import catalogue, imports
+from pincite.references.catalogue import Catalogue, Counted
+from pincite.references.imports import Imported, Retracted
+from pincite.references.outcomes import Status, decide
+from pincite.references.works import Notice, NoticeKind, Work, ask
+from pincite.types import Citation, Span
+
+FILES = CASES / "references" / "imports"
+
+
+def cited(**given: str) -> Citation:
+    return Citation("r1", Span(0, 0), Span(0, 0), **given)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def works(tmp_path: Path) -> Iterator[Catalogue]:
+    with catalogue.opened(tmp_path / "works.sqlite") as found:
+        yield found
+
+
+def add(works: Catalogue, *names: str) -> list[Counted]:
+    files = [FILES / name for name in names]
+    return [works.add(f.name, f.stat().st_size, imports.read(f)) for f in files]
+
+
+# ── Files ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def of(name: str) -> list[Imported]:
+    return list(imports.read(FILES / name))
+
+
+def test_crossref_gives_both_dates_names_and_groups() -> None:
+    first = of("crossref.jsonl")[0]
+    assert isinstance(first, Work)
+    assert (first.title, first.years) == ("Trams of Varde: A history", (2020, 2019))
+    assert first.authors == ("Holm, Ida Marie", "Tram Study Group")
+    assert (first.doi, first.issn, first.pages) == ("10.1000/a1", "2049-3630", "44-61")
+
+
+def test_a_notice_is_read_from_the_work_and_from_the_notice() -> None:
+    found = of("crossref.jsonl")
+    assert isinstance(found[0], Work)
+    assert found[0].notices == (
+        Notice(NoticeKind.RETRACTED, "10.1000/r1", "2021-05-04", "publisher"),
+    )
+    assert [each for each in found if isinstance(each, Retracted)] == [
+        Retracted(
+            (("doi", "10.1000/a2"),),
+            Notice(NoticeKind.RETRACTED, "10.1000/r2", "2022-02-01", "Crossref"),
+        ),
+        Retracted(
+            (("doi", "10.1000/a3"),),
+            Notice(NoticeKind.CORRECTED, "10.1000/e3", "2018", "Crossref"),
+        ),
+    ]
+
+
+def test_a_broken_record_costs_itself() -> None:
+    found = of("crossref.jsonl")
+    assert [n for n, each in enumerate(found) if each is None] == [5, 6]
+    assert isinstance(found[7], Work)
+
+
+def test_openalex_gives_identifiers_and_retractions() -> None:
+    first, second = of("openalex.jsonl")
+    assert isinstance(first, Work)
+    assert isinstance(second, Work)
+    assert (first.arxiv, first.pmid, first.pmc) == ("2101.00001", "777", "888")
+    assert [notice.kind for notice in second.notices] == [NoticeKind.RETRACTED]
+
+
+def test_pubmed_gives_the_notice_with_its_date_and_the_target_of_an_erratum() -> None:
+    found = of("pubmed.xml")
+    assert isinstance(found[0], Work)
+    assert (found[0].title, found[0].pmid, found[0].pmc) == ("Sleep on ferries", "4001", "55")
+    assert found[0].notices == (Notice(NoticeKind.RETRACTED, "", "2016-07", "PubMed"),)
+    assert found[1] is None
+    assert found[2] == Retracted(
+        (("pmid", "4005"),), Notice(NoticeKind.CORRECTED, "", "2018", "PubMed")
+    )
+
+
+def test_pubmed_text_is_read_like_its_xml() -> None:
+    (found,) = of("pubmed.nbib")
+    assert isinstance(found, Work)
+    assert (found.title, found.pmid, found.doi) == ("Rye and towers", "5001", "10.1000/n1")
+    assert (found.authors, found.years) == (("Berg, Per",), (2019,))
+
+
+def test_dblp_gives_names_without_numbers_and_preprints() -> None:
+    first, second = of("dblp.xml")
+    assert isinstance(first, Work)
+    assert isinstance(second, Work)
+    assert (first.authors, first.venue) == (("Ida M. Holm", "José Müller"), "TRAM")
+    assert (second.kind, second.arxiv) == ("preprint", "2101.00002")
+
+
+def test_retraction_watch_names_works_by_doi_or_pmid() -> None:
+    first, second, third = of("retraction_watch.csv")
+    notice = Notice(NoticeKind.RETRACTED, "10.1000/r9", "2019-12-31", "Retraction Watch")
+    assert first == Retracted((("doi", "10.1000/b1"),), notice)
+    assert isinstance(second, Retracted)
+    assert second.ids == (("pmid", "4005"),)
+    assert third is None
+
+
+def test_public_data_file_of_crossref_is_read(tmp_path: Path) -> None:
+    lines = (FILES / "crossref.jsonl").read_text().splitlines()
+    items = [json.loads(line) for line in lines if line.startswith("{")]
+    file = tmp_path / "0.json.gz"
+    file.write_bytes(gzip.compress(json.dumps({"items": items}, indent=1).encode()))
+    titles = [each.title for each in imports.read(file) if isinstance(each, Work)]
+    assert titles == [each.title for each in of("crossref.jsonl") if isinstance(each, Work)]
+
+
+@pytest.mark.parametrize("text", ["", "a text", "<html></html>"])
+def test_a_file_without_records_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.txt").write_text(text)
+    with pytest.raises(InputError):
+        list(imports.read(tmp_path / "a.txt"))
+
+
+# ── The catalogue ────────────────────────────────────────────────────────────────────────────────
+
+
+def test_works_are_found_by_identifier_and_by_title(works: Catalogue) -> None:
+    add(works, "crossref.jsonl", "openalex.jsonl", "pubmed.xml", "dblp.xml")
+    for given in (
+        {"doi": "10.1000/A1"},
+        {"title": "TRAMS of Varde: a history"},
+        {"title": "Trams of Varde, a small history"},
+    ):
+        assert works.lookup(cited(**given))[0].doi == "10.1000/a1"
+    for given in ({"pmid": "777"}, {"pmc": "PMC888"}, {"arxiv": "2101.00001v3"}):
+        assert works.lookup(cited(**given))[0].title == "A model of trams"
+    assert works.lookup(cited(isbn="0-306-40615-2"))[0].doi == "10.1000/b1"
+    assert works.lookup(cited(title="Quantum")) == []
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_notices_are_found_whatever_is_imported_first(works: Catalogue, order: int) -> None:
+    add(works, *["crossref.jsonl", "retraction_watch.csv"][::order])
+    kinds = {
+        doi: [notice.kind for notice in works.lookup(cited(doi=doi))[0].notices]
+        for doi in ("10.1000/a1", "10.1000/a2", "10.1000/b1")
+    }
+    assert all(found == [NoticeKind.RETRACTED] for found in kinds.values())
+
+
+def test_an_import_goes_on_where_it_was_stopped(
+    works: Catalogue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalogue, "STEP", 2)
+    file = FILES / "crossref.jsonl"
+
+    def stopped() -> Iterator[Imported]:
+        for number, record in enumerate(imports.read(file)):
+            if number == 5:
+                raise KeyboardInterrupt
+            yield record
+
+    with pytest.raises(KeyboardInterrupt):
+        works.add(file.name, file.stat().st_size, stopped())
+    again = works.add(file.name, file.stat().st_size, imports.read(file))
+    assert again == Counted(2, 1, 2)  # of nine records four were stored
+    assert len(works) == 5
+    assert works.add(file.name, file.stat().st_size, imports.read(file)) == Counted()
+
+
+def test_a_record_that_comes_again_replaces_the_older_one(works: Catalogue) -> None:
+    for title in ("Trams", "Trams and buses of Varde"):
+        works.add(title, 1, [Work(title, doi="10.1000/1", source="Crossref")])
+    assert [each.title for each in works.lookup(cited(doi="10.1000/1"))] == [
+        "Trams and buses of Varde"
+    ]
+    assert works.lookup(cited(title="Trams")) == works.lookup(cited(title="Trams of Varde"))
+
+
+@pytest.mark.parametrize("direction", ["update-to", "updated-by"])
+@pytest.mark.parametrize(
+    ("kind", "status"),
+    [
+        ("retraction", Status.RETRACTED),
+        ("erratum", Status.CORRECTED),
+        ("corrigendum", Status.CORRECTED),
+        ("expression_of_concern", Status.CONCERN),
+        ("withdrawal", Status.WITHDRAWN),
+        ("new_version", Status.SUPERSEDED),
+    ],
+)
+def test_all_of_fifty_notices_are_found_in_either_direction(
+    works: Catalogue, direction: str, kind: str, status: Status
+) -> None:
+    def records() -> Iterator[Imported]:
+        for n in range(50):
+            target = {"DOI": f"10.1000/w{n}", "title": [f"Work {n} on trams"]}
+            notice = {"DOI": f"10.1000/n{n}", "title": [f"Notice {n}"]}
+            holder, other = (notice, target) if direction == "update-to" else (target, notice)
+            update = {
+                "DOI": other["DOI"],
+                "type": kind,
+                "updated": {"date-parts": [[2020, n % 12 + 1]]},
+            }
+            for item in (target, notice):
+                yield from imports.crossref(
+                    item | ({direction: [update]} if item is holder else {})
+                )
+
+    works.add("made", 1, records())
+    for n in range(50):
+        citation = cited(doi=f"10.1000/w{n}", title=f"Work {n} on trams")
+        outcome = decide(citation, ask(citation, [works]))
+        assert (outcome.status, outcome.notices[0].doi) == (status, f"10.1000/n{n}")
+        assert outcome.notices[0].date == f"2020-{n % 12 + 1:02}"
+
+
+def test_another_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.sqlite").write_bytes(b"no database at all" * 100)
+    with pytest.raises(CorpusError):
+        Catalogue(tmp_path / "a.sqlite")
+    with pytest.raises(CorpusError):
+        Catalogue(tmp_path / "a.sqlite" / "b")
+
+
+def test_hostile_titles_are_data(works: Catalogue) -> None:
+    title = 'a" OR "b*) NEAR (\'; DROP TABLE works; --\ud800'
+    works.add("x", 1, [Work(title, source="Crossref")])
+    assert len(works.lookup(cited(title=title))) == 1

@@ -1,0 +1,103 @@
+"""What is decided on a reference from the records that the sources returned."""
+
+from itertools import combinations
+from typing import Any
+
+import pytest
+from support.rows import each_row
+
+from pincite.errors import FetchError
+from pincite.references.outcomes import Status, decide
+from pincite.references.works import Lookups, Notice, NoticeKind, Unanswered, Work, ask
+from pincite.types import Citation, Fault, FaultKind, Reason, Span
+
+DOWN = Unanswered("crossref", Reason.UNREACHABLE)
+
+
+def citation(given: dict[str, Any]) -> Citation:
+    given = {**given, "authors": tuple(given.get("authors", ()))}
+    return Citation("r1", Span(0, 0), Span(0, 0), **given)
+
+
+def work(given: dict[str, Any]) -> Work:
+    notices = [Notice(NoticeKind(kind), *rest) for kind, *rest in given.get("notices", ())]
+    lists = {name: tuple(given.get(name, ())) for name in ("authors", "years")}
+    return Work(**{**given, **lists, "notices": tuple(notices)})
+
+
+@each_row("references/outcomes/decided")
+def test_outcome_and_fields_that_differ(
+    given: dict[str, Any], works: list[dict[str, Any]], status: str, fields: list[str]
+) -> None:
+    found = Lookups([work(each) for each in works], ["catalogue"])
+    outcome = decide(citation(given), found, is_record=True)
+    assert outcome.status == status
+    assert [difference.field for difference in outcome.differences] == fields
+
+
+@each_row("references/outcomes/decided")
+def test_nothing_accuses_where_no_source_answers(
+    given: dict[str, Any], works: list[dict[str, Any]], status: str, fields: list[str]
+) -> None:
+    outcome = decide(citation(given), Lookups([], [], [DOWN]), is_record=True)
+    assert outcome.status is Status.UNCHECKED
+    assert outcome.failed == (DOWN,)
+
+
+@each_row("references/outcomes/decided")
+def test_a_source_that_is_down_never_makes_it_worse(
+    given: dict[str, Any], works: list[dict[str, Any]], status: str, fields: list[str]
+) -> None:
+    records, asked, order = [work(each) for each in works], ["catalogue"], list(Status)
+    alone = decide(citation(given), Lookups(records, asked), is_record=True)
+    beside = decide(citation(given), Lookups(records, asked, [DOWN]), is_record=True)
+    assert beside.status.accuses == alone.status.accuses
+    assert order.index(beside.status) >= order.index(alone.status)
+
+
+def test_an_impossible_identifier_accuses_and_the_work_is_still_found() -> None:
+    given = {"title": "The price of rye in Jutland", "authors": ["Ida Holm"], "date": "2011"}
+    fault = Fault(FaultKind.ISBN, "978-0-306-40615-8")
+    wrong = Citation("r1", Span(0, 0), Span(0, 0), faults=(fault,), **given)  # type: ignore[arg-type]
+    record = Work("The price of rye in Jutland", ("Holm, Ida",), (2011,))
+    outcome = decide(wrong, Lookups([record], ["catalogue"]))
+    assert (outcome.status, outcome.work) == (Status.IMPOSSIBLE, record)
+
+
+@pytest.mark.parametrize("kinds", list(combinations(NoticeKind, 2)))
+def test_the_gravest_notice_decides(kinds: tuple[NoticeKind, NoticeKind]) -> None:
+    notices = [Notice(kind, "", f"200{n}") for n, kind in enumerate(kinds)]
+    record = Work("Rye", ("Holm, Ida",), (2011,), doi="10.1000/1", notices=tuple(notices))
+    cited = citation({"title": "Rye", "authors": ["Ida Holm"], "doi": "10.1000/1"})
+    outcome = decide(cited, Lookups([record], ["catalogue"]))
+    shown = [notice.kind for notice in outcome.notices]
+    assert shown == sorted(shown, key=list(NoticeKind).index)
+    assert (outcome.status in (Status.RETRACTED, Status.WITHDRAWN)) == (
+        bool(shown) and shown[0] in (NoticeKind.RETRACTED, NoticeKind.WITHDRAWN)
+    )
+
+
+def test_a_shortened_list_of_authors_is_no_difference_in_an_article() -> None:
+    record = Work("Rye", ("Holm, Ida", "Berg, Per"), (2011,), doi="10.1000/1")
+    cited = citation({"title": "Rye", "authors": ["Ida Holm"], "doi": "10.1000/1"})
+    assert decide(cited, Lookups([record], ["catalogue"])).status is Status.AGREES
+
+
+class _Down:
+    name = "crossref"
+
+    def lookup(self, citation: Citation) -> list[Work]:
+        raise FetchError("no", reason=Reason.REFUSED)
+
+
+class _Has:
+    name = "catalogue"
+
+    def lookup(self, citation: Citation) -> list[Work]:
+        return [Work("Rye", doi="10.1000/1")]
+
+
+def test_a_failing_source_costs_only_its_own_answer() -> None:
+    found = ask(citation({"doi": "10.1000/1"}), [_Down(), _Has()])
+    assert [each.source for each in found.works] == ["catalogue"]
+    assert [(each.source, each.reason) for each in found.failed] == [("crossref", Reason.REFUSED)]
