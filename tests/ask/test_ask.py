@@ -10,7 +10,8 @@ from support.rows import each_row
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.corpus.protocol import NO_FILTERS
 from pincite.errors import ServerError, ServerUnreachable
-from pincite.judgement.references import Retraction, Standing, Support
+from pincite.judgement import decide
+from pincite.judgement.references import Retraction, Standing, Support, support_of
 from pincite.models import weights
 from pincite.models.session import OnnxEncoder
 from pincite.models.verifier import CrossEncoderVerifier
@@ -19,7 +20,7 @@ from pincite.retrieval.retrievers import Fused, Reranked
 from pincite.settings import Settings
 from pincite.text.citation_marks import cited_sentences
 from pincite.text.passages import passages
-from pincite.types import Document, Hit
+from pincite.types import Document, Evidence, Hit, Passage, Readout, Span
 from pincite.verbs.ask.answer_check import AnswerChecker, Repairer
 from pincite.verbs.ask.build import AskRun
 from pincite.verbs.ask.extract import Extractor
@@ -267,6 +268,25 @@ def test_an_abstract_supports_its_statement_and_not_the_contrary(
     assert "3.1" in evidence.quoted
 
 
+@pytest.mark.parametrize(
+    ("sentence", "support", "recognised", "expected"),
+    [
+        ("It fell by 4%.", 3.0, None, Support.SUPPORTS),
+        ("It fell by 9%.", 3.0, None, Support.PARTLY),
+        ("It fell by 9%.", 3.0, 0.9, Support.NO_EVIDENCE),
+        ("It fell by 9%.", -3.0, None, Support.CONTRADICTS),
+        ("It fell by 4%.", -3.0, None, Support.NO_EVIDENCE),
+    ],
+)
+def test_a_sentence_is_decided_with_the_other_figure_of_its_reference(
+    sentence: str, support: float, recognised: float | None, expected: Support
+) -> None:
+    text = "Of 90 women, 9% left. It fell by 4%."
+    passage = Passage("d", "u", "", text, Span(0, len(text)), recognised=recognised)
+    read = decide.weighed(Evidence(passage, 0, 0, 1, support, readout=Readout(support)))
+    assert support_of(sentence, [read]).support is expected
+
+
 def test_a_fabricated_reference_is_a_finding(verifier: CrossEncoderVerifier) -> None:
     alone, beside = check(
         verifier,
@@ -456,7 +476,7 @@ def test_nearest_sentences_are_quoted_as_unconfirmed(
     answer = pipeline(corpus, verifier).ask(asked)
     assert [note.code for note in answer.abstained_coded] == ["only_nearest"]
     assert {each.standing for each in answer.sentences} == {Standing.NEAREST}
-    assert {v.support for each in answer.sentences for v in each.verdicts} == {Support.NEAREST}
+    assert {v.support for each in answer.sentences for v in each.verdicts} == {Support.VERBATIM}
 
 
 def test_a_part_of_a_question_without_an_answer_is_named(

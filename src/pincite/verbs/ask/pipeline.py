@@ -14,7 +14,7 @@ from functools import partial
 from pincite import containment
 from pincite.completions import Completion
 from pincite.errors import ServerError
-from pincite.judgement.references import Retraction, Support, retraction_of
+from pincite.judgement.references import Retraction, Standing, retraction_of
 from pincite.notes import Note
 from pincite.protocols import DocumentsOf, Nearest, Retriever
 from pincite.retrieval.fusion import kept
@@ -158,7 +158,7 @@ class AskPipeline:
                 ordered[new[number] - 1],
                 quote.span,
                 quote.answers,
-                Support.NEAREST if quote.is_nearest else Support.VERBATIM,
+                Standing.NEAREST if quote.is_nearest else Standing.VERBATIM,
             )
             for sentence, quote, number in zip(sentences, quotes, cited, strict=True)
         ]
