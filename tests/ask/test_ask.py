@@ -23,13 +23,11 @@ from pincite.text.passages import passages
 from pincite.types import Document, Evidence, Hit, Passage, Readout, Span
 from pincite.verbs.ask.answer_check import AnswerChecker, Repairer
 from pincite.verbs.ask.build import AskRun
-from pincite.verbs.ask.extract import Extractor
+from pincite.verbs.ask.extract import Extractor, absent_terms, is_uncovered
 from pincite.verbs.ask.pipeline import (
     AskPipeline,
     FoundDocument,
     LiteratureFinder,
-    absent_terms,
-    is_uncovered,
     numbered,
 )
 from pincite.verbs.ask.report import Answer, Checked, Reference, Searched
@@ -159,7 +157,7 @@ def test_an_abstract_in_another_language_is_not_quoted(verifier: CrossEncoderVer
         "Velorin a réduit le nombre de jours de migraine chez les adultes."
     )
     given = numbered([FoundDocument(paper(15, "Velorin", text), (), 0.0)])
-    ((quote,), *_) = extractor(verifier, -99.0).quotes(QUESTION, given)
+    (((quote,),), *_) = extractor(verifier, -99.0).quotes([QUESTION], given)
     assert (quote.text, quote.source) == (
         "Velorin reduced the number of migraine days in adults.",
         0,
@@ -185,7 +183,7 @@ def test_of_a_long_document_the_nearest_passages_are_quoted(
     ((found,), _) = LiteratureFinder(Finds(), lambda urls: [long for _ in urls]).find(QUESTION)
     texts = [passage.text for passage in found.passages]
     assert said in texts[1]  # behind the one that was found
-    ((quote, *_), *_) = extractor(verifier, -99.0).quotes(QUESTION, numbered([found]))
+    (((quote, *_),), *_) = extractor(verifier, -99.0).quotes([QUESTION], numbered([found]))
     assert (quote.text, quote.span.of(text)) == (said, said)
 
 

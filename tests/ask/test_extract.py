@@ -217,7 +217,7 @@ def test_a_study_has_a_side_if_it_names_what_is_asked(
 ) -> None:
     text = f"METHODS: We gave drops to 90 infants with colic. CONCLUSIONS: {conclusion}"
     paper = Reference(1, "1", Document("https://a.example/1", title, text, language="en"))
-    sentences = extract.quotable(QUESTION, 0, paper, 1)
+    sentences = extract.for_question(QUESTION, paper, extract.quotable(0, paper, 1))
     sided = extract.with_sides(reader(QUESTION), subject(QUESTION), paper, sentences)
     assert [each.agrees for each in sided][-1] is expected
 
@@ -226,7 +226,7 @@ def test_a_result_decides_only_if_it_names_the_intervention_itself() -> None:
     text = "RESULTS: The diet of the mothers did not explain the fall in crying of the infants."
     title = "Sleep in a trial of Lactovia reuteri"
     paper = Reference(1, "1", Document("https://a.example/1", title, text, language="en"))
-    sentences = extract.quotable(QUESTION, 0, paper, 1)
+    sentences = extract.for_question(QUESTION, paper, extract.quotable(0, paper, 1))
     sided = extract.with_sides(reader(QUESTION), subject(QUESTION), paper, sentences)
     assert {each.agrees for each in sided} == {None}
 
@@ -235,7 +235,7 @@ def test_a_retracted_study_has_no_side() -> None:
     text = "CONCLUSIONS: Lactovia reuteri reduced crying of infants."
     document = Document("https://a.example/1", "", text, language="en", meta={"retracted": "yes"})
     paper = Reference(1, "1", document)
-    sentences = extract.quotable(QUESTION, 0, paper, 1)
+    sentences = extract.for_question(QUESTION, paper, extract.quotable(0, paper, 1))
     sided = extract.with_sides(reader(QUESTION), subject(QUESTION), paper, sentences)
     assert [each.agrees for each in sided] == [None]
 
