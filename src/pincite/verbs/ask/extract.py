@@ -34,8 +34,8 @@ from pincite.verbs.ask.parts import (
 )
 from pincite.verbs.ask.patterns import patterns, words
 from pincite.verbs.ask.questions import (
-    american,
     detail,
+    is_of_degree,
     is_verb,
     topic,
     unanswered_terms,
@@ -94,7 +94,6 @@ LACKING, ON_TOPIC = 4.0, -1.0
 # Log-odds by which a clear sentence of the other side may lie below those that an answer needs.
 OTHER_SIDE = 1.0
 _WORDS, _P = words("words"), patterns("parts")
-_GENERAL = frozenset(wording.content_words(" ".join(_WORDS["general"])))
 _THIS = frozenset({"this", "these", "those"})
 _POINT_BACK_TOGETHER = frozenset({("the", "latter"), ("the", "former"), ("the", "same")})
 _NO_NOUN = AUXILIARIES | PREPOSITIONS | words_of("verbs", "modals")  # ends "this large database"
@@ -139,29 +138,14 @@ class Quotable:
         return BIAS + sum(WEIGHTS[name] * value for name, value in values.items())
 
 
-def lacks(question: str, source: str) -> float:
-    """Return the share of a question's subject words that a source lacks."""
-    words = set(wording.content_words(question, whole=True))
-    about = {_stem(word) for word in words if word[: wording.STEM] not in _GENERAL}
-    about = about or set(map(_stem, words))
-    there = {_stem(word) for word in wording.content_words(source, whole=True)}
-    return len(about - there) / len(about) if about else 0.0
-
-
-def _stem(word: str) -> str:
-    return _FORM.sub("", american(word)[: wording.STEM])
-
-
-_FORM = re.compile(r"(?:ie|y)\Z")  # in the first six letters: "carry" and "carried" are one word
-
-
 def can_stand_alone(text: str, *, is_last: bool = False) -> bool:
     """Whether a sentence can be read without its context, by rules.
 
     `is_last`: it ends its document, where the full stop may be missing.
     """
     words, end = text.split(), text.rstrip()[-1:]
-    is_finding = len(words) >= FEWEST_OF_FINDING and finite_verb(text) and not is_open_ended(words)
+    is_elliptic = words and words[-1].strip(".").casefold() in AUXILIARIES | NOT  # "Falls did not."
+    is_finding = len(words) >= FEWEST_OF_FINDING and finite_verb(text) and not is_elliptic
     if not (FEWEST_WORDS <= len(words) <= MOST_WORDS or is_finding):
         return False
     if end not in '.!)”"' and not (is_last and end.isalnum()):
@@ -181,11 +165,6 @@ def can_stand_alone(text: str, *, is_last: bool = False) -> bool:
     names = (word.strip("(,").casefold() for word in words[1:OWN_WITHIN])
     named = takewhile(lambda word: word not in _NO_NOUN, names)
     return any(word in _WORDS["own_paper"] for word in named)
-
-
-def is_open_ended(words: Sequence[str]) -> bool:
-    """Whether a sentence ends with its auxiliary: "Falls did not."."""
-    return words[-1].strip(".").casefold() in AUXILIARIES | NOT
 
 
 def is_cut(before: str, after: str) -> bool:
@@ -330,7 +309,8 @@ class Extractor:
             candidates = [each for source in near for each in sided[source]]
             read = self._read(question, references, candidates, vectors, failures)
             stated = stating(question, read)
-            able, is_stated = (read, False) if stated is None else (stated, True)
+            is_stated = stated is not None and not is_of_degree(question)
+            able = read if stated is None else stated
             quotes = self._confirmed(question, references, able, is_stated=is_stated)
             if not quotes and self.documents_read:
                 quotes = nearest(stated or read)
@@ -349,12 +329,15 @@ class Extractor:
         is_stated: bool,
     ) -> list[Quotable]:
         """Choose sentences that answer, of documents that name what is asked."""
-        if stance.is_yes_or_no(question) and not is_stated:
+        if is_stated:
+            sure = [c for c in map(_anywhere, sentences) if c.relevance >= LEAST_OF_DETAIL]
+            chosen = choose(sure, self.sentences, self.least, BEHIND_OF_DETAIL)
+        elif stance.is_yes_or_no(question):
             chosen = choose(sentences, self.sentences, self.least)
         else:
-            needed = LEAST_OF_DETAIL if is_stated else LEAST_RELEVANCE
-            sure = [c for c in map(_anywhere, sentences) if c.relevance >= needed]
-            chosen = choose(sure, self.sentences, self.least, BEHIND_OF_DETAIL)
+            of_study = [c if c.part is Part.METHOD else _anywhere(c) for c in sentences]
+            sure = [c for c in of_study if c.relevance >= LEAST_RELEVANCE]
+            chosen = choose(sure, self.sentences, self.least)
         return [
             each
             for each in chosen
@@ -409,8 +392,10 @@ def stating(question: str, sentences: Sequence[Quotable]) -> list[Quotable] | No
         names = stance.subject(question).names_outcome
         stated = [c for c in of_study if number.is_in(c.text)]
         return [c for c in stated if number.effect is None or names(c.text)]
-    holds = detail(question)
-    return [c for c in of_study if holds(c.text)] if holds else None
+    if not (holds := detail(question)):
+        return None
+    stated = [c for c in of_study if holds(c.text)]
+    return None if is_of_degree(question) and not stated else stated
 
 
 def _anywhere(sentence: Quotable) -> Quotable:
@@ -483,14 +468,15 @@ def on_topic(question: str, reference: Reference) -> bool:
 
 
 def lacking(question: str, reference: Reference) -> float:
-    """Return the share of the question's subject that a document lacks; ages may be in figures."""
+    """Return the share of the question's terms that a document lacks; ages may be in figures."""
     document, number = reference.document, wanted(question)
-    about = number.about if number else question
+    about = number.about if number else topic(question)
     if fits(question, document):
         about = without_ages(about)
     is_long = len(document.text) > WHOLE
     texts = [passage.text for passage in reference.passages] if is_long else [document.text]
-    return lacks(about, "\n".join([document.title, *texts]))
+    terms = unanswered_terms(about, "")
+    return len(unanswered_terms(about, "\n".join([document.title, *texts]))) / max(1, len(terms))
 
 
 def for_question(

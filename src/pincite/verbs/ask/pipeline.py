@@ -33,7 +33,7 @@ from pincite.verbs.ask.extract import (
     on_topic,
 )
 from pincite.verbs.ask.parts import WHOLE
-from pincite.verbs.ask.questions import parts_of, plainer
+from pincite.verbs.ask.questions import parts_of
 from pincite.verbs.ask.report import Answer, Checked, Reference, Searched, fault
 from pincite.verbs.ask.writers import ModelWriter
 
@@ -67,18 +67,10 @@ class AskPipeline:
             on_sentence: called once per sentence, as soon as it is verified.
             on_draft: also called, with the sentences still waiting to be verified.
         """
-
-        def answered(text: str) -> Answer:
-            return containment.attempted(
-                lambda: self._ask(text, on_sentence, on_draft),
-                lambda why: replace(self._empty(text), failure=fault(why)),
-            )
-
-        answer, plain = answered(question), plainer(question)
-        if answer.abstained_coded and plain != question:
-            again = answered(plain)
-            answer = answer if again.abstained_coded else replace(again, question=question)
-        return answer
+        return containment.attempted(
+            lambda: self._ask(question, on_sentence, on_draft),
+            lambda why: replace(self._empty(question), failure=fault(why)),
+        )
 
     def _empty(self, question: str) -> Answer:
         return Answer(question, "", (), (), self.writer.fingerprint, self.searched)

@@ -1,4 +1,4 @@
-"""Simplifies a question, finds the number that it asks for, and terms that no source mentions."""
+"""The parts of a question, the figure or reason that it asks for, and terms that sources lack."""
 
 import re
 from collections.abc import Callable
@@ -12,20 +12,6 @@ from pincite.verbs.ask.patterns import patterns
 from pincite.verbs.ask.patterns import words as listed
 
 _P = patterns("questions", words="|".join([*TENS, *ONES]), scales="|".join(SCALES))
-
-
-def plainer(question: str) -> str:
-    """Reduce a question to one clause.
-
-    >>> plainer("Green tea: does it lower blood pressure?")
-    'Does green tea lower blood pressure?'
-    """
-    if not (match := _P["topic"].fullmatch(question.strip())):
-        return question
-    topic = match["topic"]
-    if topic[1:2].islower():  # not "DNA repair"
-        topic = topic[0].lower() + topic[1:]
-    return f"{match['verb'].capitalize()} {topic}{match['rest']}"
 
 
 def parts_of(question: str) -> list[str]:
@@ -112,6 +98,11 @@ def detail(question: str) -> Callable[[str], bool] | None:
         return False
 
     return has_figure
+
+
+def is_of_degree(question: str) -> bool:
+    """Whether a figure would answer, but need not: "How safe is it?"."""
+    return bool(_P["degree"].search(question))
 
 
 def topic(question: str) -> str:
