@@ -271,13 +271,13 @@ def test_an_abstract_supports_its_statement_and_not_the_contrary(
     [
         ("It fell by 4%.", 3.0, None, Support.SUPPORTS),
         ("It fell by 9%.", 3.0, None, Support.PARTLY),
-        ("It fell by 9%.", 3.0, 0.9, Support.NO_EVIDENCE),
+        ("It fell by 9%.", 3.0, 90, Support.NO_EVIDENCE),
         ("It fell by 9%.", -3.0, None, Support.CONTRADICTS),
         ("It fell by 4%.", -3.0, None, Support.NO_EVIDENCE),
     ],
 )
 def test_a_sentence_is_decided_with_the_other_figure_of_its_reference(
-    sentence: str, support: float, recognised: float | None, expected: Support
+    sentence: str, support: float, recognised: int | None, expected: Support
 ) -> None:
     text = "Of 90 women, 9% left. It fell by 4%."
     passage = Passage("d", "u", "", text, Span(0, len(text)), recognised=recognised)

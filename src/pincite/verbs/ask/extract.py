@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import takewhile
@@ -298,7 +298,7 @@ class Extractor:
             for source, reference in enumerate(references)
         ]
         texts = [each.text for source in near for each in of_source[source]]
-        vectors = self.encoder.encode(texts, "passage") if texts else []
+        vectors: Iterable[Any] = self.encoder.encode(texts, "passage") if texts else ()
         answers, stances = list[list[Quotable]](), dict[int, Stance]()
         for question in questions:
             finds, subject = stance.reader(question), stance.subject(question)
@@ -350,7 +350,7 @@ class Extractor:
         question: str,
         references: Sequence[Reference],
         candidates: Sequence[Quotable],
-        vectors: Sequence[Any],
+        vectors: Iterable[Any],
         failures: list[Failed],
     ) -> list[Quotable]:
         """Score the candidates nearest to the question in meaning with the network."""
