@@ -103,6 +103,10 @@ def supports(number: int, source: Document, quoted: str = FINDING) -> ReferenceV
     return _verdict(Support.SUPPORTS, number, evidence(source, quoted, 0.93))
 
 
+def partly(number: int, source: Document) -> ReferenceVerdict:
+    return _verdict(Support.PARTLY, number, evidence(source, FINDING, 0.93))
+
+
 def contradicts(number: int, source: Document, quoted: str = FINDING) -> ReferenceVerdict:
     return _verdict(Support.CONTRADICTS, number, evidence(source, quoted, 0.03, 0.91))
 
@@ -154,11 +158,7 @@ def every_standing() -> Answer:
             unread(3, "in a language the model does not read"),
         ),
         checked("So the line should be judged with care.", "uncited"),
-        checked(
-            "Sleep is 32 minutes shorter.",
-            "partly_supported",
-            _verdict(Support.PARTLY, 1, evidence(one, FINDING, 0.93)),
-        ),
+        checked("Sleep is 32 minutes shorter.", "partly_supported", partly(1, one)),
     )
     before = checked("Sleep is 32 minutes shorter.", "contradicted", contradicts(1, one))
     return Answer(
