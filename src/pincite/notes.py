@@ -109,7 +109,6 @@ ENGLISH: Mapping[str, str] = {
     "no_such_reference": "there is no reference %(written)s",
     "reference_in_other_language": "it is in %(language)s; the verifier reads %(languages)s",
     "no_abstract": "no abstract is available",
-    "other_figure": "the sentence says “%(sentence)s”, the reference “%(reference)s”",
     # Why a sentence of an answer was changed or struck out.
     "references_do_not_exist": "its references do not exist",
     "references_silent": "its references do not mention it",

@@ -1,6 +1,6 @@
-"""Questions of five kinds over forty invented abstracts, and how often they are answered.
+"""Questions of several kinds over invented abstracts, and how often they are answered.
 
-The key names words of the sentences that answer each part. The sealed half was asked once.
+The key names words of the sentences that answer each part. The sealed halves were asked once.
 """
 
 import json
@@ -16,7 +16,7 @@ from pincite.documents.collection import collected
 from pincite.types import Document
 from pincite.verbs.ask.report import Answer
 
-CASES = Path(__file__).parents[1] / "cases" / "ask" / "abstracts"
+CASES = Path(__file__).parents[1] / "cases" / "ask"
 
 
 def outcome(question: Mapping[str, Any], answer: Answer) -> str:
@@ -34,10 +34,13 @@ def outcome(question: Mapping[str, Any], answer: Answer) -> str:
     return f"nearest {holds}" if answer.abstained else holds
 
 
-def measured(half: str, folder: Path) -> list[tuple[Mapping[str, Any], Answer, str]]:
-    lines = (CASES / "questions.jsonl").read_text(encoding="utf-8").splitlines()
+def measured(
+    collection_of: str, half: str, folder: Path
+) -> list[tuple[Mapping[str, Any], Answer, str]]:
+    cases = CASES / collection_of
+    lines = (cases / "questions.jsonl").read_text(encoding="utf-8").splitlines()
     questions = [one for line in lines if (one := json.loads(line))["half"] == half]
-    collection = collected([CASES / "documents.jsonl"])
+    collection = collected([cases / "documents.jsonl"])
     documents = [one for piece in collection.pieces for one in collection.read(piece)]
     with open_corpus(folder, write=True) as corpus:
         corpus.add([one for one in documents if isinstance(one, Document)])
@@ -49,8 +52,11 @@ def measured(half: str, folder: Path) -> list[tuple[Mapping[str, Any], Answer, s
 
 @pytest.mark.models
 @pytest.mark.parametrize("half", ["open", "sealed"])
-def test_few_questions_are_refused_or_answered_wrongly(half: str, tmp_path: Path) -> None:
-    rows = measured(half, tmp_path)
+@pytest.mark.parametrize("cases", ["abstracts", "fields"])
+def test_few_questions_are_refused_or_answered_wrongly(
+    cases: str, half: str, tmp_path: Path
+) -> None:
+    rows = measured(cases, half, tmp_path)
     known = Counter(found for question, _, found in rows if question["key"])
     unknown = Counter(found for question, _, found in rows if not question["key"])
     n = sum(known.values())

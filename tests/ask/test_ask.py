@@ -10,7 +10,8 @@ from support.rows import each_row
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.corpus.protocol import NO_FILTERS
 from pincite.errors import ServerError, ServerUnreachable
-from pincite.judgement.references import Retraction, Standing, Support
+from pincite.judgement import decide
+from pincite.judgement.references import Retraction, Standing, Support, support_of
 from pincite.models import weights
 from pincite.models.session import OnnxEncoder
 from pincite.models.verifier import CrossEncoderVerifier
@@ -19,16 +20,14 @@ from pincite.retrieval.retrievers import Fused, Reranked
 from pincite.settings import Settings
 from pincite.text.citation_marks import cited_sentences
 from pincite.text.passages import passages
-from pincite.types import Document, Hit
+from pincite.types import Document, Evidence, Hit, Passage, Readout, Span
 from pincite.verbs.ask.answer_check import AnswerChecker, Repairer
 from pincite.verbs.ask.build import AskRun
-from pincite.verbs.ask.extract import Extractor
+from pincite.verbs.ask.extract import Extractor, absent_terms, is_uncovered
 from pincite.verbs.ask.pipeline import (
     AskPipeline,
     FoundDocument,
     LiteratureFinder,
-    absent_terms,
-    is_uncovered,
     numbered,
 )
 from pincite.verbs.ask.report import Answer, Checked, Reference, Searched
@@ -160,7 +159,7 @@ def test_an_abstract_in_another_language_is_not_quoted(verifier: CrossEncoderVer
         "Velorin a réduit le nombre de jours de migraine chez les adultes."
     )
     given = numbered([FoundDocument(paper(15, "Velorin", text), (), 0.0)])
-    ((quote,), *_) = extractor(verifier, -99.0).quotes(QUESTION, given)
+    (((quote,),), *_) = extractor(verifier, -99.0).quotes([QUESTION], given)
     assert (quote.text, quote.source) == (
         "Velorin reduced the number of migraine days in adults.",
         0,
@@ -186,7 +185,7 @@ def test_of_a_long_document_the_nearest_passages_are_quoted(
     ((found,), _) = LiteratureFinder(Finds(), lambda urls: [long for _ in urls]).find(QUESTION)
     texts = [passage.text for passage in found.passages]
     assert said in texts[1]  # behind the one that was found
-    ((quote, *_), *_) = extractor(verifier, -99.0).quotes(QUESTION, numbered([found]))
+    (((quote, *_),), *_) = extractor(verifier, -99.0).quotes([QUESTION], numbered([found]))
     assert (quote.text, quote.span.of(text)) == (said, said)
 
 
@@ -267,6 +266,16 @@ def test_an_abstract_supports_its_statement_and_not_the_contrary(
     evidence = right.verdicts[0].evidence
     assert evidence is not None
     assert "3.1" in evidence.quoted
+
+
+@each_row("ask/ask/a_sentence_is_decided_with_the_other_figure_of_its_reference")
+def test_a_sentence_is_decided_with_the_other_figure_of_its_reference(
+    sentence: str, support: float, recognised: int | None, expected: str
+) -> None:
+    text = "Of 90 women, 9% left. It fell by 4%."
+    passage = Passage("d", "u", "", text, Span(0, len(text)), recognised=recognised)
+    read = decide.weighed(Evidence(passage, 0, 0, 1, support, readout=Readout(support)))
+    assert support_of(sentence, [read]).support == expected
 
 
 def test_a_fabricated_reference_is_a_finding(verifier: CrossEncoderVerifier) -> None:
@@ -458,7 +467,7 @@ def test_nearest_sentences_are_quoted_as_unconfirmed(
     answer = pipeline(corpus, verifier).ask(asked)
     assert [note.code for note in answer.abstained_coded] == ["only_nearest"]
     assert {each.standing for each in answer.sentences} == {Standing.NEAREST}
-    assert {v.support for each in answer.sentences for v in each.verdicts} == {Support.NEAREST}
+    assert {v.support for each in answer.sentences for v in each.verdicts} == {Support.VERBATIM}
 
 
 def test_a_part_of_a_question_without_an_answer_is_named(

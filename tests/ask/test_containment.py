@@ -172,27 +172,6 @@ def test_hostile_texts(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
             assert SOUND.removesuffix(".") in to_format(report(answer))
 
 
-def test_a_question_without_results_is_simplified_and_repeated() -> None:
-    asked = list[str]()
-
-    class Picky(OnePassageEach):
-        def retrieve(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
-            asked.extend(queries)
-            (found,) = super().retrieve(queries, k)
-            return [found if queries[0].startswith("Does") else []]
-
-    ready = pipeline(finder=LiteratureFinder(Picky(), documents_of))
-    for question in (
-        "Velorin: does it reduce migraine days?",
-        "Does it help? Velorin",
-    ):
-        asked.clear()
-        answer = ready.ask(question)
-        assert answer.question == question
-        assert answer.sentences
-    assert asked == ["Does it help? Velorin"]
-
-
 @pytest.mark.parametrize("question", ["", "  ", "???", "–"])
 def test_an_empty_question_finds_nothing(question: str) -> None:
     answer = pipeline().ask(question)

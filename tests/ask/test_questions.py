@@ -31,7 +31,7 @@ def test_a_number_is_found_in_its_sentence(question: str, sentence: int | None) 
 
 @each_row("ask/questions/a_figure_or_a_reason_is_found_in_its_sentence")
 def test_a_figure_or_a_reason_is_found_in_its_sentence(question: str, sentence: int | None) -> None:
-    texts = ["It fell by 9 euros.", "It fell because demand rose."]
+    texts = ["It fell by 9 euros.", "It fell because demand rose.", "Half of the homes were lost."]
     holds = detail(question)
     found = [n for n, text in enumerate(texts) if holds and holds(text)]
     assert found == ([] if sentence is None else [sentence])

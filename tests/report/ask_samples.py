@@ -103,6 +103,10 @@ def supports(number: int, source: Document, quoted: str = FINDING) -> ReferenceV
     return _verdict(Support.SUPPORTS, number, evidence(source, quoted, 0.93))
 
 
+def partly(number: int, source: Document) -> ReferenceVerdict:
+    return _verdict(Support.PARTLY, number, evidence(source, FINDING, 0.93))
+
+
 def contradicts(number: int, source: Document, quoted: str = FINDING) -> ReferenceVerdict:
     return _verdict(Support.CONTRADICTS, number, evidence(source, quoted, 0.03, 0.91))
 
@@ -154,6 +158,7 @@ def every_standing() -> Answer:
             unread(3, "in a language the model does not read"),
         ),
         checked("So the line should be judged with care.", "uncited"),
+        checked("Sleep is 32 minutes shorter.", "partly_supported", partly(1, one)),
     )
     before = checked("Sleep is 32 minutes shorter.", "contradicted", contradicts(1, one))
     return Answer(
@@ -184,13 +189,13 @@ def every_standing() -> Answer:
 
 
 def copied(
-    number: int, source: Document, text: str, support: Support = Support.VERBATIM
+    number: int, source: Document, text: str, standing: Standing = Standing.VERBATIM
 ) -> Checked:
     """A sentence that stands in its source."""
     start = source.text.index(text)
     place = citation_marks.quote_with_marks([(text, number)])[1][0]
     return answer_check.copied_sentence(
-        place, reference(number, source), Span(start, start + len(text)), 1.25, support
+        place, reference(number, source), Span(start, start + len(text)), 1.25, standing
     )
 
 
@@ -210,7 +215,7 @@ def extract() -> Answer:
 def with_nearest() -> Answer:
     """Of its second part, only the nearest sentence was found."""
     answer = extract()
-    nearest = copied(1, document(1), FINDING, Support.NEAREST)
+    nearest = copied(1, document(1), FINDING, Standing.NEAREST)
     sentences = (*answer.sentences, nearest)
     text = f"{answer.text} {answer.text}"
     return replace(answer, text=text, sentences=sentences, unanswered=("why?",))

@@ -178,7 +178,7 @@ def test_only_supported_sentences_are_collapsed() -> None:
     page = Page(ask_render.to_html(samples.answer_report(samples.extract())))
     assert page.all("open") == []
     page = Page(ask_render.to_html(samples.answer_report(samples.every_standing())))
-    assert len(page.all("open")) == 7
+    assert len(page.all("open")) == 8
 
 
 # ── Markdown ─────────────────────────────────────────────────────────────────────────────────────

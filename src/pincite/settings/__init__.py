@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 from pincite.errors import ConfigError
 from pincite.judgement.confirmation import THRESHOLD, StatementType
 from pincite.judgement.decide import THRESHOLD as SUPPORTED
-from pincite.judgement.references import CONTRADICTED_FROM, SUPPORTED_FROM
+from pincite.judgement.references import SUPPORTED_FROM
 from pincite.llm import chat
 from pincite.llm.calls import Budget
 from pincite.llm.chat import Dialect, GuidanceKind, check_guidance
@@ -245,9 +245,6 @@ class AskSettings:
     least_answer: Annotated[float, "Minimum log-odds of a quoted sentence."] = LEAST_ANSWER
     include_retracted: Annotated[bool, "Use retracted papers too, marked as such."] = False
     supported_from: Annotated[Share, "Minimum probability for “supported”."] = SUPPORTED_FROM
-    contradicted_from: Annotated[Share, "Minimum probability for “contradicted”."] = (
-        CONTRADICTED_FROM
-    )
     uncited: Annotated[
         Literal["label", "neighbour"],
         "Sentences without a reference: label them, or use the neighbour's, as Verif.ai does.",

@@ -85,11 +85,11 @@ class Scripted(AnswerChecker):
 def test_thresholds_decide(folder: Path) -> None:
     calls: list[tuple[int, int]] = []
     rows = scifact.read_rows(folder)
-    strict = Scripted(WordVerifier(), supported_from=0.5, contradicted_from=0.5)
+    strict = Scripted(WordVerifier(), supported_from=0.5)
     found = scifact.measured(rows, strict, lambda *n: calls.append(n))
     assert calls == [(3, 3)]
     assert (found["n"], found["accuracy"]) == (3, 0.6667)
     assert found["classes"][SUPPORT]["recall"] == 0.0
     assert found["classes"][CONTRADICT]["f1"] == 1.0
-    lenient = Scripted(WordVerifier(), supported_from=0.4, contradicted_from=0.5)
+    lenient = Scripted(WordVerifier(), supported_from=0.4)
     assert scifact.measured(rows, lenient)["accuracy"] == 1.0

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from pincite import containment
 from pincite.completions import Completion, Prompt
 from pincite.judgement.references import (
-    CONTRADICTED_FROM,
     SUPPORTED_FROM,
     ReferenceVerdict,
     Retraction,
@@ -32,6 +31,7 @@ from pincite.verbs.ask.report import Answer, Change, Checked, Reference
 
 REWRITE = "rewrite_sentence"
 REPLY_TOKENS = 150
+_UNPROVEN = (Standing.NO_EVIDENCE, Standing.PARTLY_SUPPORTED, Standing.FABRICATED)
 _SILENT = Note("references_silent")
 _RETRACTION_NOTES = {
     Retraction.YES: "retracted",
@@ -48,7 +48,6 @@ class AnswerChecker:
     verifier: Verifier
     languages: frozenset[str] = frozenset({"en"})
     supported_from: float = SUPPORTED_FROM
-    contradicted_from: float = CONTRADICTED_FROM
     read: int = cascade.READ
     neighbours: bool = False  # whether uncited sentences inherit their neighbour's references
     # Verdicts by text and ref_id.
@@ -128,7 +127,7 @@ class AnswerChecker:
     ) -> ReferenceVerdict:
         judged = [each for each in evidence if not each.failed]
         verdict = containment.attempted(
-            lambda: support_of(text, judged, self.supported_from, self.contradicted_from),
+            lambda: support_of(text, judged, self.supported_from),
             lambda why: ReferenceVerdict(Support.NOT_CHECKED, why_coded=containment.notes_of(why)),
         )
         if judged or verdict.why_coded:
@@ -158,7 +157,7 @@ def copied_sentence(
     reference: Reference,
     span: Span,
     score: float,
-    support: Support = Support.VERBATIM,
+    standing: Standing = Standing.VERBATIM,
 ) -> Checked:
     """Build a sentence copied from `span` of its reference; `score` is the log-odds it answers."""
     document = reference.document
@@ -174,8 +173,8 @@ def copied_sentence(
     quote = Span(span.start - near.start, span.end - near.start)
     evidence = Evidence(passage, 1.0, 0.0, 0.0, score, quote)
     number = reference.number
-    verdict = ReferenceVerdict(support, evidence, written=str(number), number=number)
-    return Checked(sentence, (verdict,), standing([support]), notes_coded=_notes(reference))
+    verdict = ReferenceVerdict(Support.VERBATIM, evidence, written=str(number), number=number)
+    return Checked(sentence, (verdict,), standing, notes_coded=_notes(reference))
 
 
 def _notes(reference: Reference) -> tuple[Note, ...]:
@@ -192,7 +191,7 @@ def _notes(reference: Reference) -> tuple[Note, ...]:
 class Repairer:
     """Repairs an answer.
 
-    Contradicted sentences are dropped. Sentences without evidence are rewritten by a model to what
+    Contradicted sentences are dropped. Those without full support are rewritten by a model to what
     the reference says, and verified again; without success or a model, they are struck out.
     """
 
@@ -206,7 +205,7 @@ class Repairer:
         for checked in answer.sentences:
             if checked.standing is Standing.CONTRADICTED:
                 dropped.append(checked)
-            elif checked.standing in (Standing.NO_EVIDENCE, Standing.FABRICATED):
+            elif checked.standing in _UNPROVEN:
                 change = self._changed(checked, answer.references, checker)
                 changes.append(change)
                 texts += [change.after] if change.after else []

@@ -146,7 +146,6 @@ def checker(
         verifier,
         languages,
         settings.ask.supported_from,
-        settings.ask.contradicted_from,
         settings.retrieval.read,
         neighbours=settings.ask.uncited == "neighbour",
     )

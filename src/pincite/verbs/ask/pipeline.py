@@ -14,26 +14,31 @@ from functools import partial
 from pincite import containment
 from pincite.completions import Completion
 from pincite.errors import ServerError
-from pincite.judgement.references import Retraction, Support, retraction_of
+from pincite.judgement.references import Retraction, Standing, retraction_of
 from pincite.notes import Note
 from pincite.protocols import DocumentsOf, Nearest, Retriever
 from pincite.retrieval.fusion import kept
 from pincite.text import citation_marks
 from pincite.text import words as wording
 from pincite.text.passages import passages
-from pincite.types import Document, Failed, Hit, Passage, Span
-from pincite.verbs.ask.ages import fits, without_ages
+from pincite.types import Document, Hit, Passage, Span
+from pincite.verbs.ask.ages import fits
 from pincite.verbs.ask.answer_check import AnswerChecker, Repairer, copied_sentence
-from pincite.verbs.ask.extract import Extractor, Quotable, lacking, on_topic
+from pincite.verbs.ask.extract import (
+    MUCH_ABSENT,
+    Extractor,
+    absent_terms,
+    is_uncovered,
+    lacking,
+    on_topic,
+)
 from pincite.verbs.ask.parts import WHOLE
-from pincite.verbs.ask.questions import parts_of, plainer, unanswered_terms
-from pincite.verbs.ask.report import Answer, Checked, Reference, Searched, Stance, fault
-from pincite.verbs.ask.stance import subject
+from pincite.verbs.ask.questions import parts_of
+from pincite.verbs.ask.report import Answer, Checked, Reference, Searched, fault
 from pincite.verbs.ask.writers import ModelWriter
 
-# Share of the question's subject that all quoted papers lack, from which the answer says so: 2 of
-# 71 right papers for PubMedQA's questions lack as much.
-MUCH_ABSENT = 0.5
+# Log-odds below `least_relevance` in which a document may still have the nearest sentences.
+NEARBY = 1.0
 RANKED = 100  # passages of a long text: some 15,000 tokens of prompt
 _QUOTED = re.compile(r"[\"“„«]([^\"“”„«»]{2,200})[\"”“»]")
 OnSentence = Callable[[Checked], None]
@@ -62,18 +67,10 @@ class AskPipeline:
             on_sentence: called once per sentence, as soon as it is verified.
             on_draft: also called, with the sentences still waiting to be verified.
         """
-
-        def answered(text: str) -> Answer:
-            return containment.attempted(
-                lambda: self._ask(text, on_sentence, on_draft),
-                lambda why: replace(self._empty(text), failure=fault(why)),
-            )
-
-        answer, plain = answered(question), plainer(question)
-        if answer.abstained_coded and plain != question:
-            again = answered(plain)
-            answer = answer if again.abstained_coded else replace(again, question=question)
-        return answer
+        return containment.attempted(
+            lambda: self._ask(question, on_sentence, on_draft),
+            lambda why: replace(self._empty(question), failure=fault(why)),
+        )
 
     def _empty(self, question: str) -> Answer:
         return Answer(question, "", (), (), self.writer.fingerprint, self.searched)
@@ -108,11 +105,14 @@ class AskPipeline:
                 code = "all_retracted"
             elif best is not None:
                 code = "nothing_relevant"
-            return replace(silent, abstained_coded=(Note(code),))
+            silent = replace(silent, abstained_coded=(Note(code),))
+            is_near = best is not None and best >= self.least_relevance - NEARBY
+            if not is_near or not isinstance(self.writer, Extractor):
+                return silent
+        elif is_uncovered(question, absent):
+            missing = Note("nothing_mentions", {"words": tuple(absent)})
+            silent = replace(silent, abstained_coded=(missing,))
         if isinstance(self.writer, Extractor):
-            if is_uncovered(question, absent):
-                missing = Note("nothing_mentions", {"words": tuple(absent)})
-                return replace(silent, abstained_coded=(missing,))
             return self._extract(self.writer, silent, references, on_sentence)
         answer = self._write(self.writer, silent, references, on_sentence, on_draft)
         if not answer.text.strip() and not answer.failure:
@@ -127,14 +127,14 @@ class AskPipeline:
         on_sentence: OnSentence | None,
     ) -> Answer:
         """Quote the sentences that answer the question; returns `silent` if there are none."""
-        quotes, stances, failures = list[Quotable](), dict[int, Stance](), list[Failed]()
-        unanswered = list[str]()
-        for part in (asked := parts_of(silent.question)):
-            of_part, stances, failed = writer.quotes(part, references)
-            unanswered += [part] if all(each.is_nearest for each in of_part) else []
-            quotes += of_part
-            failures += failed
-        stances = stances if len(asked) == 1 else {}
+        asked = parts_of(silent.question)
+        of_parts, stances, failures = writer.quotes(asked, references)
+        unanswered = [
+            part
+            for part, found in zip(asked, of_parts, strict=True)
+            if all(each.is_nearest for each in found)
+        ]
+        quotes = [each for found in of_parts for each in found]
         by_span = {(q.source, q.span): q for q in quotes}
         by_span |= {(q.source, q.span): q for q in quotes if not q.is_nearest}
         quotes = list(by_span.values())
@@ -158,7 +158,7 @@ class AskPipeline:
                 ordered[new[number] - 1],
                 quote.span,
                 quote.answers,
-                Support.NEAREST if quote.is_nearest else Support.VERBATIM,
+                Standing.NEAREST if quote.is_nearest else Standing.VERBATIM,
             )
             for sentence, quote, number in zip(sentences, quotes, cited, strict=True)
         ]
@@ -166,13 +166,14 @@ class AskPipeline:
             for each in checked:
                 on_sentence(each)
         named = ordered[: len(set(cited))]
-        absent = silent.searched.absent
+        uncovered = is_uncovered(silent.question, absent := silent.searched.absent)
+        why = silent.abstained_coded if uncovered else (Note("only_nearest"),)
         if min(lacking(silent.question, each) for each in named) > MUCH_ABSENT:
             absent = tuple(absent_terms(silent.question, named))
         return replace(
             silent,
             searched=replace(silent.searched, absent=absent),
-            abstained_coded=(Note("only_nearest"),) if len(unanswered) == len(asked) else (),
+            abstained_coded=why if len(unanswered) == len(asked) else (),
             unanswered=tuple(unanswered) if len(unanswered) < len(asked) else (),
             text=text,
             sentences=tuple(checked),
@@ -243,23 +244,6 @@ class AskPipeline:
         checked = (*answer.sentences, *answer.dropped, *(each.before for each in answer.changes))
         cited = sorted({v.number for each in checked for v in each.verdicts if v.number})
         return replace(answer, references=tuple(listed(answer.question, answer.references, cited)))
-
-
-def absent_terms(question: str, references: Sequence[Reference]) -> list[str]:
-    """Return the terms of a question that no reference mentions; ages may be in figures."""
-    if any(fits(question, each.document) for each in references):
-        question = without_ages(question)
-    texts = "\n".join(f"{each.document.title}\n{each.document.text}" for each in references)
-    return unanswered_terms(question, texts)
-
-
-def is_uncovered(question: str, absent: Sequence[str]) -> bool:
-    """Whether most of what the question asks about, on one side, is in `absent` terms."""
-    for part in subject(question)[:2]:
-        terms = unanswered_terms(without_ages(part), "")
-        if terms and len(set(absent).intersection(terms)) >= MUCH_ABSENT * len(terms):
-            return True
-    return False
 
 
 def listed(question: str, references: Sequence[Reference], cited: Sequence[int]) -> list[Reference]:

@@ -1,4 +1,4 @@
-"""Simplifies a question, finds the number that it asks for, and terms that no source mentions."""
+"""The parts of a question, the figure or reason that it asks for, and terms that sources lack."""
 
 import re
 from collections.abc import Callable
@@ -7,24 +7,11 @@ from typing import NamedTuple
 
 from pincite.text import words
 from pincite.text.figures import ONES, SCALES, TENS, figures
+from pincite.text.finite import finite_verb, lemmas
 from pincite.verbs.ask.patterns import patterns
 from pincite.verbs.ask.patterns import words as listed
 
 _P = patterns("questions", words="|".join([*TENS, *ONES]), scales="|".join(SCALES))
-
-
-def plainer(question: str) -> str:
-    """Reduce a question to one clause.
-
-    >>> plainer("Green tea: does it lower blood pressure?")
-    'Does green tea lower blood pressure?'
-    """
-    if not (match := _P["topic"].fullmatch(question.strip())):
-        return question
-    topic = match["topic"]
-    if topic[1:2].islower():  # not "DNA repair"
-        topic = topic[0].lower() + topic[1:]
-    return f"{match['verb'].capitalize()} {topic}{match['rest']}"
 
 
 def parts_of(question: str) -> list[str]:
@@ -46,6 +33,8 @@ def parts_of(question: str) -> list[str]:
 
 # ── Questions for a number ───────────────────────────────────────────────────────────────────────
 
+BESIDE = 40  # characters between a number and what it counts
+DATES = ("year", "month")
 _DIGIT = re.compile(r"\d")
 _MEASURES = [
     (re.compile(rf"\b(?:{asked})s?\b", re.IGNORECASE), written)
@@ -92,23 +81,46 @@ def detail(question: str) -> Callable[[str], bool] | None:
     if not (match := _P["how_much"].search(question)):
         return None
     known = {figure.key for figure in figures(question)}
-    terms = unanswered_terms(match["counted"] or "", "")
+    counted = question[match.end() :] if match["many"] else ""
+    verb = finite_verb(counted)  # "how many homes fell": homes are counted
+    terms = unanswered_terms(counted[: verb.start] if verb else "", "")
+    is_share, is_date = (_P[name].search(match[0]) for name in ("of_share", "of_date"))
 
     def has_figure(sentence: str) -> bool:
-        named = not terms or unanswered_terms(" ".join(terms), sentence) != terms
-        return named and any(figure.key not in known for figure in figures(sentence))
+        if is_share:
+            return bool(_P["share"].search(sentence))
+        for figure in figures(sentence):
+            start, end = figure.span
+            beside = sentence[max(0, start - BESIDE) : end + BESIDE]
+            named = not terms or unanswered_terms(" ".join(terms), beside) != terms
+            if named and figure.key not in known and (is_date or figure.kind not in DATES):
+                return True
+        return False
 
     return has_figure
 
 
-def asked_term(question: str) -> str:
-    """Return what a question asks for by name, which its answer must mention; empty if nothing.
+def is_of_degree(question: str) -> bool:
+    """Whether a figure would answer, but need not: "How safe is it?"."""
+    return bool(_P["degree"].search(question))
 
-    >>> asked_term("What was the adherence to the diet?"), asked_term("What is the effect of tea?")
-    ('adherence', '')
+
+def topic(question: str) -> str:
+    """Remove the words that say what kind of answer is wanted.
+
+    >>> topic("What share of the homes were lost?"), topic("For what reason did it fall?")
+    (' of the homes were lost?', ' did it fall?')
     """
-    match = _P["what_was"].match(question)
-    return match["term"] if match and unanswered_terms(match["term"], "") else ""
+    return _P["why"].sub("", _P["how_much"].sub("", question))
+
+
+def is_verb(word: str) -> bool:
+    """Whether a word is a verb only: a paper may use another one for the same.
+
+    >>> is_verb("emits"), is_verb("share"), is_verb("velorin")
+    (True, False, False)
+    """
+    return lemmas(word.lower()).keys() == {"VERB"}
 
 
 # ── Terms that the sources lack ──────────────────────────────────────────────────────────────────

@@ -184,12 +184,7 @@ def _reference(
         "notices": document.meta.get("notices", ""),
         "says": [
             (support.value, ask_wording.places_of(reference, answer.sentences, support))
-            for support in (
-                Support.VERBATIM,
-                Support.NEAREST,
-                Support.SUPPORTS,
-                Support.CONTRADICTS,
-            )
+            for support in (Support.VERBATIM, Support.SUPPORTS, Support.PARTLY, Support.CONTRADICTS)
         ],
         "finding": ask_wording.finding(reference, answer),
         "is_named": False,

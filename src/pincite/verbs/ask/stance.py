@@ -19,6 +19,10 @@ def _asked(question: str) -> tuple[str, re.Match[str]] | None:
     return min(found, key=lambda each: each[1].start(), default=None)
 
 
+def is_yes_or_no(question: str) -> bool:
+    return bool(_P["asks"].search(question))
+
+
 def reader(question: str) -> Callable[[str], bool | None]:
     """Return a function that reads from a sentence whether it finds what is asked; None: unclear.
 
@@ -27,7 +31,7 @@ def reader(question: str) -> Callable[[str], bool | None]:
     (True, False, None)
     """
     asked, _ = _asked(question) or ("", None)
-    if not asked or not _P["asks"].search(question) or _P["not_plain"].search(question):
+    if not asked or not is_yes_or_no(question) or _P["not_plain"].search(question):
         return lambda sentence: None
     outcome = subject(question).outcome
 

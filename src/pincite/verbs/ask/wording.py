@@ -37,6 +37,7 @@ LOOKS = {  # those that need attention first
         "partly_supported",
         "dark_orange",
     ),
+    Standing.PARTLY_SUPPORTED: Look("◑", "partly supported", "partly_supported", "dark_orange"),
     Standing.NO_EVIDENCE: Look("○", "no evidence in its references", "unchecked", "yellow"),
     Standing.NOT_CHECKED: Look("–", "not checked", "plain", "yellow"),
     Standing.UNCITED: Look("·", "no reference", "plain", "dim"),
@@ -46,8 +47,8 @@ LOOKS = {  # those that need attention first
 }
 VERDICTS = {
     Support.SUPPORTS: "supports it",
+    Support.PARTLY: "supports part of it",
     Support.VERBATIM: "contains this exact sentence",
-    Support.NEAREST: "contains this exact sentence",
     Support.CONTRADICTS: "contradicts it",
     Support.NO_EVIDENCE: "says neither",
     Support.NO_SUCH_REFERENCE: "no such reference was found for this question",

@@ -15,7 +15,7 @@ from pincite.cli import options
 from pincite.cli.options import json_option, quiet_option
 
 corpus_option = click.option("--corpus", type=options.Address, help="Keep the corpus here. [cache]")
-ASK = ("models.verifier", "models.threads", "ask.supported_from", "ask.contradicted_from")
+ASK = ("models.verifier", "models.threads", "ask.supported_from")
 VERIFY = ("models", "verify.k", "verify.threshold")
 
 

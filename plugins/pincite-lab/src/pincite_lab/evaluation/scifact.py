@@ -60,18 +60,17 @@ def measured(
     checker: AnswerChecker,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> dict[str, Any]:
-    """Judge the rows and measure the verdicts, decided by the thresholds of `checker`."""
-    thresholds = (checker.supported_from, checker.contradicted_from)
+    """Judge the rows and measure the verdicts, decided by the threshold of `checker`."""
     predicted: list[str] = []
     for start in range(0, len(rows), ROWS_AT_ONCE):
         batch = rows[start : start + ROWS_AT_ONCE]
         found = checker.evidence([(row.claim, row.document) for row in batch])
         for row, evidence in zip(batch, found, strict=True):
-            support = support_of(row.claim, evidence, *thresholds).support
+            support = support_of(row.claim, evidence, checker.supported_from).support
             predicted.append(_LABELS.get(support, NO_EVIDENCE))
         progress(len(predicted), len(rows))
     return {
-        "thresholds": dict(zip(("supported_from", "contradicted_from"), thresholds, strict=True)),
+        "supported_from": checker.supported_from,
         **measures.by_class([row.label for row in rows], predicted, LABELS),
     }
 
