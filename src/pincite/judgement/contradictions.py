@@ -385,16 +385,19 @@ _SAME_VERB = {
 # ── A word of the opposite meaning ───────────────────────────────────────────────────────────────
 
 
-_LITTLE = r"(?:(?:the|an?|in|at|of|by|for|with) )*"
-
-
 def _of_contrary(part: str, claim: str, read: _Read) -> Witness | None:
     for span, sentence in read.sentences:
         found = antonyms.contrasts(part, sentence)
-        if len(found) != 1 or bool(_denied(part)) != bool(_denied(sentence)):
+        if compared := antonyms.compared(part, sentence):
+            mine, theirs, contrary = compared[0], compared[1], not compared[2]
+        elif len(found) == 1:
+            mine, theirs = found[0]
+            contrary = _are_beside_one_word(mine, theirs, part, sentence)
+        else:
             continue
-        mine, theirs = found[0]
-        if not _is_about(mine, theirs, part, sentence) or not _at_one_time(part, sentence, read):
+        if not contrary or bool(_denied(part)) != bool(_denied(sentence)):
+            continue
+        if not _at_one_time(part, sentence, read):
             continue
         if antonyms.are_events(mine) and not any(v.dates for v in values_of(part)):
             continue  # what was opened once may be closed now
@@ -411,31 +414,29 @@ def _at_one_time(part: str, sentence: str, read: _Read) -> bool:
     """Whether the sentence is about the same times as the clause: none differs or is missing."""
     months = set(_IN_MONTH.findall(part)) - set(_IN_MONTH.findall(sentence))
     absent = quantities.unstated(part, f"{read.about}\n{sentence}")
-    if months or any(value.dates for value in absent):
+    if months or any(value.dates for value in absent) or of_another_time(part, sentence):
         return False
     theirs = {v.dates: _direction(v, sentence) for v in values_of(sentence) if v.dates}
     mine = {v.dates: _direction(v, part) for v in values_of(part) if v.dates}
     return all(theirs.get(dates, word) == word for dates, word in mine.items())
 
 
-def _is_about(mine: str, theirs: str, part: str, sentence: str) -> bool:
-    """Whether the two opposites are next to the same content word, on the same side.
+def of_another_time(claim: str, sentence: str) -> bool:
+    """Whether both are dated, and none of their dates agree: a fall in 2020, a rise in 2024."""
+    mine, theirs = ([v for v in values_of(text) if v.dates] for text in (claim, sentence))
+    return bool(mine and theirs) and all(quantities.conflict(b, a) for a in mine for b in theirs)
 
-    Words such as "earlier" count only if both compare with the same thing: "earlier than planned".
-    """
 
-    def compared(word: str, text: str) -> str:
-        than = re.search(rf"\b{word} than {_LITTLE}(\w+)", text, re.IGNORECASE)
-        return than[1].lower() if than else ""
+def _are_beside_one_word(mine: str, theirs: str, part: str, sentence: str) -> bool:
+    """Whether opposites that reverse a sentence have one content word on the same side."""
 
     def neighbours(word: str, text: str) -> set[tuple[str, str]]:
         before, _, behind = folded(text).lower().partition(word)
         sides = ("before", roots(before)[-2:]), ("behind", roots(behind)[:2])
         return {(side, stem) for side, stems in sides for stem in stems}
 
-    if antonyms.reverses_sentence(mine):
-        return bool(neighbours(mine, part) & neighbours(theirs, sentence))
-    return compared(mine, part) == compared(theirs, sentence) != ""
+    one_word = neighbours(mine, part) & neighbours(theirs, sentence)
+    return antonyms.reverses_sentence(mine) and bool(one_word)
 
 
 # ── A name ───────────────────────────────────────────────────────────────────────────────────────

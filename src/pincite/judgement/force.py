@@ -35,7 +35,7 @@ class _Frame(NamedTuple):
     """Words of `force.toml`, and how they weaken what is around them."""
 
     kind: str
-    how: str  # "opens", "precedes" or "follows"
+    how: str  # "opens", "precedes", "closes" or "follows"
     words: re.Pattern[str]
 
 
@@ -143,8 +143,14 @@ def _part(text: str, hedged: bool) -> _Part:
         for frame in (() if hedged else _FRAMES)
         if not frame.words.search(text)
         and (frame.kind not in _BESIDE or _BESIDE[frame.kind].search(text))
+        and (frame.kind != "past" or _is_present(text))
     ]
     return _Part(text, _roots(text), _roots(text) - names, stem(word[0]) if word else "", frames)
+
+
+def _is_present(text: str) -> bool:
+    past = (word in _WAS or syntax.may_be_past(word) for word in text.split())
+    return bool(_NOW.search(text)) or not any(past)
 
 
 def _predicate(text: str) -> re.Match[str] | None:
@@ -167,7 +173,10 @@ def _in_sentence(part: _Part, sentence: str, after: str) -> tuple[str, str] | No
         if how == "follows" and (found := pattern.match(after)):
             return found[0][:_SHOWN], kind
         other = _PARTLY if kind == "negation" else _BESIDE.get(kind)
+        needs = _NEEDS.get(kind)
         if how == "follows" or (other and other.search(sentence)):
+            continue
+        if needs and not needs.search(f"{sentence} {after}"):
             continue
         for match in pattern.finditer(sentence):
             start, end = _scope(kind, how, match)
@@ -175,10 +184,14 @@ def _in_sentence(part: _Part, sentence: str, after: str) -> tuple[str, str] | No
             undone = kind != "negation" and _UNDONE.search(sentence[: match.start()])
             if undone or not _governs(part, kind, sentence, words, (start, end)):
                 continue
+            rest = f"{sentence[:start]} {sentence[end:]} {after}"
+            if needs and not _marks(part.text) & _marks(sentence[start:end]) - _marks(rest):
+                continue  # the claim has the corrected figure or name
             of_verb = (w for w in words if stem(w[0]) == part.predicate)
+            first = min(match.start(), start)
             stop = max(match.end(), next(of_verb, words[0]).end())
-            stop = stop if stop - match.start() <= _SHOWN else match.end()
-            return sentence[match.start() : stop].strip(), kind
+            stop = stop if stop - first <= _SHOWN else match.end()
+            return sentence[first:stop].strip()[-_SHOWN:], kind
     return None
 
 
@@ -191,7 +204,10 @@ def _governs(
         said = _BESIDE[kind].search(part.text)
         objects = _roots(part.text[said.end() :]) if said else frozenset()
         return len(objects & governed) > len(objects) / 2
-    if not words:
+    if not words or kind in _NEEDS:
+        return bool(words)
+    half = 2 * len(governed) >= len(part.stems & _roots(sentence))
+    if kind == "past" and (not half or _NOW.search(sentence[slice(*scope)])):
         return False
     free = part.own & governed
     free -= _roots(f"{sentence[: words[0].start()]} {sentence[words[-1].end() :]}")
@@ -204,6 +220,9 @@ def _governs(
 def _scope(kind: str, how: str, match: re.Match[str]) -> tuple[int, int]:
     """Return what part of a sentence a frame weakens: a word, or the rest of the clause."""
     sentence, end = match.string, match.end()
+    if how == "closes":
+        joints = (found.end() for found in _JOINTS.finditer(sentence, 0, match.start()))
+        return max(joints, default=0), match.start()
     if how == "precedes" or (match[0].endswith("to") and kind not in _BESIDE):
         found = _NEXT.match(sentence, end)
         return found.span(1) if found else (end, end)
@@ -220,21 +239,28 @@ def _compiled(lines: str) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(lines.strip().splitlines())})(?!\w)", re.IGNORECASE)
 
 
-_HOW = ("opens", "precedes", "follows")
+def _marks(text: str) -> set[str]:
+    """Return what a correction replaces: names and figures."""
+    return {*wording.names(text), *_FIGURE.findall(text)}
+
+
+_HOW = ("opens", "precedes", "closes", "follows")
 _FRAMES = [
     _Frame(kind, how, _compiled(table[how]))
     for kind, table in _KNOWN.items()
     for how in _HOW
     if how in table
 ]
-_BESIDE, _SETTLED = (
+_BESIDE, _SETTLED, _NEEDS = (
     {kind: _compiled(table[key]) for kind, table in _KNOWN.items() if key in table}
-    for key in ("beside", "settled")
+    for key in ("beside", "settled", "needs")
 )
 _HEDGED, _PARTLY = _compiled(_WORDS["hedged"]), _compiled(_WORDS["partly"])
 _ENDS = re.compile(_WORDS["ends"])
 _JOINTS = re.compile(f"{_WORDS['ends']}|{_WORDS['joints']}")
 _UNDONE = re.compile(rf"{_WORDS['undone']}\s+\Z", re.IGNORECASE)
+_NOW, _WAS = re.compile(r"\b(?:is|are|has|have|will|remains?)\b"), {"was", "were", "had", "did"}
+_FIGURE = re.compile(r"\d(?:[\d.,]*\d)?")
 _COMMA = re.compile("[,;:，、；：—–()（）]")
 _NEXT = re.compile(rf"(?:\s(?:\w+ly|{'|'.join(_WORDS['skipped'].split())})\b)*\s([^\W\d_]+)")
 _COMPLEMENT = re.compile(

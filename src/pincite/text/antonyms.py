@@ -7,11 +7,13 @@ contrasted with "fell".
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import NamedTuple
 
 from pincite.text import LEXICON
 from pincite.text import words as wording
 from pincite.text.figures import Figure, folded, missing, rivals
 from pincite.text.languages import common
+from pincite.text.quantities import values
 
 _SIDE_OF = {
     word: (number, side)
@@ -54,6 +56,74 @@ _REVERSING = {
     ).split()
 }
 _RELATIVE = frozenset("more less fewer higher lower lowered most".split())  # more or less of what?
+
+
+_SCALES = [
+    {
+        word: sign
+        for sign, side in zip((1, -1), scale.split("/"), strict=True)
+        for word in side.split()
+    }
+    for scale in LEXICON["contraries"]["scales"].split("|")
+]
+_SCALED = re.compile(rf"\b(?:{'|'.join(word for scale in _SCALES for word in scale)})\b")
+_THAN = re.compile(r"\bthan\b")
+_BOUND = 24  # characters from the first word of "no more than 500" to its number
+
+
+class _Comparison(NamedTuple):
+    word: str
+    sign: int
+    left: frozenset[str]  # roots of what is compared, and with what
+    right: frozenset[str]
+
+
+def compares(text: str) -> bool:
+    """Whether a text has a word of a scale."""
+    return bool(_SCALED.search(folded(text).lower()))
+
+
+def compared(claim: str, sentence: str) -> tuple[str, str, bool] | None:
+    """Return by which words both compare the same two things, and whether they agree.
+
+    They do if both have the same sense and order, or neither: "A exceeds B", "B is below A".
+
+    >>> compared("Tin is above lead.", "Lead is lower than tin."), compared("It rose.", "It fell.")
+    (('above', 'lower', True), ('rose', 'fell', False))
+    """
+    for scale in range(len(_SCALES)):
+        mine, theirs = _comparison(claim, scale), _comparison(sentence, scale)
+        if mine is None or theirs is None:
+            continue
+        swapped = bool(mine.left & theirs.right) and bool(mine.right & theirs.left)
+        sides = (mine.left, theirs.left), (mine.right, theirs.right)
+        same = mine.word == theirs.word and not swapped  # says nothing
+        if swapped or not (same or any(one and not one & other for one, other in sides)):
+            return mine.word, theirs.word, (mine.sign == theirs.sign) != swapped
+    return None
+
+
+@lru_cache(maxsize=4096)
+def _comparison(text: str, scale: int) -> _Comparison | None:
+    """Return the last comparison on a scale; None if others have the other sense."""
+    words, lower = _SCALES[scale], folded(text).lower()
+    bounds = [value.span.start for value in values(text, "en") if value.sense]
+    found = [
+        match
+        for match in _WORD.finditer(lower)
+        if match[0] in words and not any(0 <= n - match.start() <= _BOUND for n in bounds)
+    ]
+    if len({words[match[0]] for match in found}) != 1:
+        return None
+    last = found[-1]
+    than = _THAN.search(lower, last.end())
+    cut = than.start() if than else last.start()
+    left, right = (
+        frozenset(wording.roots(_WORD.sub(lambda m: "" if m[0] in words else m[0], part)))
+        for part in (lower[:cut], lower[cut:])
+    )
+    both = left & right
+    return _Comparison(last[0], words[last[0]], left - both, right - both)
 
 
 def reverses_sentence(word: str) -> bool:
