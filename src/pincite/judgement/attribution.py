@@ -8,13 +8,14 @@ construction, and is silent if another sentence of the page may state the claim.
 import re
 from dataclasses import replace
 from functools import lru_cache
-from itertools import product
+from itertools import pairwise, product
 from typing import NamedTuple
 
-from pincite.text import names, syntax, words_of
+from pincite.text import names, quantities, syntax, tables, words_of
 from pincite.text import words as wording
 from pincite.text.figures import MONTHS
 from pincite.text.languages import is_english
+from pincite.text.quantities import Value, values
 from pincite.text.sentences import is_question, n_words
 from pincite.text.words import IRREGULAR
 from pincite.types import Claim, Passage, Span, Witness, WitnessKind
@@ -57,6 +58,36 @@ def swapped(text: str, sentence: str, page: str = "") -> Witness | None:
         is_patient = (part.kind == "patient") == (other.kind == "patient")
         if is_patient and _is_swapped(part, other, sentence, page):
             return Witness(WitnessKind.SWAPPED, part.owner, other.text, other=other.owner)
+    return None
+
+
+def of_another(claim: str, passage: str) -> Witness | None:
+    """Find a value of the claim that a passage gives for another year, person or part.
+
+    >>> of_another("In 2011 Ask had 43.", "Ask had 41 in 2011 and 43 in 2021.").source
+    '43 in 2021'
+    """
+    if not (is_english(claim) and is_english(passage)):
+        return None
+    wanted, known = [value for value in values(claim) if not value.weak], _keys(claim)
+    spans = [s for s in wording.sentences_of(passage) if not tables.cells_of(s.of(passage))]
+    for value, (first, last) in product(wanted, zip(spans, [*spans[1:], *spans[-1:]], strict=True)):
+        pieces = _with_values(passage, Span(first.start, last.end), value.measure)
+        at = [n for n, (_, v) in enumerate(pieces) if quantities.states(v, value)]
+        if len(at) != 1 or len(pieces) < 2:
+            continue
+        (own, v), n = pieces[at[0]], at[0]
+        for rival, other in pieces[max(0, n - 1) : n + 2]:
+            if any(
+                not quantities.conflict(other, each)
+                for each in wanted
+                if each.measure == other.measure
+            ):
+                continue
+            asked = known - _keys(value.span.of(claim))
+            if _is_given_for(asked, own.of(passage), rival.of(passage), own.start < rival.start):
+                source = own.of(passage).strip(" ,;.")
+                return Witness(WitnessKind.OWNER, value.span.of(claim), source, first)
     return None
 
 
@@ -181,3 +212,61 @@ def _of_other_person(claim: Claim, passage: Passage, page: str) -> Witness | Non
     ):
         return None
     return Witness(WitnessKind.NAMESAKE, subject, sentence=span, other=other)
+
+
+# ── A value of another thing ─────────────────────────────────────────────────────────────────────
+
+_JOINS = [
+    re.compile(p)
+    for p in (r"(?<=[.!?])\s", "; ", r", (?:and|but|while|against) ", ", ", r" (?:and|but|while) ")
+]
+_SLOT = re.compile(rf"\b({'|'.join(syntax.PREPOSITIONS)})\b")
+_DIGITS = re.compile(r"\d(?:[\d.,]*\d)?")
+_TIMES = frozenset("earli lat previou follow next last year befor aft".split())
+
+
+def _keys(text: str) -> frozenset[str]:
+    return frozenset([*wording.roots(text), *_DIGITS.findall(text)])
+
+
+def _with_values(text: str, window: Span, measure: str) -> list[tuple[Span, Value]]:
+    """Cut a text into pieces with one value of a measure each."""
+    found = [
+        v
+        for v in values(window.of(text), "en")
+        if v.measure == measure and not v.weak and not v.between
+    ]
+    cuts = [0]
+    for one, other in pairwise(found):
+        joins = (join.search(window.of(text), one.span.end, other.span.start) for join in _JOINS)
+        cuts.append(next((join.end() for join in joins if join), -1))
+    ends = [*cuts[1:], len(window.of(text))]
+    pieces = [Span(a, b).moved(window.start) for a, b in zip(cuts, ends, strict=True) if -1 < a < b]
+    return list(zip(pieces, found, strict=True)) if len(pieces) == len(found) else []
+
+
+def _is_given_for(asked: frozenset[str], own: str, rival: str, first: bool) -> bool:
+    """Whether the claim's words are beside the rival, and other words beside its own value.
+
+    What stands before may be meant of what follows, too: then only a word in the same place counts.
+    """
+    mine, theirs = _keys(own), _keys(rival)
+    beside, others = asked & theirs - mine, mine - asked - theirs
+    if not (beside and others and asked <= mine | theirs):
+        return False
+    if first:
+        return True
+    one, two = _slots(own), _slots(rival)
+    met = any(words & others and two.get(slot, set()) & beside for slot, words in one.items())
+    timed = others <= _TIMES or not {w for w in others if not w[0].isdigit()}
+    return (
+        not asked & mine - theirs
+        and met
+        and not (timed and not {w for w in beside if w[0].isdigit()})
+    )
+
+
+def _slots(piece: str) -> dict[str, frozenset[str]]:
+    """Return the roots of the subject ("") and behind each preposition."""
+    parts = _SLOT.split(piece)
+    return {slot: _keys(words) for slot, words in zip(["", *parts[1::2]], parts[::2], strict=True)}

@@ -15,7 +15,7 @@ from pincite import containment
 from pincite.cache_file import CacheFile
 from pincite.errors import MissingModel
 from pincite.judgement import decide
-from pincite.judgement.attribution import misattributed
+from pincite.judgement.attribution import misattributed, of_another
 from pincite.judgement.contradictions import contradiction, of_another_time
 from pincite.judgement.force import weaker
 from pincite.models import calibration, public, weights
@@ -349,7 +349,8 @@ def _witnesses(
         found.append(Witness(WitnessKind.NETWORK, sentence=contrary))
     if supported >= QUOTED_FROM:
         limit = weaker(claim.text, passage.text, passage.about, passage.page, claim.own)
-        found += filter(None, (limit, misattributed(claim, passage)))
+        other = of_another(claim.text, passage.text)
+        found += filter(None, (limit, other, misattributed(claim, passage)))
     return tuple(found), next((each.sentence for each in found if each.sentence), None)
 
 
