@@ -13,7 +13,7 @@ from typing import NamedTuple
 from pincite.text import languages, syntax
 from pincite.text import words as wording
 from pincite.text.clauses import clauses
-from pincite.text.finite import antecedents
+from pincite.text.finite import antecedents, lemmas
 from pincite.text.languages import common
 from pincite.text.sentences import n_words
 from pincite.text.words import WORD, stem
@@ -138,14 +138,22 @@ def _with_next(text: str) -> list[tuple[Span, str]]:
 def _part(text: str, hedged: bool) -> _Part:
     names = {stem for name in wording.names(text) for stem in _roots(name)}
     word = _predicate(text)
+    own = {frame.kind for frame in _FRAMES if hedged or frame.words.search(text)}
     frames = [
         frame
-        for frame in (() if hedged else _FRAMES)
-        if not frame.words.search(text)
+        for frame in _FRAMES
+        if frame.kind not in own
         and (frame.kind not in _BESIDE or _BESIDE[frame.kind].search(text))
         and (frame.kind != "past" or _is_present(text))
+        and (frame.kind != "opinion" or any(map(_is_superlative, text.split())))
     ]
     return _Part(text, _roots(text), _roots(text) - names, stem(word[0]) if word else "", frames)
+
+
+def _is_superlative(word: str) -> bool:
+    return word in ("most", "least") or (
+        word.endswith(("est", "worst")) and word not in lemmas(word).get("ADJ", (word,))
+    )
 
 
 def _is_present(text: str) -> bool:
@@ -185,8 +193,10 @@ def _in_sentence(part: _Part, sentence: str, after: str) -> tuple[str, str] | No
             if undone or not _governs(part, kind, sentence, words, (start, end)):
                 continue
             rest = f"{sentence[:start]} {sentence[end:]} {after}"
-            if needs and not _marks(part.text) & _marks(sentence[start:end]) - _marks(rest):
-                continue  # the claim has the corrected figure or name
+            marks = _FIGURE.findall(part.text) or wording.names(part.text)
+            taken_back = any(mark in sentence[start:end] and mark not in rest for mark in marks)
+            if kind == "superseded" and not taken_back:
+                continue
             of_verb = (w for w in words if stem(w[0]) == part.predicate)
             first = min(match.start(), start)
             stop = max(match.end(), next(of_verb, words[0]).end())
@@ -204,16 +214,16 @@ def _governs(
         said = _BESIDE[kind].search(part.text)
         objects = _roots(part.text[said.end() :]) if said else frozenset()
         return len(objects & governed) > len(objects) / 2
-    if not words or kind in _NEEDS:
+    if not words or kind == "superseded":
         return bool(words)
-    half = 2 * len(governed) >= len(part.stems & _roots(sentence))
+    is_one = words[0].span() == scope
+    half = is_one or 2 * len(governed) >= len(part.stems & _roots(sentence))
     if kind == "past" and (not half or _NOW.search(sentence[slice(*scope)])):
         return False
     free = part.own & governed
     free -= _roots(f"{sentence[: words[0].start()]} {sentence[words[-1].end() :]}")
     if part.predicate in part.own:
         return part.predicate in free
-    is_one = words[0].span() == scope
     return len(free) >= (1 if is_one else max(1, _GOVERNED * len(part.own & _roots(sentence))))
 
 
@@ -237,11 +247,6 @@ def _roots(text: str) -> frozenset[str]:
 
 def _compiled(lines: str) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(lines.strip().splitlines())})(?!\w)", re.IGNORECASE)
-
-
-def _marks(text: str) -> set[str]:
-    """Return what a correction replaces: names and figures."""
-    return {*wording.names(text), *_FIGURE.findall(text)}
 
 
 _HOW = ("opens", "precedes", "closes", "follows")
