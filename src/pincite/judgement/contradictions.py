@@ -15,7 +15,7 @@ from itertools import takewhile
 from pincite.text import LEXICON, antonyms, names, quantities, syntax, tables
 from pincite.text import words as wording
 from pincite.text.clauses import clauses
-from pincite.text.figures import MONTHS, folded
+from pincite.text.figures import MONTHS
 from pincite.text.finite import antecedents
 from pincite.text.languages import NEGATIONS, common
 from pincite.text.quantities import Value, with_hedge
@@ -387,20 +387,12 @@ _SAME_VERB = {
 
 def _of_contrary(part: str, claim: str, read: _Read) -> Witness | None:
     for span, sentence in read.sentences:
-        found = antonyms.contrasts(part, sentence)
-        if compared := antonyms.compared(part, sentence):
-            mine, theirs, contrary = compared[0], compared[1], not compared[2]
-        elif len(found) == 1:
-            mine, theirs = found[0]
-            contrary = _are_beside_one_word(mine, theirs, part, sentence)
-        else:
+        mine, theirs, agrees = antonyms.compared(part, sentence) or ("", "", True)
+        if agrees or bool(_denied(part)) != bool(_denied(sentence)):
             continue
         # "Port Beach exceeds the limit" is not denied of another beach.
-        if compared and names.missing(part, f"{read.about}\n{sentence}"):
-            continue
-        if not contrary or bool(_denied(part)) != bool(_denied(sentence)):
-            continue
-        if not _at_one_time(part, sentence, read):
+        elsewhere = names.missing(part, f"{read.about}\n{read.subjects.get(sentence)}\n{sentence}")
+        if elsewhere or not _at_one_time(part, sentence, read):
             continue
         if antonyms.are_events(mine) and not any(v.dates for v in values_of(part)):
             continue  # what was opened once may be closed now
@@ -428,18 +420,6 @@ def of_another_time(claim: str, sentence: str) -> bool:
     """Whether both are dated, and none of their dates agree: a fall in 2020, a rise in 2024."""
     mine, theirs = ([v for v in values_of(text) if v.dates] for text in (claim, sentence))
     return bool(mine and theirs) and all(quantities.conflict(b, a) for a in mine for b in theirs)
-
-
-def _are_beside_one_word(mine: str, theirs: str, part: str, sentence: str) -> bool:
-    """Whether opposites that reverse a sentence have one content word on the same side."""
-
-    def neighbours(word: str, text: str) -> set[tuple[str, str]]:
-        before, _, behind = folded(text).lower().partition(word)
-        sides = ("before", roots(before)[-2:]), ("behind", roots(behind)[:2])
-        return {(side, stem) for side, stems in sides for stem in stems}
-
-    one_word = neighbours(mine, part) & neighbours(theirs, sentence)
-    return antonyms.reverses_sentence(mine) and bool(one_word)
 
 
 # ── A name ───────────────────────────────────────────────────────────────────────────────────────
