@@ -7,9 +7,7 @@ construction, and is silent if another sentence of the page may state the claim.
 
 import re
 from dataclasses import replace
-from functools import lru_cache
 from itertools import pairwise, product
-from typing import NamedTuple
 
 from pincite.text import names, quantities, syntax, tables, words_of
 from pincite.text import words as wording
@@ -54,10 +52,24 @@ def swapped(text: str, sentence: str, page: str = "") -> Witness | None:
     >>> str(swapped("Berg sued Holm.", "Holm sued Berg.").note)
     'the source has Berg and Holm the other way round: “Holm sued Berg.”'
     """
-    for part, other in product(_pieces(text), _pieces(sentence)):
-        is_patient = (part.kind == "patient") == (other.kind == "patient")
-        if is_patient and _is_swapped(part, other, sentence, page):
-            return Witness(WitnessKind.SWAPPED, part.owner, other.text, other=other.owner)
+    if wording.is_negated(text) or _UNSURE.search(sentence):
+        return None
+    said = f"{sentence}\n{page.replace(sentence, ' ')}"
+    for claim in _RELATION.finditer(text):
+        agent, patient = ("two", "one") if claim["by"] else ("one", "two")
+        first, second = (_THE.sub("", claim[name]) for name in (agent, patient))
+        verb = IRREGULAR.get(claim["verb"], ("", claim["verb"]))[1][:6]
+        known = syntax.may_be_finite(claim["verb"], "it", "the") or _COMPARES.match(claim["verb"])
+        if first == second or verb in _MUTUAL or not known:
+            continue
+        found = re.search(_in_roles(second, verb, first, "[^.,;]{0,60}"), sentence)
+        inside = found and _INSIDE.search(sentence[: found.start()])
+        if (
+            found
+            and not inside
+            and not re.search(_in_roles(first, verb, second, "[^.]{0,200}"), said)
+        ):
+            return Witness(WitnessKind.SWAPPED, first, sentence, other=second)
     return None
 
 
@@ -69,23 +81,17 @@ def of_another(claim: str, passage: str) -> Witness | None:
     """
     if not (is_english(claim) and is_english(passage)):
         return None
-    wanted, known = [value for value in values(claim) if not value.weak], _keys(claim)
+    wanted = sorted((v for v in values(claim) if not v.weak), key=lambda v: v.measure == "date")
     spans = [s for s in wording.sentences_of(passage) if not tables.cells_of(s.of(passage))]
-    for value, (first, last) in product(wanted, zip(spans, [*spans[1:], *spans[-1:]], strict=True)):
+    pairs = list(zip(spans, [*spans[1:], *spans[-1:]], strict=True))
+    for value, (first, last) in product(wanted, pairs):
         pieces = _with_values(passage, Span(first.start, last.end), value.measure)
-        at = [n for n, (_, v) in enumerate(pieces) if quantities.states(v, value)]
-        if len(at) != 1 or len(pieces) < 2:
-            continue
-        (own, v), n = pieces[at[0]], at[0]
-        for rival, other in pieces[max(0, n - 1) : n + 2]:
-            if any(
-                not quantities.conflict(other, each)
-                for each in wanted
-                if each.measure == other.measure
-            ):
-                continue
-            asked = known - _keys(value.span.of(claim))
-            if _is_given_for(asked, own.of(passage), rival.of(passage), own.start < rival.start):
+        at = [n for n, (_, other) in enumerate(pieces) if quantities.states(other, value)]
+        asked = _keys(f"{claim[: value.span.start]} {claim[value.span.end :]}")
+        for rival, other in pieces[max(0, at[0] - 1) : at[0] + 2] if len(at) == 1 else ():
+            own, same = pieces[at[0]][0], [v for v in wanted if v.measure == value.measure]
+            apart = all(quantities.conflict(other, v) for v in same)
+            if apart and _is_given_for(asked, own, rival, passage):
                 source = own.of(passage).strip(" ,;.")
                 return Witness(WitnessKind.OWNER, value.span.of(claim), source, first)
     return None
@@ -93,100 +99,40 @@ def of_another(claim: str, passage: str) -> Witness | None:
 
 def subject_name(sentence: str) -> str:
     """The name that a sentence is about; empty if unknown."""
-    owner = _pieces(sentence)[0].owner
-    return owner if re.match(_NAME, owner) else ""
+    read = syntax.Sentence.read(sentence, Span(0, len(sentence)))
+    end = read.tokens[read.verbs[0].start].start if read.verbs else len(sentence)
+    name = re.search(_NAME, sentence[:end])
+    return name[0] if name else ""
 
 
 # ── In each other's roles ────────────────────────────────────────────────────────────────────────
 
-_CUT = re.compile(
-    rf"(?:[,;]| (?:and|but|while|whereas))+ (?=(?:(?:in|at|for|of) )?(?:the )?{_NAME} "
-    r"(?:\(|\d|(?:in|on|at) \d|(?!(?:of|in|at|on|for|from|to|with|by|and|or|who) )[a-z]+ )"
-    r"|[a-z]+ (?:[a-z]+ ){0,3}by [A-ZÀ-Þ])|; "
-)
-_AGENT = re.compile(
-    rf"\b(?P<deed>(?:[a-z]+ ){{1,4}})by (?:[a-z-]+ ){{0,3}}?(?P<by>{_NAME})"
-    r"(?P<more>, (?:the|an?|who)\b.*)?"
-)
-_INSIDE = re.compile(r"\b(?:of|than|by|to|from|with|against|for|in|on|at)(?: the)?\s*\Z", re.I)
-_UP_TO_VERB = re.compile(r",?(?:[^,;]{1,60},)? ?(?:[a-z]+ ){0,2}")
-_COMPARES = re.compile(r"\w+er(?= than\b)|\b(?:north|south|east|west)\w*(?= of\b)")
 _UNSURE = re.compile(r"\b(?:not|never|would|could|might|may|if|\w+ed to|said to|thought to)\b")
-_MUTUAL = words_of("roles", "mutual")
+_COMPARES = re.compile(r"\w+er\b|(?:north|south|east|west)\w*")
+_INSIDE = re.compile(r"\b(?:of|than|by|to|from|with|against|for|in|on|at)(?: the)?\s*\Z", re.I)
+_MUTUAL = {word[:6] for word in words_of("roles", "mutual")}
+_THING = rf"(?:{_NAME}|[Tt]he (?:[a-z-]+ )?[a-z-]+)"
+_THE = re.compile(r"\A[Tt]he ")
+_RELATION = re.compile(
+    rf"(?P<one>{_THING}) (?:(?:{'|'.join(syntax.AUXILIARIES)}|lies|[a-z]+ly) )*"
+    rf"(?P<verb>(?!(?:{_NOT_NAMES})\b)[a-z]+)(?P<by>(?: [a-z]+)? by)?"
+    rf"(?: [a-z]+){{0,2}}? (?P<two>{_THING})"
+)
 
 
-class _Piece(NamedTuple):
-    """What a sentence says of one thing: "Berg won gold"."""
-
-    text: str
-    owner: str  # a name, or the words before the verb
-    kind: str  # "subject", "patient", or "by" for "by Berg"; "" if unknown
-    verb: str  # up to six letters
-    behind: str  # the words after the verb, or after the name if there is none
-
-    def others(self, before: bool) -> str:
-        if self.kind != "by":
-            return self.behind
-        return self.text.partition(self.owner)[0] if before else self.text
+def _stem(word: str) -> str:
+    return IRREGULAR.get(word, (word, word))[1][:6]
 
 
-@lru_cache(maxsize=4096)
-def _pieces(text: str) -> tuple[_Piece, ...]:
-    """Cut a sentence before each name that has a predicate."""
-    found, start = list[_Piece](), 0
-    for cut in _CUT.finditer(text):
-        piece = _piece(text[start : cut.start()])
-        if found or piece.verb:
-            found.append(piece)
-            start = cut.end()
-    return (*found, _piece(text[start:]))
-
-
-def _piece(text: str) -> _Piece:
-    sentence = syntax.Sentence.read(text, Span(0, len(text)))
-    verbs = [sentence.raw(verb.start, verb.end) for verb in sentence.verbs]
-    if not verbs:
-        words = [match[0] for match in wording.WORD.finditer(text)]
-        near = zip(words, words[1:], [*words[2:], ""], strict=False)
-        verbs = [word for old, word, new in near if syntax.may_be_finite(word, old, new)][:1]
-    before, _, behind = text.partition(verbs[0] if verbs else "\n")
-    name, agent, kind = re.search(_NAME, before), _AGENT.search(text), ""
-    deed = [*filter(syntax.is_participle, agent["deed"].split())] if agent else []
-    owner = name[0] if name else before.strip().removeprefix("The ")
-    if agent and deed:
-        kind, owner, text = "by", agent["by"], text.removesuffix(agent["more"] or "")
-    elif verbs and (_UP_TO_VERB.fullmatch(before[name.end() :]) if name else owner.count(" ") < 3):
-        passive = verbs[0].split()[0] in syntax.BE and " " in verbs[0]
-        kind = "patient" if passive else "subject"
-        kind = "" if name and _INSIDE.search(before[: name.start()]) else kind
-    last = next((verb.split()[-1] for verb in verbs), deed[0] if deed else "")
-    verb = IRREGULAR.get(last, (last, last))[1][:6]
-    return _Piece(text, owner, kind, verb, behind or before[name.end() if name else 0 :])
-
-
-def _is_swapped(part: _Piece, other: _Piece, sentence: str, page: str) -> bool:
-    """Whether both have one main verb, and each owner's name is in the other's object."""
-    mine, theirs = (
-        {piece.verb, *(word[:6] for word in _COMPARES.findall(piece.text))} - _MUTUAL - {""}
-        for piece in (part, other)
+def _in_roles(agent: str, verb: str, patient: str, gap: str) -> str:
+    """Return a pattern of one doing it to the other, or of this done by the first."""
+    # Of a name the last word; of another phrase all words.
+    one, two = (
+        rf"{re.escape(each.rpartition(' ')[2] if each[0].isupper() else each)}\b(?!['’]s)"
+        for each in (agent, patient)
     )
-    one, two = _last(part.owner), _last(other.owner)
-    unsure = _UNSURE.search(other.text) or wording.is_negated(part.text)
-    if not (part.kind and other.kind and mine & theirs) or one == two or unsure:
-        return False
-    verb, gap = min(mine & theirs), "[^.]{0,200}"
-    said = rf"{one}\b{gap}\b{verb}(?!\w* by ){gap}\b{two}|{two}\b{gap}\b{verb}\w* by {gap}\b{one}"
-    both = part.kind == other.kind == "by"  # then the other name precedes the verb
-    return all(
-        re.search(rf"\b{name}\b(?!['’]s)", each.others(both))
-        for name, each in ((one, other), (two, part))
-    ) and not re.search(rf"\b(?:{said})\b", sentence + "\n" + page.replace(sentence, "\n"))
-
-
-def _last(owner: str) -> str:
-    """Return a pattern for a name's last word, or for all words of another phrase."""
-    last = owner.rpartition(" ")[2] if owner[:1].isupper() else owner
-    return re.escape(re.sub(r"['’]s\Z", "", last))
+    active = rf"{one}{gap}\b{verb}(?!\w* by ){gap}\b{two}"
+    return rf"\b(?:{active}|{two}{gap}\b{verb}\w* by {gap}\b{one})"
 
 
 # ── Of another person than the article's ─────────────────────────────────────────────────────────
@@ -216,10 +162,7 @@ def _of_other_person(claim: Claim, passage: Passage, page: str) -> Witness | Non
 
 # ── A value of another thing ─────────────────────────────────────────────────────────────────────
 
-_JOINS = [
-    re.compile(p)
-    for p in (r"(?<=[.!?])\s", "; ", r", (?:and|but|while|against) ", ", ", r" (?:and|but|while) ")
-]
+_JOINS = [*map(re.compile, (r"(?<=[.!?])\s", "; ", ", (?:and|but|while) ", ", ", " (?:and|but) "))]
 _SLOT = re.compile(rf"\b({'|'.join(syntax.PREPOSITIONS)})\b")
 _DIGITS = re.compile(r"\d(?:[\d.,]*\d)?")
 _TIMES = frozenset("earli lat previou follow next last year befor aft".split())
@@ -230,43 +173,36 @@ def _keys(text: str) -> frozenset[str]:
 
 
 def _with_values(text: str, window: Span, measure: str) -> list[tuple[Span, Value]]:
-    """Cut a text into pieces with one value of a measure each."""
-    found = [
-        v
-        for v in values(window.of(text), "en")
-        if v.measure == measure and not v.weak and not v.between
-    ]
+    """Cut a text into pieces with one value of a measure each; none where that is uncertain."""
+    found = [v for v in values(window.of(text), "en") if v.measure == measure and not v.weak]
     cuts = [0]
     for one, other in pairwise(found):
         joins = (join.search(window.of(text), one.span.end, other.span.start) for join in _JOINS)
-        cuts.append(next((join.end() for join in joins if join), -1))
+        cuts.append(next((join.end() for join in joins if join), cuts[-1]))
     ends = [*cuts[1:], len(window.of(text))]
-    pieces = [Span(a, b).moved(window.start) for a, b in zip(cuts, ends, strict=True) if -1 < a < b]
-    return list(zip(pieces, found, strict=True)) if len(pieces) == len(found) else []
+    pieces = [Span(a, b).moved(window.start) for a, b in zip(cuts, ends, strict=True) if a < b]
+    sure = len(pieces) == len(found) and not any(value.between for value in found)
+    return list(zip(pieces, found, strict=True)) if sure else []
 
 
-def _is_given_for(asked: frozenset[str], own: str, rival: str, first: bool) -> bool:
+def _is_given_for(asked: frozenset[str], own: Span, rival: Span, passage: str) -> bool:
     """Whether the claim's words are beside the rival, and other words beside its own value.
 
-    What stands before may be meant of what follows, too: then only a word in the same place counts.
+    What stands before may be meant of what follows, too: then only words in the same place count.
     """
-    mine, theirs = _keys(own), _keys(rival)
+    mine, theirs = _keys(own.of(passage)), _keys(rival.of(passage))
     beside, others = asked & theirs - mine, mine - asked - theirs
     if not (beside and others and asked <= mine | theirs):
         return False
-    if first:
+    if own.start < rival.start:
         return True
-    one, two = _slots(own), _slots(rival)
-    met = any(words & others and two.get(slot, set()) & beside for slot, words in one.items())
-    timed = others <= _TIMES or not {w for w in others if not w[0].isdigit()}
-    return (
-        not asked & mine - theirs
-        and met
-        and not (timed and not {w for w in beside if w[0].isdigit()})
+    (one, *ones), (two, *twos) = _SLOT.split(own.of(passage)), _SLOT.split(rival.of(passage))
+    in_place = {"": two, **dict(zip(twos[::2], twos[1::2], strict=True))}
+    slots = {"": one, **dict(zip(ones[::2], ones[1::2], strict=True))}
+    met = any(
+        _keys(words) & others and _keys(in_place.get(slot, "")) & beside
+        for slot, words in slots.items()
     )
-
-
-def _slots(piece: str) -> dict[str, frozenset[str]]:
-    """Return the roots of the subject ("") and behind each preposition."""
-    parts = _SLOT.split(piece)
-    return {slot: _keys(words) for slot, words in zip(["", *parts[1::2]], parts[::2], strict=True)}
+    dated = any(word[0].isdigit() for word in beside)
+    timed = others <= _TIMES or all(word[0].isdigit() for word in others)
+    return met and (dated or not timed) and not asked & mine - theirs

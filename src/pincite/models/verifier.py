@@ -357,11 +357,12 @@ def _witnesses(
 def _counts(stated: Claim, passage: Passage, contrary: Span) -> bool:
     """Whether a contradiction read by the network alone counts.
 
-    Not in a table, where a rule looks up row and column. Not if the sentence states two or more
-    figures of the claim, or a rival of one, and lacks none: networks take "1.9 with and 2.8 without it" for a different
-    finding than "lowered from 2.8 to 1.9". Not if a figure of the claim follows from two of the
-    passage, as "rose by 5" from 17 and 22. Not of another time. Not on another topic, as far as words tell: across
-    languages they do not, and the calibration has a bound of its own.
+    Not in a table, where a rule looks up row and column. Not if a sentence has the claim's figures
+    and there are two or more: networks take "1.9 with and 2.8 without it" for a different finding
+    than "lowered from 2.8 to 1.9". Not if a figure of the claim follows from two of the passage, as
+    "rose by 5" from 17 and 22. Not if a comparison agrees, or differs at another time. Not on
+    another topic, as far as words tell: across languages they do not, and the calibration has a
+    bound of its own.
     """
     claim = stated.text
     if tables.rows_of(contrary.of(passage.text)) or quantities.is_computed(claim, passage.text):
