@@ -85,7 +85,8 @@ def of_another(claim: str, passage: str) -> Witness | None:
     spans = [s for s in wording.sentences_of(passage) if not tables.cells_of(s.of(passage))]
     pairs = list(zip(spans, [*spans[1:], *spans[-1:]], strict=True))
     for value, (first, last) in product(wanted, pairs):
-        pieces = _with_values(passage, Span(first.start, last.end), value.measure)
+        window = Span(first.start, last.end)
+        pieces = _with_values(passage, window, value.measure, _counted(claim, value))
         at = [n for n, (_, other) in enumerate(pieces) if quantities.states(other, value)]
         asked = _keys(f"{claim[: value.span.start]} {claim[value.span.end :]}")
         for rival, other in pieces[max(0, at[0] - 1) : at[0] + 2] if len(at) == 1 else ():
@@ -165,6 +166,7 @@ def _of_other_person(claim: Claim, passage: Passage, page: str) -> Witness | Non
 _JOINS = [*map(re.compile, (r"(?<=[.!?])\s", "; ", ", (?:and|but|while) ", ", ", " (?:and|but) "))]
 _SLOT = re.compile(rf"\b({'|'.join(syntax.PREPOSITIONS)})\b")
 _DIGITS = re.compile(r"\d(?:[\d.,]*\d)?")
+_COUNTED = re.compile(r"[ -](?:or (?:more|less|fewer) )?([a-z]+)")
 _TIMES = frozenset("earli lat previou follow next last year befor aft".split())
 
 
@@ -172,9 +174,19 @@ def _keys(text: str) -> frozenset[str]:
     return frozenset([*wording.roots(text), *_DIGITS.findall(text)])
 
 
-def _with_values(text: str, window: Span, measure: str) -> list[tuple[Span, Value]]:
+def _counted(text: str, value: Value) -> str:
+    """The stem of what a bare number counts; empty if it is left out."""
+    noun = _COUNTED.match(text, value.span.end) if not value.measure else None
+    return "" if noun is None or noun[1] in syntax.PARTICLES else wording.stem(noun[1])
+
+
+def _with_values(text: str, window: Span, measure: str, noun: str) -> list[tuple[Span, Value]]:
     """Cut a text into pieces with one value of a measure each; none where that is uncertain."""
-    found = [v for v in values(window.of(text), "en") if v.measure == measure and not v.weak]
+    found = [
+        v
+        for v in values(window.of(text), "en")
+        if v.measure == measure and not v.weak and _counted(window.of(text), v) in ("", noun)
+    ]
     cuts = [0]
     for one, other in pairwise(found):
         joins = (join.search(window.of(text), one.span.end, other.span.start) for join in _JOINS)
@@ -186,16 +198,14 @@ def _with_values(text: str, window: Span, measure: str) -> list[tuple[Span, Valu
 
 
 def _is_given_for(asked: frozenset[str], own: Span, rival: Span, passage: str) -> bool:
-    """Whether the claim's words are beside the rival, and other words beside its own value.
+    """Whether words of the claim are beside the rival, in the place of others beside its own value.
 
-    What stands before may be meant of what follows, too: then only words in the same place count.
+    What stands before may be meant of what follows, too.
     """
     mine, theirs = _keys(own.of(passage)), _keys(rival.of(passage))
     beside, others = asked & theirs - mine, mine - asked - theirs
     if not (beside and others and asked <= mine | theirs):
         return False
-    if own.start < rival.start:
-        return True
     (one, *ones), (two, *twos) = _SLOT.split(own.of(passage)), _SLOT.split(rival.of(passage))
     in_place = {"": two, **dict(zip(twos[::2], twos[1::2], strict=True))}
     slots = {"": one, **dict(zip(ones[::2], ones[1::2], strict=True))}
@@ -205,4 +215,5 @@ def _is_given_for(asked: frozenset[str], own: Span, rival: Span, passage: str) -
     )
     dated = any(word[0].isdigit() for word in beside)
     timed = others <= _TIMES or all(word[0].isdigit() for word in others)
-    return met and (dated or not timed) and not asked & mine - theirs
+    meant = own.start < rival.start or not asked & mine - theirs
+    return met and (dated or not timed) and meant
