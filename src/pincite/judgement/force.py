@@ -1,4 +1,4 @@
-"""Compares the force of a claim with that of the source: stated, or only planned, alleged, denied.
+"""Compares the force of a claim with that of the source: stated, or only planned, alleged, past.
 
 "She was accused of forging the deed" does not support "she forged the deed". A word of
 `force.toml` counts only if it governs the claim's own predicate in the sentence that states it,
