@@ -23,13 +23,11 @@ def labels(rows: list[dict[str, str]], pages: Path) -> list[str]:
         manifest, article, urls = ["url,file"], list[str](), list[str]()
         for n, row in enumerate(rows):
             url = f"https://a.example/{row.get('page') or n}"
-            source = pages / f"{row['page']}.html" if "page" in row else Path(place, f"{n}.txt")
-            if "passage" in row:
-                source.write_text(row["passage"].replace("\\n", "\n"), encoding="utf-8")
-            copy = Path(place, source.name)
-            copy.write_bytes(source.read_bytes())
+            name = f"{row['page']}.html" if "page" in row else f"{n}.txt"
+            text = row["passage"].encode() if "passage" in row else (pages / name).read_bytes()
+            Path(place, name).write_bytes(text.replace(b"\\n", b"\n"))
             urls.append(url)
-            manifest.append(f"{url},{copy.name}")
+            manifest.append(f"{url},{name}")
             article.append(f"{row['claim']}<ref>{{{{cite web |url={url} |title=Page}}}}</ref>\n")
         Path(place, "manifest.csv").write_text("\n".join(dict.fromkeys(manifest)), "utf-8")
         report = api.verify("\n".join(article), sources=place, title="Text", settings=load({}))
@@ -38,7 +36,7 @@ def labels(rows: list[dict[str, str]], pages: Path) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description="Judge rows as verify does.")
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--show", action="store_true", help="print the rows that are wrong")
     given = parser.parse_args()
@@ -46,16 +44,13 @@ def main() -> None:
         with file.open(encoding="utf-8") as lines:
             rows = list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
         found = labels(rows, file.parent / "article")
-        wanted = [row["outcomes"].split("|") for row in rows]
-        pairs = list(zip(found, wanted, strict=True))
+        pairs = [(each, row["outcomes"].split("|")) for each, row in zip(found, rows, strict=True)]
         true = [label for label, want in pairs if "supported" in want]
         faulty = [label for label, want in pairs if "supported" not in want]
         accused = sum(label in (Label.REFUTED, Label.NOT_SUPPORTED) for label in true)
-        print(
-            f"{file.stem}: right {sum(a in b for a, b in pairs)} of {len(rows)}; true accused "
-            f"{accused} (refuted {true.count('refuted')}) of {len(true)}; faulty believed "
-            f"{faulty.count('supported')} of {len(faulty)}"
-        )
+        right, believed = sum(a in b for a, b in pairs), faulty.count("supported")
+        print(f"{file.stem}: right {right} of {len(rows)}; true accused {accused} of {len(true)};")
+        print(f"  faulty believed {believed} of {len(faulty)}")
         for row, (label, want) in zip(rows, pairs, strict=True):
             if given.show and label not in want:
                 print(f"  {label} ({row['outcomes']})  {row['claim']}  <  {list(row.values())[2]}")
