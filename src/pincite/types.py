@@ -549,13 +549,15 @@ class WitnessKind(StrEnum):
     WEAKER = "stated_only_as"  # only denied, alleged, planned or hedged
     SWAPPED = "roles_swapped"
     NAMESAKE = "about_another"  # another person where the claim has the article's "he"
+    OWNER = "value_of_another"  # the claim's value, which the source gives for another thing
     MISREAD = "may_be_misread"  # a contradiction in a scan: one misread digit makes one
 
     @property
     def effect(self) -> Effect:
         if self in (WitnessKind.VALUE, WitnessKind.DENIAL, WitnessKind.NETWORK):
             return Effect.CONTRADICTS
-        return Effect.LIMITS if self is WitnessKind.WEAKER else Effect.REFUSES
+        limits = self in (WitnessKind.WEAKER, WitnessKind.OWNER)
+        return Effect.LIMITS if limits else Effect.REFUSES
 
 
 @dataclass(frozen=True, slots=True)

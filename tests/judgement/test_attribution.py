@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from support.rows import each_row, rows
 
-from pincite.judgement.attribution import misattributed
+from pincite.judgement.attribution import misattributed, of_another
 from pincite.types import Claim, Passage, Span
 
 OF_ANOTHER = rows("judgement/attribution/of_another")
@@ -22,6 +22,14 @@ def test_what_a_source_says_of_another_is_found(
     claim: str, source: str, code: str, other: str, article: str
 ) -> None:
     assert judged(claim, source, article) == f"{code}: {other}"
+
+
+@each_row("judgement/attribution/value_of_another")
+def test_a_value_that_is_given_for_another_is_found(
+    claim: str, passage: str, source: str | None
+) -> None:
+    found = of_another(claim, passage)
+    assert (found.source if found else None) == source
 
 
 @each_row("judgement/attribution/of_the_same")

@@ -306,7 +306,8 @@ def test_a_better_source_shows_why_in_its_quote() -> None:
     telling = replace(
         BETTER, text="In 1911 the bridge of Varde opened. A king came, it rained, he left."
     )
-    for page, n in ((silent, 0), (telling, 1)):
+    other = replace(telling, text=telling.text.replace("1911", "1913"))
+    for page, n in ((silent, 0), (other, 0), (telling, 1)):
         searched = pipeline(
             page, verifier=Trusting(), documents_of=lambda urls, page=page: [page for _ in urls]
         )

@@ -7,14 +7,13 @@ construction, and is silent if another sentence of the page may state the claim.
 
 import re
 from dataclasses import replace
-from functools import lru_cache
-from itertools import product
-from typing import NamedTuple
+from itertools import pairwise, product
 
-from pincite.text import names, syntax, words_of
+from pincite.text import names, quantities, syntax, tables, words_of
 from pincite.text import words as wording
 from pincite.text.figures import MONTHS
 from pincite.text.languages import is_english
+from pincite.text.quantities import Value, values
 from pincite.text.sentences import is_question, n_words
 from pincite.text.words import IRREGULAR
 from pincite.types import Claim, Passage, Span, Witness, WitnessKind
@@ -53,109 +52,88 @@ def swapped(text: str, sentence: str, page: str = "") -> Witness | None:
     >>> str(swapped("Berg sued Holm.", "Holm sued Berg.").note)
     'the source has Berg and Holm the other way round: “Holm sued Berg.”'
     """
-    for part, other in product(_pieces(text), _pieces(sentence)):
-        is_patient = (part.kind == "patient") == (other.kind == "patient")
-        if is_patient and _is_swapped(part, other, sentence, page):
-            return Witness(WitnessKind.SWAPPED, part.owner, other.text, other=other.owner)
+    if wording.is_negated(text) or _UNSURE.search(sentence):
+        return None
+    said = f"{sentence}\n{page.replace(sentence, ' ')}"
+    for claim in _RELATION.finditer(text):
+        agent, patient = ("two", "one") if claim["by"] else ("one", "two")
+        first, second = (_THE.sub("", claim[name]) for name in (agent, patient))
+        verb = IRREGULAR.get(claim["verb"], ("", claim["verb"]))[1][:6]
+        known = syntax.may_be_finite(claim["verb"], "it", "the") or _COMPARES.match(claim["verb"])
+        if first == second or verb in _MUTUAL or not known:
+            continue
+        found = re.search(_in_roles(second, verb, first, "[^.,;]{0,60}"), sentence)
+        inside = found and _INSIDE.search(sentence[: found.start()])
+        if (
+            found
+            and not inside
+            and not re.search(_in_roles(first, verb, second, "[^.]{0,200}"), said)
+        ):
+            return Witness(WitnessKind.SWAPPED, first, sentence, other=second)
+    return None
+
+
+def of_another(claim: str, passage: str) -> Witness | None:
+    """Find a value of the claim that a passage gives for another year, person or part.
+
+    >>> of_another("In 2011 Ask had 43.", "Ask had 41 in 2011 and 43 in 2021.").source
+    '43 in 2021'
+    """
+    if not (is_english(claim) and is_english(passage)):
+        return None
+    wanted = sorted((v for v in values(claim) if not v.weak), key=lambda v: v.measure == "date")
+    spans = [s for s in wording.sentences_of(passage) if not tables.cells_of(s.of(passage))]
+    pairs = list(zip(spans, [*spans[1:], *spans[-1:]], strict=True))
+    for value, (first, last) in product(wanted, pairs):
+        window = Span(first.start, last.end)
+        pieces = _with_values(passage, window, value.measure, _counted(claim, value))
+        at = [n for n, (_, other) in enumerate(pieces) if quantities.states(other, value)]
+        asked = _keys(f"{claim[: value.span.start]} {claim[value.span.end :]}")
+        for rival, other in pieces[max(0, at[0] - 1) : at[0] + 2] if len(at) == 1 else ():
+            own, same = pieces[at[0]][0], [v for v in wanted if v.measure == value.measure]
+            apart = all(quantities.conflict(other, v) for v in same)
+            if apart and _is_given_for(asked, own, rival, passage):
+                source = own.of(passage).strip(" ,;.")
+                return Witness(WitnessKind.OWNER, value.span.of(claim), source, first)
     return None
 
 
 def subject_name(sentence: str) -> str:
     """The name that a sentence is about; empty if unknown."""
-    owner = _pieces(sentence)[0].owner
-    return owner if re.match(_NAME, owner) else ""
+    read = syntax.Sentence.read(sentence, Span(0, len(sentence)))
+    end = read.tokens[read.verbs[0].start].start if read.verbs else len(sentence)
+    name = re.search(_NAME, sentence[:end])
+    return name[0] if name else ""
 
 
 # ── In each other's roles ────────────────────────────────────────────────────────────────────────
 
-_CUT = re.compile(
-    rf"(?:[,;]| (?:and|but|while|whereas))+ (?=(?:(?:in|at|for|of) )?(?:the )?{_NAME} "
-    r"(?:\(|\d|(?:in|on|at) \d|(?!(?:of|in|at|on|for|from|to|with|by|and|or|who) )[a-z]+ )"
-    r"|[a-z]+ (?:[a-z]+ ){0,3}by [A-ZÀ-Þ])|; "
-)
-_AGENT = re.compile(
-    rf"\b(?P<deed>(?:[a-z]+ ){{1,4}})by (?:[a-z-]+ ){{0,3}}?(?P<by>{_NAME})"
-    r"(?P<more>, (?:the|an?|who)\b.*)?"
-)
-_INSIDE = re.compile(r"\b(?:of|than|by|to|from|with|against|for|in|on|at)(?: the)?\s*\Z", re.I)
-_UP_TO_VERB = re.compile(r",?(?:[^,;]{1,60},)? ?(?:[a-z]+ ){0,2}")
-_COMPARES = re.compile(r"\w+er(?= than\b)|\b(?:north|south|east|west)\w*(?= of\b)")
 _UNSURE = re.compile(r"\b(?:not|never|would|could|might|may|if|\w+ed to|said to|thought to)\b")
-_MUTUAL = words_of("roles", "mutual")
+_COMPARES = re.compile(r"\w+er\b|(?:north|south|east|west)\w*")
+_INSIDE = re.compile(r"\b(?:of|than|by|to|from|with|against|for|in|on|at)(?: the)?\s*\Z", re.I)
+_MUTUAL = {word[:6] for word in words_of("roles", "mutual")}
+_THING = rf"(?:{_NAME}|[Tt]he (?:[a-z-]+ )?[a-z-]+)"
+_THE = re.compile(r"\A[Tt]he ")
+_RELATION = re.compile(
+    rf"(?P<one>{_THING}) (?:(?:{'|'.join(syntax.AUXILIARIES)}|lies|[a-z]+ly) )*"
+    rf"(?P<verb>(?!(?:{_NOT_NAMES})\b)[a-z]+)(?P<by>(?: [a-z]+)? by)?"
+    rf"(?: [a-z]+){{0,2}}? (?P<two>{_THING})"
+)
 
 
-class _Piece(NamedTuple):
-    """What a sentence says of one thing: "Berg won gold"."""
-
-    text: str
-    owner: str  # a name, or the words before the verb
-    kind: str  # "subject", "patient", or "by" for "by Berg"; "" if unknown
-    verb: str  # up to six letters
-    behind: str  # the words after the verb, or after the name if there is none
-
-    def others(self, before: bool) -> str:
-        if self.kind != "by":
-            return self.behind
-        return self.text.partition(self.owner)[0] if before else self.text
+def _stem(word: str) -> str:
+    return IRREGULAR.get(word, (word, word))[1][:6]
 
 
-@lru_cache(maxsize=4096)
-def _pieces(text: str) -> tuple[_Piece, ...]:
-    """Cut a sentence before each name that has a predicate."""
-    found, start = list[_Piece](), 0
-    for cut in _CUT.finditer(text):
-        piece = _piece(text[start : cut.start()])
-        if found or piece.verb:
-            found.append(piece)
-            start = cut.end()
-    return (*found, _piece(text[start:]))
-
-
-def _piece(text: str) -> _Piece:
-    sentence = syntax.Sentence.read(text, Span(0, len(text)))
-    verbs = [sentence.raw(verb.start, verb.end) for verb in sentence.verbs]
-    if not verbs:
-        words = [match[0] for match in wording.WORD.finditer(text)]
-        near = zip(words, words[1:], [*words[2:], ""], strict=False)
-        verbs = [word for old, word, new in near if syntax.may_be_finite(word, old, new)][:1]
-    before, _, behind = text.partition(verbs[0] if verbs else "\n")
-    name, agent, kind = re.search(_NAME, before), _AGENT.search(text), ""
-    deed = [*filter(syntax.is_participle, agent["deed"].split())] if agent else []
-    owner = name[0] if name else before.strip().removeprefix("The ")
-    if agent and deed:
-        kind, owner, text = "by", agent["by"], text.removesuffix(agent["more"] or "")
-    elif verbs and (_UP_TO_VERB.fullmatch(before[name.end() :]) if name else owner.count(" ") < 3):
-        passive = verbs[0].split()[0] in syntax.BE and " " in verbs[0]
-        kind = "patient" if passive else "subject"
-        kind = "" if name and _INSIDE.search(before[: name.start()]) else kind
-    last = next((verb.split()[-1] for verb in verbs), deed[0] if deed else "")
-    verb = IRREGULAR.get(last, (last, last))[1][:6]
-    return _Piece(text, owner, kind, verb, behind or before[name.end() if name else 0 :])
-
-
-def _is_swapped(part: _Piece, other: _Piece, sentence: str, page: str) -> bool:
-    """Whether both have one main verb, and each owner's name is in the other's object."""
-    mine, theirs = (
-        {piece.verb, *(word[:6] for word in _COMPARES.findall(piece.text))} - _MUTUAL - {""}
-        for piece in (part, other)
+def _in_roles(agent: str, verb: str, patient: str, gap: str) -> str:
+    """Return a pattern of one doing it to the other, or of this done by the first."""
+    # Of a name the last word; of another phrase all words.
+    one, two = (
+        rf"{re.escape(each.rpartition(' ')[2] if each[0].isupper() else each)}\b(?!['’]s)"
+        for each in (agent, patient)
     )
-    one, two = _last(part.owner), _last(other.owner)
-    unsure = _UNSURE.search(other.text) or wording.is_negated(part.text)
-    if not (part.kind and other.kind and mine & theirs) or one == two or unsure:
-        return False
-    verb, gap = min(mine & theirs), "[^.]{0,200}"
-    said = rf"{one}\b{gap}\b{verb}(?!\w* by ){gap}\b{two}|{two}\b{gap}\b{verb}\w* by {gap}\b{one}"
-    both = part.kind == other.kind == "by"  # then the other name precedes the verb
-    return all(
-        re.search(rf"\b{name}\b(?!['’]s)", each.others(both))
-        for name, each in ((one, other), (two, part))
-    ) and not re.search(rf"\b(?:{said})\b", sentence + "\n" + page.replace(sentence, "\n"))
-
-
-def _last(owner: str) -> str:
-    """Return a pattern for a name's last word, or for all words of another phrase."""
-    last = owner.rpartition(" ")[2] if owner[:1].isupper() else owner
-    return re.escape(re.sub(r"['’]s\Z", "", last))
+    active = rf"{one}{gap}\b{verb}(?!\w* by ){gap}\b{two}"
+    return rf"\b(?:{active}|{two}{gap}\b{verb}\w* by {gap}\b{one})"
 
 
 # ── Of another person than the article's ─────────────────────────────────────────────────────────
@@ -181,3 +159,61 @@ def _of_other_person(claim: Claim, passage: Passage, page: str) -> Witness | Non
     ):
         return None
     return Witness(WitnessKind.NAMESAKE, subject, sentence=span, other=other)
+
+
+# ── A value of another thing ─────────────────────────────────────────────────────────────────────
+
+_JOINS = [*map(re.compile, (r"(?<=[.!?])\s", "; ", ", (?:and|but|while) ", ", ", " (?:and|but) "))]
+_SLOT = re.compile(rf"\b({'|'.join(syntax.PREPOSITIONS)})\b")
+_DIGITS = re.compile(r"\d(?:[\d.,]*\d)?")
+_COUNTED = re.compile(r"[ -](?:or (?:more|less|fewer) )?([a-z]+)")
+_TIMES = frozenset("earli lat previou follow next last year befor aft".split())
+
+
+def _keys(text: str) -> frozenset[str]:
+    return frozenset([*wording.roots(text), *_DIGITS.findall(text)])
+
+
+def _counted(text: str, value: Value) -> str:
+    """The stem of what a bare number counts; empty if it is left out."""
+    noun = _COUNTED.match(text, value.span.end) if not value.measure else None
+    return "" if noun is None or noun[1] in syntax.PARTICLES else wording.stem(noun[1])
+
+
+def _with_values(text: str, window: Span, measure: str, noun: str) -> list[tuple[Span, Value]]:
+    """Cut a text into pieces with one value of a measure each; none where that is uncertain."""
+    found = [
+        v
+        for v in values(window.of(text), "en")
+        if v.measure == measure and not v.weak and _counted(window.of(text), v) in ("", noun)
+    ]
+    cuts = [0]
+    for one, other in pairwise(found):
+        joins = (join.search(window.of(text), one.span.end, other.span.start) for join in _JOINS)
+        cuts.append(next((join.end() for join in joins if join), cuts[-1]))
+    ends = [*cuts[1:], len(window.of(text))]
+    pieces = [Span(a, b).moved(window.start) for a, b in zip(cuts, ends, strict=True) if a < b]
+    sure = len(pieces) == len(found) and not any(value.between for value in found)
+    return list(zip(pieces, found, strict=True)) if sure else []
+
+
+def _is_given_for(asked: frozenset[str], own: Span, rival: Span, passage: str) -> bool:
+    """Whether words of the claim are beside the rival, in the place of others beside its own value.
+
+    What stands before may be meant of what follows, too.
+    """
+    mine, theirs = _keys(own.of(passage)), _keys(rival.of(passage))
+    beside, others = asked & theirs - mine, mine - asked - theirs
+    if not (beside and others and asked <= mine | theirs):
+        return False
+    (one, *ones), (two, *twos) = _SLOT.split(own.of(passage)), _SLOT.split(rival.of(passage))
+    in_place = {"": two, **dict(zip(twos[::2], twos[1::2], strict=True))}
+    slots = {"": one, **dict(zip(ones[::2], ones[1::2], strict=True))}
+    met = any(
+        _keys(words) & others and _keys(in_place.get(slot, "")) & beside
+        for slot, words in slots.items()
+    )
+    dated = any(word[0].isdigit() for word in beside)
+    timed = others <= _TIMES or all(word[0].isdigit() for word in others)
+    meant = own.start < rival.start or not asked & mine - theirs
+    return met and (dated or not timed) and meant

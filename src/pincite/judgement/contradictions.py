@@ -15,7 +15,7 @@ from itertools import takewhile
 from pincite.text import LEXICON, antonyms, names, quantities, syntax, tables
 from pincite.text import words as wording
 from pincite.text.clauses import clauses
-from pincite.text.figures import MONTHS, folded
+from pincite.text.figures import MONTHS
 from pincite.text.finite import antecedents
 from pincite.text.languages import NEGATIONS, common
 from pincite.text.quantities import Value, with_hedge
@@ -385,16 +385,14 @@ _SAME_VERB = {
 # ── A word of the opposite meaning ───────────────────────────────────────────────────────────────
 
 
-_LITTLE = r"(?:(?:the|an?|in|at|of|by|for|with) )*"
-
-
 def _of_contrary(part: str, claim: str, read: _Read) -> Witness | None:
     for span, sentence in read.sentences:
-        found = antonyms.contrasts(part, sentence)
-        if len(found) != 1 or bool(_denied(part)) != bool(_denied(sentence)):
+        mine, theirs, agrees = antonyms.compared(part, sentence) or ("", "", True)
+        if agrees or bool(_denied(part)) != bool(_denied(sentence)):
             continue
-        mine, theirs = found[0]
-        if not _is_about(mine, theirs, part, sentence) or not _at_one_time(part, sentence, read):
+        # "Port Beach exceeds the limit" is not denied of another beach.
+        elsewhere = names.missing(part, f"{read.about}\n{read.subjects.get(sentence)}\n{sentence}")
+        if elsewhere or not _at_one_time(part, sentence, read):
             continue
         if antonyms.are_events(mine) and not any(v.dates for v in values_of(part)):
             continue  # what was opened once may be closed now
@@ -411,31 +409,17 @@ def _at_one_time(part: str, sentence: str, read: _Read) -> bool:
     """Whether the sentence is about the same times as the clause: none differs or is missing."""
     months = set(_IN_MONTH.findall(part)) - set(_IN_MONTH.findall(sentence))
     absent = quantities.unstated(part, f"{read.about}\n{sentence}")
-    if months or any(value.dates for value in absent):
+    if months or any(value.dates for value in absent) or of_another_time(part, sentence):
         return False
     theirs = {v.dates: _direction(v, sentence) for v in values_of(sentence) if v.dates}
     mine = {v.dates: _direction(v, part) for v in values_of(part) if v.dates}
     return all(theirs.get(dates, word) == word for dates, word in mine.items())
 
 
-def _is_about(mine: str, theirs: str, part: str, sentence: str) -> bool:
-    """Whether the two opposites are next to the same content word, on the same side.
-
-    Words such as "earlier" count only if both compare with the same thing: "earlier than planned".
-    """
-
-    def compared(word: str, text: str) -> str:
-        than = re.search(rf"\b{word} than {_LITTLE}(\w+)", text, re.IGNORECASE)
-        return than[1].lower() if than else ""
-
-    def neighbours(word: str, text: str) -> set[tuple[str, str]]:
-        before, _, behind = folded(text).lower().partition(word)
-        sides = ("before", roots(before)[-2:]), ("behind", roots(behind)[:2])
-        return {(side, stem) for side, stems in sides for stem in stems}
-
-    if antonyms.reverses_sentence(mine):
-        return bool(neighbours(mine, part) & neighbours(theirs, sentence))
-    return compared(mine, part) == compared(theirs, sentence) != ""
+def of_another_time(claim: str, sentence: str) -> bool:
+    """Whether both are dated, and none of their dates agree: a fall in 2020, a rise in 2024."""
+    mine, theirs = ([v for v in values_of(text) if v.dates] for text in (claim, sentence))
+    return bool(mine and theirs) and all(quantities.conflict(b, a) for a in mine for b in theirs)
 
 
 # ── A name ───────────────────────────────────────────────────────────────────────────────────────

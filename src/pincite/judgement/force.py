@@ -1,4 +1,4 @@
-"""Compares the force of a claim with that of the source: stated, or only planned, alleged, denied.
+"""Compares the force of a claim with that of the source: stated, or only planned, alleged, past.
 
 "She was accused of forging the deed" does not support "she forged the deed". A word of
 `force.toml` counts only if it governs the claim's own predicate in the sentence that states it,
@@ -13,7 +13,7 @@ from typing import NamedTuple
 from pincite.text import languages, syntax
 from pincite.text import words as wording
 from pincite.text.clauses import clauses
-from pincite.text.finite import antecedents
+from pincite.text.finite import antecedents, lemmas
 from pincite.text.languages import common
 from pincite.text.sentences import n_words
 from pincite.text.words import WORD, stem
@@ -35,7 +35,7 @@ class _Frame(NamedTuple):
     """Words of `force.toml`, and how they weaken what is around them."""
 
     kind: str
-    how: str  # "opens", "precedes" or "follows"
+    how: str  # "opens", "precedes", "closes" or "follows"
     words: re.Pattern[str]
 
 
@@ -138,13 +138,27 @@ def _with_next(text: str) -> list[tuple[Span, str]]:
 def _part(text: str, hedged: bool) -> _Part:
     names = {stem for name in wording.names(text) for stem in _roots(name)}
     word = _predicate(text)
+    own = {frame.kind for frame in _FRAMES if hedged or frame.words.search(text)}
     frames = [
         frame
-        for frame in (() if hedged else _FRAMES)
-        if not frame.words.search(text)
+        for frame in _FRAMES
+        if frame.kind not in own
         and (frame.kind not in _BESIDE or _BESIDE[frame.kind].search(text))
+        and (frame.kind != "past" or _is_present(text))
+        and (frame.kind != "opinion" or any(map(_is_superlative, text.split())))
     ]
     return _Part(text, _roots(text), _roots(text) - names, stem(word[0]) if word else "", frames)
+
+
+def _is_superlative(word: str) -> bool:
+    return word in ("most", "least") or (
+        word.endswith(("est", "worst")) and word not in lemmas(word).get("ADJ", (word,))
+    )
+
+
+def _is_present(text: str) -> bool:
+    past = (word in _WAS or syntax.may_be_past(word) for word in text.split())
+    return bool(_NOW.search(text)) or not any(past)
 
 
 def _predicate(text: str) -> re.Match[str] | None:
@@ -167,7 +181,10 @@ def _in_sentence(part: _Part, sentence: str, after: str) -> tuple[str, str] | No
         if how == "follows" and (found := pattern.match(after)):
             return found[0][:_SHOWN], kind
         other = _PARTLY if kind == "negation" else _BESIDE.get(kind)
+        needs = _NEEDS.get(kind)
         if how == "follows" or (other and other.search(sentence)):
+            continue
+        if needs and not needs.search(f"{sentence} {after}"):
             continue
         for match in pattern.finditer(sentence):
             start, end = _scope(kind, how, match)
@@ -175,10 +192,16 @@ def _in_sentence(part: _Part, sentence: str, after: str) -> tuple[str, str] | No
             undone = kind != "negation" and _UNDONE.search(sentence[: match.start()])
             if undone or not _governs(part, kind, sentence, words, (start, end)):
                 continue
+            rest = f"{sentence[:start]} {sentence[end:]} {after}"
+            marks = _FIGURE.findall(part.text) or wording.names(part.text)
+            taken_back = any(mark in sentence[start:end] and mark not in rest for mark in marks)
+            if kind == "superseded" and not taken_back:
+                continue
             of_verb = (w for w in words if stem(w[0]) == part.predicate)
+            first = min(match.start(), start)
             stop = max(match.end(), next(of_verb, words[0]).end())
-            stop = stop if stop - match.start() <= _SHOWN else match.end()
-            return sentence[match.start() : stop].strip(), kind
+            stop = stop if stop - first <= _SHOWN else match.end()
+            return sentence[first:stop].strip()[-_SHOWN:], kind
     return None
 
 
@@ -191,19 +214,25 @@ def _governs(
         said = _BESIDE[kind].search(part.text)
         objects = _roots(part.text[said.end() :]) if said else frozenset()
         return len(objects & governed) > len(objects) / 2
-    if not words:
+    if not words or kind == "superseded":
+        return bool(words)
+    is_one = words[0].span() == scope
+    half = is_one or 2 * len(governed) >= len(part.stems & _roots(sentence))
+    if kind == "past" and (not half or _NOW.search(sentence[slice(*scope)])):
         return False
     free = part.own & governed
     free -= _roots(f"{sentence[: words[0].start()]} {sentence[words[-1].end() :]}")
     if part.predicate in part.own & _roots(sentence):
         return part.predicate in free
-    is_one = words[0].span() == scope
     return len(free) >= (1 if is_one else max(1, _GOVERNED * len(part.own & _roots(sentence))))
 
 
 def _scope(kind: str, how: str, match: re.Match[str]) -> tuple[int, int]:
     """Return what part of a sentence a frame weakens: a word, or the rest of the clause."""
     sentence, end = match.string, match.end()
+    if how == "closes":
+        joints = (found.end() for found in _JOINTS.finditer(sentence, 0, match.start()))
+        return max(joints, default=0), match.start()
     if how == "precedes" or (match[0].endswith("to") and kind not in _BESIDE):
         found = _NEXT.match(sentence, end)
         return found.span(1) if found else (end, end)
@@ -220,21 +249,23 @@ def _compiled(lines: str) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(lines.strip().splitlines())})(?!\w)", re.IGNORECASE)
 
 
-_HOW = ("opens", "precedes", "follows")
+_HOW = ("opens", "precedes", "closes", "follows")
 _FRAMES = [
     _Frame(kind, how, _compiled(table[how]))
     for kind, table in _KNOWN.items()
     for how in _HOW
     if how in table
 ]
-_BESIDE, _SETTLED = (
+_BESIDE, _SETTLED, _NEEDS = (
     {kind: _compiled(table[key]) for kind, table in _KNOWN.items() if key in table}
-    for key in ("beside", "settled")
+    for key in ("beside", "settled", "needs")
 )
 _HEDGED, _PARTLY = _compiled(_WORDS["hedged"]), _compiled(_WORDS["partly"])
 _ENDS = re.compile(_WORDS["ends"])
 _JOINTS = re.compile(f"{_WORDS['ends']}|{_WORDS['joints']}")
 _UNDONE = re.compile(rf"{_WORDS['undone']}\s+\Z", re.IGNORECASE)
+_NOW, _WAS = re.compile(r"\b(?:is|are|has|have|will|remains?)\b"), {"was", "were", "had", "did"}
+_FIGURE = re.compile(r"\d(?:[\d.,]*\d)?")
 _COMMA = re.compile("[,;:，、；：—–()（）]")
 _NEXT = re.compile(rf"(?:\s(?:\w+ly|{'|'.join(_WORDS['skipped'].split())})\b)*\s([^\W\d_]+)")
 _COMPLEMENT = re.compile(

@@ -15,15 +15,15 @@ from pincite import containment
 from pincite.cache_file import CacheFile
 from pincite.errors import MissingModel
 from pincite.judgement import decide
-from pincite.judgement.attribution import misattributed
-from pincite.judgement.contradictions import contradiction
+from pincite.judgement.attribution import misattributed, of_another
+from pincite.judgement.contradictions import contradiction, of_another_time
 from pincite.judgement.force import weaker
 from pincite.models import calibration, public, weights
 from pincite.models.public import ChatNetwork
 from pincite.models.session import Session
 from pincite.notes import Note
 from pincite.protocols import Floats
-from pincite.text import names, paraphrase, quantities, tables
+from pincite.text import antonyms, names, paraphrase, quantities, tables
 from pincite.text import words as wording
 from pincite.text.languages import common
 from pincite.text.quantities import values as values_of
@@ -349,28 +349,35 @@ def _witnesses(
         found.append(Witness(WitnessKind.NETWORK, sentence=contrary))
     if supported >= QUOTED_FROM:
         limit = weaker(claim.text, passage.text, passage.about, passage.page, claim.own)
-        found += filter(None, (limit, misattributed(claim, passage)))
+        other = of_another(claim.text, passage.text)
+        found += filter(None, (limit, other, misattributed(claim, passage)))
     return tuple(found), next((each.sentence for each in found if each.sentence), None)
 
 
 def _counts(stated: Claim, passage: Passage, contrary: Span) -> bool:
     """Whether a contradiction read by the network alone counts.
 
-    Not in a table, where a rule looks up row and column. Not if the sentence states two or more
-    figures of the claim and lacks none: networks take "1.9 with and 2.8 without it" for a different
-    finding than "lowered from 2.8 to 1.9". Not if a figure of the claim follows from two of the
-    passage, as "rose by 5" from 17 and 22. Not on another topic, as far as words tell: across
-    languages they do not, and the calibration has a bound of its own.
+    Not in a table, where a rule looks up row and column. Not if a sentence has the claim's figures
+    and there are two or more: networks take "1.9 with and 2.8 without it" for a different finding
+    than "lowered from 2.8 to 1.9". Not if a figure of the claim follows from two of the passage, as
+    "rose by 5" from 17 and 22. Not if a comparison agrees, or differs at another time. Not on
+    another topic, as far as words tell: across languages they do not, and the calibration has a
+    bound of its own.
     """
     claim = stated.text
     if tables.rows_of(contrary.of(passage.text)) or quantities.is_computed(claim, passage.text):
         return False
+    sentence = contrary.of(passage.text)
     figures = [value for value in values_of(claim) if not value.weak]
-    same = len(figures) > 1 and not quantities.unstated(claim, contrary.of(passage.text))
-    if calibration.is_across(stated, passage):
-        return not same
+    rivals = [v for v in values_of(sentence) for f in figures[:1] if quantities.conflict(v, f)]
+    same = len([*figures, *rivals]) > 1 and not quantities.unstated(claim, sentence)
+    compared = antonyms.compared(claim, sentence)
+    agrees = compared and compared[2] and not quantities.unstated(claim, sentence)
+    opposite = (compared and not compared[2]) or antonyms.contrasts(claim, sentence)
+    if same or agrees or (opposite and of_another_time(claim, sentence)):
+        return False
     words = wording.missing_words(claim, f"{passage.about}\n{passage.text}")
-    return words <= ON_TOPIC and not same
+    return words <= ON_TOPIC or calibration.is_across(stated, passage)
 
 
 def lacking(

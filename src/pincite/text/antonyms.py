@@ -7,18 +7,30 @@ contrasted with "fell".
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import NamedTuple
 
 from pincite.text import LEXICON
 from pincite.text import words as wording
 from pincite.text.figures import Figure, folded, missing, rivals
 from pincite.text.languages import common
+from pincite.text.quantities import values
 
-_SIDE_OF = {
-    word: (number, side)
-    for number, axis in enumerate(LEXICON["contraries"]["axes"].split("|"))
-    for side, words in enumerate(axis.split("/"))
-    for word in words.split()
-}
+_AXES, _TURNS, _BOUNDS = (
+    LEXICON["contraries"][name].split("|") for name in ("axes", "turns", "bounds")
+)
+
+
+def _sides_of(axes: list[str]) -> dict[str, list[tuple[int, int]]]:
+    found = dict[str, list[tuple[int, int]]]()
+    for number, axis in enumerate(axes):
+        for side, words in enumerate(axis.split("/")):
+            for word in words.split():
+                found.setdefault(word, []).append((number, side))
+    return found
+
+
+# Opposites anywhere; and those that reverse a sentence: "born" and "died" are two facts of one.
+_SIDES, _SCALES = _sides_of(_TURNS + _AXES), _sides_of(_TURNS + _BOUNDS)
 _WORD = re.compile(r"(?<![\w'’])[a-z]+(?![\w'’])")  # excludes the "won" of "won't"
 
 # The share of words that may be missing for two sentences to differ only in figures. A larger share
@@ -44,27 +56,61 @@ def contrasts(claim: str, quote: str) -> list[tuple[str, str]]:
     return found
 
 
-# Axes whose antonyms reverse a sentence wherever they occur. "Later" and "first" may belong to
-# another part of it; "born" and "died" are two facts about one person.
-_REVERSING = {
-    _SIDE_OF[word][0]
-    for word in (
-        "increase largest won accepted opened destroyed northern eastern majority success enabled "
-        "deep acquitted guilty permanent"
-    ).split()
-}
-_RELATIVE = frozenset("more less fewer higher lower lowered most".split())  # more or less of what?
+_THAN = re.compile(r"\bthan\b")
+_BOUND = 24  # characters from the first word of "no more than 500" to its number
 
 
-def reverses_sentence(word: str) -> bool:
-    """Whether the antonym of `word` reverses the whole sentence."""
-    word = word.lower()
-    return word not in _RELATIVE and _SIDE_OF.get(word, (-1, 0))[0] in _REVERSING
+class _Comparison(NamedTuple):
+    word: str
+    side: int
+    left: frozenset[str]  # roots of what is compared, and with what
+    right: frozenset[str]
+
+
+def compared(claim: str, sentence: str) -> tuple[str, str, bool] | None:
+    """Return by which words both compare the same two things, and whether they agree.
+
+    They do if both have the same sense and order, or neither: "A exceeds B", "B is below A".
+
+    >>> compared("Tin is above lead.", "Lead is lower than tin."), compared("It rose.", "It fell.")
+    (('above', 'lower', True), ('rose', 'fell', False))
+    """
+    others = _comparisons(sentence)
+    for axis, mine in _comparisons(claim).items():
+        theirs = others.get(axis, mine)
+        swapped = bool(mine.left & theirs.right and mine.right & theirs.left)
+        known = theirs.left | theirs.right
+        is_about = all(not one or one & known for one in (mine.left, mine.right))
+        if swapped or (mine.word != theirs.word and is_about):
+            return mine.word, theirs.word, (mine.side == theirs.side) != swapped
+    return None
+
+
+@lru_cache(maxsize=4096)
+def _comparisons(text: str) -> dict[int, _Comparison]:
+    """Return the last comparison on each axis of which a text has one side only."""
+    lower, found = folded(text).lower(), dict[int, list[tuple[int, re.Match[str]]]]()
+    for match in _WORD.finditer(lower):
+        for axis, side in _SCALES.get(match[0], ()):
+            found.setdefault(axis, []).append((side, match))
+    bounds = [value.span.start for value in values(text, "en") if value.sense] if found else []
+    read = dict[int, _Comparison]()
+    for axis, places in found.items():
+        side, last = places[-1]
+        of_number = any(0 <= n - last.start() <= _BOUND for n in bounds)
+        if of_number or any(other != side for other, _ in places):
+            continue
+        than = _THAN.search(lower, last.end())
+        cut = than.start() if than else last.start()
+        words = {stem for _, match in places for stem in wording.roots(match[0])}
+        left, right = ({*wording.roots(part)} - words for part in (lower[:cut], lower[cut:]))
+        read[axis] = _Comparison(last[0], side, frozenset(left - right), frozenset(right - left))
+    return read
 
 
 def are_events(word: str) -> bool:
     """Whether both can happen to a thing in turn: "opened" and "closed"."""
-    return _SIDE_OF.get(word.lower(), (-1, 0))[0] == _SIDE_OF["opened"][0]
+    return _SIDES["opened"][0][0] in dict(_SIDES.get(word.lower(), ()))
 
 
 def other_figures(claim: str, sentences: Iterable[str]) -> list[tuple[str, str]]:
@@ -103,7 +149,6 @@ def _beside(figure: Figure, text: str) -> set[tuple[str, str]]:
 def _sides(text: str) -> dict[int, dict[int, str]]:
     found: dict[int, dict[int, str]] = {}
     for word in _WORD.findall(folded(text).lower()):
-        if word in _SIDE_OF:
-            axis, side = _SIDE_OF[word]
+        for axis, side in _SIDES.get(word, ()):
             found.setdefault(axis, {}).setdefault(side, word)
     return found

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import product, zip_longest
 
-from pincite.text import names, quantities, tables
+from pincite.text import antonyms, names, quantities, tables
 from pincite.text.languages import is_english
 from pincite.text.quantities import values as values_of
 from pincite.text.sentences import is_question
 from pincite.text.times import Resolved, resolved
-from pincite.text.words import sentences_of
+from pincite.text.words import is_negated, roots, sentences_of
 from pincite.types import Span
 
 
@@ -27,7 +27,12 @@ def in_source_words(source: str, claim: str) -> str:
     'Nearly 64 per cent were women.'
     >>> in_source_words("In all 42 came.", "Between 30 and 50 came.")
     '42 came.'
+    >>> in_source_words("Tin is cheaper than lead.", "Lead is dearer than tin.")
+    'Tin is cheaper than lead.'
     """
+    for span in sentences_of(source):
+        if _is_same_comparison(claim, span.of(source)):
+            return span.of(source)
     changes = list(_values(source, claim))
     for name, written in names.written_otherwise(claim, source):
         places = re.finditer(rf"\b{re.escape(name)}\b", claim)
@@ -37,6 +42,18 @@ def in_source_words(source: str, claim: str) -> str:
         if span.end <= end:
             rewritten, end = f"{rewritten[: span.start]}{words}{rewritten[span.end :]}", span.start
     return rewritten
+
+
+def _is_same_comparison(claim: str, sentence: str) -> bool:
+    found = antonyms.compared(claim, sentence)
+    words = {stem for word in found[:2] for stem in roots(word)} if found and found[2] else set()
+    return bool(
+        found
+        and found[2]
+        and {*roots(claim)} <= {*roots(sentence)} | words
+        and not quantities.unstated(claim, sentence)
+        and is_negated(claim) == is_negated(sentence)
+    )
 
 
 def verifier_input(

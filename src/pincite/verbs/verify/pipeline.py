@@ -32,6 +32,7 @@ from pincite.retrieval import cascade, pinpoint, retrievers
 from pincite.retrieval.copies import without_copies
 from pincite.retrieval.fusion import JUDGED, kept, shares
 from pincite.retrieval.retrievers import Fused, HybridQuery
+from pincite.text import quantities, tables
 from pincite.text.clauses import clauses
 from pincite.text.hosts import host_of
 from pincite.text.identifiers import work_key
@@ -39,6 +40,7 @@ from pincite.text.languages import named
 from pincite.text.names import people
 from pincite.text.page_numbers import UNREAD
 from pincite.text.passages import cited_passages, whole
+from pincite.text.quantities import values as values_of
 from pincite.text.sentences import sentences
 from pincite.text.words import shared
 from pincite.types import (
@@ -498,13 +500,15 @@ class VerifyPipeline:
     def _shows_why(self, claim: Claim, evidence: Evidence) -> bool:
         """Whether the quote states the claim's values and names, or supports it by itself.
 
-        A quote that contradicts the claim does not.
+        A quote that contradicts the claim, or has another value, does not.
         """
         if not evidence.quoted:
             return False
         alone = replace(evidence.passage, text=evidence.quoted, page="", pieces=())
         (read,) = self._verify([(claim, alone)])
-        if read.contradiction or decide.refutes(read):
+        absent = tables.unstated(claim.text, f"{alone.about}\n{alone.text}", (claim.language, None))
+        rivals = (quantities.conflict(v, each) for v in values_of(alone.text) for each in absent)
+        if read.contradiction or decide.refutes(read) or any(rivals):
             return False
         lacking = aggregation.missing_atoms(claim.text, [alone], claim.language)
         stated = not lacking and bool(aggregation.atoms(claim.text))
