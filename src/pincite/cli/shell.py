@@ -226,6 +226,7 @@ LIBRARIES: Mapping[str, tuple[str, ...]] = {
     "qlora": ("bitsandbytes",),
     "ray": ("pincite_cluster", "ray"),
     "milvus": ("pincite_cluster", "pymilvus"),
+    "postgres": ("pincite_cluster", "psycopg"),
     "multilingual": ("pincite_multilingual", "sentencepiece"),
     "study": ("pincite_study", "krippendorff", "matplotlib", "statsmodels"),
 }
