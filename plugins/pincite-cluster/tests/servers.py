@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from server.postgres import USER, Postgres, running
@@ -18,7 +19,11 @@ from server.postgres import USER, Postgres, running
 class Milvus:
     """A Milvus-lite that can be killed and started again, or the Milvus at `MILVUS_URI`."""
 
-    overlap = {"dense": 0.99, "lexical": 0.9, "hybrid": 0.9}  # with a folder's ten best, at least
+    overlap: ClassVar = {
+        "dense": 0.99,
+        "lexical": 0.9,
+        "hybrid": 0.9,
+    }  # with a folder's ten best, at least
 
     def __init__(self, folder: Path) -> None:
         self.is_ours = "MILVUS_URI" not in os.environ
@@ -55,7 +60,7 @@ class PostgreSQL:
     """A PostgreSQL that can be killed and started again."""
 
     is_ours = True
-    overlap = {"dense": 0.99, "lexical": 0.9, "hybrid": 0.85}
+    overlap: ClassVar = {"dense": 0.99, "lexical": 0.9, "hybrid": 0.85}
 
     def __init__(self, there: Postgres) -> None:
         self._there = there

@@ -116,9 +116,13 @@ def test_reader_cannot_write_and_missing_corpus_says_how_to_make_it(address: str
             corpus.delete(["https://example.org/0"])
 
 
-def test_server_that_is_off() -> None:
-    with pytest.raises(CorpusError, match=r"http://127\.0\.0\.1:9"):
-        engines.open("milvus://127.0.0.1:9/kb", None)
+@pytest.mark.parametrize("address", ["milvus://127.0.0.1:9/kb", "postgresql://127.0.0.1:9/db/kb"])
+def test_server_that_is_off(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for secret in ("PGPASSWORD", "PINCITE_MILVUS_TOKEN"):
+        monkeypatch.setenv(secret, "p1anted")
+    with pytest.raises(CorpusError, match=r" running at \S*127\.0\.0\.1:9") as raised:
+        engines.open(address, None)
+    assert "p1anted" not in str(raised.value)
 
 
 class Refusing(FakeEncoder):
@@ -247,7 +251,9 @@ def test_a_collection_of_others_is_left_alone(server: Server, address: str) -> N
 
 def test_commands(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PINCITE_CACHE", str(tmp_path / "cache"))
-    page = tmp_path / "page.txt"
+    site = tmp_path / "site"
+    site.mkdir()
+    page = site / "page.txt"
     page.write_text("The old bridge at Varde was built of wood.")
 
     def run(*arguments: str) -> str:
@@ -266,6 +272,16 @@ def test_commands(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     with engines.open(address, None) as corpus:
         (hit,) = corpus.lexical().retrieve(["bridge"], 5)[0]
     assert "stone" in hit.passage.text
+    other = site / "other.txt"
+    other.write_text("The mill at Varde burned down.")
+    run("update", address, str(site))
+    other.unlink()
+    run("update", address, str(site), "--prune")
+    run("pack", address, str(tmp_path / "kb.zip"))
+    run("unpack", str(tmp_path / "kb.zip"), str(tmp_path / "kb"))
+    with engines.open(address, None) as there, engines.open(tmp_path / "kb", None) as here:
+        assert here.manifest()["digest"] == there.manifest()["digest"]
+        assert list(here.urls()) == [hit.passage.url]
     assert "1 of 1 document deleted" in run("delete", address, hit.passage.url)
 
 

@@ -93,8 +93,8 @@ def engine(where: Address) -> Engine:
     if _SECRET.search(found) and not _USER.match(found):
         raise ConfigError(
             f"{_SECRET.sub('//…@', found)}: addresses appear in reports and must not contain a "
-            "password. Milvus's user:password belongs into PINCITE_MILVUS_TOKEN; PostgreSQL's "
-            "password into ~/.pgpass, the file that PGPASSFILE names, or PGPASSWORD"
+            "password. Put Milvus's user:password in PINCITE_MILVUS_TOKEN, and PostgreSQL's "
+            "password in ~/.pgpass, the file that PGPASSFILE names, or PGPASSWORD."
         )
     scheme = found.partition(":")[0]
     points = entry_points(group=GROUP)

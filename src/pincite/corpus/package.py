@@ -12,22 +12,26 @@ command can be repeated. Nothing is deleted from the target.
 import os
 import shutil
 import struct
+import tempfile
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 from pincite import codec
+from pincite.corpus import engines
 from pincite.corpus.generation import Generation, check_format, current_name, point_to
 from pincite.corpus.maintenance import DOCUMENTS_AT_ONCE, flaws
 from pincite.corpus.protocol import Corpus
 from pincite.corpus.store import Store
 from pincite.durable import Tell, checksum, replacing, silent
 from pincite.errors import CorpusError, InputError
+from pincite.protocols import Floats
 from pincite.text.passages import passages
 
 FORMAT = "1"
@@ -77,6 +81,32 @@ def pack(folder: Path, file: Path, tell: Tell = silent) -> Package:
             for left in part.parent.glob(f"{copy.name}*"):
                 left.unlink()
     return about
+
+
+def pack_remote(address: str, file: Path, tell: Tell = silent) -> Package:
+    """Write a corpus in a database to one file, as `pack` does, by way of a temporary folder.
+
+    Raises:
+        CorpusError: It cannot be read, or the file cannot be written.
+    """
+    with tempfile.TemporaryDirectory() as aside, engines.open(address, None) as source:
+        manifest, folder = source.manifest(), Path(aside) / "corpus"
+        encoder = _Unused(manifest["encoder"], int(manifest["dim"])) if source.has_vectors else None
+        with engines.create(folder, encoder) as target, target.indexing_behind():
+            copy(source, target, partial(tell, "copying documents"))
+        return pack(folder, file, tell)
+
+
+class _Unused(NamedTuple):
+    """The encoder of a corpus whose passages all have vectors."""
+
+    fingerprint: str
+    dim: int
+
+    def encode(self, texts: Sequence[str], role: str) -> Floats:
+        raise CorpusError(
+            f"{len(texts)} passages lack vectors, which is not normal. Run: pincite corpus verify"
+        )
 
 
 def unpack(file: Path, folder: Path, tell: Tell = silent) -> Package:
