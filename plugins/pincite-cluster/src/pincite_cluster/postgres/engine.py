@@ -13,7 +13,7 @@ from pincite.errors import ConfigError
 from pincite.protocols import Encoder
 from pincite.text.passages import passages
 from pincite_cluster.postgres.corpus import OWN_RULES, PostgresCorpus
-from pincite_cluster.postgres.database import Database
+from pincite_cluster.postgres.database import BUILDING, Database
 from pincite_cluster.remote import DOCUMENTS_AT_ONCE, Progress, follow, portions
 
 
@@ -29,21 +29,20 @@ class Postgres:
             return there.find()["encoder"]
 
     def create(self, address: Address, encoder: Encoder | None) -> PostgresCorpus:
-        there, manifest = Database(str(address)), _manifest(encoder)
-        there.create(manifest)
-        return PostgresCorpus(there, encoder, manifest, write=True)
+        there = Database(str(address))
+        there.create(_manifest(encoder))
+        return PostgresCorpus(there, encoder, write=True)
 
     def open(
         self, address: Address, encoder: Encoder | None, *, write: bool = False
     ) -> PostgresCorpus:
         there = Database(str(address))
         try:
-            manifest = there.find()
-            check_fit(address, manifest, encoder, **OWN_RULES)
+            check_fit(address, there.find(), encoder, **OWN_RULES)
         except BaseException:
             there.close()
             raise
-        return PostgresCorpus(there, encoder, manifest, write=write)
+        return PostgresCorpus(there, encoder, write=write)
 
     def rebuild(
         self, address: Address, encoder: Encoder | None, progress: Progress, index: Any
@@ -51,56 +50,42 @@ class Postgres:
         """Fill new tables, then use them: searches never wait.
 
         What is added meanwhile comes along; one that is killed starts anew. Who has the corpus open
-        reads the old tables, until `optimize` removes them.
+        with another encoder reads the old tables, until `optimize` removes them.
 
         Raises:
             ConfigError: another index was asked for than HNSW.
         """
         _require_hnsw(address, index)
         with closing(Database(str(address))) as one, closing(Database(str(address))) as other:
-            old = PostgresCorpus(one, None, one.find(), write=False)
-            manifest = _manifest(encoder)
-            other.writing(lambda: other.make(manifest), "the corpus could not be rebuilt")
-            new = PostgresCorpus(other, encoder, manifest, write=True, building=True)
+            one.find()
+            other.writing(lambda: other.make(_manifest(encoder)))
+            old = PostgresCorpus(one, None, write=False)
+            new = PostgresCorpus(other, encoder, write=True, state=BUILDING)
             with new.indexing_behind():
                 follow(old, new, progress)
-
-            def publish() -> None:  # nobody else writes meanwhile
-                follow(old, new, progress)
-                other.publish()
-
-            other.writing(publish, "the corpus could not be rebuilt")
+            other.writing(lambda: (follow(old, new, progress), other.publish()))
 
     def verify(self, address: Address, *, repair: bool, tell: Tell) -> Sequence[Finding]:
-        """Compares texts, passages and counts; `repair` counts again and removes old builds."""
+        """Compares texts and passages with what was stored; `repair` removes older builds."""
         with closing(Database(str(address))) as there:
-            corpus = PostgresCorpus(there, None, there.find(), write=repair)
-            found = there.reading(lambda: list(_flaws(corpus, tell)))
-            is_miscounted = not there.reading(corpus.is_counted_right)
-            others = there.others()
-            if repair and is_miscounted:
-                there.writing(corpus.count_again)
+            there.find()
+            corpus = PostgresCorpus(there, None, write=repair)
+            found, others = there.reading(lambda: (list(_flaws(corpus, tell)), there.others()))
             if repair:
                 there.writing(lambda: there.drop(others))
-        if is_miscounted:
-            problem = "how many passages have which words is counted wrong"
-            found.append(_derived("words", address, problem, repair))
-        if others:
-            found.append(_derived("leftover", address, f"{len(others)} older builds", repair))
-        return found
+        problem, remedy = "has an older build", f"Remove it: pincite corpus optimize {address}"
+        left = [Finding("leftover", str(address), problem, remedy, repair) for _ in others]
+        return [*found, *left]
 
     def optimize(self, address: Address, tell: Tell, index: Any) -> str:
-        """Remove what rebuilds left, make what the size asks for, and give room back."""
+        """Remove what rebuilds left, and make the index that the size asks for."""
         _require_hnsw(address, index)
         with closing(Database(str(address))) as there:
-            corpus = PostgresCorpus(there, None, there.find(), write=True)
-            before = sum(corpus.status().n_bytes.values())
+            there.find()
             others = there.others()
             there.writing(lambda: there.drop(others))
-            corpus.index_if_due()
-            there.vacuum()
-            after = sum(corpus.status().n_bytes.values())
-        return f"{len(others)} older builds removed; {before:,} bytes before, {after:,} after."
+            PostgresCorpus(there, None, write=True).optimize()
+        return f"{len(others)} older builds removed. PostgreSQL reuses the space of deleted rows."
 
 
 def _flaws(corpus: PostgresCorpus, tell: Tell) -> Iterator[Finding]:
@@ -110,30 +95,18 @@ def _flaws(corpus: PostgresCorpus, tell: Tell) -> Iterator[Finding]:
         stored = corpus.get([head.facts.url for head in heads])
         spans = corpus.spans([head.key for head in heads])
         for head, document in zip(heads, stored, strict=True):
-            is_same = document is not None and content_hash(document) == head.version
-            if document is None or not is_same:
-                problem = "its text or metadata is not what was stored"
-            elif spans[head.key] != [passage.span for passage in passages(document)]:
-                problem = "it lacks passages, or has others than its text"
-            else:
-                continue
-            remedy = "Delete it, and add it again: pincite corpus delete, pincite corpus add"
-            yield Finding("document", head.facts.url, problem, remedy)
+            cut = [passage.span for passage in passages(document)] if document else None
+            if document is None or content_hash(document) != head.version or spans[head.key] != cut:
+                problem = "its text, metadata or passages are not what was stored"
+                remedy = "Delete it, and add it again: pincite corpus delete, pincite corpus add"
+                yield Finding("document", head.facts.url, problem, remedy)
         n_done += len(heads)
         tell("looking at documents", n_done, n_all)
 
 
-def _derived(kind: str, address: Address, problem: str, repaired: bool) -> Finding:
-    remedy = f"Run: pincite corpus verify {address} --repair"
-    return Finding(kind, str(address), problem, remedy, repaired)
-
-
 def _require_hnsw(address: Address, index: Any) -> None:
     if index not in (None, "hnsw"):
-        raise ConfigError(
-            f"{address}: PostgreSQL has no index {index!r}. Expected hnsw, which a corpus gets by "
-            "itself when it is large enough."
-        )
+        raise ConfigError(f"{address}: PostgreSQL has no index {index!r}. Expected hnsw, or none.")
 
 
 def _manifest(encoder: Encoder | None) -> dict[str, str]:
