@@ -20,6 +20,7 @@ from pincite.protocols import Encoder, Floats, Query
 from pincite.retrieval.filters import Filters
 from pincite.text.passages import passages
 from pincite.types import Document, Passage
+from pincite_cluster import remote
 from pincite_cluster.filters import expression
 from pincite_cluster.milvus.client import INDEXES, LIMIT, WIDTH, Collections
 from pincite_cluster.milvus.rows import (
@@ -35,16 +36,7 @@ from pincite_cluster.milvus.rows import (
     passage_key,
     passage_rows,
 )
-from pincite_cluster.remote import (
-    DOCUMENTS_AT_ONCE,
-    VECTOR_DECIMALS,
-    Found,
-    Head,
-    RemoteCorpus,
-    Scored,
-    key_of,
-    words_in,
-)
+from pincite_cluster.remote import Found, Head, Scored, key_of
 
 OWN_RULES = {"format": "milvus-1", "lexical_rule": LEXICAL_RULE}  # beside the embedded engine's
 STEPS = 20  # a weighted word is asked for up to so many times: weights are kept to a twentieth
@@ -52,7 +44,7 @@ STEPS = 20  # a weighted word is asked for up to so many times: weights are kept
 MOST_DIGESTED = 1_000_000
 
 
-class MilvusCorpus(RemoteCorpus):
+class MilvusCorpus(remote.RemoteCorpus):
     """The corpus behind an address."""
 
     def __init__(
@@ -171,8 +163,8 @@ class MilvusCorpus(RemoteCorpus):
     def _passages_of(self, keys: Collection[str]) -> list[str]:
         """The keys of all passages of these documents, of whatever version."""
         chosen, found = sorted(keys), list[str]()
-        for at in range(0, len(chosen), DOCUMENTS_AT_ONCE):
-            where = f"document in {_quoted(chosen[at : at + DOCUMENTS_AT_ONCE])}"
+        for at in range(0, len(chosen), remote.DOCUMENTS_AT_ONCE):
+            where = f"document in {_quoted(chosen[at : at + remote.DOCUMENTS_AT_ONCE])}"
             found += (row["id"] for row in self._there.rows(self._there.passages, where, ["id"]))
         return found
 
@@ -223,12 +215,14 @@ class MilvusCorpus(RemoteCorpus):
         }
         how = {"metric_type": "IP", "params": params}
         found = self._there.search("vector", vectors.tolist(), depth, where, how)
-        return [[(key, round(score, VECTOR_DECIMALS)) for key, score in hits] for hits in found]
+        return [
+            [(key, round(score, remote.VECTOR_DECIMALS)) for key, score in hits] for hits in found
+        ]
 
     def by_words(self, queries: Sequence[Query], depth: int, filters: Filters) -> list[Scored]:
         """By the words of the texts and, a fifth as much, of the titles, as `lexical` has it."""
         where, depth = expression(filters, DIALECT), min(depth, LIMIT)
-        asked = [_repeated(words_in(query)) for query in queries]
+        asked = [_repeated(remote.words_in(query)) for query in queries]
         some = [i for i, (text, _) in enumerate(asked) if text]
         texts, how = [asked[i][0] for i in some], {"metric_type": "BM25"}
         runs = [

@@ -29,20 +29,10 @@ from pincite.retrieval.filters import Facts, Filters
 from pincite.text.languages import identify
 from pincite.text.passages import passages
 from pincite.types import Document, Passage, Span
+from pincite_cluster import remote
 from pincite_cluster.filters import Dialect, days_of, expression, facets_of, numbers_of
 from pincite_cluster.postgres.database import BUILDING, CURRENT, TABLES, Database
-from pincite_cluster.remote import (
-    DOCUMENTS_AT_ONCE,
-    VECTOR_DECIMALS,
-    Found,
-    Head,
-    RemoteCorpus,
-    Scored,
-    head_of,
-    key_of,
-    stated,
-    words_in,
-)
+from pincite_cluster.remote import Found, Head, Scored, key_of
 
 OWN_RULES = {"format": "postgres-1", "lexical_rule": LEXICAL_RULE}
 DIALECT = Dialect("d.facets && ARRAY{}::bigint[]".format, "(d.numbers->>'{}')::float8".format)
@@ -70,7 +60,7 @@ _GRAPH = (
 )
 
 
-class PostgresCorpus(RemoteCorpus):
+class PostgresCorpus(remote.RemoteCorpus):
     """The corpus behind an address."""
 
     def __init__(
@@ -205,7 +195,7 @@ class PostgresCorpus(RemoteCorpus):
             0,
             f"SELECT d.id, {_HEAD} FROM {{documents}} d WHERE d.id > %s ORDER BY 1 LIMIT %s",
         )
-        while rows := self._there.rows(sql, last, DOCUMENTS_AT_ONCE):
+        while rows := self._there.rows(sql, last, remote.DOCUMENTS_AT_ONCE):
             yield from (_head(*row) for _, *row in rows)
             last = rows[-1][0]
 
@@ -277,10 +267,12 @@ class PostgresCorpus(RemoteCorpus):
             " LIMIT %s) SELECT id, score FROM near ORDER BY score DESC"
         )
         found = [self._there.rows(sql, _vector(vector), depth) for vector in vectors]
-        return [[(key, round(score, VECTOR_DECIMALS)) for key, score in rows] for rows in found]
+        return [
+            [(key, round(score, remote.VECTOR_DECIMALS)) for key, score in rows] for rows in found
+        ]
 
     def by_words(self, queries: Sequence[Query], depth: int, filters: Filters) -> list[Scored]:
-        asked, among = list(map(words_in, queries)), _among(expression(filters, DIALECT))
+        asked, among = list(map(remote.words_in, queries)), _among(expression(filters, DIALECT))
         n_all, having = self._having({word for words in asked for word in words})
         found: list[Scored] = []
         for words in asked:
@@ -348,12 +340,12 @@ def _among(where: str) -> str:
 
 
 def _head(key: str, version: str, facts: str, n_passages: int) -> Head:
-    return head_of(key, version, facts, 1, n_passages)
+    return remote.head_of(key, version, facts, 1, n_passages)
 
 
 def _document_row(id_: int, document: Document, n_passages: int) -> tuple[Any, ...]:
     facts, key = Facts.of(document), key_of(document.url)
-    row = id_, key, content_hash(document), stated(document), n_passages, raw(document.text)
+    row = id_, key, content_hash(document), remote.stated(document), n_passages, raw(document.text)
     return *row, facets_of(facts), *days_of(document.published), json.dumps(numbers_of(facts))
 
 
