@@ -5,6 +5,7 @@ For Milvus runs against `MILVUS_URI` (http://host:port) if it is set, else a Mil
 
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -373,6 +374,40 @@ def test_killed_client(address: str, tmp_path: Path) -> None:
     subprocess.run([sys.executable, WRITER, address, log], env=PATHS, check=True)
     assert len(log.read_text().splitlines()) == len(writing.steps())
     check_undisturbed(address)
+
+
+def test_two_writers_of_the_same_documents_take_turns_and_readers_see_whole_batches(
+    server: Server, address: str, tmp_path: Path
+) -> None:
+    if isinstance(server, Milvus):
+        pytest.skip("Milvus takes several writers, but not of the same documents")
+    with engines.create(address, FakeEncoder()) as corpus:
+        writers = [
+            subprocess.Popen([sys.executable, WRITER, address, tmp_path / name], env=PATHS)
+            for name in "ab"
+        ]
+        while any(writer.poll() is None for writer in writers):
+            [hits] = corpus.lexical().retrieve(["state0 state1 state2"], 1_000)
+            states: dict[int, set[str]] = {}  # of each batch of five
+            for passage in (hit.passage for hit in hits):
+                number = int(passage.url.rpartition("/")[2])
+                states.setdefault(number // 5, set()).update(re.findall(r"state\d", passage.text))
+            assert {len(of_batch) for of_batch in states.values()} <= {1}
+        assert [writer.wait() for writer in writers] == [0, 0]
+    check_undisturbed(address)
+
+
+def test_open_corpus_follows_a_rebuild_with_its_encoder(server: Server, address: str) -> None:
+    if isinstance(server, Milvus):
+        pytest.skip("who has a corpus in Milvus open reads the old collections")
+    with engines.create(address, FakeEncoder()) as corpus:
+        corpus.add(pages(3))
+        with engines.open(address, FakeEncoder()) as reader:
+            rebuilt(address, FakeEncoder())
+            assert corpus.add(pages(4)) == 1
+            assert reader.status().n_documents == 4
+            [[hit]] = reader.dense().retrieve(["otter3 swims"], 1)
+            assert hit.passage.title == "Page 3"
 
 
 def test_killed_server(server: Server, address: str, tmp_path: Path) -> None:

@@ -225,7 +225,7 @@ class PostgresCorpus(remote.RemoteCorpus):
 
     def _about(self, columns: str) -> list[Any]:
         sql = f"SELECT {columns} FROM {{generations}} WHERE id = %s"
-        return self._there.rows(sql, self._there.build)
+        return self._there.reading(lambda: self._there.rows(sql, self._there.build))
 
     def _n_passages(self) -> int:
         return int(self._about("n_passages")[0][0])
