@@ -398,7 +398,7 @@ def test_event_loop_stays_free_and_the_report_is_the_same(name: str) -> None:
     others_ran, waited = threading.Event(), list[bool]()
 
     async def run() -> Any:
-        call = asyncio.create_task(
+        call: asyncio.Task[Any] = asyncio.create_task(
             getattr(pincite, f"a{name}")(
                 *given, progress=lambda *n: waited.append(others_ran.wait(60))
             )
@@ -415,7 +415,7 @@ def test_event_loop_stays_free_and_the_report_is_the_same(name: str) -> None:
 def test_cancelled_call_raises_at_once_and_ends_at_its_next_step() -> None:
     started, goes_on, tasks = threading.Event(), threading.Event(), list[str]()
 
-    def progress(task: str, n_done: int, n_all: int) -> None:
+    def progress(task: str, n_done: int, n_all: int | None) -> None:
         tasks.append(task)
         started.set()
         goes_on.wait(60)

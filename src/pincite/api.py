@@ -9,7 +9,7 @@ import functools
 import html
 import io
 import threading
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -273,7 +273,7 @@ def ask(
     return Report(record, record.answers)
 
 
-def _awaitable(work: Callable[_Given, _Result]) -> Callable[_Given, Awaitable[_Result]]:
+def _awaitable(work: Callable[_Given, _Result]) -> Callable[_Given, Coroutine[Any, Any, _Result]]:
     """Return `work` as a coroutine function, which runs it in a thread of its own."""
 
     @functools.wraps(work)
@@ -281,7 +281,7 @@ def _awaitable(work: Callable[_Given, _Result]) -> Callable[_Given, Awaitable[_R
         is_cancelled = threading.Event()
         progress: Any = options.get("progress", silent)
 
-        def stopping(task: str, n_done: int, n_all: int) -> None:
+        def stopping(task: str, n_done: int, n_all: int | None) -> None:
             if is_cancelled.is_set():
                 raise KeyboardInterrupt
             progress(task, n_done, n_all)

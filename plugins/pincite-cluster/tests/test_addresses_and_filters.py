@@ -1,4 +1,4 @@
-"""Addresses of a Milvus, and the filter expressions that it is sent; needs no server."""
+"""Addresses of databases, and the filter expressions that it is sent; needs no server."""
 
 import re
 import sys
@@ -24,6 +24,10 @@ from pincite_cluster.milvus.client import place_of
         ("milvus://host/kb%27", "letters, digits and _"),
         ("milvus://host/kb?token=secret", "after the ., expected consistency"),
         ("milvus://host:port/kb", "Expected milvus://host:19530/name"),
+        ("postgresql://host/db", "Expected postgresql://USER@HOST"),
+        ("postgresql://host/db/kb%27", "Expected postgresql://USER@HOST"),
+        ("postgresql://host/db/kb?password=secret", "Expected postgresql://USER@HOST"),
+        ("postgresql://host/db/kb?colour=secret", "Expected postgresql://USER@HOST"),
     ],
 )
 def test_wrong_addresses(address: str, said: str) -> None:

@@ -377,8 +377,7 @@ def pack(folder: Address, file: str, as_json: bool, quiet: bool) -> None:
     far = download.is_address(file)
     with options.progress(quiet) as display, TemporaryDirectory() as aside:
         path = Path(aside) / "corpus.zip" if far else Path(file)
-        write = package.pack if isinstance(folder, Path) else package.pack_remote
-        about = write(folder, path, display)
+        about = package.pack(folder, path, display)
         n_bytes = path.stat().st_size
         if far:
             download.send(path, file)

@@ -27,7 +27,7 @@ from pincite import codec
 from pincite.corpus import engines
 from pincite.corpus.generation import Generation, check_format, current_name, point_to
 from pincite.corpus.maintenance import DOCUMENTS_AT_ONCE, flaws
-from pincite.corpus.protocol import Corpus
+from pincite.corpus.protocol import Address, Corpus
 from pincite.corpus.store import Store
 from pincite.durable import Tell, checksum, replacing, silent
 from pincite.errors import CorpusError, InputError
@@ -59,12 +59,15 @@ class Package:
     sha256: str
 
 
-def pack(folder: Path, file: Path, tell: Tell = silent) -> Package:
-    """Write the current state of the corpus in `folder` to one file; writers and readers go on.
+def pack(folder: Address, file: Path, tell: Tell = silent) -> Package:
+    """Write the current state of a corpus to one file; writers and readers go on.
 
     Raises:
         CorpusError: It is not a corpus, or the file cannot be written.
     """
+    if isinstance(folder, str):
+        with tempfile.TemporaryDirectory() as aside:
+            return pack(_copied(folder, Path(aside) / "corpus", tell), file, tell)
     store = Store.open(folder / current_name(folder) / STORE, write=False)
     with closing(store), _made(file) as part:
         check_format(folder, store.manifest())
@@ -83,18 +86,15 @@ def pack(folder: Path, file: Path, tell: Tell = silent) -> Package:
     return about
 
 
-def pack_remote(address: str, file: Path, tell: Tell = silent) -> Package:
-    """Write a corpus in a database to one file, as `pack` does, by way of a temporary folder.
-
-    Raises:
-        CorpusError: It cannot be read, or the file cannot be written.
-    """
-    with tempfile.TemporaryDirectory() as aside, engines.open(address, None) as source:
-        manifest, folder = source.manifest(), Path(aside) / "corpus"
-        encoder = _Unused(manifest["encoder"], int(manifest["dim"])) if source.has_vectors else None
+def _copied(address: str, folder: Path, tell: Tell) -> Path:
+    """Copy a corpus in a database to a new folder, with its vectors; returns the folder."""
+    with engines.open(address, None) as source:
+        manifest, encoder = source.manifest(), None
+        if source.has_vectors:
+            encoder = _Unused(manifest["encoder"], int(manifest["dim"]))
         with engines.create(folder, encoder) as target, target.indexing_behind():
             copy(source, target, partial(tell, "copying documents"))
-        return pack(folder, file, tell)
+    return folder
 
 
 class _Unused(NamedTuple):

@@ -13,9 +13,9 @@ ever more slowly with the word's count and falls with the logarithm of the passa
 import json
 import threading
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -34,10 +34,11 @@ from pincite_cluster.filters import Dialect, days_of, expression, facets_of, num
 from pincite_cluster.postgres.database import BUILDING, CURRENT, TABLES, Database
 from pincite_cluster.remote import Found, Head, Scored, key_of
 
+_T = TypeVar("_T")
 OWN_RULES = {"format": "postgres-1", "lexical_rule": LEXICAL_RULE}
 DIALECT = Dialect("d.facets && ARRAY{}::bigint[]".format, "(d.numbers->>'{}')::float8".format)
 FEW = 20_000  # up to so many passages are compared one by one, as in a folder
-WIDTH = 200  # of a search in the graph
+WIDTH = 500  # of a search in the graph, as in Milvus
 MOST_DIMENSIONS = 4_000  # of a vector in pgvector's graphs
 SCANNED = 20_000  # pgvector's default: rows that a filtered search in the graph looks at
 # A corpus this large is searched without words that more than `COMMON_SHARE` of its passages have,
@@ -50,9 +51,8 @@ MAX_POSITION = 16_383  # of tsvector
 _WEIGHTS = f"ARRAY[1, 0, 0, {TITLE_BOOST}]::real[]"
 _HEAD = "d.key, d.version, d.facts, d.n_passages"
 _JOIN = "{passages} p JOIN {documents} d ON d.id = p.document"
-_DOCUMENT = ("id", "key", "version", "facts", "n_passages", "text", "facets", "first_day")
-_DOCUMENT += ("last_day", "numbers")
-_PASSAGE = ("document", "first", "last", "first_byte", "n_bytes", "words")
+_DOCUMENT = "id key version facts n_passages text facets first_day last_day numbers".split()
+_PASSAGE = "document first last first_byte n_bytes words".split()
 # Within the transaction: how wide the graph is searched, and how far on where a filter leaves few.
 _GRAPH = (
     "SELECT set_config('hnsw.ef_search', %s, true), set_config('hnsw.max_scan_tuples', %s, true),"
@@ -103,8 +103,8 @@ class PostgresCorpus(remote.RemoteCorpus):
         self.require_write()
         return self._writing(lambda: self._remove(list(self.heads(map(key_of, urls)).values())))
 
-    def _writing(self, work: Any) -> Any:
-        def checked() -> Any:
+    def _writing(self, work: Callable[[], _T]) -> _T:
+        def checked() -> _T:
             if self._about("state") != [(self._state,)]:
                 raise StaleCorpus(f"{self.address} was rebuilt. Run the same command again.")
             return work()
@@ -231,16 +231,17 @@ class PostgresCorpus(remote.RemoteCorpus):
         return int(self._about("n_passages")[0][0])
 
     def status(self) -> CorpusStatus:
-        [counts] = self._about("n_documents, n_passages, sequence")
+        [[n_documents, n_passages, n]] = self._about("n_documents, n_passages, sequence")
         sizes = ", ".join(f"pg_total_relation_size('{{{table}}}')" for table in TABLES)
         [n_bytes] = self._there.rows(f"SELECT {sizes}")
         return CorpusStatus(
-            *counts[:2],
+            n_documents,
+            n_passages,
             n_bytes=dict(zip(TABLES, n_bytes, strict=True)),
             encoder=self.made_with["encoder"],
             created=self._there.manifest["created"],
-            sequence=counts[2],
-            lexical_sequence=counts[2],
+            sequence=n,
+            lexical_sequence=n,
             unfinished_rebuild=bool(self._there.others(BUILDING)),
         )
 

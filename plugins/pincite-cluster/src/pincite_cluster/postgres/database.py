@@ -20,8 +20,8 @@ from pincite.errors import ConfigError, CorpusError, MissingExtra, StaleCorpus, 
 PATIENCE, PAUSE = 60.0, 0.2  # seconds until a server that goes away is given up; between attempts
 TABLES = ("documents", "passages", "words")
 BUILDING, CURRENT, OLD = "building", "current", "old"  # states of a build
-# To build the vector index in, unless the server allows more; pgvector's own defaults for its form.
-INDEX_MEMORY, LINKS, CANDIDATES = "1GB", 16, 64
+INDEX_MEMORY = "1GB"  # to build the vector index in, unless the server allows more
+LINKS, CANDIDATES = 32, 200  # of the index, as in Milvus
 # A network that drops packets silently must not hold a command for hours.
 _CONNECTING = {"connect_timeout": 10, "keepalives_idle": 30, "keepalives_count": 3}
 _CONNECTING |= {"keepalives_interval": 10}
@@ -83,18 +83,20 @@ class Database:
             self._idle.get().close()
 
     def _place_of(self, address: str) -> Place:
-        match, shown = _ADDRESS.fullmatch(address), address.partition("?")[0]
+        match = _ADDRESS.fullmatch(address)
+        server, name, options = match.groups() if match else ("", "", "")
         try:
-            given = self._library.conninfo.conninfo_to_dict(match[1] + (match[3] or ""))
-        except (TypeError, self._library.ProgrammingError):
-            given = {"password": ""}
-        if match is None or "password" in given:
+            given = self._library.conninfo.conninfo_to_dict(server + (options or ""))
+        except self._library.ProgrammingError:
+            given = {}
+        if not given or "password" in given:
             raise ConfigError(
-                f"{shown} is not the address of a corpus in PostgreSQL. Expected postgresql://"
-                "USER@HOST:5432/DATABASE/NAME?sslmode=verify-full, where USER, the port and "
-                "libpq's options may be missing, and NAME has only letters, digits and _."
+                f"{address.partition('?')[0]} is not the address of a corpus in PostgreSQL. "
+                "Expected postgresql://USER@HOST:5432/DATABASE/NAME?sslmode=verify-full, where "
+                "USER, the port and libpq's options may be missing, and NAME has only letters, "
+                "digits and _."
             )
-        return Place({**_CONNECTING, **given}, match[2], address)
+        return Place({**_CONNECTING, **given}, name, address)
 
     # ── Builds ───────────────────────────────────────────────────────────────────────────────────
 

@@ -63,7 +63,12 @@ class Postgres:
             new = PostgresCorpus(other, encoder, write=True, state=BUILDING)
             with new.indexing_behind():
                 follow(old, new, progress)
-            other.writing(lambda: (follow(old, new, progress), other.publish()))
+
+            def publish() -> None:  # nobody else writes meanwhile
+                follow(old, new, progress)
+                other.publish()
+
+            other.writing(publish)
 
     def verify(self, address: Address, *, repair: bool, tell: Tell) -> Sequence[Finding]:
         """Compares texts and passages with what was stored; `repair` removes older builds."""
