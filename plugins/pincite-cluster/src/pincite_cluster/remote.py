@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from pincite.corpus.generation import ENCODED_AT_ONCE, NO_ENCODER, encoding_with, reusing
-from pincite.corpus.lexical import CUT, weights
+from pincite.corpus.lexical import CUT, weights, words_of
 from pincite.corpus.protocol import Comparison, Corpus, CorpusRetriever, Merge
 from pincite.corpus.ranking import best, merged, text_of
 from pincite.corpus.store import content_hash, raw
@@ -115,8 +115,12 @@ class RemoteCorpus(Corpus):
         """The documents that there are of these keys."""
 
     @abstractmethod
-    def versions(self) -> dict[str, str]:
-        """The version of each document, by address."""
+    def every(self) -> Iterator[Head]:
+        """All documents, in a stable order."""
+
+    @abstractmethod
+    def having(self, words: Collection[str]) -> tuple[int, Mapping[str, int]]:
+        """The number of passages, and of those that have each word."""
 
     @abstractmethod
     def by_words(self, queries: Sequence[Query], depth: int, filters: Filters) -> list[Scored]:
@@ -157,6 +161,18 @@ class RemoteCorpus(Corpus):
             "new" if head is None else "same" if head.version == now else "changed"
             for head, now in found
         ]
+
+    def versions(self) -> dict[str, str]:
+        """The version of each document, by address."""
+        return {head.facts.url: head.version for head in self.every()}
+
+    def urls(self) -> Iterator[str]:
+        return (head.facts.url for head in self.every())
+
+    def counted(self, words: Sequence[str]) -> tuple[int, list[tuple[str, int]]]:
+        forms = [next(iter(words_of(word)), "") for word in words]
+        n_all, having = self.having(set(forms) - {""})
+        return n_all, [(form, having.get(form, 0)) for form in forms]
 
     def ids(self, urls: Sequence[str]) -> list[str | None]:
         heads = self.heads(map(key_of, urls))

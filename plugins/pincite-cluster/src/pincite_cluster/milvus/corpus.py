@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pincite.corpus.lexical import LEXICAL_RULE, SCORE_DECIMALS, TITLE_BOOST, words_of
+from pincite.corpus.lexical import LEXICAL_RULE, SCORE_DECIMALS, TITLE_BOOST
 from pincite.corpus.protocol import CorpusStatus
 from pincite.corpus.store import share_of_digest
 from pincite.protocols import Encoder, Floats, Query
@@ -139,13 +139,8 @@ class MilvusCorpus(remote.RemoteCorpus):
             if all(block in texts for block in blocks)
         }
 
-    def versions(self) -> dict[str, str]:
-        rows = self._there.rows(self._there.documents, HEADS, head_fields())
-        return {head.facts.url: head.version for head in map(head_of, rows)}
-
-    def urls(self) -> Iterator[str]:
-        rows = self._there.rows(self._there.documents, HEADS, head_fields())
-        return (head_of(row).facts.url for row in rows)
+    def every(self) -> Iterator[Head]:
+        return map(head_of, self._there.rows(self._there.documents, HEADS, head_fields()))
 
     def vectors(self, passages: Sequence[Passage]) -> dict[str, Floats]:
         if not self.has_vectors:
@@ -176,8 +171,7 @@ class MilvusCorpus(remote.RemoteCorpus):
         n = self._there.count(self._there.documents, HEADS)
         if n > MOST_DIGESTED:
             return hashlib.sha256(f"{self.made_with['identity']} {n}".encode()).hexdigest()[:32]
-        rows = self._there.rows(self._there.documents, HEADS, head_fields())
-        return f"{sum(share_of_digest(head_of(row).doc_id) for row in rows) % 2**128:032x}"
+        return f"{sum(share_of_digest(head.doc_id) for head in self.every()) % 2**128:032x}"
 
     def status(self) -> CorpusStatus:
         """Counts; Milvus does not tell how many bytes they take, and keeps its own indexes."""
@@ -263,13 +257,12 @@ class MilvusCorpus(remote.RemoteCorpus):
             found.append(self.read([places[key] for key, _ in hits if key in places][:k]))
         return found
 
-    def counted(self, words: Sequence[str]) -> tuple[int, list[tuple[str, int]]]:
-        forms = [next(iter(words_of(word)), "") for word in words]
-        having = {"": 0}
-        for form in set(forms) - {""}:
-            safe = "".join(filter(str.isalnum, form))  # it cannot end its quotes
-            having[form] = self._there.count(self._there.passages, f"text_match(words, '{safe}')")
-        return self._there.count(self._there.passages), [(form, having[form]) for form in forms]
+    def having(self, words: Collection[str]) -> tuple[int, Mapping[str, int]]:
+        found, passages = {}, self._there.passages
+        for word in words:
+            safe = "".join(filter(str.isalnum, word))  # it cannot end its quotes
+            found[word] = self._there.count(passages, f"text_match(words, '{safe}')")
+        return self._there.count(passages), found
 
 
 def _quoted(keys: Sequence[str]) -> str:

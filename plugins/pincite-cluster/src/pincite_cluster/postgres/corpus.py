@@ -183,14 +183,7 @@ class PostgresCorpus(remote.RemoteCorpus):
         found = {key: _head(key, *row).with_text(_text(text)) for key, *row, text in rows}
         return [found.get(key) for key in keys]
 
-    def versions(self) -> dict[str, str]:
-        return {head.facts.url: head.version for head in self.every()}
-
-    def urls(self) -> Iterator[str]:
-        return (head.facts.url for head in self.every())
-
     def every(self) -> Iterator[Head]:
-        """All documents, in the order in which they were added."""
         last, sql = (
             0,
             f"SELECT d.id, {_HEAD} FROM {{documents}} d WHERE d.id > %s ORDER BY 1 LIMIT %s",
@@ -274,7 +267,7 @@ class PostgresCorpus(remote.RemoteCorpus):
 
     def by_words(self, queries: Sequence[Query], depth: int, filters: Filters) -> list[Scored]:
         asked, among = list(map(remote.words_in, queries)), _among(expression(filters, DIALECT))
-        n_all, having = self._having({word for words in asked for word in words})
+        n_all, having = self.having({word for words in asked for word in words})
         found: list[Scored] = []
         for words in asked:
             known = {w: x * idf(n_all, having[w]) for w, x in words.items() if w in having}
@@ -296,8 +289,7 @@ class PostgresCorpus(remote.RemoteCorpus):
         rows = self._there.rows(f"{sql} ORDER BY score DESC LIMIT %s", *values)
         return [(key, round(score, WORD_DECIMALS)) for key, score in rows]
 
-    def _having(self, words: Collection[str]) -> tuple[int, dict[str, int]]:
-        """The number of passages, and of those that have each word."""
+    def having(self, words: Collection[str]) -> tuple[int, dict[str, int]]:
         asked = "SELECT word, n FROM {words} WHERE word = ANY(%s) AND n > 0"
         return self._n_passages(), dict(self._there.rows(asked, list(words)))
 
@@ -328,11 +320,6 @@ class PostgresCorpus(remote.RemoteCorpus):
             return self.read([places[key] for key in keys])
 
         return self._there.reading(lambda: list(map(read, urls)))
-
-    def counted(self, words: Sequence[str]) -> tuple[int, list[tuple[str, int]]]:
-        forms = [next(iter(words_of(word)), "") for word in words]
-        n_all, having = self._having(set(forms))
-        return n_all, [(form, having.get(form, 0)) for form in forms]
 
 
 def _among(where: str) -> str:

@@ -6,6 +6,7 @@ then makes them the current ones. Each reading is one snapshot; writers take tur
 transaction. A transaction whose connection was lost is done again: what is in it can be.
 """
 
+import contextlib
 import json
 import os
 import queue
@@ -286,7 +287,9 @@ class Database:
             # Poolers between us and the server may not know prepared statements.
             how: Mapping[str, Any] = {"autocommit": True, "prepare_threshold": None}
             connection = self._library.connect(**self.place.connection, **how)
-        connection.execute(_SESSION)
+        errors = self._library.DataError, self._library.ProgrammingError
+        with contextlib.suppress(*errors):  # older servers, and those on Windows, lack one
+            connection.execute(_SESSION)
         self._was_there = True
         return connection
 
