@@ -67,7 +67,13 @@ class PostgreSQL:
         self.base = f"postgresql://{USER}@127.0.0.1:{there.port}/postgres"
 
     def start(self) -> None:
-        self._there.start()
+        """Also when processes of the one that was killed have yet to end."""
+        for _ in range(600):
+            try:
+                return self._there.start()
+            except RuntimeError:
+                time.sleep(0.2)
+        raise AssertionError("PostgreSQL did not start again")
 
     def kill(self) -> None:
         self._there.stop(signal.SIGKILL)
