@@ -70,10 +70,10 @@ test-mcp: $(MCP) ## the MCP server, notebooks and frameworks
 
 # Ray alone takes 250 MB.
 $(CLUSTER): $(STAMP) plugins/pincite-cluster/pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e 'plugins/pincite-cluster[milvus,ray]' --group milvus
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e 'plugins/pincite-cluster[milvus,postgres,ray]' --group milvus --group plugins/pincite-cluster/pyproject.toml:servers
 	@touch $@
 
-test-cluster: $(CLUSTER) ## bulk work on Ray, and a corpus in a Milvus-lite that is killed, or at MILVUS_URI
+test-cluster: $(CLUSTER) ## bulk work on Ray, corpora in a PostgreSQL and a Milvus-lite that are killed
 	$(BIN)/python -m pytest -q -n 0 plugins/pincite-cluster/tests
 
 $(OCR): $(STAMP)

@@ -1,7 +1,9 @@
 """`import pincite`: the verbs on plain arguments, what they give, and how a notebook shows it."""
 
+import asyncio
 import json
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -390,3 +392,45 @@ def test_a_frame_without_pandas_says_what_to_install(monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(MissingExtra, match="pip install pandas"):
         report.to_frame()
+
+
+@pytest.mark.parametrize("name", ["verify", "check", "ask"])
+def test_event_loop_stays_free_and_the_report_is_the_same(name: str) -> None:
+    given = ("article.wiki",) if name == "verify" else (CLAIM, "kb")
+    others_ran, waited = threading.Event(), list[bool]()
+
+    async def run() -> Any:
+        call: asyncio.Task[Any] = asyncio.create_task(
+            getattr(pincite, f"a{name}")(
+                *given, progress=lambda *n: waited.append(others_ran.wait(60))
+            )
+        )
+        await asyncio.sleep(0)  # the call's turn: only then does anything else run
+        others_ran.set()
+        return await call
+
+    report = asyncio.run(run())
+    assert all(waited)
+    assert report.results == getattr(pincite, name)(*given).results
+
+
+def test_cancelled_call_raises_at_once_and_ends_at_its_next_step() -> None:
+    started, goes_on, tasks = threading.Event(), threading.Event(), list[str]()
+
+    def progress(task: str, n_done: int, n_all: int | None) -> None:
+        tasks.append(task)
+        started.set()
+        goes_on.wait(60)
+
+    async def run() -> None:
+        call = asyncio.create_task(
+            pincite.averify("article.wiki", sources="pages", progress=progress)
+        )
+        await asyncio.to_thread(started.wait, 60)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        goes_on.set()
+
+    asyncio.run(run())  # ends when all threads have
+    assert len(tasks) == 1

@@ -23,7 +23,7 @@ SILENCED = {
 os.environ.update(SILENCED)
 
 if TYPE_CHECKING:
-    from pincite.api import Report, Verifier, ask, check, open_corpus, verify
+    from pincite.api import Report, Verifier, aask, acheck, ask, averify, check, open_corpus, verify
     from pincite.errors import PinciteError
     from pincite.settings import Settings
     from pincite.types import Article, Claim, Document, Evidence, Finding, Label, Passage, Unchecked
@@ -45,14 +45,20 @@ __all__ = [
     "Settings",
     "Unchecked",
     "Verifier",
+    "aask",
+    "acheck",
     "ask",
+    "averify",
     "check",
     "open_corpus",
     "verify",
 ]
 
 _MODULES = {
-    "pincite.api": ("Report", "Verifier", "ask", "check", "open_corpus", "verify"),
+    "pincite.api": (
+        *("Report", "Verifier", "open_corpus"),
+        *("aask", "acheck", "ask", "averify", "check", "verify"),
+    ),
     "pincite.errors": ("PinciteError",),
     "pincite.settings": ("Settings",),
     "pincite.verbs.ask.report": ("Answer",),

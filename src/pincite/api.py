@@ -4,13 +4,16 @@ They do what the command line does, with the same defaults: without `settings=`,
 config show` prints. Nothing is fetched from the web unless the user enabled it.
 """
 
+import asyncio
+import functools
 import html
 import io
-from collections.abc import Iterable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeAlias, TypeVar
 
 from rich.console import Console
 
@@ -45,6 +48,8 @@ if TYPE_CHECKING:
 
 Record_co = TypeVar("Record_co", bound=VerifyReport | CheckReport | AnswerReport, covariant=True)
 Result_co = TypeVar("Result_co", covariant=True)
+_Given = ParamSpec("_Given")
+_Result = TypeVar("_Result")
 Place: TypeAlias = str | Path
 Corpus: TypeAlias = Place | OpenCorpus  # a folder, an address, or an open corpus
 Corpora: TypeAlias = Corpus | Sequence[Corpus] | Mapping[str, Corpus]
@@ -269,6 +274,36 @@ def ask(
     if record.stopped:
         raise KeyboardInterrupt
     return Report(record, record.answers)
+
+
+def _awaitable(work: Callable[_Given, _Result]) -> Callable[_Given, Coroutine[Any, Any, _Result]]:
+    """Return `work` as a coroutine function, which runs it in a thread of its own."""
+
+    @functools.wraps(work)
+    async def awaitable(*given: _Given.args, **options: _Given.kwargs) -> _Result:
+        is_cancelled = threading.Event()
+        progress: Any = options.get("progress", silent)
+
+        def stopping(task: str, n_done: int, n_all: int | None) -> None:
+            if is_cancelled.is_set():
+                raise KeyboardInterrupt
+            progress(task, n_done, n_all)
+
+        options["progress"] = stopping
+        try:
+            return await asyncio.to_thread(work, *given, **options)
+        finally:
+            is_cancelled.set()
+
+    awaitable.__doc__ = (
+        f"`{work.__name__}` for an event loop, which stays free: it runs in a thread.\n\n    "
+        "A cancelled call raises at once. Its thread ends at the next step of its progress."
+    )
+    awaitable.__name__ = awaitable.__qualname__ = f"a{work.__name__}"
+    return awaitable
+
+
+averify, acheck, aask = _awaitable(verify), _awaitable(check), _awaitable(ask)
 
 
 def open_corpus(

@@ -64,7 +64,8 @@ class MissingExtra(PinciteError, ImportError):
     exit_code = 6
 
 
-PLUGINS = {"milvus": "pincite-cluster", "ray": "pincite-cluster"}  # whose extras these are
+# whose extras these are
+PLUGINS = dict.fromkeys(("milvus", "postgres", "ray"), "pincite-cluster")
 
 
 def install_command(extra: str = "") -> str:

@@ -119,6 +119,29 @@ def test_an_encoder_on_a_server_stays_there(tmp_path: Path, server: str, encoder
     assert settings.load({}).models.encoder == encoder
 
 
+@pytest.mark.parametrize(
+    ("given", "corpora"),
+    [
+        ("use_postgres: true", ("postgresql://localhost:5432/evidence_seeker/evse_embeddings",)),
+        (
+            "use_postgres: true\npostgres_host: db.example\npostgres_port: 5433\n"
+            "postgres_database: facts\npostgres_user: a@b\npostgres_table_name: my-facts",
+            ("postgresql://a%40b@db.example:5433/facts/my_facts",),
+        ),
+        ("use_postgres: false\npostgres_host: db.example", ()),
+    ],
+)
+def test_database_of_evidence_seeker_becomes_an_address(
+    tmp_path: Path, given: str, corpora: tuple[str, ...]
+) -> None:
+    (tmp_path / "r.yaml").write_text(
+        f"embed_model_name: org/m\npostgres_password: {PLANTED}\n{given}"
+    )
+    result = run("import", "r.yaml", "-o", "pincite.toml")
+    assert PLANTED not in result.output + (tmp_path / "pincite.toml").read_text()
+    assert settings.load({}).library.corpora == corpora
+
+
 def test_evidence_seeker_s_files_become_one_of_ours(tmp_path: Path) -> None:
     for name, text in (("p", PREPROCESSING), ("c", CONFIRMATION), ("r", RETRIEVAL)):
         (tmp_path / f"{name}.yaml").write_text(text)

@@ -46,6 +46,9 @@ def test_path_of_an_address_is_the_address() -> None:
     [
         ("elsewhere://host/name", "no engine opens corpora at elsewhere://.*milvus"),
         ("milvus://me:secret@host/name", "PINCITE_MILVUS_TOKEN"),
+        ("postgresql://me:secret@host/db/name", "PGPASSFILE"),
+        ("postgresql://me:a/secret@host/db/name", "PGPASSFILE"),
+        ("postgresql://me:a@b:secret@host/db/name", "PGPASSFILE"),
     ],
 )
 def test_wrong_addresses(address: str, said: str) -> None:

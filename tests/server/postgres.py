@@ -57,9 +57,9 @@ class Postgres:
             else:
                 return
 
-    def stop(self) -> None:
+    def stop(self, how: signal.Signals = signal.SIGINT) -> None:
         """At once, whoever is connected."""
-        self._process.send_signal(signal.SIGINT)
+        self._process.send_signal(how)
         self._process.wait()
 
     def url(self, name: str = "postgres") -> str:
@@ -84,9 +84,9 @@ class Postgres:
 
 
 @contextmanager
-def running() -> Iterator[Postgres]:
-    """Starts one and ends it."""
-    there = binaries()
+def running(programs: Path | None = None) -> Iterator[Postgres]:
+    """Starts one, by default of the system's programs, and ends it."""
+    there = programs or binaries()
     if there is None:
         pytest.skip("no PostgreSQL server is installed: apt-get install postgresql")
     folder = Path(tempfile.mkdtemp(prefix="pincite-pg-"))

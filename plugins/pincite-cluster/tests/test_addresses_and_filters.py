@@ -1,4 +1,4 @@
-"""Addresses of a Milvus, and the filter expressions that it is sent; needs no server."""
+"""Addresses of databases, and the filter expressions that it is sent; needs no server."""
 
 import re
 import sys
@@ -11,6 +11,7 @@ from pincite.corpus import engines
 from pincite.errors import ConfigError, MissingExtra, install_command
 from pincite.retrieval.filters import Facts, Filters
 from pincite.types import Document
+from pincite_cluster.filters import expression, facets_of
 from pincite_cluster.milvus import rows
 from pincite_cluster.milvus.client import place_of
 
@@ -23,6 +24,10 @@ from pincite_cluster.milvus.client import place_of
         ("milvus://host/kb%27", "letters, digits and _"),
         ("milvus://host/kb?token=secret", "after the ., expected consistency"),
         ("milvus://host:port/kb", "Expected milvus://host:19530/name"),
+        ("postgresql://host/db", "Expected postgresql://USER@HOST"),
+        ("postgresql://host/db/kb%27", "Expected postgresql://USER@HOST"),
+        ("postgresql://host/db/kb?password=secret", "Expected postgresql://USER@HOST"),
+        ("postgresql://host/db/kb?colour=secret", "Expected postgresql://USER@HOST"),
     ],
 )
 def test_wrong_addresses(address: str, said: str) -> None:
@@ -45,14 +50,14 @@ def test_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("filters", _FILTERS, ids=str)
 def test_expression_lets_through_what_the_filter_accepts(filters: Filters) -> None:
-    expression = rows.expression(filters)
+    written = expression(filters, rows.DIALECT)
     exact = not any(c.comparison in ("<", ">", ">=") for c in filters.where)
-    assert not set(expression) & set("'\\;")
+    assert not set(written) & set("'\\;")
     for document in map(filtered, range(60)):
         (row,) = [*rows.passage_rows(document, _cut(document), None)][:1]
         named = {name: row[name] for name in ("facets", "first_day", "last_day")}
         named["numbers"] = defaultdict(lambda: float("nan"), row["numbers"])
-        let_through = eval(expression, _FUNCTIONS, named)  # our own expression is Python's too
+        let_through = eval(written, _FUNCTIONS, named)  # our own expression is Python's too
         facts = Facts(*_named(document), document.meta)
         assert let_through or not filters.accepts(facts), document
         if exact:
@@ -77,6 +82,6 @@ def _cut(document: Document):  # type: ignore[no-untyped-def]
 
 def test_document_with_too_many_values_is_never_left_out() -> None:
     meta = {"subjects": "; ".join(f"s{n}" for n in range(5_000))}
-    facets = rows.facets_of(Facts("https://a.example/", "", "html", None, None, meta))
+    facets = facets_of(Facts("https://a.example/", "", "html", None, None, meta))
     names = {"facets": facets, "first_day": -1, "last_day": -1}
-    assert eval(rows.expression(Filters(kinds=("html",))), _FUNCTIONS, names)
+    assert eval(expression(Filters(kinds=("html",)), rows.DIALECT), _FUNCTIONS, names)

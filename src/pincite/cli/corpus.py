@@ -45,8 +45,9 @@ words_option = click.option(
 def command() -> None:
     """A corpus: documents, a word index and a vector index.
 
-    It is a FOLDER, or an address in Milvus (needs pincite-cluster[milvus]):
-    milvus://HOST:PORT/NAME, milvuss:// with TLS; the token is read from PINCITE_MILVUS_TOKEN.
+    It is a FOLDER, or an address in a database. pincite-cluster[milvus] has milvus://HOST:PORT/NAME,
+    milvuss:// with TLS; the token is read from PINCITE_MILVUS_TOKEN. pincite-cluster[postgres] has
+    postgresql://USER@HOST:PORT/DATABASE/NAME; the password is read from PGPASSFILE.
     """
 
 
@@ -361,12 +362,12 @@ def copy(source: Address, target: Address, encoder: str | None, quiet: bool) -> 
 
 
 @command.command("pack")
-@click.argument("folder", type=options.FilePath)
+@click.argument("folder", type=options.Address)
 @click.argument("file")
 @options.json_option
 @options.quiet_option
-def pack(folder: Path, file: str, as_json: bool, quiet: bool) -> None:
-    """Write the corpus FOLDER to one FILE, documents and vectors, with checksums.
+def pack(folder: Address, file: str, as_json: bool, quiet: bool) -> None:
+    """Write a corpus to one FILE, documents and vectors, with checksums.
 
     FILE may be an address: hf://datasets/OWNER/NAME/kb.zip (log in with `hf auth login`), s3://… It
     contains the documents' addresses: for local files, their paths.

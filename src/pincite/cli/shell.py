@@ -225,6 +225,7 @@ LIBRARIES: Mapping[str, tuple[str, ...]] = {
     "ocr": ("PIL", "rapidocr"),
     "ray": ("pincite_cluster", "ray"),
     "milvus": ("pincite_cluster", "pymilvus"),
+    "postgres": ("pincite_cluster", "psycopg"),
     "multilingual": ("pincite_multilingual", "sentencepiece"),
     "study": ("pincite_study", "krippendorff", "statsmodels"),
 }

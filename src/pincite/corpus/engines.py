@@ -1,7 +1,7 @@
 """Open or create a corpus by address: a folder is embedded, `scheme://…` needs another engine.
 
 Packages provide an engine through an entry point of the group `pincite.corpora`, whose name is the
-scheme and which loads a `protocol.Engine`. `pincite-cluster[milvus]` provides `milvus://`.
+scheme and which loads a `protocol.Engine`. `pincite-cluster` has `milvus://` and `postgresql://`.
 """
 
 import hashlib
@@ -15,8 +15,11 @@ from pincite.protocols import Encoder
 
 GROUP = "pincite.corpora"
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):/{1,2}(?!/)(.*)", re.DOTALL)
-_EXTRAS = {"milvus": "milvus", "milvuss": "milvus"}  # scheme → the extra with its engine
-_SECRET = re.compile(r"//[^/@]*@")
+# scheme → the extra with its engine
+_EXTRAS = {"milvus": "milvus", "milvuss": "milvus", "postgresql": "postgres"}
+# A password may have a slash in it. The name of a PostgreSQL user is no secret.
+_SECRET = re.compile(r"//[^?]*@")
+_USER = re.compile(r"postgresql://[^/@:?]+@[^@?]*(\?|$)")
 
 
 def address(where: Address) -> Address:
@@ -87,10 +90,11 @@ def engine(where: Address) -> Engine:
         from pincite.corpus.embedded import ENGINE
 
         return ENGINE
-    if _SECRET.search(found):
+    if _SECRET.search(found) and not _USER.match(found):
         raise ConfigError(
             f"{_SECRET.sub('//…@', found)}: addresses appear in reports and must not contain a "
-            "user name or password. Put the token in PINCITE_MILVUS_TOKEN, as user:password"
+            "password. Put Milvus's user:password in PINCITE_MILVUS_TOKEN, and PostgreSQL's "
+            "password in ~/.pgpass, the file that PGPASSFILE names, or PGPASSWORD."
         )
     scheme = found.partition(":")[0]
     points = entry_points(group=GROUP)

@@ -12,22 +12,26 @@ command can be repeated. Nothing is deleted from the target.
 import os
 import shutil
 import struct
+import tempfile
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 from pincite import codec
+from pincite.corpus import engines
 from pincite.corpus.generation import Generation, check_format, current_name, point_to
 from pincite.corpus.maintenance import DOCUMENTS_AT_ONCE, flaws
-from pincite.corpus.protocol import Corpus
+from pincite.corpus.protocol import Address, Corpus
 from pincite.corpus.store import Store
 from pincite.durable import Tell, checksum, replacing, silent
 from pincite.errors import CorpusError, InputError
+from pincite.protocols import Floats
 from pincite.text.passages import passages
 
 FORMAT = "1"
@@ -55,12 +59,15 @@ class Package:
     sha256: str
 
 
-def pack(folder: Path, file: Path, tell: Tell = silent) -> Package:
-    """Write the current state of the corpus in `folder` to one file; writers and readers go on.
+def pack(folder: Address, file: Path, tell: Tell = silent) -> Package:
+    """Write the current state of a corpus to one file; writers and readers go on.
 
     Raises:
         CorpusError: It is not a corpus, or the file cannot be written.
     """
+    if isinstance(folder, str):
+        with tempfile.TemporaryDirectory() as aside:
+            return pack(_copied(folder, Path(aside) / "corpus", tell), file, tell)
     store = Store.open(folder / current_name(folder) / STORE, write=False)
     with closing(store), _made(file) as part:
         check_format(folder, store.manifest())
@@ -77,6 +84,29 @@ def pack(folder: Path, file: Path, tell: Tell = silent) -> Package:
             for left in part.parent.glob(f"{copy.name}*"):
                 left.unlink()
     return about
+
+
+def _copied(address: str, folder: Path, tell: Tell) -> Path:
+    """Copy a corpus in a database to a new folder, with its vectors; returns the folder."""
+    with engines.open(address, None) as source:
+        manifest, encoder = source.manifest(), None
+        if source.has_vectors:
+            encoder = _Unused(manifest["encoder"], int(manifest["dim"]))
+        with engines.create(folder, encoder) as target, target.indexing_behind():
+            copy(source, target, partial(tell, "copying documents"))
+    return folder
+
+
+class _Unused(NamedTuple):
+    """The encoder of a corpus whose passages all have vectors."""
+
+    fingerprint: str
+    dim: int
+
+    def encode(self, texts: Sequence[str], role: str) -> Floats:
+        raise CorpusError(
+            f"{len(texts)} passages lack vectors, which is not normal. Run: pincite corpus verify"
+        )
 
 
 def unpack(file: Path, folder: Path, tell: Tell = silent) -> Package:

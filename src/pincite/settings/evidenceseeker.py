@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 import yaml
 
@@ -33,6 +34,14 @@ NOTES: Mapping[str, str] = TABLES["notes"]
 DEFAULTS: Mapping[str, Any] = {"temperature": 0.1, "max_tokens": 1024}
 # Encoder servers that Pincite can use too → the path there.
 EMBEDDING_PATHS: Mapping[str, str] = {"tei": "/embed", "ollama": "/v1"}
+# Parts of a database's address → EvidenceSeeker's defaults.
+DATABASE: Mapping[str, str] = {
+    "host": "localhost",
+    "port": "5432",
+    "database": "evidence_seeker",
+    "table_name": "evse_embeddings",
+    "user": "",
+}
 KNOWN = {*VALUES, *NOTES, *VARIABLES, "models", "used_model_key"}
 
 
@@ -130,6 +139,8 @@ class _Importer:
         used = {self.step(step, _table(values.pop(step)), models, values, main) for step in steps}
         for key in models.keys() - used:
             self.note(f"models.{key}", "is not used by any step: left out")
+        if values.get("use_postgres") is True:
+            self.database(values)
         for key, value in values.items():
             self.option(key, value, values)
         self.application(values)
@@ -191,6 +202,17 @@ class _Importer:
         message = f"is requested from that server; if it needs a key, set {variable}"
         self.note("embed_model_name", message)
         return f"{name}@{url.rstrip('/').removesuffix(path)}{path}"
+
+    def database(self, values: dict[str, Any]) -> None:
+        """Convert the parts of a database's address, which then need no notes."""
+        given = {name: str(values.pop(f"postgres_{name}", "") or "") for name in DATABASE}
+        host, port, database, table = (given[name] or DATABASE[name] for name in list(DATABASE)[:4])
+        user = f"{quote(given['user'], safe='')}@" if given["user"] else ""
+        name = re.sub(r"\W", "_", table, flags=re.ASCII)
+        address = f"postgresql://{user}{host}:{port}/{quote(database, safe='')}/{name}"
+        self.put("library.corpora", [address], "use_postgres")
+        values.pop("use_postgres")
+        self.note("use_postgres", f"fill it: pincite corpus update {address} PATHS")
 
     def model(self, place: str, model: Mapping[str, Any]) -> None:
         for option, value in model.items():

@@ -15,10 +15,12 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
 from pincite.errors import ConfigError, CorpusError, MissingExtra, install_command
+from pincite_cluster.filters import MAX_FACETS
+from pincite_cluster.remote import portions
 
 TOKEN = "PINCITE_MILVUS_TOKEN"  # noqa: S105 - the name of a variable
 PORT = 19_530
@@ -30,7 +32,6 @@ ROWS_AT_ONCE = 500  # of an upsert: 2 MB with vectors of 384 numbers; a message 
 IDS_AT_ONCE = 1_000
 QUERIES_AT_ONCE = 64
 MAX_BYTES = 65_535  # of a text
-MAX_FACETS = 4_096  # numbers in an array
 KEY_BYTES = 128
 HNSW = "hnsw"
 WIDTH = 500  # of a search in a graph, as the embedded engine's
@@ -60,7 +61,6 @@ _LOST = re.compile(
 _UNLOADED = re.compile("loaded|call load", re.IGNORECASE)
 _MAKING, _READING = "the corpus could not be created", "it could not be read"
 _ASKING = "its contents could not be listed"
-_T = TypeVar("_T")
 
 
 class Place(NamedTuple):
@@ -291,19 +291,19 @@ class Collections:
     def upsert(self, collection: str, rows: Sequence[Mapping[str, Any]]) -> None:
         """Put rows there; what has such a key is replaced."""
         what = "the documents could not be added; run the same command again to continue"
-        for portion in _portions(rows, ROWS_AT_ONCE):
+        for portion in portions(rows, ROWS_AT_ONCE):
             self._said(what, self._client.upsert, collection, [dict(r) for r in portion])
 
     def remove(self, collection: str, ids: Sequence[str]) -> None:
         """Delete the rows with these keys; others are no error."""
         what = "the documents could not be deleted; run the same command again to continue"
-        for portion in _portions(ids, IDS_AT_ONCE):
+        for portion in portions(ids, IDS_AT_ONCE):
             self._said(what, self._client.delete, collection, ids=portion)
 
     def get(self, collection: str, ids: Sequence[str], fields: Sequence[str]) -> list[Any]:
         """The rows that there are of these keys, in any order."""
         found: list[Any] = []
-        for portion in _portions(ids, IDS_AT_ONCE):
+        for portion in portions(ids, IDS_AT_ONCE):
             ask = self._client.get
             found += self._said(_READING, ask, collection, portion, list(fields), **self._seen)
         return found
@@ -342,7 +342,7 @@ class Collections:
     ) -> list[list[tuple[str, float]]]:
         """For each query the keys of at most `depth` passages with their scores, best first."""
         found: list[list[tuple[str, float]]] = []
-        for portion in _portions(asked, QUERIES_AT_ONCE):
+        for portion in portions(asked, QUERIES_AT_ONCE):
             results = self._said(
                 "it could not be searched",
                 self._client.search,
@@ -402,7 +402,3 @@ class Collections:
 
 def _words(error: Exception) -> str:
     return str(getattr(error, "message", "") or error)
-
-
-def _portions(items: Sequence[_T], size: int) -> Iterator[Sequence[_T]]:
-    return (items[at : at + size] for at in range(0, len(items), size))

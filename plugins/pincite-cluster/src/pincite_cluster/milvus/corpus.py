@@ -13,52 +13,39 @@ from typing import Any
 
 import numpy as np
 
-from pincite.corpus.generation import ENCODED_AT_ONCE, NO_ENCODER, encoding_with, reusing
-from pincite.corpus.lexical import (
-    CUT,
-    LEXICAL_RULE,
-    SCORE_DECIMALS,
-    TITLE_BOOST,
-    weights,
-    words_of,
-)
-from pincite.corpus.protocol import Comparison, Corpus, CorpusRetriever, CorpusStatus, Merge
-from pincite.corpus.ranking import best, merged, text_of
-from pincite.corpus.store import content_hash, share_of_digest
-from pincite.errors import CorpusError
+from pincite.corpus.lexical import LEXICAL_RULE, SCORE_DECIMALS, TITLE_BOOST
+from pincite.corpus.protocol import CorpusStatus
+from pincite.corpus.store import share_of_digest
 from pincite.protocols import Encoder, Floats, Query
-from pincite.text.hosts import is_below
-from pincite.text.languages import identify
+from pincite.retrieval.filters import Filters
 from pincite.text.passages import passages
-from pincite.types import Document, Hit, Passage
+from pincite.types import Document, Passage
+from pincite_cluster import remote
+from pincite_cluster.filters import expression
 from pincite_cluster.milvus.client import INDEXES, LIMIT, WIDTH, Collections
 from pincite_cluster.milvus.rows import (
+    DIALECT,
     ELSEWHERE,
     HEADS,
-    Found,
-    Head,
+    blocks_of,
     document_of,
     document_rows,
-    expression,
     head_fields,
     head_of,
-    key_of,
     parts_of,
     passage_key,
     passage_rows,
 )
+from pincite_cluster.remote import Found, Head, Scored, key_of
 
 OWN_RULES = {"format": "milvus-1", "lexical_rule": LEXICAL_RULE}  # beside the embedded engine's
-# Vectors of one text differ beyond the sixth decimal by the order of their sums, and would not tie.
-VECTOR_DECIMALS = 6
 STEPS = 20  # a weighted word is asked for up to so many times: weights are kept to a twentieth
-DOCUMENTS_AT_ONCE = 256
 # Reading a million ids takes a minute; a larger corpus is named by what it is and how many it has.
 MOST_DIGESTED = 1_000_000
 
 
-class MilvusCorpus(Corpus):
-    """A corpus behind an address; several threads may use it."""
+class MilvusCorpus(remote.RemoteCorpus):
+    """The corpus behind an address."""
 
     def __init__(
         self,
@@ -69,8 +56,8 @@ class MilvusCorpus(Corpus):
         manifest: Mapping[str, str] | None = None,
     ) -> None:
         """Open what the name stands for, or collections that `there` made with this manifest."""
-        self._there, self.encoder, self._write = there, encoder, write
-        self.made_with = manifest or there.manifest()  # encoder, index and so on
+        self._there, self.encoder, self.writes = there, encoder, write
+        self.made_with = manifest or there.manifest()
         self.address = there.place.address
         there.load()
 
@@ -81,26 +68,13 @@ class MilvusCorpus(Corpus):
     def name(self) -> str:
         return self._there.place.name
 
-    @property
-    def has_vectors(self) -> bool:
-        return self.made_with["encoder"] != NO_ENCODER
-
-    def built_with(self) -> str:
-        return self.made_with["encoder"]
-
     # ── Writing ──────────────────────────────────────────────────────────────────────────────────
 
     def add_with(self, documents: Sequence[Document], known: Mapping[str, Floats]) -> int:
         """After a kill or a lost connection some documents are there and others not."""
-        self._require_write()
-        latest = {document.url: document for document in documents}
-        heads = self._heads(map(key_of, latest))
-        new = [
-            document
-            for document in latest.values()
-            if not (head := heads.get(key_of(document.url)))
-            or head.version != content_hash(document)
-        ]
+        self.require_write()
+        heads = self.heads(key_of(document.url) for document in documents)
+        new = self.changed(documents, heads)
         if new:
             self._put(new, heads, known)
         return len(new)
@@ -109,12 +83,10 @@ class MilvusCorpus(Corpus):
         self, new: Sequence[Document], heads: Mapping[str, Head], known: Mapping[str, Floats]
     ) -> None:
         cut = [passages(document) for document in new]
-        vectors = iter(self._vectors([p for of_one in cut for p in of_one], known))
         rows: list[dict[str, Any]] = []
         stored = [document_rows(d, len(ps)) for d, ps in zip(new, cut, strict=True)]
-        for document, of_one in zip(new, cut, strict=True):
-            own = np.stack([next(vectors) for _ in of_one]) if self.has_vectors and of_one else None
-            rows += passage_rows(document, of_one, own)
+        for parts in zip(new, cut, self.vectors_of(cut, known), strict=True):
+            rows += passage_rows(*parts)
         changed = {key_of(document.url) for document in new} & heads.keys()
         old = self._passages_of(changed)
         self._there.upsert(self._there.passages, rows)
@@ -123,16 +95,8 @@ class MilvusCorpus(Corpus):
         stale = set(old) - {row["id"] for row in rows}
         self._there.remove(self._there.passages, sorted(stale))
         written = {row["id"] for of_one in stored for row in of_one}
-        blocks = [block for key in changed for block in heads[key].blocks]
+        blocks = [block for key in changed for block in blocks_of(heads[key])]
         self._there.remove(self._there.documents, sorted(set(blocks) - written))
-
-    def _vectors(self, cut: Sequence[Passage], known: Mapping[str, Floats]) -> Iterator[Floats]:
-        """The vectors of passages, in order, all made before any is given: or none."""
-        if not self.has_vectors:
-            return iter(())
-        encode = reusing(lambda _: known, lambda new: encoding_with(self.needed_encoder())(new))
-        starts = range(0, len(cut), ENCODED_AT_ONCE)
-        return iter([v for at in starts for v in encode(cut[at : at + ENCODED_AT_ONCE])])
 
     @contextmanager
     def indexing_behind(self) -> Iterator[None]:
@@ -144,29 +108,15 @@ class MilvusCorpus(Corpus):
         self._there.flush()
 
     def delete(self, urls: Sequence[str]) -> int:
-        self._require_write()
-        heads = self._heads(map(key_of, urls))
+        self.require_write()
+        heads = self.heads(map(key_of, urls))
         self._there.remove(self._there.documents, sorted(heads))  # from here on none is found
-        blocks = (block for head in heads.values() for block in head.blocks)
+        blocks = (block for head in heads.values() for block in blocks_of(head))
         self._there.remove(self._there.documents, sorted(blocks))
         self._there.remove(self._there.passages, self._passages_of(heads))
         return len(heads)
 
-    def _require_write(self) -> None:
-        if not self._write:
-            raise CorpusError(
-                f"{self.address} was opened for reading. Open it with write=True to change it."
-            )
-
     # ── What stands in it ────────────────────────────────────────────────────────────────────────
-
-    def compared(self, documents: Sequence[Document]) -> list[Comparison]:
-        heads = self._heads(key_of(document.url) for document in documents)
-        found = [(heads.get(key_of(d.url)), content_hash(d)) for d in documents]
-        return [
-            "new" if head is None else "same" if head.version == now else "changed"
-            for head, now in found
-        ]
 
     def get(self, urls: Sequence[str]) -> list[Document | None]:
         found: dict[str, Document] = {}
@@ -180,47 +130,36 @@ class MilvusCorpus(Corpus):
         rows = self._there.get(documents, keys, [*head_fields(), "text"])
         heads = [head_of(row) for row in rows]
         texts = {row["id"]: row["text"] for row in rows}
-        further = [block for head in heads for block in head.blocks]
+        further = [block for head in heads for block in blocks_of(head)]
         texts |= {row["id"]: row["text"] for row in self._there.get(documents, further, ["text"])}
-        whole = [(h, [h.key, *h.blocks]) for h in heads]
+        whole = [(h, [h.key, *blocks_of(h)]) for h in heads]
         return {
             head.key: document_of(head, [texts[block] for block in blocks])
             for head, blocks in whole
             if all(block in texts for block in blocks)
         }
 
-    def ids(self, urls: Sequence[str]) -> list[str | None]:
-        heads = self._heads(map(key_of, urls))
-        found = [heads.get(key_of(url)) for url in urls]
-        return [head.doc_id if head else None for head in found]
-
-    def versions(self) -> dict[str, str]:
-        """The version of each document, by address."""
-        rows = self._there.rows(self._there.documents, HEADS, head_fields())
-        return {head.facts.url: head.version for head in map(head_of, rows)}
-
-    def urls(self) -> Iterator[str]:
-        rows = self._there.rows(self._there.documents, HEADS, head_fields())
-        return (head_of(row).facts.url for row in rows)
+    def every(self) -> Iterator[Head]:
+        return map(head_of, self._there.rows(self._there.documents, HEADS, head_fields()))
 
     def vectors(self, passages: Sequence[Passage]) -> dict[str, Floats]:
         if not self.has_vectors:
             return {}
-        heads = self._heads(key_of(passage.url) for passage in passages)
+        heads = self.heads(key_of(passage.url) for passage in passages)
         found = [(heads.get(key_of(p.url)), p) for p in passages]
         keys = {passage_key(h.key, h.version, p.span): p.passage_id for h, p in found if h}
         rows = self._there.get(self._there.passages, list(keys), ["vector"])
         return {keys[r["id"]]: np.asarray(r["vector"], dtype=np.float32) for r in rows}
 
-    def _heads(self, keys: Iterable[str]) -> dict[str, Head]:
+    def heads(self, keys: Iterable[str]) -> dict[str, Head]:
         rows = self._there.get(self._there.documents, list(dict.fromkeys(keys)), head_fields())
         return {row["id"]: head_of(row) for row in rows}
 
     def _passages_of(self, keys: Collection[str]) -> list[str]:
         """The keys of all passages of these documents, of whatever version."""
         chosen, found = sorted(keys), list[str]()
-        for at in range(0, len(chosen), DOCUMENTS_AT_ONCE):
-            where = f"document in {_quoted(chosen[at : at + DOCUMENTS_AT_ONCE])}"
+        for at in range(0, len(chosen), remote.DOCUMENTS_AT_ONCE):
+            where = f"document in {_quoted(chosen[at : at + remote.DOCUMENTS_AT_ONCE])}"
             found += (row["id"] for row in self._there.rows(self._there.passages, where, ["id"]))
         return found
 
@@ -232,8 +171,7 @@ class MilvusCorpus(Corpus):
         n = self._there.count(self._there.documents, HEADS)
         if n > MOST_DIGESTED:
             return hashlib.sha256(f"{self.made_with['identity']} {n}".encode()).hexdigest()[:32]
-        rows = self._there.rows(self._there.documents, HEADS, head_fields())
-        return f"{sum(share_of_digest(head_of(row).doc_id) for row in rows) % 2**128:032x}"
+        return f"{sum(share_of_digest(head.doc_id) for head in self.every()) % 2**128:032x}"
 
     def status(self) -> CorpusStatus:
         """Counts; Milvus does not tell how many bytes they take, and keeps its own indexes."""
@@ -250,72 +188,42 @@ class MilvusCorpus(Corpus):
 
     # ── Searching ────────────────────────────────────────────────────────────────────────────────
 
-    def together(
-        self,
-        searches: Sequence[tuple[CorpusRetriever, Sequence[Query]]],
-        n: int,
-        merge: Merge,
-    ) -> list[list[Hit]]:
-        seen: dict[str, Head] = {}
-        ranked = [self._ranked(*one, n, seen) for one in searches]
-        return merged(self._read, ranked, merge)
-
-    def _ranked(
-        self, retriever: CorpusRetriever, queries: Sequence[Query], k: int, seen: dict[str, Head]
-    ) -> list[list[tuple[Found, float]]]:
-        filters, where = retriever.filters, expression(retriever.filters)
-        vectors = None
-        if retriever.by == "dense" and queries:
-            vectors = self.needed_encoder().encode(list(map(text_of, queries)), "query")
-
-        def search(positions: Sequence[int], depth: int) -> list[list[tuple[str, float]]]:
-            depth = min(depth, LIMIT)
-            if vectors is not None:
-                return self._by_meaning(vectors[list(positions)], depth, where)
-            return self._by_words([queries[i] for i in positions], depth, where)
-
-        def places_of(keys: Iterable[str]) -> dict[str, Found]:
-            found = self._found(list(keys), seen)
-            return {
-                key: place
-                for key, place in found.items()
-                if not is_below(place.head.facts.url, retriever.exclude)
-                and (not filters or filters.accepts(place.head.facts))
-            }
-
-        return best(search, places_of, len(queries), k)
-
-    def _found(self, keys: Sequence[str], seen: dict[str, Head]) -> dict[str, Found]:
+    def places(self, keys: Collection[str], seen: dict[str, Head]) -> dict[str, Found]:
         """The passages that count: those of the version that their document has now."""
         parts = {key: parts_of(key) for key in keys}
-        seen |= self._heads(key for key, _, _ in parts.values() if key not in seen)
+        seen |= self.heads(key for key, _, _ in parts.values() if key not in seen)
         return {
             passage: Found(passage, span, seen[key])
             for passage, (key, version, span) in parts.items()
             if key in seen and seen[key].version == version
         }
 
-    def _by_meaning(self, vectors: Floats, depth: int, where: str) -> list[list[tuple[str, float]]]:
+    def by_meaning(self, vectors: Floats, depth: int, filters: Filters) -> list[Scored]:
+        return self._nearest(vectors, depth, expression(filters, DIALECT))
+
+    def _nearest(self, vectors: Floats, depth: int, where: str) -> list[Scored]:
+        depth = min(depth, LIMIT)
         params = {
             name: max(depth, value) if value == WIDTH else value
             for name, value in INDEXES[self.made_with["index"]][1].items()
         }
         how = {"metric_type": "IP", "params": params}
         found = self._there.search("vector", vectors.tolist(), depth, where, how)
-        return [[(key, round(score, VECTOR_DECIMALS)) for key, score in hits] for hits in found]
+        return [
+            [(key, round(score, remote.VECTOR_DECIMALS)) for key, score in hits] for hits in found
+        ]
 
-    def _by_words(
-        self, queries: Sequence[Query], depth: int, where: str
-    ) -> list[list[tuple[str, float]]]:
+    def by_words(self, queries: Sequence[Query], depth: int, filters: Filters) -> list[Scored]:
         """By the words of the texts and, a fifth as much, of the titles, as `lexical` has it."""
-        asked = [_repeated(_words(query)) for query in queries]
+        where, depth = expression(filters, DIALECT), min(depth, LIMIT)
+        asked = [_repeated(remote.words_in(query)) for query in queries]
         some = [i for i, (text, _) in enumerate(asked) if text]
         texts, how = [asked[i][0] for i in some], {"metric_type": "BM25"}
         runs = [
             self._there.search(field, texts, depth, where, how) if texts else []
             for field in ("by_words", "by_title")
         ]
-        results: list[list[tuple[str, float]]] = [[] for _ in queries]
+        results: list[Scored] = [[] for _ in queries]
         for i, in_text, in_title in zip(some, *runs, strict=True):
             scale = asked[i][1]
             # A score by words is never negative, but Milvus-lite gives it with a minus sign.
@@ -326,8 +234,7 @@ class MilvusCorpus(Corpus):
             results[i] = sorted(pairs, key=lambda pair: -pair[1])[:depth]
         return results
 
-    def _read(self, places: Sequence[Found]) -> list[Passage]:
-        """The passages at `places`, in their order."""
+    def read(self, places: Sequence[Found]) -> list[Passage]:
         keys = [place.key for place in places]
         rows = self._there.get(self._there.passages, keys, ["text"])
         texts = {row["id"]: row["text"] for row in rows}
@@ -345,29 +252,22 @@ class MilvusCorpus(Corpus):
         found = []
         for url in urls:
             where = f"document in {_quoted([key_of(url)])}"
-            [hits] = self._by_meaning(asked, k * 2, where)  # an older version's may be among them
-            places = self._found([key for key, _ in hits], seen)
-            found.append(self._read([places[key] for key, _ in hits if key in places][:k]))
+            [hits] = self._nearest(asked, k * 2, where)  # an older version's may be among them
+            places = self.places([key for key, _ in hits], seen)
+            found.append(self.read([places[key] for key, _ in hits if key in places][:k]))
         return found
 
-    def counted(self, words: Sequence[str]) -> tuple[int, list[tuple[str, int]]]:
-        forms = [next(iter(words_of(word)), "") for word in words]
-        having = {"": 0}
-        for form in set(forms) - {""}:
-            safe = "".join(filter(str.isalnum, form))  # it cannot end its quotes
-            having[form] = self._there.count(self._there.passages, f"text_match(words, '{safe}')")
-        return self._there.count(self._there.passages), [(form, having[form]) for form in forms]
+    def having(self, words: Collection[str]) -> tuple[int, Mapping[str, int]]:
+        found, passages = {}, self._there.passages
+        for word in words:
+            safe = "".join(filter(str.isalnum, word))  # it cannot end its quotes
+            found[word] = self._there.count(passages, f"text_match(words, '{safe}')")
+        return self._there.count(passages), found
 
 
 def _quoted(keys: Sequence[str]) -> str:
     """Our own keys, which have digits only, as a list in an expression."""
     return "[" + ", ".join(f'"{key}"' for key in keys) + "]"
-
-
-def _words(query: Query) -> Mapping[str, float]:
-    """A query's words. Of an English one no other forms, which are rare but say nothing."""
-    found, english = weights(query), identify(text_of(query)) == "en"
-    return {w: x for w, x in found.items() if not (english and w.endswith(CUT))}
 
 
 def _repeated(asked: Mapping[str, float]) -> tuple[str, float]:

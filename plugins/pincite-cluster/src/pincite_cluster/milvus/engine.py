@@ -1,21 +1,19 @@
 """The engine behind `milvus://…` addresses: corpora made, opened, rebuilt, verified and swept."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from importlib.metadata import version
-from typing import Any, TypeAlias
+from typing import Any
 
 from pincite.corpus.generation import NO_ENCODER, check_fit, new_manifest
 from pincite.corpus.protocol import Address, Finding
 from pincite.durable import Tell
 from pincite.errors import ConfigError, CorpusError
 from pincite.protocols import Encoder
-from pincite.text.passages import passages
 from pincite_cluster.milvus.client import HNSW, Collections
-from pincite_cluster.milvus.corpus import DOCUMENTS_AT_ONCE, OWN_RULES, MilvusCorpus
-from pincite_cluster.milvus.rows import HEADS, Head, head_fields, head_of, parts_of
-
-Progress: TypeAlias = Callable[[int, int], None]  # documents done, documents in all
+from pincite_cluster.milvus.corpus import OWN_RULES, MilvusCorpus
+from pincite_cluster.milvus.rows import HEADS, blocks_of, head_fields, head_of, parts_of
+from pincite_cluster.remote import Head, Progress, follow
 
 
 class Milvus:
@@ -68,7 +66,7 @@ class Milvus:
             manifest = _make(other, encoder, other.place.kind or old.made_with["index"])
             new = MilvusCorpus(other, encoder, write=True, manifest=manifest)
             with new.indexing_behind():
-                _follow(old, new, progress)
+                follow(old, new, progress)
             other.publish()
 
     def verify(self, address: Address, *, repair: bool, tell: Tell) -> Sequence[Finding]:
@@ -120,22 +118,6 @@ def _make(there: Collections, encoder: Encoder | None, index: str) -> dict[str, 
     return manifest
 
 
-def _follow(old: MilvusCorpus, new: MilvusCorpus, progress: Progress) -> None:
-    """Make the new one hold what the old one does, until there is nothing left to do."""
-    same = all(old.made_with[key] == new.made_with[key] for key in ("encoder", "encoded_text"))
-    wanted, done = old.versions(), dict[str, str]()
-    while wanted != done:
-        behind = [url for url, version in wanted.items() if done.get(url) != version]
-        for at in range(0, len(behind), DOCUMENTS_AT_ONCE):
-            found = old.get(behind[at : at + DOCUMENTS_AT_ONCE])
-            documents = [document for document in found if document is not None]
-            cut = [passage for document in documents for passage in passages(document)]
-            new.add_with(documents, old.vectors(cut) if same else {})
-            progress(len(wanted) - len(behind) + at + len(found), len(wanted))
-        new.delete([url for url in done if url not in wanted])
-        wanted, done = old.versions(), new.versions()
-
-
 def _surveyed(
     there: Collections, tell: Tell
 ) -> tuple[dict[str, Head], dict[str, list[str]], dict[str, int]]:
@@ -145,7 +127,7 @@ def _surveyed(
     counted: dict[str, int] = {}
     for row in there.rows(there.documents, HEADS, head_fields()):
         heads[row["id"]] = head_of(row)
-    owned = {block for head in heads.values() for block in head.blocks}
+    owned = {block for head in heads.values() for block in blocks_of(head)}
     for row in there.rows(there.documents, "n_blocks < 0", ["id"]):
         left[there.documents] += [row["id"]] * (row["id"] not in owned)
     n_all = there.count(there.passages)

@@ -1,6 +1,6 @@
 """Adds, changes and deletes documents of a corpus, telling what was acknowledged; to be killed.
 
-    python milvus_writer.py ADDRESS LOG [N]
+    python engine_writer.py ADDRESS LOG [N]
 
 N: it kills itself in the middle of its Nth word to the server that changes something.
 """
@@ -16,6 +16,7 @@ from support.laws import FakeEncoder
 from pincite.corpus import engines
 from pincite.types import Document
 from pincite_cluster.milvus.client import Collections
+from pincite_cluster.postgres.database import Database
 
 N, ROUNDS = 30, 3
 BASE = "https://example.org/kill/"
@@ -40,19 +41,21 @@ def kill_at(last: int) -> None:
     n_changes = 0
 
     def watched(change: Any) -> Any:
-        def changing(self: Collections, collection: str, rows: Any) -> None:
+        def changing(*given: Any) -> Any:
             nonlocal n_changes
-            n_changes += bool(rows)
-            if n_changes == last and rows and last % 2 == 0:
+            n_changes += bool(given[-1])
+            is_last = n_changes == last and given[-1]
+            if is_last and last % 2 == 0:
                 os.kill(os.getpid(), signal.SIGKILL)
-            change(self, collection, rows)
-            if n_changes == last and rows:
+            change(*given)
+            if is_last:
                 os.kill(os.getpid(), signal.SIGKILL)
 
         return changing
 
-    for name in ("upsert", "remove"):
-        setattr(Collections, name, watched(getattr(Collections, name)))
+    for of, names in ((Collections, ("upsert", "remove")), (Database, ("run", "copy"))):
+        for name in names:
+            setattr(of, name, watched(getattr(of, name)))
 
 
 def main() -> None:

@@ -1,0 +1,1 @@
+"""A corpus in a PostgreSQL with pgvector: the engine of `postgresql://` addresses."""

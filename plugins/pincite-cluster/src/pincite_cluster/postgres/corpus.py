@@ -1,0 +1,376 @@
+"""A corpus in a PostgreSQL, which several servers may share.
+
+Every batch is a transaction: readers see all of it or nothing, and a kill leaves nothing behind.
+Meaning is compared one by one, or found in a graph (HNSW) where there are many passages. Words are
+found by full-text search over the same stems as in a folder. PostgreSQL's own ranks know nothing
+of how rare a word is: so how many passages have each word is counted here, and a passage's score
+is the sum over the query's words of idf times PostgreSQL's rank for that word alone, which grows
+ever more slowly with the word's count and falls with the logarithm of the passage's length.
+"""
+
+# ruff: noqa: S608 - statements are made of our own words; what comes from outside is a parameter
+
+import json
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import numpy as np
+
+from pincite.corpus.lexical import COMMON_SHARE, LEXICAL_RULE, TITLE_BOOST, words_of
+from pincite.corpus.protocol import CorpusStatus
+from pincite.corpus.ranking import idf
+from pincite.corpus.store import content_hash, raw, share_of_digest
+from pincite.errors import StaleCorpus
+from pincite.protocols import Encoder, Floats, Query
+from pincite.retrieval.filters import Facts, Filters
+from pincite.text.languages import identify
+from pincite.text.passages import passages
+from pincite.types import Document, Passage, Span
+from pincite_cluster import remote
+from pincite_cluster.filters import Dialect, days_of, expression, facets_of, numbers_of
+from pincite_cluster.postgres.database import BUILDING, CURRENT, TABLES, Database
+from pincite_cluster.remote import Found, Head, Scored, key_of
+
+_T = TypeVar("_T")
+OWN_RULES = {"format": "postgres-1", "lexical_rule": LEXICAL_RULE}
+DIALECT = Dialect("d.facets && ARRAY{}::bigint[]".format, "(d.numbers->>'{}')::float8".format)
+FEW = 20_000  # up to so many passages are compared one by one, as in a folder
+WIDTH = 500  # of a search in the graph, as in Milvus
+MOST_DIMENSIONS = 4_000  # of a vector in pgvector's graphs
+SCANNED = 20_000  # pgvector's default: rows that a filtered search in the graph looks at
+# A corpus this large is searched without words that more than `COMMON_SHARE` of its passages have,
+# unless the others find too few: PostgreSQL reads every passage that has one of the words.
+LARGE = 20_000
+WORD_DECIMALS = 6
+MAX_WORD_BYTES, MAX_TEXT_BYTES = 100, 500_000  # of the words of a passage: tsvector ends at 1 MB
+MAX_POSITION = 16_383  # of tsvector
+# What a word counts in the text (D) and in the title (A), as ts_rank takes it.
+_WEIGHTS = f"ARRAY[1, 0, 0, {TITLE_BOOST}]::real[]"
+_HEAD = "d.key, d.version, d.facts, d.n_passages"
+_JOIN = "{passages} p JOIN {documents} d ON d.id = p.document"
+_DOCUMENT = "id key version facts n_passages text facets first_day last_day numbers".split()
+_PASSAGE = "document first last first_byte n_bytes words".split()
+# Within the transaction: how wide the graph is searched, and how far on where a filter leaves few.
+_GRAPH = (
+    "SELECT set_config('hnsw.ef_search', %s, true), set_config('hnsw.max_scan_tuples', %s, true),"
+    " set_config('hnsw.iterative_scan', 'relaxed_order', true)"
+)
+
+
+class PostgresCorpus(remote.RemoteCorpus):
+    """The corpus behind an address."""
+
+    def __init__(
+        self, there: Database, encoder: Encoder | None, *, write: bool, state: str = CURRENT
+    ) -> None:
+        """Over the build that `there` uses, which is in this state."""
+        self._there, self.encoder, self.writes, self._state = there, encoder, write, state
+        self.made_with, self.address = there.manifest, there.place.address
+        self._defers = threading.Event()  # inside `indexing_behind`
+
+    def close(self) -> None:
+        self._there.close()
+
+    @property
+    def name(self) -> str:
+        return self._there.place.name
+
+    # ── Writing ──────────────────────────────────────────────────────────────────────────────────
+
+    def add_with(self, documents: Sequence[Document], known: Mapping[str, Floats]) -> int:
+        self.require_write()
+        new = self.changed(documents, self.heads(key_of(document.url) for document in documents))
+        cut = [passages(document) for document in new]
+        vectors = self.vectors_of(cut, known)  # before the others have to wait
+
+        def put() -> None:
+            heads = self.heads(key_of(document.url) for document in new)
+            left = {document.url for document in self.changed(new, heads)}  # another was faster
+            self._remove([heads[key] for url in left if (key := key_of(url)) in heads])
+            parts = zip(new, cut, vectors, strict=True)
+            self._insert([part for part in parts if part[0].url in left])
+            if not self._defers.is_set():
+                self._index()
+
+        if new:
+            self._writing(put)
+        return len(new)
+
+    def delete(self, urls: Sequence[str]) -> int:
+        self.require_write()
+        return self._writing(lambda: self._remove(list(self.heads(map(key_of, urls)).values())))
+
+    def _writing(self, work: Callable[[], _T]) -> _T:
+        def checked() -> _T:
+            if self._about("state") != [(self._state,)]:
+                raise StaleCorpus(f"{self.address} was rebuilt. Run the same command again.")
+            return work()
+
+        return self._there.writing(checked)
+
+    def _insert(self, parts: Sequence[tuple[Document, Sequence[Passage], Floats | None]]) -> None:
+        following = "nextval(pg_get_serial_sequence('{documents}', 'id'))"
+        n = len(parts)
+        ids = [i for (i,) in self._there.rows(f"SELECT {following} FROM generate_series(1, {n})")]
+        rows = [
+            row for id_, part in zip(ids, parts, strict=True) for row in _passage_rows(id_, *part)
+        ]
+        documents = [
+            _document_row(id_, document, len(cut))
+            for id_, (document, cut, _) in zip(ids, parts, strict=True)
+        ]
+        self._there.copy("documents", _DOCUMENT, documents)
+        self._there.copy("passages", (*_PASSAGE, *["vector"] * self.has_vectors), rows)
+        self._count(ids, +1, [document.doc_id for document, *_ in parts], len(rows))
+
+    def _remove(self, heads: Sequence[Head]) -> int:
+        asked = "SELECT id FROM {documents} WHERE key = ANY(%s)"
+        ids = [id_ for (id_,) in self._there.rows(asked, [head.key for head in heads])]
+        n_passages = sum(head.n_passages for head in heads)
+        self._count(ids, -1, [head.doc_id for head in heads], n_passages)
+        self._there.run("DELETE FROM {documents} WHERE id = ANY(%s)", ids)
+        return len(heads)
+
+    def _count(self, ids: Sequence[int], sign: int, doc_ids: Sequence[str], n: int) -> None:
+        """Count these documents and their `n` passages, and how many of those have each word."""
+        self._there.run(
+            f"INSERT INTO {{words}} AS w SELECT word, {sign} * count(*) AS n FROM {{passages}},"
+            " unnest(tsvector_to_array(words)) AS word WHERE document = ANY(%s) GROUP BY word"
+            " ORDER BY word ON CONFLICT (word) DO UPDATE SET n = w.n + excluded.n",
+            ids,
+        )
+        share = sign * sum(map(share_of_digest, doc_ids)) % 2**128
+        self._there.run(
+            "UPDATE {generations} SET n_documents = n_documents + %s, sequence = sequence + 1,"
+            " n_passages = n_passages + %s, digest = mod(digest + %s, 2::numeric ^ 128)"
+            " WHERE id = %s",
+            *(sign * len(ids), sign * n, share, self._there.build),
+        )
+
+    @contextmanager
+    def indexing_behind(self) -> Iterator[None]:
+        """The graph is made at the end: much faster than to add each passage to it."""
+        self._defers.set()
+        try:
+            yield
+        finally:
+            self._defers.clear()
+        self.optimize()
+
+    def optimize(self) -> None:
+        """Make the graph if there are many passages, and count what planning needs."""
+        self._writing(self._index)
+        self._there.writing(lambda: self._there.run("ANALYZE {documents}, {passages}, {words}"))
+
+    def _index(self) -> None:
+        is_due = self.has_vectors and self._n_passages() > FEW
+        if is_due and int(self.made_with["dim"]) <= MOST_DIMENSIONS:
+            self._there.make_index()
+
+    # ── What stands in it ────────────────────────────────────────────────────────────────────────
+
+    def heads(self, keys: Iterable[str]) -> dict[str, Head]:
+        sql = f"SELECT {_HEAD} FROM {{documents}} d WHERE d.key = ANY(%s)"
+        return {row[0]: _head(*row) for row in self._there.rows(sql, list(dict.fromkeys(keys)))}
+
+    def get(self, urls: Sequence[str]) -> list[Document | None]:
+        keys = list(map(key_of, urls))
+        sql = f"SELECT {_HEAD}, d.text FROM {{documents}} d WHERE d.key = ANY(%s)"
+        rows = self._there.rows(sql, keys)
+        found = {key: _head(key, *row).with_text(_text(text)) for key, *row, text in rows}
+        return [found.get(key) for key in keys]
+
+    def every(self) -> Iterator[Head]:
+        last, sql = (
+            0,
+            f"SELECT d.id, {_HEAD} FROM {{documents}} d WHERE d.id > %s ORDER BY 1 LIMIT %s",
+        )
+        while rows := self._there.rows(sql, last, remote.DOCUMENTS_AT_ONCE):
+            yield from (_head(*row) for _, *row in rows)
+            last = rows[-1][0]
+
+    def vectors(self, passages: Sequence[Passage]) -> dict[str, Floats]:
+        wanted = {(key_of(passage.url), *passage.span): passage.passage_id for passage in passages}
+        sql = f"SELECT d.key, p.first, p.last, p.vector::real[] FROM {_JOIN} WHERE d.key = ANY(%s)"
+        keys = list({key for key, *_ in wanted})
+        rows = self._there.rows(sql, keys) if self.has_vectors else []
+        found = {tuple(place): np.asarray(vector, np.float32) for *place, vector in rows}
+        return {id_: found[place] for place, id_ in wanted.items() if place in found}
+
+    def spans(self, keys: Sequence[str]) -> dict[str, list[Span]]:
+        """The spans of the documents' passages, in order."""
+        found, sql = (
+            defaultdict[str, list[Span]](list),
+            f"SELECT d.key, p.first, p.last FROM {_JOIN}",
+        )
+        for key, *span in self._there.rows(
+            f"{sql} WHERE d.key = ANY(%s) ORDER BY p.id", list(keys)
+        ):
+            found[key].append(Span(*span))
+        return found
+
+    def manifest(self) -> Mapping[str, str]:
+        [[digest]] = self._about("digest")
+        return {**self._there.manifest, "digest": f"{int(digest):032x}"}
+
+    def _about(self, columns: str) -> list[Any]:
+        sql = f"SELECT {columns} FROM {{generations}} WHERE id = %s"
+        return self._there.reading(lambda: self._there.rows(sql, self._there.build))
+
+    def _n_passages(self) -> int:
+        return int(self._about("n_passages")[0][0])
+
+    def status(self) -> CorpusStatus:
+        [[n_documents, n_passages, n]] = self._about("n_documents, n_passages, sequence")
+        sizes = ", ".join(f"pg_total_relation_size('{{{table}}}')" for table in TABLES)
+        [n_bytes] = self._there.rows(f"SELECT {sizes}")
+        return CorpusStatus(
+            n_documents,
+            n_passages,
+            n_bytes=dict(zip(TABLES, n_bytes, strict=True)),
+            encoder=self.made_with["encoder"],
+            created=self._there.manifest["created"],
+            sequence=n,
+            lexical_sequence=n,
+            unfinished_rebuild=bool(self._there.others(BUILDING)),
+        )
+
+    # ── Searching ────────────────────────────────────────────────────────────────────────────────
+
+    def together(self, *searches: Any) -> Any:
+        """As in all corpora, on one snapshot."""
+        return self._there.reading(lambda: super(PostgresCorpus, self).together(*searches))
+
+    def by_meaning(self, vectors: Floats, depth: int, filters: Filters) -> list[Scored]:
+        where, n_all = expression(filters, DIALECT), self._n_passages()
+        n_left, dim = n_all, self.made_with["dim"]
+        if where:
+            asked = f"SELECT coalesce(sum(n_passages), 0) FROM {{documents}} d WHERE {where}"
+            n_left = int(self._there.rows(asked)[0][0])
+        order = "p.vector <#> q"
+        if n_left > FEW:
+            order = f"p.vector::halfvec({dim}) <#> q::halfvec({dim})"
+            scanned = max(SCANNED, 2 * depth * n_all // n_left)
+            self._there.rows(_GRAPH, str(min(1_000, max(depth, WIDTH))), str(scanned))
+        sql = (
+            "WITH near AS MATERIALIZED (SELECT p.id, -(p.vector <#> q) AS score FROM"
+            f" (SELECT %s::vector({dim}) AS q) AS question, {_among(where)} ORDER BY {order}"
+            " LIMIT %s) SELECT id, score FROM near ORDER BY score DESC"
+        )
+        found = [self._there.rows(sql, _vector(vector), depth) for vector in vectors]
+        return [
+            [(key, round(score, remote.VECTOR_DECIMALS)) for key, score in rows] for rows in found
+        ]
+
+    def by_words(self, queries: Sequence[Query], depth: int, filters: Filters) -> list[Scored]:
+        asked, among = list(map(remote.words_in, queries)), _among(expression(filters, DIALECT))
+        n_all, having = self.having({word for words in asked for word in words})
+        found: list[Scored] = []
+        for words in asked:
+            known = {w: x * idf(n_all, having[w]) for w, x in words.items() if w in having}
+            rare = {w: x for w, x in known.items() if having[w] <= COMMON_SHARE * n_all}
+            some = rare if n_all >= LARGE else known
+            rows = self._best(some, depth, among)
+            if len(rows) < depth and len(some) < len(known):
+                rows = self._best(known, depth, among)
+            found.append(rows)
+        return found
+
+    def _best(self, words: Mapping[str, float], depth: int, among: str) -> Scored:
+        quoted = list(map(_quoted, words))
+        # The length's logarithm (1) divides a word's rank.
+        score = " + ".join([f"%s * ts_rank({_WEIGHTS}, p.words, %s::tsquery, 1)"] * len(words))
+        sql = f"SELECT p.id, {score or 0} AS score FROM {among} AND p.words @@ %s::tsquery"
+        pairs = [part for pair in zip(words.values(), quoted, strict=True) for part in pair]
+        values = *pairs, " | ".join(quoted), depth
+        rows = self._there.rows(f"{sql} ORDER BY score DESC LIMIT %s", *values)
+        return [(key, round(score, WORD_DECIMALS)) for key, score in rows]
+
+    def having(self, words: Collection[str]) -> tuple[int, dict[str, int]]:
+        asked = "SELECT word, n FROM {words} WHERE word = ANY(%s) AND n > 0"
+        return self._n_passages(), dict(self._there.rows(asked, list(words)))
+
+    def places(self, keys: Collection[Any], seen: dict[str, Head]) -> dict[Any, Found]:
+        sql = f"SELECT p.id, p.first, p.last, {_HEAD} FROM {_JOIN} WHERE p.id = ANY(%s)"
+        found = {}
+        for key, first, last, *row in self._there.rows(sql, list(keys)):
+            head = seen.get(row[0]) or seen.setdefault(row[0], _head(*row))
+            found[key] = Found(key, Span(first, last), head)
+        return found
+
+    def read(self, places: Sequence[Found]) -> list[Passage]:
+        text = "substring(d.text from p.first_byte + 1 for p.n_bytes)"
+        sql = f"SELECT p.id, {text} FROM {_JOIN} WHERE p.id = ANY(%s)"
+        texts = dict(self._there.rows(sql, [place.key for place in places]))
+        return [place.with_text(_text(texts[place.key])) for place in places]
+
+    def nearest(self, question: str, urls: Sequence[str], k: int) -> list[list[Passage]]:
+        if self.encoder is None or not self.has_vectors or k <= 0:
+            return [[] for _ in urls]
+        vector = _vector(self.encoder.encode([question], "query")[0])
+        order = "ORDER BY p.vector <#> %s::vector, p.first LIMIT %s"
+
+        def read(url: str) -> list[Passage]:
+            sql = f"SELECT p.id FROM {_JOIN} WHERE d.key = %s {order}"
+            keys = [key for (key,) in self._there.rows(sql, key_of(url), vector, k)]
+            places = self.places(keys, {})
+            return self.read([places[key] for key in keys])
+
+        return self._there.reading(lambda: list(map(read, urls)))
+
+
+def _among(where: str) -> str:
+    """The passages of the documents that an expression lets through."""
+    return f"{_JOIN} WHERE ({where})" if where else "{passages} p WHERE true"
+
+
+def _head(key: str, version: str, facts: str, n_passages: int) -> Head:
+    return remote.head_of(key, version, facts, 1, n_passages)
+
+
+def _document_row(id_: int, document: Document, n_passages: int) -> tuple[Any, ...]:
+    facts, key = Facts.of(document), key_of(document.url)
+    row = id_, key, content_hash(document), remote.stated(document), n_passages, raw(document.text)
+    return *row, facets_of(facts), *days_of(document.published), json.dumps(numbers_of(facts))
+
+
+def _passage_rows(
+    id_: int, document: Document, cut: Sequence[Passage], vectors: Floats | None
+) -> Iterator[tuple[Any, ...]]:
+    title = words_of(document.title, identify(document.title, document.language))
+    at = n_before = 0
+    for n, passage in enumerate(cut):
+        start, end = passage.span
+        n_before += len(raw(document.text[at:start]))
+        at, n_bytes = start, len(raw(passage.text))
+        words = _tsvector(words_of(passage.text, passage.language), title)
+        vector = [_vector(vectors[n])] if vectors is not None else []
+        yield id_, start, end, n_before, n_bytes, words, *vector
+
+
+def _tsvector(text: Sequence[str], title: Sequence[str]) -> str:
+    """A passage's words with their positions, those of the title marked as such."""
+    positions, n_bytes = defaultdict[str, list[str]](list), 0
+    for mark, words in (("A", title), ("", text)):
+        for n, word in enumerate(words, 1):
+            size = len(word.encode())
+            n_bytes += size
+            if size <= MAX_WORD_BYTES and n_bytes <= MAX_TEXT_BYTES and n <= MAX_POSITION:
+                positions[word].append(f"{n}{mark}")
+    return " ".join(f"{_quoted(word)}:{','.join(of_word)}" for word, of_word in positions.items())
+
+
+def _quoted(word: str) -> str:
+    """A word as it stands in a tsvector or a tsquery."""
+    return "'" + word.replace("\\", "\\\\").replace("'", "''") + "'"
+
+
+def _vector(vector: Floats) -> str:
+    return "[" + ",".join(format(x, ".9g") for x in vector.tolist()) + "]"
+
+
+def _text(text: bytes) -> str:
+    return text.decode("utf-8", "surrogatepass")
