@@ -283,8 +283,8 @@ class Accounts:
         """Create a token with which `uses` users can create an account of this role each."""
         token = secrets.token_urlsafe(32)
         row = {"invitation_id": new_id(), "token_hash": hash_secret(token), "role": role.value}
-        row |= {"uses": uses, "expires": now() + days * DAY}
-        self._db.write(invitations.insert().values(row))
+        limits = {"uses": uses, "expires": now() + days * DAY}
+        self._db.write(invitations.insert().values({**row, **limits}))
         return token
 
     def register(self, name: str, password: str, token: str) -> Account | None:

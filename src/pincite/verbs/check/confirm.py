@@ -326,13 +326,13 @@ def _contrary(reading: str, read: Evidence) -> tuple[Witness, ...]:
         return by_rule if decide.refutes(read) else ()
     if own <= known and len(own) >= SHORTEST_QUOTE and decide.refutes(read):
         return read.witnesses
-    for mine, theirs in antonyms.contrasts(reading, read.passage.text):
-        compared = f"{mine} " in reading and " than" in reading and " than" in read.passage.text
-        missing = own - known - {*words.roots(mine)}
-        reversing = antonyms.reverses_sentence(mine) and not antonyms.are_events(mine)
-        if (reversing or compared) and subject <= known and len(missing) <= _UNSAID * len(own):
-            return (Witness(WitnessKind.VALUE, mine, theirs, Span(0, len(read.passage.text))),)
-    return ()
+    word, opposite, agrees = antonyms.compared(reading, read.passage.text) or ("", "", True)
+    missing = own - known - {*words.roots(word)}
+    if agrees or antonyms.are_events(word) or not subject <= known:
+        return ()
+    if len(missing) > _UNSAID * len(own):
+        return ()
+    return (Witness(WitnessKind.VALUE, word, opposite, Span(0, len(read.passage.text))),)
 
 
 def _differs_in_negation(reading: str, sentence: str) -> bool:
