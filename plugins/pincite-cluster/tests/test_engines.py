@@ -364,9 +364,9 @@ def check_undisturbed(address: str) -> None:
     assert engine.verify(address, repair=False, tell=lambda *told: None) == []
 
 
-def test_killed_client(address: str, tmp_path: Path) -> None:
+def test_killed_client(server: Server, address: str, tmp_path: Path) -> None:
     log = tmp_path / "log"
-    for last in (1, 2, 3, 4, 5, 6, 9, 10, 12, 14, 15, 17, 18, 23, 36):  # of a process's changes
+    for last in server.killed_at:  # of a process's changes
         killed = subprocess.run(
             [sys.executable, WRITER, address, log, str(last)], env=PATHS, check=False
         )
