@@ -31,6 +31,7 @@ def _sides_of(axes: list[str]) -> dict[str, list[tuple[int, int]]]:
 
 # Opposites anywhere; and those that reverse a sentence: "born" and "died" are two facts of one.
 _SIDES, _SCALES = _sides_of(_TURNS + _AXES), _sides_of(_TURNS + _BOUNDS)
+_TURNED = _sides_of(_TURNS)
 _WORD = re.compile(r"(?<![\w'’])[a-z]+(?![\w'’])")  # excludes the "won" of "won't"
 
 # The share of words that may be missing for two sentences to differ only in figures. A larger share
@@ -106,6 +107,11 @@ def _comparisons(text: str) -> dict[int, _Comparison]:
         left, right = ({*wording.roots(part)} - words for part in (lower[:cut], lower[cut:]))
         read[axis] = _Comparison(last[0], side, frozenset(left - right), frozenset(right - left))
     return read
+
+
+def reverses_sentence(word: str) -> bool:
+    """Whether the antonym of `word` denies all that is said with it, unlike "died" of "born"."""
+    return word in _TURNED and not are_events(word)
 
 
 def are_events(word: str) -> bool:

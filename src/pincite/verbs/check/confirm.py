@@ -326,13 +326,13 @@ def _contrary(reading: str, read: Evidence) -> tuple[Witness, ...]:
         return by_rule if decide.refutes(read) else ()
     if own <= known and len(own) >= SHORTEST_QUOTE and decide.refutes(read):
         return read.witnesses
-    word, opposite, agrees = antonyms.compared(reading, read.passage.text) or ("", "", True)
-    missing = own - known - {*words.roots(word)}
-    if agrees or antonyms.are_events(word) or not subject <= known:
-        return ()
-    if len(missing) > _UNSAID * len(own):
-        return ()
-    return (Witness(WitnessKind.VALUE, word, opposite, Span(0, len(read.passage.text))),)
+    of_both = [text for text in (reading, read.passage.text) if " than" in text]
+    for word, opposite in antonyms.contrasts(reading, read.passage.text):
+        missing = own - known - {*words.roots(word)}
+        reverses = len(of_both) == 2 or antonyms.reverses_sentence(word)
+        if reverses and subject <= known and len(missing) <= _UNSAID * len(own):
+            return (Witness(WitnessKind.VALUE, word, opposite, Span(0, len(read.passage.text))),)
+    return ()
 
 
 def _differs_in_negation(reading: str, sentence: str) -> bool:
