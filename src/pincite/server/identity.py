@@ -14,7 +14,7 @@ import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Final
 
 import sqlalchemy as sa
 from fastapi import Depends, Request
@@ -50,7 +50,7 @@ class Role(StrEnum):
 
 
 DEFAULT_ROLE = Role.EDITOR  # of new accounts
-REGISTERED_ROLE = Role.READER  # of those that their users create
+REGISTERED_ROLE: Final = Role.READER  # of those that their users create
 ALLOWED: dict[Role, frozenset[Permission]] = {
     Role.RATER: frozenset(),  # only what plugins add
     Role.READER: frozenset({Permission.READ}),
