@@ -104,11 +104,11 @@ def import_settings(
         options.say('chat.prompt_language: "en"; these prompts name the language in English')
     elif result.prompts:
         options.say(f"{len(result.prompts)} prompts were left out: --prompts FOLDER keeps them.")
-    of_server = dict(result.files)
+    pages = dict(result.files)
     if result.page_texts:
-        of_server["texts.toml"] = _toml(result.page_texts, {})
+        pages["texts.toml"] = _toml(result.page_texts, {})
     if output:
-        texts |= {output.parent / name: text for name, text in of_server.items()}
+        texts |= {output.parent / name: text for name, text in pages.items()}
         result.values |= {f"server.{name}": value for name, value in result.server.items()}
     elif result.server:
         options.say("The texts and settings of the server were left out: -o FILE keeps them.")

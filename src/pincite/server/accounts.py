@@ -282,9 +282,9 @@ class Accounts:
     def invite(self, role: Role, uses: int, days: float) -> str:
         """Create a token with which `uses` users can create an account of this role each."""
         token = secrets.token_urlsafe(32)
-        row = {"invitation_id": new_id(), "token_hash": hash_secret(token), "role": role.value}
-        limits = {"uses": uses, "expires": now() + days * DAY}
-        self._db.write(invitations.insert().values({**row, **limits}))
+        row: dict[str, object] = {"invitation_id": new_id(), "token_hash": hash_secret(token)}
+        row |= {"role": role.value, "uses": uses, "expires": now() + days * DAY}
+        self._db.write(invitations.insert().values(row))
         return token
 
     def register(self, name: str, password: str, token: str) -> Account | None:

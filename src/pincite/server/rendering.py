@@ -219,7 +219,7 @@ def page(
         csrf=csrf_for(request),
         here=request.url.path + (f"?{request.url.query}" if request.url.query else ""),
         path=request.url.path,
-        own=partial(chosen, request.app.state.texts, language),
+        text_of=partial(chosen, request.app.state.texts, language),
         language=language,
         languages=LANGUAGES,
         server_mode=request.app.state.site.server.mode == "server",

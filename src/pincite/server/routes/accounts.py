@@ -242,9 +242,11 @@ def consent_page(request: Request, who: SessionUser, site: Stores, next: Short =
     terms: Mapping[str, str] = request.app.state.terms
     if who.consent is not Consent.MISSING:
         return forms.redirect(forms.local(next))
-    logged, text = bool(site.settings.results.folder), rendering.chosen(terms, language_of(request))
-    then = forms.local(next)
-    return page(request, "consent.html", who, logged=logged, terms=text, then=then)
+    values: dict[str, Any] = {
+        "terms": rendering.chosen(terms, language_of(request)),
+        "then": forms.local(next),
+    }
+    return page(request, "consent.html", who, logged=bool(site.settings.results.folder), **values)
 
 
 @pages.post("/consent")
