@@ -44,8 +44,9 @@ catalogue_option = click.option(
 @click.option(
     "--fail-on",
     type=click.Choice([str(status) for status in Status]),
+    metavar="OUTCOME",
     multiple=True,
-    help="Exit with code 1 if a reference has this outcome. Repeatable.",
+    help=f"Exit with code 1 if a reference has this outcome: {', '.join(Status)}. Repeatable.",
 )
 @options.quiet_option
 def command(
