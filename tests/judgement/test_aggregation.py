@@ -211,14 +211,13 @@ def test_what_one_source_contradicts_and_another_states_is_not_missing_of_both()
         ([of(year), result(DEAD)], [year], [year]),
         ([of(painted), of()], [painted], [painted]),  # no value or name: cannot be looked up
         ([of(painted), of(label=Label.SUPPORTED)], [painted], []),
-        ([of(whole), of()], [whole], [whole]),
+        ([of(whole), of()], [whole], []),
         ([of(whole), of(label=Label.SUPPORTED)], [whole], []),
     ]
     for results, lacking, expected in lists:
         for label in (Label.PARTLY_SUPPORTED, Label.SUPPORTED):
             missing = aggregation.missing_of_group(text, label, results, lacking)
-            named = [] if label is Label.SUPPORTED and expected == [whole] else expected
-            assert missing == tuple(named)
+            assert missing == tuple(expected)
 
 
 def test_what_is_unlikely_or_contradicts_is_no_better_source() -> None:

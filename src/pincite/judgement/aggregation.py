@@ -97,8 +97,8 @@ def missing_of_group(
         return stated or result.label is Label.SUPPORTED
 
     def is_had(part: Part) -> bool:
-        by_all = label is Label.SUPPORTED and part.words == claim
-        return by_all or any(has(result, part) for result in results)
+        # All of it is not missing where all sources together support it, at least in part.
+        return part.words == claim or any(has(result, part) for result in results)
 
     clauses = best_supported([result.clauses for result in results])
     lost = [part for part in lacking if part.kind != "contradiction" or not is_had(part)]
