@@ -136,7 +136,10 @@ _UPDATES = {
 def crossref(item: Mapping[str, Any]) -> Iterator[Imported]:
     """Read a work of Crossref's REST API; a notice also says which works it is about."""
     doi = str(item["DOI"]).lower()
-    own = tuple(_notices(item.get("updated-by", ()), lambda update: update.get("DOI", "")))
+    own = _notices(item.get("updated-by", ()), lambda update: update.get("DOI", ""))
+    for name in ("is-replaced-by", "is-preprint-of"):
+        for later in (item.get("relation") or {}).get(name, ()):
+            own.append(Notice(NoticeKind.SUPERSEDED, doi_of(later["id"]) or "", "", "Crossref"))
     title = ": ".join(map(one_line, (*item.get("title", ())[:1], *item.get("subtitle", ())[:1])))
     kind = str(item.get("type", ""))
     dates = (item.get(name, {}) for name in ("published-print", "published-online", "issued"))
@@ -155,7 +158,7 @@ def crossref(item: Mapping[str, Any]) -> Iterator[Imported]:
         pages=str(item.get("page", "")),
         publisher=one_line(item.get("publisher")),
         arxiv=arxiv_of(doi),
-        notices=own,
+        notices=tuple(own),
     )
     for update in item.get("update-to") or ():
         (notice,) = _notices([update], lambda _: doi) or (None,)

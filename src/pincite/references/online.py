@@ -260,19 +260,19 @@ class Client:
             FetchError: there is none, or not in the documented form.
         """
         url = self._base + path
-        if page := self._cache.get(url):
-            return read(page.body) if page.body else []
-        if self._down:
+        page = self._cache.get(url)
+        if not page and self._down:
             raise self._down
         try:
-            body = self._body(url)
+            body = page.body if page else self._body(url)
             found = read(body) if body else []
         except (FetchStopped, FetchingIsOff):
             raise
         except (FetchError, *imports.MALFORMED) as error:
             raise self._failed(error) from error
-        self._failures, days = 0, KEEP_DAYS if found else KEEP_MISSES_DAYS
-        self._cache.put(CachedPage(url, url, 200, body).lasting(days * DAY))
+        if not page:
+            self._failures, days = 0, KEEP_DAYS if found else KEEP_MISSES_DAYS
+            self._cache.put(CachedPage(url, url, 200, body).lasting(days * DAY))
         return found
 
     def _body(self, url: str) -> bytes:
@@ -302,12 +302,12 @@ class Client:
 
 
 def _ids(citation: Citation) -> list[tuple[str, str]]:
-    """Its identifiers; without one the page's address, unless it is of no public host."""
+    """Its identifiers; without one the page's address, unless its host may be an inner one."""
     page = original_of(citation.url or "").partition("#")[0]
     if not (found := ids_of(citation)):
         with suppress(FetchError):
-            parse_target(page)
-            found = [("url", page)]
+            target = parse_target(page)
+            found = [("url", page)] if target.is_name and "." in target.host else []
     return found
 
 
