@@ -111,10 +111,9 @@ def test_services_are_asked_with_online_only(
     (tmp_path / "a.bib").write_text(BIBTEX)
     config, works = tmp_path / "pincite.toml", tmp_path / "none.sqlite"
     with zoo_server() as zoo:
-        given = {"resolve": zoo.resolve, "allow": {"127.0.0.1"}}
-        monkeypatch.setattr(
-            online, "WebClient", lambda rules, **_: WebClient(replace(rules, attempts=1), **given)
-        )
+        monkeypatch.setattr(online, "WebClient", lambda rules, **_: WebClient(
+            replace(rules, attempts=1), resolve=zoo.resolve, allow={"127.0.0.1"}
+        ))  # fmt: skip
         addresses = {name: zoo.url(f"{name}.test", "") for name in ReferencesSettings.__slots__}
         table = "\n".join(f"{name} = {url!r}" for name, url in addresses.items())
         config.write_text(f"[references]\n{table}\n[web]\ncache = '{tmp_path}/web.sqlite'\n")

@@ -2,6 +2,7 @@
 
 import gzip
 import re
+import socket
 from collections.abc import Iterator
 from datetime import date
 from functools import partial
@@ -134,6 +135,11 @@ def test_nothing_is_asked_twice(
 
 # ── Outages ──────────────────────────────────────────────────────────────────────────────────────
 
+
+def _silent(connection: socket.socket) -> None:
+    connection.recv(1)  # until the client has had enough
+
+
 OUTAGES: dict[str, bytes | Writer] = {
     **{status[:3]: reply(b"{}", status) for status in (
         "202 Accepted", "400 Bad Request", "401 Unauthorized", "403 Forbidden",
@@ -159,7 +165,7 @@ OUTAGES: dict[str, bytes | Writer] = {
     "within": reply(b"", "302 Found", Location="http://inner.test/"),
     "circle": reply(b"", "301 Moved Permanently", Location="/again"),
     "no HTTP": b"hello\r\n\r\n",
-    "silent": lambda connection: connection.recv(1) and None,
+    "silent": _silent,
 }  # fmt: skip
 
 
