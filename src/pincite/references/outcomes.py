@@ -235,15 +235,12 @@ def _status(citation: Citation, outcome: Outcome, *, is_found: bool) -> Status:
         found.append(Status.IMPOSSIBLE)
     if outcome.differences:
         found.append(Status.DIFFERS)
-    if not is_found and (outcome.failed or not outcome.asked):
-        found.append(Status.UNCHECKED)
     # The work may be found, but no source know this DOI of it, or its publication.
-    has_unknown_doi = any(kind == "doi" for kind, _ in outcome.unknown_ids) and not outcome.failed
+    has_unknown_doi = any(kind == "doi" for kind, _ in outcome.unknown_ids)
     if not is_found or has_unknown_doi or outcome.unconfirmed:
-        found.append(Status.UNVERIFIED)
-    worst = min(found, key=list(Status).index, default=Status.AGREES)
-    is_open = worst is Status.UNVERIFIED and Status.UNCHECKED in found
-    return Status.UNCHECKED if is_open else worst
+        is_open = bool(outcome.failed) or not outcome.asked
+        found.append(Status.UNCHECKED if is_open else Status.UNVERIFIED)
+    return min(found, key=list(Status).index, default=Status.AGREES)
 
 
 # ── Comparing ────────────────────────────────────────────────────────────────────────────────────
