@@ -57,7 +57,7 @@ def read(path: Path) -> Iterator[Imported]:
         elif bibliographies.reader_of(path) == papers.PUBMED:
             for body in bibliographies.bodies(path, papers.PUBMED, DEFAULT_LIMITS):
                 data = b"" if isinstance(body, Unchecked) else body.data
-                yield from contained(partial(pubmed_of, data), "PubMed")
+                yield from contained(partial(of_element, data, pubmed_work), "PubMed")
         elif b"RetractionDOI" in head[:2_000]:
             with _text(path) as file:
                 for row in csv.DictReader(file):
@@ -146,7 +146,7 @@ def crossref(item: Mapping[str, Any]) -> Iterator[Imported]:
     years = [int(d["date-parts"][0][0]) for d in dates if d and d.get("date-parts", [[None]])[0][0]]
     yield Work(
         title,
-        tuple(filter(None, map(_csl_name, item.get("author") or item.get("editor") or ()))),
+        tuple(filter(None, map(csl_name, item.get("author") or item.get("editor") or ()))),
         tuple(dict.fromkeys(years)),
         one_line(next(iter(item.get("container-title") or ()), "")),
         doi,
@@ -180,7 +180,7 @@ def _notices(
     return found
 
 
-def _csl_name(author: Mapping[str, Any]) -> str:
+def csl_name(author: Mapping[str, Any]) -> str:
     parts = (one_line(author.get(part)) for part in ("family", "given"))
     return ", ".join(filter(None, parts)) or one_line(author.get("name") or author.get("literal"))
 
@@ -227,10 +227,10 @@ def _of_xml(
 ) -> Iterator[Imported]:
     for record in records(path, names, DEFAULT_LIMITS):
         data = b"" if record.broken else record.data
-        yield from contained(partial(_element, data, make), source)
+        yield from contained(partial(of_element, data, make), source)
 
 
-def _element(data: bytes, make: Callable[[Any], Iterable[Imported]]) -> Iterable[Imported]:
+def of_element(data: bytes, make: Callable[[Any], Iterable[Imported]]) -> Iterable[Imported]:
     return make(parsed(data))
 
 
@@ -247,11 +247,6 @@ _PUBMED_TARGETS = {
     "ExpressionOfConcernFor": NoticeKind.CONCERN,
     "ErratumFor": NoticeKind.CORRECTED,
 }
-
-
-def pubmed_of(data: bytes) -> Iterable[Imported]:
-    """Read one `PubmedArticle` as XML."""
-    return pubmed_work(parsed(data))
 
 
 def pubmed_work(record: Any) -> Iterator[Imported]:

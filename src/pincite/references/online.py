@@ -79,7 +79,7 @@ def _pubmed(body: bytes) -> Iterator[Imported]:
     if b"<PubmedArticleSet" not in body:
         raise ValueError("no PubmedArticleSet")
     for data in re.findall(rb"<PubmedArticle\b.*?</PubmedArticle>", body, re.DOTALL):
-        yield from contained(partial(imports.pubmed_of, data), "PubMed")
+        yield from contained(partial(imports.of_element, data, imports.pubmed_work), "PubMed")
 
 
 def _datacite(body: bytes) -> Iterator[Imported]:
