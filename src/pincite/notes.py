@@ -101,6 +101,7 @@ ENGLISH: Mapping[str, str] = {
     "reference_unchecked": "it could not be looked up (%(why)s): try again later",
     "reference_not_asked": "it was looked up nowhere: there is no catalogue of works yet",
     "venue_unconfirmed": "only a preprint is on record: check that it appeared in %(venue)s",
+    "page_archived": "the page is in the Wayback Machine: %(url)s",
     "closest_record": "the closest record is “%(title)s”",
     # References of an answer.
     "retracted": "reference %(n)s was retracted",

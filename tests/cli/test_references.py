@@ -1,18 +1,22 @@
 """`pincite references` and `pincite works import`."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 from support.rows import CASES
+from web.zoo import zoo_server
 
 from pincite.cli import cli
 from pincite.errors import PinciteError
-from pincite.references import outcomes, report
+from pincite.references import online, outcomes, report
 from pincite.references.outcomes import Outcome, Status
 from pincite.references.works import Lookups
+from pincite.settings import ReferencesSettings
 from pincite.types import Citation
+from pincite.web.fetch import WebClient
 
 RECORDS = CASES / "references" / "imports"
 BIBTEX = r"""@article{holm, title={Trams of {V}arde}, author={Holm, Ida Marie and Tram Study Group},
@@ -99,6 +103,27 @@ def test_without_a_catalogue_only_what_is_written_is_checked(tmp_path: Path) -> 
         "references", tmp_path / "a.txt", "--catalogue", tmp_path / "none.sqlite", "--json", "-"
     )
     assert results(done) == {"r1": ("impossible", [])}
+
+
+def test_services_are_asked_with_online_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.bib").write_text(BIBTEX)
+    config, works = tmp_path / "pincite.toml", tmp_path / "none.sqlite"
+    with zoo_server() as zoo:
+        monkeypatch.setattr(online, "WebClient", lambda rules, **_: WebClient(
+            replace(rules, attempts=1), resolve=zoo.resolve, allow={"127.0.0.1"}
+        ))  # fmt: skip
+        addresses = {name: zoo.url(f"{name}.test", "") for name in ReferencesSettings.__slots__}
+        table = "\n".join(f"{name} = {url!r}" for name, url in addresses.items())
+        config.write_text(f"[references]\n{table}\n[web]\ncache = '{tmp_path}/web.sqlite'\n")
+        monkeypatch.setattr(online, "PAUSE", 0.0)
+        options = ("--catalogue", works, "--config", config, "--json", "-")
+        run("references", tmp_path / "a.bib", *options)
+        assert not zoo.requests
+        done = run("references", tmp_path / "a.bib", *options, "--online")
+        assert {status for status, _ in results(done).values()} == {"unchecked"}
+        assert ("crossref.test", "/works/10.1000%2Fa1") in zoo.requests
 
 
 @pytest.mark.parametrize("text", ["", "   \n"])

@@ -1,5 +1,6 @@
 """What is decided on a reference from the records that the sources returned."""
 
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -53,6 +54,20 @@ def test_a_source_that_is_down_never_makes_it_worse(
     beside = decide(citation(given), Lookups(records, asked, [DOWN]), is_record=True)
     assert beside.status.accuses == alone.status.accuses
     assert order.index(beside.status) >= order.index(alone.status)
+
+
+@pytest.mark.parametrize(("failed", "status"), [((), "unverified"), ((DOWN,), "unchecked")])
+def test_what_a_failing_source_might_know_is_left_open(
+    failed: tuple[Unanswered, ...], status: str
+) -> None:
+    given = {"title": "Rye and sleep", "authors": ["Ida Holm"], "date": "2011"}
+    preprint = Work("Rye and sleep", ("Holm, Ida",), (2011,), "arXiv", kind="preprint")
+    for more, record in (
+        ({"publisher": "Journal of Rye"}, preprint),
+        ({"doi": "10.1000/none"}, replace(preprint, kind="article")),
+    ):
+        found = Lookups([record], ["catalogue"], failed)
+        assert decide(citation(given | more), found, is_record=True).status == status
 
 
 def test_an_impossible_identifier_accuses_and_the_work_is_still_found() -> None:

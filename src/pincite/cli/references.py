@@ -15,10 +15,9 @@ from pincite import codec, runtime
 from pincite.cache_file import data_path
 from pincite.cli import options
 from pincite.errors import InputError
-from pincite.references import catalogue, corpora, imports, read, report
+from pincite.references import catalogue, corpora, imports, online, read, report
 from pincite.references.outcomes import Status
-from pincite.references.works import Source
-from pincite.settings import Settings
+from pincite.references.works import Lookup, Source
 
 catalogue_option = click.option(
     "--catalogue",
@@ -34,6 +33,7 @@ catalogue_option = click.option(
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=options.FilePath)
 @catalogue_option
 @options.corpus_option("Corpus of records to look them up in too.")
+@options.setting_options("web.online", "web.contact")
 @options.output_options(
     json="Write JSON (- for stdout).",
     csv="Write CSV.",
@@ -60,26 +60,29 @@ def command(
     """Check whether the references in FILE exist, are described rightly, and still stand.
 
     A file is an article (wikitext or HTML), BibTeX, RIS, CSL-JSON or .nbib, or has a list of
-    references: a text, Word or PDF file. They are looked up in the catalogue; no catalogue has all
-    works, so a reference that is not in it may well exist.
+    references: a text, Word or PDF file. They are looked up in the catalogue, and with --online in
+    Crossref and other services. None has all works: one that is in none may well exist.
 
     \b
     pincite works import crossref.jsonl retraction_watch.csv
     pincite references paper.bib --csv references.csv
-    pincite references article.wiki thesis.docx --json -
+    pincite references article.wiki --online --contact me@example.org --json -
     """
     outputs = options.pop_outputs(given)
+    settings = options.load_settings(given)
     references = read.read(files)
     with ExitStack() as stack, options.progress(quiet) as display:
-        sources: list[Source] = []
+        sources, services = list[Source](), list[Lookup]()
         if place.is_file():
             sources.append(stack.enter_context(catalogue.opened(place)))
         if corpus:
-            found_in = stack.enter_context(runtime.open_corpora(Settings(), [*corpus]))
+            found_in = stack.enter_context(runtime.open_corpora(settings, [*corpus]))
             sources.append(corpora.CorpusRecords(found_in.get, found_in.lexical()))
-        if not sources:
+        if settings.web.online:
+            services = stack.enter_context(online.opened(settings.references, settings.web))
+        if not sources and not services:
             options.say("There is no catalogue yet: pincite works import FILE...", quiet)
-        found = report.check(references, sources, datetime.now(UTC).date(), display)
+        found = report.check(references, sources, datetime.now(UTC).date(), display, services)
     _deliver(found, outputs, quiet)
     if found.stopped:
         options.stop(

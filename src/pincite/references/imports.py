@@ -35,6 +35,10 @@ class Retracted(NamedTuple):
 
 
 Imported: TypeAlias = Work | Retracted | None  # None: a record that cannot be read
+# What reading a record raises if it is not as documented.
+MALFORMED = (
+    *(Broken, KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError),
+)
 
 
 def read(path: Path) -> Iterator[Imported]:
@@ -53,11 +57,11 @@ def read(path: Path) -> Iterator[Imported]:
         elif bibliographies.reader_of(path) == papers.PUBMED:
             for body in bibliographies.bodies(path, papers.PUBMED, DEFAULT_LIMITS):
                 data = b"" if isinstance(body, Unchecked) else body.data
-                yield from _each(partial(_element, data, pubmed_work), "PubMed")
+                yield from contained(partial(of_element, data, pubmed_work), "PubMed")
         elif b"RetractionDOI" in head[:2_000]:
             with _text(path) as file:
                 for row in csv.DictReader(file):
-                    yield from _each(partial(retraction_watch, row), "Retraction Watch")
+                    yield from contained(partial(retraction_watch, row), "Retraction Watch")
         elif head.lstrip()[:1] in (b"{", b"["):
             yield from _of_json(path)
         else:
@@ -75,11 +79,11 @@ def _text(path: Path) -> IO[str]:
     return path.open(encoding="utf-8-sig", errors="replace", newline="")
 
 
-def _each(make: Callable[[], Iterable[Imported]], source: str) -> Iterator[Imported]:
+def contained(make: Callable[[], Iterable[Imported]], source: str) -> Iterator[Imported]:
     """What one record says; None if it is not as documented."""
     try:
         made = list(make())
-    except (Broken, KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError):
+    except MALFORMED:
         yield None
         return
     yield from (replace(m, source=source) if isinstance(m, Work) else m for m in made)
@@ -101,7 +105,7 @@ def _of_json(path: Path) -> Iterator[Imported]:
             for item in items if isinstance(items, list) else [record]:
                 is_openalex = isinstance(item, dict) and "openalex" in str(item.get("id", ""))
                 make = openalex if is_openalex else crossref
-                yield from _each(partial(make, item), "OpenAlex" if is_openalex else "Crossref")
+                yield from contained(partial(make, item), "OpenAlex" if is_openalex else "Crossref")
 
 
 MOST_JSON = 500_000_000  # characters of a file that is one value; Crossref's have 30 million
@@ -132,26 +136,29 @@ _UPDATES = {
 def crossref(item: Mapping[str, Any]) -> Iterator[Imported]:
     """Read a work of Crossref's REST API; a notice also says which works it is about."""
     doi = str(item["DOI"]).lower()
-    own = tuple(_notices(item.get("updated-by", ()), lambda update: update.get("DOI", "")))
+    own = _notices(item.get("updated-by", ()), lambda update: update.get("DOI", ""))
+    for name in ("is-replaced-by", "is-preprint-of"):
+        for later in (item.get("relation") or {}).get(name, ()):
+            own.append(Notice(NoticeKind.SUPERSEDED, doi_of(later["id"]) or "", "", "Crossref"))
     title = ": ".join(map(one_line, (*item.get("title", ())[:1], *item.get("subtitle", ())[:1])))
     kind = str(item.get("type", ""))
     dates = (item.get(name, {}) for name in ("published-print", "published-online", "issued"))
     years = [int(d["date-parts"][0][0]) for d in dates if d and d.get("date-parts", [[None]])[0][0]]
     yield Work(
         title,
-        tuple(filter(None, map(_csl_name, item.get("author") or item.get("editor") or ()))),
+        tuple(filter(None, map(csl_name, item.get("author") or item.get("editor") or ()))),
         tuple(dict.fromkeys(years)),
         one_line(next(iter(item.get("container-title") or ()), "")),
         doi,
-        isbns=_isbns(item.get("ISBN") or ()),
+        isbns=isbns_of(item.get("ISBN") or ()),
         issn=next(iter(item.get("ISSN") or ()), ""),
         kind="preprint" if kind in _PREPRINT else kind,
         volume=str(item.get("volume", "")),
         issue=str(item.get("issue", "")),
         pages=str(item.get("page", "")),
         publisher=one_line(item.get("publisher")),
-        arxiv=_arxiv(doi),
-        notices=own,
+        arxiv=arxiv_of(doi),
+        notices=tuple(own),
     )
     for update in item.get("update-to") or ():
         (notice,) = _notices([update], lambda _: doi) or (None,)
@@ -173,16 +180,16 @@ def _notices(
     return found
 
 
-def _csl_name(author: Mapping[str, Any]) -> str:
+def csl_name(author: Mapping[str, Any]) -> str:
     parts = (one_line(author.get(part)) for part in ("family", "given"))
     return ", ".join(filter(None, parts)) or one_line(author.get("name") or author.get("literal"))
 
 
-def _isbns(stated: Iterable[str]) -> tuple[str, ...]:
+def isbns_of(stated: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(isbn for each in stated if (isbn := isbn13(each))))
 
 
-def _arxiv(doi: str) -> str:
+def arxiv_of(doi: str) -> str:
     return unversioned(doi.removeprefix(ARXIV_DOI)) if doi.startswith(ARXIV_DOI) else ""
 
 
@@ -201,7 +208,7 @@ def openalex(item: Mapping[str, Any]) -> Iterator[Work]:
         doi,
         pmid=pmid_of(str(ids.get("pmid") or "")) or "",
         pmc=str(ids.get("pmcid") or "").rpartition("/")[2].upper().removeprefix("PMC"),
-        arxiv=_arxiv(doi),
+        arxiv=arxiv_of(doi),
         issn=venue.get("issn_l") or "",
         kind="preprint" if item.get("type") in _PREPRINT else str(item.get("type") or ""),
         volume=parts.get("volume") or "",
@@ -220,10 +227,10 @@ def _of_xml(
 ) -> Iterator[Imported]:
     for record in records(path, names, DEFAULT_LIMITS):
         data = b"" if record.broken else record.data
-        yield from _each(partial(_element, data, make), source)
+        yield from contained(partial(of_element, data, make), source)
 
 
-def _element(data: bytes, make: Callable[[Any], Iterable[Imported]]) -> Iterable[Imported]:
+def of_element(data: bytes, make: Callable[[Any], Iterable[Imported]]) -> Iterable[Imported]:
     return make(parsed(data))
 
 
@@ -301,8 +308,8 @@ def dblp_work(record: Any) -> Iterator[Work]:
         (int(record.findtext("year")),) if record.findtext("year") else (),
         line_of(venue),
         doi,
-        arxiv=_arxiv(doi) or (volume.removeprefix("abs/") if volume.startswith("abs/") else ""),
-        isbns=_isbns(map(line_of, record.iterfind("isbn"))),
+        arxiv=arxiv_of(doi) or (volume.removeprefix("abs/") if volume.startswith("abs/") else ""),
+        isbns=isbns_of(map(line_of, record.iterfind("isbn"))),
         kind="preprint" if is_preprint else record.tag,
         volume=volume,
         issue=line_of(record.find("number")),

@@ -15,6 +15,7 @@ from pincite.references import matching
 from pincite.references.matching import Authors, Likeness
 from pincite.references.works import (
     ARXIV_DOI,
+    Lookup,
     Lookups,
     Notice,
     NoticeKind,
@@ -95,6 +96,8 @@ class Outcome:
     other: Annotated[Work | None, Doc("the work that a wrong identifier belongs to")] = None
     asked: Annotated[tuple[str, ...], Doc("sources that answered")] = ()
     failed: Annotated[tuple[Unanswered, ...], Doc("sources that gave no answer")] = ()
+
+    archived: Annotated[str, Doc("the Wayback Machine's copy of the page cited")] = ""
 
     @property
     def notes(self) -> tuple[Note, ...]:
@@ -188,10 +191,11 @@ def decide(citation: Citation, found: Lookups, *, is_record: bool = False) -> Ou
     outcome = Outcome(
         Status.UNVERIFIED,
         asked=tuple(dict.fromkeys(found.asked)),
-        failed=tuple(found.failed),
+        failed=tuple(dict.fromkeys(found.failed)),
         wrong_ids=tuple(wrong),
         unknown_ids=tuple(unknown),
         other=next(of_wrong, None),
+        archived=next((work.url for work in found.works if not work.title and work.url), ""),
     )
     if best:
         versions = [best.work, *(m.work for m in (*own, *same) if m.is_same)]
@@ -207,6 +211,22 @@ def decide(citation: Citation, found: Lookups, *, is_record: bool = False) -> Ou
     return replace(outcome, status=_status(citation, outcome, is_found=best is not None))
 
 
+_NOT_FOUND = (Status.OTHER_WORK, Status.IMPOSSIBLE, Status.UNVERIFIED, Status.UNCHECKED)
+
+
+def is_needed(citation: Citation, service: Lookup, found: Lookups) -> bool:
+    """Whether a service may add to what was found.
+
+    A work is searched for if it was not found, and identifiers are asked for until each is known
+    and the reference agrees with a record.
+    """
+    outcome = decide(citation, found)
+    if outcome.status in _NOT_FOUND:
+        return True
+    is_open = outcome.status is Status.DIFFERS or bool(outcome.unknown_ids)
+    return is_open and not service.is_search
+
+
 def _status(citation: Citation, outcome: Outcome, *, is_found: bool) -> Status:
     found = [(_GRAVE | _LESSER)[notice.kind] for notice in outcome.notices]
     if outcome.wrong_ids:
@@ -215,15 +235,12 @@ def _status(citation: Citation, outcome: Outcome, *, is_found: bool) -> Status:
         found.append(Status.IMPOSSIBLE)
     if outcome.differences:
         found.append(Status.DIFFERS)
-    if not is_found and (outcome.failed or not outcome.asked):
-        found.append(Status.UNCHECKED)
     # The work may be found, but no source know this DOI of it, or its publication.
-    has_unknown_doi = any(kind == "doi" for kind, _ in outcome.unknown_ids) and not outcome.failed
+    has_unknown_doi = any(kind == "doi" for kind, _ in outcome.unknown_ids)
     if not is_found or has_unknown_doi or outcome.unconfirmed:
-        found.append(Status.UNVERIFIED)
-    worst = min(found, key=list(Status).index, default=Status.AGREES)
-    is_open = worst is Status.UNVERIFIED and Status.UNCHECKED in found
-    return Status.UNCHECKED if is_open else worst
+        is_open = bool(outcome.failed) or not outcome.asked
+        found.append(Status.UNCHECKED if is_open else Status.UNVERIFIED)
+    return min(found, key=list(Status).index, default=Status.AGREES)
 
 
 # ── Comparing ────────────────────────────────────────────────────────────────────────────────────
@@ -337,6 +354,8 @@ def _notes(outcome: Outcome) -> Iterable[Note]:
         yield Note("reference_unverified", {"sources": sources})
     if outcome.status is Status.UNVERIFIED and work and not outcome.unconfirmed:
         yield Note("closest_record", {"title": work.title})
+    if outcome.archived:
+        yield Note("page_archived", {"url": outcome.archived})
 
 
 _NAMES = {"doi": "DOI ", "pmid": "PMID ", "pmc": "PMC", "arxiv": "arXiv:", "isbn": "ISBN "}

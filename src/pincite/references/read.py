@@ -199,22 +199,17 @@ def _items(path: Path) -> list[Mapping[str, Any]]:
 
 
 def _fields_of(work: Work) -> dict[str, str]:
-    named = {"title": work.title, "journal": work.venue, "doi": work.doi, "pages": work.pages}
-    named |= {"pmid": work.pmid, "pmcid": work.pmc, "issn": work.issn, "key": work.pmid}
-    numbers = {
-        "volume": work.volume,
-        "issue": work.issue,
-        "date": "".join(map(str, work.years[:1])),
-    }
-    return named | numbers | {"type": "article"}
+    same = ("title", "doi", "pages", "pmid", "issn", "volume", "issue")
+    named = {"journal": work.venue, "pmcid": work.pmc, "key": work.pmid, "type": "article"}
+    year = "".join(map(str, work.years[:1]))
+    return {name: getattr(work, name) for name in same} | named | {"date": year}
 
 
 def _csl(item: Mapping[str, Any]) -> Reference:
     issued = item.get("issued") or {}
     parts = (issued.get("date-parts") or [[]])[0]
     date = "-".join(f"{int(part):02}" for part in parts[:3]) or str(issued.get("raw") or "")
-    names = [", ".join(filter(None, (one_line(a.get("family")), one_line(a.get("given")))))
-             or one_line(a.get("literal")) for a in item.get("author") or ()]  # fmt: skip
+    names = [imports.csl_name(author) for author in item.get("author") or ()]
     wanted = {
         "key": "id", "title": "title", "journal": "container-title", "doi": "DOI", "url": "URL",
         "pmid": "PMID", "pmcid": "PMCID", "issn": "ISSN", "isbn": "ISBN", "pages": "page",

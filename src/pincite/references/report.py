@@ -2,8 +2,9 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from rich.console import Console
@@ -13,9 +14,9 @@ from pincite import containment
 from pincite.documents.dates import stated_date
 from pincite.notes import Note
 from pincite.references import hygiene
-from pincite.references.outcomes import Outcome, Status, decide
+from pincite.references.outcomes import Outcome, Status, decide, is_needed
 from pincite.references.read import Reference
-from pincite.references.works import ARXIV_DOI, Lookups, Source, ask
+from pincite.references.works import ARXIV_DOI, Lookup, Lookups, Source, ask
 from pincite.report import cells
 from pincite.report.cells import Look
 from pincite.text.names import ET_AL
@@ -79,36 +80,35 @@ def check(
     sources: Sequence[Source],
     today: date,
     progress: Callable[[str, int, int], None] = lambda step, done, total: None,
+    services: Sequence[Lookup] = (),
 ) -> ReferencesReport:
     """Look every reference up. After Ctrl-C, report on those that were."""
     cited = hygiene.with_faults([each.citation for each in references], today)
     results, stopped = list[Result](), False
     try:
         for reference, citation in zip(references, cited, strict=True):
-            given = Reference(
-                citation, reference.is_record, reference.kind, reference.volume, reference.issue
-            )
-            results.append(_result(given, sources))
+            results.append(_result(replace(reference, citation=citation), sources, services))
             progress("looking up references", len(results), len(references))
     except KeyboardInterrupt:
         stopped = True
     return ReferencesReport(
         results=tuple(results),
         n_references=len(references),
-        sources=tuple(source.name for source in sources),
+        sources=tuple(dict.fromkeys(source.name for source in (*sources, *services))),
         stopped=stopped,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
     )
 
 
-def _result(reference: Reference, sources: Sequence[Source]) -> Result:
+def _result(reference: Reference, sources: Sequence[Source], services: Sequence[Lookup]) -> Result:
     def look_up() -> Outcome:
-        found = ask(reference.citation, sources)
-        return decide(reference.citation, found, is_record=reference.is_record)
+        found = ask(citation, sources, services, partial(is_needed, citation))
+        return decide(citation, found, is_record=reference.is_record)
 
     def nothing(_: Any) -> Outcome:  # a bug costs one reference
-        return decide(reference.citation, Lookups())
+        return decide(citation, Lookups())
 
+    citation = reference.citation
     return Result(reference, containment.attempted(look_up, nothing))
 
 

@@ -1,6 +1,6 @@
 """Records of works, what has become of them, and the sources that return them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Annotated, NamedTuple, Protocol
@@ -77,15 +77,23 @@ class Source(Protocol):
     @property
     def name(self) -> str: ...
 
-    def lookup(self, citation: Citation) -> list[Work]:
+    def lookup(self, citation: Citation) -> list[Work] | None:
         """Return the records with an identifier of the citation, and those with a title like its.
 
-        An empty list means that the source has none.
+        An empty list: the source has none. None: it was not asked, for lack of what it takes.
 
         Raises:
             FetchError: it gave no answer: it is down, or allows no more requests.
         """
         ...
+
+
+class Lookup(NamedTuple):
+    """A service asked in one way; a source."""
+
+    name: str
+    lookup: Callable[[Citation], list[Work] | None]
+    is_search: bool = False  # for a work of which no identifier is known
 
 
 class Lookups(NamedTuple):
@@ -96,16 +104,29 @@ class Lookups(NamedTuple):
     failed: Sequence[Unanswered] = ()
 
 
-def ask(citation: Citation, sources: Sequence[Source]) -> Lookups:
-    """Ask every source. A failure of one costs only its own answer."""
+def ask(
+    citation: Citation,
+    sources: Sequence[Source],
+    services: Sequence[Lookup] = (),
+    is_needed: Callable[[Lookup, Lookups], bool] = lambda service, found: True,
+) -> Lookups:
+    """Ask every source, then each service that is needed after what was found before.
+
+    A failure of one costs only its own answer.
+    """
     works, asked, failed = list[Work](), list[str](), list[Unanswered]()
-    for source in sources:
+    found = Lookups(works, asked, failed)
+    for source in (*sources, *services):
+        if isinstance(source, Lookup) and not is_needed(source, found):
+            continue
         try:
-            works += [replace(w, source=w.source or source.name) for w in source.lookup(citation)]
-            asked.append(source.name)
+            records = source.lookup(citation)
         except FetchError as error:
             failed.append(Unanswered(source.name, error.reason, str(error)))
-    return Lookups(works, asked, failed)
+        else:
+            works += [replace(w, source=w.source or source.name) for w in records or ()]
+            asked += [source.name] if records is not None else []
+    return found
 
 
 def ids_of(citation: Citation) -> list[tuple[str, str]]:

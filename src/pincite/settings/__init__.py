@@ -432,6 +432,25 @@ class WebSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ReferencesSettings:
+    """`[references]`: services that `pincite references --online` asks; empty: not asked."""
+
+    crossref: Annotated[str, "Crossref's REST API."] = "https://api.crossref.org"
+    datacite: Annotated[str, "DataCite's REST API."] = "https://api.datacite.org"
+    openalex: Annotated[str, "OpenAlex's API."] = "https://api.openalex.org"
+    pubmed: Annotated[str, "PubMed's E-utilities."] = (
+        "https://eutils.ncbi.nlm.nih.gov/entrez/eutils"
+    )
+    open_library: Annotated[str, "Open Library."] = "https://openlibrary.org"
+
+    def __post_init__(self) -> None:
+        for name in self.__slots__:
+            given = getattr(self, name)
+            if given and (not host_of(given) or "?" in given):
+                raise ConfigError(f"references.{name} is {given!r}; expected an address.")
+
+
+@dataclass(frozen=True, slots=True)
 class LibrarySettings:
     """`[library]`: what is kept for you on this machine. Empty: in the user's data folder."""
 
@@ -477,6 +496,7 @@ class Settings:
     judge: JudgeSettings = field(default_factory=JudgeSettings)
     budget: BudgetSettings = field(default_factory=BudgetSettings)
     web: WebSettings = field(default_factory=WebSettings)
+    references: ReferencesSettings = field(default_factory=ReferencesSettings)
     claimreview: ClaimReviewSettings = field(default_factory=ClaimReviewSettings)
     library: LibrarySettings = field(default_factory=LibrarySettings)
     results: ResultsSettings = field(default_factory=ResultsSettings)
@@ -512,6 +532,7 @@ _PREFIXED = {
     "embeddings": "query_prefix passage_prefix batch at_once seconds",
     "claimreview": "author author_url url",
     "web": "ports proxies pause at_once seconds megabytes cache cache_days",
+    "references": "crossref datacite openalex pubmed open_library",
     "results": "folder by markdown git",
 }
 _SHORTER = {

@@ -202,7 +202,7 @@ class Wayback:
             body = reply.body if reply.status == 200 else b""
             if reply.status in _REFUSALS or reply.status >= 500:
                 refusal = f"it answers {reply.status}"
-            elif body and _closest(body) is None:
+            elif body and closest_copy(body) is None:
                 refusal = "its reply is not in the documented form"
         if refusal:
             self._refused = True
@@ -218,7 +218,7 @@ class Wayback:
 
     def _snapshot(self, body: bytes) -> Snapshot | None:
         """The copy in an answer, if it has status 200 and is in the archive."""
-        closest = _closest(body) or {}
+        closest = closest_copy(body) or {}
         url, status = closest.get("url"), str(closest.get("status"))
         if closest.get("available") is not True or status != "200" or not isinstance(url, str):
             return None
@@ -231,10 +231,10 @@ class Wayback:
         return None
 
 
-def _closest(body: bytes) -> dict[str, object] | None:
+def closest_copy(body: bytes) -> dict[str, object] | None:
     """The nearest copy in an answer, {} if there is none; None for a malformed answer.
 
-    >>> _closest(b'{"archived_snapshots": {}}'), _closest(b"<html>")
+    >>> closest_copy(b'{"archived_snapshots": {}}'), closest_copy(b"<html>")
     ({}, None)
     """
     try:

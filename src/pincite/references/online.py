@@ -1,0 +1,368 @@
+"""Services on the web as sources of works, each with the addresses it is asked at.
+
+    with online.opened(settings) as services:
+        found = ask(citation, [catalogue], services, partial(is_needed, citation))
+
+Identifiers are asked for first, then titles, then the archive's copy of a page. A record or a
+definite miss is cached, so that a run which was stopped goes on where it was. Everything else (a
+refusal, a time-out, a reply in another form) is a `FetchError`: it says nothing about a reference.
+"""
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+from pincite.documents.dates import stated_date
+from pincite.documents.text import one_line
+from pincite.errors import FetchError, FetchingIsOff, FetchStopped
+from pincite.references import imports
+from pincite.references.imports import Imported, Retracted, contained
+from pincite.references.works import Lookup, Notice, NoticeKind, Work, ids_of
+from pincite.settings import ReferencesSettings, WebSettings
+from pincite.text.hosts import original_of, snapshot_at
+from pincite.text.identifiers import doi_of
+from pincite.types import Citation, Reason
+from pincite.web.addresses import Resolve, Target, parse_target, system_resolver
+from pincite.web.cache import DAY, CachedPage, FetchCache
+from pincite.web.fetch import WebClient
+from pincite.web.search import closest_copy
+
+# Seconds between requests to a service. With a contact in the User-Agent, DataCite allows 1,000 in
+# five minutes, and Crossref, PubMed and Open Library three a second; without, one or two a second.
+PAUSE, PAUSE_WITH_CONTACT = 1.0, 0.35
+KEEP_DAYS, KEEP_MISSES_DAYS = 7.0, 1.0  # a notice should be seen within days
+MOST_FAILURES = 3  # in a row; then the service is not asked again in this run
+REFUSALS = (401, 403, 429)  # so is one that refuses
+MISSES = (404, 410)  # of a request that names one record
+REPLY_BYTES = 5_000_000  # a record with its references has 1 MB at most
+ROWS = 5  # records returned for a title
+MOST_WORDS, LEAST_WORDS = 32, 2  # of a title that is searched for
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Service:
+    """Where a service is asked, and how its answers are read."""
+
+    name: str
+    setting: str
+    read: Callable[[bytes], Iterable[Imported]]
+    ids: Mapping[str, tuple[str, ...]]  # by kind: the path of its record, and of notices about it
+    title: str = ""  # the path that searches for a title; empty: there is none
+    numbers: str = ""  # the path of the records whose numbers the search returns
+    key: str = ""  # environment variable of the key without which it cannot be searched
+    only_books: bool = False
+
+
+# ── Answers ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def _crossref(body: bytes) -> Iterator[Imported]:
+    message = json.loads(body)["message"]
+    for item in message.get("items", [message]):
+        yield from contained(partial(imports.crossref, item), "Crossref")
+
+
+def _openalex(body: bytes) -> Iterator[Imported]:
+    answer = json.loads(body)
+    for item in answer.get("results", [answer]):
+        yield from contained(partial(imports.openalex, item), "OpenAlex")
+
+
+def _pubmed(body: bytes) -> Iterator[Imported]:
+    """Read what efetch returns; its document type keeps it from being parsed as a whole."""
+    if b"<PubmedArticleSet" not in body:
+        raise ValueError("no PubmedArticleSet")
+    for data in re.findall(rb"<PubmedArticle\b.*?</PubmedArticle>", body, re.DOTALL):
+        yield from contained(partial(imports.of_element, data, imports.pubmed_work), "PubMed")
+
+
+def _datacite(body: bytes) -> Iterator[Imported]:
+    data = json.loads(body)["data"]
+    for item in data if isinstance(data, list) else [data]:
+        yield from contained(partial(_datacite_work, item["attributes"]), "DataCite")
+
+
+def _datacite_work(item: Mapping[str, Any]) -> Iterator[Work]:
+    doi, place, publisher = item["doi"].lower(), item.get("container") or {}, item.get("publisher")
+    publisher = one_line(publisher.get("name") if isinstance(publisher, dict) else publisher)
+    titles = sorted(item["titles"], key=lambda title: bool(title.get("titleType")))
+    later = [
+        doi_of(str(each.get("relatedIdentifier"))) or ""
+        for each in item.get("relatedIdentifiers") or ()
+        if each.get("relationType") in ("IsObsoletedBy", "IsPreviousVersionOf")
+    ]
+    general = (item.get("types") or {}).get("resourceTypeGeneral", "")
+    arxiv = imports.arxiv_of(doi)
+    yield Work(
+        one_line(titles[0]["title"]),
+        tuple(filter(None, (one_line(each.get("name")) for each in item.get("creators") or ()))),
+        (int(item["publicationYear"]),) if item.get("publicationYear") else (),
+        one_line(place.get("title")) or publisher,
+        doi,
+        arxiv=arxiv,
+        kind="preprint" if arxiv or general == "Preprint" else general.lower(),
+        volume=one_line(place.get("volume")),
+        issue=one_line(place.get("issue")),
+        pages="-".join(filter(None, (place.get("firstPage"), place.get("lastPage")))),
+        publisher=publisher,
+        notices=tuple(Notice(NoticeKind.SUPERSEDED, each, "", "DataCite") for each in later[:1]),
+    )
+
+
+def _open_library(body: bytes) -> Iterator[Imported]:
+    for item in json.loads(body)["docs"]:
+        yield from contained(partial(_books, item), "Open Library")
+
+
+def _books(item: Mapping[str, Any]) -> Iterator[Work]:
+    """Read a work, and the edition that was asked for, whose title may be a translation."""
+    years = [item.get("first_publish_year"), *sorted(item.get("publish_year") or ())]
+    for each in (item, *(item.get("editions") or {}).get("docs", ())):
+        yield Work(
+            ": ".join(filter(None, (one_line(each["title"]), one_line(each.get("subtitle"))))),
+            tuple(item.get("author_name") or ()),
+            tuple(dict.fromkeys(int(year) for year in years if year)),
+            isbns=imports.isbns_of(item.get("isbn") or ()),
+            kind="book",
+            publisher=next(iter(item.get("publisher") or ()), ""),
+        )
+
+
+def _wayback(body: bytes) -> Iterator[Work]:
+    closest = closest_copy(body)
+    if closest is None:
+        raise ValueError("no archived_snapshots")
+    url = str(closest.get("url"))
+    if closest.get("available") is True and closest.get("status") == "200" and snapshot_at(url):
+        yield Work("", url=url, kind="webpage", source="Wayback Machine")
+
+
+def _numbers(body: bytes) -> list[str]:
+    return [number for number in json.loads(body)["esearchresult"]["idlist"] if number.isdecimal()]
+
+
+_EFETCH = "/efetch.fcgi?db=pubmed&retmode=xml&tool=pincite&id={}"
+_BOOKS = (
+    f"/search.json?limit={ROWS}&fields=title,subtitle,author_name,first_publish_year,publish_year,"
+    "publisher,isbn,editions,editions.title,editions.subtitle"
+)
+# Identifiers are asked for in this order. A service that has no titles is asked last.
+SERVICES = (
+    Service(
+        "Crossref",
+        "crossref",
+        _crossref,
+        {"doi": ("/works/{}", "/works?rows=20&filter=updates:{}")},
+        f"/works?rows={ROWS}&query.bibliographic={{title}}%20{{author}}%20{{year}}",
+    ),
+    Service(
+        "DataCite",
+        "datacite",
+        _datacite,
+        {"doi": ("/dois/{}",), "arxiv": ("/dois/10.48550%2Farxiv.{}",)},
+        f"/dois?page%5Bsize%5D={ROWS}&query=titles.title:%22{{title}}%22",
+    ),
+    Service(
+        "PubMed",
+        "pubmed",
+        _pubmed,
+        {"pmid": (_EFETCH,)},
+        f"/esearch.fcgi?db=pubmed&retmode=json&retmax={ROWS}&tool=pincite&term={{title}}%5Bti%5D",
+        numbers=_EFETCH,
+    ),
+    Service(
+        "Open Library",
+        "open_library",
+        _open_library,
+        {"isbn": (_BOOKS + "&isbn={}",)},
+        _BOOKS + "&title={title}&author={author}",
+        only_books=True,
+    ),
+    Service(
+        "OpenAlex",
+        "openalex",
+        _openalex,
+        {"doi": ("/works/doi:{}",), "pmid": ("/works/pmid:{}",), "pmc": ("/works/pmcid:PMC{}",)},
+        f"/works?per_page={ROWS}&filter=title.search:{{title}}",
+        key="OPENALEX_API_KEY",
+    ),
+    Service("Wayback Machine", "", _wayback, {"url": ("?url={}",)}),
+)
+
+
+_T = TypeVar("_T")
+
+# ── Asking ───────────────────────────────────────────────────────────────────────────────────────
+
+
+class Client:
+    """Asks one service, answers from the cache first; not thread-safe."""
+
+    def __init__(self, service: Service, base: str, client: WebClient, cache: FetchCache) -> None:
+        self.service, self._base = service, base.rstrip("/")
+        self._client, self._cache = client, cache
+        self._host = parse_target(base, client.rules.ports).host
+        self.key = os.environ.get(service.key, "") if service.key else ""
+        self._down: FetchError | None = None
+        self._failures = 0  # in a row
+
+    def by_ids(self, citation: Citation) -> list[Work] | None:
+        """Return the records of its identifiers; None if the service has none of their kinds."""
+        paths = self.service.ids
+        pairs = [(paths[kind], value) for kind, value in _ids(citation) if kind in paths]
+        found = list[Imported]()
+        for (record, *notices), value in pairs:
+            records = self._records(record.format(quote(value, safe="")))
+            found += records
+            for path in notices if records else ():
+                about = self._records(path.format(quote(value, safe="")))
+                found += [each for each in about if isinstance(each, Retracted)]
+        return _with_notices(found) if pairs else None
+
+    def by_title(self, citation: Citation) -> list[Work] | None:
+        """Return records with a title like its own; None if it cannot be searched for."""
+        template = citation.template or ""
+        words = re.findall(r"\w+", citation.title or "")[:MOST_WORDS]
+        is_page = bool(citation.url) and ("web" in template or "news" in template)
+        is_other = self.service.only_books and bool(template) and "book" not in template
+        if len(words) < LEAST_WORDS or is_page or is_other:
+            return None
+        first = next(iter(citation.authors), "")
+        family = first.partition(",")[0] if "," in first else first.rpartition(" ")[2]
+        given = {"title": " ".join(words), "author": family}
+        given["year"] = stated_date(citation.date or "")[:4]
+        path = self.service.title.format_map({name: quote(v) for name, v in given.items()})
+        if not self.service.numbers:
+            return _with_notices(self._records(path))
+        numbers = self._answer(path, _numbers)
+        found = self._records(self.service.numbers.format(",".join(numbers))) if numbers else []
+        return _with_notices(found)
+
+    def _records(self, path: str) -> list[Imported]:
+        return self._answer(path, self._readable)
+
+    def _readable(self, body: bytes) -> list[Imported]:
+        found = list(self.service.read(body))
+        if None in found and not any(found):
+            raise ValueError("no record is as documented")
+        return found
+
+    def _answer(self, path: str, read: Callable[[bytes], list[_T]]) -> list[_T]:
+        """Read the reply to a request; empty for a miss.
+
+        Raises:
+            FetchError: there is none, or not in the documented form.
+        """
+        url = self._base + path
+        page = self._cache.get(url)
+        if not page and self._down:
+            raise self._down
+        try:
+            body = page.body if page else self._body(url)
+            found = read(body) if body else []
+        except (FetchStopped, FetchingIsOff):
+            raise
+        except (FetchError, *imports.MALFORMED) as error:
+            raise self._failed(error) from error
+        if not page:
+            self._failures, days = 0, KEEP_DAYS if found else KEEP_MISSES_DAYS
+            self._cache.put(CachedPage(url, url, 200, body).lasting(days * DAY))
+        return found
+
+    def _body(self, url: str) -> bytes:
+        key = f"{'&' if '?' in url else '?'}api_key={quote(self.key)}" if self.key else ""
+        reply = self._client.get(url + key, accept="application/json, */*;q=0.5", check=self._check)
+        if reply.status in MISSES and "?" not in url:
+            return b""
+        if reply.status != 200 or not reply.body:
+            raise FetchError("", reason=Reason.REFUSED, status=reply.status)
+        return reply.body
+
+    def _check(self, target: Target) -> None:
+        if target.host != self._host:
+            raise FetchError(f"a redirect to {target.host}", reason=Reason.REDIRECTS)
+
+    def _failed(self, error: Exception) -> FetchError:
+        """The failure without the request's address, which has the title and the key."""
+        self._failures += 1
+        failure = FetchError("its reply is not as documented", reason=Reason.UNDECODABLE)
+        if isinstance(error, FetchError):
+            what = f"HTTP {error.status}" if error.status else str(error.reason)
+            failure = FetchError(what, "", error.reason, error.status, of_host=error.of_host)
+        is_lasting = failure.of_host or failure.status in REFUSALS
+        if is_lasting or self._failures >= MOST_FAILURES:
+            self._down = failure
+        return failure
+
+
+def _ids(citation: Citation) -> list[tuple[str, str]]:
+    """Its identifiers; without one the page's address, unless its host may be an inner one."""
+    page = original_of(citation.url or "").partition("#")[0]
+    if not (found := ids_of(citation)):
+        with suppress(FetchError):
+            target = parse_target(page)
+            found = [("url", page)] if target.is_name and "." in target.host else []
+    return found
+
+
+def _with_notices(found: Iterable[Imported]) -> list[Work]:
+    """The works, each with the notices about it that came beside it."""
+    records = list(found)
+    about = [each for each in records if isinstance(each, Retracted)]
+    return [
+        replace(
+            work,
+            notices=(*work.notices, *(n.notice for n in about if not work.ids.isdisjoint(n.ids))),
+        )
+        for work in records
+        if isinstance(work, Work)
+    ]
+
+
+def lookups(clients: Sequence[Client]) -> list[Lookup]:
+    """The services in the order in which they are asked: identifiers, titles, archived pages."""
+    titled = [each for each in clients if each.service.title]
+    searched = [each for each in titled if each.key or not each.service.key]
+    archives = [each for each in clients if not each.service.title]
+    return [
+        *(Lookup(each.service.name, each.by_ids) for each in titled),
+        *(Lookup(each.service.name, each.by_title, True) for each in searched),
+        *(Lookup(each.service.name, each.by_ids, True) for each in archives),
+    ]
+
+
+@contextmanager
+def opened(
+    settings: ReferencesSettings, web: WebSettings, resolve: Resolve = system_resolver
+) -> Iterator[list[Lookup]]:
+    """Yield the services whose address is set. One of the user's own network may be asked too."""
+    bases = {
+        each: getattr(settings, each.setting or "archive", web.wayback_api) for each in SERVICES
+    }
+    targets = {each: parse_target(base, range(1, 65_536)) for each, base in bases.items() if base}
+    standard = ReferencesSettings()
+    allowed = list[str]()
+    for service, target in targets.items():
+        if service.setting and bases[service] != getattr(standard, service.setting):
+            with suppress(OSError):  # a name that does not resolve fails when it is asked
+                allowed += resolve(target.host, target.port)
+    rules = replace(
+        web.rules,
+        pause=0.0,
+        ports=tuple({*web.rules.ports, *(target.port for target in targets.values())}),
+        body_bytes=REPLY_BYTES,
+    )
+    pause = PAUSE_WITH_CONTACT if web.contact else PAUSE
+    with (
+        WebClient(rules, resolve=resolve, allow=allowed) as client,
+        FetchCache(web.cache_file) as cache,
+    ):
+        for service, target in targets.items():
+            client.set_pause(target.host, pause if service.setting else web.wayback_pause)
+        yield lookups([Client(each, bases[each], client, cache) for each in targets])
