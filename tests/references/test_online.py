@@ -109,10 +109,8 @@ def test_outcome_and_who_is_asked(
     found = outcome(citation(given), services(zoo, client, cache))
     assert found.status == status
     assert [[n.kind, n.doi, n.date, n.stated_by] for n in found.notices] == notices
-    sent = places(zoo)
-    assert [
-        begin for begin, place in zip(asked, sent, strict=True) if place.startswith(begin)
-    ] == asked
+    pairs = zip(asked, places(zoo), strict=True)
+    assert [begin for begin, place in pairs if place.startswith(begin)] == asked
     assert not found.failed
     assert bool(found.archived) == ("archive_copy.json" in served.values())
 

@@ -58,7 +58,7 @@ def swapped(text: str, sentence: str, page: str = "") -> Witness | None:
     for claim in _RELATION.finditer(text):
         agent, patient = ("two", "one") if claim["by"] else ("one", "two")
         first, second = (_THE.sub("", claim[name]) for name in (agent, patient))
-        verb = IRREGULAR.get(claim["verb"], ("", claim["verb"]))[1][:6]
+        verb = _stem(claim["verb"])
         known = syntax.may_be_finite(claim["verb"], "it", "the") or _COMPARES.match(claim["verb"])
         if first == second or verb in _MUTUAL or not known:
             continue

@@ -22,7 +22,7 @@ from pincite.documents.dates import iso_date, stated_date
 from pincite.documents.text import one_line
 from pincite.documents.xml_records import Broken, line_of, parsed, records, root_of
 from pincite.errors import InputError, usable
-from pincite.references.works import ARXIV_DOI, Notice, NoticeKind, Work, unversioned
+from pincite.references.works import Notice, NoticeKind, Work, arxiv_of
 from pincite.text.identifiers import doi_of, isbn13, pmid_of
 from pincite.types import Unchecked
 
@@ -146,7 +146,7 @@ def crossref(item: Mapping[str, Any]) -> Iterator[Imported]:
     years = [int(d["date-parts"][0][0]) for d in dates if d and d.get("date-parts", [[None]])[0][0]]
     yield Work(
         title,
-        tuple(filter(None, map(csl_name, item.get("author") or item.get("editor") or ()))),
+        tuple(filter(None, map(name_of_csl, item.get("author") or item.get("editor") or ()))),
         tuple(dict.fromkeys(years)),
         one_line(next(iter(item.get("container-title") or ()), "")),
         doi,
@@ -180,17 +180,13 @@ def _notices(
     return found
 
 
-def csl_name(author: Mapping[str, Any]) -> str:
+def name_of_csl(author: Mapping[str, Any]) -> str:
     parts = (one_line(author.get(part)) for part in ("family", "given"))
     return ", ".join(filter(None, parts)) or one_line(author.get("name") or author.get("literal"))
 
 
 def isbns_of(stated: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(isbn for each in stated if (isbn := isbn13(each))))
-
-
-def arxiv_of(doi: str) -> str:
-    return unversioned(doi.removeprefix(ARXIV_DOI)) if doi.startswith(ARXIV_DOI) else ""
 
 
 def openalex(item: Mapping[str, Any]) -> Iterator[Work]:

@@ -23,7 +23,7 @@ from pincite.documents.text import one_line
 from pincite.errors import FetchError, FetchingIsOff, FetchStopped
 from pincite.references import imports
 from pincite.references.imports import Imported, Retracted, contained
-from pincite.references.works import Lookup, Notice, NoticeKind, Work, ids_of
+from pincite.references.works import Lookup, Notice, NoticeKind, Work, arxiv_of, ids_of
 from pincite.settings import ReferencesSettings, WebSettings
 from pincite.text.hosts import original_of, snapshot_at
 from pincite.text.identifiers import doi_of
@@ -43,6 +43,7 @@ MISSES = (404, 410)  # of a request that names one record
 REPLY_BYTES = 5_000_000  # a record with its references has 1 MB at most
 ROWS = 5  # records returned for a title
 MOST_WORDS, LEAST_WORDS = 32, 2  # of a title that is searched for
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,7 +99,7 @@ def _datacite_work(item: Mapping[str, Any]) -> Iterator[Work]:
         if each.get("relationType") in ("IsObsoletedBy", "IsPreviousVersionOf")
     ]
     general = (item.get("types") or {}).get("resourceTypeGeneral", "")
-    arxiv = imports.arxiv_of(doi)
+    arxiv = arxiv_of(doi)
     yield Work(
         one_line(titles[0]["title"]),
         tuple(filter(None, (one_line(each.get("name")) for each in item.get("creators") or ()))),
@@ -195,8 +196,6 @@ SERVICES = (
     Service("Wayback Machine", "", _wayback, {"url": ("?url={}",)}),
 )
 
-
-_T = TypeVar("_T")
 
 # ── Asking ───────────────────────────────────────────────────────────────────────────────────────
 

@@ -96,7 +96,6 @@ class Outcome:
     other: Annotated[Work | None, Doc("the work that a wrong identifier belongs to")] = None
     asked: Annotated[tuple[str, ...], Doc("sources that answered")] = ()
     failed: Annotated[tuple[Unanswered, ...], Doc("sources that gave no answer")] = ()
-
     archived: Annotated[str, Doc("the Wayback Machine's copy of the page cited")] = ""
 
     @property

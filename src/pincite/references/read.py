@@ -18,7 +18,7 @@ from pincite.documents.read import read_path
 from pincite.documents.text import one_line
 from pincite.errors import InputError, usable
 from pincite.references import imports
-from pincite.references.works import ARXIV_DOI, Work, unversioned
+from pincite.references.works import Work, arxiv_of
 from pincite.text.identifiers import doi_in, doi_of_url, pmc_of_url, pmid_of_url
 from pincite.text.names import people
 from pincite.types import Citation, Document, Span, Unchecked
@@ -108,8 +108,6 @@ def _of_document(path: Path) -> Iterator[Reference]:
 
 
 _YEAR = re.compile(r"(?<![\d/.-])(1[5-9]\d\d|20\d\d)(?![\d/-])")
-
-
 _AFTER_YEAR = re.compile(r"\(\d{4}[a-z]?\)[.,:]?\s+([^.?!]{10,300})[.?!]")  # APA: the title
 
 
@@ -154,9 +152,7 @@ def _recorded(fields: Mapping[str, str], names: Sequence[str]) -> Reference:
     stated = fields.get("doi", "")
     doi = doi_in(stated) or stated or doi_of_url(url or "") or ""
     of_arxiv = "arxiv" in (fields.get("database") or fields.get("archiveprefix", "")).lower()
-    arxiv = fields.get("number", "") if of_arxiv else ""
-    if doi.lower().startswith(ARXIV_DOI):
-        arxiv = unversioned(doi.lower().removeprefix(ARXIV_DOI))
+    arxiv = arxiv_of(doi) or (fields.get("number", "") if of_arxiv else "")
     numbers = fields.get("issn", "")  # RIS has ISBN and ISSN in one field
     is_isbn = len(re.sub(r"[^\dXx]", "", numbers)) >= 10
     more = ("et al.",) if names and names[-1].lower() in ("others", "et al", "et al.") else ()
@@ -209,7 +205,7 @@ def _csl(item: Mapping[str, Any]) -> Reference:
     issued = item.get("issued") or {}
     parts = (issued.get("date-parts") or [[]])[0]
     date = "-".join(f"{int(part):02}" for part in parts[:3]) or str(issued.get("raw") or "")
-    names = [imports.csl_name(author) for author in item.get("author") or ()]
+    names = [imports.name_of_csl(author) for author in item.get("author") or ()]
     wanted = {
         "key": "id", "title": "title", "journal": "container-title", "doi": "DOI", "url": "URL",
         "pmid": "PMID", "pmcid": "PMCID", "issn": "ISSN", "isbn": "ISBN", "pages": "page",

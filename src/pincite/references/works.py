@@ -134,8 +134,8 @@ def ids_of(citation: Citation) -> list[tuple[str, str]]:
     found = []
     if doi := (citation.doi or "").lower():
         found.append(("doi", doi))
-        if doi.startswith(ARXIV_DOI):  # registered by DataCite since 2022
-            found.append(("arxiv", unversioned(doi.removeprefix(ARXIV_DOI))))
+        if number := arxiv_of(doi):
+            found.append(("arxiv", number))
     if citation.arxiv:
         found.append(("arxiv", unversioned(citation.arxiv.lower())))
     if pmid := (citation.pmid or "").strip().lstrip("0"):
@@ -147,7 +147,13 @@ def ids_of(citation: Citation) -> list[tuple[str, str]]:
     return list(dict.fromkeys(found))
 
 
-ARXIV_DOI = "10.48550/arxiv."
+ARXIV_DOI = "10.48550/arxiv."  # registered by DataCite since 2022
+
+
+def arxiv_of(doi: str) -> str:
+    """The arXiv number, without its version, of a DOI that arXiv gave; else empty."""
+    doi = doi.lower()
+    return unversioned(doi.removeprefix(ARXIV_DOI)) if doi.startswith(ARXIV_DOI) else ""
 
 
 def unversioned(arxiv: str) -> str:

@@ -326,10 +326,10 @@ def _contrary(reading: str, read: Evidence) -> tuple[Witness, ...]:
         return by_rule if decide.refutes(read) else ()
     if own <= known and len(own) >= SHORTEST_QUOTE and decide.refutes(read):
         return read.witnesses
-    of_both = [text for text in (reading, read.passage.text) if " than" in text]
+    compares = " than" in reading and " than" in read.passage.text
     for word, opposite in antonyms.contrasts(reading, read.passage.text):
         missing = own - known - {*words.roots(word)}
-        reverses = len(of_both) == 2 or antonyms.reverses_sentence(word)
+        reverses = compares or antonyms.reverses_sentence(word)
         if reverses and subject <= known and len(missing) <= _UNSAID * len(own):
             return (Witness(WitnessKind.VALUE, word, opposite, Span(0, len(read.passage.text))),)
     return ()
