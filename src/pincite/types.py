@@ -96,9 +96,13 @@ class Document:
         return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
+OPINION = "opinion piece"  # in what is known about a page
+
+
 def about(title: str, published: str | None, meta: Mapping[str, str]) -> str:
     """Return title, author, site and year of a page: "Bridge opens · I. Holm · 1911"."""
-    known = (title, meta.get("author"), meta.get("site"), (published or "")[:4])
+    kind = OPINION if "opinion" in meta.get("type", "").lower() else ""
+    known = (title, meta.get("author"), meta.get("site"), (published or "")[:4], kind)
     return " · ".join(part for part in known if part)
 
 

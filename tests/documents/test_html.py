@@ -93,6 +93,11 @@ def test_schema_org_types_are_kept() -> None:
         assert document(ARTICLE.replace("</head>", script)).meta.get("type") == types
 
 
+def test_section_for_opinions_is_a_type() -> None:
+    head = "<meta property='article:section' content='Comment'></head>"
+    assert document(ARTICLE.replace("</head>", head)).meta["type"] == "OpinionNewsArticle"
+
+
 def test_a_front_page_gives_its_headlines() -> None:
     headlines = [f"District {n} votes for a new tram line to the harbour" for n in range(40)]
     items = "".join(f"<div class='card'><h3><a href='/{h}'>{h}</a></h3></div>" for h in headlines)

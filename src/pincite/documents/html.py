@@ -750,6 +750,10 @@ _NOT_A_NAME = re.compile(r"https?:|www\.|//|^/|[\\@{}<>=|\d]")
 _DASHES = " ,–—-"
 _ISO = re.compile(r"(\d{4})(?:-(\d\d?)(?:-(\d\d?))?|/(\d\d?)/(\d\d?)|(\d\d)(\d\d))?(?!\d)")
 _SEPARATOR = re.compile(r"\s*(?:\||::)\s*|\s+[-–—·•«»]\s+|:\s+")  # in the title of a page
+_OPINION_SECTIONS = frozenset(
+    "opinion opinions op-ed comment commentary columns columnists editorial editorials letters "
+    "meinung kommentar kommentare kolumne tribune tribunes opinión opinioni".split()
+)
 MIN_SITE_LETTERS = 3  # "bbc"; shorter labels of a host are no names
 MAX_AUTHOR_CHARS = 80  # longer values are sentences: "Jane Doe is a reporter who …"
 MAX_UPDATES = 2_000  # of a live blog
@@ -825,11 +829,16 @@ def title_and_site(title: str, headline: str, site: str, host: str) -> tuple[str
 
 
 def type_of(stated: Statements) -> str:
-    """The schema.org types of the page's first written work, and of its publisher."""
+    """The schema.org types of the page's first written work, and of its publisher.
+
+    A newspaper's section for opinions counts as the type of an opinion.
+    """
     thing = next(filter(_is_written, _things(stated.json_ld)), {})
     publisher = thing.get("publisher")
     of_publisher = _types_of(publisher) if isinstance(publisher, dict) else []
     names = [*_types_of(thing), *of_publisher]
+    sections = (one_line(text).lower() for text in stated.metas.get("article:section", ()))
+    names += ["OpinionNewsArticle"] * any(section in _OPINION_SECTIONS for section in sections)
     specific = (name for name in names if isinstance(name, str) and name not in _UNSPECIFIC)
     return "; ".join(map(one_line, specific))[:MAX_AUTHOR_CHARS]
 

@@ -13,11 +13,12 @@ from typing import NamedTuple
 from pincite.text import languages, syntax
 from pincite.text import words as wording
 from pincite.text.clauses import clauses
+from pincite.text.figures import figures
 from pincite.text.finite import antecedents, lemmas
 from pincite.text.languages import common
 from pincite.text.sentences import n_words
 from pincite.text.words import WORD, stem
-from pincite.types import Span, Witness, WitnessKind
+from pincite.types import OPINION, Span, Witness, WitnessKind
 
 _KNOWN = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 _WORDS = _KNOWN.pop("words")
@@ -71,6 +72,11 @@ def weaker(
     if language != "en":
         return None
     hedged = bool(_HEDGED.search(claim))
+    head = about.split(" · ")
+    if OPINION in head and not (hedged or figures(claim) or any(n in claim for n in head[1:])):
+        return Witness(WitnessKind.WEAKER, "", OPINION)
+    if taken_back := _taken_back(claim, passage, page or passage):
+        return taken_back
     parts = [c.text for c in clauses(claim) if covered is None or c.span.overlaps(covered)]
     found = (_in_page(_part(text, hedged), passage, about, page or passage) for text in parts)
     best = next(filter(None, found), None)
@@ -138,13 +144,18 @@ def _with_next(text: str) -> list[tuple[Span, str]]:
 def _part(text: str, hedged: bool) -> _Part:
     names = {stem for name in wording.names(text) for stem in _roots(name)}
     word = _predicate(text)
-    own = {frame.kind for frame in _FRAMES if hedged or frame.words.search(text)}
+    own = {
+        frame.kind
+        for frame in _FRAMES
+        if hedged or (frame.kind != "infinitive" and frame.words.search(text))
+    }
     frames = [
         frame
         for frame in _FRAMES
         if frame.kind not in own
         and (frame.kind not in _BESIDE or _BESIDE[frame.kind].search(text))
         and (frame.kind != "past" or _is_present(text))
+        and (frame.kind != "infinitive" or "will" not in text.split())
         and (frame.kind != "opinion" or any(map(_is_superlative, text.split())))
     ]
     return _Part(text, _roots(text), _roots(text) - names, stem(word[0]) if word else "", frames)
@@ -189,20 +200,58 @@ def _in_sentence(part: _Part, sentence: str, after: str) -> tuple[str, str] | No
         for match in pattern.finditer(sentence):
             start, end = _scope(kind, how, match)
             words = [w for w in WORD.finditer(sentence, start, end) if stem(w[0]) in part.stems]
-            undone = kind != "negation" and _UNDONE.search(sentence[: match.start()])
+            began = match.start()
+            if kind == "infinitive":
+                governor = _left_undone(sentence[:began])
+                if governor is None:
+                    continue
+                began = governor
+            undone = kind != "negation" and _UNDONE.search(sentence[:began])
             if undone or not _governs(part, kind, sentence, words, (start, end)):
                 continue
-            rest = f"{sentence[:start]} {sentence[end:]} {after}"
-            marks = _FIGURE.findall(part.text) or wording.names(part.text)
-            taken_back = any(mark in sentence[start:end] and mark not in rest for mark in marks)
-            if kind == "superseded" and not taken_back:
-                continue
             of_verb = (w for w in words if stem(w[0]) == part.predicate)
-            first = min(match.start(), start)
+            first = min(began, start)
             stop = max(match.end(), next(of_verb, words[0]).end())
             stop = stop if stop - first <= _SHOWN else match.end()
             return sentence[first:stop].strip()[-_SHOWN:], kind
     return None
+
+
+def _taken_back(claim: str, passage: str, page: str) -> Witness | None:
+    """Return where the page corrects the claim's figure or name, if it has it nowhere else."""
+    wanted = {figure.key for figure in figures(claim)}
+    for span, after in _with_next(page):
+        sentence = span.of(page)
+        for frame in _TAKEN_BACK:
+            needs = _NEEDS.get(frame.kind)
+            if needs and not needs.search(f"{sentence} {after}"):
+                continue
+            for match in frame.words.finditer(sentence):
+                start, end = _scope(frame.kind, frame.how, match)
+                scope = sentence[start:end]
+                rest = f"{page[: span.start + start]} {page[span.start + end :]}"
+                inside, outside = ({figure.key for figure in figures(t)} for t in (scope, rest))
+                names = () if wanted else wording.names(claim)
+                if wanted & inside - outside or any(n in scope and n not in rest for n in names):
+                    at = passage.find(sentence)
+                    place = Span(at, at + len(sentence)) if at >= 0 else None
+                    return Witness(
+                        WitnessKind.WEAKER, "", sentence[match.start() :][:_SHOWN], place
+                    )
+    return None
+
+
+def _left_undone(before: str) -> int | None:
+    """Return where the word that governs "to" starts, if it does not say that it was done."""
+    governor = _GOVERNOR.search(before)
+    if governor is None:
+        return None
+    word = governor["word"].lower()
+    kinds = lemmas(word)
+    third = word[-1] == "s" and "NOUN" not in kinds
+    may_be_verb = third or syntax.is_participle(word) or syntax.may_be_past(word)
+    undone = may_be_verb and stem(word) not in _DONE and "VERB" in kinds
+    return governor.start() if undone or word in _READY else None
 
 
 def _governs(
@@ -214,8 +263,8 @@ def _governs(
         said = _BESIDE[kind].search(part.text)
         objects = _roots(part.text[said.end() :]) if said else frozenset()
         return len(objects & governed) > len(objects) / 2
-    if not words or kind == "superseded":
-        return bool(words)
+    if not words:
+        return False
     is_one = words[0].span() == scope
     half = is_one or 2 * len(governed) >= len(part.stems & _roots(sentence))
     if kind == "past" and (not half or _NOW.search(sentence[slice(*scope)])):
@@ -224,6 +273,8 @@ def _governs(
     free -= _roots(f"{sentence[: words[0].start()]} {sentence[words[-1].end() :]}")
     if part.predicate in part.own & _roots(sentence):
         return part.predicate in free
+    if kind == "infinitive":
+        return False
     return len(free) >= (1 if is_one else max(1, _GOVERNED * len(part.own & _roots(sentence))))
 
 
@@ -250,12 +301,14 @@ def _compiled(lines: str) -> re.Pattern[str]:
 
 
 _HOW = ("opens", "precedes", "closes", "follows")
-_FRAMES = [
+_ALL = [
     _Frame(kind, how, _compiled(table[how]))
     for kind, table in _KNOWN.items()
     for how in _HOW
     if how in table
 ]
+_TAKEN_BACK = [frame for frame in _ALL if frame.kind in ("superseded", "first_report")]
+_FRAMES = [frame for frame in _ALL if frame not in _TAKEN_BACK]
 _BESIDE, _SETTLED, _NEEDS = (
     {kind: _compiled(table[key]) for kind, table in _KNOWN.items() if key in table}
     for key in ("beside", "settled", "needs")
@@ -265,7 +318,13 @@ _ENDS = re.compile(_WORDS["ends"])
 _JOINTS = re.compile(f"{_WORDS['ends']}|{_WORDS['joints']}")
 _UNDONE = re.compile(rf"{_WORDS['undone']}\s+\Z", re.IGNORECASE)
 _NOW, _WAS = re.compile(r"\b(?:is|are|has|have|will|remains?)\b"), {"was", "were", "had", "did"}
-_FIGURE = re.compile(r"\d(?:[\d.,]*\d)?")
+_DONE = frozenset(map(stem, _WORDS["done"].split()))
+_READY = frozenset(_WORDS["ready"].split())
+# The word that an infinitive depends on, and when: "voted last night to".
+_GOVERNOR = re.compile(
+    r"(?P<word>[a-z]{3,})(?:,? (?:not|also|again|yesterday|today|now|\w+ly|(?:last|this|next) \w+"
+    r"|(?:on|in|at|by|during|from|after|before) (?:the |its |an? )?[\w-]+(?: \w+)?),?)*\s\Z"
+)
 _COMMA = re.compile("[,;:，、；：—–()（）]")
 _NEXT = re.compile(rf"(?:\s(?:\w+ly|{'|'.join(_WORDS['skipped'].split())})\b)*\s([^\W\d_]+)")
 _COMPLEMENT = re.compile(
