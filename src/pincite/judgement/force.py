@@ -7,6 +7,8 @@ the claim is not hedged itself, and no other sentence of the page states it with
 
 import re
 import tomllib
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,6 +25,7 @@ from pincite.types import OPINION, Span, Witness, WitnessKind
 _KNOWN = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 _WORDS = _KNOWN.pop("words")
 _LONGEST = 60  # words of a sentence; longer ones are lists
+_MOST_CORRECTIONS = 20  # of a page
 _SHOWN = 60  # characters of the source in a reason
 # Share of a clause's content words that its sentence (with the page's names) must have, and of the
 # shared ones that the frame must govern if the clause's predicate is unknown.
@@ -220,25 +223,29 @@ def _in_sentence(part: _Part, sentence: str, after: str) -> tuple[str, str] | No
 def _taken_back(claim: str, passage: str, page: str) -> Witness | None:
     """Return where the page corrects the claim's figure or name, if it has it nowhere else."""
     wanted = {figure.key for figure in figures(claim)}
+    names = () if wanted else wording.names(claim)
+    for scope, quoted in islice(_corrections(page), _MOST_CORRECTIONS):
+        inside = {figure.key for figure in figures(scope.of(page))} & wanted
+        named = {name for name in names if name in scope.of(page)}
+        rest = f"{page[: scope.start]} {page[scope.end :]}" if inside or named else ""
+        if inside - {figure.key for figure in figures(rest)} or any(n not in rest for n in named):
+            words = quoted.of(page)
+            at = passage.find(words)
+            place = Span(at, at + len(words)) if at >= 0 else None
+            return Witness(WitnessKind.WEAKER, "", words[:_SHOWN], place)
+    return None
+
+
+def _corrections(page: str) -> Iterator[tuple[Span, Span]]:
+    """Yield what a page takes back, and the words that show it up to the end of the sentence."""
     for span, after in _with_next(page):
         sentence = span.of(page)
         for frame in _TAKEN_BACK:
             needs = _NEEDS.get(frame.kind)
-            if needs and not needs.search(f"{sentence} {after}"):
-                continue
-            for match in frame.words.finditer(sentence):
-                start, end = _scope(frame.kind, frame.how, match)
-                scope = sentence[start:end]
-                rest = f"{page[: span.start + start]} {page[span.start + end :]}"
-                inside, outside = ({figure.key for figure in figures(t)} for t in (scope, rest))
-                names = () if wanted else wording.names(claim)
-                if wanted & inside - outside or any(n in scope and n not in rest for n in names):
-                    at = passage.find(sentence)
-                    place = Span(at, at + len(sentence)) if at >= 0 else None
-                    return Witness(
-                        WitnessKind.WEAKER, "", sentence[match.start() :][:_SHOWN], place
-                    )
-    return None
+            if needs is None or needs.search(f"{sentence} {after}"):
+                for match in frame.words.finditer(sentence):
+                    scope = Span(*_scope(frame.kind, frame.how, match))
+                    yield scope.moved(span.start), Span(span.start + match.start(), span.end)
 
 
 def _left_undone(before: str) -> int | None:
