@@ -130,7 +130,7 @@ def _in_page(part: _Part, passage: str, about: str, page: str) -> _Weaker | None
     for span, after in _with_next(page):
         sentence, shared = span.of(page), part.stems & _roots(span.of(page))
         own = shared & part.own
-        if settled and settled.search(sentence) and (own or best.kind != "plan"):
+        if settled and settled.search(sentence) and (own or best.kind not in ("plan", "infinitive")):
             return None
         states = len(own) >= least if part.predicate in own else len(shared) >= most
         if states and not _in_sentence(part, sentence, after):
@@ -258,7 +258,7 @@ def _left_undone(before: str) -> int | None:
     third = word[-1] == "s" and "NOUN" not in kinds
     may_be_verb = third or syntax.is_participle(word) or syntax.may_be_past(word)
     undone = may_be_verb and stem(word) not in _DONE and "VERB" in kinds
-    return governor.start() if undone or word in _READY else None
+    return governor.start() if undone or word in _UNDONE_BY else None
 
 
 def _governs(
@@ -326,10 +326,10 @@ _JOINTS = re.compile(f"{_WORDS['ends']}|{_WORDS['joints']}")
 _UNDONE = re.compile(rf"{_WORDS['undone']}\s+\Z", re.IGNORECASE)
 _NOW, _WAS = re.compile(r"\b(?:is|are|has|have|will|remains?)\b"), {"was", "were", "had", "did"}
 _DONE = frozenset(map(stem, _WORDS["done"].split()))
-_READY = frozenset(_WORDS["ready"].split())
+_UNDONE_BY = frozenset(_WORDS["undone_by"].split())
 # The word that an infinitive depends on, and when: "voted last night to".
 _GOVERNOR = re.compile(
-    r"(?P<word>[a-z]{3,})(?:,? (?:not|also|again|yesterday|today|now|\w+ly|(?:last|this|next) \w+"
+    r"(?P<word>[A-Za-z]{3,})(?:,? (?:not|also|again|yesterday|today|now|\w+ly|(?:last|this|next) \w+"
     r"|(?:on|in|at|by|during|from|after|before) (?:the |its |an? )?[\w-]+(?: \w+)?),?)*\s\Z"
 )
 _COMMA = re.compile("[,;:，、；：—–()（）]")
