@@ -21,7 +21,7 @@ from pincite.settings import Settings
 from pincite.text.languages import identify
 from pincite.text.sentences import sentences
 from pincite.types import STOPPED, Failed
-from pincite.verbs.check.kinds import LONGEST, MARKS, WORD, kind_of, without_speaker
+from pincite.verbs.check.kinds import LONGEST, MARKS, WORD, ascription, kind_of, without_speaker
 from pincite.verbs.check.negation import negation
 from pincite.verbs.check.parts import joined, parts
 from pincite.verbs.check.report import Interpretation, Reading
@@ -32,16 +32,19 @@ DEEPEST = 3  # an ascription of a valuation of two statements
 _QUESTION = "no reading: this is a question; rephrase it as a statement"
 _NO_READING = "no reading: this says nothing that can be true or false; write it as a statement"
 
+_UNREAD = "what is reported is not judged by itself; write it as a statement of its own"
+
 
 def interpret_by_rules(
     statement: str, language: str = "en", occasion: Occasion = UNKNOWN
 ) -> Interpretation:
     if language == "en" and identify(statement) == "de":
         language = "de"
-    result = () if is_question(statement) else readings(statement, language, occasion)
-    why = _QUESTION if is_question(statement) else _NO_READING
-    failures = () if result else (Failed("statement", why),)
-    return Interpretation(tuple(result), "rules", failures)
+    result = [] if is_question(statement) else readings(statement, language, occasion)
+    why = "" if result else _QUESTION if is_question(statement) else _NO_READING
+    if any(said.unread for each in result if (said := ascription(each.text, language))):
+        why = _UNREAD
+    return Interpretation(tuple(result), "rules", (Failed("statement", why),) if why else ())
 
 
 def readings(statement: str, language: str = "en", occasion: Occasion = UNKNOWN) -> list[Reading]:

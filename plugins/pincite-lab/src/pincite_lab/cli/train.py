@@ -276,7 +276,7 @@ def _read_rows(files: Sequence[Path], feedback_file: str) -> list[Any]:
         with feedback.Opinions(feedback.file_of(feedback_file)) as opinions:
             rows = feedback.claims(opinions.all())
         found = [
-            LabelledClaim(str(r["id"]), str(r["claim"]), str(r["evidence"]), str(r["label"]))
+            LabelledClaim(*(str(r[name]) for name in ("id", "claim", "evidence", "label")), r["meta"])
             for r in rows
         ]
     return list({(row.claim, row.evidence): row for row in found}.values())

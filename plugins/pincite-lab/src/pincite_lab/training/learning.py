@@ -67,11 +67,20 @@ _TEXTS = ("verify/corpus", "verify/sources", "ask/abstracts.xml", "check/documen
 def split(
     rows: Sequence[LabelledClaim], seed: int
 ) -> tuple[list[LabelledClaim], list[LabelledClaim]]:
-    """Split rows into those to learn from and those held back: a fixed fifth of the claims."""
+    """Split rows into those to learn from and those held back: a fixed fifth of the documents.
+
+    A claim that is held back with one document is not learnt with another.
+    """
     parts: tuple[list[LabelledClaim], list[LabelledClaim]] = ([], [])
     for row in rows:
-        parts[grouped.is_held_back(row.claim, seed)].append(row)
-    return parts
+        parts[grouped.is_held_back(document_of(row), seed)].append(row)
+    claims = {row.claim.casefold() for row in parts[1]}
+    return [row for row in parts[0] if row.claim.casefold() not in claims], parts[1]
+
+
+def document_of(row: LabelledClaim) -> str:
+    """The address of a row's document; its text if it has none."""
+    return str(row.meta.get("url") or row.evidence)
 
 
 def shipped_passages() -> tuple[list[Passage], list[Passage]]:
