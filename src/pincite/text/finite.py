@@ -284,35 +284,37 @@ class MainClause(NamedTuple):
 
     def shared(self, second: str) -> str:
         """What follows “und”, with the subject and helper that it lacks; "" in doubt."""
-        words, other = second.split(), main_clause(second)
+        words, other, subject = second.split(), main_clause(second), self.before
         if other and (other.bracket or other.middle):
             return second
+        scoped = ({subject[0].lower()} & _IN) | ({*self.middle} & NEGATIONS["de"])
         if _may_be_verb(words[0]) and words[1:]:
-            words = [*self.before, *words]
-        elif self.bracket and _INFINITE.fullmatch(words[-1]) and words[0][0].isdigit():
-            words = [*self.before, self.verb, *words]
-        return " ".join(words) if words[0] == self.before[0] and self._by_subject() else ""
-
-    def _by_subject(self) -> bool:
-        return self.before[0].lower() not in _IN and not _MODAL.fullmatch(self.verb)
+            words = [*subject, *words]
+        elif self.bracket and _INFINITE.fullmatch(words[-1]) and words[0].isdigit():
+            words = [*subject, self.verb, *words]
+        return " ".join(words) if words[: len(subject)] == subject and not scoped else ""
 
     def denied(self) -> str:
         """The clause with “nicht”; "" if it is unclear where that stands, or what it denies."""
-        helper = _HELPER.fullmatch(self.verb)
-        is_ = helper and helper["is"] and not self.bracket
-        scoped = _SCOPED | NEGATIONS["de"] | (_IN & {self.before[0].lower()})
-        words = ["", *self.middle[: 1 if is_ else None]]
-        unclear = any(  # "kein Geld", "kein Haus"; "in Varde" may be what is denied
-            word.startswith("ein")
-            or (not is_ and (word in _IN or (word[0].isupper() and not _ARTICLE.fullmatch(before))))
-            for before, word in pairwise(words)
-        )
-        clear = scoped.isdisjoint([*" ".join(self.before).lower().split(), *self.middle])
-        if unclear or not clear or _MODAL.fullmatch(self.verb):
+        words = [*" ".join(self.before).lower().split(), *self.middle]
+        if words[0] in _IN or _MODAL.fullmatch(self.verb):
             return ""
-        words = ["nicht", *self.middle] if is_ else [*self.middle, "nicht"]
-        alone = self.bracket or is_ or not self.middle
-        return str(self._replace(middle=words)) if alone else ""
+        if not (_SCOPED | NEGATIONS["de"]).isdisjoint(words):
+            return ""
+        helper, middle = _HELPER.fullmatch(self.verb), ["", *self.middle]
+        if helper and helper["is"] and not self.bracket:
+            return "" if middle[-1:] == [""] or middle[1].startswith("ein") else self._with(0)
+        bare = any(  # "kein Geld", "kein Haus"; "in Varde" may be what is denied
+            word.startswith("ein")
+            or word in _IN
+            or (word[0].isupper() and not _ARTICLE.fullmatch(before))
+            for before, word in pairwise(middle)
+        )
+        return "" if bare or (self.middle and not self.bracket) else self._with(len(self.middle))
+
+    def _with(self, place: int) -> str:
+        middle = [*self.middle[:place], "nicht", *self.middle[place:]]
+        return str(self._replace(middle=middle))
 
 
 def main_clause(text: str) -> MainClause | None:
@@ -339,7 +341,7 @@ def main_order(clause: str) -> str:
     >>> main_order("die Zahl der Unfälle um 12 Prozent gesunken sei"), main_order("sank das Boot")
     ('die Zahl der Unfälle ist um 12 Prozent gesunken', 'das Boot sank')
     """
-    first, *rest = clause.strip(" .").split()
+    first, *rest = clause.strip(" .").split() or [""]
     prefix, verb = "", first
     if not (first.islower() and _may_be_verb(first)):
         *rest, verb = first, *rest

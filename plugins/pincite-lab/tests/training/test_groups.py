@@ -194,7 +194,7 @@ def test_documents_are_held_back_whole_and_with_their_claims() -> None:
     rows = [replace(row, meta={"url": n % 60}) for n, row in enumerate(claims(300))]
     rows += [replace(row, meta={"url": "again"}) for row in rows[:60]]
     learnt, held = g.split(rows, 13)
-    documents, texts = ({f(r) for r in held} for f in (lambda r: r.document, lambda r: r.claim))
+    documents, texts = {row.document for row in held}, {row.claim for row in held}
     assert 5 < len(documents) < 25
     assert learnt
     assert not any(row.document in documents or row.claim in texts for row in learnt)

@@ -18,26 +18,19 @@ from pincite.verbs.check.kinds import LONGEST, MARKS, ascription, kind_of
 from pincite.verbs.check.negation import negation
 
 # Between a fact and an opinion: "Nobody died, and the mayor should resign", "… and should resign".
-_BESIDE = {
-    "en": re.compile(
-        r"(?:, (?:and|but|so|which)|[;.]) "
-        r"|,? (?:and|but) (?=(?:\w+ly )?(?:should|must|ought|shouldn't|mustn't)\b)"
-    ),
-    "de": re.compile(
-        r"(?:, (?:und|aber|daher|deshalb)|[;.]) "
-        r"|,? (?:und|aber) (?=(?:soll|sollen|sollte|sollten|muss|müssen|müsste|müssten)\b)"
-    ),
-}
+_BESIDE = re.compile(
+    r"(?:, (?:and|but|so|which)|[;.]) "
+    r"|,? (?:and|but) (?=(?:\w+ly )?(?:should|must|ought|shouldn't|mustn't)\b)"
+)
 _BARE_AND = re.compile(r",?\s+(?:and|but)\s+")
-_UND = re.compile(r",? (?:und|aber) ")
+_UND = re.compile(r",? (?:und|aber) |; ")
 _GENDERS = {"er": "der|den|dem", "sie": "die", "es": "das"}
 _IT_RAINS = re.compile(r"(?i:es) (?:regne|schnei|g[ia]b)")
 _PRONOUN = re.compile(r"(?:he|she|it|they)\b", re.IGNORECASE)
 _QUOTE = re.compile(r"[“\"]")
 _CONDITION = re.compile(
-    r"\b(?:if|unless|when|whenever|provided|as long as|in case|would|lest|wenn|falls"
-    r"|sofern|würden?)\b",
-    re.IGNORECASE,
+    r"\b(?:if|unless|when|whenever|provided|as long as|in case|would|lest|wenn|falls|würden?)\b",
+    re.I,
 )
 _NOT = re.compile(
     r"\b(?:not|never|no|nobody|hardly|cannot|nicht|kein\w*|nie|niemand)\b|n[’']t\b", re.IGNORECASE
@@ -125,18 +118,16 @@ def _valued_fact(text: str) -> list[str]:
 
 def _reason(text: str, language: str = "en") -> list[str]:
     """“A because B” and “A although B” state both; only B if A is a demand or a valuation."""
-    found = (each.fullmatch(text) for each in _REASONS[language])
-    match = next(filter(None, found), None)
+    match = next(filter(None, (each.fullmatch(text) for each in _REASONS[language])), None)
     if match is None or _CONDITION.search(text):
         return []
-    (a, b), first = match.group("a", "b"), match.start("a") == 0
-    unclear = _NOT.search(a) and not _CONCEDED.search(text)  # "not because": which is denied?
-    valued = kind_of(a, language) is StatementType.NORMATIVE
-    name = _named
+    (a, b), first, name = match.group("a", "b"), match.start("a") == 0, _named
     if language == "de":
         a, b, name = a if first else main_order(a), main_order(b), _german_named
-    named = [] if unclear else [None if valued else name(a, b), name(b, a)]
-    return [each for each in (named if first else named[::-1]) if each]
+    unclear = _NOT.search(a) and not _CONCEDED.search(text)  # "not because": which is denied?
+    valued = kind_of(a, language) is StatementType.NORMATIVE
+    found = [] if unclear else [None if valued else name(a, b), name(b, a)]
+    return [each for each in (found if first else found[::-1]) if each]
 
 
 def _named(clause: str, other: str) -> str | None:
@@ -163,13 +154,14 @@ def _german_named(clause: str, other: str) -> str:
 
 
 def _german_halves(text: str) -> list[str]:
-    """“X wurde A und tat B” and “X tat A, und Y tat B” as two statements."""
-    if _CONDITION.search(text) or _NOT.search(text) or _QUOTE.search(text):
-        return []
-    for match in _UND.finditer(text):
-        left = main_clause(text[: match.start()])
+    """“X wurde A und tat B” and “X tat A, und Y tat B” as two statements, or the fact of them."""
+    for match in () if _CONDITION.search(text) or _QUOTE.search(text) else _UND.finditer(text):
+        first = text[: match.start()]
+        left = main_clause(first)
         if left and not left.tail and (second := left.shared(text[match.end() :])):
-            return [text[: match.start()], second]
+            halves = [first, second]
+            facts = [x for x in halves if kind_of(x, "de") is StatementType.DESCRIPTIVE]
+            return facts or halves
     return []
 
 
@@ -189,20 +181,18 @@ def _without_pronoun(clause: str, name: str) -> str | None:
     return f"{name} {rest}" if fits else None
 
 
-def _fact_beside_opinion(text: str, language: str = "en") -> list[str]:
+def _fact_beside_opinion(text: str) -> list[str]:
     """“Nobody died, and the mayor should resign” states that nobody died."""
-    if language not in _BESIDE or _CONDITION.search(text) or _QUOTE.search(text):
+    if _CONDITION.search(text) or _QUOTE.search(text):
         return []
-    for match in _BESIDE[language].finditer(text):
+    for match in _BESIDE.finditer(text):
         left, right = text[: match.start()], text[match.end() :]
-        alone = language != "en" or (finite_verb(right) and "which" not in match[0])
+        alone = finite_verb(right) and "which" not in match[0]
         right = right if alone else f"It {right}"
-        kinds = [kind_of(each, language) for each in (left, right)]
+        kinds = list(map(kind_of, (left, right)))
         if set(kinds) != {StatementType.DESCRIPTIVE, StatementType.NORMATIVE}:
             continue
         fact, other = (left, right) if kinds[0] is StatementType.DESCRIPTIVE else (right, left)
-        if language != "en":
-            return [fact] if min(len(left.split()), len(right.split())) > 1 else []
         if finite_verb(left) and finite_verb(right) and (alone or fact is left):
             named = fact if fact is left else _named(fact, other)
             return [_sentence(named)] if named else []
@@ -351,36 +341,14 @@ def _surely_a_sentence(text: str, *, after_closed: bool) -> bool:
     return (sure or after_closed) and (named or bare or subject[0].lower() in syntax.DETERMINERS)
 
 
-_german_reason = partial(_reason, language="de")
+_german_verdict, _german_reason = (partial(rule, language="de") for rule in (_verdict, _reason))
+_ALL = (_neither, _only, _but, _since, _clauses)
 _RULES: dict[str, tuple[Callable[[str], list[str]], ...]] = {
-    "en": (
-        _verdict,
-        _valued_fact,
-        _reason,
-        _fact_beside_opinion,
-        _without_value,
-        _neither,
-        _only,
-        _but,
-        _since,
-        _clauses,
-    ),
-    "de": (
-        partial(_verdict, language="de"),
-        _german_reason,
-        partial(_fact_beside_opinion, language="de"),
-        _german_halves,
-    ),
+    "en": (_verdict, _valued_fact, _reason, _fact_beside_opinion, _without_value, *_ALL),
+    "de": (_german_verdict, _german_reason, _german_halves),
 }
-_WHOLE = (
-    _neither,
-    _but,
-    _since,
-    _clauses,
-    _reason,
-    _german_reason,
-    _german_halves,
-)  # their parts together say what the text says
+# Their parts together say what the text says.
+_WHOLE = (_neither, _but, _since, _clauses, _reason, _german_reason, _german_halves)
 _PIECES = re.compile(r"; |, (?:and|but) (?=it\b|they\b|he\b|she\b)")
 
 

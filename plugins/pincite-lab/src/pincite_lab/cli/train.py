@@ -77,27 +77,24 @@ def verifier(
     shell.require("train")
     from pincite.documents.jsonl import read_labelled
     from pincite.models.verifier import CrossEncoderVerifier
+    from pincite.settings import VerifySettings
     from pincite_lab.evaluation import claims
-    from pincite_lab.training import export, groups
+    from pincite_lab.training import groups
+    from pincite_lab.training.export import export
     from pincite_lab.training.verifier import train_verifier
 
     run = Run(recipe=wanted, extra=files, **given)
     model = _train(lambda *callbacks: train_verifier(run, *callbacks), run.folder, quiet, EXPORT)
-    files_read = (groups.split([*read_labelled(path)], wanted.seed) for path in files)
-    held = [row for _, held_back in files_read for row in held_back]
+    held = [row for path in files for row in groups.split([*read_labelled(path)], wanted.seed)[1]]
     result: dict[str, Any] = {"model": str(model)}
     if held:
-        new = run.folder / "verifier"
-        export.export(model, new, source="pincite train", licence="not stated")
-        both = [CrossEncoderVerifier(each) for each in (weights.locate(weights.VERIFIER), new)]
-        threshold = options.load_settings({}).verify.threshold
+        export(model, new := run.folder / "verifier", source="a run", licence="not stated")
+        old, after = map(CrossEncoderVerifier, (weights.locate(weights.VERIFIER), new))
         with options.progress(quiet) as display:
-            of = partial(display, "held-back rows")
-            result["feedback"] = asdict(claims.compared(held, *both, threshold, of))
-    if as_json:
-        options.print_json(result)
-    elif held:
-        _print_comparisons(result)
+            shown, threshold = partial(display, "held back"), VerifySettings().threshold
+            compared = claims.compared(held, old, after, threshold, shown)
+        result["feedback"] = asdict(compared)
+    _print_comparisons(result, as_json)
 
 
 @command.command("encoder")
@@ -215,10 +212,7 @@ def learn(
         _print_result(_undo(config), as_json, quiet)
         return
     shell.require("train")
-    with (
-        options.progress(quiet) as display,
-        options.resumable(),
-    ):
+    with options.progress(quiet) as display, options.resumable():
         result = _learn(files, guards, (base, threads), config, display)
     _print_result(result, as_json, quiet)
 
@@ -302,12 +296,8 @@ def _read_rows(files: Sequence[Path], feedback_file: str) -> list[Any]:
     else:
         with feedback.Opinions(feedback.file_of(feedback_file)) as opinions:
             rows = feedback.claims(opinions.all())
-        found = [
-            LabelledClaim(
-                *(str(r[name]) for name in ("id", "claim", "evidence", "label")), r["meta"]
-            )
-            for r in rows
-        ]
+        names = ("id", "claim", "evidence", "label", "meta")
+        found = [LabelledClaim(*(row[name] for name in names)) for row in rows]
     return list({(row.claim, row.evidence): row for row in found}.values())
 
 
@@ -323,10 +313,9 @@ def _undo(config: Path | None) -> dict[str, Any]:
 
 
 def _print_result(result: Mapping[str, Any], as_json: bool, quiet: bool) -> None:
+    _print_comparisons(result, as_json)
     if as_json:
-        options.print_json(result)
         return
-    _print_comparisons(result)
     if result.get("why"):
         click.echo(f"Still in use: {result['model']}, because {result['why']}.")
         return
@@ -335,19 +324,22 @@ def _print_result(result: Mapping[str, Any], as_json: bool, quiet: bool) -> None
         options.say("To go back to the previous one: pincite learn --undo", quiet)
 
 
-def _print_comparisons(result: Mapping[str, Any]) -> None:
+def _print_comparisons(result: Mapping[str, Any], as_json: bool) -> None:
+    if as_json:
+        options.print_json(result)
+        return
     for name, what in (("feedback", "Held-back feedback"), ("guard", "Regression set")):
-        if not (found := result.get(name)):
-            continue
-        gain, low, high = (f"{100 * x:+.1f}" for x in (found["gain"], *found["interval"]))
-        click.echo(
-            f"{what}, {found['n']} rows of {found['n_documents']} documents: "
-            f"{found['wrong_before']} wrong before, {found['wrong_after']} now; {found['fixed']} "
-            f"corrected, {found['broken']} newly wrong; gain {gain} points (95 %: {low} to {high})"
-            f"; AUROC {_figure(found['auroc_before'])} → {_figure(found['auroc_after'])}"
-        )
-        for change, claim in found["examples"][:SHOWN]:
-            click.echo(f"    {change}: {one_line(claim)}")
+        if found := result.get(name):
+            gain, low, high = (f"{100 * x:+.1f}" for x in (found["gain"], *found["interval"]))
+            click.echo(
+                f"{what}, {found['n']} rows of {found['n_documents']} documents: "
+                f"{found['wrong_before']} wrong before, {found['wrong_after']} now; "
+                f"{found['fixed']} corrected, {found['broken']} newly wrong; gain {gain} points "
+                f"(95 %: {low} to {high}); "
+                f"AUROC {_figure(found['auroc_before'])} → {_figure(found['auroc_after'])}"
+            )
+            for change, claim in found["examples"][:SHOWN]:
+                click.echo(f"    {change}: {one_line(claim)}")
     if "feedback" in result and not result["feedback"]["shown"]:
         click.echo("No gain is shown. Keep the verifier in use; label passages of more documents.")
 
