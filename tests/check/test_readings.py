@@ -125,6 +125,12 @@ def test_german_content_whose_order_is_in_doubt_is_a_failure() -> None:
     assert [bool(each.failures) for each in (unread, wish)] == [True, False]
 
 
+def test_short_german_statements_are_read_as_german_without_a_setting() -> None:
+    texts = ["Bienen können rotes Licht sehen.", "Selmouth Academy beat Garwick in the final."]
+    denials = [interpret_by_rules(text).readings[0].negation for text in texts]
+    assert [each.startswith("Es ") for each in denials] == [True, False]
+
+
 def test_other_languages_have_only_the_statement() -> None:
     (reading,) = readings("Le pont a été ouvert en 1911.", "fr")
     assert (reading.kind, reading.negation) == ("descriptive", "")
