@@ -10,10 +10,10 @@ from support.rows import each_row
 
 from pincite.text.languages import identify
 from pincite.verbs.check.kinds import ascription, kind_of
-from pincite.verbs.check.readings import is_question, readings, user_reading
+from pincite.verbs.check.readings import interpret_by_rules, is_question, readings, user_reading
 
-CASES = Path(__file__).parents[1] / "cases" / "check" / "readings.txt"
-KINDS = {"D": "descriptive", "A": "ascriptive", "N": "normative"}
+CASES = Path(__file__).parents[1] / "cases" / "check"
+KINDS = {"D": "descriptive", "A": "ascriptive", "N": "normative", "?": ""}  # ?: no reading
 
 
 def found(statement: str, language: str = "en") -> list[tuple[str, str]]:
@@ -118,11 +118,17 @@ def test_german_is_seen_by_its_small_words() -> None:
     assert identify("Le pont a été ouvert en 1911.") != "de"
 
 
-@each_row("check/readings/german")
-def test_german(statement: str, kind: str) -> None:
-    (reading,) = readings(statement, "de")
-    assert reading.kind == kind
-    assert reading.negation == f"Es trifft nicht zu: {statement}"
+def test_german_content_whose_order_is_in_doubt_is_a_failure() -> None:
+    texts = [f"Die Studie {verb}, dass Moos Blei bindet." for verb in ("zeigt", "hofft")]
+    unread, wish = (interpret_by_rules(text, "de") for text in texts)
+    assert [len(each.readings) for each in (unread, wish)] == [1, 1]
+    assert [bool(each.failures) for each in (unread, wish)] == [True, False]
+
+
+def test_short_german_statements_are_read_as_german_without_a_setting() -> None:
+    texts = ["Bienen können rotes Licht sehen.", "Selmouth Academy beat Garwick in the final."]
+    denials = [interpret_by_rules(text).readings[0].negation for text in texts]
+    assert [each.startswith("Es ") for each in denials] == [True, False]
 
 
 def test_other_languages_have_only_the_statement() -> None:
@@ -150,10 +156,10 @@ def test_any_text_can_be_read(text: str, language: str) -> None:
     assert ascription(text, language) is None or text
 
 
-def expected() -> Iterator[list[tuple[str, str, list[str]]]]:
-    """For each statement of the file: kind, text and accepted negations of each reading."""
+def expected(name: str) -> Iterator[list[tuple[str, str, list[str]]]]:
+    """For each statement of a file: kind, text and accepted negations of each reading."""
     of_one: list[tuple[str, str, list[str]]] = []
-    for line in CASES.read_text("utf-8").splitlines():
+    for line in (CASES / f"{name}.txt").read_text("utf-8").splitlines():
         text = line.strip()
         if not text or text.startswith("#"):
             continue
@@ -171,19 +177,27 @@ def bare(text: str) -> str:
     return text.strip(" .").casefold()
 
 
-def test_the_readings_that_a_careful_person_expects() -> None:
-    exact = n_negations = n_right = n_shown = n_found = 0
-    for of_one in expected():
-        wanted = {(kind, bare(text)): negations for kind, text, negations in of_one}
-        shown = readings(of_one[0][1])
-        exact += {(str(r.kind), bare(r.text)) for r in shown} == wanted.keys()
-        n_negations += len(wanted)
-        n_shown += len(shown)
+@pytest.mark.parametrize(
+    ("name", "language", "least_exact", "least_right"),
+    [  # of 66, 20 and 20 statements, and of 113, 34 and 34 negations
+        ("readings", "en", 65, 111),
+        ("readings_de", "de", 19, 33),
+        ("readings_de_held_back", "de", 19, 33),
+    ],
+)
+def test_the_readings_that_a_careful_person_expects(
+    name: str, language: str, least_exact: int, least_right: int
+) -> None:
+    exact = n_right = 0
+    for of_one in expected(name):
+        wanted = {(kind, bare(text)): negations for kind, text, negations in of_one if kind}
+        shown = interpret_by_rules(of_one[0][1], language).readings
+        kinds_and_texts = {(str(r.kind), bare(r.text)) for r in shown}
+        exact += kinds_and_texts == wanted.keys()
+        assert kinds_and_texts <= wanted.keys()
         for reading in shown:
-            accepted = wanted.get((str(reading.kind), bare(reading.text)))
-            n_found += accepted is not None
-            whole = f"It is not the case that {reading.text}"
-            n_right += bare(reading.negation) in map(bare, [whole, *(accepted or ())])
-    assert exact >= 65  # of 66
-    assert n_right >= 111  # of 113
-    assert n_found == n_shown
+            accepted = wanted[str(reading.kind), bare(reading.text)]
+            whole = [f"It is not the case that {reading.text}"] if language == "en" else []
+            n_right += bare(reading.negation) in map(bare, [*whole, *accepted])
+    assert exact >= least_exact
+    assert n_right >= least_right

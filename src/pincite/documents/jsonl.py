@@ -264,6 +264,11 @@ class LabelledClaim:
     label: str
     meta: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
+    @property
+    def document(self) -> str:
+        """The address of its document; the evidence if it has none."""
+        return str(self.meta.get("url") or self.evidence)
+
 
 def read_labelled(
     path: Path, on_bad: Callable[[InputError], None] | None = None

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pincite.cache_file import data_path
 from pincite.documents.jsonl import LABELS
@@ -156,12 +156,12 @@ def file_of(setting: str) -> Path:
 # ── Rows for evaluation and training ─────────────────────────────────────────────────────────────
 
 
-def claims(given: Iterable[Opinion]) -> list[dict[str, object]]:
+def claims(given: Iterable[Opinion]) -> list[dict[str, Any]]:
     """Make labelled claims (`documents.jsonl`); the last opinion on a passage counts.
 
     A thumbs up confirms the verdict; a thumbs down makes no row.
     """
-    rows: list[dict[str, object]] = []
+    rows: list[dict[str, Any]] = []
     for each in _latest(one for one in given if one.passage):
         if label := _label(each):
             meta = {"url": each.url, "created": each.created, "said": each.said, "note": each.note}

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -19,6 +19,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from pincite import runtime
 from pincite.cli import cli
+from pincite.documents.jsonl import LabelledClaim
 from pincite.errors import InputError, MissingModel
 from pincite.verbs.verify import build
 from pincite_lab.evaluation import claims, tables, wafer
@@ -305,3 +306,32 @@ def test_verifiers_stand_side_by_side_in_the_report(
     assert pair["both"]["n"] == 2
     text = run_claims("claims", str(write(WICE)), *options[:1], *options[2:]).output
     assert "words and credulous, 3 rows: agreement 0.667" in text
+
+
+def test_a_gain_is_shown_only_if_documents_agree_on_it() -> None:
+    """Twenty rows corrected in one document are one observation, not twenty."""
+
+    def compared(n_documents: int, n_broken: int = 0) -> claims.Comparison:
+        rows = [
+            LabelledClaim(
+                str(n),
+                TRUE,
+                TRUE,
+                "nei" if n < n_broken else "support",
+                {"url": n * n_documents // 20},
+            )
+            for n in range(20)
+        ]
+        never = SimpleNamespace(fingerprint="never", verify=lambda pairs: [
+            replace(each, prob_supported=0.0) for each in WordVerifier().verify(pairs)
+        ])  # fmt: skip
+        return claims.compared(rows, cast(Any, never), WordVerifier(), 0.5)
+
+    sure, mixed = compared(10), compared(20, n_broken=10)
+    assert (sure.gain, sure.interval, sure.shown) == (1.0, [1.0, 1.0], True)
+    assert (mixed.gain, mixed.shown) == (0.0, False)
+    few, many = (compared(n, n_broken=4) for n in (4, 20))
+    assert few.gain == many.gain == 0.6
+    assert [(each.n_documents, each.shown) for each in (few, many)] == [(4, False), (20, True)]
+    assert claims.refused(mixed, sure)
+    assert not claims.refused(sure, sure)

@@ -190,6 +190,17 @@ def test_a_fifth_of_the_claims_is_held_back_whatever_their_evidence_and_case() -
     assert 0.3 < halves.count("fit") / len(halves) < 0.7
 
 
+def test_documents_are_held_back_whole_and_with_their_claims() -> None:
+    rows = [replace(row, meta={"url": n % 60}) for n, row in enumerate(claims(300))]
+    rows += [replace(row, meta={"url": "again"}) for row in rows[:60]]
+    learnt, held = g.split(rows, 13)
+    documents, texts = {row.document for row in held}, {row.claim for row in held}
+    assert 5 < len(documents) < 25
+    assert learnt
+    assert not any(row.document in documents or row.claim in texts for row in learnt)
+    assert g.split(rows[:20], 13) == (rows[:20], [])
+
+
 def test_what_is_held_back_stands_in_no_group() -> None:
     words = ["".join(chr(97 + int(digit)) for digit in str(n)) for n in range(60)]
     rows = [LabelledClaim(w, f"Its goats eat {w}.", f"Of {w}.", "support") for w in words]

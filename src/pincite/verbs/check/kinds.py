@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from pincite.judgement.confirmation import StatementType
 from pincite.text import syntax, words_of
-from pincite.text.finite import finite_verb, is_plural
-from pincite.text.languages import identify
+from pincite.text.finite import finite_verb, is_plural, main_clause, main_order
+from pincite.text.languages import NEGATIONS, identify
 from pincite.types import Span
 
 
@@ -21,6 +21,7 @@ class Ascription(NamedTuple):
     speaker: str = ""
     beside: bool = False  # the speaker is named beside the sentence: "According to Holm, …"
     denied: bool = False  # "denies that …", "falsely claims that …"
+    unread: bool = False  # the content is a clause whose order is in doubt
 
 
 _SAYING = {  # each form → its infinitive
@@ -51,47 +52,53 @@ _SAID = (
     r"|suggested|estimated|accepted|agreed|asserted|announced|held|considered)"
 )
 _FEARED = _SAID.replace("said|", "feared|hoped|expected|shown|found|proven|established|said|")
-_ATTRIBUTIONS = {
-    "en": (
-        re.compile(rf"{_SPEAKER}\s+(?P<verb>{SAYS})\s+(?P<that>that\s+)?(?P<what>.+)"),
-        re.compile(
-            rf"{_SPEAKER}\s+(?P<verb>tells|told|asks?|asked)\s+(?:[^,;:]{{1,40}}?\s+)?"
-            r"(?P<that>(?:that|whether)\s+)(?P<what>.+)"
-        ),
-        re.compile(  # "the report warns that"
-            rf"(?P<who>(?:The|A|This|That|His|Her) (?:report|claim)s?)\s+(?P<verb>{SAYS})\s+"
-            r"(?P<that>that\s+)?(?P<what>.+)"
-        ),
-        re.compile(
-            rf"{_SPEAKER}\s+(?P<verb>{'|'.join(_FINDING + _HOPING)})\s+(?P<that>that\s+)?"
-            r"(?P<what>.+)"
-        ),
-        re.compile(r"(?i:According to|In the words of) (?P<by>[^,]{1,80}),\s*(?P<what>.+)"),
-        re.compile(r"(?P<what>[^“\"]+?),? (?:according to|in the words of) (?P<by>[^,]{1,80})"),
-        re.compile(
-            r"(?:In (?:my|our|his|her|their|[^,]{1,60}[’']s?|the) (?:view|opinion|judge?ment|eyes)"
-            r"(?: of [^,]{1,60})?"
-            r"|From (?:[^,]{1,60}[’']s?|the) point of view(?: of [^,]{1,60})?),\s*(?P<what>.+)"
-        ),
-        re.compile(
-            rf"(?P<what>(?:[^,;:“\"]|\d,\d)+), (?P<by>[^,;:“\"]{{1,60}}?) (?:{SAYS})(?: \w+day)?"
-            r"(?:,(?P<rest> [^“\"]+))?"
-        ),
-        re.compile(rf"It (?:is|was|has been)(?P<how>(?: \w+)?) {_FEARED} that (?P<what>.+)"),
-        re.compile(
-            rf"(?P<what>[^,;:]{{1,80}}) (?:is|are|was|were)(?P<how>(?: \w+ly| often)?) {_SAID}"
-            r" to (?P<do>have been|be|have|[a-z]+)(?P<rest> .+)"
-        ),
-        re.compile(rf"{_SPEAKER}(?:\s+(?:{SAYS}))?:\s*(?P<what>[“\"].+)"),
-        re.compile(rf"(?P<what>[“\"].+[”\"]),?\s+(?:{SAYS})\s+(?P<who>.+)"),
+_ATTRIBUTIONS = (
+    re.compile(rf"{_SPEAKER}\s+(?P<verb>{SAYS})\s+(?P<that>that\s+)?(?P<what>.+)"),
+    re.compile(
+        rf"{_SPEAKER}\s+(?P<verb>tells|told|asks?|asked)\s+(?:[^,;:]{{1,40}}?\s+)?"
+        r"(?P<that>(?:that|whether)\s+)(?P<what>.+)"
     ),
-    "de": (  # the verb of a “dass …” clause comes last, so the clause is not a sentence by itself
-        re.compile(rf"{_SPEAKER}\s+(?:{'|'.join(_SAGEN)}),?\s+(?:dass|ob)\s+.+"),
-        re.compile(rf"{_SPEAKER}(?:\s+(?:{'|'.join(_SAGEN)}))?:\s*(?P<what>[„“\"].+)"),
-        re.compile(r"(?:Laut|Nach Ansicht|Nach Angaben)\s+.+"),
-        re.compile(r"[^,]{1,80}\s+zufolge\s+.+"),
+    re.compile(  # "the report warns that"
+        rf"(?P<who>(?:The|A|This|That|His|Her) (?:report|claim)s?)\s+(?P<verb>{SAYS})\s+"
+        r"(?P<that>that\s+)?(?P<what>.+)"
     ),
-}
+    re.compile(
+        rf"{_SPEAKER}\s+(?P<verb>{'|'.join(_FINDING + _HOPING)})\s+(?P<that>that\s+)?"
+        r"(?P<what>.+)"
+    ),
+    re.compile(r"(?i:According to|In the words of) (?P<by>[^,]{1,80}),\s*(?P<what>.+)"),
+    re.compile(r"(?P<what>[^“\"]+?),? (?:according to|in the words of) (?P<by>[^,]{1,80})"),
+    re.compile(
+        r"(?:In (?:my|our|his|her|their|[^,]{1,60}[’']s?|the) (?:view|opinion|judge?ment|eyes)"
+        r"(?: of [^,]{1,60})?"
+        r"|From (?:[^,]{1,60}[’']s?|the) point of view(?: of [^,]{1,60})?),\s*(?P<what>.+)"
+    ),
+    re.compile(
+        rf"(?P<what>(?:[^,;:“\"]|\d,\d)+), (?P<by>[^,;:“\"]{{1,60}}?) (?:{SAYS})(?: \w+day)?"
+        r"(?:,(?P<rest> [^“\"]+))?"
+    ),
+    re.compile(rf"It (?:is|was|has been)(?P<how>(?: \w+)?) {_FEARED} that (?P<what>.+)"),
+    re.compile(
+        rf"(?P<what>[^,;:]{{1,80}}) (?:is|are|was|were)(?P<how>(?: \w+ly| often)?) {_SAID}"
+        r" to (?P<do>have been|be|have|[a-z]+)(?P<rest> .+)"
+    ),
+    re.compile(rf"{_SPEAKER}(?:\s+(?:{SAYS}))?:\s*(?P<what>[“\"].+)"),
+    re.compile(rf"(?P<what>[“\"].+[”\"]),?\s+(?:{SAYS})\s+(?P<who>.+)"),
+)
+_REGULAR = (f"{verb[:-2] if verb.endswith('en') else verb[:-1]}(?:e?te?n?|e?n)" for verb in _SAGEN)
+_SAGT = "|".join([*_REGULAR, *words_of("readings", "sagt")])
+_HOFFEN, _LEUGNEN = (
+    re.compile(rf"\b(?:{'|'.join(words_of('readings', name))})") for name in ("hoffen", "leugnen")
+)
+_GERMAN = re.compile(
+    rf"(?P<who>[^,;:“\"„]{{1,80}}?)(?:, [^,;:“\"„]{{1,80}},)? "
+    rf"(?P<verb>{_SAGT})(?: [^,;:„“\"]{{0,60}})?,? (?P<that>(?:dass|ob) )?(?P<what>[^„“\"]+)"
+    rf"|(?P<by>[^,;:“\"„]{{1,80}}?)(?: (?:{_SAGT}))?: ?(?P<turn>[„“\"].+)"
+    rf"|(?P<tag>[„“\"].+[“”\"]),? (?:{_SAGT}) (?P<name>.+)"
+)
+_BY = re.compile(
+    r"(?:Laut|Gemäß|Nach (?:Ansicht|Angaben|Auffassung|Meinung|Worten)) (.+)|(.+) zufolge"
+)
 # Words that express a demand or a value. Words that are used as often to describe ("fair") are left
 # out: a descriptive reading mistaken for a normative one would not be checked.
 _NORMATIVE = {name: words_of("readings", f"normative_{name}") for name in ("en", "de")}
@@ -196,13 +203,15 @@ def without_speaker(text: str) -> tuple[str, str]:
 def ascription(text: str, language: str = "en") -> Ascription | None:
     """Return what the text ascribes to a speaker; None if nothing.
 
-    >>> ascription("Berg falsely claims that the mill closed.")
-    Ascription(content='the mill closed', speaker='Berg falsely', beside=False, denied=True)
+    >>> ascription("Berg falsely claims that the mill closed.")[:4]
+    ('the mill closed', 'Berg falsely', False, True)
     """
     text = text.strip().removesuffix(".")
+    if language == "de":
+        return _german(text) if len(text) <= LONGEST else None
     if _BUT.search(text):
         return None  # "X claims that Y, but Z"
-    for pattern in _ATTRIBUTIONS.get(language, ()) if len(text) <= LONGEST else ():
+    for pattern in _ATTRIBUTIONS if language == "en" and len(text) <= LONGEST else ():
         match = pattern.fullmatch(text)
         if match is None:
             continue
@@ -225,6 +234,26 @@ def ascription(text: str, language: str = "en") -> Ascription | None:
             speaker = (named.get("by") or named.get("who") or "").strip(" .")
             return Ascription(content, speaker, bool(named.get("by")), denied)
     return None
+
+
+def _german(text: str) -> Ascription | None:
+    """As `ascription`; the content is empty if its order is in doubt."""
+    main = main_clause(text)
+    if match := _GERMAN.fullmatch(text):
+        if quoted := match["turn"] or match["tag"]:
+            return Ascription(quoted.strip(MARKS), match["by"] or match["name"])
+        lead, what, that = text[: match.start("what")].lower(), match["what"], match["that"]
+        said = None if that else main_clause(what)
+        content = main_order(what) if that else str(said.indicative() if said else "")
+        if that or (said and ", " in lead):
+            open_ = that == "ob " or NEGATIONS["de"] & {*lead.split()} or _HOFFEN.search(lead)
+            denied = bool(_LEUGNEN.search(lead))
+            content, unread = ("", False) if open_ else (content, not content)
+            return Ascription(content, match["who"], denied=denied, unread=unread)
+    if main and (by := _BY.fullmatch(" ".join(main.before))):
+        return Ascription(main_order(str(main._replace(before=[]))), by[1] or by[2], beside=True)
+    hearsay = main and main.verb.startswith("soll") and main.indicative() != main
+    return Ascription(str(main.indicative())) if main and hearsay else None
 
 
 def _said_by(match: re.Match[str], content: str) -> str | None:

@@ -1,9 +1,12 @@
-"""Negations by rule: "not" beside the verb of a plain sentence, else "it is not the case that"."""
+"""Negations by rule: "not" beside the verb of a plain sentence, else "it is not the case that".
+
+German: “nicht”, else “es trifft nicht zu, dass …”; with a colon if the verb is in doubt.
+"""
 
 import re
 
 from pincite.text import syntax, words_of
-from pincite.text.finite import finite_verb
+from pincite.text.finite import INDICATIVE, finite_verb, main_clause
 
 _NOT_SO = {"en": "It is not the case that ", "de": "Es trifft nicht zu: "}
 # Where "not" might deny less than the whole: "all", "because", "may not"; before it, "two" too.
@@ -12,6 +15,10 @@ _UNPLAIN = frozenset("may might must shall cannot due owing thanks , ; :".split(
     *(words_of("readings", name) for name in ("quantifiers", "undeniable")),
 )
 _UNPLAIN_BEFORE = _UNPLAIN | words_of("readings", "amounts") | frozenset("a an do does did".split())
+_GERMAN_QUOTE = re.compile(r"[„“\"”:;?]")
+_SUBORDINATE = re.compile(  # also “sagt, die Steuer sei …”
+    rf", (?:(?:dass|ob|weil|obwohl|da|wenn)\b|.* (?:{'|'.join(INDICATIVE)})\b)[^,]*"
+)
 _WORD = re.compile(r"[a-z]+(?:[’']t)?|\d+|[,;:]")
 
 
@@ -23,10 +30,20 @@ def negation(text: str, language: str = "en") -> str:
     """
     if language not in _NOT_SO or not text:
         return ""
+    if language == "de":
+        return _german(text)
     first = text.split(maxsplit=1)[0].lower() if text.split() else ""
     known = first in (syntax.PARTICLES | syntax.DETERMINERS | _UNPLAIN_BEFORE) - {"i"}
-    whole = text[:1].lower() + text[1:] if known and language == "en" else text
-    return (language == "en" and _plain(text)) or _NOT_SO[language] + whole
+    whole = text[:1].lower() + text[1:] if known else text
+    return _plain(text) or _NOT_SO["en"] + whole
+
+
+def _german(text: str) -> str:
+    clause = None if _GERMAN_QUOTE.search(text) else main_clause(text)
+    if clause is None or (clause.tail and not _SUBORDINATE.fullmatch(clause.tail)):
+        return _NOT_SO["de"] + text
+    plain = "" if "weil" in clause.tail else clause.denied()
+    return (plain or f"Es trifft nicht zu, dass {clause.verb_last()}") + "." * text.endswith(".")
 
 
 def _plain(text: str) -> str:

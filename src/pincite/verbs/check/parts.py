@@ -6,48 +6,62 @@ condition or a negation governs is no part: "if A, B" states neither A nor B.
 
 import re
 from collections.abc import Callable
+from functools import partial
 
 from pincite.judgement.confirmation import StatementType
 from pincite.text import syntax, words_of
 from pincite.text.clauses import clauses
 from pincite.text.coordination import shared
 from pincite.text.figures import MONTHS
-from pincite.text.finite import NOT, Finite, finite_verb, is_plural, lemmas
+from pincite.text.finite import NOT, Finite, finite_verb, is_plural, lemmas, main_clause, main_order
 from pincite.verbs.check.kinds import LONGEST, MARKS, ascription, kind_of
 from pincite.verbs.check.negation import negation
 
 # Between a fact and an opinion: "Nobody died, and the mayor should resign", "… and should resign".
-_BESIDE = {
-    "en": re.compile(
-        r"(?:, (?:and|but|so|which)|[;.]) "
-        r"|,? (?:and|but) (?=(?:\w+ly )?(?:should|must|ought|shouldn't|mustn't)\b)"
-    ),
-    "de": re.compile(
-        r"(?:, (?:und|aber|daher|deshalb)|[;.]) "
-        r"|,? (?:und|aber) (?=(?:soll|sollen|sollte|sollten|muss|müssen|müsste|müssten)\b)"
-    ),
-}
+_BESIDE = re.compile(
+    r"(?:, (?:and|but|so|which)|[;.]) "
+    r"|,? (?:and|but) (?=(?:\w+ly )?(?:should|must|ought|shouldn't|mustn't)\b)"
+)
 _BARE_AND = re.compile(r",?\s+(?:and|but)\s+")
+_UND = re.compile(r",? (?:und|aber) |; ")
+_GENDERS = {"er": "der|den|dem", "sie": "die", "es": "das"}
+_IT_RAINS = re.compile(r"(?i:es) (?:regne|schnei|g[ia]b)")
 _PRONOUN = re.compile(r"(?:he|she|it|they)\b", re.IGNORECASE)
 _QUOTE = re.compile(r"[“\"]")
 _CONDITION = re.compile(
-    r"\b(?:if|unless|when|whenever|provided|as long as|in case|would|lest)\b", re.IGNORECASE
+    r"\b(?:if|unless|when|whenever|provided|as long as|in case|would|lest|wenn|falls|würden?)\b",
+    re.I,
 )
-_NOT = re.compile(r"\b(?:not|never|no|nobody|hardly|cannot)\b|n[’']t\b", re.IGNORECASE)
+_NOT = re.compile(
+    r"\b(?:not|never|no|nobody|hardly|cannot|nicht|kein\w*|nie|niemand)\b|n[’']t\b", re.IGNORECASE
+)
 _JOINED = "although|even though|though|whereas"
-_CONCEDED = re.compile(rf"\b(?:{_JOINED}|while)\b", re.IGNORECASE)
-_REASONS = (
-    re.compile(
-        r"(?P<a>.+?)(?:,?(?: simply| just| mainly| partly)? because|, since"
-        rf"|,? (?:{_JOINED}|while)) (?!of\b)(?P<b>.+)"
+_CONCEDED = re.compile(rf"\b(?:{_JOINED}|while|obwohl|während)\b", re.IGNORECASE)
+_REASONS = {
+    "en": (
+        re.compile(
+            r"(?P<a>.+?)(?:,?(?: simply| just| mainly| partly)? because|, since"
+            rf"|,? (?:{_JOINED}|while)) (?!of\b)(?P<b>.+)"
+        ),
+        re.compile(rf"(?i:because|since|while|{_JOINED}) (?!of\b)(?P<b>[^,]+), (?P<a>.+)"),
     ),
-    re.compile(rf"(?i:because|since|while|{_JOINED}) (?!of\b)(?P<b>[^,]+), (?P<a>.+)"),
-)
-_VERDICT = re.compile(
-    r"It (?:is|was)(?: \w+ly| just)*(?P<no> not| never)?(?: \w+ly)* "
-    r"(?P<what>true|false|untrue|a myth|a lie|a fact|the case|correct|incorrect)"
-    r" that (?P<b>.+)"
-)
+    "de": (
+        re.compile(r"(?P<a>[^,]+), (?:weil|obwohl|da|während) (?P<b>[^,]+)"),
+        re.compile(r"(?:Weil|Obwohl|Da|Während) (?P<b>[^,]+), (?P<a>[^,]+)"),
+    ),
+}
+_VERDICT = {
+    "en": re.compile(
+        r"It (?:is|was)(?: \w+ly| just)*(?P<no> not| never)?(?: \w+ly)* "
+        r"(?P<what>true|false|untrue|a myth|a lie|a fact|the case|correct|incorrect)"
+        r" that (?P<b>.+)"
+    ),
+    "de": re.compile(
+        r"Es (?:ist|stimmt|trifft)(?P<no> nicht)?"
+        r"(?: zu| (?P<what>wahr|unwahr|eine Lüge|ein Mythos))?, dass (?P<b>.+)"
+    ),
+}
+_FALSE = {"false", "untrue", "a myth", "a lie", "incorrect", "unwahr", "eine Lüge", "ein Mythos"}
 # What is valued as "a scandal that …" is taken to have happened.
 _VALUED_FACT = re.compile(
     r"It (?:is|was)(?: \w+)? (?:a (?:scandal|shame|pity|disgrace|mistake|tragedy|blessing|relief)"
@@ -78,23 +92,23 @@ def parts(text: str, language: str = "en") -> list[str]:
     if len(text) > LONGEST:
         return []
     if (said := ascription(text, language)) is not None:
-        content = _without_pronoun(said.content, said.speaker) if said.content else None
+        name = _without_pronoun if language == "en" else _german_named
+        content = name(said.content, said.speaker) if said.content else None
         if content and said.denied:
             content = negation(content, language)
         return [content] if content else []
-    if language != "en":
-        return _fact_beside_opinion(text, language)
     text = text.strip(MARKS) if text.count('"') % 2 == 0 else text
-    return next(filter(None, (rule(text) for rule in _RULES)), [])
+    return next(filter(None, (rule(text) for rule in _RULES.get(language, ()))), [])
 
 
-def _verdict(text: str) -> list[str]:
+def _verdict(text: str, language: str = "en") -> list[str]:
     """“It is not true that Y” says that Y is not so."""
-    match = _VERDICT.fullmatch(text)
-    if match is None:
+    match = _VERDICT[language].fullmatch(text)
+    content = match and (match["b"] if language == "en" else main_order(match["b"]))
+    if match is None or not content:
         return []
-    false = match["what"] in ("false", "untrue", "a myth", "a lie", "incorrect")
-    return [negation(_sentence(match["b"])) if false != bool(match["no"]) else match["b"]]
+    false = match["what"] in _FALSE
+    return [negation(_sentence(content), language) if false != bool(match["no"]) else content]
 
 
 def _valued_fact(text: str) -> list[str]:
@@ -102,16 +116,18 @@ def _valued_fact(text: str) -> list[str]:
     return [match["b"]] if match and finite_verb(match["b"]) else []
 
 
-def _reason(text: str) -> list[str]:
+def _reason(text: str, language: str = "en") -> list[str]:
     """“A because B” and “A although B” state both; only B if A is a demand or a valuation."""
-    match = next(filter(None, (each.fullmatch(text) for each in _REASONS)), None)
+    match = next(filter(None, (each.fullmatch(text) for each in _REASONS[language])), None)
     if match is None or _CONDITION.search(text):
         return []
-    a, b = match["a"], match["b"]
+    (a, b), first, name = match.group("a", "b"), match.start("a") == 0, _named
+    if language == "de":
+        a, b, name = a if first else main_order(a), main_order(b), _german_named
     unclear = _NOT.search(a) and not _CONCEDED.search(text)  # "not because": which is denied?
-    valued = kind_of(a) is StatementType.NORMATIVE
-    found = [] if unclear else [None if valued else _named(a, b), _named(b, a)]
-    return [each for each in (found if match.start("a") == 0 else found[::-1]) if each]
+    valued = kind_of(a, language) is StatementType.NORMATIVE
+    found = [] if unclear else [None if valued else name(a, b), name(b, a)]
+    return [each for each in (found if first else found[::-1]) if each]
 
 
 def _named(clause: str, other: str) -> str | None:
@@ -123,6 +139,30 @@ def _named(clause: str, other: str) -> str | None:
     if verb and name.lower() in ("we", "you", "one", "i", "people", "everyone", "everybody"):
         name = other[verb.end :].strip().partition(" ")[2]  # "we should ban X": X
     return _without_pronoun(clause, name)
+
+
+def _german_named(clause: str, other: str) -> str:
+    """A clause whose “es” is what alone in the other clause has this gender; "" if unclear."""
+    pronoun, _, rest = clause.partition(" ")
+    article = _GENDERS.get(pronoun.lower())
+    if article is None or _IT_RAINS.match(clause):
+        return clause
+    nouns = re.findall(rf"\b(?i:{article}) (\S+)", other)
+    if not nouns and other.istitle():
+        return f"{other} {rest}"
+    return f"{article[:3]} {nouns[0]} {rest}" if len(nouns) == 1 else ""
+
+
+def _german_halves(text: str) -> list[str]:
+    """“X wurde A und tat B” and “X tat A, und Y tat B” as two statements, or the fact of them."""
+    for match in () if _CONDITION.search(text) or _QUOTE.search(text) else _UND.finditer(text):
+        first = text[: match.start()]
+        left = main_clause(first)
+        if left and not left.tail and (second := left.shared(text[match.end() :])):
+            halves = [first, second]
+            facts = [x for x in halves if kind_of(x, "de") is StatementType.DESCRIPTIVE]
+            return facts or halves
+    return []
 
 
 def _without_pronoun(clause: str, name: str) -> str | None:
@@ -141,20 +181,18 @@ def _without_pronoun(clause: str, name: str) -> str | None:
     return f"{name} {rest}" if fits else None
 
 
-def _fact_beside_opinion(text: str, language: str = "en") -> list[str]:
+def _fact_beside_opinion(text: str) -> list[str]:
     """“Nobody died, and the mayor should resign” states that nobody died."""
-    if language not in _BESIDE or _CONDITION.search(text) or _QUOTE.search(text):
+    if _CONDITION.search(text) or _QUOTE.search(text):
         return []
-    for match in _BESIDE[language].finditer(text):
+    for match in _BESIDE.finditer(text):
         left, right = text[: match.start()], text[match.end() :]
-        alone = language != "en" or (finite_verb(right) and "which" not in match[0])
+        alone = finite_verb(right) and "which" not in match[0]
         right = right if alone else f"It {right}"
-        kinds = [kind_of(each, language) for each in (left, right)]
+        kinds = list(map(kind_of, (left, right)))
         if set(kinds) != {StatementType.DESCRIPTIVE, StatementType.NORMATIVE}:
             continue
         fact, other = (left, right) if kinds[0] is StatementType.DESCRIPTIVE else (right, left)
-        if language != "en":
-            return [fact] if min(len(left.split()), len(right.split())) > 1 else []
         if finite_verb(left) and finite_verb(right) and (alone or fact is left):
             named = fact if fact is left else _named(fact, other)
             return [_sentence(named)] if named else []
@@ -303,25 +341,20 @@ def _surely_a_sentence(text: str, *, after_closed: bool) -> bool:
     return (sure or after_closed) and (named or bare or subject[0].lower() in syntax.DETERMINERS)
 
 
-_RULES: tuple[Callable[[str], list[str]], ...] = (
-    _verdict,
-    _valued_fact,
-    _reason,
-    _fact_beside_opinion,
-    _without_value,
-    _neither,
-    _only,
-    _but,
-    _since,
-    _clauses,
-)
-_WHOLE = (_neither, _but, _since, _clauses, _reason)  # their parts together say what the text says
+_german_verdict, _german_reason = (partial(rule, language="de") for rule in (_verdict, _reason))
+_ALL = (_neither, _only, _but, _since, _clauses)
+_RULES: dict[str, tuple[Callable[[str], list[str]], ...]] = {
+    "en": (_verdict, _valued_fact, _reason, _fact_beside_opinion, _without_value, *_ALL),
+    "de": (_german_verdict, _german_reason, _german_halves),
+}
+# Their parts together say what the text says.
+_WHOLE = (_neither, _but, _since, _clauses, _reason, _german_reason, _german_halves)
 _PIECES = re.compile(r"; |, (?:and|but) (?=it\b|they\b|he\b|she\b)")
 
 
 def joined(text: str, language: str = "en") -> list[str]:
     """Return the parts of a text of which each must hold, and that are all of it; else nothing."""
     found = parts(text, language)
-    by = next((rule for rule in _RULES if language == "en" and rule(text.strip(MARKS))), None)
+    by = next((rule for rule in _RULES.get(language, ()) if rule(text.strip(MARKS))), None)
     whole = by in _WHOLE and len(found) > max(1, len(_PIECES.findall(text)))
     return found if whole and not ascription(text, language) else []

@@ -18,10 +18,12 @@ from pincite.llm import replies
 from pincite.llm.calls import Calls, Progress, run_concurrently, scaled_progress
 from pincite.llm.templates import Templates
 from pincite.settings import Settings
-from pincite.text.languages import identify
+from pincite.text import words_of
+from pincite.text.finite import finite_verb, main_clause
+from pincite.text.languages import FUNCTION_WORDS, identify
 from pincite.text.sentences import sentences
 from pincite.types import STOPPED, Failed
-from pincite.verbs.check.kinds import LONGEST, MARKS, WORD, kind_of, without_speaker
+from pincite.verbs.check.kinds import LONGEST, MARKS, WORD, ascription, kind_of, without_speaker
 from pincite.verbs.check.negation import negation
 from pincite.verbs.check.parts import joined, parts
 from pincite.verbs.check.report import Interpretation, Reading
@@ -32,16 +34,26 @@ DEEPEST = 3  # an ascription of a valuation of two statements
 _QUESTION = "no reading: this is a question; rephrase it as a statement"
 _NO_READING = "no reading: this says nothing that can be true or false; write it as a statement"
 
+_UNREAD = "what is reported is not judged by itself; write it as a statement of its own"
+
 
 def interpret_by_rules(
     statement: str, language: str = "en", occasion: Occasion = UNKNOWN
 ) -> Interpretation:
-    if language == "en" and identify(statement) == "de":
+    if language == "en" and _is_german(statement):
         language = "de"
-    result = () if is_question(statement) else readings(statement, language, occasion)
-    why = _QUESTION if is_question(statement) else _NO_READING
-    failures = () if result else (Failed("statement", why),)
-    return Interpretation(tuple(result), "rules", failures)
+    result = [] if is_question(statement) else readings(statement, language, occasion)
+    why = "" if result else _QUESTION if is_question(statement) else _NO_READING
+    if any(said.unread for each in result if (said := ascription(each.text, language))):
+        why = _UNREAD
+    return Interpretation(tuple(result), "rules", (Failed("statement", why),) if why else ())
+
+
+def _is_german(text: str) -> bool:
+    """Whether a text is German by its small words, or by its order where these are too few."""
+    known, english = identify(text), words_of("words", "function") - FUNCTION_WORDS["de"]
+    maybe = known is None and english.isdisjoint(text.lower().split()) and not finite_verb(text)
+    return known == "de" or bool(maybe and main_clause(text))
 
 
 def readings(statement: str, language: str = "en", occasion: Occasion = UNKNOWN) -> list[Reading]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -64,14 +65,36 @@ def command() -> None:
     multiple=True,
     help="Your own rows, as pincite feedback export writes them. Repeatable.",
 )
-def verifier(recipe: Path, quiet: bool, files: tuple[Path, ...], **given: Any) -> None:
-    """Train on DATA: a folder with a file NAME.jsonl.gz for each set of the recipe."""
+@options.json_option
+def verifier(
+    recipe: Path, quiet: bool, as_json: bool, files: tuple[Path, ...], **given: Any
+) -> None:
+    """Train on DATA: a folder with a file NAME.jsonl.gz for each set of the recipe.
+
+    A fifth of the documents of --extra is held back, to compare the model with Pincite's verifier.
+    """
     wanted = recipes.recipe_in(recipe, recipes.Recipe)
     shell.require("train")
+    from pincite.documents.jsonl import read_labelled
+    from pincite.models.verifier import CrossEncoderVerifier
+    from pincite.settings import VerifySettings
+    from pincite_lab.evaluation import claims
+    from pincite_lab.training import groups
+    from pincite_lab.training.export import export
     from pincite_lab.training.verifier import train_verifier
 
     run = Run(recipe=wanted, extra=files, **given)
-    _train(lambda *callbacks: train_verifier(run, *callbacks), run.folder, quiet, EXPORT)
+    model = _train(lambda *callbacks: train_verifier(run, *callbacks), run.folder, quiet, EXPORT)
+    held = [row for path in files for row in groups.split([*read_labelled(path)], wanted.seed)[1]]
+    result: dict[str, Any] = {"model": str(model)}
+    if held:
+        export(model, new := run.folder / "verifier", source="a run", licence="not stated")
+        old, after = map(CrossEncoderVerifier, (weights.locate(weights.VERIFIER), new))
+        with options.progress(quiet) as display:
+            shown, threshold = partial(display, "held back"), VerifySettings().threshold
+            compared = claims.compared(held, old, after, threshold, shown)
+        result["feedback"] = asdict(compared)
+    _print_comparisons(result, as_json)
 
 
 @command.command("encoder")
@@ -115,7 +138,7 @@ def rows(reports: tuple[Path, ...], out: Path) -> None:
     options.say(f"{sum(map(len, made.rows.values()))} rows of {made.n_answers} answers in {out}.")
 
 
-def _train(train: Train, folder: Path, quiet: bool, then: str) -> None:
+def _train(train: Train, folder: Path, quiet: bool, then: str) -> Path:
     with (
         options.progress(quiet) as display,
         options.resumable(
@@ -124,6 +147,7 @@ def _train(train: Train, folder: Path, quiet: bool, then: str) -> None:
     ):
         model = train(display, lambda text: options.say(text, quiet), _with_loss(display))
     options.say(f"The model is in {model}. Next: {then.format(model=model)}", quiet)
+    return model
 
 
 def _with_loss(display: options.Display) -> Callable[[int, int, float], None]:
@@ -177,10 +201,10 @@ def learn(
     """Train a verifier on feedback, compare it with the one in use, and keep the better one.
 
     FILES are rows from `pincite feedback export` or a server's /api/v1/feedback/export; by default,
-    what `pincite feedback` kept here. A fifth of the claims is held back. The new verifier is used
-    if it corrects more mistakes on them than it adds, and does not get worse on the regression set
-    (AUROC within 0.005). --undo goes back to the old one. Run the same command again to continue an
-    interrupted run.
+    what `pincite feedback` kept here. A fifth of the documents is held back. The new verifier is
+    used if its gain on them is certain (95 % interval above 0), and it does not get worse on the
+    regression set (AUROC within 0.005). --undo goes back to the old one. Run the same command
+    again to continue an interrupted run.
 
     Needs pincite[train].
     """
@@ -188,10 +212,7 @@ def learn(
         _print_result(_undo(config), as_json, quiet)
         return
     shell.require("train")
-    with (
-        options.progress(quiet) as display,
-        options.resumable(),
-    ):
+    with options.progress(quiet) as display, options.resumable():
         result = _learn(files, guards, (base, threads), config, display)
     _print_result(result, as_json, quiet)
 
@@ -275,10 +296,8 @@ def _read_rows(files: Sequence[Path], feedback_file: str) -> list[Any]:
     else:
         with feedback.Opinions(feedback.file_of(feedback_file)) as opinions:
             rows = feedback.claims(opinions.all())
-        found = [
-            LabelledClaim(str(r["id"]), str(r["claim"]), str(r["evidence"]), str(r["label"]))
-            for r in rows
-        ]
+        names = ("id", "claim", "evidence", "label", "meta")
+        found = [LabelledClaim(*(row[name] for name in names)) for row in rows]
     return list({(row.claim, row.evidence): row for row in found}.values())
 
 
@@ -294,24 +313,35 @@ def _undo(config: Path | None) -> dict[str, Any]:
 
 
 def _print_result(result: Mapping[str, Any], as_json: bool, quiet: bool) -> None:
+    _print_comparisons(result, as_json)
     if as_json:
-        options.print_json(result)
         return
-    for name, what in (("feedback", "Held-back feedback"), ("guard", "Regression set")):
-        if found := result.get(name):
-            click.echo(
-                f"{what}, {found['n']} rows: {found['wrong_before']} wrong before, "
-                f"{found['wrong_after']} now; {found['fixed']} corrected, {found['broken']} newly "
-                f"wrong; AUROC {_figure(found['auroc_before'])} → {_figure(found['auroc_after'])}"
-            )
-            for change, claim in found["examples"][:SHOWN]:
-                click.echo(f"    {change}: {one_line(claim)}")
     if result.get("why"):
         click.echo(f"Still in use: {result['model']}, because {result['why']}.")
         return
     click.echo(f"In use now: {result['model']}, as set in {result['config']}.")
     if "before" in result:
         options.say("To go back to the previous one: pincite learn --undo", quiet)
+
+
+def _print_comparisons(result: Mapping[str, Any], as_json: bool) -> None:
+    if as_json:
+        options.print_json(result)
+        return
+    for name, what in (("feedback", "Held-back feedback"), ("guard", "Regression set")):
+        if found := result.get(name):
+            gain, low, high = (f"{100 * x:+.1f}" for x in (found["gain"], *found["interval"]))
+            click.echo(
+                f"{what}, {found['n']} rows of {found['n_documents']} documents: "
+                f"{found['wrong_before']} wrong before, {found['wrong_after']} now; "
+                f"{found['fixed']} corrected, {found['broken']} newly wrong; gain {gain} points "
+                f"(95 %: {low} to {high}); "
+                f"AUROC {_figure(found['auroc_before'])} → {_figure(found['auroc_after'])}"
+            )
+            for change, claim in found["examples"][:SHOWN]:
+                click.echo(f"    {change}: {one_line(claim)}")
+    if "feedback" in result and not result["feedback"]["shown"]:
+        click.echo("No gain is shown. Keep the verifier in use; label passages of more documents.")
 
 
 def _figure(value: float | None) -> str:

@@ -481,6 +481,10 @@ class Comparison:
     wrong_after: int
     fixed: int
     broken: int
+    n_documents: int
+    gain: float  # in the share of rows that are right
+    interval: list[float]  # of the gain: 95 %, bootstrap over the documents
+    shown: bool  # the interval lies above 0
     auroc_before: float | None  # None: all rows have the same label
     auroc_after: float | None
     examples: tuple[tuple[str, str], ...] = ()  # ("fixed" or "broken", the claim)
@@ -504,6 +508,11 @@ def compared(
     )
     ranked = [measures.aurocs(truth, finite(x.values), np.ones((1, n)))[0] if n else np.nan
               for x in (old, new)]  # fmt: skip
+    names, place = np.unique([row.document for row in rows], return_inverse=True)
+    better = now * 1.0 - was
+    drawn = measures.resamples(len(names)) if n else np.ones((1, 0))
+    won, of = (drawn @ np.bincount(place, each, len(names)) for each in (better, np.ones(n)))
+    interval = (measures.percentiles(won / of) if n else None) or [0.0, 0.0]
     auroc_before, auroc_after = (None if np.isnan(x) else round(float(x), 4) for x in ranked)
     return Comparison(
         n=n,
@@ -511,6 +520,10 @@ def compared(
         wrong_after=int((~now).sum()),
         fixed=int((~was & now).sum()),
         broken=int((was & ~now).sum()),
+        n_documents=len(names),
+        gain=round(float(better.sum()) / max(1, n), 4),
+        interval=interval,
+        shown=interval[0] > 0,
         auroc_before=auroc_before,
         auroc_after=auroc_after,
         examples=tuple(
@@ -523,11 +536,8 @@ def compared(
 
 def refused(feedback: Comparison, guard: Comparison) -> str:
     """Explain why the new verifier is not better; "" if it is."""
-    if feedback.fixed <= feedback.broken:
-        return (
-            f"on {feedback.n} held-out rows of feedback it fixes {feedback.fixed} mistakes and "
-            f"makes {feedback.broken} new ones"
-        )
+    if not feedback.shown:
+        return f"no gain is shown on {feedback.n} held-back rows of feedback"
     before, after = guard.auroc_before, guard.auroc_after
     if before is not None and after is not None and before - after > MOST_LOST:
         return (

@@ -42,6 +42,7 @@ from pincite_lab.training.recipe import (
 # A retrieved passage or a changed claim may be refuted or just not mentioned: not supported.
 GENERATED_LABEL = "not_support"
 HELD_BACK = 5  # one claim in this many
+LEAST_ROWS, LEAST_HELD_BACK = 20, 5  # rows to learn from, documents to compare on
 DEPTH = 20  # passages per claim and ranking
 # The first hits are often paraphrases of the evidence: a correct passage labelled as a negative
 # does more harm than a weak negative.
@@ -129,7 +130,7 @@ def read_own(files: Sequence[Path], seed: int, warn: Warn) -> OwnRows:
     try:
         for number, path in enumerate(files, 1):
             wanted = SetRecipe(f"own rows {number}", visits=EXTRA_VISITS, weight=EXTRA_WEIGHT)
-            own.append((wanted, _read_file(path, wanted, seed, warn)))
+            own.append((wanted, split(_read_file(path, wanted, seed, warn), seed)[0]))
     except InputError as error:
         raise InputError(
             "An --extra file cannot be used; expected what `pincite feedback export --format "
@@ -173,6 +174,20 @@ def is_held_back(claim: str, seed: int) -> bool:
     Case and white space are ignored: one claim often occurs with several evidences.
     """
     return _hashed(claim, f"{seed} held back") % HELD_BACK == 0
+
+
+def split(
+    rows: Sequence[LabelledClaim], seed: int
+) -> tuple[list[LabelledClaim], list[LabelledClaim]]:
+    """Split rows into those to learn from and those of a fixed fifth of the documents.
+
+    A claim held back with one document is not learnt with another. Few rows are all learnt.
+    """
+    held = [row for row in rows if is_held_back(row.document, seed)]
+    kept, claims = {row.document for row in held}, {row.claim.casefold() for row in held}
+    rest = [r for r in rows if r.document not in kept and r.claim.casefold() not in claims]
+    enough = len(rest) >= LEAST_ROWS and len(kept) >= LEAST_HELD_BACK
+    return (rest, held) if enough else (list(rows), [])
 
 
 def half_of(claim: str, seed: int) -> str:

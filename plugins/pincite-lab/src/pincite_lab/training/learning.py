@@ -55,23 +55,12 @@ REMEMBERED = 0.25  # unlabelled rows per feedback row
 SHARE = 0.6
 FEEDBACK = "feedback"
 SAVE_EVERY = 60.0  # seconds: the most work lost if the run is killed
-LEAST_ROWS, LEAST_HELD_BACK = 20, 5
 REGRESSION_ROWS = 300  # generated for the comparison if the user gives none
 RESCALED = 150  # unlabelled rows used to match the scales
 NEIGHBOURS = 20  # passages searched for one on a similar subject
 LEAST_WORDS = 7  # of a sentence taken as a claim
 DEMOS = Path(pincite.__file__).parent / "demo"
 _TEXTS = ("verify/corpus", "verify/sources", "ask/abstracts.xml", "check/documents")
-
-
-def split(
-    rows: Sequence[LabelledClaim], seed: int
-) -> tuple[list[LabelledClaim], list[LabelledClaim]]:
-    """Split rows into those to learn from and those held back: a fixed fifth of the claims."""
-    parts: tuple[list[LabelledClaim], list[LabelledClaim]] = ([], [])
-    for row in rows:
-        parts[grouped.is_held_back(row.claim, seed)].append(row)
-    return parts
 
 
 def shipped_passages() -> tuple[list[Passage], list[Passage]]:
@@ -151,13 +140,13 @@ def begin(rows: Sequence[LabelledClaim], base: str, threads: int = 0) -> Learnin
     Raises:
         InputError: There are too few rows.
     """
-    learnt, held_back = split(rows, RECIPE.seed)
-    if len(learnt) < LEAST_ROWS or len(held_back) < LEAST_HELD_BACK:
+    learnt, held_back = grouped.split(rows, RECIPE.seed)
+    if not held_back:
         raise InputError(
-            f"There is too little feedback to learn from: {len(learnt)} labelled rows and "
-            f"{len(held_back)} more that are held back for the comparison; expected at least "
-            f"{LEAST_ROWS} and {LEAST_HELD_BACK}. Label more: pincite feedback RESULT.json --item "
-            "ITEM --label LABEL"
+            f"There is too little feedback to learn from: {len(rows)} labelled rows of "
+            f"{len({row.document for row in rows})} documents, a fifth of which are held back; "
+            f"expected at least {grouped.LEAST_ROWS} rows, and {grouped.LEAST_HELD_BACK} documents "
+            "held back. Label more: pincite feedback RESULT.json --item ITEM --label LABEL"
         )
     folder = home() / f"run-{digest(rows, base)}"
     remove_runs(but=folder)

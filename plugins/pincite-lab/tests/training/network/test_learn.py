@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -21,7 +22,7 @@ from support.files import write_jsonl
 from pincite.models import calibration, weights
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.types import Claim, Passage, Span
-from pincite_lab.training import learning, network
+from pincite_lab.training import groups, learning, network
 from pincite_lab.training import verifier as loop
 from pincite_lab.training.export import export
 from pincite_lab.training.recipe import STATE
@@ -141,6 +142,8 @@ def test_the_better_one_is_taken_and_given_back(home: Path, learn: Learn) -> Non
         == (feedback["wrong_after"])
     )
     assert told["n_learnt"] + feedback["n"] == 120
+    assert feedback["shown"]
+    assert 0 < feedback["interval"][0] <= feedback["gain"] <= feedback["interval"][1]
     folder = Path(in_use(home))
     assert folder == Path(told["model"]) == learning.home() / "learned-1"
     assert weights.read_card(folder)["own_rows"] == told["n_learnt"]
@@ -165,6 +168,17 @@ def test_one_that_forgets_is_refused(home: Path, learn: Learn) -> None:
     assert not told["kept"]
     assert "AUROC" in told["why"]
     assert in_use(home) == told["model"] == before
+
+
+def test_labels_by_chance_show_no_gain(home: Path, learn: Learn) -> None:
+    chance = random.Random(5)
+    rows = [{**row, "label": chance.choice(["support", "not_support"])} for row in opened(120)]
+    write_jsonl(home / "rows.jsonl", *rows)
+    before = in_use(home)
+    told = learn("rows.jsonl", "--guard", "guard.jsonl")
+    assert (told["kept"], told["feedback"]["shown"]) == (False, False)
+    assert told["feedback"]["interval"][0] <= 0
+    assert in_use(home) == before
 
 
 def test_killed_and_resumed_it_ends_with_the_same_weights(
@@ -195,8 +209,8 @@ def test_too_little_feedback_says_how_much_is_needed(
 ) -> None:
     write_jsonl(home / "rows.jsonl", *opened(9))
     said = pincite("learn", "rows.jsonl", code=3)
-    assert str(learning.LEAST_HELD_BACK) in said
-    assert str(learning.LEAST_ROWS) in said
+    assert str(groups.LEAST_HELD_BACK) in said
+    assert str(groups.LEAST_ROWS) in said
 
 
 def test_only_what_it_made_is_undone(learn: Learn, pincite: Callable[..., str]) -> None:

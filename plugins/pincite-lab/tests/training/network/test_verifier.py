@@ -471,6 +471,20 @@ def test_rows_of_ones_own_are_counted_in_the_card_and_kept_to(
         assert "extra rows was ['sha256 " in train("--run", "run", *more, code=2)
 
 
+def test_rows_of_ones_own_are_held_back_and_compared(
+    home: Path, train: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    printed = list[dict[str, Any]]()
+    monkeypatch.setattr("pincite.cli.options.print_json", printed.append)
+    own = [{**row, "meta": {"url": n % 50}} for n, row in enumerate(invented(120, seed=9))]
+    train("--run", "run", "--extra", write_jsonl(home / "own.jsonl", *own), "--json")
+    found = printed[0]["feedback"]
+    card = json.loads((home / "run" / "model" / "pincite.json").read_text())
+    assert found["n"] + card["own_rows"] <= 120
+    assert found["n_documents"] >= 5
+    assert found["shown"] == (found["interval"][0] > 0)
+
+
 def test_a_bad_file_of_ones_own_can_be_mended(home: Path, train: Callable[..., str]) -> None:
     write_jsonl(home / "own.jsonl", "{}")
     assert "own.jsonl has no usable rows" in train("--extra", "own.jsonl", code=3)
