@@ -4,23 +4,24 @@ import gzip
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from support.rows import CASES
+from support.rows import CASES, each_row, rows
 
 from pincite.errors import CorpusError, InputError
 from pincite.references import catalogue, imports
 from pincite.references.catalogue import Catalogue, Counted
-from pincite.references.imports import Imported, Retracted
-from pincite.references.outcomes import Status, decide
+from pincite.references.imports import Imported, Retracted, marked
+from pincite.references.outcomes import decide
 from pincite.references.works import Notice, NoticeKind, Work, ask
 from pincite.types import Citation, Span
 
 FILES = CASES / "references" / "imports"
 
 
-def cited(**given: str) -> Citation:
-    return Citation("r1", Span(0, 0), Span(0, 0), **given)  # type: ignore[arg-type]
+def cited(**given: Any) -> Citation:
+    return Citation("r1", Span(0, 0), Span(0, 0), **given)
 
 
 @pytest.fixture
@@ -188,42 +189,35 @@ def test_a_record_that_comes_again_replaces_the_older_one(works: Catalogue) -> N
     assert works.lookup(cited(title="Trams")) == works.lookup(cited(title="Trams of Varde"))
 
 
-@pytest.mark.parametrize("direction", ["update-to", "updated-by"])
-@pytest.mark.parametrize(
-    ("kind", "status"),
-    [
-        ("retraction", Status.RETRACTED),
-        ("erratum", Status.CORRECTED),
-        ("corrigendum", Status.CORRECTED),
-        ("expression_of_concern", Status.CONCERN),
-        ("withdrawal", Status.WITHDRAWN),
-        ("new_version", Status.SUPERSEDED),
-    ],
-)
-def test_all_of_fifty_notices_are_found_in_either_direction(
-    works: Catalogue, direction: str, kind: str, status: Status
+@each_row("references/notices/records")
+def test_notices_are_found_in_either_direction(
+    works: Catalogue, tmp_path: Path, text: str, given: dict[str, Any], status: str
 ) -> None:
-    def records() -> Iterator[Imported]:
-        for n in range(50):
-            target = {"DOI": f"10.1000/w{n}", "title": [f"Work {n} on trams"]}
-            notice = {"DOI": f"10.1000/n{n}", "title": [f"Notice {n}"]}
-            holder, other = (notice, target) if direction == "update-to" else (target, notice)
-            update = {
-                "DOI": other["DOI"],
-                "type": kind,
-                "updated": {"date-parts": [[2020, n % 12 + 1]]},
-            }
-            for item in (target, notice):
-                yield from imports.crossref(
-                    item | ({direction: [update]} if item is holder else {})
-                )
+    for number, part in enumerate(text.split("\f")):
+        file = tmp_path / str(number)
+        file.write_text(part)
+        works.add(file.name, 1, imports.read(file))
+    citation = cited(**{**given, "authors": tuple(given["authors"])})
+    assert decide(citation, ask(citation, [works])).status == status
 
-    works.add("made", 1, records())
-    for n in range(50):
-        citation = cited(doi=f"10.1000/w{n}", title=f"Work {n} on trams")
-        outcome = decide(citation, ask(citation, [works]))
-        assert (outcome.status, outcome.notices[0].doi) == (status, f"10.1000/n{n}")
-        assert outcome.notices[0].date == f"2020-{n % 12 + 1:02}"
+
+def marks(name: str) -> list[bool]:
+    """Whether the mark in each title is read, and only a mark."""
+    found = []
+    for title, kind in rows(f"references/notices/{name}"):
+        work = marked(Work(title, source="Crossref"))
+        is_cut = kind is None or work.title in ("Rye prices in Jutland", "Sleep on ferries")
+        found.append([n.kind for n in work.notices] == ([kind] if kind else []) and is_cut)
+    return found
+
+
+def test_a_title_that_marks_a_retracted_work_is_read() -> None:
+    assert all(marks("titles"))
+
+
+def test_held_back_marks_in_titles_are_read() -> None:
+    held = marks("titles_held_back")
+    assert sum(held) >= 0.85 * len(held)
 
 
 def test_another_file_is_refused(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from web.zoo import Writer, Zoo, reply, zoo_server
 
 from pincite.errors import ConfigError
 from pincite.references import online
-from pincite.references.outcomes import Outcome, Status, decide, is_needed
+from pincite.references.outcomes import Outcome, Status, decide, needed
 from pincite.references.read import Reference
 from pincite.references.report import check
 from pincite.references.works import Lookup, Work, ask
@@ -28,6 +28,7 @@ CASES = "references/online"
 LOOKED_UP = f"{CASES}/looked_up"
 NAMES = [service.setting or "archive" for service in online.SERVICES]
 NONE = "404 Not Found"
+TODAY = date(2026, 1, 1)
 
 
 class Answers(dict[tuple[str, str], bytes | Writer]):
@@ -92,7 +93,7 @@ def citation(given: dict[str, Any]) -> Citation:
 
 
 def outcome(cited: Citation, asked: list[Lookup]) -> Outcome:
-    return decide(cited, ask(cited, [], asked, partial(is_needed, cited)), is_record=True)
+    return decide(cited, ask(cited, [], asked, partial(needed, cited)), is_record=True)
 
 
 def places(zoo: Zoo) -> list[str]:
@@ -215,9 +216,9 @@ def test_a_run_that_was_stopped_asks_nothing_again(
         if done == 2:
             raise KeyboardInterrupt
 
-    first = check(REFERENCES, [], date(2026, 1, 1), stop, services(zoo, client, cache))
+    first = check(REFERENCES, [], TODAY, stop, services(zoo, client, cache))
     assert (first.stopped, len(first.results)) == (True, 2)
-    second = check(REFERENCES, [], date(2026, 1, 1), services=services(zoo, client, cache))
+    second = check(REFERENCES, [], TODAY, services=services(zoo, client, cache))
     assert [each.outcome.status for each in second.results] == [Status.UNVERIFIED] * len(TITLES)
     assert len(places(zoo)) == len(set(places(zoo))) == 4 * len(set(TITLES))
 
@@ -227,7 +228,7 @@ def test_a_service_that_refuses_or_keeps_failing_is_left_alone(
     zoo: Zoo, answers: Answers, client: WebClient, cache: FetchCache, status: str, requests: int
 ) -> None:
     answers.down = {"crossref": reply(b"{}", status)}
-    report = check(REFERENCES * 3, [], date(2026, 1, 1), services=services(zoo, client, cache))
+    report = check(REFERENCES * 3, [], TODAY, services=services(zoo, client, cache))
     assert all(each.outcome.failed for each in report.results)
     assert sum(host == "crossref.test" for host, _ in zoo.requests) == requests
 
@@ -249,8 +250,55 @@ def test_what_a_catalogue_settles_is_asked_of_no_service(
 ) -> None:
     work = Work("Trams of Varde", ("Holm, Ida",), source="catalogue")
     local = Lookup("catalogue", lambda _: [work])
-    report = check(REFERENCES[:1], [local], date(2026, 1, 1), services=services(zoo, client, cache))
+    report = check(REFERENCES[:1], [local], TODAY, services=services(zoo, client, cache))
     assert (report.results[0].outcome.status, zoo.requests) == (Status.AGREES, [])
+
+
+@pytest.mark.parametrize(
+    ("ids", "served", "status", "asked"),
+    [
+        (
+            {"doi": "10.1000/a1"},
+            "crossref_notices.json",
+            Status.RETRACTED,
+            "crossref/works?rows=20",
+        ),
+        (
+            {"doi": "10.1000/a1"},
+            "crossref_erratum.json",
+            Status.CORRECTED,
+            "crossref/works?rows=20",
+        ),
+        ({"doi": "10.1000/a1"}, "crossref_none.json", Status.AGREES, "crossref/works?rows=20"),
+        ({"pmid": "4001"}, "pubmed_records.xml", Status.RETRACTED, "pubmed/efetch"),
+        ({"pmid": "77"}, "pubmed_none.xml", Status.AGREES, "pubmed/efetch"),
+    ],
+)
+@pytest.mark.parametrize("year", ["2020", "2011"])  # the other differs from the record
+def test_the_standing_of_a_work_in_the_catalogue_is_asked_for_once(
+    zoo: Zoo, answers: Answers, client: WebClient, cache: FetchCache,
+    ids: dict[str, str], served: str, status: Status, asked: str, year: str,
+) -> None:  # fmt: skip
+    work = Work("Trams of Varde and their drivers", ("Holm, Ida",), (2020,), **ids)  # type: ignore[arg-type]
+    cited = citation({"title": work.title, "authors": work.authors, "date": year})
+    answers.served = {asked: served}
+    for _ in range(2):
+        local, asking = Lookup("catalogue", lambda _: [work]), services(zoo, client, cache)
+        found = check([Reference(cited)], [local], TODAY, services=asking).results[0].outcome
+        known = [status, *[Status.DIFFERS] * (year == "2011")]
+        assert found.status == min(known, key=list(Status).index)
+    assert [place[: len(asked)] for place in places(zoo)] == [asked]
+
+
+def test_a_standing_that_no_service_gives_changes_nothing(
+    zoo: Zoo, answers: Answers, client: WebClient, cache: FetchCache
+) -> None:
+    answers.down = {"crossref": reply(b"{}", "503 Unavailable")}
+    work = Work("Trams of Varde", ("Holm, Ida",), (2020,), doi="10.1000/a1")
+    cited = citation({"title": work.title, "authors": work.authors, "date": "2020"})
+    found = decide(cited, ask(cited, [Lookup("catalogue", lambda _: [work])],
+                              services(zoo, client, cache), partial(needed, cited)))  # fmt: skip
+    assert (found.status, [each.source for each in found.failed]) == (Status.AGREES, ["Crossref"])
 
 
 def test_the_key_is_sent_and_stays_out_of_cache_and_report(

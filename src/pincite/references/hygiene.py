@@ -41,7 +41,7 @@ _TRACES = re.compile(
     r"\butm_source=(?:[\w-]*\.)?(?:chatgpt|openai|perplexity|copilot|gemini|claude|grok|deepseek)"
     r"(?:\.\w+)*"
     r"|\b(?:oaicite|oai_citation|contentReference)\b"
-    r"|\bturn\d+(?:search|view|news|image|fetch|file|academia|product)\d+"
+    r"|turn\d+(?:search|view|news|image|fetch|file|academia|product)\d+"
     r"|\[cite_start\]|\[cite: ?\d[\d, ]*\]|\bgrok_(?:card|render)\b|\battached_file:\d",
     re.IGNORECASE,
 )

@@ -9,7 +9,8 @@ import csv
 import gzip
 import io
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -22,7 +23,7 @@ from pincite.documents.dates import iso_date, stated_date
 from pincite.documents.text import one_line
 from pincite.documents.xml_records import Broken, line_of, parsed, records, root_of
 from pincite.errors import InputError, usable
-from pincite.references.works import Notice, NoticeKind, Work, arxiv_of
+from pincite.references.works import NOTICE, Notice, NoticeKind, Work, arxiv_of
 from pincite.text.identifiers import doi_of, isbn13, pmid_of
 from pincite.types import Unchecked
 
@@ -86,7 +87,27 @@ def contained(make: Callable[[], Iterable[Imported]], source: str) -> Iterator[I
     except MALFORMED:
         yield None
         return
-    yield from (replace(m, source=source) if isinstance(m, Work) else m for m in made)
+    for each in made:
+        yield marked(replace(each, source=source)) if isinstance(each, Work) else each
+
+
+# How publishers mark the titles of works; a notice has a title of its own, "Retraction of: …".
+_MARK = re.compile(
+    r"\A(?:\W|<[^<>]*>)*(?:retracted|(?P<withdrawn>(?-i:WITHDRAWN|REMOVED|TEMPORARY REMOVAL)))"
+    r"(?: (?:article|chapter|paper|publication))?(?:\W|<[^<>]*>)*?[:\])}|–—]\W*"
+    r"|\s*[(\[]retracted\b[^)\]]*[)\]]\W*\Z",
+    re.IGNORECASE,
+)
+
+
+def marked(work: Work) -> Work:
+    """Turn a mark in a work's title into a notice."""
+    if not (mark := _MARK.search(work.title)):
+        return work
+    kind = NoticeKind.WITHDRAWN if mark["withdrawn"] else NoticeKind.RETRACTED
+    is_known = any(notice.kind is kind for notice in work.notices)
+    notices = work.notices if is_known else (*work.notices, Notice(kind, stated_by=work.source))
+    return replace(work, title=_MARK.sub("", work.title), notices=notices)
 
 
 # ── JSON: Crossref and OpenAlex ──────────────────────────────────────────────────────────────────
@@ -118,7 +139,8 @@ def _loaded(line: str) -> Any:
         return {} if not line.strip() else None
 
 
-_PREPRINT = frozenset(("posted-content", "preprint"))
+_PREPRINT = frozenset(("posted-content", "preprint", "Preprint"))
+_NOTICE_TYPES = frozenset(("erratum", "retraction"))  # of OpenAlex
 # Crossref's types of updates.
 _UPDATES = {
     **dict.fromkeys(("retraction", "removal"), NoticeKind.RETRACTED),
@@ -141,6 +163,12 @@ def crossref(item: Mapping[str, Any]) -> Iterator[Imported]:
         for later in (item.get("relation") or {}).get(name, ()):
             own.append(Notice(NoticeKind.SUPERSEDED, doi_of(later["id"]) or "", "", "Crossref"))
     title = ": ".join(map(one_line, (*item.get("title", ())[:1], *item.get("subtitle", ())[:1])))
+    about = [
+        Retracted((("doi", target),), notice)
+        for each in item.get("update-to") or ()
+        for notice in _notices([each], lambda _: doi)
+        if (target := doi_of(str(each.get("DOI", ""))))
+    ]
     kind = str(item.get("type", ""))
     dates = (item.get(name, {}) for name in ("published-print", "published-online", "issued"))
     years = [int(d["date-parts"][0][0]) for d in dates if d and d.get("date-parts", [[None]])[0][0]]
@@ -152,7 +180,7 @@ def crossref(item: Mapping[str, Any]) -> Iterator[Imported]:
         doi,
         isbns=isbns_of(item.get("ISBN") or ()),
         issn=next(iter(item.get("ISSN") or ()), ""),
-        kind="preprint" if kind in _PREPRINT else kind,
+        kind=_kind(kind, about),
         volume=str(item.get("volume", "")),
         issue=str(item.get("issue", "")),
         pages=str(item.get("page", "")),
@@ -160,10 +188,14 @@ def crossref(item: Mapping[str, Any]) -> Iterator[Imported]:
         arxiv=arxiv_of(doi),
         notices=tuple(own),
     )
-    for update in item.get("update-to") or ():
-        (notice,) = _notices([update], lambda _: doi) or (None,)
-        if notice and (target := doi_of(str(update.get("DOI", "")))):
-            yield Retracted((("doi", target),), notice)
+    yield from about
+
+
+def _kind(stated: str, about: Sequence[Retracted] = ()) -> str:
+    """The kind of a record; one that is about other works is a notice, but not a new version."""
+    if stated in _NOTICE_TYPES or any(a.notice.kind is not NoticeKind.SUPERSEDED for a in about):
+        return NOTICE
+    return "preprint" if stated in _PREPRINT else stated
 
 
 def _notices(
@@ -206,7 +238,7 @@ def openalex(item: Mapping[str, Any]) -> Iterator[Work]:
         pmc=str(ids.get("pmcid") or "").rpartition("/")[2].upper().removeprefix("PMC"),
         arxiv=arxiv_of(doi),
         issn=venue.get("issn_l") or "",
-        kind="preprint" if item.get("type") in _PREPRINT else str(item.get("type") or ""),
+        kind=_kind(str(item.get("type") or "")),
         volume=parts.get("volume") or "",
         issue=parts.get("issue") or "",
         pages="-".join(filter(None, (parts.get("first_page"), parts.get("last_page")))),
@@ -255,7 +287,7 @@ def pubmed_work(record: Any) -> Iterator[Imported]:
     notices = [Notice(NoticeKind.RETRACTED, stated_by="PubMed")] * (
         "Retracted Publication" in types
     )
-    doi = doi_of(fields["doi"]) or ""
+    doi, others = doi_of(fields["doi"]) or "", list[Retracted]()
     for element in record.iterfind("MedlineCitation/CommentsCorrectionsList/CommentsCorrections"):
         kind, source = element.get("RefType", ""), line_of(element.find("RefSource"))
         by = one_line(element.findtext("PMID"))
@@ -264,7 +296,8 @@ def pubmed_work(record: Any) -> Iterator[Imported]:
             notices = [n for n in notices if n.date or n.kind is not about.kind]
             notices.append(about)
         elif (target := _PUBMED_TARGETS.get(kind)) and by:
-            yield Retracted((("pmid", by),), Notice(target, doi, printed, "PubMed"))
+            others.append(Retracted((("pmid", by),), Notice(target, doi, printed, "PubMed")))
+    yield from others
     yield Work(
         papers.cleaned_title(line_of(article.find("ArticleTitle"))),
         tuple(papers.pubmed_authors(article.iterfind("AuthorList/Author")).names),
@@ -274,7 +307,7 @@ def pubmed_work(record: Any) -> Iterator[Imported]:
         pmid=one_line(record.findtext("MedlineCitation/PMID")),
         pmc=fields["pmc"].upper().removeprefix("PMC"),
         issn=fields["issn"],
-        kind="preprint" if "Preprint" in types else "article",
+        kind=_kind("Preprint" if "Preprint" in types else "article", others),
         volume=fields["volume"],
         issue=fields["issue"],
         pages=one_line(article.findtext("Pagination/MedlinePgn")),

@@ -1,7 +1,7 @@
 """Services on the web as sources of works, each with the addresses it is asked at.
 
     with online.opened(settings) as services:
-        found = ask(citation, [catalogue], services, partial(is_needed, citation))
+        found = ask(citation, [catalogue], services, partial(needed, citation))
 
 Identifiers are asked for first, then titles, then the archive's copy of a page. A record or a
 definite miss is cached, so that a run which was stopped goes on where it was. Everything else (a
@@ -58,6 +58,7 @@ class Service:
     numbers: str = ""  # the path of the records whose numbers the search returns
     key: str = ""  # environment variable of the key without which it cannot be searched
     only_books: bool = False
+    status: str = ""  # the kind of identifier by which notices about a work are asked for
 
 
 # ── Answers ──────────────────────────────────────────────────────────────────────────────────────
@@ -161,6 +162,7 @@ SERVICES = (
         _crossref,
         {"doi": ("/works/{}", "/works?rows=20&filter=updates:{}")},
         f"/works?rows={ROWS}&query.bibliographic={{title}}%20{{author}}%20{{year}}",
+        status="doi",
     ),
     Service(
         "DataCite",
@@ -176,6 +178,7 @@ SERVICES = (
         {"pmid": (_EFETCH,)},
         f"/esearch.fcgi?db=pubmed&retmode=json&retmax={ROWS}&tool=pincite&term={{title}}%5Bti%5D",
         numbers=_EFETCH,
+        status="pmid",
     ),
     Service(
         "Open Library",
@@ -223,6 +226,20 @@ class Client:
                 about = self._records(path.format(quote(value, safe="")))
                 found += [each for each in about if isinstance(each, Retracted)]
         return _with_notices(found) if pairs else None
+
+    def notices(self, citation: Citation) -> list[Work] | None:
+        """Return the notices about a work, with its identifier; None if it has none of the kind."""
+        kind = self.service.status
+        if not (value := dict(ids_of(citation)).get(kind)):
+            return None
+        records = self._records(self.service.ids[kind][-1].format(quote(value, safe="")))
+        work = Work("", **{kind: value})  # type: ignore[arg-type]
+        same = [each for each in records if isinstance(each, Work) and (kind, value) in each.ids]
+        notices = [notice for each in same for notice in each.notices]
+        return [
+            replace(each, notices=(*notices, *each.notices))
+            for each in _with_notices([work, *records])[:1]
+        ]
 
     def by_title(self, citation: Citation) -> list[Work] | None:
         """Return records with a title like its own; None if it cannot be searched for."""
@@ -325,12 +342,14 @@ def _with_notices(found: Iterable[Imported]) -> list[Work]:
 
 
 def lookups(clients: Sequence[Client]) -> list[Lookup]:
-    """The services in the order in which they are asked: identifiers, titles, archived pages."""
+    """The services as they are asked: identifiers, notices, titles, archived pages."""
     titled = [each for each in clients if each.service.title]
     searched = [each for each in titled if each.key or not each.service.key]
+    stating = [each for each in clients if each.service.status]
     archives = [each for each in clients if not each.service.title]
     return [
         *(Lookup(each.service.name, each.by_ids) for each in titled),
+        *(Lookup(each.service.name, each.notices, is_status=True) for each in stating),
         *(Lookup(each.service.name, each.by_title, True) for each in searched),
         *(Lookup(each.service.name, each.by_ids, True) for each in archives),
     ]

@@ -4,17 +4,18 @@ Only a positive finding accuses: an identifier that cannot exist, or one behind 
 another work. A work that no source has may well exist.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Annotated, NamedTuple
 
-from pincite.documents.dates import stated_date
 from pincite.notes import Note
 from pincite.references import matching
 from pincite.references.matching import Authors, Likeness
 from pincite.references.works import (
     ARXIV_DOI,
+    NOTICE,
     Lookup,
     Lookups,
     Notice,
@@ -114,6 +115,7 @@ FEW_TITLE_WORDS = 4  # with the same year or venue; below, a title says nothing 
 PREPRINT_YEARS = 3  # a preprint may be published so much later
 NEAR_YEARS = 1  # online first, or printed in January
 CLOSE_FROM = 0.5  # share of words in common: from here the closest title is worth showing
+_YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
 _Id = tuple[str, str]
 
 
@@ -153,13 +155,15 @@ class _Match(NamedTuple):
             return n_words >= SAME_TITLE_WORDS or (n_words >= FEW_TITLE_WORDS and agrees)
         # "A model for trams" may be another paper by the authors of "A model of trams".
         near = self.title is Likeness.NEAR and self.authors is Authors.SAME and dated
-        return near and len(self.work.authors) > 1 and self.venue is not Likeness.OTHER
+        is_alike = len(self.work.authors) > 1 and self.venue is not Likeness.OTHER
+        return near and is_alike and self.work.kind != NOTICE  # of the work: "Erratum: …"
 
     @property
-    def rank(self) -> tuple[bool, bool, bool, bool]:
-        """Orders records by how well they fit."""
+    def rank(self) -> tuple[bool, ...]:
+        """Orders records by how well they fit; one without a title only has notices."""
         names = self.authors in (Authors.SAME, Authors.FEWER, Authors.UNKNOWN)
-        return self.title is Likeness.SAME, names, self.year_agrees, self.venue is Likeness.SAME
+        is_same, has_title = self.title is Likeness.SAME, bool(self.work.title)
+        return is_same, has_title, names, self.year_agrees, self.venue is Likeness.SAME
 
     @property
     def year_agrees(self) -> bool:
@@ -198,6 +202,7 @@ def decide(citation: Citation, found: Lookups, *, is_record: bool = False) -> Ou
     )
     if best:
         versions = [best.work, *(m.work for m in (*own, *same) if m.is_same)]
+        versions += [m.work for m in matches if _ids(m.work) & _ids(best.work)]
         outcome = replace(
             outcome,
             work=best.work,
@@ -213,17 +218,22 @@ def decide(citation: Citation, found: Lookups, *, is_record: bool = False) -> Ou
 _NOT_FOUND = (Status.OTHER_WORK, Status.IMPOSSIBLE, Status.UNVERIFIED, Status.UNCHECKED)
 
 
-def is_needed(citation: Citation, service: Lookup, found: Lookups) -> bool:
-    """Whether a service may add to what was found.
+def needed(citation: Citation, service: Lookup, found: Lookups) -> Citation | None:
+    """What a service is to be asked after what was found: the reference, its work, or nothing.
 
     A work is searched for if it was not found, and identifiers are asked for until each is known
-    and the reference agrees with a record.
+    and the reference agrees with a record. What only the user's own sources have may have been
+    retracted since: its notices are asked for.
     """
     outcome = decide(citation, found)
-    if outcome.status in _NOT_FOUND:
-        return True
+    if service.is_status:
+        if outcome.status in (*_NOT_FOUND, *_GRAVE.values()) or not outcome.work or found.tried:
+            return None
+        doi = outcome.work.doi
+        return replace(citation, doi=doi or None, pmid=outcome.work.pmid if not doi else None)
     is_open = outcome.status is Status.DIFFERS or bool(outcome.unknown_ids)
-    return is_open and not service.is_search
+    is_wanted = outcome.status in _NOT_FOUND or (is_open and not service.is_search)
+    return citation if is_wanted else None
 
 
 def _status(citation: Citation, outcome: Outcome, *, is_found: bool) -> Status:
@@ -252,8 +262,10 @@ def _compared(citation: Citation, work: Work) -> _Match:
         title = Likeness.SAME  # a chapter, cited by its book
     elif title is Likeness.OTHER and matching.titles(place, work.title) is Likeness.SAME:
         title = Likeness.UNKNOWN  # a book, cited for a chapter
-    stated = stated_date(citation.date or "")
-    gaps = [year - int(stated[:4]) for year in work.years] if stated else []
+    stated = [int(year) for year in _YEAR.findall(citation.date or "")]
+    gap = min((known - year for known in work.years for year in stated), key=abs, default=None)
+    if gap and gap < 0 and "book" in work.kind and work.ids.isdisjoint(ids_of(citation)):
+        gap = None  # a later edition
     venues = [matching.venues(place, each) for each in (work.venue, work.publisher)]
     more = any(ET_AL.search(f" {name}") for name in citation.authors)
     return _Match(
@@ -261,9 +273,14 @@ def _compared(citation: Citation, work: Work) -> _Match:
         title,
         matching.common_words(cited, work.title),
         matching.authors(citation.authors, work.authors, more=more),
-        min(gaps, key=abs, default=None),
+        gap,
         Likeness.SAME if Likeness.SAME in venues else venues[0],
     )
+
+
+def _ids(work: Work) -> set[_Id]:
+    """What only this work has: a chapter has the ISBN of its book."""
+    return {pair for pair in work.ids if pair[0] != "isbn"}
 
 
 def _is_wrong(pair: _Id, citation: Citation, matches: Sequence[_Match]) -> bool:

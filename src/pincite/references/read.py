@@ -93,10 +93,21 @@ def _references(path: Path) -> Iterator[Reference]:
 
 def _of_text(path: Path) -> Iterator[Reference]:
     pages = [*read_pages_of(path, None)]
-    found = [Reference(c) for page in pages for c in references_of(page)]
+    found = [Reference(_in_full(c)) for page in pages for c in references_of(page)]
     yield from found
     if not found:
         yield from (_listed(each) for page in pages for each in listed_references(page.source))
+
+
+def _in_full(citation: Citation) -> Citation:
+    """A reference of an article; without a template it is read like one of a list."""
+    if citation.template or citation.title or citation.url:
+        return citation
+    listed = [_listed(each).citation for each in listed_references(citation.text)]
+    if len(listed) != 1:
+        return citation
+    title, authors, date = listed[0].title, listed[0].authors, listed[0].date
+    return replace(citation, title=title, authors=authors, date=date)
 
 
 def _of_document(path: Path) -> Iterator[Reference]:
@@ -115,8 +126,9 @@ def _listed(source: Source) -> Reference:
     """A reference in plain text: what stands before its title or year are its authors."""
     after_year = _AFTER_YEAR.search(source.text)
     title = source.fields.get("title") or (after_year[1] if after_year else "")
-    years = [*_YEAR.finditer(re.sub(r"https?://\S+|10\.\d{4,9}/\S+", "", source.text))]
     at_title = source.text.find(title) if title else -1
+    numbers = re.compile(r"https?://\S+|10\.\d{4,9}/\S+" + (f"|{re.escape(title)}" * bool(title)))
+    years = [*_YEAR.finditer(numbers.sub(lambda match: "_" * len(match[0]), source.text))]
     ends = [at for at in (at_title, years[0].start() if years else -1) if at > 0]
     lead = source.text[: min(ends)].strip(" \"“„'.,(:;") if ends else ""
     named = people(re.sub(r"\b([A-Z])\.(?=\s|[A-Z]|,|\Z)", r"\1", lead))

@@ -14,7 +14,7 @@ from pincite import containment
 from pincite.documents.dates import stated_date
 from pincite.notes import Note
 from pincite.references import hygiene
-from pincite.references.outcomes import Outcome, Status, decide, is_needed
+from pincite.references.outcomes import Outcome, Status, decide, needed
 from pincite.references.read import Reference
 from pincite.references.works import ARXIV_DOI, Lookup, Lookups, Source, ask
 from pincite.report import cells
@@ -102,7 +102,7 @@ def check(
 
 def _result(reference: Reference, sources: Sequence[Source], services: Sequence[Lookup]) -> Result:
     def look_up() -> Outcome:
-        found = ask(citation, sources, services, partial(is_needed, citation))
+        found = ask(citation, sources, services, partial(needed, citation))
         return decide(citation, found, is_record=reference.is_record)
 
     def nothing(_: Any) -> Outcome:  # a bug costs one reference

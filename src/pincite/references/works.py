@@ -32,6 +32,9 @@ class Notice:
     stated_by: Annotated[str, Doc("the record that says so")] = ""
 
 
+NOTICE = "notice"  # the kind of a record that is about other works: an erratum, a retraction
+
+
 @dataclass(frozen=True, slots=True)
 class Work:
     """A bibliographic record, as a source returned it."""
@@ -46,7 +49,7 @@ class Work:
     arxiv: str = ""  # without its version
     isbns: tuple[str, ...] = ()  # 13 digits each
     issn: str = ""
-    kind: str = ""  # "article", "book", "preprint", …
+    kind: str = ""  # "article", "book", "preprint", NOTICE, …
     volume: str = ""
     issue: str = ""
     pages: str = ""
@@ -94,6 +97,7 @@ class Lookup(NamedTuple):
     name: str
     lookup: Callable[[Citation], list[Work] | None]
     is_search: bool = False  # for a work of which no identifier is known
+    is_status: bool = False  # for the notices about a work that the user's own sources have
 
 
 class Lookups(NamedTuple):
@@ -102,30 +106,37 @@ class Lookups(NamedTuple):
     works: Sequence[Work] = ()
     asked: Sequence[str] = ()  # names of the sources that answered
     failed: Sequence[Unanswered] = ()
+    tried: Sequence[str] = ()  # services that were asked
 
 
 def ask(
     citation: Citation,
     sources: Sequence[Source],
     services: Sequence[Lookup] = (),
-    is_needed: Callable[[Lookup, Lookups], bool] = lambda service, found: True,
+    needed: Callable[[Lookup, Lookups], Citation | None] = lambda service, found: None,
 ) -> Lookups:
-    """Ask every source, then each service that is needed after what was found before.
+    """Ask every source, then each service for what is needed of it after what was found before.
 
     A failure of one costs only its own answer.
     """
-    works, asked, failed = list[Work](), list[str](), list[Unanswered]()
-    found = Lookups(works, asked, failed)
-    for source in (*sources, *services):
-        if isinstance(source, Lookup) and not is_needed(source, found):
-            continue
+    works, asked, failed, tried = list[Work](), list[str](), list[Unanswered](), list[str]()
+    found = Lookups(works, asked, failed, tried)
+
+    def look_up(source: Source, wanted: Citation) -> bool:
         try:
-            records = source.lookup(citation)
+            records = source.lookup(wanted)
         except FetchError as error:
             failed.append(Unanswered(source.name, error.reason, str(error)))
-        else:
-            works += [replace(w, source=w.source or source.name) for w in records or ()]
-            asked += [source.name] if records is not None else []
+            return True
+        works.extend(replace(w, source=w.source or source.name) for w in records or ())
+        asked.extend([source.name] * (records is not None))
+        return records is not None
+
+    for source in sources:
+        look_up(source, citation)
+    for service in services:
+        if (wanted := needed(service, found)) and look_up(service, wanted):
+            tried.append(service.name)
     return found
 
 
