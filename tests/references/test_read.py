@@ -75,6 +75,20 @@ def test_bibliographies_are_complete_and_keep_their_keys(tmp_path: Path) -> None
     assert all(each.is_record for each in (ris, csl, nbib))
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [
+        "eprint={2101.00001}, archivePrefix={arXiv}",
+        "journal={arXiv preprint arXiv:2101.00001}",
+        "url={https://arxiv.org/abs/2101.00001}",
+        "doi={10.48550/arXiv.2101.00001}",
+    ],
+)
+def test_the_arxiv_number_is_read_from_where_bibtex_has_it(tmp_path: Path, fields: str) -> None:
+    (found,) = of(tmp_path, "a.bib", f"@misc{{a, title={{Trams}}, {fields}}}")
+    assert found.citation.arxiv == "2101.00001"
+
+
 def test_ids_are_unique_over_files(tmp_path: Path) -> None:
     for name in ("a.ris", "b.ris"):
         (tmp_path / name).write_text(RIS)

@@ -96,10 +96,11 @@ class Catalogue:
         return self._db.execute(query, pair).fetchall()
 
     def _titled(self, title: str) -> list[tuple[int, str]]:
-        """The records with the same title, and the closest others by their rarest words."""
+        """The records with the same title; else the closest by their rarest words."""
         words = sorted(set(words_of(title)))
         exact = "SELECT id, record FROM works WHERE title = ? LIMIT 20"
-        found = self._db.execute(exact, [key_of(title)]).fetchall() if words else []
+        if found := self._db.execute(exact, [key_of(title)]).fetchall() if words else []:
+            return found
         scores = defaultdict[int, float](float)
         for n, word in self._rarest(words):
             matching = "SELECT rowid FROM words WHERE words MATCH ? LIMIT ?"
@@ -108,7 +109,7 @@ class Catalogue:
         best = nlargest(CLOSEST, scores, key=lambda row: scores[row])
         marks = ",".join("?" * len(best))
         query = f"SELECT id, record FROM works WHERE id IN ({marks})"  # noqa: S608
-        return [*found, *self._db.execute(query, best).fetchall()]
+        return self._db.execute(query, best).fetchall()
 
     def _rarest(self, words: Sequence[str]) -> Iterator[tuple[int, str]]:
         """The words of a title that the fewest records have, with how many."""

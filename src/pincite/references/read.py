@@ -19,7 +19,7 @@ from pincite.documents.text import one_line
 from pincite.errors import InputError, usable
 from pincite.references import imports
 from pincite.references.works import Work, arxiv_of
-from pincite.text.identifiers import doi_in, doi_of_url, pmc_of_url, pmid_of_url
+from pincite.text.identifiers import doi_in, doi_of_url, identifiers_in, pmc_of_url, pmid_of_url
 from pincite.text.names import people
 from pincite.types import Citation, Document, Span, Unchecked
 from pincite.wiki.article import read_pages_of, references_of
@@ -164,7 +164,8 @@ def _recorded(fields: Mapping[str, str], names: Sequence[str]) -> Reference:
     stated = fields.get("doi", "")
     doi = doi_in(stated) or stated or doi_of_url(url or "") or ""
     of_arxiv = "arxiv" in (fields.get("database") or fields.get("archiveprefix", "")).lower()
-    arxiv = arxiv_of(doi) or (fields.get("number", "") if of_arxiv else "")
+    named = identifiers_in(f"{url or ''} {fields.get('journal', '')}")
+    arxiv = arxiv_of(doi) or (fields.get("number") if of_arxiv else named.get("arxiv"))
     numbers = fields.get("issn", "")  # RIS has ISBN and ISSN in one field
     is_isbn = len(re.sub(r"[^\dXx]", "", numbers)) >= 10
     more = ("et al.",) if names and names[-1].lower() in ("others", "et al", "et al.") else ()
