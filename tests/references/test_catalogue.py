@@ -12,9 +12,9 @@ from support.rows import CASES, each_row, rows
 from pincite.errors import CorpusError, InputError
 from pincite.references import catalogue, imports
 from pincite.references.catalogue import Catalogue, Counted
-from pincite.references.imports import Imported, Retracted, marked
+from pincite.references.imports import Imported, marked
 from pincite.references.outcomes import decide
-from pincite.references.works import Notice, NoticeKind, Work, ask
+from pincite.references.works import NOTICE, Notice, NoticeKind, Work, ask
 from pincite.types import Citation, Span
 
 FILES = CASES / "references" / "imports"
@@ -28,6 +28,11 @@ def cited(**given: Any) -> Citation:
 def works(tmp_path: Path) -> Iterator[Catalogue]:
     with catalogue.opened(tmp_path / "works.sqlite") as found:
         yield found
+
+
+def about(kind: NoticeKind, notice: str, date: str, source: str, **ids: str) -> Work:
+    notices = (Notice(kind, notice, date, source),)
+    return Work("", kind=NOTICE, source=source, notices=notices, **ids)  # type: ignore[arg-type]
 
 
 def add(works: Catalogue, *names: str) -> list[Counted]:
@@ -56,15 +61,9 @@ def test_a_notice_is_read_from_the_work_and_from_the_notice() -> None:
     assert found[0].notices == (
         Notice(NoticeKind.RETRACTED, "10.1000/r1", "2021-05-04", "publisher"),
     )
-    assert [each for each in found if isinstance(each, Retracted)] == [
-        Retracted(
-            (("doi", "10.1000/a2"),),
-            Notice(NoticeKind.RETRACTED, "10.1000/r2", "2022-02-01", "Crossref"),
-        ),
-        Retracted(
-            (("doi", "10.1000/a3"),),
-            Notice(NoticeKind.CORRECTED, "10.1000/e3", "2018", "Crossref"),
-        ),
+    assert [each for each in found if each and not each.title] == [
+        about(NoticeKind.RETRACTED, "10.1000/r2", "2022-02-01", "Crossref", doi="10.1000/a2"),
+        about(NoticeKind.CORRECTED, "10.1000/e3", "2018", "Crossref", doi="10.1000/a3"),
     ]
 
 
@@ -88,9 +87,7 @@ def test_pubmed_gives_the_notice_with_its_date_and_the_target_of_an_erratum() ->
     assert (found[0].title, found[0].pmid, found[0].pmc) == ("Sleep on ferries", "4001", "55")
     assert found[0].notices == (Notice(NoticeKind.RETRACTED, "", "2016-07", "PubMed"),)
     assert found[1] is None
-    assert found[2] == Retracted(
-        (("pmid", "4005"),), Notice(NoticeKind.CORRECTED, "", "2018", "PubMed")
-    )
+    assert found[2] == about(NoticeKind.CORRECTED, "", "2018", "PubMed", pmid="4005")
 
 
 def test_pubmed_text_is_read_like_its_xml() -> None:
@@ -108,13 +105,20 @@ def test_dblp_gives_names_without_numbers_and_preprints() -> None:
     assert (second.kind, second.arxiv) == ("preprint", "2101.00002")
 
 
-def test_retraction_watch_names_works_by_doi_or_pmid() -> None:
-    first, second, third = of("retraction_watch.csv")
-    notice = Notice(NoticeKind.RETRACTED, "10.1000/r9", "2019-12-31", "Retraction Watch")
-    assert first == Retracted((("doi", "10.1000/b1"),), notice)
-    assert isinstance(second, Retracted)
-    assert second.ids == (("pmid", "4005"),)
-    assert third is None
+def test_retraction_watch_gives_works_and_notices_by_doi_or_pmid() -> None:
+    work, notice, *others, last = of("retraction_watch.csv")
+    assert work
+    assert (work.title, work.years, work.doi) == ("Ferries", (2004,), "10.1000/b1")
+    stated = (NoticeKind.RETRACTED, "10.1000/r9", "2019-12-31", "Retraction Watch")
+    assert notice == about(*stated, doi="10.1000/b1")
+    assert [each.pmid for each in others if each] == ["4005", "4005"]
+    assert last is None
+
+
+def test_retraction_watch_alone_tells_what_was_retracted(works: Catalogue) -> None:
+    add(works, "retraction_watch.csv")
+    citation = cited(doi="10.1000/b1", title="Ferries", authors=("Ida Holm",), date="2004")
+    assert decide(citation, ask(citation, [works])).status == "retracted"
 
 
 def test_public_data_file_of_crossref_is_read(tmp_path: Path) -> None:
@@ -154,7 +158,7 @@ def test_works_are_found_by_identifier_and_by_title(works: Catalogue) -> None:
 def test_notices_are_found_whatever_is_imported_first(works: Catalogue, order: int) -> None:
     add(works, *["crossref.jsonl", "retraction_watch.csv"][::order])
     kinds = {
-        doi: [notice.kind for notice in works.lookup(cited(doi=doi))[0].notices]
+        doi: [n.kind for n in decide(cited(doi=doi), ask(cited(doi=doi), [works])).notices]
         for doi in ("10.1000/a1", "10.1000/a2", "10.1000/b1")
     }
     assert all(found == [NoticeKind.RETRACTED] for found in kinds.values())

@@ -3,20 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pincite.judgement.references import Retraction, retraction_of
+from pincite.judgement.references import retraction_of
 from pincite.protocols import DocumentsOf, WordRetriever
-from pincite.references.works import Notice, NoticeKind, Work, ids_of
+from pincite.references.imports import kind_of
+from pincite.references.works import Notice, Work, ids_of
 from pincite.retrieval.filters import SEPARATOR
 from pincite.text.identifiers import doi_address, pubmed_address
 from pincite.types import Citation, Document
 
 HITS = 20  # passages read for a title
-_NOTICES = {
-    Retraction.YES: NoticeKind.RETRACTED,
-    Retraction.PARTLY: NoticeKind.PARTLY_RETRACTED,
-    Retraction.CONCERN: NoticeKind.CONCERN,
-    Retraction.CORRECTED: NoticeKind.CORRECTED,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +36,7 @@ def _works(documents: Sequence[Document | None]) -> list[Work]:
 
 
 def _work(document: Document) -> Work:
-    meta, kind = document.meta, _NOTICES.get(retraction_of(document))
+    meta, kind = document.meta, kind_of(retraction_of(document))
     dates = (meta.get("pubdate", ""), document.published or "")
     years = [int(date[:4]) for date in dates if date[:4].isdecimal()]
     return Work(

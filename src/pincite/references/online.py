@@ -22,7 +22,7 @@ from pincite.documents.dates import stated_date
 from pincite.documents.text import one_line
 from pincite.errors import FetchError, FetchingIsOff, FetchStopped
 from pincite.references import imports
-from pincite.references.imports import Imported, Retracted, contained
+from pincite.references.imports import Imported, contained
 from pincite.references.works import Lookup, Notice, NoticeKind, Work, arxiv_of, ids_of
 from pincite.settings import ReferencesSettings, WebSettings
 from pincite.text.hosts import original_of, snapshot_at
@@ -218,28 +218,21 @@ class Client:
         """Return the records of its identifiers; None if the service has none of their kinds."""
         paths = self.service.ids
         pairs = [(paths[kind], value) for kind, value in _ids(citation) if kind in paths]
-        found = list[Imported]()
+        found = list[Work]()
         for (record, *notices), value in pairs:
             records = self._records(record.format(quote(value, safe="")))
             found += records
             for path in notices if records else ():
                 about = self._records(path.format(quote(value, safe="")))
-                found += [each for each in about if isinstance(each, Retracted)]
-        return _with_notices(found) if pairs else None
+                found += [each for each in about if not each.title]
+        return found if pairs else None
 
     def notices(self, citation: Citation) -> list[Work] | None:
-        """Return the notices about a work, with its identifier; None if it has none of the kind."""
+        """Return the notices about a work, or its record; None without an identifier."""
         kind = self.service.status
         if not (value := dict(ids_of(citation)).get(kind)):
             return None
-        records = self._records(self.service.ids[kind][-1].format(quote(value, safe="")))
-        work = Work("", **{kind: value})  # type: ignore[arg-type]
-        same = [each for each in records if isinstance(each, Work) and (kind, value) in each.ids]
-        notices = [notice for each in same for notice in each.notices]
-        return [
-            replace(each, notices=(*notices, *each.notices))
-            for each in _with_notices([work, *records])[:1]
-        ]
+        return self._records(self.service.ids[kind][-1].format(quote(value, safe="")))
 
     def by_title(self, citation: Citation) -> list[Work] | None:
         """Return records with a title like its own; None if it cannot be searched for."""
@@ -255,17 +248,16 @@ class Client:
         given["year"] = stated_date(citation.date or "")[:4]
         path = self.service.title.format_map({name: quote(v) for name, v in given.items()})
         if not self.service.numbers:
-            return _with_notices(self._records(path))
+            return self._records(path)
         numbers = self._answer(path, _numbers)
-        found = self._records(self.service.numbers.format(",".join(numbers))) if numbers else []
-        return _with_notices(found)
+        return self._records(self.service.numbers.format(",".join(numbers))) if numbers else []
 
-    def _records(self, path: str) -> list[Imported]:
+    def _records(self, path: str) -> list[Work]:
         return self._answer(path, self._readable)
 
-    def _readable(self, body: bytes) -> list[Imported]:
-        found = list(self.service.read(body))
-        if None in found and not any(found):
+    def _readable(self, body: bytes) -> list[Work]:
+        records = list(self.service.read(body))
+        if not (found := list(filter(None, records))) and records:
             raise ValueError("no record is as documented")
         return found
 
@@ -325,20 +317,6 @@ def _ids(citation: Citation) -> list[tuple[str, str]]:
             target = parse_target(page)
             found = [("url", page)] if target.is_name and "." in target.host else []
     return found
-
-
-def _with_notices(found: Iterable[Imported]) -> list[Work]:
-    """The works, each with the notices about it that came beside it."""
-    records = list(found)
-    about = [each for each in records if isinstance(each, Retracted)]
-    return [
-        replace(
-            work,
-            notices=(*work.notices, *(n.notice for n in about if not work.ids.isdisjoint(n.ids))),
-        )
-        for work in records
-        if isinstance(work, Work)
-    ]
 
 
 def lookups(clients: Sequence[Client]) -> list[Lookup]:

@@ -49,13 +49,7 @@ class Status(StrEnum):
         return self in (Status.OTHER_WORK, Status.IMPOSSIBLE)
 
 
-_GRAVE = {
-    NoticeKind.RETRACTED: Status.RETRACTED,
-    NoticeKind.WITHDRAWN: Status.WITHDRAWN,
-    NoticeKind.PARTLY_RETRACTED: Status.PARTLY_RETRACTED,
-    NoticeKind.CONCERN: Status.CONCERN,
-}
-_LESSER = {NoticeKind.SUPERSEDED: Status.SUPERSEDED, NoticeKind.CORRECTED: Status.CORRECTED}
+_GRAVE = (Status.RETRACTED, Status.WITHDRAWN, Status.PARTLY_RETRACTED, Status.CONCERN)
 
 
 class Field(StrEnum):
@@ -148,6 +142,8 @@ class _Match(NamedTuple):
         """Whether it is the work that the reference names, without its identifiers."""
         n_words = len(matching.words_of(self.work.title))
         dated = self.years is not None and abs(self.years) <= NEAR_YEARS
+        if self.work.kind == NOTICE and not (self.title is Likeness.SAME and self.year_agrees):
+            return False  # "Erratum: …"
         if self.is_same:
             return self.year_agrees or n_words >= FEW_TITLE_WORDS
         if self.title is Likeness.SAME:
@@ -155,8 +151,7 @@ class _Match(NamedTuple):
             return n_words >= SAME_TITLE_WORDS or (n_words >= FEW_TITLE_WORDS and agrees)
         # "A model for trams" may be another paper by the authors of "A model of trams".
         near = self.title is Likeness.NEAR and self.authors is Authors.SAME and dated
-        is_alike = len(self.work.authors) > 1 and self.venue is not Likeness.OTHER
-        return near and is_alike and self.work.kind != NOTICE  # of the work: "Erratum: …"
+        return near and len(self.work.authors) > 1 and self.venue is not Likeness.OTHER
 
     @property
     def rank(self) -> tuple[bool, ...]:
@@ -227,7 +222,7 @@ def needed(citation: Citation, service: Lookup, found: Lookups) -> Citation | No
     """
     outcome = decide(citation, found)
     if service.is_status:
-        if outcome.status in (*_NOT_FOUND, *_GRAVE.values()) or not outcome.work or found.tried:
+        if outcome.status in (*_NOT_FOUND, *_GRAVE) or not outcome.work or found.tried:
             return None
         doi = outcome.work.doi
         return replace(citation, doi=doi or None, pmid=outcome.work.pmid if not doi else None)
@@ -237,7 +232,7 @@ def needed(citation: Citation, service: Lookup, found: Lookups) -> Citation | No
 
 
 def _status(citation: Citation, outcome: Outcome, *, is_found: bool) -> Status:
-    found = [(_GRAVE | _LESSER)[notice.kind] for notice in outcome.notices]
+    found = [Status(notice.kind) for notice in outcome.notices]
     if outcome.wrong_ids:
         found.append(Status.OTHER_WORK)
     if any(fault.kind.is_impossible for fault in citation.faults):

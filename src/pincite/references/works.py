@@ -11,7 +11,7 @@ from pincite.types import Citation, Doc, Reason
 
 
 class NoticeKind(StrEnum):
-    """What a notice says of a work; the gravest first."""
+    """What a notice says of a work; the gravest first. All but the last are `Status`es."""
 
     RETRACTED = "retracted"
     WITHDRAWN = "withdrawn"
