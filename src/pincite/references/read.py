@@ -104,10 +104,9 @@ def _in_full(citation: Citation) -> Citation:
     if citation.template or citation.title or citation.url:
         return citation
     listed = [_listed(each).citation for each in listed_references(citation.text)]
-    if len(listed) != 1:
-        return citation
-    title, authors, date = listed[0].title, listed[0].authors, listed[0].date
-    return replace(citation, title=title, authors=authors, date=date)
+    for one in listed[:1]:
+        return replace(citation, title=one.title, authors=one.authors, date=one.date)
+    return citation
 
 
 def _of_document(path: Path) -> Iterator[Reference]:
@@ -193,16 +192,11 @@ def _recorded(fields: Mapping[str, str], names: Sequence[str]) -> Reference:
 
 
 def _items(path: Path) -> list[Mapping[str, Any]]:
-    """The items of a CSL-JSON file: a list, one item, or one a line."""
-    text = path.read_text("utf-8-sig", "replace")
+    """The items of a CSL-JSON file: a list, or one item."""
     try:
-        items = json.loads(text)
-    except ValueError:
-        lines = filter(str.strip, text.splitlines())
-        try:
-            items = [json.loads(line) for line in lines]
-        except (ValueError, RecursionError) as error:
-            raise InputError(f"{path} cannot be read as CSL-JSON: {error}") from error
+        items = json.loads(path.read_text("utf-8-sig", "replace"))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path} cannot be read as CSL-JSON: {error}") from error
     listed = items if isinstance(items, list) else [items]
     return [item for item in listed if isinstance(item, dict)]
 

@@ -142,20 +142,16 @@ def ask(
 
 def ids_of(citation: Citation) -> list[tuple[str, str]]:
     """The identifiers of a citation in the form of `Work.ids`, those that decide first."""
-    found = []
-    if doi := (citation.doi or "").lower():
-        found.append(("doi", doi))
-        if number := arxiv_of(doi):
-            found.append(("arxiv", number))
-    if citation.arxiv:
-        found.append(("arxiv", unversioned(citation.arxiv.lower())))
-    if pmid := (citation.pmid or "").strip().lstrip("0"):
-        found.append(("pmid", pmid))
-    if pmc := (citation.pmc or "").strip().upper().removeprefix("PMC"):
-        found.append(("pmc", pmc))
-    if isbn := isbn13(citation.isbn or ""):
-        found.append(("isbn", isbn))
-    return list(dict.fromkeys(found))
+    doi = (citation.doi or "").lower()
+    stated = (
+        ("doi", doi),
+        ("arxiv", arxiv_of(doi)),
+        ("arxiv", unversioned((citation.arxiv or "").lower())),
+        ("pmid", (citation.pmid or "").strip().lstrip("0")),
+        ("pmc", (citation.pmc or "").strip().upper().removeprefix("PMC")),
+        ("isbn", isbn13(citation.isbn or "") or ""),
+    )
+    return list(dict.fromkeys((kind, value) for kind, value in stated if value))
 
 
 ARXIV_DOI = "10.48550/arxiv."  # registered by DataCite since 2022
