@@ -207,7 +207,7 @@ def test_a_service_that_fails_accuses_of_nothing(
         found = _outcome_during(zoo, tmp_path / f"{n}.sqlite", given, rules)
         assert (found.status, bool(found.failed)) == (Status.UNCHECKED, bool(asked)), label
     for ids in ({"doi": "10.1000/a1"}, {"pmid": "77"}):  # only the notices are asked for
-        work = Work("Trams of Varde and their drivers", ("Holm, Ida",), (2020,), **ids)
+        work = Work("Trams of Varde and their drivers", ("Holm, Ida",), (2020,), **ids)  # type: ignore[arg-type]
         given = {"title": work.title, "authors": work.authors, "date": "2020"}
         found = _outcome_during(zoo, tmp_path / f"{ids}.sqlite", given, rules, [work])
         assert (found.status, len(found.failed)) == (Status.AGREES, 1), ids

@@ -17,7 +17,7 @@ from pincite.types import FaultKind
 CASES = "references/wikipedia"
 TODAY = date(2026, 11, 29)
 # What names each fault.
-NAMES = {
+NAMES: dict[str, set[str]] = {
     "year": {"year"},
     "author": {"authors"},
     "journal": {"venue"},
@@ -32,8 +32,8 @@ NAMES = {
 MILD = (Status.AGREES, Status.UNVERIFIED, Status.CORRECTED)
 GERMAN = (
     "Die Mühle stand am Ufer des Flusses und wurde von der Gemeinde verkauft. Danach wurde sie "
+    "umgebaut und dient heute als Wohnhaus, das man im Sommer auch besichtigen kann."
 )
-GERMAN += "umgebaut und dient heute als Wohnhaus, das man im Sommer auch besichtigen kann."
 ENGLISH = "The mill stood on the bank of the river and was sold by the parish."
 
 

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from pincite.errors import CorpusError
 from pincite.references.imports import Imported
 from pincite.references.matching import key_of, words_of
-from pincite.references.works import NOTICE, Notice, NoticeKind, Work, ids_of
+from pincite.references.works import Notice, NoticeKind, Work, about, ids_of
 from pincite.types import Citation
 
 STEP = 5_000  # records per transaction
@@ -127,7 +127,7 @@ class Catalogue:
     def _about(self, kind: str, value: str) -> Iterator[Work]:
         query = "SELECT notice FROM notices WHERE kind = ? AND value = ?"
         for (text,) in self._db.execute(query, (kind, value)):
-            yield Work("", kind=NOTICE, notices=(_notice(json.loads(text)),), **{kind: value})
+            yield about(_notice(json.loads(text)), **{kind: value})
 
     # ── Importing ────────────────────────────────────────────────────────────────────────────────
 

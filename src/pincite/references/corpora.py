@@ -1,6 +1,5 @@
 """Corpora of records (PubMed, RIS, BibTeX) as a source of works."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pincite.judgement.references import retraction_of
@@ -28,11 +27,8 @@ class CorpusRecords:
         urls += [pubmed_address(ids["pmid"])] if "pmid" in ids else []
         hits = self.words.retrieve([citation.title], HITS)[0] if citation.title else []
         urls += [hit.passage.url for hit in hits]
-        return _works(self.documents_of(list(dict.fromkeys(urls))))
-
-
-def _works(documents: Sequence[Document | None]) -> list[Work]:
-    return [_work(each) for each in documents if each and each.title]
+        documents = self.documents_of(list(dict.fromkeys(urls)))
+        return [_work(each) for each in documents if each and each.title]
 
 
 def _work(document: Document) -> Work:

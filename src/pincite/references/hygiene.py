@@ -8,7 +8,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
-from itertools import permutations
 
 from pincite.documents.dates import stated_date
 from pincite.references.matching import Likeness, titles
@@ -181,12 +180,14 @@ def _dois_of_two(citations: Iterable[Citation]) -> dict[str, tuple[Fault, ...]]:
     for citation in citations:
         if citation.doi and citation.title:
             by_doi[citation.doi.lower()].append(citation)
-    return {
-        citation.citation_id: (Fault(FaultKind.SAME_DOI, doi, other.title or ""),)
-        for doi, same in by_doi.items()
-        for citation, other in permutations(reversed(same), 2)
-        if titles(citation.title or "", other.title or "") is Likeness.OTHER
-    }
+    found = dict[str, tuple[Fault, ...]]()
+    for doi, same in by_doi.items():
+        for citation in same:
+            own = citation.title or ""
+            others = (o.title for o in same if titles(own, o.title or "") is Likeness.OTHER)
+            if other := next(others, None):
+                found[citation.citation_id] = (Fault(FaultKind.SAME_DOI, doi, other),)
+    return found
 
 
 # ── Dates and pages ──────────────────────────────────────────────────────────────────────────────

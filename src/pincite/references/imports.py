@@ -23,7 +23,7 @@ from pincite.documents.dates import iso_date, stated_date
 from pincite.documents.text import one_line
 from pincite.documents.xml_records import Broken, line_of, parsed, records, root_of
 from pincite.errors import InputError, usable
-from pincite.references.works import NOTICE, Notice, NoticeKind, Work, arxiv_of
+from pincite.references.works import NOTICE, Notice, NoticeKind, Work, about, arxiv_of
 from pincite.text.identifiers import doi_of, isbn13, pmid_of
 from pincite.types import Unchecked
 
@@ -85,9 +85,10 @@ def contained(make: Callable[[], Iterable[Imported]], source: str) -> Iterator[I
 
 # How publishers mark the titles of works; a notice has a title of its own, "Retraction of: …".
 _MARK = re.compile(
-    r"\A(?:\W|<[^<>]*>)*(?:retracted|(?P<withdrawn>(?-i:WITHDRAWN|REMOVED|TEMPORARY REMOVAL)))"
-    r"(?: (?:article|chapter|paper|publication))?(?:\W|<[^<>]*>)*?[:\])}|–—]\W*"
-    r"|\s*[(\[]retracted\b[^)\]]*[)\]]\W*\Z",
+    r"\A(?:<[^<>]{0,40}>|[^\w<])*"
+    r"(?:retracted|(?P<withdrawn>(?-i:WITHDRAWN|REMOVED|TEMPORARY REMOVAL)))"
+    r"(?: (?:article|chapter|paper|publication))?(?:<[^<>]{0,40}>|[^\w<])*?[:\])}|–—]\W*"
+    r"|\s?[(\[]retracted\b[^)\]]{0,200}[)\]]\W{0,5}\Z",
     re.IGNORECASE,
 )
 
@@ -150,11 +151,6 @@ def kind_of(stated: str) -> NoticeKind | None:
     return _KINDS.get(re.sub(r"[_\s-]+", " ", stated).strip().lower())
 
 
-def _about(notice: Notice, **ids: str) -> Work:
-    """What a notice says about a work that another record describes."""
-    return Work("", **ids, kind=NOTICE, notices=(notice,))  # type: ignore[arg-type]
-
-
 def crossref(item: Mapping[str, Any]) -> Iterator[Imported]:
     """Read a work of Crossref's REST API; a notice also says which works it is about."""
     doi = str(item["DOI"]).lower()
@@ -163,8 +159,8 @@ def crossref(item: Mapping[str, Any]) -> Iterator[Imported]:
     for later in (*relation.get("is-replaced-by", ()), *relation.get("is-preprint-of", ())):
         own += [Notice(NoticeKind.SUPERSEDED, doi_of(later["id"]) or "", "", "Crossref")]
     title = ": ".join(map(one_line, (*item.get("title", ())[:1], *item.get("subtitle", ())[:1])))
-    about = [
-        _about(notice, doi=target)
+    notices = [
+        about(notice, doi=target)
         for each in item.get("update-to") or ()
         for notice in _notice(each, doi)
         if (target := doi_of(str(each.get("DOI", ""))))
@@ -180,7 +176,7 @@ def crossref(item: Mapping[str, Any]) -> Iterator[Imported]:
         doi,
         isbns=isbns_of(item.get("ISBN") or ()),
         issn=next(iter(item.get("ISSN") or ()), ""),
-        kind=_kind(kind, about),
+        kind=_kind(kind, notices),
         volume=str(item.get("volume", "")),
         issue=str(item.get("issue", "")),
         pages=str(item.get("page", "")),
@@ -188,12 +184,12 @@ def crossref(item: Mapping[str, Any]) -> Iterator[Imported]:
         arxiv=arxiv_of(doi),
         notices=tuple(own),
     )
-    yield from about
+    yield from notices
 
 
-def _kind(stated: str, about: Sequence[Work] = ()) -> str:
+def _kind(stated: str, notices: Sequence[Work] = ()) -> str:
     """The kind of a record; one that is about other works is a notice, but not a new version."""
-    kinds = {notice.kind for work in about for notice in work.notices}
+    kinds = {notice.kind for work in notices for notice in work.notices}
     if stated in _NOTICE_TYPES or kinds - {NoticeKind.SUPERSEDED}:
         return NOTICE
     return "preprint" if stated in _PREPRINT else stated
@@ -274,11 +270,10 @@ def pubmed_work(record: Any) -> Iterator[Imported]:
         kind, source = element.get("RefType", ""), line_of(element.find("RefSource"))
         by = one_line(element.findtext("PMID"))
         if stated := kind_of(papers.PUBMED_STATUS.get(kind, "")):
-            about = Notice(stated, "", stated_date(source), "PubMed")
             notices = [n for n in notices if n.date or n.kind is not stated]
-            notices.append(about)
+            notices.append(Notice(stated, "", stated_date(source), "PubMed"))
         elif by and (other := kind_of(papers.PUBMED_STATUS.get(_INVERSE.sub("In", kind), ""))):
-            others.append(_about(Notice(other, doi, printed, "PubMed"), pmid=by))
+            others.append(about(Notice(other, doi, printed, "PubMed"), pmid=by))
     yield from others
     yield Work(
         papers.cleaned_title(line_of(article.find("ArticleTitle"))),
@@ -352,4 +347,4 @@ def retraction_watch(row: Mapping[str, str]) -> Iterator[Work]:
         years = (int(printed[2]),) if printed[2] else ()
         names = tuple(filter(None, map(str.strip, (row.get("Author") or "").split(";"))))
         yield Work(one_line(row["Title"]), names, years, one_line(row["Journal"]), **ids)  # type: ignore[arg-type]
-        yield _about(Notice(kind, doi, iso_date(year, month, day), "Retraction Watch"), **ids)
+        yield about(Notice(kind, doi, iso_date(year, month, day), "Retraction Watch"), **ids)

@@ -209,8 +209,10 @@ PREPRINTS = frozenset(
     "arxiv corr biorxiv medrxiv chemrxiv psyarxiv ssrn preprints preprint".split()
 )
 # What follows a section's letter only describes it.
-_SECTION = re.compile(r"[\s.,(-]*\b(?:Series|Ser|Section|Sect|Part|Pt)\b\.?\s*([A-Z]|[IVX]+)\b.*")
-_COUNTRY = re.compile(r",?\s+U\.?\s?S\.?(?:\s?A\.?)?\Z")
+_SECTION = re.compile(
+    r"[\s.,(-]{0,5}\b(?:Series|Ser|Section|Sect|Part|Pt)\b\.?\s*([A-Z]|[IVX]+)\b.*"
+)
+_COUNTRY = re.compile(r",?\sU\.?\s?S\.?(?:\s?A\.?)?\Z")
 _EVENT = re.compile(r"[’']?\b(?:19|20)?\d\d\b|\b\d+(?:st|nd|rd|th)\b")  # the year or count of one
 
 

@@ -337,7 +337,7 @@ def _in_force(works: Iterable[Work]) -> tuple[Notice, ...]:
         for n in stated
         if n.kind is not NoticeKind.REINSTATED
         and (n.date or n.kind not in dated)
-        and not (n.kind in _GRAVE and reinstated and n.date <= reinstated)
+        and not (Status(n.kind) in _GRAVE and reinstated and n.date <= reinstated)
     ]
     return tuple(sorted(kept, key=lambda n: (list(NoticeKind).index(n.kind), n.date)))
 

@@ -66,6 +66,11 @@ class Work:
         return frozenset(pairs | {("isbn", isbn) for isbn in self.isbns})
 
 
+def about(notice: Notice, **ids: str) -> Work:
+    """What a notice says about a work that another record describes."""
+    return Work("", **ids, kind=NOTICE, notices=(notice,))  # type: ignore[arg-type]
+
+
 class Unanswered(NamedTuple):
     """A source that gave no answer."""
 
