@@ -28,7 +28,7 @@ _AMERICAN = [
     )
 ]  # fmt: skip
 _BREAK = re.compile(  # before a subtitle, or a second title
-    r"\s*[:;?!–—]\s+|\s+[-–—]\s+|[.?!]\s+|\s*\(|,\s+(?:or|ou|oder)\b"
+    r"\s*[:;?!–—]\s+|\s+[-–—]\s+|[.?!]\s+|\s*\(|,\s+o(?:r|u|der)\b"
 )
 _CUT = re.compile(r"\s*(?:…|\.\.\.)\s*\Z")
 MIN_MAIN = 2  # words of a title before its subtitle: "Bridges: …" alone names no work
@@ -209,9 +209,7 @@ PREPRINTS = frozenset(
     "arxiv corr biorxiv medrxiv chemrxiv psyarxiv ssrn preprints preprint".split()
 )
 # What follows a section's letter only describes it.
-_SECTION = re.compile(
-    r"[\s.,(-]{0,5}\b(?:Series|Ser|Section|Sect|Part|Pt)\b\.?\s*([A-Z]|[IVX]+)\b.*"
-)
+_SECTION = re.compile(r"[\s.,(-]{0,5}\b(?:Se(?:r|ries|ct|ction)|Part|Pt)\b\.?\s*([A-Z]|[IVX]+)\b.*")
 _COUNTRY = re.compile(r",?\sU\.?\s?S\.?(?:\s?A\.?)?\Z")
 _EVENT = re.compile(r"[’']?\b(?:19|20)?\d\d\b|\b\d+(?:st|nd|rd|th)\b")  # the year or count of one
 
