@@ -3,7 +3,9 @@
 import gzip
 import re
 import socket
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -15,7 +17,7 @@ from web.zoo import Writer, Zoo, reply, zoo_server
 
 from pincite.errors import ConfigError
 from pincite.references import online
-from pincite.references.outcomes import Outcome, Status, decide, is_needed
+from pincite.references.outcomes import Outcome, Status, decide, needed
 from pincite.references.read import Reference
 from pincite.references.report import check
 from pincite.references.works import Lookup, Work, ask
@@ -28,6 +30,7 @@ CASES = "references/online"
 LOOKED_UP = f"{CASES}/looked_up"
 NAMES = [service.setting or "archive" for service in online.SERVICES]
 NONE = "404 Not Found"
+TODAY = date(2026, 1, 1)
 
 
 class Answers(dict[tuple[str, str], bytes | Writer]):
@@ -91,8 +94,9 @@ def citation(given: dict[str, Any]) -> Citation:
     return Citation("r1", Span(0, 0), Span(0, 0), **given)
 
 
-def outcome(cited: Citation, asked: list[Lookup]) -> Outcome:
-    return decide(cited, ask(cited, [], asked, partial(is_needed, cited)), is_record=True)
+def outcome(cited: Citation, asked: list[Lookup], known: Sequence[Work] = ()) -> Outcome:
+    sources = [Lookup("catalogue", lambda _: [*known])] if known else []
+    return decide(cited, ask(cited, sources, asked, partial(needed, cited)), is_record=True)
 
 
 def places(zoo: Zoo) -> list[str]:
@@ -138,6 +142,15 @@ def _silent(connection: socket.socket) -> None:
     connection.recv(1)  # until the client has had enough
 
 
+def _slow(connection: socket.socket) -> None:
+    connection.recv(65536)
+    with suppress(OSError):  # until the client has had enough
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 60000\r\n\r\n")
+        while True:
+            connection.sendall(b" ")
+            time.sleep(0.02)
+
+
 OUTAGES: dict[str, bytes | Writer] = {
     **{status[:3]: reply(b"{}", status) for status in (
         "202 Accepted", "400 Bad Request", "401 Unauthorized", "403 Forbidden",
@@ -164,6 +177,7 @@ OUTAGES: dict[str, bytes | Writer] = {
     "circle": reply(b"", "301 Moved Permanently", Location="/again"),
     "no HTTP": b"hello\r\n\r\n",
     "silent": _silent,
+    "slow": _slow,
 }  # fmt: skip
 
 
@@ -192,14 +206,19 @@ def test_a_service_that_fails_accuses_of_nothing(
         answers.down = dict.fromkeys(NAMES, OUTAGES[outage])
         found = _outcome_during(zoo, tmp_path / f"{n}.sqlite", given, rules)
         assert (found.status, bool(found.failed)) == (Status.UNCHECKED, bool(asked)), label
+    for ids in ({"doi": "10.1000/a1"}, {"pmid": "77"}):  # only the notices are asked for
+        work = Work("Trams of Varde and their drivers", ("Holm, Ida",), (2020,), **ids)  # type: ignore[arg-type]
+        given = {"title": work.title, "authors": work.authors, "date": "2020"}
+        found = _outcome_during(zoo, tmp_path / f"{ids}.sqlite", given, rules, [work])
+        assert (found.status, len(found.failed)) == (Status.AGREES, 1), ids
 
 
 def _outcome_during(
-    zoo: Zoo, path: Path, given: dict[str, Any], rules: dict[str, float]
+    zoo: Zoo, path: Path, given: dict[str, Any], rules: dict[str, float], known: Sequence[Work] = ()
 ) -> Outcome:
     quick = {"longest_crawl_delay": 0.0, "attempts": 2, "first_wait": 0.0}
     with zoo.client(**quick, **rules) as client, FetchCache(path) as cache:
-        return outcome(citation(given), services(zoo, client, cache))
+        return outcome(citation(given), services(zoo, client, cache), known)
 
 
 # ── Runs ─────────────────────────────────────────────────────────────────────────────────────────
@@ -215,9 +234,9 @@ def test_a_run_that_was_stopped_asks_nothing_again(
         if done == 2:
             raise KeyboardInterrupt
 
-    first = check(REFERENCES, [], date(2026, 1, 1), stop, services(zoo, client, cache))
+    first = check(REFERENCES, [], TODAY, stop, services(zoo, client, cache))
     assert (first.stopped, len(first.results)) == (True, 2)
-    second = check(REFERENCES, [], date(2026, 1, 1), services=services(zoo, client, cache))
+    second = check(REFERENCES, [], TODAY, services=services(zoo, client, cache))
     assert [each.outcome.status for each in second.results] == [Status.UNVERIFIED] * len(TITLES)
     assert len(places(zoo)) == len(set(places(zoo))) == 4 * len(set(TITLES))
 
@@ -227,7 +246,7 @@ def test_a_service_that_refuses_or_keeps_failing_is_left_alone(
     zoo: Zoo, answers: Answers, client: WebClient, cache: FetchCache, status: str, requests: int
 ) -> None:
     answers.down = {"crossref": reply(b"{}", status)}
-    report = check(REFERENCES * 3, [], date(2026, 1, 1), services=services(zoo, client, cache))
+    report = check(REFERENCES * 3, [], TODAY, services=services(zoo, client, cache))
     assert all(each.outcome.failed for each in report.results)
     assert sum(host == "crossref.test" for host, _ in zoo.requests) == requests
 
@@ -249,8 +268,44 @@ def test_what_a_catalogue_settles_is_asked_of_no_service(
 ) -> None:
     work = Work("Trams of Varde", ("Holm, Ida",), source="catalogue")
     local = Lookup("catalogue", lambda _: [work])
-    report = check(REFERENCES[:1], [local], date(2026, 1, 1), services=services(zoo, client, cache))
+    report = check(REFERENCES[:1], [local], TODAY, services=services(zoo, client, cache))
     assert (report.results[0].outcome.status, zoo.requests) == (Status.AGREES, [])
+
+
+@pytest.mark.parametrize(
+    ("ids", "served", "status", "asked"),
+    [
+        (
+            {"doi": "10.1000/a1"},
+            "crossref_notices.json",
+            Status.RETRACTED,
+            "crossref/works?rows=20",
+        ),
+        (
+            {"doi": "10.1000/a1"},
+            "crossref_erratum.json",
+            Status.CORRECTED,
+            "crossref/works?rows=20",
+        ),
+        ({"doi": "10.1000/a1"}, "crossref_none.json", Status.AGREES, "crossref/works?rows=20"),
+        ({"pmid": "4001"}, "pubmed_records.xml", Status.RETRACTED, "pubmed/efetch"),
+        ({"pmid": "77"}, "pubmed_none.xml", Status.AGREES, "pubmed/efetch"),
+    ],
+)
+@pytest.mark.parametrize("year", ["2020", "2011"])  # the other differs from the record
+def test_the_standing_of_a_work_in_the_catalogue_is_asked_for_once(
+    zoo: Zoo, answers: Answers, client: WebClient, cache: FetchCache,
+    ids: dict[str, str], served: str, status: Status, asked: str, year: str,
+) -> None:  # fmt: skip
+    work = Work("Trams of Varde and their drivers", ("Holm, Ida",), (2020,), **ids)  # type: ignore[arg-type]
+    cited = citation({"title": work.title, "authors": work.authors, "date": year})
+    answers.served = {asked: served}
+    for _ in range(2):
+        local, asking = Lookup("catalogue", lambda _: [work]), services(zoo, client, cache)
+        found = check([Reference(cited)], [local], TODAY, services=asking).results[0].outcome
+        known = [status, *[Status.DIFFERS] * (year == "2011")]
+        assert found.status == min(known, key=list(Status).index)
+    assert [place[: len(asked)] for place in places(zoo)] == [asked]
 
 
 def test_the_key_is_sent_and_stays_out_of_cache_and_report(

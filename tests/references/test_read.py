@@ -4,9 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
+from support.rows import CASES
 
 from pincite.errors import InputError
 from pincite.references import read
+from pincite.references.outcomes import Status
 
 WIKITEXT = """It opened.<ref>{{cite journal|title=Trams of Varde|last=Holm|first=Ida|year=2019
 |doi=10.1000/a1|issn=2049-3630|arxiv=2101.00001|pmc=55|journal=J Trams}}</ref> It closed.<ref
@@ -75,6 +77,20 @@ def test_bibliographies_are_complete_and_keep_their_keys(tmp_path: Path) -> None
     assert all(each.is_record for each in (ris, csl, nbib))
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [
+        "eprint={2101.00001}, archivePrefix={arXiv}",
+        "journal={arXiv preprint arXiv:2101.00001}",
+        "url={https://arxiv.org/abs/2101.00001}",
+        "doi={10.48550/arXiv.2101.00001}",
+    ],
+)
+def test_the_arxiv_number_is_read_from_where_bibtex_has_it(tmp_path: Path, fields: str) -> None:
+    (found,) = of(tmp_path, "a.bib", f"@misc{{a, title={{Trams}}, {fields}}}")
+    assert found.citation.arxiv == "2101.00001"
+
+
 def test_ids_are_unique_over_files(tmp_path: Path) -> None:
     for name in ("a.ris", "b.ris"):
         (tmp_path / name).write_text(RIS)
@@ -87,3 +103,10 @@ def test_damaged_json_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "a.json").write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(InputError):
         read.read([tmp_path / "a.json"])
+
+
+def test_the_works_of_the_live_check_are_named_by_their_outcomes() -> None:
+    found = read.read([CASES / "references" / "live" / "known_works.bib"])
+    keys = [each.citation.citation_id.partition(":")[0] for each in found]
+    assert len(keys) == 10
+    assert set(keys) <= {str(status) for status in Status}

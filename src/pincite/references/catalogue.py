@@ -11,16 +11,16 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import fields, replace
+from dataclasses import asdict
 from heapq import nlargest
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pincite.errors import CorpusError
-from pincite.references.imports import Imported, Retracted
+from pincite.references.imports import Imported
 from pincite.references.matching import key_of, words_of
-from pincite.references.works import Notice, NoticeKind, Work, ids_of
+from pincite.references.works import Notice, NoticeKind, Work, about, ids_of
 from pincite.types import Citation
 
 STEP = 5_000  # records per transaction
@@ -86,7 +86,9 @@ class Catalogue:
     def lookup(self, citation: Citation) -> list[Work]:
         by_id = [row for pair in ids_of(citation) for row in self._having(pair)]
         rows = dict.fromkeys((*by_id, *self._titled(citation.title or "")))
-        return [self._with_notices(_work(record)) for _, record in rows]
+        works = [_work(record) for _, record in rows]
+        pairs = [*ids_of(citation), *(pair for work in works for pair in sorted(work.ids))]
+        return [*works, *(found for pair in dict.fromkeys(pairs) for found in self._about(*pair))]
 
     def _having(self, pair: tuple[str, str]) -> list[tuple[int, str]]:
         query = (
@@ -96,10 +98,11 @@ class Catalogue:
         return self._db.execute(query, pair).fetchall()
 
     def _titled(self, title: str) -> list[tuple[int, str]]:
-        """The records with the same title, and the closest others by their rarest words."""
+        """The records with the same title; else the closest by their rarest words."""
         words = sorted(set(words_of(title)))
         exact = "SELECT id, record FROM works WHERE title = ? LIMIT 20"
-        found = self._db.execute(exact, [key_of(title)]).fetchall() if words else []
+        if found := self._db.execute(exact, [key_of(title)]).fetchall() if words else []:
+            return found
         scores = defaultdict[int, float](float)
         for n, word in self._rarest(words):
             matching = "SELECT rowid FROM words WHERE words MATCH ? LIMIT ?"
@@ -108,7 +111,7 @@ class Catalogue:
         best = nlargest(CLOSEST, scores, key=lambda row: scores[row])
         marks = ",".join("?" * len(best))
         query = f"SELECT id, record FROM works WHERE id IN ({marks})"  # noqa: S608
-        return [*found, *self._db.execute(query, best).fetchall()]
+        return self._db.execute(query, best).fetchall()
 
     def _rarest(self, words: Sequence[str]) -> Iterator[tuple[int, str]]:
         """The words of a title that the fewest records have, with how many."""
@@ -121,12 +124,10 @@ class Catalogue:
             total += n
             yield n, word
 
-    def _with_notices(self, work: Work) -> Work:
-        found = list(work.notices)
-        for pair in sorted(work.ids):
-            query = "SELECT notice FROM notices WHERE kind = ? AND value = ?"
-            found += [_notice(json.loads(text)) for (text,) in self._db.execute(query, pair)]
-        return replace(work, notices=tuple(dict.fromkeys(found)))
+    def _about(self, kind: str, value: str) -> Iterator[Work]:
+        query = "SELECT notice FROM notices WHERE kind = ? AND value = ?"
+        for (text,) in self._db.execute(query, (kind, value)):
+            yield about(_notice(json.loads(text)), **{kind: value})
 
     # ── Importing ────────────────────────────────────────────────────────────────────────────────
 
@@ -162,16 +163,16 @@ class Catalogue:
     def _store(self, records: Sequence[Imported], counted: Counted) -> Counted:
         n_works = n_notices = n_broken = 0
         for record in records:
-            if isinstance(record, Work):
+            if record is None:
+                n_broken += 1
+            elif record.title or not record.notices:
                 self._put(record)
                 n_works += 1
-            elif isinstance(record, Retracted):
-                text = json.dumps(_values(record.notice))
-                rows = ((*pair, text) for pair in record.ids)
+            else:
+                texts = [_dumped(notice) for notice in record.notices]
+                rows = ((*pair, text) for pair in record.ids for text in texts)
                 self._db.executemany("INSERT OR IGNORE INTO notices VALUES (?, ?, ?)", rows)
                 n_notices += 1
-            else:
-                n_broken += 1
         works, notices, broken = counted
         return Counted(works + n_works, notices + n_notices, broken + n_broken)
 
@@ -182,9 +183,8 @@ class Catalogue:
             self._db.execute("DELETE FROM ids WHERE work = ?", [old])
             forget = "INSERT INTO words (words, rowid, title) VALUES ('delete', ?, ?)"
             self._db.execute(forget, (old, " ".join(words_of(_work(text).title))))
-        record = json.dumps(_values(work), separators=(",", ":"))  # in ASCII: titles may be broken
         insert = "INSERT INTO works (key, title, record) VALUES (?, ?, ?)"
-        row = self._db.execute(insert, (key, key_of(work.title), record)).lastrowid
+        row = self._db.execute(insert, (key, key_of(work.title), _dumped(work))).lastrowid
         title = " ".join(words_of(work.title))
         self._db.execute("INSERT INTO words (rowid, title) VALUES (?, ?)", (row, title))
         pairs = ((*pair, row) for pair in work.ids if all(map(str.isprintable, pair)))
@@ -204,11 +204,10 @@ def _key(work: Work) -> str:
     return hashlib.sha256(f"{work.source}|{own}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def _values(record: Any) -> dict[str, Any]:
-    """The fields that are not empty."""
-    found = {each.name: getattr(record, each.name) for each in fields(record)}
-    found |= {"notices": [_values(n) for n in found["notices"]]} if "notices" in found else {}
-    return {name: value for name, value in found.items() if value}
+def _dumped(record: Work | Notice) -> str:
+    """The fields that are not empty, in ASCII: titles may be broken."""
+    values = asdict(record, dict_factory=lambda pairs: {name: v for name, v in pairs if v})
+    return json.dumps(values, separators=(",", ":"))
 
 
 def _work(record: str) -> Work:

@@ -1,22 +1,16 @@
 """Corpora of records (PubMed, RIS, BibTeX) as a source of works."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pincite.judgement.references import Retraction, retraction_of
+from pincite.judgement.references import retraction_of
 from pincite.protocols import DocumentsOf, WordRetriever
-from pincite.references.works import Notice, NoticeKind, Work, ids_of
+from pincite.references.imports import kind_of
+from pincite.references.works import Notice, Work, ids_of
 from pincite.retrieval.filters import SEPARATOR
 from pincite.text.identifiers import doi_address, pubmed_address
 from pincite.types import Citation, Document
 
 HITS = 20  # passages read for a title
-_NOTICES = {
-    Retraction.YES: NoticeKind.RETRACTED,
-    Retraction.PARTLY: NoticeKind.PARTLY_RETRACTED,
-    Retraction.CONCERN: NoticeKind.CONCERN,
-    Retraction.CORRECTED: NoticeKind.CORRECTED,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +27,12 @@ class CorpusRecords:
         urls += [pubmed_address(ids["pmid"])] if "pmid" in ids else []
         hits = self.words.retrieve([citation.title], HITS)[0] if citation.title else []
         urls += [hit.passage.url for hit in hits]
-        return _works(self.documents_of(list(dict.fromkeys(urls))))
-
-
-def _works(documents: Sequence[Document | None]) -> list[Work]:
-    return [_work(each) for each in documents if each and each.title]
+        documents = self.documents_of(list(dict.fromkeys(urls)))
+        return [_work(each) for each in documents if each and each.title]
 
 
 def _work(document: Document) -> Work:
-    meta, kind = document.meta, _NOTICES.get(retraction_of(document))
+    meta, kind = document.meta, kind_of(retraction_of(document))
     dates = (meta.get("pubdate", ""), document.published or "")
     years = [int(date[:4]) for date in dates if date[:4].isdecimal()]
     return Work(

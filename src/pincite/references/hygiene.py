@@ -41,7 +41,7 @@ _TRACES = re.compile(
     r"\butm_source=(?:[\w-]*\.)?(?:chatgpt|openai|perplexity|copilot|gemini|claude|grok|deepseek)"
     r"(?:\.\w+)*"
     r"|\b(?:oaicite|oai_citation|contentReference)\b"
-    r"|\bturn\d+(?:search|view|news|image|fetch|file|academia|product)\d+"
+    r"|turn\d+(?:search|view|news|image|fetch|file|academia|product)\d+"
     r"|\[cite_start\]|\[cite: ?\d[\d, ]*\]|\bgrok_(?:card|render)\b|\battached_file:\d",
     re.IGNORECASE,
 )
@@ -64,19 +64,16 @@ _RESERVED = re.compile(r"https?://(?:[\w-]+\.)*example\.(?:com|org|net)(?=[/:?#]
 def checked(article: Article, today: date) -> Article:
     """Add to each reference what is wrong with it as written."""
     citations = {c.citation_id: c for claim in article.claims for c in claim.citations}
-    twice = _dois_of_two(citations.values())
-    faults = {
-        name: (*faults_of(c, today, c.definition.of(article.source)), *twice.get(name, ()))
-        for name, c in citations.items()
-    }
+    checked_once = with_faults([*citations.values()], today, article.source)
+    faults = {citation.citation_id: citation.faults for citation in checked_once}
     if not any(faults.values()):
         return article
 
-    def with_faults(claim: Claim) -> Claim:
+    def with_its(claim: Claim) -> Claim:
         found = (replace(c, faults=faults[c.citation_id]) for c in claim.citations)
         return replace(claim, citations=tuple(found))
 
-    return replace(article, claims=tuple(map(with_faults, article.claims)))
+    return replace(article, claims=tuple(map(with_its, article.claims)))
 
 
 def faults_of(citation: Citation, today: date, source: str = "") -> tuple[Fault, ...]:
@@ -91,11 +88,13 @@ def faults_of(citation: Citation, today: date, source: str = "") -> tuple[Fault,
     return tuple(dict.fromkeys(found))
 
 
-def with_faults(citations: Sequence[Citation], today: date) -> list[Citation]:
-    """Add the faults to references that are not of an article."""
+def with_faults(citations: Sequence[Citation], today: date, source: str = "") -> list[Citation]:
+    """Add their faults to references; `source`: the article that they are defined in."""
     twice = _dois_of_two(citations)
+    found = [faults_of(c, today, c.definition.of(source)) for c in citations]
     return [
-        replace(c, faults=(*faults_of(c, today), *twice.get(c.citation_id, ()))) for c in citations
+        replace(c, faults=(*faults, *twice.get(c.citation_id, ())))
+        for c, faults in zip(citations, found, strict=True)
     ]
 
 
@@ -184,11 +183,10 @@ def _dois_of_two(citations: Iterable[Citation]) -> dict[str, tuple[Fault, ...]]:
     found = dict[str, tuple[Fault, ...]]()
     for doi, same in by_doi.items():
         for citation in same:
-            for other in same:
-                if titles(citation.title or "", other.title or "") is Likeness.OTHER:
-                    fault = Fault(FaultKind.SAME_DOI, doi, other.title or "")
-                    found[citation.citation_id] = (fault,)
-                    break
+            own = citation.title or ""
+            others = (o.title for o in same if titles(own, o.title or "") is Likeness.OTHER)
+            if other := next(others, None):
+                found[citation.citation_id] = (Fault(FaultKind.SAME_DOI, doi, other),)
     return found
 
 

@@ -9,12 +9,13 @@ import csv
 import gzip
 import io
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any, NamedTuple, TypeAlias
+from typing import IO, Any, TypeAlias
 
 from pincite.documents import bibliographies, papers
 from pincite.documents.body import DEFAULT_LIMITS, GZIP, head_of
@@ -22,19 +23,11 @@ from pincite.documents.dates import iso_date, stated_date
 from pincite.documents.text import one_line
 from pincite.documents.xml_records import Broken, line_of, parsed, records, root_of
 from pincite.errors import InputError, usable
-from pincite.references.works import Notice, NoticeKind, Work, arxiv_of
+from pincite.references.works import NOTICE, Notice, NoticeKind, Work, about, arxiv_of
 from pincite.text.identifiers import doi_of, isbn13, pmid_of
 from pincite.types import Unchecked
 
-
-class Retracted(NamedTuple):
-    """A notice about a work that another record describes."""
-
-    ids: tuple[tuple[str, str], ...]  # of the work
-    notice: Notice
-
-
-Imported: TypeAlias = Work | Retracted | None  # None: a record that cannot be read
+Imported: TypeAlias = Work | None  # None: a record that cannot be read
 # What reading a record raises if it is not as documented.
 MALFORMED = (
     *(Broken, KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError),
@@ -86,7 +79,28 @@ def contained(make: Callable[[], Iterable[Imported]], source: str) -> Iterator[I
     except MALFORMED:
         yield None
         return
-    yield from (replace(m, source=source) if isinstance(m, Work) else m for m in made)
+    for each in made:
+        yield each and marked(replace(each, source=source))
+
+
+# How publishers mark the titles of works; a notice has a title of its own, "Retraction of: …".
+_MARK = re.compile(
+    r"\A(?:<[^<>]{0,40}>|[^\w<])*"
+    r"(?:retracted|(?P<withdrawn>(?-i:WITHDRAWN|REMOVED|TEMPORARY REMOVAL)))"
+    r"(?: (?:article|chapter|paper|publication))?(?:<[^<>]{0,40}>|[^\w<])*?[:\])}|–—]\W*"
+    r"|\s?[(\[]retracted\b[^)\]]{0,200}[)\]]\W{0,5}\Z",
+    re.IGNORECASE,
+)
+
+
+def marked(work: Work) -> Work:
+    """Turn a mark in a work's title into a notice."""
+    if not (mark := _MARK.search(work.title)):
+        return work
+    kind = NoticeKind.WITHDRAWN if mark["withdrawn"] else NoticeKind.RETRACTED
+    is_known = any(notice.kind is kind for notice in work.notices)
+    notices = work.notices if is_known else (*work.notices, Notice(kind, stated_by=work.source))
+    return replace(work, title=_MARK.sub("", work.title), notices=notices)
 
 
 # ── JSON: Crossref and OpenAlex ──────────────────────────────────────────────────────────────────
@@ -118,29 +132,39 @@ def _loaded(line: str) -> Any:
         return {} if not line.strip() else None
 
 
-_PREPRINT = frozenset(("posted-content", "preprint"))
-# Crossref's types of updates.
-_UPDATES = {
-    **dict.fromkeys(("retraction", "removal"), NoticeKind.RETRACTED),
-    **dict.fromkeys(("partial_retraction", "partial retraction"), NoticeKind.PARTLY_RETRACTED),
+_PREPRINT = frozenset(("posted-content", "preprint", "Preprint"))
+_NOTICE_TYPES = frozenset(("erratum", "retraction"))  # of OpenAlex
+# Crossref's types of updates, Retraction Watch's natures, and what the readers of papers state.
+_KINDS = {
+    **dict.fromkeys(("retraction", "removal", "yes"), NoticeKind.RETRACTED),
+    **dict.fromkeys(("partial retraction", "partly"), NoticeKind.PARTLY_RETRACTED),
     "withdrawal": NoticeKind.WITHDRAWN,
-    **dict.fromkeys(("expression_of_concern", "expression of concern"), NoticeKind.CONCERN),
-    **dict.fromkeys(
-        ("correction", "corrigendum", "erratum", "addendum", "clarification"), NoticeKind.CORRECTED
-    ),
-    **dict.fromkeys(("new_edition", "new_version", "new version"), NoticeKind.SUPERSEDED),
+    "expression of concern": NoticeKind.CONCERN,
+    **dict.fromkeys("correction corrected corrigendum erratum addendum clarification".split(),
+                    NoticeKind.CORRECTED),
+    **dict.fromkeys(("new edition", "new version"), NoticeKind.SUPERSEDED),
     "reinstatement": NoticeKind.REINSTATED,
-}
+}  # fmt: skip
+
+
+def kind_of(stated: str) -> NoticeKind | None:
+    return _KINDS.get(re.sub(r"[_\s-]+", " ", stated).strip().lower())
 
 
 def crossref(item: Mapping[str, Any]) -> Iterator[Imported]:
     """Read a work of Crossref's REST API; a notice also says which works it is about."""
     doi = str(item["DOI"]).lower()
-    own = _notices(item.get("updated-by", ()), lambda update: update.get("DOI", ""))
-    for name in ("is-replaced-by", "is-preprint-of"):
-        for later in (item.get("relation") or {}).get(name, ()):
-            own.append(Notice(NoticeKind.SUPERSEDED, doi_of(later["id"]) or "", "", "Crossref"))
+    own = [n for each in item.get("updated-by") or () for n in _notice(each, each.get("DOI", ""))]
+    relation = item.get("relation") or {}
+    for later in (*relation.get("is-replaced-by", ()), *relation.get("is-preprint-of", ())):
+        own += [Notice(NoticeKind.SUPERSEDED, doi_of(later["id"]) or "", "", "Crossref")]
     title = ": ".join(map(one_line, (*item.get("title", ())[:1], *item.get("subtitle", ())[:1])))
+    notices = [
+        about(notice, doi=target)
+        for each in item.get("update-to") or ()
+        for notice in _notice(each, doi)
+        if (target := doi_of(str(each.get("DOI", ""))))
+    ]
     kind = str(item.get("type", ""))
     dates = (item.get(name, {}) for name in ("published-print", "published-online", "issued"))
     years = [int(d["date-parts"][0][0]) for d in dates if d and d.get("date-parts", [[None]])[0][0]]
@@ -152,7 +176,7 @@ def crossref(item: Mapping[str, Any]) -> Iterator[Imported]:
         doi,
         isbns=isbns_of(item.get("ISBN") or ()),
         issn=next(iter(item.get("ISSN") or ()), ""),
-        kind="preprint" if kind in _PREPRINT else kind,
+        kind=_kind(kind, notices),
         volume=str(item.get("volume", "")),
         issue=str(item.get("issue", "")),
         pages=str(item.get("page", "")),
@@ -160,24 +184,22 @@ def crossref(item: Mapping[str, Any]) -> Iterator[Imported]:
         arxiv=arxiv_of(doi),
         notices=tuple(own),
     )
-    for update in item.get("update-to") or ():
-        (notice,) = _notices([update], lambda _: doi) or (None,)
-        if notice and (target := doi_of(str(update.get("DOI", "")))):
-            yield Retracted((("doi", target),), notice)
+    yield from notices
 
 
-def _notices(
-    updates: Iterable[Mapping[str, Any]], notice_doi: Callable[[Mapping[str, Any]], str]
-) -> list[Notice]:
-    found = []
-    for update in updates or ():
-        kind = _UPDATES.get(str(update.get("type", "")).lower().replace("-", "_"))
-        parts = update.get("updated", {}).get("date-parts", [[]])[0]
-        day = iso_date(*(str(part) for part in parts[:3])) if parts else ""
-        if kind:
-            by = str(update.get("source") or "Crossref")
-            found.append(Notice(kind, notice_doi(update).lower(), day, by))
-    return found
+def _kind(stated: str, notices: Sequence[Work] = ()) -> str:
+    """The kind of a record; one that is about other works is a notice, but not a new version."""
+    kinds = {notice.kind for work in notices for notice in work.notices}
+    if stated in _NOTICE_TYPES or kinds - {NoticeKind.SUPERSEDED}:
+        return NOTICE
+    return "preprint" if stated in _PREPRINT else stated
+
+
+def _notice(update: Mapping[str, Any], doi: str) -> Iterator[Notice]:
+    parts = update.get("updated", {}).get("date-parts", [[]])[0]
+    if kind := kind_of(str(update.get("type", ""))):
+        day = iso_date(*map(str, parts[:3])) if parts else ""
+        yield Notice(kind, doi.lower(), day, str(update.get("source") or "Crossref"))
 
 
 def name_of_csl(author: Mapping[str, Any]) -> str:
@@ -206,7 +228,7 @@ def openalex(item: Mapping[str, Any]) -> Iterator[Work]:
         pmc=str(ids.get("pmcid") or "").rpartition("/")[2].upper().removeprefix("PMC"),
         arxiv=arxiv_of(doi),
         issn=venue.get("issn_l") or "",
-        kind="preprint" if item.get("type") in _PREPRINT else str(item.get("type") or ""),
+        kind=_kind(str(item.get("type") or "")),
         volume=parts.get("volume") or "",
         issue=parts.get("issue") or "",
         pages="-".join(filter(None, (parts.get("first_page"), parts.get("last_page")))),
@@ -230,19 +252,7 @@ def of_element(data: bytes, make: Callable[[Any], Iterable[Imported]]) -> Iterab
     return make(parsed(data))
 
 
-_PUBMED_NOTICES = {
-    "yes": NoticeKind.RETRACTED,
-    "partly": NoticeKind.PARTLY_RETRACTED,
-    "expression of concern": NoticeKind.CONCERN,
-    "corrected": NoticeKind.CORRECTED,
-}
-# What a notice's own record says of another one.
-_PUBMED_TARGETS = {
-    "RetractionOf": NoticeKind.RETRACTED,
-    "PartialRetractionOf": NoticeKind.PARTLY_RETRACTED,
-    "ExpressionOfConcernFor": NoticeKind.CONCERN,
-    "ErratumFor": NoticeKind.CORRECTED,
-}
+_INVERSE = re.compile(r"(?:Of|For)\Z")  # "RetractionOf" is what a notice says of another record
 
 
 def pubmed_work(record: Any) -> Iterator[Imported]:
@@ -255,16 +265,16 @@ def pubmed_work(record: Any) -> Iterator[Imported]:
     notices = [Notice(NoticeKind.RETRACTED, stated_by="PubMed")] * (
         "Retracted Publication" in types
     )
-    doi = doi_of(fields["doi"]) or ""
+    doi, others = doi_of(fields["doi"]) or "", list[Work]()
     for element in record.iterfind("MedlineCitation/CommentsCorrectionsList/CommentsCorrections"):
         kind, source = element.get("RefType", ""), line_of(element.find("RefSource"))
         by = one_line(element.findtext("PMID"))
-        if status := papers.PUBMED_STATUS.get(kind):
-            about = Notice(_PUBMED_NOTICES[status], "", stated_date(source), "PubMed")
-            notices = [n for n in notices if n.date or n.kind is not about.kind]
-            notices.append(about)
-        elif (target := _PUBMED_TARGETS.get(kind)) and by:
-            yield Retracted((("pmid", by),), Notice(target, doi, printed, "PubMed"))
+        if stated := kind_of(papers.PUBMED_STATUS.get(kind, "")):
+            notices = [n for n in notices if n.date or n.kind is not stated]
+            notices.append(Notice(stated, "", stated_date(source), "PubMed"))
+        elif by and (other := kind_of(papers.PUBMED_STATUS.get(_INVERSE.sub("In", kind), ""))):
+            others.append(about(Notice(other, doi, printed, "PubMed"), pmid=by))
+    yield from others
     yield Work(
         papers.cleaned_title(line_of(article.find("ArticleTitle"))),
         tuple(papers.pubmed_authors(article.iterfind("AuthorList/Author")).names),
@@ -274,7 +284,7 @@ def pubmed_work(record: Any) -> Iterator[Imported]:
         pmid=one_line(record.findtext("MedlineCitation/PMID")),
         pmc=fields["pmc"].upper().removeprefix("PMC"),
         issn=fields["issn"],
-        kind="preprint" if "Preprint" in types else "article",
+        kind=_kind("Preprint" if "Preprint" in types else "article", others),
         volume=fields["volume"],
         issue=fields["issue"],
         pages=one_line(article.findtext("Pagination/MedlinePgn")),
@@ -319,20 +329,22 @@ def dblp_work(record: Any) -> Iterator[Work]:
 
 # ── Retraction Watch ─────────────────────────────────────────────────────────────────────────────
 
-_NATURES = {
-    "retraction": NoticeKind.RETRACTED,
-    "expression of concern": NoticeKind.CONCERN,
-    "correction": NoticeKind.CORRECTED,
-    "reinstatement": NoticeKind.REINSTATED,
-}
 
-
-def retraction_watch(row: Mapping[str, str]) -> Iterator[Retracted]:
-    """Read a row; its dates are written month first: "12/31/2020 0:00"."""
-    kind = _NATURES[row["RetractionNature"].strip().lower()]
-    month, day, year = [*row["RetractionDate"].partition(" ")[0].split("/"), "", "", ""][:3]
-    doi = doi_of(row.get("RetractionDOI") or "") or ""
-    found = {"doi": doi_of(row["OriginalPaperDOI"]), "pmid": row["OriginalPaperPubMedID"].strip()}
-    ids = tuple((name, value) for name, value in found.items() if value and value != "0")
+def retraction_watch(row: Mapping[str, str]) -> Iterator[Work]:
+    """Read the work of a row, and its notice; dates are written month first: "12/31/2020 0:00"."""
+    stated = {"doi": doi_of(row["OriginalPaperDOI"]), "pmid": row["OriginalPaperPubMedID"].strip()}
+    ids = {name: value for name, value in stated.items() if value and value != "0"}
+    printed, noticed = (
+        [*row[name].partition(" ")[0].split("/"), "", "", ""][:3]
+        for name in ("OriginalPaperDate", "RetractionDate")
+    )
+    month, day, year = noticed
+    doi, kind = (
+        doi_of(row.get("RetractionDOI") or "") or "",
+        _KINDS[row["RetractionNature"].strip().lower()],
+    )
     if ids:
-        yield Retracted(ids, Notice(kind, doi, iso_date(year, month, day), "Retraction Watch"))
+        years = (int(printed[2]),) if printed[2] else ()
+        names = tuple(filter(None, map(str.strip, (row.get("Author") or "").split(";"))))
+        yield Work(one_line(row["Title"]), names, years, one_line(row["Journal"]), **ids)  # type: ignore[arg-type]
+        yield about(Notice(kind, doi, iso_date(year, month, day), "Retraction Watch"), **ids)

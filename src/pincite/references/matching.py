@@ -7,7 +7,7 @@ may be left out. A word that differs does matter: "for" is not "towards".
 import html
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from enum import StrEnum
 from functools import lru_cache
@@ -27,7 +27,9 @@ _AMERICAN = [
         (r"aem", "em"), (r"oed", "ed"), (r"paed", "ped"),
     )
 ]  # fmt: skip
-_BREAK = re.compile(r"\s*[:;?!–—]\s+|\s+[-–—]\s+|[.?!]\s+|\s*\(")  # before a subtitle
+_BREAK = re.compile(  # before a subtitle, or a second title
+    r"\s*[:;?!–—]\s+|\s+[-–—]\s+|[.?!]\s+|\s*\(|,\s+o(?:r|u|der)\b"
+)
 _CUT = re.compile(r"\s*(?:…|\.\.\.)\s*\Z")
 MIN_MAIN = 2  # words of a title before its subtitle: "Bridges: …" alone names no work
 
@@ -78,8 +80,11 @@ def titles(cited: str, known: str) -> Likeness:
     first, second = key_of(cited), key_of(known)
     if not first or not second or not _alike_scripts(first, second):
         return Likeness.UNKNOWN
-    if first == second or _is_part(cited, known) or _is_part(known, cited):
+    if first == second:
         return Likeness.SAME
+    for short, long in ((cited, known), (known, cited)):
+        if _is_part(short, long):
+            return Likeness.SAME if len(words_of(short)) >= MIN_MAIN else Likeness.UNKNOWN
     alike = _numbers(words_of(cited)) == _numbers(words_of(known))
     return Likeness.NEAR if alike and common_words(cited, known) >= NEAR_FROM else Likeness.OTHER
 
@@ -101,10 +106,10 @@ def _numbers(words: Sequence[str]) -> list[str]:
 def _is_part(short: str, long: str) -> bool:
     """Whether a title is the other one without its subtitle, or cut with an ellipsis."""
     key, whole = key_of(_CUT.sub("", short)), key_of(long)
-    if _CUT.search(short):
-        return len(words_of(short)) >= MIN_MAIN and whole.startswith(key)
-    if len(words_of(short)) < MIN_MAIN or not whole.startswith(key):
+    if not whole.startswith(key):
         return False
+    if _CUT.search(short):
+        return len(words_of(short)) >= MIN_MAIN
     return any(key_of(long[: match.start()]) == key for match in _BREAK.finditer(long))
 
 
@@ -183,6 +188,8 @@ def authors(cited: Sequence[str], known: Sequence[str], *, more: bool = False) -
         if other := next((each for each in left if same_person(name, each)), None):
             left.remove(other)
             matched += 1
+        elif " " not in name and any(_parts(name)[0] & _parts(each)[0] for each in known):
+            matched += 1  # "Holm, Ida" was read as two
     if not matched:
         return Authors.DISJOINT
     if len(cited) - matched > UNLIKE * len(cited):
@@ -201,6 +208,9 @@ _ACRONYM = re.compile(r"[A-Z][A-Za-z]{0,3}[A-Z][A-Za-z]{0,9}\Z|[A-Z]{2,10}\Z")
 PREPRINTS = frozenset(
     "arxiv corr biorxiv medrxiv chemrxiv psyarxiv ssrn preprints preprint".split()
 )
+# What follows a section's letter only describes it.
+_SECTION = re.compile(r"[\s.,(-]{0,5}\b(?:Se(?:r|ries|ct|ction)|Part|Pt)\b\.?\s*([A-Z]|[IVX]+)\b.*")
+_COUNTRY = re.compile(r",?\sU\.?\s?S\.?(?:\s?A\.?)?\Z")
 _EVENT = re.compile(r"[’']?\b(?:19|20)?\d\d\b|\b\d+(?:st|nd|rd|th)\b")  # the year or count of one
 
 
@@ -221,7 +231,8 @@ def venues(cited: str, known: str) -> Likeness:
     if is_preprint(cited) or is_preprint(known):
         return Likeness.UNKNOWN  # of the same work; a preprint may be published later
     names, others = _acronyms(cited), _acronyms(known)
-    if _abbreviates(first, second) or _abbreviates(second, first) or names & others:
+    short_or_long = ((first, _forms(known)), (second, _forms(cited)))
+    if names & others or any(_abbreviates(s, each) for s, long in short_or_long for each in long):
         return Likeness.SAME
     spelt = any(_segments(name, second) for name in names if len(second) > 1)
     spelt |= any(_segments(name, first) for name in others if len(first) > 1)
@@ -233,8 +244,19 @@ def is_preprint(venue: str) -> bool:
 
 
 def _significant(venue: str) -> list[str]:
-    main = re.split(r"\s*[:=(]\s", venue)[0]
-    return [word for word in words_of(main) if word not in _STOP]
+    main = re.split(r"\s*(?:[:=]\s|\()", _COUNTRY.sub("", _SECTION.sub(r" \1", venue)))[0]
+    words = words_of(main)
+    return [w for n, w in enumerate(words, 1) if w not in _STOP or (w == "a" and n == len(words))]
+
+
+def _forms(venue: str) -> Iterator[list[str]]:
+    """Yield a venue as it is, and without what it is of: a society's town or country."""
+    yield _significant(venue)
+    *_, section = _significant(venue)
+    for match in re.finditer(r"\s+of\s", venue):
+        rest = _significant(venue[: match.start()])
+        if len(_KINDS.union(rest)) - len(_KINDS) > 1:
+            yield [*rest, section] if len(section) == 1 else rest
 
 
 def _abbreviates(short: Sequence[str], long: Sequence[str]) -> bool:
@@ -248,6 +270,8 @@ def _abbreviates(short: Sequence[str], long: Sequence[str]) -> bool:
             at += 1
         else:
             skipped.append(word)
+    if skipped and skipped[-1] == long[-1] and len(long[-1]) == 1:  # the letter of a section
+        skipped.pop()
     return at == len(short) and _KINDS.issuperset(skipped)
 
 

@@ -1,7 +1,7 @@
 """Services on the web as sources of works, each with the addresses it is asked at.
 
     with online.opened(settings) as services:
-        found = ask(citation, [catalogue], services, partial(is_needed, citation))
+        found = ask(citation, [catalogue], services, partial(needed, citation))
 
 Identifiers are asked for first, then titles, then the archive's copy of a page. A record or a
 definite miss is cached, so that a run which was stopped goes on where it was. Everything else (a
@@ -22,7 +22,7 @@ from pincite.documents.dates import stated_date
 from pincite.documents.text import one_line
 from pincite.errors import FetchError, FetchingIsOff, FetchStopped
 from pincite.references import imports
-from pincite.references.imports import Imported, Retracted, contained
+from pincite.references.imports import Imported, contained
 from pincite.references.works import Lookup, Notice, NoticeKind, Work, arxiv_of, ids_of
 from pincite.settings import ReferencesSettings, WebSettings
 from pincite.text.hosts import original_of, snapshot_at
@@ -58,6 +58,7 @@ class Service:
     numbers: str = ""  # the path of the records whose numbers the search returns
     key: str = ""  # environment variable of the key without which it cannot be searched
     only_books: bool = False
+    status: str = ""  # the kind of identifier by which notices about a work are asked for
 
 
 # ── Answers ──────────────────────────────────────────────────────────────────────────────────────
@@ -161,6 +162,7 @@ SERVICES = (
         _crossref,
         {"doi": ("/works/{}", "/works?rows=20&filter=updates:{}")},
         f"/works?rows={ROWS}&query.bibliographic={{title}}%20{{author}}%20{{year}}",
+        status="doi",
     ),
     Service(
         "DataCite",
@@ -176,6 +178,7 @@ SERVICES = (
         {"pmid": (_EFETCH,)},
         f"/esearch.fcgi?db=pubmed&retmode=json&retmax={ROWS}&tool=pincite&term={{title}}%5Bti%5D",
         numbers=_EFETCH,
+        status="pmid",
     ),
     Service(
         "Open Library",
@@ -215,14 +218,21 @@ class Client:
         """Return the records of its identifiers; None if the service has none of their kinds."""
         paths = self.service.ids
         pairs = [(paths[kind], value) for kind, value in _ids(citation) if kind in paths]
-        found = list[Imported]()
+        found = list[Work]()
         for (record, *notices), value in pairs:
             records = self._records(record.format(quote(value, safe="")))
             found += records
             for path in notices if records else ():
                 about = self._records(path.format(quote(value, safe="")))
-                found += [each for each in about if isinstance(each, Retracted)]
-        return _with_notices(found) if pairs else None
+                found += [each for each in about if not each.title]
+        return found if pairs else None
+
+    def notices(self, citation: Citation) -> list[Work] | None:
+        """Return the notices about a work, or its record; None without an identifier."""
+        kind = self.service.status
+        if not (value := dict(ids_of(citation)).get(kind)):
+            return None
+        return self._records(self.service.ids[kind][-1].format(quote(value, safe="")))
 
     def by_title(self, citation: Citation) -> list[Work] | None:
         """Return records with a title like its own; None if it cannot be searched for."""
@@ -238,17 +248,16 @@ class Client:
         given["year"] = stated_date(citation.date or "")[:4]
         path = self.service.title.format_map({name: quote(v) for name, v in given.items()})
         if not self.service.numbers:
-            return _with_notices(self._records(path))
+            return self._records(path)
         numbers = self._answer(path, _numbers)
-        found = self._records(self.service.numbers.format(",".join(numbers))) if numbers else []
-        return _with_notices(found)
+        return self._records(self.service.numbers.format(",".join(numbers))) if numbers else []
 
-    def _records(self, path: str) -> list[Imported]:
+    def _records(self, path: str) -> list[Work]:
         return self._answer(path, self._readable)
 
-    def _readable(self, body: bytes) -> list[Imported]:
-        found = list(self.service.read(body))
-        if None in found and not any(found):
+    def _readable(self, body: bytes) -> list[Work]:
+        records = list(self.service.read(body))
+        if not (found := list(filter(None, records))) and records:
             raise ValueError("no record is as documented")
         return found
 
@@ -310,27 +319,15 @@ def _ids(citation: Citation) -> list[tuple[str, str]]:
     return found
 
 
-def _with_notices(found: Iterable[Imported]) -> list[Work]:
-    """The works, each with the notices about it that came beside it."""
-    records = list(found)
-    about = [each for each in records if isinstance(each, Retracted)]
-    return [
-        replace(
-            work,
-            notices=(*work.notices, *(n.notice for n in about if not work.ids.isdisjoint(n.ids))),
-        )
-        for work in records
-        if isinstance(work, Work)
-    ]
-
-
 def lookups(clients: Sequence[Client]) -> list[Lookup]:
-    """The services in the order in which they are asked: identifiers, titles, archived pages."""
+    """The services as they are asked: identifiers, notices, titles, archived pages."""
     titled = [each for each in clients if each.service.title]
     searched = [each for each in titled if each.key or not each.service.key]
+    stating = [each for each in clients if each.service.status]
     archives = [each for each in clients if not each.service.title]
     return [
         *(Lookup(each.service.name, each.by_ids) for each in titled),
+        *(Lookup(each.service.name, each.notices, is_status=True) for each in stating),
         *(Lookup(each.service.name, each.by_title, True) for each in searched),
         *(Lookup(each.service.name, each.by_ids, True) for each in archives),
     ]

@@ -4,17 +4,18 @@ Only a positive finding accuses: an identifier that cannot exist, or one behind 
 another work. A work that no source has may well exist.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Annotated, NamedTuple
 
-from pincite.documents.dates import stated_date
 from pincite.notes import Note
 from pincite.references import matching
 from pincite.references.matching import Authors, Likeness
 from pincite.references.works import (
     ARXIV_DOI,
+    NOTICE,
     Lookup,
     Lookups,
     Notice,
@@ -48,13 +49,7 @@ class Status(StrEnum):
         return self in (Status.OTHER_WORK, Status.IMPOSSIBLE)
 
 
-_GRAVE = {
-    NoticeKind.RETRACTED: Status.RETRACTED,
-    NoticeKind.WITHDRAWN: Status.WITHDRAWN,
-    NoticeKind.PARTLY_RETRACTED: Status.PARTLY_RETRACTED,
-    NoticeKind.CONCERN: Status.CONCERN,
-}
-_LESSER = {NoticeKind.SUPERSEDED: Status.SUPERSEDED, NoticeKind.CORRECTED: Status.CORRECTED}
+_GRAVE = (Status.RETRACTED, Status.WITHDRAWN, Status.PARTLY_RETRACTED, Status.CONCERN)
 
 
 class Field(StrEnum):
@@ -114,6 +109,7 @@ FEW_TITLE_WORDS = 4  # with the same year or venue; below, a title says nothing 
 PREPRINT_YEARS = 3  # a preprint may be published so much later
 NEAR_YEARS = 1  # online first, or printed in January
 CLOSE_FROM = 0.5  # share of words in common: from here the closest title is worth showing
+_YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
 _Id = tuple[str, str]
 
 
@@ -146,6 +142,8 @@ class _Match(NamedTuple):
         """Whether it is the work that the reference names, without its identifiers."""
         n_words = len(matching.words_of(self.work.title))
         dated = self.years is not None and abs(self.years) <= NEAR_YEARS
+        if self.work.kind == NOTICE and not (self.title is Likeness.SAME and self.year_agrees):
+            return False  # "Erratum: …"
         if self.is_same:
             return self.year_agrees or n_words >= FEW_TITLE_WORDS
         if self.title is Likeness.SAME:
@@ -156,10 +154,11 @@ class _Match(NamedTuple):
         return near and len(self.work.authors) > 1 and self.venue is not Likeness.OTHER
 
     @property
-    def rank(self) -> tuple[bool, bool, bool, bool]:
-        """Orders records by how well they fit."""
+    def rank(self) -> tuple[bool, ...]:
+        """Orders records by how well they fit; one without a title only has notices."""
         names = self.authors in (Authors.SAME, Authors.FEWER, Authors.UNKNOWN)
-        return self.title is Likeness.SAME, names, self.year_agrees, self.venue is Likeness.SAME
+        is_same, has_title = self.title is Likeness.SAME, bool(self.work.title)
+        return is_same, has_title, names, self.year_agrees, self.venue is Likeness.SAME
 
     @property
     def year_agrees(self) -> bool:
@@ -198,6 +197,7 @@ def decide(citation: Citation, found: Lookups, *, is_record: bool = False) -> Ou
     )
     if best:
         versions = [best.work, *(m.work for m in (*own, *same) if m.is_same)]
+        versions += [m.work for m in matches if _ids(m.work) & _ids(best.work)]
         outcome = replace(
             outcome,
             work=best.work,
@@ -213,21 +213,26 @@ def decide(citation: Citation, found: Lookups, *, is_record: bool = False) -> Ou
 _NOT_FOUND = (Status.OTHER_WORK, Status.IMPOSSIBLE, Status.UNVERIFIED, Status.UNCHECKED)
 
 
-def is_needed(citation: Citation, service: Lookup, found: Lookups) -> bool:
-    """Whether a service may add to what was found.
+def needed(citation: Citation, service: Lookup, found: Lookups) -> Citation | None:
+    """What a service is to be asked after what was found: the reference, its work, or nothing.
 
     A work is searched for if it was not found, and identifiers are asked for until each is known
-    and the reference agrees with a record.
+    and the reference agrees with a record. What only the user's own sources have may have been
+    retracted since: its notices are asked for.
     """
     outcome = decide(citation, found)
-    if outcome.status in _NOT_FOUND:
-        return True
+    if service.is_status:
+        if outcome.status in (*_NOT_FOUND, *_GRAVE) or not outcome.work or found.tried:
+            return None
+        doi = outcome.work.doi
+        return replace(citation, doi=doi or None, pmid=outcome.work.pmid if not doi else None)
     is_open = outcome.status is Status.DIFFERS or bool(outcome.unknown_ids)
-    return is_open and not service.is_search
+    is_wanted = outcome.status in _NOT_FOUND or (is_open and not service.is_search)
+    return citation if is_wanted else None
 
 
 def _status(citation: Citation, outcome: Outcome, *, is_found: bool) -> Status:
-    found = [(_GRAVE | _LESSER)[notice.kind] for notice in outcome.notices]
+    found = [Status(notice.kind) for notice in outcome.notices]
     if outcome.wrong_ids:
         found.append(Status.OTHER_WORK)
     if any(fault.kind.is_impossible for fault in citation.faults):
@@ -252,8 +257,10 @@ def _compared(citation: Citation, work: Work) -> _Match:
         title = Likeness.SAME  # a chapter, cited by its book
     elif title is Likeness.OTHER and matching.titles(place, work.title) is Likeness.SAME:
         title = Likeness.UNKNOWN  # a book, cited for a chapter
-    stated = stated_date(citation.date or "")
-    gaps = [year - int(stated[:4]) for year in work.years] if stated else []
+    stated = [int(year) for year in _YEAR.findall(citation.date or "")]
+    gap = min((known - year for known in work.years for year in stated), key=abs, default=None)
+    if gap and gap < 0 and "book" in work.kind and work.ids.isdisjoint(ids_of(citation)):
+        gap = None  # a later edition
     venues = [matching.venues(place, each) for each in (work.venue, work.publisher)]
     more = any(ET_AL.search(f" {name}") for name in citation.authors)
     return _Match(
@@ -261,9 +268,14 @@ def _compared(citation: Citation, work: Work) -> _Match:
         title,
         matching.common_words(cited, work.title),
         matching.authors(citation.authors, work.authors, more=more),
-        min(gaps, key=abs, default=None),
+        gap,
         Likeness.SAME if Likeness.SAME in venues else venues[0],
     )
+
+
+def _ids(work: Work) -> set[_Id]:
+    """What only this work has: a chapter has the ISBN of its book."""
+    return {pair for pair in work.ids if pair[0] != "isbn"}
 
 
 def _is_wrong(pair: _Id, citation: Citation, matches: Sequence[_Match]) -> bool:
@@ -325,7 +337,7 @@ def _in_force(works: Iterable[Work]) -> tuple[Notice, ...]:
         for n in stated
         if n.kind is not NoticeKind.REINSTATED
         and (n.date or n.kind not in dated)
-        and not (n.kind in _GRAVE and reinstated and n.date <= reinstated)
+        and not (Status(n.kind) in _GRAVE and reinstated and n.date <= reinstated)
     ]
     return tuple(sorted(kept, key=lambda n: (list(NoticeKind).index(n.kind), n.date)))
 

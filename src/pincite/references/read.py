@@ -19,7 +19,7 @@ from pincite.documents.text import one_line
 from pincite.errors import InputError, usable
 from pincite.references import imports
 from pincite.references.works import Work, arxiv_of
-from pincite.text.identifiers import doi_in, doi_of_url, pmc_of_url, pmid_of_url
+from pincite.text.identifiers import doi_in, doi_of_url, identifiers_in, pmc_of_url, pmid_of_url
 from pincite.text.names import people
 from pincite.types import Citation, Document, Span, Unchecked
 from pincite.wiki.article import read_pages_of, references_of
@@ -93,10 +93,20 @@ def _references(path: Path) -> Iterator[Reference]:
 
 def _of_text(path: Path) -> Iterator[Reference]:
     pages = [*read_pages_of(path, None)]
-    found = [Reference(c) for page in pages for c in references_of(page)]
+    found = [Reference(_in_full(c)) for page in pages for c in references_of(page)]
     yield from found
     if not found:
         yield from (_listed(each) for page in pages for each in listed_references(page.source))
+
+
+def _in_full(citation: Citation) -> Citation:
+    """A reference of an article; without a template it is read like one of a list."""
+    if citation.template or citation.title or citation.url:
+        return citation
+    listed = [_listed(each).citation for each in listed_references(citation.text)]
+    for one in listed[:1]:
+        return replace(citation, title=one.title, authors=one.authors, date=one.date)
+    return citation
 
 
 def _of_document(path: Path) -> Iterator[Reference]:
@@ -115,8 +125,9 @@ def _listed(source: Source) -> Reference:
     """A reference in plain text: what stands before its title or year are its authors."""
     after_year = _AFTER_YEAR.search(source.text)
     title = source.fields.get("title") or (after_year[1] if after_year else "")
-    years = [*_YEAR.finditer(re.sub(r"https?://\S+|10\.\d{4,9}/\S+", "", source.text))]
     at_title = source.text.find(title) if title else -1
+    numbers = re.compile(r"https?://\S+|10\.\d{4,9}/\S+" + (f"|{re.escape(title)}" * bool(title)))
+    years = [*_YEAR.finditer(numbers.sub(lambda match: "_" * len(match[0]), source.text))]
     ends = [at for at in (at_title, years[0].start() if years else -1) if at > 0]
     lead = source.text[: min(ends)].strip(" \"“„'.,(:;") if ends else ""
     named = people(re.sub(r"\b([A-Z])\.(?=\s|[A-Z]|,|\Z)", r"\1", lead))
@@ -152,7 +163,8 @@ def _recorded(fields: Mapping[str, str], names: Sequence[str]) -> Reference:
     stated = fields.get("doi", "")
     doi = doi_in(stated) or stated or doi_of_url(url or "") or ""
     of_arxiv = "arxiv" in (fields.get("database") or fields.get("archiveprefix", "")).lower()
-    arxiv = arxiv_of(doi) or (fields.get("number", "") if of_arxiv else "")
+    named = identifiers_in(f"{url or ''} {fields.get('journal', '')}")
+    arxiv = arxiv_of(doi) or (fields.get("number") if of_arxiv else named.get("arxiv"))
     numbers = fields.get("issn", "")  # RIS has ISBN and ISSN in one field
     is_isbn = len(re.sub(r"[^\dXx]", "", numbers)) >= 10
     more = ("et al.",) if names and names[-1].lower() in ("others", "et al", "et al.") else ()
@@ -180,16 +192,11 @@ def _recorded(fields: Mapping[str, str], names: Sequence[str]) -> Reference:
 
 
 def _items(path: Path) -> list[Mapping[str, Any]]:
-    """The items of a CSL-JSON file: a list, one item, or one a line."""
-    text = path.read_text("utf-8-sig", "replace")
+    """The items of a CSL-JSON file: a list, or one item."""
     try:
-        items = json.loads(text)
-    except ValueError:
-        lines = filter(str.strip, text.splitlines())
-        try:
-            items = [json.loads(line) for line in lines]
-        except (ValueError, RecursionError) as error:
-            raise InputError(f"{path} cannot be read as CSL-JSON: {error}") from error
+        items = json.loads(path.read_text("utf-8-sig", "replace"))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path} cannot be read as CSL-JSON: {error}") from error
     listed = items if isinstance(items, list) else [items]
     return [item for item in listed if isinstance(item, dict)]
 

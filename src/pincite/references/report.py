@@ -14,9 +14,9 @@ from pincite import containment
 from pincite.documents.dates import stated_date
 from pincite.notes import Note
 from pincite.references import hygiene
-from pincite.references.outcomes import Outcome, Status, decide, is_needed
+from pincite.references.outcomes import Outcome, Status, decide, needed
 from pincite.references.read import Reference
-from pincite.references.works import ARXIV_DOI, Lookup, Lookups, Source, ask
+from pincite.references.works import ARXIV_DOI, Lookup, Lookups, Source, Work, ask
 from pincite.report import cells
 from pincite.report.cells import Look
 from pincite.text.names import ET_AL
@@ -102,7 +102,7 @@ def check(
 
 def _result(reference: Reference, sources: Sequence[Source], services: Sequence[Lookup]) -> Result:
     def look_up() -> Outcome:
-        found = ask(citation, sources, services, partial(is_needed, citation))
+        found = ask(citation, sources, services, partial(needed, citation))
         return decide(citation, found, is_record=reference.is_record)
 
     def nothing(_: Any) -> Outcome:  # a bug costs one reference
@@ -174,28 +174,26 @@ def _item(result: Result) -> dict[str, Any]:
     reference, outcome = result.reference, result.outcome
     citation = reference.citation
     is_found = outcome.status not in (Status.UNVERIFIED, Status.UNCHECKED, Status.OTHER_WORK)
-    work = outcome.work if is_found and outcome.status is not Status.IMPOSSIBLE else None
-    year = str(work.years[0]) if work and work.years else ""
+    is_found &= outcome.status is not Status.IMPOSSIBLE
+    record = (outcome.work if is_found else None) or Work("")
+    year = str(record.years[0]) if record.years else ""
     date_ = stated_date(citation.date or "")
     date_ = date_ if not year or date_[:4] == year else year
-    record = {} if work is None else {
-        "title": work.title, "container-title": work.venue, "DOI": work.doi, "PMID": work.pmid,
-        "PMCID": work.pmc and f"PMC{work.pmc}", "volume": work.volume, "issue": work.issue,
-        "page": work.pages, "publisher": work.publisher, "ISSN": work.issn,
+    fields = {
+        "title": record.title or citation.title,
+        "container-title": record.venue or citation.publisher,
+        "DOI": record.doi or citation.doi or (citation.arxiv and f"{ARXIV_DOI}{citation.arxiv}"),
+        "PMID": record.pmid or citation.pmid, "ISBN": citation.isbn, "URL": citation.url,
+        "PMCID": (record.pmc and f"PMC{record.pmc}") or citation.pmc,
+        "volume": record.volume or reference.volume, "issue": record.issue or reference.issue,
+        "page": record.pages or citation.pages, "ISSN": record.issn or citation.issn,
     }  # fmt: skip
-    cited = {
-        "title": citation.title, "container-title": citation.publisher,
-        "DOI": citation.doi or (citation.arxiv and f"{ARXIV_DOI}{citation.arxiv}"),
-        "PMID": citation.pmid, "PMCID": citation.pmc, "volume": reference.volume,
-        "issue": reference.issue, "page": citation.pages, "ISSN": citation.issn,
-        "ISBN": citation.isbn, "URL": citation.url,
-    }  # fmt: skip
-    names = list(work.authors) if work and work.authors else list(citation.authors)
+    names = record.authors or citation.authors
     people = [name for name in names if not ET_AL.fullmatch(f" {name}")]
     item = {
         "id": citation.citation_id,
         "type": reference.kind if reference.kind in KINDS else "document",
-        **{name: cells.one_line(record.get(name) or value or "") for name, value in cited.items()},
+        **{name: cells.one_line(value or "") for name, value in fields.items()},
         "author": people,
         "more": len(people) < len(names),  # no field of CSL: "et al."
         "issued": {"date-parts": [[int(part) for part in date_.split("-")]]} if date_ else {},

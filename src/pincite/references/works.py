@@ -11,7 +11,7 @@ from pincite.types import Citation, Doc, Reason
 
 
 class NoticeKind(StrEnum):
-    """What a notice says of a work; the gravest first."""
+    """What a notice says of a work; the gravest first. All but the last are `Status`es."""
 
     RETRACTED = "retracted"
     WITHDRAWN = "withdrawn"
@@ -32,6 +32,9 @@ class Notice:
     stated_by: Annotated[str, Doc("the record that says so")] = ""
 
 
+NOTICE = "notice"  # the kind of a record that is about other works: an erratum, a retraction
+
+
 @dataclass(frozen=True, slots=True)
 class Work:
     """A bibliographic record, as a source returned it."""
@@ -46,7 +49,7 @@ class Work:
     arxiv: str = ""  # without its version
     isbns: tuple[str, ...] = ()  # 13 digits each
     issn: str = ""
-    kind: str = ""  # "article", "book", "preprint", …
+    kind: str = ""  # "article", "book", "preprint", NOTICE, …
     volume: str = ""
     issue: str = ""
     pages: str = ""
@@ -61,6 +64,11 @@ class Work:
         named = {"doi": self.doi, "pmid": self.pmid, "pmc": self.pmc, "arxiv": self.arxiv}
         pairs = {(name, value) for name, value in named.items() if value}
         return frozenset(pairs | {("isbn", isbn) for isbn in self.isbns})
+
+
+def about(notice: Notice, **ids: str) -> Work:
+    """What a notice says about a work that another record describes."""
+    return Work("", **ids, kind=NOTICE, notices=(notice,))  # type: ignore[arg-type]
 
 
 class Unanswered(NamedTuple):
@@ -94,6 +102,7 @@ class Lookup(NamedTuple):
     name: str
     lookup: Callable[[Citation], list[Work] | None]
     is_search: bool = False  # for a work of which no identifier is known
+    is_status: bool = False  # for the notices about a work that the user's own sources have
 
 
 class Lookups(NamedTuple):
@@ -102,49 +111,52 @@ class Lookups(NamedTuple):
     works: Sequence[Work] = ()
     asked: Sequence[str] = ()  # names of the sources that answered
     failed: Sequence[Unanswered] = ()
+    tried: Sequence[str] = ()  # services that were asked
 
 
 def ask(
     citation: Citation,
     sources: Sequence[Source],
     services: Sequence[Lookup] = (),
-    is_needed: Callable[[Lookup, Lookups], bool] = lambda service, found: True,
+    needed: Callable[[Lookup, Lookups], Citation | None] = lambda service, found: None,
 ) -> Lookups:
-    """Ask every source, then each service that is needed after what was found before.
+    """Ask every source, then each service for what is needed of it after what was found before.
 
     A failure of one costs only its own answer.
     """
-    works, asked, failed = list[Work](), list[str](), list[Unanswered]()
-    found = Lookups(works, asked, failed)
-    for source in (*sources, *services):
-        if isinstance(source, Lookup) and not is_needed(source, found):
-            continue
+    works, asked, failed, tried = list[Work](), list[str](), list[Unanswered](), list[str]()
+    found = Lookups(works, asked, failed, tried)
+
+    def look_up(source: Source, wanted: Citation) -> bool:
         try:
-            records = source.lookup(citation)
+            records = source.lookup(wanted)
         except FetchError as error:
             failed.append(Unanswered(source.name, error.reason, str(error)))
-        else:
-            works += [replace(w, source=w.source or source.name) for w in records or ()]
-            asked += [source.name] if records is not None else []
+            return True
+        works.extend(replace(w, source=w.source or source.name) for w in records or ())
+        asked.extend([source.name] * (records is not None))
+        return records is not None
+
+    for source in sources:
+        look_up(source, citation)
+    for service in services:
+        if (wanted := needed(service, found)) and look_up(service, wanted):
+            tried.append(service.name)
     return found
 
 
 def ids_of(citation: Citation) -> list[tuple[str, str]]:
     """The identifiers of a citation in the form of `Work.ids`, those that decide first."""
-    found = []
-    if doi := (citation.doi or "").lower():
-        found.append(("doi", doi))
-        if number := arxiv_of(doi):
-            found.append(("arxiv", number))
-    if citation.arxiv:
-        found.append(("arxiv", unversioned(citation.arxiv.lower())))
-    if pmid := (citation.pmid or "").strip().lstrip("0"):
-        found.append(("pmid", pmid))
-    if pmc := (citation.pmc or "").strip().upper().removeprefix("PMC"):
-        found.append(("pmc", pmc))
-    if isbn := isbn13(citation.isbn or ""):
-        found.append(("isbn", isbn))
-    return list(dict.fromkeys(found))
+    doi = (citation.doi or "").lower()
+    stated = (
+        ("doi", doi),
+        ("arxiv", arxiv_of(doi)),
+        ("arxiv", unversioned((citation.arxiv or "").lower())),
+        ("pmid", (citation.pmid or "").strip().lstrip("0")),
+        ("pmc", (citation.pmc or "").strip().upper().removeprefix("PMC")),
+        ("isbn", isbn13(citation.isbn or "") or ""),
+    )
+    return list(dict.fromkeys((kind, value) for kind, value in stated if value))
 
 
 ARXIV_DOI = "10.48550/arxiv."  # registered by DataCite since 2022

@@ -16,6 +16,7 @@ MAX_DIGITS = 4  # of an author's number
 _DEAD = dict.fromkeys("yes y true 1 404 ja j oui si sí sì sim tak да".split(), "dead")
 _DEAD |= dict.fromkeys("no n false 0 nein non não nao nee nie нет".split(), "live")
 _YEAR = re.compile(r"\b(\d{4}[a-z]?)\b")
+_ORIGINAL = ("orig-date", "orig-year", "origdate", "origyear")  # of a reprint: "2002 [1962]"
 _HAN_OR_KANA = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
 _WEB = re.compile(
     r"(?:https?://(?=https?:))?(?P<scheme>(?:https?|ftp)://|//|(?=www\.\w))(?P<rest>[^\s/]\S*)",
@@ -155,6 +156,8 @@ def known_fields(given: Mapping[str, str]) -> dict[str, Any]:
             value = address_in(value) or ""
         if value:
             known[ours] = value
+    if "date" in known and (original := next(filter(None, map(given.get, _ORIGINAL)), "")):
+        known["date"] += f" [{original}]"
     if "url_status" in known:
         known["url_status"] = _DEAD.get(known["url_status"].lower(), known["url_status"].lower())
     url = known.get("url", "")

@@ -1,0 +1,93 @@
+"""References as Wikipedia has them, against a catalogue of about half of the works."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+
+import pytest
+from support.rows import rows
+
+from pincite.references import catalogue, hygiene, read
+from pincite.references.outcomes import Outcome, Status, decide
+from pincite.references.works import Notice, NoticeKind, Work, ask
+from pincite.types import FaultKind
+
+CASES = "references/wikipedia"
+TODAY = date(2026, 11, 29)
+# What names each fault.
+NAMES: dict[str, set[str]] = {
+    "year": {"year"},
+    "author": {"authors"},
+    "journal": {"venue"},
+    "title": {"title", "other_work"},
+    "other_doi": {"other_work"},
+    "check_digit": {"impossible"},
+    "retracted": {"retracted", "withdrawn"},
+    "chatbot": {FaultKind.CHATBOT, FaultKind.PLACEHOLDER},
+    "pages": {FaultKind.PAGES},
+    "gone": {"unverified"},  # only a service knows more
+}
+MILD = (Status.AGREES, Status.UNVERIFIED, Status.CORRECTED)
+GERMAN = (
+    "Die Mühle stand am Ufer des Flusses und wurde von der Gemeinde verkauft. Danach wurde sie "
+    "umgebaut und dient heute als Wohnhaus, das man im Sommer auch besichtigen kann."
+)
+ENGLISH = "The mill stood on the bank of the river and was sold by the parish."
+
+
+@pytest.fixture(scope="module")
+def works(tmp_path_factory: pytest.TempPathFactory) -> Iterator[catalogue.Catalogue]:
+    records = []
+    for _, given in rows(f"{CASES}/works"):
+        notices = [Notice(NoticeKind(kind), *rest) for kind, *rest in given.pop("notices", ())]
+        lists = {name: tuple(value) for name, value in given.items() if isinstance(value, list)}
+        records.append(Work(**(given | lists), notices=tuple(notices), source="Crossref"))
+    with catalogue.opened(tmp_path_factory.mktemp("works") / "works.sqlite") as found:
+        found.add("works", 1, records)
+        yield found
+
+
+def looked_up(wikitext: str, works: catalogue.Catalogue, file: Path) -> tuple[Outcome, set[str]]:
+    """The outcome of the one reference of an article, and all that is held against it."""
+    is_german = wikitext.startswith(("{{Literatur", "{{Internetquelle"))
+    is_short = wikitext.startswith("{{sfn")
+    reference = wikitext if is_short else f"<ref>{wikitext}</ref>"
+    file.write_text((GERMAN if is_german else ENGLISH) + reference, encoding="utf-8")
+    (reference_read,) = read.read([file])
+    (cited,) = hygiene.with_faults([reference_read.citation], TODAY)
+    outcome = decide(cited, ask(cited, [works]))
+    named = {str(part.field) for part in outcome.differences}
+    named |= {str(fault.kind) for fault in cited.faults}
+    return outcome, named | ({str(outcome.status)} if outcome.status not in MILD else set())
+
+
+@pytest.mark.parametrize(
+    ("name", "most_accused", "least_named"), [("references", 0, 29), ("held_back", 2, 28)]
+)
+def test_faults_are_named_and_right_references_are_not_accused(
+    works: catalogue.Catalogue, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    name: str, most_accused: int, least_named: int,
+) -> None:  # fmt: skip
+    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for fault, _, wikitext in rows(f"{CASES}/{name}"):
+        outcome, named = looked_up(wikitext, works, tmp_path / "a.wiki")
+        is_named = bool({*named, str(outcome.status)} & NAMES[fault]) if fault else bool(named)
+        template = re.match(r"{{((?:cite )?\w+)", wikitext, re.IGNORECASE)
+        for kind in (fault or "right", template[1].lower() if template else "no template"):
+            counts[kind].update({"n": 1, "named": is_named, str(outcome.status): 1})
+    with capsys.disabled():
+        for kind, found in counts.items():
+            print(f"{kind:20}", dict(found))  # noqa: T201
+    assert counts["right"]["named"] <= most_accused
+    assert sum(counts[fault]["named"] for fault in NAMES) >= least_named
+
+
+@pytest.mark.parametrize(("name", "least"), [("plain", 5), ("plain_held_back", 4)])
+def test_references_without_a_template_are_never_accused(
+    works: catalogue.Catalogue, tmp_path: Path, name: str, least: int
+) -> None:
+    found = [looked_up(text, works, tmp_path / "a.wiki") for _, text in rows(f"{CASES}/{name}")]
+    assert not any(named for _, named in found)
+    assert sum(outcome.status is Status.AGREES for outcome, _ in found) >= least
