@@ -31,6 +31,10 @@ _BREAK = re.compile(  # before a subtitle, or a second title
     r"\s*[:;?!–—]\s+|\s+[-–—]\s+|[.?!]\s+|\s*\(|,\s+o(?:r|u|der)\b"
 )
 _CUT = re.compile(r"\s*(?:…|\.\.\.)\s*\Z")
+# "I.—On trams": the number of a paper in its journal, if only one of two titles has it.
+_NUMBERED = re.compile(r"\s*(?:[IVXLC]+|\d{1,3})(?:[.)]\s*[–—-]?|\s*[–—])\s*(?=[^\W\d])")
+# "Mueller" and "Müller", "Kierkegaard" and "Kierkegård".
+_TWO_LETTERS = re.compile(r"(?<=[aou])e|(?<=a)a")
 MIN_MAIN = 2  # words of a title before its subtitle: "Bridges: …" alone names no work
 
 
@@ -65,8 +69,8 @@ def _name_of_letter(character: str) -> str:
 
 
 def key_of(title: str) -> str:
-    """A key that is equal for titles that are the same but for spaces and hyphens."""
-    return "".join(words_of(title))
+    """A key that is equal for titles that are the same but for spaces, hyphens and umlauts."""
+    return _TWO_LETTERS.sub("", "".join(words_of(title)))
 
 
 def titles(cited: str, known: str) -> Likeness:
@@ -77,6 +81,8 @@ def titles(cited: str, known: str) -> Likeness:
     >>> titles("A model for trams", "A model of trams"), titles("A model for trams", "Old wood")
     (<Likeness.NEAR: 'near'>, <Likeness.OTHER: 'other'>)
     """
+    if bool(_NUMBERED.match(cited)) != bool(_NUMBERED.match(known)):
+        cited, known = _NUMBERED.sub("", cited), _NUMBERED.sub("", known)
     first, second = key_of(cited), key_of(known)
     if not first or not second or not _alike_scripts(first, second):
         return Likeness.UNKNOWN
@@ -138,7 +144,7 @@ def _parts(name: str) -> tuple[frozenset[str], frozenset[str]]:
         if len(piece) == 1 or (short and len(pieces) > 1):
             initials.update(piece.casefold())
         elif piece.casefold() not in PARTICLES:
-            full.update(words_of(piece))
+            full.update(_TWO_LETTERS.sub("", word) for word in words_of(piece))
     return frozenset(full), frozenset(initials)
 
 
