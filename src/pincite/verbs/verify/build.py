@@ -1,6 +1,7 @@
 """Builds the `verify` pipeline from settings, and runs it on articles."""
 
 import atexit
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -26,17 +27,21 @@ from pincite.library.web_pages import web_candidates, web_pages
 from pincite.llm.judge import notes_of
 from pincite.notes import Note, as_written
 from pincite.protocols import Progress
-from pincite.references import hygiene
+from pincite.references import catalogue, hygiene, online, outcomes
+from pincite.references.outcomes import Field
+from pincite.references.works import Lookup, Source, ask
 from pincite.settings import POLITENESS, Settings, public_settings
 from pincite.types import (
     Article,
     Citation,
+    CitedWork,
     CopyKind,
     Document,
     Finding,
     Reason,
     Unchecked,
     Uncited,
+    WorkStatus,
 )
 from pincite.verbs.verify import coverage
 from pincite.verbs.verify.cited_copies import CitedCopies, Place
@@ -47,7 +52,7 @@ from pincite.verbs.verify.pipeline import SecondOpinion, VerifyPipeline
 from pincite.verbs.verify.report import Report, could_not_be_checked
 from pincite.web.sources import FetchStep
 from pincite.wiki.article import PageText, parse_page
-from pincite.wiki.suggest import date_format_of
+from pincite.wiki.suggest import corrected, date_format_of
 from pincite.wiki.uncited import find_uncited, is_read
 
 # Settings that change how fast or where the work is done, but never the results.
@@ -63,6 +68,67 @@ OF_A_JUDGE = ("judge.", "budget.")  # used only with a second opinion
 
 
 @dataclass(frozen=True, slots=True)
+class WorkLookup:
+    """Looks cited works up in the catalogue of works and, if allowed, in services."""
+
+    sources: Sequence[Source] = ()
+    services: Sequence[Lookup] = ()
+
+    def on(
+        self, article: Article, findings: Sequence[Finding], progress: Callable[[int, int], None]
+    ) -> Iterator[Finding]:
+        """Yield the findings with what is known of their works; each is looked up once."""
+        cited = {_key(result.citation) for each in findings for result in each.citations}
+        known = dict[object, CitedWork | None]()
+        for finding in findings:
+            results = []
+            for result in finding.citations:
+                key, find = _key(result.citation), partial(self._find, article, result.citation)
+                if key not in known:
+                    known[key] = containment.attempted(find, lambda why: None)
+                    progress(len(known), len(cited))
+                results.append(replace(result, work=known[key]))
+            yield replace(finding, citations=tuple(results))
+
+    def _find(self, article: Article, citation: Citation) -> CitedWork | None:
+        is_needed = partial(outcomes.is_needed, citation)
+        found = ask(citation, self.sources, self.services, is_needed)
+        outcome = outcomes.decide(citation, found)
+        status = outcome.status
+        if status is WorkStatus.UNCHECKED and not found.failed:
+            return None
+        # Addresses are fetched, and few catalogues have web pages.
+        is_page = status is WorkStatus.UNVERIFIED and citation.url and not outcome.unknown_ids
+        is_open = is_page or status is WorkStatus.UNCHECKED  # these are one warning
+        known = {PARAMETERS[d.field]: d.known for d in outcome.differences if d.field in PARAMETERS}
+        reference = citation.definition.of(article.source)
+        corrections, template = corrected(
+            reference, article.language, citation.title or "", known if citation.template else {}
+        )
+        notice = next((notice.doi for notice in outcome.notices), "")
+        near = article.source[citation.definition.start : citation.definition.end + NEAR]
+        return CitedWork(
+            *(status, () if is_open else outcome.notes, notice, corrections, template),
+            is_marked=bool(MARKED.search(near.partition("\n\n")[0])),
+        )
+
+
+NEAR = 100  # characters after a reference in which a template may mark it
+MARKED = re.compile(r"\{\{\s*(?:retracted|expression of concern)\s*[|}]", re.IGNORECASE)
+PARAMETERS = {
+    Field.TITLE: "title",
+    Field.YEAR: "date",
+    Field.VENUE: "publisher",
+    Field.DOI: "doi",
+}
+
+
+def _key(citation: Citation) -> object:
+    """The same for all uses of a reference."""
+    return citation.definition, citation.citation_id.partition(".")[2]
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """A `verify` pipeline, ready for any number of articles."""
 
@@ -71,6 +137,7 @@ class Run:
     versions: Mapping[str, str]
     warnings: tuple[Note, ...]
     estimate: Callable[[Article], Estimate]  # of one article; fetches nothing
+    works: WorkLookup = WorkLookup()
     flag_precision: tuple[tuple[float, float], ...] = ()  # as in `Report`
     second: SecondOpinion | None = None  # from a language model
     files: ArticleFiles | None = None  # matched with the article's citations
@@ -103,6 +170,9 @@ class Run:
                 progress = partial(on_progress, "second opinions")
                 findings = self.second.on(article, findings, progress)
                 stopped = self.second.calls.stopped
+            looked_up = self.works.on(article, findings, partial(on_progress, "looking up works"))
+            for n, finding in enumerate(looked_up if not stopped else ()):
+                findings[n] = finding
             if not stopped:
                 uncited = self._uncited(article, partial(on_progress, "uncited sentences"))
         except KeyboardInterrupt:
@@ -123,6 +193,7 @@ class Run:
                 *as_written(*self.pipeline.warnings),
                 *(() if looked_for else [Note("uncited_unread", {"language": article.language})]),
                 *(notes_of([self.second.calls]) if self.second else ()),
+                *_not_looked_up(findings),
                 *_internal_errors(findings, uncited or ()),
             ),
             settings=report_settings(self.settings),
@@ -223,6 +294,14 @@ def verifying(
             ),
         )
         versions = {"pincite": version("pincite"), "verifier": verifier.fingerprint}
+        works = stack.enter_context(catalogue.of_user()) if own_copies else None
+        if works:
+            versions["works"] = works.fingerprint()
+        services = (
+            stack.enter_context(online.opened(settings.references, settings.web))
+            if settings.web.online
+            else ()
+        )
         if stored:
             versions |= stored.versions()
         if own and (attached := own.copies.fingerprint()):
@@ -252,7 +331,11 @@ def verifying(
             settings=settings,
             candidates=settings.retrieval.judged if stored else 0,
         )
-        yield Run(settings, pipeline, versions, warnings, estimated, precision, second, files)
+        lookup = WorkLookup([works] if works else [], services)
+        yield Run(
+            *(settings, pipeline, versions, warnings, estimated, lookup),
+            *(precision, second, files),
+        )
 
 
 @contextmanager
@@ -307,6 +390,12 @@ class Elsewhere:
 
 
 _RUNS: dict[str, Run] = {}
+
+
+def _not_looked_up(findings: Sequence[Finding]) -> tuple[Note, ...]:
+    results = [result for finding in findings for result in finding.citations]
+    lost = {_key(r.citation) for r in results if r.work and r.work.status is WorkStatus.UNCHECKED}
+    return (Note("works_unchecked", {"n": len(lost)}),) if lost else ()
 
 
 def _internal_errors(findings: Sequence[Finding], uncited: Sequence[Uncited]) -> tuple[Note, ...]:

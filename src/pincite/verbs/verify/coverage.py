@@ -213,7 +213,7 @@ class Unread(NamedTuple):
 def by_reason(findings: Sequence[Finding]) -> list[Unread]:
     groups: dict[tuple[Reason, ...], list[tuple[int, Finding]]] = {}
     for rank, finding in enumerate(findings, 1):
-        if finding.label is Label.UNCHECKED:
+        if finding.label is Label.UNCHECKED and not finding.is_reference_in_doubt:
             outcomes = [result.outcome for result in finding.citations]
             why = {outcome.reason for outcome in outcomes if isinstance(outcome, Unchecked)}
             groups.setdefault(tuple(sorted(why)), []).append((rank, finding))

@@ -12,8 +12,9 @@ from rich.text import Text
 
 from pincite import containment
 from pincite.report import cells
-from pincite.report.reasons import judged_in, why_excluded, why_unchecked
+from pincite.report.reasons import WORKS, judged_in, why_excluded, why_unchecked
 from pincite.types import (
+    NO_WORK,
     CitationResult,
     CopyKind,
     Evidence,
@@ -22,6 +23,7 @@ from pincite.types import (
     Listing,
     Suggestion,
     Uncited,
+    WorkStatus,
 )
 from pincite.verbs.verify import coverage, wording
 from pincite.verbs.verify.coverage import FLAGS, Coverage, Stage
@@ -43,7 +45,9 @@ def print_report(
 ) -> None:
     """Print at most `limit` findings, worst first, and with `excluded` the pages left out."""
     shown = list(enumerate(report.findings, 1))[:limit]
-    checked = [(rank, f) for rank, f in shown if f.label is not Label.UNCHECKED]
+    checked = [
+        (rank, f) for rank, f in shown if f.label is not Label.UNCHECKED or f.is_reference_in_doubt
+    ]
     parts: list[RenderableType] = [_head(report)]
     if not report.n_claims:
         parts += [Text(cells.one_line(w)) for w in report.warnings]
@@ -188,6 +192,9 @@ def _indented(text: Text, lines: Sequence[str], style: str = "dim") -> None:
 
 def _of_source(result: CitationResult, finding: Finding) -> list[str]:
     lines = _listed(result.listing)
+    if result.work and result.is_in_doubt:
+        look, notes = WORKS[result.work.status], map(str, result.work.notes)
+        lines = [f"{look.sign} {look.label}", *map(cells.one_line, notes), *lines]
     if not isinstance(result.outcome, Evidence):
         return [*lines, why_unchecked(result.outcome)]
     lines.append(judged_in(result.outcome, finding.claim.language or "en"))
@@ -260,8 +267,8 @@ def _unchecked_tables(report: Report) -> list[RenderableType]:
             text.append(f"\n⇄ {url}", style="cyan").append(_corpus(suggestion), style="dim")
         return text
 
-    n_claims = cells.n_of(report.counts.labels[Label.UNCHECKED], "claim")
     groups = coverage.by_reason(report.findings)
+    n_claims = cells.n_of(sum(len(group.findings) for group in groups), "claim")
     found: list[RenderableType] = []
     if groups:
         head = f"\n{n_claims} could not be checked, and what you can do"
@@ -275,17 +282,22 @@ def _unchecked_tables(report: Report) -> list[RenderableType]:
 
 
 def _faults(report: Report) -> list[RenderableType]:
-    """Return a table of the references that are written wrongly, each once."""
-    cited = [result.citation for finding in report.findings for result in finding.citations]
-    faulty = {each.definition: each for each in cited if each.faults}
-    if not faulty:
+    """Return a table of the references that need a look, each once, the worst first."""
+    cited = [result for finding in report.findings for result in finding.citations]
+    noted = {each.citation.definition: each for each in reversed(cited) if each.reference_notes}
+    if not noted:
         return []
     rows = []
-    for citation in faulty.values():
-        text = Text(cells.shortened(wording.name_of(citation), SOURCE_WIDTH))
-        _indented(text, [cells.one_line(fault.message) for fault in citation.faults])
-        rows.append((citation.citation_id, text))
-    title = Text(f"References to correct: {len(faulty)}", style="yellow")
+    order = list(WorkStatus)
+    for result in sorted(noted.values(), key=lambda r: order.index((r.work or NO_WORK).status)):
+        text = Text()
+        if result.has_finding:
+            look = WORKS[(result.work or NO_WORK).status]
+            text.append(f"{look.sign} {look.label}  ", look.style)
+        text.append(cells.shortened(wording.name_of(result.citation), SOURCE_WIDTH))
+        _indented(text, [cells.one_line(str(note)) for note in result.reference_notes])
+        rows.append((result.citation.citation_id, text))
+    title = Text(f"References to look at: {len(noted)}", style="yellow")
     return [Text(), _list(title, max(len(name) for name, _ in rows), rows)]
 
 
