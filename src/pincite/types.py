@@ -789,7 +789,8 @@ class WorkStatus(StrEnum):
         return self in (WorkStatus.OTHER_WORK, WorkStatus.IMPOSSIBLE)
 
 
-class Correction(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Correction:
     """A parameter of a citation template: what it says, and what the record has."""
 
     parameter: str

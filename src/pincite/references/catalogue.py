@@ -121,7 +121,7 @@ class Catalogue:
         stated = [*self._notices(pairs), *(n for w in works for n in self._with_notices(w).notices)]
         for notice in in_force(stated)[:1]:
             if notice.kind in _MARKS and retraction_of(document) is not Retraction.YES:
-                about = f"{notice.kind.capitalize()}: doi:{notice.doi}" if notice.doi else ""
+                about = f"Notice: doi:{notice.doi} {notice.date}".strip() if notice.doi else ""
                 named = SEPARATOR.join(filter(None, (meta.get("notices"), about)))
                 mark = {"retracted": _MARKS[notice.kind], "notices": named}
                 return replace(document, meta={**meta, **mark})

@@ -239,8 +239,9 @@ def _work_block(result: CitationResult, language: str) -> str:
         f"# {WORKS[work.status].sign} Reference, {WORKS[work.status].label}: {name}",
         *(f"# {cells.one_line(str(note))}" for note in result.reference_notes),
     ]
-    for parameter, cited, known in work.corrections:
-        lines += [f"# − |{parameter}={cells.one_line(cited)}", f"# + |{parameter}={known}"]
+    for each in work.corrections:
+        lines.append(f"# − |{each.parameter}={cells.one_line(each.cited)}")
+        lines.append(f"# + |{each.parameter}={each.known}")
     if work.status in TAGS and not is_read(language):
         lines.append(f"# {wording.NO_TAG}")
     return "\n".join(filter(None, [*lines, to_correct(result, language)])) + "\n"
