@@ -102,7 +102,7 @@ def _deliver(found: report.ReferencesReport, outputs: dict[str, Path | None], qu
 
 
 def _bibliography(found: report.ReferencesReport, kind: str) -> str:
-    from pincite.verbs.ask.bibliography import Entry, bibtex, csl_name, ris
+    from pincite.report.bibliography import Entry, bibtex, csl_name, ris
 
     items = report.csl_items(found)
     for item in items:

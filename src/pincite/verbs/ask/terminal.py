@@ -8,8 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pincite.judgement.references import ReferenceVerdict, Retraction, Standing, standing
-from pincite.report import cells
-from pincite.verbs.ask import bibliography
+from pincite.report import bibliography, cells
 from pincite.verbs.ask import wording as ask_wording
 from pincite.verbs.ask.report import Answer, AnswerReport, Change, Checked, Reference, render_parts
 
