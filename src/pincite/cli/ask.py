@@ -93,7 +93,7 @@ def deliver(
     from rich.console import Console
 
     from pincite.report import bibliography
-from pincite.verbs.ask import render, terminal
+    from pincite.verbs.ask import render, terminal
 
     used = report.cited_references
     writers = {

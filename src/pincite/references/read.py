@@ -34,6 +34,7 @@ _ENTRY_TYPES = {
     "book": "book", "incollection": "chapter", "inbook": "chapter", "chap": "chapter",
     "phdthesis": "thesis", "mastersthesis": "thesis", "thes": "thesis",
     "techreport": "report", "rprt": "report", "online": "webpage", "elec": "webpage",
+    "web": "webpage", "thesis": "thesis", "report": "report",
     "cpaper": "paper-conference", "conf": "paper-conference",
 }  # fmt: skip
 
@@ -93,10 +94,15 @@ def _references(path: Path) -> Iterator[Reference]:
 
 def _of_text(path: Path) -> Iterator[Reference]:
     pages = [*read_pages_of(path, None)]
-    found = [Reference(c) for page in pages for c in references_of(page)]
+    found = [_cited(c) for page in pages for c in references_of(page)]
     yield from found
     if not found:
         yield from (_listed(each) for page in pages for each in listed_references(page.source))
+
+
+def _cited(citation: Citation) -> Reference:
+    kind = (citation.template or "").removeprefix("cite ")
+    return Reference(citation, kind=_ENTRY_TYPES.get(kind, "document"))
 
 
 def _of_document(path: Path) -> Iterator[Reference]:
