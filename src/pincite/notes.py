@@ -127,7 +127,7 @@ ENGLISH: Mapping[str, str] = {
     "only_nearest": (
         "no sentence was confirmed to answer the question; the nearest ones are quoted"
     ),
-    "all_retracted": "all documents found for the question were retracted",
+    "all_retracted": "all documents found that fit the question were retracted",
     # Warnings about a whole run.
     "no_references": (
         "No references were found in this article, so there is nothing to verify. Pincite reads "

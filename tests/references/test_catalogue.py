@@ -9,12 +9,13 @@ import pytest
 from support.rows import CASES
 
 from pincite.errors import CorpusError, InputError
+from pincite.judgement.references import Retraction, retraction_of
 from pincite.references import catalogue, imports
 from pincite.references.catalogue import Catalogue, Counted
 from pincite.references.imports import Imported, Retracted
 from pincite.references.outcomes import Status, decide
 from pincite.references.works import Notice, NoticeKind, Work, ask
-from pincite.types import Citation, Span
+from pincite.types import Citation, Document, Span
 
 FILES = CASES / "references" / "imports"
 
@@ -238,3 +239,44 @@ def test_hostile_titles_are_data(works: Catalogue) -> None:
     title = 'a" OR "b*) NEAR (\'; DROP TABLE works; --\ud800'
     works.add("x", 1, [Work(title, source="Crossref")])
     assert len(works.lookup(cited(title=title))) == 1
+
+
+def test_a_notice_is_found_without_a_record_of_its_work(works: Catalogue) -> None:
+    add(works, "retraction_watch.csv")
+    ids = {kind: value for each in of("retraction_watch.csv") if each for kind, value in each.ids}
+    outcome = decide(cited(doi=ids["doi"], title="Trams"), ask(cited(doi=ids["doi"]), [works]))
+    assert outcome.notices
+
+
+@pytest.mark.parametrize(
+    ("kind", "known"),
+    [
+        (NoticeKind.RETRACTED, Retraction.YES),
+        (NoticeKind.WITHDRAWN, Retraction.YES),
+        (NoticeKind.PARTLY_RETRACTED, Retraction.PARTLY),
+        (NoticeKind.CONCERN, Retraction.CONCERN),
+        (NoticeKind.CORRECTED, Retraction.UNKNOWN),
+    ],
+)
+@pytest.mark.parametrize(
+    ("url", "meta"),
+    [
+        ("https://doi.org/10.1000/A9", {}),
+        ("https://mill.example/", {"doi": "10.1000/a9"}),
+        ("https://pubmed.ncbi.nlm.nih.gov/77/", {}),
+    ],
+)
+def test_a_document_is_marked_by_the_notices_of_its_work(
+    works: Catalogue, kind: NoticeKind, known: Retraction, url: str, meta: dict[str, str]
+) -> None:
+    ids = (("doi", "10.1000/a9"), ("pmid", "77"))
+    works.add("notices", 1, [Retracted(ids, Notice(kind, "10.1000/n", "2021"))])
+    marked = works.marked(Document(url, "Stone wear", "Stones wear.", meta=meta))
+    assert retraction_of(marked) is known
+    assert ("10.1000/n" in marked.meta.get("notices", "")) is (known is not Retraction.UNKNOWN)
+
+
+def test_a_document_of_another_work_is_not_marked(works: Catalogue) -> None:
+    works.add("notices", 1, [Retracted((("doi", "10.1000/a9"),), Notice(NoticeKind.RETRACTED))])
+    document = Document("https://doi.org/10.1000/a8", "Stone wear", "Stones wear.")
+    assert works.marked(document) == document

@@ -406,7 +406,7 @@ def to_html(report: Report, today: date | None = None, wrong: Collection[str] = 
                 "entries": [entries[rank - 1] for rank, _ in group.findings],
                 "n_better": sum(bool(finding.suggestions) for _, finding in group.findings),
             }
-            for group in coverage.by_reason(report.findings)
+            for group in coverage.by_reason(enumerate(report.findings, 1))
         ],
         uncited=None
         if report.uncited is None

@@ -3,7 +3,7 @@
 Text from an article or a page is always a `rich.text.Text`, never markup.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -41,10 +41,20 @@ LISTED = 20  # articles of a work list: one screen; the HTML page lists all
 
 
 def print_report(
-    report: Report, console: Console, limit: int | None = None, *, excluded: bool = False
+    report: Report,
+    console: Console,
+    limit: int | None = None,
+    *,
+    excluded: bool = False,
+    only: Collection[str] = (),
 ) -> None:
-    """Print at most `limit` findings, worst first, and with `excluded` the pages left out."""
-    shown = list(enumerate(report.findings, 1))[:limit]
+    """Print at most `limit` findings, worst first, and with `excluded` the pages left out.
+
+    `only`: labels, or "references": only findings with one, or with a reference to look at.
+    """
+    ranked = enumerate(report.findings, 1)
+    chosen = [each for each in ranked if not only or _is_chosen(each[1], only)]
+    shown = chosen[:limit]
     checked = [
         (rank, f) for rank, f in shown if f.label is not Label.UNCHECKED or f.is_reference_in_doubt
     ]
@@ -62,7 +72,7 @@ def print_report(
         parts.append(_table(checked))
     if len(shown) < len(report.findings):
         parts.append(Text(f"… and {len(report.findings) - len(shown)} more", style="dim"))
-    parts += _unchecked_tables(report)
+    parts += _unchecked_tables(chosen)
     parts += _faults(report)
     if report.uncited is not None:
         parts += [Text(), _uncited_table(report.uncited)]
@@ -72,6 +82,10 @@ def print_report(
     parts.append(Text(coverage.counted(report.coverage), style="dim"))
     parts += [Text(f"warning: {cells.one_line(w)}", style="dim") for w in report.warnings]
     console.print(Group(*parts))
+
+
+def _is_chosen(finding: Finding, only: Collection[str]) -> bool:
+    return finding.label in only or ("references" in only and finding.has_reference_notes)
 
 
 def _head(report: Report) -> Group:
@@ -253,7 +267,7 @@ def _list(title: Text, width: int, rows: Sequence[tuple[str, Text]]) -> Table:
     return table
 
 
-def _unchecked_tables(report: Report) -> list[RenderableType]:
+def _unchecked_tables(chosen: Sequence[tuple[int, Finding]]) -> list[RenderableType]:
     """Return a table per reason for which claims could not be checked."""
 
     def claim(finding: Finding) -> Text:
@@ -267,7 +281,7 @@ def _unchecked_tables(report: Report) -> list[RenderableType]:
             text.append(f"\n⇄ {url}", style="cyan").append(_corpus(suggestion), style="dim")
         return text
 
-    groups = coverage.by_reason(report.findings)
+    groups = coverage.by_reason(chosen)
     n_claims = cells.n_of(sum(len(group.findings) for group in groups), "claim")
     found: list[RenderableType] = []
     if groups:
