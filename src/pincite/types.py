@@ -851,11 +851,6 @@ class CitationResult:
         return (*(fault.note for fault in self.citation.faults), *(self.work or NO_WORK).notes)
 
     @property
-    def has_finding(self) -> bool:
-        """Whether anything is known of the work that a reader should know."""
-        return self.work is not None and bool(self.work.notes or self.work.status.is_in_doubt)
-
-    @property
     def is_in_doubt(self) -> bool:
         """Whether the work is in doubt, and the article does not say so."""
         work = self.work or NO_WORK

@@ -500,6 +500,7 @@ def to_paste(found: Finding | Uncited, dates: Dates, wrong: Collection[str] = ()
         texts.append(None if found.claim.claim_id in wrong else tag(found, dates.today))
         cited = () if found.claim.language else found.citations
         texts += [archived(result, dates) for result in cited]
+        texts += [to_correct(result, found.claim.language or "en") for result in found.citations]
     elif not found.claim.tags:  # else an editor already asked for a citation
         texts.append(suggest.template("citation needed", date=f"{dates.today:%B %Y}"))
     language = found.claim.language

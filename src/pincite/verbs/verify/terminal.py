@@ -305,8 +305,8 @@ def _faults(report: Report) -> list[RenderableType]:
     order = list(WorkStatus)
     for result in sorted(noted.values(), key=lambda r: order.index((r.work or NO_WORK).status)):
         text = Text()
-        if result.has_finding:
-            look = WORKS[(result.work or NO_WORK).status]
+        if result.work:
+            look = WORKS[result.work.status]
             text.append(f"{look.sign} {look.label}  ", look.style)
         text.append(cells.shortened(wording.name_of(result.citation), SOURCE_WIDTH))
         _indented(text, [cells.one_line(str(note)) for note in result.reference_notes])
