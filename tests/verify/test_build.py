@@ -13,7 +13,7 @@ from pincite.errors import FetchError
 from pincite.judgement.aggregation import precisions
 from pincite.models.calibration import Calibration
 from pincite.references import hygiene
-from pincite.references.works import Notice, NoticeKind, Work
+from pincite.references.works import Lookup, Notice, NoticeKind, Work
 from pincite.types import (
     Article,
     Citation,
@@ -119,9 +119,7 @@ def test_each_reference_is_looked_up_once() -> None:
     works = Works()
     found = looked_up(build.WorkLookup([works]))
     assert [each.title for each in works.asked] == ["Stone wear", "The end", "Museum"]
-    assert statuses(found) == [
-        *(WorkStatus.AGREES, WorkStatus.AGREES, WorkStatus.IMPOSSIBLE, WorkStatus.UNVERIFIED)
-    ]
+    assert statuses(found) == [*(WorkStatus.AGREES, WorkStatus.AGREES, WorkStatus.IMPOSSIBLE, None)]
     assert [bool(each.reference_notes) for each in found] == [False, False, True, False]
 
 
@@ -134,25 +132,43 @@ def test_an_impossible_identifier_is_known_without_a_catalogue() -> None:
 def test_a_service_that_is_down_accuses_nothing() -> None:
     article = parse_page(PageText(SOURCE.replace("9780306406158", "9780306406157"), "Mill"))
     found = found_in(build.WorkLookup([Works(fails=True)]), article)
-    assert {status for each in found for status in statuses(each.citations)} == {
-        WorkStatus.UNCHECKED
-    }
+    known = [status for each in found for status in statuses(each.citations)]
+    assert known == [*[WorkStatus.UNCHECKED] * 3, None]
     assert not any(finding.has_reference_notes for finding in found)
     (warning,) = build._not_looked_up(found)
-    assert (warning.code, warning.values["n"]) == ("works_unchecked", 3)
+    assert (warning.code, warning.values["n"]) == ("works_unchecked", 2)
+
+
+@pytest.mark.parametrize("as_service", [True, False])
+def test_only_a_service_makes_an_unknown_work_worth_a_look(as_service: bool) -> None:
+    works = Works([])
+    service = Lookup("Crossref", works.lookup)
+    lookup = build.WorkLookup([] if as_service else [works], [service] if as_service else [])
+    found = looked_up(lookup)
+    assert statuses(found)[0] is WorkStatus.UNVERIFIED
+    assert bool(found[0].reference_notes) is as_service
+    asked = [each.title for each in works.asked]
+    assert ("Museum" in asked) is not as_service
 
 
 RETRACTED = replace(WEAR, notices=(Notice(NoticeKind.RETRACTED, "10.1000/n", "2016"),))
 
 
-@pytest.mark.parametrize("marked", [False, True])
-def test_a_retraction_is_in_doubt_unless_the_article_says_so(marked: bool) -> None:
-    tag = " {{Retracted|doi=10.1000/n|intentional=yes}}</ref>" if marked else "</ref>"
-    source = SOURCE.replace("</ref>", tag, 1)
+@pytest.mark.parametrize(
+    ("after", "marked"),
+    [
+        ("</ref>", False),
+        (" {{Retracted|doi=10.1000/n|intentional=yes}}</ref>", True),
+        ("</ref>{{retracted|pmid=7}}", True),
+        ("</ref> And:<ref>Rye. {{retracted}}</ref>", False),
+    ],
+)
+def test_a_retraction_is_in_doubt_unless_the_article_says_so(after: str, marked: bool) -> None:
+    source = SOURCE.replace("</ref>", after, 1)
     result = looked_up(build.WorkLookup([Works([RETRACTED])]), source)[0]
     assert result.work
     assert (result.work.status, result.work.notice) == (WorkStatus.RETRACTED, "10.1000/n")
-    assert result.is_in_doubt is not marked
+    assert result.is_in_doubt is bool(result.reference_notes) is not marked
 
 
 def test_a_field_that_differs_is_corrected_in_its_template() -> None:

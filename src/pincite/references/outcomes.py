@@ -28,7 +28,7 @@ from pincite.text.names import ET_AL
 from pincite.types import Citation, Doc, WorkStatus, written
 
 Status = WorkStatus
-_GRAVE = {
+GRAVE = {
     NoticeKind.RETRACTED: Status.RETRACTED,
     NoticeKind.WITHDRAWN: Status.WITHDRAWN,
     NoticeKind.PARTLY_RETRACTED: Status.PARTLY_RETRACTED,
@@ -207,7 +207,7 @@ def is_needed(citation: Citation, service: Lookup, found: Lookups) -> bool:
 
 
 def _status(citation: Citation, outcome: Outcome, *, is_found: bool) -> Status:
-    found = [(_GRAVE | _LESSER)[notice.kind] for notice in outcome.notices]
+    found = [(GRAVE | _LESSER)[notice.kind] for notice in outcome.notices]
     if outcome.wrong_ids:
         found.append(Status.OTHER_WORK)
     if any(fault.kind.is_impossible for fault in citation.faults):

@@ -28,8 +28,8 @@ from pincite.llm.judge import notes_of
 from pincite.notes import Note, as_written
 from pincite.protocols import Progress
 from pincite.references import catalogue, hygiene, online, outcomes
-from pincite.references.outcomes import Field
-from pincite.references.works import Lookup, Source, ask
+from pincite.references.outcomes import GRAVE, Field
+from pincite.references.works import Lookup, Source, ask, ids_of
 from pincite.settings import POLITENESS, Settings, public_settings
 from pincite.types import (
     Article,
@@ -91,36 +91,35 @@ class WorkLookup:
             yield replace(finding, citations=tuple(results))
 
     def _find(self, article: Article, citation: Citation) -> CitedWork | None:
-        is_needed = partial(outcomes.is_needed, citation)
-        found = ask(citation, self.sources, self.services, is_needed)
-        outcome = outcomes.decide(citation, found)
+        """Look up a work; a page without identifiers, which is fetched, only in the catalogue."""
+        template, is_needed = citation.template or "", partial(outcomes.is_needed, citation)
+        of_work = ids_of(citation) or not citation.url or any(kind in template for kind in OF_WORKS)
+        services = self.services if of_work else ()
+        outcome = outcomes.decide(citation, ask(citation, self.sources, services, is_needed))
         status = outcome.status
-        if status is WorkStatus.UNCHECKED and not found.failed:
+        is_open = status in (WorkStatus.UNVERIFIED, WorkStatus.UNCHECKED)
+        if is_open and not (of_work and (outcome.asked or outcome.failed)):
             return None
-        # Addresses are fetched, and few catalogues have web pages.
-        is_page = status is WorkStatus.UNVERIFIED and citation.url and not outcome.unknown_ids
-        is_open = is_page or status is WorkStatus.UNCHECKED  # these are one warning
-        known = {PARAMETERS[d.field]: d.known for d in outcome.differences if d.field in PARAMETERS}
+        notes = outcome.notes
+        if is_open and (outcome.failed or {s.name for s in services}.isdisjoint(outcome.asked)):
+            notes = ()  # failures are one warning, and a small catalogue lacks most works
+        after = re.split(r"\n\n|<ref", article.source[citation.definition.end :][:NEAR])[0]
         reference = citation.definition.of(article.source)
-        corrections, template = corrected(
-            reference, article.language, citation.title or "", known if citation.template else {}
-        )
-        notice = next((notice.doi for notice in outcome.notices), "")
-        near = article.source[citation.definition.start : citation.definition.end + NEAR]
+        is_marked = status in GRAVE.values() and bool(MARKED.search(reference + after))
+        known = {PARAMETERS[d.field]: d.known for d in outcome.differences if d.field in PARAMETERS}
         return CitedWork(
-            *(status, () if is_open else outcome.notes, notice, corrections, template),
-            is_marked=bool(MARKED.search(near.partition("\n\n")[0])),
+            status,
+            tuple(d.note for d in outcome.differences) if is_marked else notes,
+            next((notice.doi for notice in outcome.notices), ""),
+            *corrected(reference, article.language, citation.title or "", known),
+            is_marked,
         )
 
 
+OF_WORKS = ("journal", "book", "conference", "thesis", "report")  # in names of templates
 NEAR = 100  # characters after a reference in which a template may mark it
 MARKED = re.compile(r"\{\{\s*(?:retracted|expression of concern)\s*[|}]", re.IGNORECASE)
-PARAMETERS = {
-    Field.TITLE: "title",
-    Field.YEAR: "date",
-    Field.VENUE: "publisher",
-    Field.DOI: "doi",
-}
+PARAMETERS = {Field.TITLE: "title", Field.YEAR: "date", Field.VENUE: "publisher", Field.DOI: "doi"}
 
 
 def _key(citation: Citation) -> object:
