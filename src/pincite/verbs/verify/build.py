@@ -93,16 +93,18 @@ class WorkLookup:
     def _find(self, article: Article, citation: Citation) -> CitedWork | None:
         """Look up a work; a page without identifiers, which is fetched, only in the catalogue."""
         template, is_needed = citation.template or "", partial(outcomes.is_needed, citation)
-        of_work = ids_of(citation) or not citation.url or any(kind in template for kind in OF_WORKS)
+        is_page = citation.url and not any(kind in template for kind in OF_WORKS)
+        of_work = ids_of(citation) or (citation.title and not is_page)
         services = self.services if of_work else ()
         outcome = outcomes.decide(citation, ask(citation, self.sources, services, is_needed))
         status = outcome.status
         is_open = status in (WorkStatus.UNVERIFIED, WorkStatus.UNCHECKED)
         if is_open and not (of_work and (outcome.asked or outcome.failed)):
             return None
-        notes = outcome.notes
-        if is_open and (outcome.failed or {s.name for s in services}.isdisjoint(outcome.asked)):
-            notes = ()  # failures are one warning, and a small catalogue lacks most works
+        only_here = {service.name for service in services}.isdisjoint(outcome.asked)
+        if only_here:  # a catalogue of one's own lacks most works and identifiers
+            outcome = replace(outcome, unknown_ids=())
+        notes = () if is_open and (only_here or outcome.failed) else outcome.notes
         after = re.split(r"\n\n|<ref", article.source[citation.definition.end :][:NEAR])[0]
         reference = citation.definition.of(article.source)
         is_marked = status in GRAVE.values() and bool(MARKED.search(reference + after))
