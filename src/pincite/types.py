@@ -419,6 +419,11 @@ class Citation:
     faults: tuple[Fault, ...] = ()  # of the reference as written, without asking anyone
     tags: tuple[str, ...] = ()  # "dead link", "failed verification", … found at this use
 
+    @property
+    def reference(self) -> tuple[Span, str]:
+        """What all uses of a reference share; the works that it names differ."""
+        return self.definition, self.citation_id.partition(".")[2]
+
 
 # By these tags an editor doubts a source, or asks for another one.
 SOURCE_TAGS = frozenset(

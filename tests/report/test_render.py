@@ -680,3 +680,13 @@ def test_catalogue_names_are_split_and_many_are_cut() -> None:
     names = {"last1": "Holm", "first1": "Ida M.", "author2": "Jo Berg", "author3": "Ito"}
     assert found | names | {"display-authors": "etal"} == found
     assert "author4" not in found
+
+
+def test_each_work_of_a_reference_is_listed_once() -> None:
+    shown = with_work(WORK, 0)
+    (finding,) = shown.findings
+    (first,) = finding.citations
+    cited = replace(first.citation, citation_id=f"{first.citation.citation_id}.2")
+    both = replace(finding, citations=(first, replace(first, citation=cited)))
+    pasted = render.to_wikitext(replace(shown, findings=(both, both)), TODAY)
+    assert pasted.splitlines().count("# + |year=2014") == 2

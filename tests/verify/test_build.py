@@ -112,7 +112,7 @@ def found_in(lookup: build.WorkLookup, article: Article) -> list[Finding]:
 
 
 def statuses(results: Sequence[CitationResult]) -> list[WorkStatus | None]:
-    return [result.work and result.work.status for result in results]
+    return [result.work.status if result.work else None for result in results]
 
 
 def test_each_reference_is_looked_up_once() -> None:

@@ -92,17 +92,9 @@ def parameters(**given: str | None) -> str:
 def corrected(
     source: str, language: str, title: str, known: Mapping[str, str]
 ) -> tuple[tuple[Correction, ...], str]:
-    """Correct the citation template of `title` in a reference.
+    """Correct the template that cites `title` in a reference of a wiki; also returns it whole.
 
-    Args:
-        source: the reference's content.
-        language: of the wiki.
-        title: of the work cited, as in `Citation.title`.
-        known: what the record has, by the fields of `Citation`. Parameters that the template does
-            not have are not added.
-
-    Returns the corrections, in the order of the template, and the whole template; neither if no
-    parameter changes.
+    `known`: what the record has, by the fields of `Citation`. No parameter is added.
     """
     for node in _templates(parse(source, edition(language))[0]):
         if known_fields(read_template(node, source, node.span).fields).get("title") != title:

@@ -78,12 +78,12 @@ class WorkLookup:
         self, article: Article, findings: Sequence[Finding], progress: Callable[[int, int], None]
     ) -> Iterator[Finding]:
         """Yield the findings with what is known of their works; each is looked up once."""
-        cited = {_key(result.citation) for each in findings for result in each.citations}
+        cited = {result.citation.reference for each in findings for result in each.citations}
         known = dict[object, CitedWork | None]()
         for finding in findings:
             results = []
             for result in finding.citations:
-                key, find = _key(result.citation), partial(self._find, article, result.citation)
+                key, find = result.citation.reference, partial(self._find, article, result.citation)
                 if key not in known:
                     known[key] = containment.attempted(find, lambda why: None)
                     progress(len(known), len(cited))
@@ -122,11 +122,6 @@ OF_WORKS = ("journal", "book", "conference", "thesis", "report")  # in names of 
 NEAR = 100  # characters after a reference in which a template may mark it
 MARKED = re.compile(r"\{\{\s*(?:retracted|expression of concern)\s*[|}]", re.IGNORECASE)
 PARAMETERS = {Field.TITLE: "title", Field.YEAR: "date", Field.VENUE: "publisher", Field.DOI: "doi"}
-
-
-def _key(citation: Citation) -> object:
-    """The same for all uses of a reference."""
-    return citation.definition, citation.citation_id.partition(".")[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -395,7 +390,9 @@ _RUNS: dict[str, Run] = {}
 
 def _not_looked_up(findings: Sequence[Finding]) -> tuple[Note, ...]:
     results = [result for finding in findings for result in finding.citations]
-    lost = {_key(r.citation) for r in results if r.work and r.work.status is WorkStatus.UNCHECKED}
+    lost = {
+        r.citation.reference for r in results if r.work and r.work.status is WorkStatus.UNCHECKED
+    }
     return (Note("works_unchecked", {"n": len(lost)}),) if lost else ()
 
 

@@ -209,7 +209,7 @@ def to_wikitext(report: Report, today: date, wrong: Collection[str] = ()) -> str
     ]
     cited = (result for finding in report.findings for result in finding.citations)
     works = {
-        r.citation.definition: r for r in cited if r.work and (r.is_in_doubt or r.work.corrections)
+        r.citation.reference: r for r in cited if r.work and (r.is_in_doubt or r.work.corrections)
     }
     blocks += [_work_block(result, report.language) for result in works.values()]
     n_claims += f", {cells.n_of(len(works), 'reference')}" if works else ""

@@ -298,7 +298,7 @@ def _unchecked_tables(chosen: Sequence[tuple[int, Finding]]) -> list[RenderableT
 def _faults(report: Report) -> list[RenderableType]:
     """Return a table of the references that need a look, each once, the worst first."""
     cited = [result for finding in report.findings for result in finding.citations]
-    noted = {each.citation.definition: each for each in reversed(cited) if each.reference_notes}
+    noted = {each.citation.reference: each for each in reversed(cited) if each.reference_notes}
     if not noted:
         return []
     rows = []
