@@ -814,6 +814,11 @@ class CitedWork:
     template: Annotated[str, Doc("its citation template, corrected from the record")] = ""
     is_marked: Annotated[bool, Doc("the article already says that it was retracted")] = False
 
+    @property
+    @written
+    def messages(self) -> tuple[str, ...]:
+        return texts(self.notes)
+
 
 NO_WORK = CitedWork(WorkStatus.UNCHECKED)
 
