@@ -78,7 +78,7 @@ def open_corpora(settings: Settings, corpora: Places) -> Iterator[Corpora]:
                 encoders[chosen] = encoder(settings, chosen)
             found[name] = stack.enter_context(engines.open(place, encoders[chosen]))
         works = stack.enter_context(catalogue.of_user())
-        yield Corpora(found, works.marked) if works else Corpora(found)
+        yield Corpora(found) if works is None else Corpora(found, works.marked)
 
 
 def search(

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from support.rows import CASES
 
+from pincite import runtime
+from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.errors import CorpusError, InputError
 from pincite.judgement.references import Retraction, retraction_of
 from pincite.references import catalogue, imports
@@ -15,6 +17,7 @@ from pincite.references.catalogue import Catalogue, Counted
 from pincite.references.imports import Imported, Retracted
 from pincite.references.outcomes import Status, decide
 from pincite.references.works import Notice, NoticeKind, Work, ask
+from pincite.settings import Settings
 from pincite.types import Citation, Document, Span
 
 FILES = CASES / "references" / "imports"
@@ -280,3 +283,18 @@ def test_a_document_of_another_work_is_not_marked(works: Catalogue) -> None:
     works.add("notices", 1, [Retracted((("doi", "10.1000/a9"),), Notice(NoticeKind.RETRACTED))])
     document = Document("https://doi.org/10.1000/a8", "Stone wear", "Stones wear.")
     assert works.marked(document) == document
+
+
+def test_documents_of_corpora_are_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    document = Document("https://doi.org/10.1000/a9", "Stone wear", "Stones wear.")
+    notice = Retracted((("doi", "10.1000/a9"),), Notice(NoticeKind.RETRACTED))
+    with EmbeddedCorpus.create(tmp_path / "c", None) as corpus:
+        corpus.add([document])
+        for known in (Retraction.UNKNOWN, Retraction.YES):
+            with runtime.open_corpora(Settings(), corpus) as corpora:
+                (found,) = corpora.get([document.url])
+            assert found
+            assert retraction_of(found) is known
+            with catalogue.opened(catalogue.place()) as works:
+                works.add("notices", 1, [notice])

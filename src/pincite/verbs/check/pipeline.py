@@ -364,7 +364,7 @@ def candidate(document: Document | None, passage: Passage, copies: Sequence[str]
         why = Failed("source", "the passage is not in the stored text")
         return Candidate(passage, lost=why)
     if retraction_of(document) is Retraction.YES:
-        why = Failed("retracted", f"the source was retracted: {passage.title or passage.url}")
+        why = Failed("retracted", "the source was retracted")
         return Candidate(passage, lost=why)
     return Candidate(passage, document, tuple(url for url in others if url != passage.url))
 

@@ -291,7 +291,7 @@ def verifying(
         )
         versions = {"pincite": version("pincite"), "verifier": verifier.fingerprint}
         works = stack.enter_context(catalogue.of_user()) if own_copies else None
-        if works:
+        if works is not None:
             versions["works"] = works.fingerprint()
         services = (
             stack.enter_context(online.opened(settings.references, settings.web))
@@ -327,7 +327,7 @@ def verifying(
             settings=settings,
             candidates=settings.retrieval.judged if stored else 0,
         )
-        lookup = WorkLookup([works] if works else [], services)
+        lookup = WorkLookup([] if works is None else [works], services)
         yield Run(
             *(settings, pipeline, versions, warnings, estimated, lookup),
             *(precision, second, files),
