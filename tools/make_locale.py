@@ -19,9 +19,8 @@ from babel.messages.pofile import read_po, write_po
 
 from pincite import notes
 from pincite.judgement.reliability import LABELS as LISTED
-from pincite.report import reasons
+from pincite.report import bibliography, reasons
 from pincite.server import forms, rendering
-from pincite.verbs.ask import bibliography
 from pincite.verbs.ask import wording as ask_wording
 from pincite.verbs.check import wording as check_wording
 from pincite.verbs.verify import wording
@@ -38,6 +37,7 @@ SHARED: tuple[Iterable[str], ...] = (
     *(table.values() for table in (wording.LEGEND, wording.READS, reasons.REASONS, reasons.BARS)),
     *(table.values() for table in (rendering.STEPS, LISTED, forms.LABELS)),
     *([look.label for look in of.LOOKS.values()] for of in (wording, check_wording, ask_wording)),
+    [look.label for look in reasons.WORKS.values()],
     check_wording.KINDS.values(),
     (
         *check_wording.SOURCES.values(),

@@ -99,7 +99,9 @@ ENGLISH: Mapping[str, str] = {
         "pages: look for it elsewhere before you doubt it"
     ),
     "reference_unchecked": "it could not be looked up (%(why)s): try again later",
-    "reference_not_asked": "it was looked up nowhere: there is no catalogue of works yet",
+    "reference_not_asked": (
+        "not looked up: import records (pincite works import), or allow services (--online)"
+    ),
     "venue_unconfirmed": "only a preprint is on record: check that it appeared in %(venue)s",
     "page_archived": "the page is in the Wayback Machine: %(url)s",
     "closest_record": "the closest record is “%(title)s”",
@@ -125,12 +127,16 @@ ENGLISH: Mapping[str, str] = {
     "only_nearest": (
         "no sentence was confirmed to answer the question; the nearest ones are quoted"
     ),
-    "all_retracted": "all documents found for the question were retracted",
+    "all_retracted": "all documents found that fit the question were retracted",
     # Warnings about a whole run.
     "no_references": (
         "No references were found in this article, so there is nothing to verify. Pincite reads "
         "ref tags in wikitext, the references of a saved Wikipedia page, and marks such as [1] "
         "with a list of references."
+    ),
+    "works_unchecked": (
+        "References that could not be looked up, because a service gave no answer: %(n)s. "
+        "Try again later."
     ),
     "no_second_opinions": "Missing second opinions: %(n)s. %(why)s",
     "other_copy": "this may be the wrong copy: it does not mention “%(title)s”",

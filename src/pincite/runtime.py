@@ -32,6 +32,7 @@ from pincite.models.routing import RoutedVerifier
 from pincite.models.session import OnnxEncoder
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.protocols import Encoder, Verifier
+from pincite.references import catalogue
 from pincite.retrieval.retrievers import Fused
 from pincite.settings import ChatSettings, EmbeddingsSettings, ModelSettings, Settings
 
@@ -76,7 +77,8 @@ def open_corpora(settings: Settings, corpora: Places) -> Iterator[Corpora]:
             if chosen not in encoders:
                 encoders[chosen] = encoder(settings, chosen)
             found[name] = stack.enter_context(engines.open(place, encoders[chosen]))
-        yield Corpora(found)
+        works = stack.enter_context(catalogue.of_user())
+        yield Corpora(found) if works is None else Corpora(found, works.marked)
 
 
 def search(

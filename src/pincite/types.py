@@ -423,6 +423,11 @@ class Citation:
     faults: tuple[Fault, ...] = ()  # of the reference as written, without asking anyone
     tags: tuple[str, ...] = ()  # "dead link", "failed verification", … found at this use
 
+    @property
+    def reference(self) -> tuple[Span, str]:
+        """What all uses of a reference share; the works that it names differ."""
+        return self.definition, self.citation_id.partition(".")[2]
+
 
 # By these tags an editor doubts a source, or asks for another one.
 SOURCE_TAGS = frozenset(
@@ -767,6 +772,61 @@ class Changed:
     label: Label
 
 
+class WorkStatus(StrEnum):
+    """What was found about a reference; the worst first."""
+
+    OTHER_WORK = "other_work"  # an identifier belongs to another work
+    RETRACTED = "retracted"
+    WITHDRAWN = "withdrawn"
+    IMPOSSIBLE = "impossible"  # an identifier cannot exist
+    PARTLY_RETRACTED = "partly_retracted"
+    CONCERN = "expression_of_concern"
+    DIFFERS = "differs"  # the work was found; the reference describes it differently
+    UNVERIFIED = "unverified"  # no source that was asked has it
+    UNCHECKED = "unchecked"  # a source gave no answer
+    SUPERSEDED = "superseded"
+    CORRECTED = "corrected"
+    AGREES = "agrees"
+
+    @property
+    def is_in_doubt(self) -> bool:
+        """Whether the work cited is another one, does not exist, or no longer stands."""
+        return list(WorkStatus).index(self) < list(WorkStatus).index(WorkStatus.DIFFERS)
+
+    @property
+    def accuses(self) -> bool:
+        return self in (WorkStatus.OTHER_WORK, WorkStatus.IMPOSSIBLE)
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """A parameter of a citation template: what it says, and what the record has."""
+
+    parameter: str
+    cited: str
+    known: str
+
+
+@dataclass(frozen=True, slots=True)
+class CitedWork:
+    """What is known of the work that a reference names."""
+
+    status: WorkStatus
+    notes: tuple[Note, ...] = ()
+    notice: Annotated[str, Doc("DOI of the notice of its retraction; empty: unknown")] = ""
+    corrections: tuple[Correction, ...] = ()
+    template: Annotated[str, Doc("its citation template, corrected from the record")] = ""
+    is_marked: Annotated[bool, Doc("the article already says that it was retracted")] = False
+
+    @property
+    @written
+    def messages(self) -> tuple[str, ...]:
+        return texts(self.notes)
+
+
+NO_WORK = CitedWork(WorkStatus.UNCHECKED)
+
+
 @dataclass(frozen=True, slots=True)
 class CitationResult:
     """One citation of a claim: the best evidence in its source, or why there is none.
@@ -797,6 +857,18 @@ class CitationResult:
     ] = None
     changed: Annotated[Changed | None, Doc("today's page, if it supports less")] = None
     other_copy: Annotated[bool, Doc("the user's copy does not mention its citation")] = False
+    work: Annotated[CitedWork | None, Doc("null: it was not looked up")] = None
+
+    @property
+    def reference_notes(self) -> tuple[Note, ...]:
+        """What is wrong with the reference as written, and what is known of its work."""
+        return (*(fault.note for fault in self.citation.faults), *(self.work or NO_WORK).notes)
+
+    @property
+    def is_in_doubt(self) -> bool:
+        """Whether the work is in doubt, and the article does not say so."""
+        work = self.work or NO_WORK
+        return work.status.is_in_doubt and not work.is_marked
 
 
 @dataclass(frozen=True, slots=True)
@@ -877,6 +949,14 @@ class Finding:
     def source_changed(self) -> bool:
         """Whether an archived copy of a citation supports more than today's page does."""
         return any(result.changed for result in self.citations)
+
+    @property
+    def is_reference_in_doubt(self) -> bool:
+        return any(result.is_in_doubt for result in self.citations)
+
+    @property
+    def has_reference_notes(self) -> bool:
+        return any(result.reference_notes for result in self.citations)
 
 
 @dataclass(frozen=True, slots=True)

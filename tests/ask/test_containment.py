@@ -12,8 +12,9 @@ from rich.console import Console
 
 from pincite.completions import Usage
 from pincite.judgement.references import Standing, Support
+from pincite.report import bibliography
 from pincite.types import Claim, Document, Evidence, Hit, Passage, Span
-from pincite.verbs.ask import bibliography, render, terminal
+from pincite.verbs.ask import render, terminal
 from pincite.verbs.ask.answer_check import AnswerChecker
 from pincite.verbs.ask.extract import Extractor
 from pincite.verbs.ask.pipeline import AskPipeline, LiteratureFinder

@@ -1,13 +1,15 @@
 """`pincite references` and `pincite works import`."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from cli.check_runs import prepare
 from click.testing import CliRunner, Result
 from support.rows import CASES
-from web.zoo import zoo_server
+from web.zoo import Zoo, zoo_server
 
 from pincite.cli import cli
 from pincite.errors import PinciteError
@@ -105,25 +107,46 @@ def test_without_a_catalogue_only_what_is_written_is_checked(tmp_path: Path) -> 
     assert results(done) == {"r1": ("impossible", [])}
 
 
-def test_services_are_asked_with_online_only(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "a.bib").write_text(BIBTEX)
-    config, works = tmp_path / "pincite.toml", tmp_path / "none.sqlite"
+@pytest.fixture
+def services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Zoo]:
+    """All services, none of which has a record; `pincite.toml` names them."""
+    config = tmp_path / "pincite.toml"
     with zoo_server() as zoo:
         monkeypatch.setattr(online, "WebClient", lambda rules, **_: WebClient(
             replace(rules, attempts=1), resolve=zoo.resolve, allow={"127.0.0.1"}
         ))  # fmt: skip
         addresses = {name: zoo.url(f"{name}.test", "") for name in ReferencesSettings.__slots__}
         table = "\n".join(f"{name} = {url!r}" for name, url in addresses.items())
-        config.write_text(f"[references]\n{table}\n[web]\ncache = '{tmp_path}/web.sqlite'\n")
+        prepare(tmp_path, monkeypatch)  # tiny models
+        with config.open("a") as file:
+            file.write(f"[references]\n{table}\n[web]\ncache = '{tmp_path}/web.sqlite'\n")
         monkeypatch.setattr(online, "PAUSE", 0.0)
-        options = ("--catalogue", works, "--config", config, "--json", "-")
-        run("references", tmp_path / "a.bib", *options)
-        assert not zoo.requests
-        done = run("references", tmp_path / "a.bib", *options, "--online")
-        assert {status for status, _ in results(done).values()} == {"unchecked"}
-        assert ("crossref.test", "/works/10.1000%2Fa1") in zoo.requests
+        yield zoo
+
+
+def test_services_are_asked_with_online_only(tmp_path: Path, services: Zoo) -> None:
+    (tmp_path / "a.bib").write_text(BIBTEX)
+    options = ("--catalogue", tmp_path / "none.sqlite", "--config", tmp_path / "pincite.toml")
+    run("references", tmp_path / "a.bib", *options, "--json", "-")
+    assert not services.requests
+    done = run("references", tmp_path / "a.bib", *options, "--json", "-", "--online")
+    assert {status for status, _ in results(done).values()} == {"unchecked"}
+    assert ("crossref.test", "/works/10.1000%2Fa1") in services.requests
+
+
+@pytest.mark.parametrize("options", [(), ("--online",)])
+def test_verify_asks_services_with_online_only(
+    tmp_path: Path, services: Zoo, options: tuple[str, ...]
+) -> None:
+    work = "{{cite journal|title=Trams|doi=10.1000/a1}}"
+    (tmp_path / "a.wiki").write_text(f"The trams of Varde ran in 1911.<ref>{work}</ref>")
+    done = run("verify", tmp_path / "a.wiki", "--json", "-", *options)
+    (cited,) = json.loads(done.stdout)["findings"][0]["citations"]
+    if not options:
+        assert (cited["work"], services.requests) == (None, [])
+        return
+    assert cited["work"]["status"] == "unverified"
+    assert ("crossref.test", "/works/10.1000%2Fa1") in services.requests
 
 
 @pytest.mark.parametrize("text", ["", "   \n"])

@@ -9,13 +9,17 @@ from typing import Any
 import pytest
 from support.rows import CASES, each_row, rows
 
+from pincite import runtime
+from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.errors import CorpusError, InputError
+from pincite.judgement.references import Retraction, retraction_of
 from pincite.references import catalogue, imports
 from pincite.references.catalogue import Catalogue, Counted
 from pincite.references.imports import Imported, marked
 from pincite.references.outcomes import decide
 from pincite.references.works import NOTICE, Notice, NoticeKind, Work, ask
-from pincite.types import Citation, Span
+from pincite.settings import Settings
+from pincite.types import Citation, Document, Span
 
 FILES = CASES / "references" / "imports"
 
@@ -228,3 +232,59 @@ def test_hostile_titles_are_data(works: Catalogue) -> None:
     assert len(works.lookup(cited(title=title))) == 1
     for pattern in ("<>", "<", "(retracted ", "RETRACTED <", "( ", ". "):
         assert marked(Work(pattern * 20_000)).notices == ()
+
+
+def test_a_notice_is_found_without_a_record_of_its_work(works: Catalogue) -> None:
+    add(works, "retraction_watch.csv")
+    ids = {kind: value for each in of("retraction_watch.csv") if each for kind, value in each.ids}
+    outcome = decide(cited(doi=ids["doi"], title="Trams"), ask(cited(doi=ids["doi"]), [works]))
+    assert outcome.notices
+
+
+@pytest.mark.parametrize(
+    ("kind", "known"),
+    [
+        (NoticeKind.RETRACTED, Retraction.YES),
+        (NoticeKind.WITHDRAWN, Retraction.YES),
+        (NoticeKind.PARTLY_RETRACTED, Retraction.PARTLY),
+        (NoticeKind.CONCERN, Retraction.CONCERN),
+        (NoticeKind.CORRECTED, Retraction.UNKNOWN),
+    ],
+)
+@pytest.mark.parametrize(
+    ("url", "meta"),
+    [
+        ("https://doi.org/10.1000/A9", {}),
+        ("https://mill.example/", {"doi": "10.1000/a9"}),
+        ("https://pubmed.ncbi.nlm.nih.gov/77/", {}),
+    ],
+)
+def test_a_document_is_marked_by_the_notices_of_its_work(
+    works: Catalogue, kind: NoticeKind, known: Retraction, url: str, meta: dict[str, str]
+) -> None:
+    notice = about(kind, "10.1000/n", "2021", "x", doi="10.1000/a9", pmid="77")
+    works.add("notices", 1, [notice])
+    marked = works.marked(Document(url, "Stone wear", "Stones wear.", meta=meta))
+    assert retraction_of(marked) is known
+    assert ("10.1000/n" in marked.meta.get("notices", "")) is (known is not Retraction.UNKNOWN)
+
+
+def test_a_document_of_another_work_is_not_marked(works: Catalogue) -> None:
+    works.add("notices", 1, [about(NoticeKind.RETRACTED, "", "", "x", doi="10.1000/a9")])
+    document = Document("https://doi.org/10.1000/a8", "Stone wear", "Stones wear.")
+    assert works.marked(document) == document
+
+
+def test_documents_of_corpora_are_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    document = Document("https://doi.org/10.1000/a9", "Stone wear", "Stones wear.")
+    notice = about(NoticeKind.RETRACTED, "", "", "x", doi="10.1000/a9")
+    with EmbeddedCorpus.create(tmp_path / "c", None) as corpus:
+        corpus.add([document])
+        for known in (Retraction.UNKNOWN, Retraction.YES):
+            with runtime.open_corpora(Settings(), corpus) as corpora:
+                (found,) = corpora.get([document.url])
+            assert found
+            assert retraction_of(found) is known
+            with catalogue.opened(catalogue.place()) as works:
+                works.add("notices", 1, [notice])

@@ -18,9 +18,9 @@ from pincite.errors import PinciteError
 from pincite.judgement.references import ReferenceVerdict, Standing, Support
 from pincite.notes import Note
 from pincite.types import Span
-from pincite.verbs.ask import bibliography, wording
 from pincite.verbs.ask import render as ask_render
 from pincite.verbs.ask import terminal as ask_terminal
+from pincite.verbs.ask import wording
 from pincite.verbs.ask.report import Answer, AnswerReport, Stance
 
 
@@ -257,7 +257,7 @@ def test_studies_are_not_counted_where_few_are_clear() -> None:
 def test_counted_studies_are_exported_with_their_sentences() -> None:
     answer = replace(with_stances(True, False, True), sentences=())
     report = samples.answer_report(answer)
-    assert len(bibliography.cited_references(report)) == 3
+    assert len(report.cited_references) == 3
     quoted = ask_render.COLUMNS.index("quote")
     assert [row[quoted] for row in ask_render.rows(report)] == [
         wording.finding(each, answer) for each in answer.references

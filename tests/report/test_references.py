@@ -16,9 +16,9 @@ from samples import HOSTILE
 from support.rows import each_row
 from syrupy.assertion import SnapshotAssertion
 
+from pincite.report import bibliography
+from pincite.report.bibliography import CslName
 from pincite.types import Document
-from pincite.verbs.ask import bibliography
-from pincite.verbs.ask.bibliography import CslName
 from pincite.verbs.ask.report import Reference
 
 # Of csl-data.json, CSL 1.0.2: the variables that we write, all others being left out.
@@ -162,7 +162,7 @@ def test_links_lead_nowhere_else(meta: dict[str, str]) -> None:
 
 
 def test_snapshots(snapshot: SnapshotAssertion) -> None:
-    given = bibliography.cited_references(everything())
+    given = everything().cited_references
     assert bibliography.to_bibtex(given) == snapshot(name="bibtex")
     assert bibliography.to_ris(given) == snapshot(name="ris")
     assert bibliography.to_csl(given) == snapshot(name="csl")

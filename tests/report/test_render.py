@@ -25,11 +25,14 @@ from pincite.cli.verify import deliver
 from pincite.errors import PinciteError
 from pincite.judgement import aggregation
 from pincite.notes import Note
+from pincite.report import reasons
 from pincite.types import (
     Article,
     Basis,
+    CitedWork,
     Copy,
     CopyKind,
+    Correction,
     DecidedBy,
     Evidence,
     Fault,
@@ -45,6 +48,7 @@ from pincite.types import (
     Verifiability,
     Witness,
     WitnessKind,
+    WorkStatus,
 )
 from pincite.verbs.verify import coverage, render, terminal, wording
 from pincite.verbs.verify.render import MAX_SHOWN, excerpt, in_menu
@@ -266,13 +270,75 @@ def test_faults_of_a_reference_are_in_every_format(number: int) -> None:
     cited = replace(result, citation=replace(result.citation, faults=(fault,)))
     shown = replace(report(), findings=(replace(finding, citations=(cited,)),))
     assert fault.message in " ".join(on_terminal(shown).split())
-    assert csv_rows(shown)[0]["reference_faults"] == fault.message
+    assert csv_rows(shown)[0]["reference_notes"] == fault.message
     assert html.escape(fault.words) in page(shown)
     assert fault.words not in page(shown)
     written = json.loads(shown.to_json())["findings"][0]["citations"][0]["faults"]
     assert written == [
         {"kind": "chatbot_trace", "words": fault.words, "other": "", "message": fault.message}
     ]
+
+
+WORK = CitedWork(
+    WorkStatus.RETRACTED,
+    (Note("work_retracted", {"about": " (<i>2016)"}),),
+    "10.1000/n|x",
+    (Correction("year", "2004\n# x", "2014"),),
+    "{{cite journal|year=2014}}",
+)
+
+
+def with_work(work: CitedWork, number: int) -> Report:
+    finding = report().findings[number]
+    cited = replace(finding.citations[0], work=work)
+    return replace(report(), findings=(replace(finding, citations=(cited,)),))
+
+
+@pytest.mark.parametrize("number", [0, 2])  # a source that was judged, one that was not read
+def test_a_retracted_work_is_shown_above_the_verdict(number: int) -> None:
+    shown = with_work(WORK, number)
+    look = reasons.WORKS[WorkStatus.RETRACTED]
+    label, said = wording.LOOKS[shown.findings[0].label].label, str(WORK.notes[0])
+    screen = " ".join(on_terminal(shown).split())
+    assert screen.index(said) < screen.index("⇒")
+    text = page(shown)
+    assert look.label in text.partition('class="claim"')[0].rpartition("<article")[2]
+    assert html.escape(said) in text
+    row = csv_rows(shown)[0]
+    assert (row["reference_status"], row["reference_notes"]) == ("retracted", said)
+    assert "with-reference" in text
+    assert shown.counts.with_reference_notes == 1
+    assert label in text
+
+
+@pytest.mark.parametrize(("language", "tagged"), [("en", True), ("de", False)])
+def test_a_correction_is_pasted_with_its_changes(language: str, tagged: bool) -> None:
+    shown = replace(with_work(WORK, 0), language=language)
+    lines = render.to_wikitext(shown, TODAY).splitlines()
+    assert "# − |year=2004 # x" in lines
+    assert "# + |year=2014" in lines
+    tag = " {{retracted|doi=10.1000/n{{!}}x}}" if tagged else ""
+    assert f"{WORK.template}{tag}" in lines
+    assert (f"# {wording.NO_TAG}" in lines) is not tagged
+
+
+@pytest.mark.parametrize("only", ["references", "not_supported"])
+def test_the_terminal_shows_only_what_is_asked_for(only: str) -> None:
+    plain, noted = labelled(Label.NOT_SUPPORTED), with_work(WORK, 2).findings[0]
+    shown = replace(report(), findings=(plain, noted), warnings_coded=())
+    out = io.StringIO()
+    terminal.print_report(shown, Console(file=out, width=200), only=[only])
+    assert out.getvalue().count("⇒") == 1
+    assert (str(WORK.notes[0]) in out.getvalue().partition("⇒")[0]) is (only == "references")
+
+
+def test_a_claim_whose_work_is_in_doubt_stands_between_flags_and_the_unread() -> None:
+    doubtful, plain = with_work(WORK, 2).findings[0], report().findings[2]
+    sound = labelled(Label.SUPPORTED)
+    cited = tuple(replace(each, work=WORK) for each in sound.citations)
+    lifted, flag = replace(sound, citations=cited), labelled(Label.NOT_SUPPORTED)
+    ranked = aggregation.ranked([sound, plain, lifted, doubtful, flag])
+    assert ranked == [flag, doubtful, lifted, plain, sound]
 
 
 def test_snapshots(snapshot: SnapshotAssertion) -> None:
@@ -614,3 +680,13 @@ def test_catalogue_names_are_split_and_many_are_cut() -> None:
     names = {"last1": "Holm", "first1": "Ida M.", "author2": "Jo Berg", "author3": "Ito"}
     assert found | names | {"display-authors": "etal"} == found
     assert "author4" not in found
+
+
+def test_each_work_of_a_reference_is_listed_once() -> None:
+    shown = with_work(WORK, 0)
+    (finding,) = shown.findings
+    (first,) = finding.citations
+    cited = replace(first.citation, citation_id=f"{first.citation.citation_id}.2")
+    both = replace(finding, citations=(first, replace(first, citation=cited)))
+    pasted = render.to_wikitext(replace(shown, findings=(both, both)), TODAY)
+    assert pasted.splitlines().count("# + |year=2014") == 2

@@ -10,7 +10,7 @@ from mwparserfromhell.nodes import Template
 from support.articles import parse_article
 from support.rows import each_row
 
-from pincite.wiki.suggest import escape_parameter, escape_url, template
+from pincite.wiki.suggest import corrected, escape_parameter, escape_url, template
 
 PIECES = [
     "{{", "}}", "{", "}", "[[", "]]", "[", "]", "|", "=", "<ref>", "</ref>", "<nowiki>",
@@ -91,3 +91,16 @@ def test_urls(url: str, expected: str) -> None:
 def test_only_web_addresses(url: str) -> None:
     with pytest.raises(ValueError, match="expected http:// or https://"):
         escape_url(url)
+
+
+@each_row("wiki/suggest/corrected")
+def test_only_parameters_that_differ_are_corrected(
+    source: str,
+    language: str,
+    known: dict[str, str],
+    parameters: tuple[tuple[str, str, str], ...],
+    template: str,
+) -> None:
+    changes, text = corrected(source, language, "Mills", known)
+    assert [(c.parameter, c.cited, c.known) for c in changes] == [*parameters]
+    assert text == template

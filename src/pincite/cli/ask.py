@@ -92,9 +92,10 @@ def deliver(
 ) -> None:
     from rich.console import Console
 
-    from pincite.verbs.ask import bibliography, render, terminal
+    from pincite.report import bibliography
+    from pincite.verbs.ask import render, terminal
 
-    used = bibliography.cited_references(report)
+    used = report.cited_references
     writers = {
         "json": report.to_json,
         "html": lambda: render.to_html(report),

@@ -12,7 +12,6 @@ import click
 from rich.console import Console
 
 from pincite import codec, runtime
-from pincite.cache_file import data_path
 from pincite.cli import options
 from pincite.errors import InputError
 from pincite.references import catalogue, corpora, imports, online, read, report
@@ -23,7 +22,7 @@ catalogue_option = click.option(
     "--catalogue",
     "place",
     type=options.FilePath,
-    default=lambda: data_path("works.sqlite"),
+    default=catalogue.place,
     show_default="in the user's data folder",
     help="Catalogue of works, as `pincite works import` writes it.",
 )
@@ -103,7 +102,7 @@ def _deliver(found: report.ReferencesReport, outputs: dict[str, Path | None], qu
 
 
 def _bibliography(found: report.ReferencesReport, kind: str) -> str:
-    from pincite.verbs.ask.bibliography import Entry, bibtex, csl_name, ris
+    from pincite.report.bibliography import Entry, bibtex, csl_name, ris
 
     items = report.csl_items(found)
     for item in items:

@@ -9,7 +9,7 @@ import hashlib
 import math
 import re
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 
 HOST_WIDTH = 40  # characters of status text, which leaves room for the bar
 SHOWN = 20  # warnings
+
+
+LABELS = ("not_supported", "contradicted", "partly_supported", "disputed", "unchecked")
 
 
 class LabelChoice(click.Choice[str]):
@@ -91,12 +94,16 @@ def _one(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> str |
     metavar="PERCENT",
     help="Show only the claims most likely to fail, such as 10%; with --out, also write worst.csv.",
 )
+@click.option(
+    "--only",
+    type=LabelChoice([*LABELS, "references"]),
+    multiple=True,
+    help="Show only claims with this verdict, or with a reference to look at. Repeatable.",
+)
 @click.option("--show-excluded", is_flag=True, help="List pages that were found but left out.")
 @click.option(
     "--fail-on",
-    type=LabelChoice(
-        ["not_supported", "contradicted", "partly_supported", "disputed", "unchecked"]
-    ),
+    type=LabelChoice(LABELS),
     multiple=True,
     help="Exit with code 1 if a claim has this verdict. Repeatable.",
 )
@@ -123,6 +130,7 @@ def command(
     out: Path | None,
     limit: int | None,
     worst: float | None,
+    only: tuple[str, ...],
     show_excluded: bool,
     fail_on: tuple[str, ...],
     only_estimate: bool,
@@ -194,7 +202,7 @@ def command(
     if worst:
         n_checked = sum(finding.label is not Label.UNCHECKED for finding in report.findings)
         limit = min(limit or n_checked, math.ceil(worst * n_checked))
-    deliver(report, outputs, limit=limit, quiet=quiet, excluded=show_excluded)
+    deliver(report, outputs, limit=limit, quiet=quiet, excluded=show_excluded, only=only)
     if report.stopped:
         options.stop(
             f"Stopped after {len(report.findings)} of {report.n_claims} claims. Run the "
@@ -253,6 +261,7 @@ def deliver(
     limit: int | None,
     quiet: bool,
     excluded: bool = False,
+    only: Collection[str] = (),
 ) -> None:
     today = datetime.now(UTC).date()
     writers = {
@@ -261,7 +270,7 @@ def deliver(
         "html": lambda: render.to_html(report),
         "wikitext": lambda: render.to_wikitext(report, today),
     }
-    show = partial(terminal.print_report, report, Console(), limit, excluded=excluded)
+    show = partial(terminal.print_report, report, Console(), limit, excluded=excluded, only=only)
     options.deliver(writers, outputs, show, quiet)
 
 

@@ -6,7 +6,7 @@ first corpus's document is used.
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pincite.corpus import ranking
@@ -26,6 +26,7 @@ class Corpora:
     """One or more open corpora by name; a single one behaves as if used alone."""
 
     named: Mapping[str, Corpus]
+    marked: Callable[[Document], Document] = lambda document: document  # if retracted
 
     @property
     def encoder(self) -> Encoder | None:
@@ -59,7 +60,7 @@ class Corpora:
             for url, document in zip(wanted, corpus.get(wanted), strict=True):
                 if document:
                     found[url] = replace(document, corpus=name) if several else document
-        return [found.get(url) for url in urls]
+        return [self.marked(found[url]) if url in found else None for url in urls]
 
     def lexical(
         self, exclude: Collection[str] = (), filters: Filters = NO_FILTERS

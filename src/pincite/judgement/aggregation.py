@@ -139,15 +139,16 @@ def ranked(findings: Sequence[Finding], wrong: Collection[str] = ()) -> list[Fin
     """Rank findings worst first: by label, then by score; ties keep article order.
 
     A tag of an editor raises the rank of a claim unless its source supports it. The claims in
-    `wrong`, whose flags the user rejects, follow the other flags. Supported ones whose source
-    changed precede the others.
+    `wrong`, whose flags the user rejects, follow the other flags. Then come claims with a cited
+    work in doubt. Supported ones whose source changed precede the others.
     """
 
     def key(finding: Finding) -> tuple[int, bool, int, bool, float]:
         claim, label = finding.claim, finding.label
         is_supported = label is Label.SUPPORTED
         is_unread = label is Label.UNCHECKED and not claim.disputed
-        group = 3 if is_supported else 1 if claim.claim_id in wrong else 2 if is_unread else 0
+        group = 4 if is_supported else 1 if claim.claim_id in wrong else 3 if is_unread else 0
+        group = 2 if group > 2 and finding.is_reference_in_doubt else group
         last = is_supported and not finding.source_changed
         place = decide.WORST_FIRST.index(label)
         return group, not claim.disputed, place, last, finding.score or 0.0

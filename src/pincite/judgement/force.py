@@ -130,7 +130,11 @@ def _in_page(part: _Part, passage: str, about: str, page: str) -> _Weaker | None
     for span, after in _with_next(page):
         sentence, shared = span.of(page), part.stems & _roots(span.of(page))
         own = shared & part.own
-        if settled and settled.search(sentence) and (own or best.kind not in ("plan", "infinitive")):
+        if (
+            settled
+            and settled.search(sentence)
+            and (own or best.kind not in ("plan", "infinitive"))
+        ):
             return None
         states = len(own) >= least if part.predicate in own else len(shared) >= most
         if states and not _in_sentence(part, sentence, after):
@@ -329,7 +333,8 @@ _DONE = frozenset(map(stem, _WORDS["done"].split()))
 _UNDONE_BY = frozenset(_WORDS["undone_by"].split())
 # The word that an infinitive depends on, and when: "voted last night to".
 _GOVERNOR = re.compile(
-    r"(?P<word>[A-Za-z]{3,})(?:,? (?:not|also|again|yesterday|today|now|\w+ly|(?:last|this|next) \w+"
+    r"(?P<word>[A-Za-z]{3,})(?:,? (?:not|also|again|yesterday|today|now|\w+ly"
+    r"|(?:last|this|next) \w+"
     r"|(?:on|in|at|by|during|from|after|before) (?:the |its |an? )?[\w-]+(?: \w+)?),?)*\s\Z"
 )
 _COMMA = re.compile("[,;:，、；：—–()（）]")

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from pincite.judgement import decide
 from pincite.notes import Note, texts
@@ -21,6 +21,9 @@ SUPPORTED_FROM = 0.5
 # 60 negated sentences are caught instead of 42, and 39 of 1,203 sound ones instead of 36 are held
 # to lack evidence (tools/planted.py).
 SURE_FROM = 0.65
+
+
+Outcome = TypeVar("Outcome", bound=Evidence | Unchecked)
 
 
 class Retraction(StrEnum):
@@ -90,11 +93,9 @@ def is_retracted_title(title: str) -> bool:
     return _RETRACTED_TITLE.match(title) is not None
 
 
-def with_retraction(
-    outcome: Evidence | Unchecked, source: Document | Unchecked
-) -> Evidence | Unchecked:
+def with_retraction(outcome: Outcome, source: Document | Unchecked | None) -> Outcome:
     """Add a note to the evidence if its source was retracted."""
-    if isinstance(outcome, Unchecked) or isinstance(source, Unchecked):
+    if not (isinstance(outcome, Evidence) and isinstance(source, Document)):
         return outcome
     code = _RETRACTION_NOTES.get(retraction_of(source))
     return replace(outcome, notes=(*outcome.notes, Note(code))) if code else outcome

@@ -36,6 +36,7 @@ _FINDING = _named(
         evidence=_EVIDENCE,
         unchecked=_UNREAD,
         missing=_PART,
+        work=_named("status messages"),
         copy=_named("kind date corpus"),
         changed=_named("label"),
     ),

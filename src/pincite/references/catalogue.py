@@ -10,19 +10,30 @@ import json
 import sqlite3
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import asdict
+from contextlib import closing, contextmanager, nullcontext
+from dataclasses import asdict, replace
 from heapq import nlargest
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from pincite.cache_file import data_path
 from pincite.errors import CorpusError
+from pincite.judgement.references import Retraction, retraction_of
 from pincite.references.imports import Imported
 from pincite.references.matching import key_of, words_of
-from pincite.references.works import Notice, NoticeKind, Work, about, ids_of
-from pincite.types import Citation
+from pincite.references.works import Notice, NoticeKind, Work, about, ids_of, in_force
+from pincite.retrieval.filters import SEPARATOR
+from pincite.text.identifiers import doi_in, doi_of_url, pmid_of_url
+from pincite.types import Citation, Document
 
+# In the metadata of a document, as `retraction_of` reads it.
+_MARKS = {
+    NoticeKind.RETRACTED: Retraction.YES,
+    NoticeKind.WITHDRAWN: Retraction.YES,
+    NoticeKind.PARTLY_RETRACTED: Retraction.PARTLY,
+    NoticeKind.CONCERN: Retraction.CONCERN,
+}
 STEP = 5_000  # records per transaction
 MOST_READ = 3_000  # records with a word of a title, over all words that are searched for
 CLOSEST = 20  # records returned for a title
@@ -81,14 +92,39 @@ class Catalogue:
     def __len__(self) -> int:
         return int(self._db.execute("SELECT count(*) FROM works").fetchone()[0])
 
+    def fingerprint(self) -> str:
+        """What tells its contents from others."""
+        files = self._db.execute("SELECT size, done FROM files ORDER BY name").fetchall()
+        return hashlib.sha256(repr(files).encode()).hexdigest()[:12]
+
     # ── Looking up ───────────────────────────────────────────────────────────────────────────────
 
     def lookup(self, citation: Citation) -> list[Work]:
         by_id = [row for pair in ids_of(citation) for row in self._having(pair)]
         rows = dict.fromkeys((*by_id, *self._titled(citation.title or "")))
         works = [_work(record) for _, record in rows]
-        pairs = [*ids_of(citation), *(pair for work in works for pair in sorted(work.ids))]
-        return [*works, *(found for pair in dict.fromkeys(pairs) for found in self._about(*pair))]
+        return [
+            *works,
+            *self._about([*ids_of(citation), *(p for w in works for p in sorted(w.ids))]),
+        ]
+
+    def marked(self, document: Document) -> Document:
+        """Add to a document's metadata what the notices say of its work."""
+        url, meta = document.url, document.meta
+        ids = {
+            "doi": doi_in(meta.get("doi", "")) or doi_of_url(url),
+            "pmid": meta.get("pmid") or pmid_of_url(url),
+        }
+        pairs = [(kind, value.lower()) for kind, value in ids.items() if value]
+        works = [_work(record) for pair in pairs for _, record in self._having(pair)]
+        works += self._about([*pairs, *(p for w in works for p in sorted(w.ids))])
+        for notice in in_force(n for work in works for n in work.notices)[:1]:
+            if notice.kind in _MARKS and retraction_of(document) is not Retraction.YES:
+                stated = f"Notice: doi:{notice.doi} {notice.date}".strip() if notice.doi else ""
+                named = SEPARATOR.join(filter(None, (meta.get("notices"), stated)))
+                mark = {"retracted": _MARKS[notice.kind], "notices": named}
+                return replace(document, meta={**meta, **mark})
+        return document
 
     def _having(self, pair: tuple[str, str]) -> list[tuple[int, str]]:
         query = (
@@ -124,10 +160,11 @@ class Catalogue:
             total += n
             yield n, word
 
-    def _about(self, kind: str, value: str) -> Iterator[Work]:
+    def _about(self, pairs: Iterable[tuple[str, str]]) -> Iterator[Work]:
         query = "SELECT notice FROM notices WHERE kind = ? AND value = ?"
-        for (text,) in self._db.execute(query, (kind, value)):
-            yield about(_notice(json.loads(text)), **{kind: value})
+        for kind, value in dict.fromkeys(pairs):
+            for (text,) in self._db.execute(query, (kind, value)):
+                yield about(_notice(json.loads(text)), **{kind: value})
 
     # ── Importing ────────────────────────────────────────────────────────────────────────────────
 
@@ -195,6 +232,18 @@ class Catalogue:
 def opened(path: Path) -> Iterator[Catalogue]:
     with closing(Catalogue(path)) as catalogue:
         yield catalogue
+
+
+def place() -> Path:
+    """Where `pincite works import` writes, unless another file is given."""
+    return data_path("works.sqlite")
+
+
+@contextmanager
+def of_user() -> Iterator[Catalogue | None]:
+    """Open the user's catalogue; None if nothing was imported yet."""
+    with opened(place()) if place().is_file() else nullcontext() as found:
+        yield found
 
 
 def _key(work: Work) -> str:

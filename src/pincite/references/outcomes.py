@@ -15,41 +15,21 @@ from pincite.references import matching
 from pincite.references.matching import Authors, Likeness
 from pincite.references.works import (
     ARXIV_DOI,
+    GRAVE,
     NOTICE,
     Lookup,
     Lookups,
     Notice,
-    NoticeKind,
     Unanswered,
     Work,
     ids_of,
+    in_force,
 )
 from pincite.text.names import ET_AL
-from pincite.types import Citation, Doc, written
+from pincite.types import Citation, Doc, WorkStatus, written
 
-
-class Status(StrEnum):
-    """What was found about a reference; the worst first."""
-
-    OTHER_WORK = "other_work"  # an identifier belongs to another work
-    RETRACTED = "retracted"
-    WITHDRAWN = "withdrawn"
-    IMPOSSIBLE = "impossible"  # an identifier cannot exist
-    PARTLY_RETRACTED = "partly_retracted"
-    CONCERN = "expression_of_concern"
-    DIFFERS = "differs"  # the work was found; the reference describes it differently
-    UNVERIFIED = "unverified"  # no source that was asked has it
-    UNCHECKED = "unchecked"  # a source gave no answer
-    SUPERSEDED = "superseded"
-    CORRECTED = "corrected"
-    AGREES = "agrees"
-
-    @property
-    def accuses(self) -> bool:
-        return self in (Status.OTHER_WORK, Status.IMPOSSIBLE)
-
-
-_GRAVE = (Status.RETRACTED, Status.WITHDRAWN, Status.PARTLY_RETRACTED, Status.CONCERN)
+Status = WorkStatus
+GRAVE_STATUSES = tuple(map(Status, GRAVE))
 
 
 class Field(StrEnum):
@@ -203,7 +183,7 @@ def decide(citation: Citation, found: Lookups, *, is_record: bool = False) -> Ou
             work=best.work,
             differences=tuple(_differences(citation, best, is_record, [*wrong, *unknown])),
             unconfirmed=_unconfirmed(citation, best.work) if is_record else "",
-            notices=_in_force(versions),
+            notices=in_force(n for work in versions for n in work.notices),
         )
     elif closest := max(matches, key=lambda m: m.common, default=None):
         outcome = replace(outcome, work=closest.work if closest.common >= CLOSE_FROM else None)
@@ -222,7 +202,7 @@ def needed(citation: Citation, service: Lookup, found: Lookups) -> Citation | No
     """
     outcome = decide(citation, found)
     if service.is_status:
-        if outcome.status in (*_NOT_FOUND, *_GRAVE) or not outcome.work or found.tried:
+        if outcome.status in (*_NOT_FOUND, *GRAVE_STATUSES) or not outcome.work or found.tried:
             return None
         doi = outcome.work.doi
         return replace(citation, doi=doi or None, pmid=outcome.work.pmid if not doi else None)
@@ -322,24 +302,6 @@ def _unconfirmed(citation: Citation, work: Work) -> str:
     is_only_preprint = not work.venue or matching.is_preprint(work.venue)
     is_open = work.kind == "preprint" and is_only_preprint and not matching.is_preprint(venue)
     return venue if is_open else ""
-
-
-def _in_force(works: Iterable[Work]) -> tuple[Notice, ...]:
-    """The notices of a work, each kind with its date if one is known, the gravest first.
-
-    Retractions that were taken back later are left out.
-    """
-    stated = dict.fromkeys(notice for work in works for notice in work.notices)
-    reinstated = max((n.date for n in stated if n.kind is NoticeKind.REINSTATED), default="")
-    dated = {n.kind for n in stated if n.date}
-    kept = [
-        n
-        for n in stated
-        if n.kind is not NoticeKind.REINSTATED
-        and (n.date or n.kind not in dated)
-        and not (Status(n.kind) in _GRAVE and reinstated and n.date <= reinstated)
-    ]
-    return tuple(sorted(kept, key=lambda n: (list(NoticeKind).index(n.kind), n.date)))
 
 
 # ── Messages ─────────────────────────────────────────────────────────────────────────────────────

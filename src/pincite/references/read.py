@@ -34,6 +34,7 @@ _ENTRY_TYPES = {
     "book": "book", "incollection": "chapter", "inbook": "chapter", "chap": "chapter",
     "phdthesis": "thesis", "mastersthesis": "thesis", "thes": "thesis",
     "techreport": "report", "rprt": "report", "online": "webpage", "elec": "webpage",
+    "web": "webpage", "thesis": "thesis", "report": "report",
     "cpaper": "paper-conference", "conf": "paper-conference",
 }  # fmt: skip
 
@@ -93,20 +94,20 @@ def _references(path: Path) -> Iterator[Reference]:
 
 def _of_text(path: Path) -> Iterator[Reference]:
     pages = [*read_pages_of(path, None)]
-    found = [Reference(_in_full(c)) for page in pages for c in references_of(page)]
+    found = [_cited(c) for page in pages for c in references_of(page)]
     yield from found
     if not found:
         yield from (_listed(each) for page in pages for each in listed_references(page.source))
 
 
-def _in_full(citation: Citation) -> Citation:
+def _cited(citation: Citation) -> Reference:
     """A reference of an article; without a template it is read like one of a list."""
-    if citation.template or citation.title or citation.url:
-        return citation
-    listed = [_listed(each).citation for each in listed_references(citation.text)]
-    for one in listed[:1]:
-        return replace(citation, title=one.title, authors=one.authors, date=one.date)
-    return citation
+    kind = (citation.template or "").removeprefix("cite ")
+    if not (citation.template or citation.title or citation.url):
+        for one in [_listed(each).citation for each in listed_references(citation.text)][:1]:
+            named = {"title": one.title, "authors": one.authors, "date": one.date}
+            citation = replace(citation, **named)  # type: ignore[arg-type]
+    return Reference(citation, kind=_ENTRY_TYPES.get(kind, "document"))
 
 
 def _of_document(path: Path) -> Iterator[Reference]:

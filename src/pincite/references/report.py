@@ -18,25 +18,11 @@ from pincite.references.outcomes import Outcome, Status, decide, needed
 from pincite.references.read import Reference
 from pincite.references.works import ARXIV_DOI, Lookup, Lookups, Source, Work, ask
 from pincite.report import cells
-from pincite.report.cells import Look
+from pincite.report.reasons import WORKS
 from pincite.text.names import ET_AL
 from pincite.types import INLINE, Doc, written
 
 ORDER = list(Status)  # the worst first
-LOOKS: Mapping[Status, Look] = {
-    Status.OTHER_WORK: Look("✗", "identifier of another work", "refuted", "bold red"),
-    Status.IMPOSSIBLE: Look("✗", "impossible identifier", "refuted", "bold red"),
-    Status.RETRACTED: Look("✗", "retracted", "refuted", "bold red"),
-    Status.WITHDRAWN: Look("✗", "withdrawn", "refuted", "bold red"),
-    Status.PARTLY_RETRACTED: Look("◐", "partly retracted", "partly_supported", "yellow"),
-    Status.CONCERN: Look("◐", "expression of concern", "partly_supported", "yellow"),
-    Status.DIFFERS: Look("◐", "differs from the record", "partly_supported", "yellow"),
-    Status.UNVERIFIED: Look("?", "not verified", "unchecked", "yellow"),
-    Status.UNCHECKED: Look("–", "could not be looked up", "unchecked", "dim"),
-    Status.SUPERSEDED: Look("✓", "superseded", "supported", "green"),
-    Status.CORRECTED: Look("✓", "corrected", "supported", "green"),
-    Status.AGREES: Look("✓", "agrees with the record", "supported", "green"),
-}
 COLUMNS = (
     "id status title authors date venue doi pmid faults findings record_title record_authors "
     "record_year record_venue record_doi record_source notice_doi notice_date asked"
@@ -119,12 +105,12 @@ def print_report(report: ReferencesReport, console: Console) -> None:
     """Print the counts, then every reference that needs a look, the worst first."""
     for status in ORDER:
         if n := report.counts[status]:
-            look = LOOKS[status]
+            look = WORKS[status]
             console.print(Text(f"{n:5} {look.sign} {look.label}", look.style))
     for result in sorted(report.results, key=lambda r: ORDER.index(r.outcome.status)):
         if not (notes := result.notes):
             continue
-        look, citation = LOOKS[result.outcome.status], result.reference.citation
+        look, citation = WORKS[result.outcome.status], result.reference.citation
         name = cells.shortened(citation.title or citation.text or citation.url or "–", TITLE_WIDTH)
         text = Text(f"\n{look.sign} {look.label}  ", look.style)
         text.append(f"{cells.one_line(citation.citation_id)}  {name}", "not bold default")

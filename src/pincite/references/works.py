@@ -1,6 +1,6 @@
 """Records of works, what has become of them, and the sources that return them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Annotated, NamedTuple, Protocol
@@ -69,6 +69,27 @@ class Work:
 def about(notice: Notice, **ids: str) -> Work:
     """What a notice says about a work that another record describes."""
     return Work("", **ids, kind=NOTICE, notices=(notice,))  # type: ignore[arg-type]
+
+
+GRAVE = tuple(NoticeKind)[:4]  # what a reinstatement takes back
+
+
+def in_force(notices: Iterable[Notice]) -> tuple[Notice, ...]:
+    """The notices of a work, each kind with its date if one is known, the gravest first.
+
+    Retractions that were taken back later are left out.
+    """
+    stated = dict.fromkeys(notices)
+    reinstated = max((n.date for n in stated if n.kind is NoticeKind.REINSTATED), default="")
+    dated = {n.kind for n in stated if n.date}
+    kept = [
+        n
+        for n in stated
+        if n.kind is not NoticeKind.REINSTATED
+        and (n.date or n.kind not in dated)
+        and not (n.kind in GRAVE and reinstated and n.date <= reinstated)
+    ]
+    return tuple(sorted(kept, key=lambda n: (list(NoticeKind).index(n.kind), n.date)))
 
 
 class Unanswered(NamedTuple):

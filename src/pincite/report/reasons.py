@@ -1,11 +1,26 @@
 """Say in words why a page was not read, was found but not used, or what it was judged by."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from pincite.report import cells
+from pincite.report.cells import Look
 from pincite.text.languages import named
-from pincite.types import Bar, Evidence, Exclusion, Reason, Unchecked
+from pincite.types import Bar, Evidence, Exclusion, Reason, Unchecked, WorkStatus
 
+WORKS: Mapping[WorkStatus, Look] = {
+    WorkStatus.OTHER_WORK: Look("✗", "identifier of another work", "refuted", "bold red"),
+    WorkStatus.IMPOSSIBLE: Look("✗", "impossible identifier", "refuted", "bold red"),
+    WorkStatus.RETRACTED: Look("✗", "retracted", "refuted", "bold red"),
+    WorkStatus.WITHDRAWN: Look("✗", "withdrawn", "refuted", "bold red"),
+    WorkStatus.PARTLY_RETRACTED: Look("◐", "partly retracted", "partly_supported", "yellow"),
+    WorkStatus.CONCERN: Look("◐", "expression of concern", "partly_supported", "yellow"),
+    WorkStatus.DIFFERS: Look("◐", "differs from the record", "partly_supported", "yellow"),
+    WorkStatus.UNVERIFIED: Look("?", "not verified", "unchecked", "yellow"),
+    WorkStatus.UNCHECKED: Look("–", "could not be looked up", "unchecked", "dim"),
+    WorkStatus.SUPERSEDED: Look("✓", "superseded", "supported", "green"),
+    WorkStatus.CORRECTED: Look("✓", "corrected", "supported", "green"),
+    WorkStatus.AGREES: Look("✓", "agrees with the record", "supported", "green"),
+}
 REASONS = {
     Reason.DEAD: "dead link",
     Reason.SOFT_404: "the page says it was not found",

@@ -433,7 +433,7 @@ class WebSettings:
 
 @dataclass(frozen=True, slots=True)
 class ReferencesSettings:
-    """`[references]`: services that `pincite references --online` asks; empty: not asked."""
+    """`[references]`: services asked about references with --online; empty: not asked."""
 
     crossref: Annotated[str, "Crossref's REST API."] = "https://api.crossref.org"
     datacite: Annotated[str, "DataCite's REST API."] = "https://api.datacite.org"

@@ -146,7 +146,7 @@ def references_of(page: PageText, otherwise: str = "en") -> list[Citation]:
     """Return each reference of a page once, whether or not a claim has it."""
     flat, _ = _read(page, otherwise)
     cited, _ = resolve(flat.uses, flat.definitions)
-    once = {(c.definition, c.citation_id.partition(".")[2]): c for each in cited for c in each}
+    once = {c.reference: c for each in cited for c in each}
     return [*once.values()]
 
 

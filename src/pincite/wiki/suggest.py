@@ -5,9 +5,16 @@ template, open a template, link or tag, or sign.
 """
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from typing import Literal, NamedTuple
 from urllib.parse import quote as percent_encode
+
+from pincite.types import Correction
+from pincite.wiki.references import known_fields
+from pincite.wiki.templates import TABLE, edition
+from pincite.wiki.wikitext import read_template
+from pincite.wiki.wikitext_tree import Kind, Node, by_name, parse
 
 DateFormat = Literal["dmy", "mdy", "iso"]
 
@@ -80,6 +87,37 @@ def parameters(**given: str | None) -> str:
     known = {key.replace("_", "-"): value for key, value in given.items() if value}
     escaped = {k: (escape_url if k.endswith("url") else escape_parameter)(known[k]) for k in known}
     return "".join(f"|{key}={value}" for key, value in escaped.items())
+
+
+def corrected(
+    source: str, language: str, title: str, known: Mapping[str, str]
+) -> tuple[tuple[Correction, ...], str]:
+    """Correct the template that cites `title` in a reference of a wiki; also returns it whole.
+
+    `known`: what the record has, by the fields of `Citation`. No parameter is added.
+    """
+    for node in _templates(parse(source, edition(language))[0]):
+        if known_fields(read_template(node, source, node.span).fields).get("title") != title:
+            continue
+        given, found = by_name(node, source), dict[int, Correction]()
+        for ours, value in known.items():
+            filled = (given[a] for a in TABLE["fields"][ours] if a in given)
+            if parameter := next((p for p in filled if p.raw(source)), None):
+                raw = parameter.raw(source)
+                start = source.index(raw, parameter.nodes[0].start)
+                found[start] = Correction(parameter.name, raw, escape_parameter(value))
+        text = source[: node.end]
+        for start in sorted(found, reverse=True):
+            text = text[:start] + found[start].known + text[start + len(found[start].cited) :]
+        return tuple(found[n] for n in sorted(found)), text[node.start :] if found else ""
+    return (), ""
+
+
+def _templates(nodes: Sequence[Node]) -> Iterator[Node]:
+    for node in nodes:
+        if node.kind is Kind.TEMPLATE:
+            yield node
+        yield from (each for part in node.parts for each in _templates(part))
 
 
 def escape_parameter(text: str) -> str:

@@ -7,7 +7,7 @@ from fastapi import Request, Response
 from fastapi.responses import HTMLResponse
 
 from pincite import codec
-from pincite.report import cells
+from pincite.report import bibliography, cells
 from pincite.server.forms import Form
 from pincite.server.identity import Reader, Runner
 from pincite.server.jobs import Event
@@ -16,14 +16,14 @@ from pincite.server.routes.check import form_page, submitted
 from pincite.server.routes.jobs import parsed
 from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
-from pincite.verbs.ask import bibliography, render, wording
+from pincite.verbs.ask import render, wording
 from pincite.verbs.ask.report import AnswerReport, Checked
 
 pages = Router(include_in_schema=False)
 WRITERS: dict[str, Callable[[AnswerReport], str]] = {
-    "bib": lambda report: bibliography.to_bibtex(bibliography.cited_references(report)),
-    "ris": lambda report: bibliography.to_ris(bibliography.cited_references(report)),
-    "csl.json": lambda report: bibliography.to_csl(bibliography.cited_references(report)),
+    "bib": lambda report: bibliography.to_bibtex(report.cited_references),
+    "ris": lambda report: bibliography.to_ris(report.cited_references),
+    "csl.json": lambda report: bibliography.to_csl(report.cited_references),
     "md": render.to_markdown,
     "html": render.to_html,
     "csv": render.to_csv,

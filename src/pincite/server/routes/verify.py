@@ -578,7 +578,6 @@ def _cited(result: CitationResult, words: Language) -> CitedBody:
     why = outcome if isinstance(outcome, Unchecked) else None
     text = cells.shortened(evidence.quoted or evidence.passage.text, MAX_QUOTE) if evidence else ""
     quoted = bool(evidence and evidence.quoted)
-    of_reference = (fault.note for fault in cited.faults)
     of_source = evidence.reasons_coded if evidence else ()
     return CitedBody(
         at=(cited.span.start, cited.span.end),
@@ -590,7 +589,7 @@ def _cited(result: CitationResult, words: Language) -> CitedBody:
         near="" if quoted else text,
         language=(evidence.passage.language or "") if evidence else "",
         judged_by=evidence.verifier.partition("@")[0] if evidence else "",
-        reasons=[said(note, words.say) for note in (*of_reference, *of_source)],
+        reasons=[said(note, words.say) for note in (*result.reference_notes, *of_source)],
         unchecked=words.say(REASONS[why.reason]) if why else None,
         step=words.say(STEPS[why.reason]) if why else "",
     )

@@ -9,10 +9,9 @@ from typing import Any
 from pincite.codec import DIGITS, values_of
 from pincite.judgement.references import ReferenceVerdict, Retraction, Standing, Support, standing
 from pincite.notes import IN_ENGLISH, Language
-from pincite.report import cells, templates
+from pincite.report import bibliography, cells, templates
 from pincite.report.cells import safe_link
 from pincite.types import Document, Evidence, Span
-from pincite.verbs.ask import bibliography
 from pincite.verbs.ask import wording as ask_wording
 from pincite.verbs.ask.parts import WHOLE
 from pincite.verbs.ask.report import Answer, AnswerReport, Checked, Reference, render_parts

@@ -161,6 +161,16 @@ class AnswerReport(codec.JsonReport):
         """Whether every question was answered or abstained from, without a failure."""
         return len(self.answers) == self.n_questions and all(a.complete for a in self.answers)
 
+    @property
+    def cited_references(self) -> list[Reference]:
+        """The references that sentences cite or counts name, once each, in order."""
+        by_id: dict[str, Reference] = {}
+        for answer in self.answers:
+            for reference in answer.references:
+                if reference.number in answer.cited or reference.stance:
+                    by_id.setdefault(reference.ref_id, reference)
+        return list(by_id.values())
+
     def writers(self) -> Mapping[str, Callable[[Any], Any]]:
         write = partial(codec.values_of, digits=codec.DIGITS)
         return {

@@ -8,8 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pincite.judgement.references import ReferenceVerdict, Retraction, Standing, standing
-from pincite.report import cells
-from pincite.verbs.ask import bibliography
+from pincite.report import bibliography, cells
 from pincite.verbs.ask import wording as ask_wording
 from pincite.verbs.ask.report import Answer, AnswerReport, Change, Checked, Reference, render_parts
 
@@ -53,16 +52,14 @@ def _overview(answers: Sequence[Answer]) -> Table:
 def sentence_line(checked: Checked) -> Text:
     """Format one sentence with its references and standing."""
     look = ask_wording.LOOKS[checked.standing]
-    text = Text(f"{look.sign} ", look.style)
-    text.append(cells.one_line(checked.sentence.text))
+    text = Text("".join(f"⚠ {cells.one_line(note)}\n" for note in checked.notes), "dark_orange")
+    text.append(f"{look.sign} ", look.style)
+    text.append(cells.one_line(checked.sentence.text), "default")
     numbers = ask_wording.numbers(checked)
     if numbers and checked.standing is not Standing.VERBATIM:
         text.append(f" [{', '.join(numbers)}]", "bold")
     text.append(f"  {ask_wording.label(checked)}", look.style)
-    notes = [f"⚠ {cells.one_line(note)}" for note in checked.notes]
-    for note in [*notes, ask_wording.INHERITED] if checked.inherited else notes:
-        text.append(f"\n  {note}", "dark_orange")
-    return text
+    return text.append(f"\n  {ask_wording.INHERITED}" if checked.inherited else "", "dark_orange")
 
 
 def _answer(answer: Answer) -> list[RenderableType]:

@@ -14,17 +14,17 @@ from pincite.judgement.references import (
     is_retracted_title,
 )
 from pincite.notes import IN_ENGLISH, QUOTED, Language
-from pincite.report.cells import Look, called, n_of, one_line
-from pincite.settings import LEAST_RELEVANCE
-from pincite.text.hosts import without_folder
-from pincite.types import Document, Evidence, Span
-from pincite.verbs.ask.bibliography import (
+from pincite.report.bibliography import (
     RETRACTIONS,
     SEPARATOR,
     cited_date,
     short_authors,
     whole_pages,
 )
+from pincite.report.cells import Look, called, n_of, one_line
+from pincite.settings import LEAST_RELEVANCE
+from pincite.text.hosts import without_folder
+from pincite.types import Document, Evidence, Span
 from pincite.verbs.ask.report import EXTRACT, Answer, Checked, Reference
 from pincite.verbs.ask.stance import subject
 

@@ -13,7 +13,7 @@ from pincite import codec, containment
 from pincite.judgement import confirmation
 from pincite.judgement.confirmation import Outcome, StatementType, Unjudged, Weighed, Weight
 from pincite.judgement.provenance import UNKNOWN, Source, is_about, source_of
-from pincite.judgement.references import Retraction, retraction_of
+from pincite.judgement.references import Retraction, retraction_of, with_retraction
 from pincite.library.exclusions import Exclusions
 from pincite.library.web_pages import WebCandidates
 from pincite.protocols import DocumentsOf, Encoder, Retriever
@@ -131,7 +131,8 @@ class CheckPipeline:
         for (reading, candidate), outcome in zip(pairs, self._outcomes(pairs), strict=True):
             judged_as: Evidence | Unjudged
             if isinstance(outcome, Evidence):
-                judged_as = with_sentence_quoted(reading.text, outcome)
+                quoted = with_sentence_quoted(reading.text, outcome)
+                judged_as = with_retraction(quoted, candidate.document)
             else:
                 judged_as = Unjudged(outcome.step, outcome.detail, candidate.passage)
             source = _source(reading, candidate, judged_as)
@@ -363,7 +364,7 @@ def candidate(document: Document | None, passage: Passage, copies: Sequence[str]
         why = Failed("source", "the passage is not in the stored text")
         return Candidate(passage, lost=why)
     if retraction_of(document) is Retraction.YES:
-        why = Failed("retracted", f"the source was retracted: {passage.title or passage.url}")
+        why = Failed("retracted", "the source was retracted")
         return Candidate(passage, lost=why)
     return Candidate(passage, document, tuple(url for url in others if url != passage.url))
 

@@ -153,7 +153,8 @@ def _passage(result: ReadingResult, place: int, words: Language) -> dict[str, An
         "claim": result.reading.text,
         "tail": text[end:],
         "differs": wording.differs(result.reading.text, item, words),
-        "reasons": outcome.reasons_coded,
+        "notes": outcome.notes,
+        "reasons": outcome.reasons_coded[len(outcome.notes) :],
         "analysis": outcome.analysis,
     }
 

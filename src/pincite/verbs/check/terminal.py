@@ -10,6 +10,7 @@ from rich.text import Text
 
 from pincite.judgement import confirmation
 from pincite.judgement.confirmation import Weighed
+from pincite.notes import Note
 from pincite.report import cells
 from pincite.report.reasons import judged_in
 from pincite.text.words import unsaid
@@ -142,6 +143,8 @@ def _item(item: Weighed, reading: str) -> Text:
     assert not isinstance(item.outcome, Failed)
     if foreign := judged_in(item.outcome, "en"):
         text.append(f", {foreign}", style="dim")
+    marks, reasons = item.outcome.notes, item.outcome.reasons_coded
+    text.append(_lines(marks, "⚠ "), style="dark_orange")
     if item.outcome.quote:
         quote = cells.in_quotes(cells.shortened(item.outcome.quoted, TEXT_WIDTH))
         said, all_words = Text(f"\n{quote}"), set(unsaid(quote, ""))
@@ -154,11 +157,14 @@ def _item(item: Weighed, reading: str) -> Text:
             text.append(" (only its title)", style="dim")
     if differs := check_wording.differs(reading, item):
         text.append(f"\n{cells.one_line(differs)}", style="dim")
-    for reason in item.outcome.reasons:
-        text.append(f"\n{cells.one_line(reason)}", style="dim")
+    text.append(_lines(reasons[len(marks) :]), style="dim")
     if passage.title:
         text.append(f"\n{cells.one_line(passage.url)}", style="dim")
     return text
+
+
+def _lines(notes: Sequence[Note], sign: str = "") -> str:
+    return "".join(f"\n{sign}{cells.one_line(str(note))}" for note in notes)
 
 
 def _indented(part: RenderableType) -> Padding:

@@ -1,6 +1,7 @@
 """Builds the `verify` pipeline from settings, and runs it on articles."""
 
 import atexit
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -26,17 +27,21 @@ from pincite.library.web_pages import web_candidates, web_pages
 from pincite.llm.judge import notes_of
 from pincite.notes import Note, as_written
 from pincite.protocols import Progress
-from pincite.references import hygiene
+from pincite.references import catalogue, hygiene, online, outcomes
+from pincite.references.outcomes import Field
+from pincite.references.works import Lookup, Source, ask, ids_of
 from pincite.settings import POLITENESS, Settings, public_settings
 from pincite.types import (
     Article,
     Citation,
+    CitedWork,
     CopyKind,
     Document,
     Finding,
     Reason,
     Unchecked,
     Uncited,
+    WorkStatus,
 )
 from pincite.verbs.verify import coverage
 from pincite.verbs.verify.cited_copies import CitedCopies, Place
@@ -47,7 +52,7 @@ from pincite.verbs.verify.pipeline import SecondOpinion, VerifyPipeline
 from pincite.verbs.verify.report import Report, could_not_be_checked
 from pincite.web.sources import FetchStep
 from pincite.wiki.article import PageText, parse_page
-from pincite.wiki.suggest import date_format_of
+from pincite.wiki.suggest import corrected, date_format_of
 from pincite.wiki.uncited import find_uncited, is_read
 
 # Settings that change how fast or where the work is done, but never the results.
@@ -63,6 +68,63 @@ OF_A_JUDGE = ("judge.", "budget.")  # used only with a second opinion
 
 
 @dataclass(frozen=True, slots=True)
+class WorkLookup:
+    """Looks cited works up in the catalogue of works and, if allowed, in services."""
+
+    sources: Sequence[Source] = ()
+    services: Sequence[Lookup] = ()
+
+    def on(
+        self, article: Article, findings: Sequence[Finding], progress: Callable[[int, int], None]
+    ) -> Iterator[Finding]:
+        """Yield the findings with what is known of their works; each is looked up once."""
+        cited = {result.citation.reference for each in findings for result in each.citations}
+        known = dict[object, CitedWork | None]()
+        for finding in findings:
+            results = []
+            for result in finding.citations:
+                key, find = result.citation.reference, partial(self._find, article, result.citation)
+                if key not in known:
+                    known[key] = containment.attempted(find, lambda why: None)
+                    progress(len(known), len(cited))
+                results.append(replace(result, work=known[key]))
+            yield replace(finding, citations=tuple(results))
+
+    def _find(self, article: Article, citation: Citation) -> CitedWork | None:
+        """Look up a work; a page without identifiers, which is fetched, only in the catalogue."""
+        template, needed = citation.template or "", partial(outcomes.needed, citation)
+        is_page = citation.url and not any(kind in template for kind in OF_WORKS)
+        of_work = ids_of(citation) or (citation.title and not is_page)
+        services = self.services if of_work else ()
+        outcome = outcomes.decide(citation, ask(citation, self.sources, services, needed))
+        status = outcome.status
+        is_open = status in (WorkStatus.UNVERIFIED, WorkStatus.UNCHECKED)
+        if is_open and not (of_work and (outcome.asked or outcome.failed)):
+            return None
+        only_here = {service.name for service in services}.isdisjoint(outcome.asked)
+        if only_here:  # a catalogue of one's own lacks most works and identifiers
+            outcome = replace(outcome, unknown_ids=())
+        notes = () if is_open and (only_here or outcome.failed) else outcome.notes
+        after = re.split(r"\n\n|<ref", article.source[citation.definition.end :][:NEAR])[0]
+        reference = citation.definition.of(article.source)
+        is_marked = status in outcomes.GRAVE_STATUSES and bool(MARKED.search(reference + after))
+        known = {PARAMETERS[d.field]: d.known for d in outcome.differences if d.field in PARAMETERS}
+        return CitedWork(
+            status,
+            tuple(d.note for d in outcome.differences) if is_marked else notes,
+            next((notice.doi for notice in outcome.notices), ""),
+            *corrected(reference, article.language, citation.title or "", known),
+            is_marked,
+        )
+
+
+OF_WORKS = ("journal", "book", "conference", "thesis", "report")  # in names of templates
+NEAR = 100  # characters after a reference in which a template may mark it
+MARKED = re.compile(r"\{\{\s*(?:retracted|expression of concern)\s*[|}]", re.IGNORECASE)
+PARAMETERS = {Field.TITLE: "title", Field.YEAR: "date", Field.VENUE: "publisher", Field.DOI: "doi"}
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """A `verify` pipeline, ready for any number of articles."""
 
@@ -71,6 +133,7 @@ class Run:
     versions: Mapping[str, str]
     warnings: tuple[Note, ...]
     estimate: Callable[[Article], Estimate]  # of one article; fetches nothing
+    works: WorkLookup = WorkLookup()
     flag_precision: tuple[tuple[float, float], ...] = ()  # as in `Report`
     second: SecondOpinion | None = None  # from a language model
     files: ArticleFiles | None = None  # matched with the article's citations
@@ -103,6 +166,9 @@ class Run:
                 progress = partial(on_progress, "second opinions")
                 findings = self.second.on(article, findings, progress)
                 stopped = self.second.calls.stopped
+            looked_up = self.works.on(article, findings, partial(on_progress, "looking up works"))
+            for n, finding in enumerate(looked_up if not stopped else ()):
+                findings[n] = finding
             if not stopped:
                 uncited = self._uncited(article, partial(on_progress, "uncited sentences"))
         except KeyboardInterrupt:
@@ -123,6 +189,7 @@ class Run:
                 *as_written(*self.pipeline.warnings),
                 *(() if looked_for else [Note("uncited_unread", {"language": article.language})]),
                 *(notes_of([self.second.calls]) if self.second else ()),
+                *_not_looked_up(findings),
                 *_internal_errors(findings, uncited or ()),
             ),
             settings=report_settings(self.settings),
@@ -223,6 +290,14 @@ def verifying(
             ),
         )
         versions = {"pincite": version("pincite"), "verifier": verifier.fingerprint}
+        works = stack.enter_context(catalogue.of_user()) if own_copies else None
+        if works is not None:
+            versions["works"] = works.fingerprint()
+        services = (
+            stack.enter_context(online.opened(settings.references, settings.web))
+            if settings.web.online
+            else ()
+        )
         if stored:
             versions |= stored.versions()
         if own and (attached := own.copies.fingerprint()):
@@ -252,7 +327,11 @@ def verifying(
             settings=settings,
             candidates=settings.retrieval.judged if stored else 0,
         )
-        yield Run(settings, pipeline, versions, warnings, estimated, precision, second, files)
+        lookup = WorkLookup([] if works is None else [works], services)
+        yield Run(
+            *(settings, pipeline, versions, warnings, estimated, lookup),
+            *(precision, second, files),
+        )
 
 
 @contextmanager
@@ -307,6 +386,14 @@ class Elsewhere:
 
 
 _RUNS: dict[str, Run] = {}
+
+
+def _not_looked_up(findings: Sequence[Finding]) -> tuple[Note, ...]:
+    results = [result for finding in findings for result in finding.citations]
+    lost = {
+        r.citation.reference for r in results if r.work and r.work.status is WorkStatus.UNCHECKED
+    }
+    return (Note("works_unchecked", {"n": len(lost)}),) if lost else ()
 
 
 def _internal_errors(findings: Sequence[Finding], uncited: Sequence[Uncited]) -> tuple[Note, ...]:

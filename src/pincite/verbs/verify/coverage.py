@@ -210,10 +210,11 @@ class Unread(NamedTuple):
     findings: Sequence[tuple[int, Finding]]
 
 
-def by_reason(findings: Sequence[Finding]) -> list[Unread]:
+def by_reason(findings: Iterable[tuple[int, Finding]]) -> list[Unread]:
+    """Group the claims that could not be checked, each with its rank, by the reasons."""
     groups: dict[tuple[Reason, ...], list[tuple[int, Finding]]] = {}
-    for rank, finding in enumerate(findings, 1):
-        if finding.label is Label.UNCHECKED:
+    for rank, finding in findings:
+        if finding.label is Label.UNCHECKED and not finding.is_reference_in_doubt:
             outcomes = [result.outcome for result in finding.citations]
             why = {outcome.reason for outcome in outcomes if isinstance(outcome, Unchecked)}
             groups.setdefault(tuple(sorted(why)), []).append((rank, finding))

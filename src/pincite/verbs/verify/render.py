@@ -12,12 +12,13 @@ from pincite import containment
 from pincite.judgement import aggregation
 from pincite.notes import IN_ENGLISH, Language, Note
 from pincite.report import cells, templates
-from pincite.report.reasons import REASONS, why_excluded
+from pincite.report.reasons import REASONS, WORKS, why_excluded
 from pincite.text import languages, tables
 from pincite.text.clauses import Standing, standing
 from pincite.text.hosts import host_of
 from pincite.text.sentences import n_words, sentences
 from pincite.types import (
+    NO_WORK,
     CitationResult,
     Claim,
     CopyKind,
@@ -32,12 +33,14 @@ from pincite.types import (
     Suggestion,
     Unchecked,
     Uncited,
+    WorkStatus,
 )
 from pincite.verbs.verify import coverage, wording
 from pincite.verbs.verify.coverage import FLAGS, Stage
 from pincite.verbs.verify.report import Report
 from pincite.wiki import suggest
 from pincite.wiki.suggest import Dates
+from pincite.wiki.uncited import is_read
 
 # ── CSV ──────────────────────────────────────────────────────────────────────────────────────────
 
@@ -50,7 +53,7 @@ COLUMNS = (
     "citation_reached "
     "copy copy_url copy_date not_live changed changed_quote place suggestion_place "
     "second_opinion second_opinion_model decided_by suggestion_corpus citation_need verifiability "
-    "support unchecked_because reference_faults"
+    "support unchecked_because reference_status reference_notes"
 ).split()
 
 Value = str | float | None
@@ -111,7 +114,8 @@ def _citation_values(result: CitationResult, finding: Finding) -> dict[str, Valu
         "citation_reliability": _reliability(result.listing),
         "citation_reached": str(coverage.stage(result, finding.label)),
         "place": wording.where(result.place, result.label) or None,
-        "reference_faults": " | ".join(fault.message for fault in citation.faults) or None,
+        "reference_status": str(result.work.status) if result.work else None,
+        "reference_notes": " | ".join(map(str, result.reference_notes)) or None,
     }
     if isinstance(outcome, Unchecked):
         row |= {"unchecked_reason": str(outcome.reason), "unchecked_detail": outcome.detail}
@@ -198,13 +202,49 @@ def to_wikitext(report: Report, today: date, wrong: Collection[str] = ()) -> str
     n_claims = f"{len(blocks)} of {cells.n_of(report.n_claims, 'claim')}"
     if n_open := report.counts.labels[Label.UNCHECKED]:
         advice = f"{n_open} could not be checked. {advice}"
-    head = f"# {cells.one_line(report.title)}: {n_claims} to look at. {advice}\n"
 
     blocks += [
         containment.shown_uncited(partial(_uncited_block, dates=dates), each)
         for each in report.uncited or ()
     ]
+    cited = (result for finding in report.findings for result in finding.citations)
+    works = {
+        r.citation.reference: r for r in cited if r.work and (r.is_in_doubt or r.work.corrections)
+    }
+    blocks += [_work_block(result, report.language) for result in works.values()]
+    n_claims += f", {cells.n_of(len(works), 'reference')}" if works else ""
+    head = f"# {cells.one_line(report.title)}: {n_claims} to look at. {advice}\n"
     return "\n".join([head, *blocks])
+
+
+def to_correct(result: CitationResult, language: str) -> str:
+    """Return the corrected citation template, and the tag of a work that no longer stands."""
+    work = result.work or NO_WORK
+    name = TAGS.get(work.status, "") if is_read(language) and not work.is_marked else ""
+    tag = suggest.template(name, doi=work.notice) if name else ""
+    return " ".join(filter(None, (work.template, tag)))
+
+
+# Templates of English Wikipedia that follow a citation; `doi` is the notice's.
+TAGS = {
+    WorkStatus.RETRACTED: "retracted",
+    WorkStatus.WITHDRAWN: "retracted",
+    WorkStatus.CONCERN: "expression of concern",
+}
+
+
+def _work_block(result: CitationResult, language: str) -> str:
+    work, name = result.work or NO_WORK, cells.shortened(wording.name_of(result.citation), MAX_NAME)
+    lines = [
+        f"# {WORKS[work.status].sign} Reference, {WORKS[work.status].label}: {name}",
+        *(f"# {cells.one_line(str(note))}" for note in result.reference_notes),
+    ]
+    for each in work.corrections:
+        lines.append(f"# − |{each.parameter}={cells.one_line(each.cited)}")
+        lines.append(f"# + |{each.parameter}={each.known}")
+    if work.status in TAGS and not is_read(language):
+        lines.append(f"# {wording.NO_TAG}")
+    return "\n".join(filter(None, [*lines, to_correct(result, language)])) + "\n"
 
 
 def _uncited_block(uncited: Uncited, dates: Dates) -> str:
@@ -366,7 +406,7 @@ def to_html(report: Report, today: date | None = None, wrong: Collection[str] = 
                 "entries": [entries[rank - 1] for rank, _ in group.findings],
                 "n_better": sum(bool(finding.suggestions) for _, finding in group.findings),
             }
-            for group in coverage.by_reason(report.findings)
+            for group in coverage.by_reason(enumerate(report.findings, 1))
         ],
         uncited=None
         if report.uncited is None
@@ -402,15 +442,18 @@ def names(language: Language = IN_ENGLISH) -> dict[str, Any]:
         "unchecked": _unchecked,
         "shared_reasons": _shared_reasons,
         "to_look_at": _to_look_at,
+        "WORKS": WORKS,
     }
 
 
 def _is_sound(finding: Finding) -> bool:
-    return finding.label is Label.SUPPORTED and not finding.source_changed
+    is_changed = finding.source_changed or finding.is_reference_in_doubt
+    return finding.label is Label.SUPPORTED and not is_changed
 
 
 def _to_look_at(finding: Finding) -> bool:
-    return finding.label is not Label.UNCHECKED and not _is_sound(finding)
+    is_read = finding.label is not Label.UNCHECKED or finding.is_reference_in_doubt
+    return is_read and not _is_sound(finding)
 
 
 def pieces(text: str, missing: Sequence[Part]) -> list[tuple[str, bool]]:
@@ -457,6 +500,7 @@ def to_paste(found: Finding | Uncited, dates: Dates, wrong: Collection[str] = ()
         texts.append(None if found.claim.claim_id in wrong else tag(found, dates.today))
         cited = () if found.claim.language else found.citations
         texts += [archived(result, dates) for result in cited]
+        texts += [to_correct(result, found.claim.language or "en") for result in found.citations]
     elif not found.claim.tags:  # else an editor already asked for a citation
         texts.append(suggest.template("citation needed", date=f"{dates.today:%B %Y}"))
     language = found.claim.language

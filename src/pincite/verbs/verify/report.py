@@ -36,6 +36,7 @@ class Counts:
     citations_unchecked: Mapping[Reason, int]
     with_suggestion: int
     may_be_unverifiable: int
+    with_reference_notes: Annotated[int, Doc("claims with a reference that needs a look")]
     uncited_before: Annotated[int, Doc("sentences not judged: the next reference is not theirs")]
 
 
@@ -97,6 +98,7 @@ class Report(codec.JsonReport):
             citations_unchecked=dict(sorted(reasons.items())),
             with_suggestion=sum(bool(finding.suggestions) for finding in self.findings),
             may_be_unverifiable=sum(map(aggregation.may_be_unverifiable, self.findings)),
+            with_reference_notes=sum(finding.has_reference_notes for finding in self.findings),
             uncited_before=sum(len(finding.claim.uncited_before) for finding in self.findings),
         )
 

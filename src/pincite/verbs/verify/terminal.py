@@ -3,7 +3,7 @@
 Text from an article or a page is always a `rich.text.Text`, never markup.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -12,8 +12,9 @@ from rich.text import Text
 
 from pincite import containment
 from pincite.report import cells
-from pincite.report.reasons import judged_in, why_excluded, why_unchecked
+from pincite.report.reasons import WORKS, judged_in, why_excluded, why_unchecked
 from pincite.types import (
+    NO_WORK,
     CitationResult,
     CopyKind,
     Evidence,
@@ -22,6 +23,7 @@ from pincite.types import (
     Listing,
     Suggestion,
     Uncited,
+    WorkStatus,
 )
 from pincite.verbs.verify import coverage, wording
 from pincite.verbs.verify.coverage import FLAGS, Coverage, Stage
@@ -39,11 +41,23 @@ LISTED = 20  # articles of a work list: one screen; the HTML page lists all
 
 
 def print_report(
-    report: Report, console: Console, limit: int | None = None, *, excluded: bool = False
+    report: Report,
+    console: Console,
+    limit: int | None = None,
+    *,
+    excluded: bool = False,
+    only: Collection[str] = (),
 ) -> None:
-    """Print at most `limit` findings, worst first, and with `excluded` the pages left out."""
-    shown = list(enumerate(report.findings, 1))[:limit]
-    checked = [(rank, f) for rank, f in shown if f.label is not Label.UNCHECKED]
+    """Print at most `limit` findings, worst first, and with `excluded` the pages left out.
+
+    `only`: labels, or "references": only findings with one, or with a reference to look at.
+    """
+    ranked = enumerate(report.findings, 1)
+    chosen = [each for each in ranked if not only or _is_chosen(each[1], only)]
+    shown = chosen[:limit]
+    checked = [
+        (rank, f) for rank, f in shown if f.label is not Label.UNCHECKED or f.is_reference_in_doubt
+    ]
     parts: list[RenderableType] = [_head(report)]
     if not report.n_claims:
         parts += [Text(cells.one_line(w)) for w in report.warnings]
@@ -58,7 +72,7 @@ def print_report(
         parts.append(_table(checked))
     if len(shown) < len(report.findings):
         parts.append(Text(f"… and {len(report.findings) - len(shown)} more", style="dim"))
-    parts += _unchecked_tables(report)
+    parts += _unchecked_tables(chosen)
     parts += _faults(report)
     if report.uncited is not None:
         parts += [Text(), _uncited_table(report.uncited)]
@@ -68,6 +82,10 @@ def print_report(
     parts.append(Text(coverage.counted(report.coverage), style="dim"))
     parts += [Text(f"warning: {cells.one_line(w)}", style="dim") for w in report.warnings]
     console.print(Group(*parts))
+
+
+def _is_chosen(finding: Finding, only: Collection[str]) -> bool:
+    return finding.label in only or ("references" in only and finding.has_reference_notes)
 
 
 def _head(report: Report) -> Group:
@@ -188,6 +206,9 @@ def _indented(text: Text, lines: Sequence[str], style: str = "dim") -> None:
 
 def _of_source(result: CitationResult, finding: Finding) -> list[str]:
     lines = _listed(result.listing)
+    if result.work and result.is_in_doubt:
+        look, notes = WORKS[result.work.status], map(str, result.work.notes)
+        lines = [f"{look.sign} {look.label}", *map(cells.one_line, notes), *lines]
     if not isinstance(result.outcome, Evidence):
         return [*lines, why_unchecked(result.outcome)]
     lines.append(judged_in(result.outcome, finding.claim.language or "en"))
@@ -246,7 +267,7 @@ def _list(title: Text, width: int, rows: Sequence[tuple[str, Text]]) -> Table:
     return table
 
 
-def _unchecked_tables(report: Report) -> list[RenderableType]:
+def _unchecked_tables(chosen: Sequence[tuple[int, Finding]]) -> list[RenderableType]:
     """Return a table per reason for which claims could not be checked."""
 
     def claim(finding: Finding) -> Text:
@@ -260,8 +281,8 @@ def _unchecked_tables(report: Report) -> list[RenderableType]:
             text.append(f"\n⇄ {url}", style="cyan").append(_corpus(suggestion), style="dim")
         return text
 
-    n_claims = cells.n_of(report.counts.labels[Label.UNCHECKED], "claim")
-    groups = coverage.by_reason(report.findings)
+    groups = coverage.by_reason(chosen)
+    n_claims = cells.n_of(sum(len(group.findings) for group in groups), "claim")
     found: list[RenderableType] = []
     if groups:
         head = f"\n{n_claims} could not be checked, and what you can do"
@@ -275,17 +296,22 @@ def _unchecked_tables(report: Report) -> list[RenderableType]:
 
 
 def _faults(report: Report) -> list[RenderableType]:
-    """Return a table of the references that are written wrongly, each once."""
-    cited = [result.citation for finding in report.findings for result in finding.citations]
-    faulty = {each.definition: each for each in cited if each.faults}
-    if not faulty:
+    """Return a table of the references that need a look, each once, the worst first."""
+    cited = [result for finding in report.findings for result in finding.citations]
+    noted = {each.citation.reference: each for each in reversed(cited) if each.reference_notes}
+    if not noted:
         return []
     rows = []
-    for citation in faulty.values():
-        text = Text(cells.shortened(wording.name_of(citation), SOURCE_WIDTH))
-        _indented(text, [cells.one_line(fault.message) for fault in citation.faults])
-        rows.append((citation.citation_id, text))
-    title = Text(f"References to correct: {len(faulty)}", style="yellow")
+    order = list(WorkStatus)
+    for result in sorted(noted.values(), key=lambda r: order.index((r.work or NO_WORK).status)):
+        text = Text()
+        if result.work:
+            look = WORKS[result.work.status]
+            text.append(f"{look.sign} {look.label}  ", look.style)
+        text.append(cells.shortened(wording.name_of(result.citation), SOURCE_WIDTH))
+        _indented(text, [cells.one_line(str(note)) for note in result.reference_notes])
+        rows.append((result.citation.citation_id, text))
+    title = Text(f"References to look at: {len(noted)}", style="yellow")
     return [Text(), _list(title, max(len(name) for name, _ in rows), rows)]
 
 

@@ -32,6 +32,7 @@ from pincite.types import (
     Reason,
     Unchecked,
     Verdict,
+    WorkStatus,
 )
 
 LOOKS = {
@@ -189,6 +190,9 @@ UNVERIFIABLE = {
     False: "no source is cited, and the verifier finds it in none of %(n)d passages searched",
 }
 ADVICE = "These are automatic suggestions: read the source before you tag or replace anything."
+NO_TAG = (
+    "{{retracted}} is a template of English Wikipedia: say in the reference what became of the work"
+)
 NO_CITATION = "no citation"
 STALE_TAG = "the tag may be out of date: read the source"
 MARKED_WRONG = "you marked this wrong"
@@ -451,6 +455,12 @@ def flag_advice(precision: Sequence[tuple[float, float]]) -> str:
     tenths = round(10 * (1 - share))
     n_false = {0: "fewer than 1 in 10", 10: "nearly all"}.get(tenths, f"about {tenths} in 10")
     return f"If {one_in} citations is bad, {n_false} flags will be false alarms. {READ_FIRST}"
+
+
+def worst_work(finding: Finding) -> WorkStatus | None:
+    """What is known of the worst of its works that are in doubt."""
+    found = [r.work.status for r in finding.citations if r.work and r.is_in_doubt]
+    return min(found, key=list(WorkStatus).index, default=None)
 
 
 def name_of(citation: Citation) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, count, product
 from string import ascii_lowercase
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 from urllib.parse import quote
 
 from pincite import containment
@@ -21,7 +21,7 @@ from pincite.judgement.references import Retraction
 from pincite.text.hosts import without_folder
 from pincite.text.identifiers import doi_address, doi_in, doi_of_url, pmc_of_url, pmid_of_url
 from pincite.text.names import ET_AL, PARTICLES, is_group, people
-from pincite.verbs.ask.report import AnswerReport, Reference
+from pincite.types import Document
 
 # ── Authors ───────────────────────────────────────────────────────────────────────────────────────
 #
@@ -113,6 +113,17 @@ MOST_OF_NAME = 20  # letters of the first author in a key: a group's name may be
 MIN_WORD = 4  # letters; shorter title words are not used in keys
 
 
+class Cited(Protocol):
+    """A document that is cited."""
+
+    @property
+    def document(self) -> Document: ...
+    @property
+    def ref_id(self) -> str: ...
+    @property
+    def retraction(self) -> Retraction: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """A source as a CSL-JSON item, plus what other formats put in separate fields."""
@@ -135,7 +146,7 @@ class Entry:
         return date
 
 
-def entries(references: Sequence[Reference]) -> list[Entry]:
+def entries(references: Sequence[Cited]) -> list[Entry]:
     """Return an entry per reference, in order, each with a unique key."""
     plain = containment.each(
         lambda of: list(map(_entry, of)), references, lambda one, _: _bare(one)
@@ -144,7 +155,7 @@ def entries(references: Sequence[Reference]) -> list[Entry]:
     return [replace(e, item={"id": key} | e.item) for e, key in zip(plain, keys, strict=True)]
 
 
-def _bare(reference: Reference) -> Entry:
+def _bare(reference: Cited) -> Entry:
     name = line(without_folder(str(reference.ref_id)))
     item = {"type": "document", "title": name, "URL": name if "://" in name else ""}
     return Entry({field: value for field, value in item.items() if value})
@@ -203,7 +214,7 @@ def _valid(pattern: re.Pattern[str], text: str) -> str:
     return text if pattern.fullmatch(text) else ""
 
 
-def _entry(reference: Reference) -> Entry:
+def _entry(reference: Cited) -> Entry:
     document = reference.document
     meta = {name: line(value) for name, value in document.meta.items()}
     is_web = document.url.lower().startswith(("http://", "https://"))
@@ -311,23 +322,12 @@ _WORD = re.compile(r"([\s(\[\"“]*)(.*?)([\s,.:;?!)\]\"”]*)", re.DOTALL)  # w
 _SAFE_IN_URL = "!#$%&'()*+,-./:;=?@[]_~"
 
 
-def cited_references(report: AnswerReport) -> list[Reference]:
-    """Return the references that sentences cite or counts name, once each, in order."""
-    by_id: dict[str, Reference] = {}
-    for answer in report.answers:
-        numbers = answer.cited
-        for reference in answer.references:
-            if reference.number in numbers or reference.stance:
-                by_id.setdefault(reference.ref_id, reference)
-    return list(by_id.values())
-
-
-def to_csl(references: Sequence[Reference]) -> str:
+def to_csl(references: Sequence[Cited]) -> str:
     items = [entry.item for entry in entries(references)]
     return json.dumps(items, ensure_ascii=False, indent=1) + "\n"
 
 
-def to_bibtex(references: Sequence[Reference]) -> str:
+def to_bibtex(references: Sequence[Cited]) -> str:
     return "\n".join(map(bibtex, entries(references)))
 
 
@@ -399,7 +399,7 @@ def _bibtex_part(part: str) -> str:
     return f"{{{latex(part)}}}" if has_and or "," in part else latex(part)
 
 
-def to_ris(references: Sequence[Reference]) -> str:
+def to_ris(references: Sequence[Cited]) -> str:
     """Format a record per reference, with CRLF line ends; empty for none."""
     return "".join(map(ris, entries(references)))
 
