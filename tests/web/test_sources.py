@@ -97,9 +97,7 @@ def test_cached_pages_are_not_requested(zoo: Zoo, cache: FetchCache) -> None:
     assert again == first
 
 
-def test_a_page_older_than_the_rules_allow_is_requested_again(
-    zoo: Zoo, cache: FetchCache
-) -> None:
+def test_a_page_older_than_the_rules_allow_is_requested_again(zoo: Zoo, cache: FetchCache) -> None:
     (url,) = pages(zoo, 1, 1)
     for days, states in ((30.0, ["requested", "fetched"]), (30.0, ["cached"])):
         steps: list[FetchStep] = []
