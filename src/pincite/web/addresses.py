@@ -1,8 +1,9 @@
 """Restricts connections to public web hosts, and to private ones that the user names.
 
 Addresses in articles are untrusted: none may lead into the user's own network, however it is
-spelled, unless `web.private_hosts` names exactly this host. A name is resolved once, every result is checked, and the connection goes to a checked
-result (`web.connection`), so DNS rebinding does not work.
+spelled, unless `web.private_hosts` names exactly this host. A name is resolved once, every result
+is checked, and the connection goes to a checked result (`web.connection`), so DNS rebinding does
+not work.
 """
 
 import ipaddress

@@ -116,7 +116,7 @@ class ActionApi:
             cookies |= _SET_COOKIE.findall(reply.headers.get("set-cookie", ""))
             with _expected_form(self):
                 found = self._parsed(reply)
-                token = found["query"]["tokens"]["logintoken"] if not token else token
+                token = token or found["query"]["tokens"]["logintoken"]
         result = found.get("login") or {}
         if result.get("result") != "Success":
             why = str(result.get("reason") or result.get("result"))[:300]

@@ -66,7 +66,7 @@ STEPS = {
     Reason.UNREACHABLE: "try again later; if it still fails, look for an archived copy",
     Reason.REDIRECTS: "open it in a browser, or look for an archived copy",
     Reason.UNSAFE_ADDRESS: "correct the address in the citation",
-    Reason.NOT_ALLOWED: "if the site is yours, name it in web.private_hosts; else cite a public copy",
+    Reason.NOT_ALLOWED: "if the site is yours, name it in web.private_hosts",
     Reason.ROBOTS: "open it in a browser, and attach a saved copy",
     Reason.REFUSED: "try again later, or open it in a browser and attach a saved copy",
     Reason.PAYWALL: "read it through a library, and attach your copy: pincite source attach",
