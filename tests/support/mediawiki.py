@@ -152,7 +152,8 @@ class MediaWiki:
     def _serve(self) -> tuple["subprocess.Popen[bytes]", str]:
         """Start PHP's server on a port that it chooses."""
         log = self.folder / "server.log"
-        options = ("-d", "opcache.enable_cli=1", "-d", "display_errors=0", "-S", "127.0.0.1:0")
+        given = ("opcache.enable_cli=1", "opcache.revalidate_freq=0", "display_errors=0")
+        options = (*(part for each in given for part in ("-d", each)), "-S", "127.0.0.1:0")
         with log.open("wb") as written:
             process = subprocess.Popen(
                 ["php", *options, "-t", str(self.folder / "site"), str(self.folder / "router.php")],

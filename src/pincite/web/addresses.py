@@ -115,7 +115,8 @@ def parse_target(
     host = _host(host, shown, url)
     if port not in ports and (host, port) not in private_hosts:
         allowed = ", ".join(map(str, sorted(ports)))
-        raise _not_allowed(f"{shown} has port {port}; web.ports allows {allowed}.", url)
+        what = f"{shown} has port {port}; allowed: {allowed} (web.ports)"
+        raise _not_allowed(f"{what}, and that of a host in web.private_hosts.", url)
     path = _escaped(parts.path) or "/"
     path += f"?{_escaped(parts.query)}" if parts.query else ""
     return Target(scheme, host, port, path)

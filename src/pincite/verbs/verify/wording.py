@@ -382,10 +382,31 @@ def unverifiable(finding: Finding, say: Callable[[str], str] = str) -> str:
 
 
 def reasons(result: CitationResult, finding: Finding) -> tuple[Note, ...]:
-    """Return the reasons for a citation's verdict, except parts already listed as missing."""
+    """Return the reasons for a citation's verdict, except parts listed as missing or found beside.
+
+    Of two sources that state one date each, neither lacks the other's.
+    """
     if isinstance(result.outcome, Unchecked):
         return ()
-    return unsaid(result.outcome.reasons_coded, result.missing or finding.missing)
+    lacking = _lacking(result.outcome)
+    outcomes = [each.outcome for each in finding.citations if each is not result]
+    beside = {
+        word
+        for outcome in outcomes
+        if isinstance(outcome, Evidence)
+        for word in lacking - _lacking(outcome)
+    }
+    found = unsaid(result.outcome.reasons_coded, result.missing or finding.missing)
+    return tuple(each for each in found if not _words_of(each) or _words_of(each) - beside)
+
+
+def _lacking(evidence: Evidence) -> set[str]:
+    return {*evidence.unstated, *evidence.unnamed}
+
+
+def _words_of(reason: Note) -> set[str]:
+    words = reason.values.get("words")
+    return set(words) if isinstance(words, tuple) else set()
 
 
 def also_read(evidence: Evidence, claim: str) -> list[str]:
@@ -407,10 +428,8 @@ def unsaid(reasons: Sequence[Note], missing: Sequence[Part]) -> tuple[Note, ...]
     """Drop the reasons that name only words already listed as missing."""
 
     def is_new(reason: Note) -> bool:
-        words = reason.values.get("words")
-        if not isinstance(words, tuple) or not words:
-            return True
-        return not all(any(word in part.words for part in missing) for word in words)
+        words = _words_of(reason)
+        return not words or not all(any(word in p.words for p in missing) for word in words)
 
     return tuple(filter(is_new, reasons))
 
