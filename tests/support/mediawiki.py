@@ -49,6 +49,7 @@ $wgCacheDirectory = '%(folder)s/cache';
 $wgMainCacheType = CACHE_DB;
 $wgAllowUserJs = true;
 $wgRateLimits = [];
+$wgVisualEditorShowBetaWelcome = false;
 foreach ( [ 'Cite', 'Gadgets', 'ParserFunctions', 'VisualEditor', 'WikiEditor' ] as $name ) {
 	wfLoadExtension( $name );
 }

@@ -9,7 +9,7 @@ from server.browser.furnished import Furnished, furnished
 from server.browser.watched import CHROMIUM, Watched
 from server.processes import Served
 
-expect.set_options(timeout=30_000)  # as long as two cores may need that many tests share
+expect.set_options(timeout=120_000)  # as long as two cores may need that many tests share
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

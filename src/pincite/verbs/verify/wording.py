@@ -4,6 +4,7 @@ Sign and word always go together: colour alone never distinguishes verdicts.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from pincite.judgement import aggregation, decide
 from pincite.judgement.reliability import LABELS as LISTED
@@ -396,17 +397,25 @@ def reasons(result: CitationResult, finding: Finding) -> tuple[Note, ...]:
         if isinstance(outcome, Evidence)
         for word in lacking - _lacking(outcome)
     }
-    found = unsaid(result.outcome.reasons_coded, result.missing or finding.missing)
-    return tuple(each for each in found if not _words_of(each) or _words_of(each) - beside)
+    seen = [witness.note for witness in result.outcome.witnesses]
+    found = list[Note]()
+    for reason in unsaid(result.outcome.reasons_coded, result.missing or finding.missing):
+        if reason not in seen and not beside.isdisjoint(words := _words_of(reason)):
+            left = tuple(word for word in words if word not in beside)
+            reason = replace(reason, values={**reason.values, "words": left})
+            if not left:
+                continue
+        found.append(reason)
+    return tuple(found)
 
 
 def _lacking(evidence: Evidence) -> set[str]:
     return {*evidence.unstated, *evidence.unnamed}
 
 
-def _words_of(reason: Note) -> set[str]:
+def _words_of(reason: Note) -> tuple[str, ...]:
     words = reason.values.get("words")
-    return set(words) if isinstance(words, tuple) else set()
+    return words if isinstance(words, tuple) else ()
 
 
 def also_read(evidence: Evidence, claim: str) -> list[str]:
