@@ -104,6 +104,7 @@ def page(skin: str, content: str, title: str = "Varde", *, dark: bool = False) -
     config = {
         "skin": skin,
         "wgTitle": title,
+        "wgPageName": title.replace(" ", "_"),
         "wgAction": "view",
         "wgIsArticle": True,
         "wgRevisionId": 7,
