@@ -235,16 +235,20 @@ class Members:
         self.forms: list[dict[str, str]] = []
         self.result = "Success"
 
-    def get(self, _: str, **given: Any) -> Response:
-        self.headers.append(dict(given["headers"]))
+    def get(
+        self, url: str, *, accept: str = "*/*", headers: Mapping[str, str] | None = None
+    ) -> Response:
+        self.headers.append(dict(headers or {}))
         found: dict[str, Any] = {"query": {"pages": []}}
-        if not given["headers"]:
+        if not headers:
             found = {"error": {"code": "readapidenied", "info": "You need read permission."}}
         return Response(200, "", {}, json.dumps(found).encode())
 
-    def post(self, _: str, form: Mapping[str, str], **given: Any) -> Response:
+    def post(
+        self, url: str, form: Mapping[str, str], *, headers: Mapping[str, str] | None = None
+    ) -> Response:
         self.forms.append(dict(form))
-        self.headers.append(dict(given["headers"]))
+        self.headers.append(dict(headers or {}))
         cookies = "session=s1; expires=Tue, 01 Dec 2026 10:00:00 GMT; path=/, seen=1; HttpOnly"
         found: dict[str, Any] = {"query": {"tokens": {"logintoken": "t+\\"}}}
         if form["action"] == "login":

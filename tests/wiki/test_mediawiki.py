@@ -98,7 +98,7 @@ def test_a_misspelt_title_suggests_the_page(wiki: MediaWiki) -> None:
 
 def test_a_category_and_a_list_with_a_missing_page(wiki: MediaWiki) -> None:
     run("verify", "--category", CATEGORY, "--out", "category", "-q")
-    assert set(worklist("category")) == set(ARTICLES)
+    assert set(worklist("category")) >= set(ARTICLES)
     Path("titles.txt").write_text("* [[Hedda Lind]]\nNowhere\n")
     run("verify", "--titles", "titles.txt", "--out", "titles", "-q", code=5)
     assert len(worklist("titles")) == 2
@@ -118,19 +118,18 @@ def test_dumps_have_the_same_findings_as_the_wiki(wiki: MediaWiki, option: str) 
 
 def test_a_saved_tag_and_a_saved_reference_are_recognised(wiki: MediaWiki) -> None:
     wiki.edit("Tagged", mediawiki.article(wiki, "Sund Light"))
-    (block,) = (
-        part
-        for part in run("verify", "Tagged", "--wikitext", "-", "-q").stdout.split("\n\n")
-        if "69,500" in part
-    )
-    tag = next(line for line in block.splitlines() if line.startswith("{{failed verification"))
+
+    def block() -> str:
+        shown = run("verify", "Tagged", "--wikitext", "-", "-q").stdout
+        return next(part for part in shown.split("\n\n") if "69,500" in part)
+
+    tag = next(line for line in block().splitlines() if line.startswith("{{failed verification"))
     text = wiki.text("Tagged")
     place = text.index("</ref>", text.index("69,500")) + len("</ref>")
     wiki.edit("Tagged", text[:place] + tag + text[place:])
     finding = next(each for each in report_on("Tagged")["findings"] if "69,500" in each["claim"])
-    assert finding["claim"]["tags"] == ["failed verification"]
-    again = run("verify", "Tagged", "--wikitext", "-", "-q").stdout
-    assert "Already tagged" in again or "69,500" not in again
+    assert finding["tags"] == ["failed verification"]
+    assert "{{failed verification" not in block()
 
 
 def test_a_wiki_for_members_is_read_with_a_bot_password(

@@ -148,7 +148,7 @@ def test_an_editor_has_its_text_checked_and_its_preview(
 
     def notice(request: Request) -> None:
         if request.method == "POST" and request.url.endswith("/api/v1/verify"):
-            sent.append(request.post_data_json)
+            sent.append(dict(request.post_data_json or {}))
 
     page.on("request", notice)
     query = {"title": TITLE, "action": "edit", "useskin": skin}
