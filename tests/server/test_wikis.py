@@ -145,6 +145,11 @@ def test_invalid_origins_are_a_config_error(origin: str) -> None:
         ServerSettings(wikis=(origin,))
 
 
+def test_a_wiki_without_https_may_be_named() -> None:
+    origin = "http://wiki.corp.example:8080"
+    assert ServerSettings(wikis=(origin,)).wikis == (origin,)
+
+
 # ── Citations in short ───────────────────────────────────────────────────────────────────────────
 
 
