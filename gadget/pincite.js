@@ -341,7 +341,9 @@
 		if ( !number || isEdited() ) {
 			return Promise.resolve();
 		}
-		const query = new URLSearchParams( { wiki: location.origin, title: mw.config.get( 'wgPageName' ).replace( /_/g, ' ' ), revision: number } );
+		const scripts = mw.config.get( 'wgScriptPath' );
+		const wiki = location.host + ( scripts === '/w' ? '' : scripts ); // as `pincite watch` names it
+		const query = new URLSearchParams( { wiki, title: mw.config.get( 'wgPageName' ).replace( /_/g, ' ' ), revision: number } );
 		const blocks = Array.from( content().querySelectorAll( BLOCKS ) ).filter( ( block ) => marks( block ).length );
 		return ask( 'GET', '/api/v1/findings?' + query ).then( ( page ) => {
 			const shown = page.findings.filter( ( found ) => {

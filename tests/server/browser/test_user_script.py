@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import parse_qs, urlencode, urlsplit
 from urllib.request import urlopen
 
 import pytest
@@ -219,6 +219,11 @@ def test_published_findings_are_shown_at_once(page: Page, wiki: MediaWiki) -> No
     opened(page, wiki)
     expect(page.locator(".pincite-dot.pincite-refuted")).to_have_count(1)
     assert label_of(page, WRONG) == "refuted"
-    assert f"revision={wiki.revision(TITLE)}" in asked[0]
+    query = parse_qs(urlsplit(asked[0]).query)
+    assert query == {
+        "wiki": [wiki.url.removeprefix("http://")],
+        "title": [TITLE],
+        "revision": [str(wiki.revision(TITLE))],
+    }
     page.locator(".pincite-dot.pincite-refuted").click()
     expect(page.locator(".pincite")).to_contain_text(str(finding["quote"]))

@@ -105,6 +105,7 @@ def page(skin: str, content: str, title: str = "Varde", *, dark: bool = False) -
         "skin": skin,
         "wgTitle": title,
         "wgPageName": title.replace(" ", "_"),
+        "wgScriptPath": "/w",
         "wgAction": "view",
         "wgIsArticle": True,
         "wgRevisionId": 7,
