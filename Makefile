@@ -12,7 +12,7 @@ STUDY := $(VENV)/.study
 MULTILINGUAL := $(VENV)/.multilingual
 BENCH := .venv-bench
 
-.PHONY: help demo demo-check demo-ask demo-web test test-models test-web test-train test-mcp test-cluster test-ocr test-study test-multilingual test-all gate fmt format lint types layers spelling wheel types-wheel check release encoder reranker multilingual multilingual-reference gpu-kit verifier-gpu bench-html calibrate verifier schema locale docs notebooks pictures clean
+.PHONY: help demo demo-check demo-ask demo-web test test-models test-web test-train test-mcp test-wiki test-cluster test-ocr test-study test-multilingual test-all gate fmt format lint types layers spelling wheel types-wheel check release encoder reranker multilingual multilingual-reference gpu-kit verifier-gpu bench-html calibrate verifier schema locale docs notebooks pictures clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -60,13 +60,16 @@ test-models: $(STAMP) ## the demos, and planted faults, with the shipped models
 	tools/offline.sh $(BIN)/python -m pytest -q -m "models and not slow" $(OF_MODELS)
 
 test-web: $(STAMP) ## the server: both databases, real processes, a browser
-	tools/offline.sh $(PYTEST) -m "web and not slow" tests/server
+	tools/offline.sh $(PYTEST) -m "web and not slow and not wiki" tests/server
 
 test-train: $(TRAIN) ## training with torch, and a real chat server
 	tools/offline.sh $(PYTEST) -m "train and not slow" $(OF_TRAIN)
 
 test-mcp: $(MCP) ## the MCP server, notebooks and frameworks
 	tools/offline.sh $(PYTEST) -m "mcp and not slow" tests/clients
+
+test-wiki: $(STAMP) ## a real MediaWiki from Debian's package, and the user script on it in Chromium
+	tools/offline.sh $(BIN)/python -m pytest -q -n 0 -m wiki tests/wiki/test_mediawiki.py tests/server/browser/test_user_script.py
 
 # Ray alone takes 250 MB.
 $(CLUSTER): $(STAMP) plugins/pincite-cluster/pyproject.toml

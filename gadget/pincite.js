@@ -1,8 +1,9 @@
 /**
  * Pincite for MediaWiki: a dot beside each citation that says whether its source supports the claim.
  *
- * A user script in ECMAScript 2016, which MediaWiki requires of common.js; no build step. It asks a Pincite server that you name (by default
- * the one on your own machine) and never edits. All text from the server is put in as text.
+ * A user script in ECMAScript 2016, without a build step, loaded as a raw page: MediaWiki accepts only ECMAScript 5 in common.js itself
+ * in some releases. It asks a Pincite server that you name (by default the one on your own machine) and never edits. In an editor it
+ * checks the edited text. All text from the server is put in as text.
  * Installing it: docs/gadget.md.
  */
 ( function () {
@@ -13,6 +14,7 @@
 	const POLL = 1000; // milliseconds between questions how far the server is
 	const PATIENCE = 30000; // milliseconds for one answer
 	const PROBLEMS = [ 'partly_supported', 'not_supported', 'refuted', 'disputed' ];
+	const BLOCKS = 'p, li, td, dd, blockquote';
 	const SIGNS = { supported: '✓', partly_supported: '◐', not_supported: '○', refuted: '✗', disputed: '⚖', unchecked: '–', open: '?' };
 	const TEXTS = {
 		en: {
@@ -26,8 +28,9 @@
 			nUnchecked: [ '$1 could not be checked', '$1 could not be checked' ], next: 'Next problem (n)', previous: 'Previous problem (p)',
 			judged: 'Judged by the network for other languages: $1', stopped: 'Stopped.', none: 'No claim with a reference was found here.',
 			claim: 'Claim', quote: 'The source says', near: 'No single sentence is close enough to quote; this passage comes closest',
-			missing: 'Nothing was found for', why: 'Could not check', step: 'What you can do', better: 'Better sources',
-			copyTag: 'Copy tag', tagged: 'Already tagged by an editor', copyReference: 'Copy reference', copied: 'Copied.', notCopied: 'Could not copy; select it here:',
+			every: 'All claims', edited: 'This checks the text that you are editing.', unreadable: 'The edited text cannot be read: save or preview it first.',
+			published: 'Published findings', missing: 'Nothing was found for', why: 'Could not check', step: 'What you can do', better: 'Better sources',
+			copyTag: 'Copy tag', tagged: 'Already tagged by an editor, so no other tag is offered', copyReference: 'Copy reference', copied: 'Copied.', notCopied: 'Could not copy; select it here:',
 			advice: 'These are automatic suggestions: read the source before you tag or replace anything.',
 			noServer: 'No server answers at $1. Start one with “pincite serve”, and check that its server.wikis includes $2.',
 			slow: 'The server at $1 did not answer within 30 seconds.', token401: 'The server does not know this token. It prints the right one when it starts.',
@@ -44,8 +47,9 @@
 			nUnchecked: [ '$1 nicht prüfbar', '$1 nicht prüfbar' ], next: 'Nächstes Problem (n)', previous: 'Voriges Problem (p)',
 			judged: 'Beurteilt vom Netz für andere Sprachen: $1', stopped: 'Angehalten.', none: 'Hier steht keine Aussage mit einem Beleg.',
 			claim: 'Aussage', quote: 'Die Quelle sagt', near: 'Kein einzelner Satz ist nahe genug, um ihn zu zitieren; dies kommt am nächsten',
-			missing: 'Nichts gefunden für', why: 'Nicht prüfbar', step: 'Was du tun kannst', better: 'Bessere Quellen',
-			copyTag: 'Baustein kopieren', tagged: 'Schon markiert', copyReference: 'Beleg kopieren', copied: 'Kopiert.', notCopied: 'Kopieren ging nicht; hier markieren:',
+			every: 'Alle Aussagen', edited: 'Geprüft wird der Text, den du bearbeitest.', unreadable: 'Der bearbeitete Text ist nicht lesbar: erst speichern oder Vorschau zeigen.',
+			published: 'Veröffentlichte Funde', missing: 'Nichts gefunden für', why: 'Nicht prüfbar', step: 'Was du tun kannst', better: 'Bessere Quellen',
+			copyTag: 'Baustein kopieren', tagged: 'Schon markiert, daher kein weiterer Baustein', copyReference: 'Beleg kopieren', copied: 'Kopiert.', notCopied: 'Kopieren ging nicht; hier markieren:',
 			advice: 'Der Vorschlag eines Programms: Lies die Quelle, bevor du etwas markierst oder ersetzt.',
 			noServer: 'Unter $1 antwortet kein Server. Starte einen mit „pincite serve“; $2 muss unter server.wikis stehen.',
 			slow: 'Der Server $1 hat 30 Sekunden lang nicht geantwortet.', token401: 'Der Server kennt diesen Schlüssel nicht. Den richtigen zeigt er beim Start.',
@@ -71,7 +75,7 @@
 	const texts = TEXTS[ language ] || TEXTS.en;
 	const claims = new Map(); // the id of a citation's mark in the page → what is known of its claim
 	let dots = new Map(); // the same id → its button
-	let panel, body, status, stop, steps, job, opener;
+	let panel, list, body, status, stop, steps, section, job, opener;
 
 	const say = ( name, ...values ) => values.reduce( ( text, value, i ) => text.split( '$' + ( i + 1 ) ).join( value ), texts[ name ] );
 
@@ -79,7 +83,29 @@
 
 	// ── The page ───────────────────────────────────────────────────────────────────────────────
 
-	const content = () => document.querySelector( '#mw-content-text .mw-parser-output' ) || document.querySelector( '#mw-content-text' );
+	/** The preview that an editor shows, if any. */
+	const preview = () => Array.from( document.querySelectorAll( '#wikiPreview .mw-parser-output' ) ).filter( ( each ) => each.offsetParent ).pop();
+
+	const content = () => preview() || document.querySelector( '#mw-content-text .mw-parser-output' ) || document.querySelector( '#mw-content-text' );
+
+	const isVisual = () => document.documentElement.classList.contains( 've-active' );
+
+	/** Whether the text is being edited, and no preview shows it as it is now. */
+	function isEdited() {
+		const box = document.getElementById( 'wpTextbox1' );
+		return isVisual() || Boolean( box ) && !( preview() && box.value === box.defaultValue );
+	}
+
+	/** The wikitext that is being edited. */
+	function edited() {
+		if ( !isVisual() ) {
+			const box = document.getElementById( 'wpTextbox1' );
+			return mw.loader.using( 'jquery.textSelection' ).then( () => $( box ).textSelection( 'getContents' ) );
+		}
+		const target = window.ve.init.target;
+		const surface = target.getSurface();
+		return surface.getMode() === 'source' ? Promise.resolve( surface.getDom() ) : target.getWikitextFragment( surface.getModel().getDocument() );
+	}
 
 	/** Each mark of a reference, with the id that MediaWiki gave it. */
 	const marks = ( root ) => Array.from( root.querySelectorAll( 'sup.reference[id]' ) );
@@ -181,13 +207,25 @@
 		} );
 	}
 
-	/** Check parts of the page, telling as it goes. */
+	/** The revision that is shown; 0 for a preview, which is none. */
+	const shownRevision = () => preview() ? 0 : mw.config.get( 'wgRevisionId' );
+
+	/** Check parts of the page, or all of the text that is being edited. */
 	function check( parts ) {
-		const text = source( parts );
-		const letters = Array.from( text );
-		const number = mw.config.get( 'wgRevisionId' );
 		status.textContent = say( 'waiting' );
-		const sent = Object.assign( { text, markup: 'html', title: mw.config.get( 'wgTitle' ) }, number ? { revision: number } : {} );
+		list.replaceChildren();
+		if ( !isEdited() ) {
+			const number = shownRevision();
+			return checkText( source( parts ), Object.assign( { markup: 'html' }, number ? { revision: number } : {} ) );
+		}
+		status.textContent = say( 'edited' );
+		return Promise.resolve( edited() ).then( ( text ) => checkText( text, { markup: 'wikitext' } ), () => complain( new Refused( say( 'unreadable' ) ) ) );
+	}
+
+	/** Check a text, telling as it goes. */
+	function checkText( text, about ) {
+		const letters = Array.from( text );
+		const sent = Object.assign( { text, title: mw.config.get( 'wgTitle' ) }, about );
 		return ask( 'POST', '/api/v1/verify', sent ).then( ( started ) => {
 			job = started;
 			stop.hidden = false;
@@ -196,6 +234,9 @@
 		} ).then( ( found ) => {
 			found.forEach( ( claim ) => known( claim, idsAt( letters, claim.citations.map( ( each ) => each.at ) ) ) );
 			status.textContent = found.length ? summary( found ) : say( 'none' );
+			if ( about.markup === 'wikitext' ) {
+				enumerate( found );
+			}
 		} ).catch( complain ).then( () => {
 			job = null;
 			stop.hidden = true;
@@ -234,9 +275,9 @@
 		}
 		panel.hidden = false;
 		const link = mark.querySelector( 'a[href^="#"]' );
-		const number = mw.config.get( 'wgRevisionId' );
+		const number = shownRevision();
 		status.textContent = say( 'waiting' );
-		const checkHere = () => check( [ mark.closest( 'p, li, td, dd, blockquote' ) || mark.parentElement ] ).then( () => claims.has( mark.id ) && show( mark.id ) );
+		const checkHere = () => check( [ mark.closest( BLOCKS ) || mark.parentElement ] ).then( () => claims.has( mark.id ) && showAt( mark.id ) );
 		if ( !link || !number ) {
 			checkHere();
 			return;
@@ -253,8 +294,69 @@
 				return checkHere();
 			}
 			known( found[ 0 ], [ mark.id ] );
-			show( mark.id );
+			showAt( mark.id );
 		} ).catch( complain );
+	}
+
+	// ── Published findings ─────────────────────────────────────────────────────────────────────
+
+	/** The marks after a claim, where its words stand in a paragraph of the page. */
+	function marksAfter( claim, block ) {
+		const walker = document.createTreeWalker( block, NodeFilter.SHOW_ALL, { acceptNode: ( node ) =>
+			node.nodeType === 1 && node.matches( 'style, script, .pincite-dot, .noprint' ) ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_ACCEPT } );
+		const places = [];
+		let text = '';
+		for ( let node = walker.nextNode(); node; node = walker.nextNode() ) {
+			const mark = node.parentElement.closest( 'sup.reference' );
+			if ( node.nodeType === 1 && node.matches( 'sup.reference[id]' ) ) {
+				places.push( [ plain( text ).length, node ] );
+			} else if ( node.nodeType === 3 && !mark ) {
+				text += node.data;
+			}
+		}
+		const start = plain( text ).indexOf( claim );
+		const after = places.filter( ( [ at ] ) => start >= 0 && at >= start + claim.length - 1 );
+		return after.filter( ( [ at ] ) => at <= after[ 0 ][ 0 ] + 1 ).map( ( [ , mark ] ) => mark );
+	}
+
+	const plain = ( text ) => text.replace( /\s+/g, ' ' ).trim();
+
+	/** Whether a mark's note links to an address. */
+	function cites( mark, url ) {
+		const link = mark.querySelector( 'a[href^="#"]' );
+		const note = link && document.getElementById( decodeURIComponent( link.getAttribute( 'href' ).slice( 1 ) ) );
+		return Boolean( note ) && Array.from( note.querySelectorAll( 'a[href]' ) ).some( ( each ) => each.href === url );
+	}
+
+	/** A published finding in the form of a claim that was checked. */
+	function claimOf( found ) {
+		const cited = { label: found.label, name: found.source_url, url: found.source_url, quote: found.quote, reasons: found.reasons };
+		const empty = { verdict: texts[ found.label ], support: null, missing: [], opinion: [], tags: [], suggestions: [] };
+		return Object.assign( empty, { claim: found.claim, label: found.label, citations: [ cited ], tag: found.proposed } );
+	}
+
+	/** Show what the server has published on this revision; a server without a feed is no error. */
+	function published() {
+		const number = shownRevision();
+		if ( !number || isEdited() ) {
+			return Promise.resolve();
+		}
+		const scripts = mw.config.get( 'wgScriptPath' );
+		const wiki = location.host + ( scripts === '/w' ? '' : scripts ); // as `pincite watch` names it
+		const query = new URLSearchParams( { wiki, title: mw.config.get( 'wgPageName' ).replace( /_/g, ' ' ), revision: number } );
+		const blocks = Array.from( content().querySelectorAll( BLOCKS ) ).filter( ( block ) => marks( block ).length );
+		return ask( 'GET', '/api/v1/findings?' + query ).then( ( page ) => {
+			const shown = page.findings.filter( ( found ) => {
+				const all = [].concat( ...blocks.map( ( block ) => marksAfter( plain( found.claim ), block ) ) );
+				const own = all.filter( ( mark ) => cites( mark, found.source_url ) );
+				const ids = ( own.length ? own : all ).map( ( mark ) => mark.id ).filter( ( id ) => !claims.has( id ) );
+				known( claimOf( found ), ids );
+				return ids.length;
+			} );
+			if ( shown.length && !job ) {
+				status.textContent = say( 'published' ) + ': ' + summary( shown );
+			}
+		} ).catch( () => {} );
 	}
 
 	// ── What is shown ──────────────────────────────────────────────────────────────────────────
@@ -321,7 +423,7 @@
 		const side = by > 0 ? Node.DOCUMENT_POSITION_FOLLOWING : Node.DOCUMENT_POSITION_PRECEDING;
 		const ahead = found.filter( ( each ) => shown && shown.compareDocumentPosition( dots.get( each ) ) & side );
 		const id = by > 0 ? ahead[ 0 ] || found[ 0 ] : ahead.pop() || found.pop();
-		show( id );
+		showAt( id );
 		dots.get( id ).scrollIntoView( { block: 'center' } );
 	}
 
@@ -349,7 +451,7 @@
 	function place() {
 		dots = new Map( Array.from( dots ).filter( ( [ , dot ] ) => dot.isConnected ) );
 		marks( content() ).filter( ( mark ) => !dots.has( mark.id ) ).forEach( ( mark ) => {
-			const dot = button( '', () => ( claims.has( mark.id ) ? show( mark.id ) : checkOne( mark ) ) );
+			const dot = button( '', () => ( claims.has( mark.id ) ? showAt( mark.id ) : checkOne( mark ) ) );
 			mark.after( dot );
 			dots.set( mark.id, dot );
 			paint( mark.id, 'open' );
@@ -402,10 +504,26 @@
 		return made;
 	}
 
-	/** The claim of a mark, its sources and what can be copied. */
-	function show( id ) {
-		const claim = claims.get( id );
-		opener = dots.get( id );
+	/** The claims of a text that is not on the page, worst first. */
+	function enumerate( found ) {
+		const items = found.map( ( claim ) => {
+			const item = el( 'li' );
+			const open = button( SIGNS[ claim.label ] + ' ' + claim.claim, () => show( claim, open ) );
+			open.className = 'pincite-' + claim.label;
+			item.append( open );
+			return item;
+		} );
+		const all = el( 'ol', '', { 'aria-label': say( 'every' ) } );
+		all.append( ...items );
+		list.replaceChildren( all );
+		body.replaceChildren();
+	}
+
+	const showAt = ( id ) => show( claims.get( id ), dots.get( id ) );
+
+	/** A claim, its sources and what can be copied. */
+	function show( claim, from ) {
+		opener = from;
 		dots.forEach( ( dot ) => dot.removeAttribute( 'aria-current' ) );
 		opener.setAttribute( 'aria-current', 'true' );
 		panel.hidden = false;
@@ -455,7 +573,9 @@
 		form.addEventListener( 'submit', ( event ) => {
 			event.preventDefault();
 			const given = form.elements.address.value.trim().replace( /\/+$/, '' );
-			if ( !/^https:\/\/[^/\s]+$|^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/.test( given ) ) {
+			// A page of https may not ask a server without it, except on this machine.
+			const isPlain = location.protocol === 'http:' && /^http:\/\/[^/\s]+$/.test( given );
+			if ( !isPlain && !/^https:\/\/[^/\s]+$|^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/.test( given ) ) {
 				told.textContent = say( 'noAddress' );
 				return;
 			}
@@ -471,10 +591,11 @@
 		panel = el( 'aside', '', { class: 'pincite', 'aria-labelledby': 'pincite-title' } );
 		const heading = el( 'h2', 'Pincite', { id: 'pincite-title', tabindex: '-1' } );
 		status = el( 'p', '', { role: 'status' } );
+		list = el( 'div' );
 		body = el( 'div' );
 		stop = button( say( 'stop' ), () => job && ask( 'DELETE', '/api/v1/jobs/' + encodeURIComponent( job.job_id ) ).catch( complain ) );
 		stop.hidden = true;
-		const section = () => {
+		const inView = () => {
 			const heading = headingInView();
 			return heading ? sectionAt( heading ) : [ content() ];
 		};
@@ -486,8 +607,9 @@
 			return made;
 		} ) );
 		steps.hidden = true;
-		panel.append( heading, button( say( 'page' ), starts( () => [ content() ] ) ), button( say( 'section' ), starts( section ) ), stop,
-			button( say( 'settings' ), settings ), button( say( 'close' ), close ), status, steps, body );
+		section = button( say( 'section' ), starts( inView ) );
+		panel.append( heading, button( say( 'page' ), starts( () => [ content() ] ) ), section, stop,
+			button( say( 'settings' ), settings ), button( say( 'close' ), close ), status, steps, list, body );
 		panel.addEventListener( 'keydown', ( event ) => event.key === 'Escape' && close() );
 		document.addEventListener( 'keydown', pressed );
 		document.body.append( panel );
@@ -499,14 +621,21 @@
 		if ( !panel ) {
 			furnish();
 		}
-		place();
+		section.hidden = isEdited();
+		if ( isEdited() ) {
+			status.textContent = say( 'edited' );
+		} else {
+			place();
+			published();
+		}
 		opener = event.currentTarget;
 		panel.hidden = false;
 		document.getElementById( 'pincite-title' ).focus();
 	}
 
 	mw.loader.using( [ 'mediawiki.util', 'mediawiki.storage' ] ).then( () => {
-		if ( mw.config.get( 'wgAction' ) !== 'view' || !mw.config.get( 'wgIsArticle' ) || !content() ) {
+		const isRead = mw.config.get( 'wgAction' ) === 'view' && mw.config.get( 'wgIsArticle' );
+		if ( !content() || !( isRead || document.getElementById( 'wpTextbox1' ) ) ) {
 			return;
 		}
 		const where = mw.config.get( 'skin' ) === 'minerva' ? 'p-tb' : 'p-cactions';

@@ -171,7 +171,8 @@ class Reason(StrEnum):
     NO_HOST = "no_host"  # the site's name does not resolve
     UNREACHABLE = "unreachable"  # no connection, no trusted certificate, or no HTTP
     REDIRECTS = "redirects"  # a loop, or too many
-    UNSAFE_ADDRESS = "unsafe_address"  # not a public web address; never opened
+    UNSAFE_ADDRESS = "unsafe_address"  # not a web address; never opened
+    NOT_ALLOWED = "not_allowed"  # on a private network or another port; a setting opens it
     ROBOTS = "robots"  # its robots.txt excludes it
     REFUSED = "refused"  # 401, 403, 429, 451, 5xx: the page may exist
     PAYWALL = "paywall"  # the stored page ends where a subscription begins

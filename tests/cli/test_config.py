@@ -55,8 +55,8 @@ def test_of_a_secret_only_whether_it_is_set(
     arguments: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "not set" in run(*arguments).stdout
-    for name in ("PINCITE_CHAT_KEY", "PINCITE_JUDGE_KEY", "PINCITE_EMBEDDINGS_KEY"):
-        monkeypatch.setenv(name, PLANTED)
+    for name in ("CHAT_KEY", "JUDGE_KEY", "EMBEDDINGS_KEY", "WIKI_KEY"):
+        monkeypatch.setenv(f"PINCITE_{name}", PLANTED)
     shown = run(*arguments)
     assert PLANTED not in shown.output
     assert "not set" not in shown.stdout

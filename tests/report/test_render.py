@@ -29,6 +29,7 @@ from pincite.report import reasons
 from pincite.types import (
     Article,
     Basis,
+    CitationResult,
     CitedWork,
     Copy,
     CopyKind,
@@ -339,6 +340,39 @@ def test_a_claim_whose_work_is_in_doubt_stands_between_flags_and_the_unread() ->
     lifted, flag = replace(sound, citations=cited), labelled(Label.NOT_SUPPORTED)
     ranked = aggregation.ranked([sound, plain, lifted, doubtful, flag])
     assert ranked == [flag, doubtful, lifted, plain, sound]
+
+
+def lacks(result: CitationResult, *words: str) -> CitationResult:
+    assert isinstance(result.outcome, Evidence)
+    outcome = replace(result.outcome, unstated=words, unnamed=(), unsupported=(), witnesses=())
+    return replace(result, outcome=outcome, missing=())
+
+
+def test_what_a_source_lacks_is_no_reason_where_another_source_states_it() -> None:
+    found = replace(partly(), missing=())
+    (one,) = found.citations
+    first, second = lacks(one, "1913"), lacks(one, "1911")
+    both = replace(found, citations=(first, second))
+    assert [wording.reasons(each, both) for each in both.citations] == [(), ()]
+    first, second = lacks(one, "1913", "1950"), lacks(one, "1911", "1950")
+    both = replace(found, citations=(first, second))
+    (reason,) = wording.reasons(second, both)
+    assert reason.values["words"] == ("1950",)  # which nobody states
+    alone = replace(found, citations=(first,))
+    assert len(wording.reasons(first, alone)) == 1
+    shared = replace(found, citations=(first, lacks(one, "1913")))
+    assert len(wording.reasons(first, shared)) == 1
+
+
+def test_wikitext_names_each_reference_of_a_sentence() -> None:
+    found = replace(partly(), label=Label.NOT_SUPPORTED)
+    (one,) = found.citations
+    other = replace(one, citation=replace(one.citation, citation_id="r9", title="Second"))
+    lines = render.to_wikitext(only(replace(found, citations=(one, other))), TODAY).splitlines()
+    named = [line for line in lines if line.startswith("# reference")]
+    assert len(named) == 2
+    assert wording.name_of(one.citation) in named[0]
+    assert "2 of 2: Second" in named[1]
 
 
 def test_snapshots(snapshot: SnapshotAssertion) -> None:

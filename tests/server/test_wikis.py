@@ -138,11 +138,16 @@ def test_cors_is_disabled_by_default(make_site: Callable[..., Site]) -> None:
 
 
 @pytest.mark.parametrize(
-    "origin", ["en.wiki.example", f"{WIKI}/wiki", "http://en.wiki.example", "*"]
+    "origin", ["en.wiki.example", f"{WIKI}/wiki", "ftp://en.wiki.example", "*"]
 )
 def test_invalid_origins_are_a_config_error(origin: str) -> None:
     with pytest.raises(ConfigError, match=r"server\.wikis"):
         ServerSettings(wikis=(origin,))
+
+
+def test_a_wiki_without_https_may_be_named() -> None:
+    origin = "http://wiki.corp.example:8080"
+    assert ServerSettings(wikis=(origin,)).wikis == (origin,)
 
 
 # ── Citations in short ───────────────────────────────────────────────────────────────────────────

@@ -135,8 +135,11 @@ class Wiki:
         return reply
 
     def _near(self, asked: dict[str, str]) -> dict[str, Any]:
-        begin = (asked.get("pssearch") or asked.get("srsearch") or "")[:3].lower()
-        rows = [{"title": p.title} for p in self.pages if p.title.lower().startswith(begin)]
+        if begin := asked.get("pssearch", "")[:3]:
+            rows = [{"title": page.title} for page in self.pages if page.title.startswith(begin)]
+        else:
+            words = asked["srsearch"].lower()
+            rows = [{"title": page.title} for page in self.pages if words in page.title.lower()]
         return {"batchcomplete": True, "query": {asked["list"]: rows}}
 
 

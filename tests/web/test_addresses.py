@@ -64,7 +64,7 @@ def client(resolve: Callable[[str, int], list[str]] = system_resolver) -> WebCli
 
 
 def is_unsafe(error: FetchError) -> bool:
-    return error.reason is Reason.UNSAFE_ADDRESS
+    return error.reason in (Reason.UNSAFE_ADDRESS, Reason.NOT_ALLOWED)
 
 
 def refused(web: WebClient, url: str) -> bool:
@@ -158,6 +158,49 @@ def test_the_connection_goes_to_the_address_and_never_to_the_name(attempts: list
         WebClient(WebRules(online=True, attempts=1), resolve=resolve).get("https://a.example:8443/")
     assert names == ["a.example"]
     assert [address[0] for address in attempts] == ["93.184.216.34", "2606:2800:220:1::1"]  # type: ignore[index]
+
+
+NAMED = frozenset({("wiki.corp", 8070), ("files.corp", None), ("10.0.0.7", None)})
+
+
+@pytest.mark.parametrize(
+    ("url", "address"),
+    [
+        ("http://wiki.corp:8070/", "10.1.2.3"),
+        ("http://files.corp:8080/", "192.168.7.7"),
+        ("http://files.corp/", "127.0.0.1"),
+        ("http://files.corp/", "fd12::7"),
+        ("http://10.0.0.7/", "10.0.0.7"),
+    ],
+)
+def test_a_named_private_host_is_connected_to(
+    url: str, address: str, attempts: list[object]
+) -> None:
+    rules = WebRules(online=True, attempts=1, private_hosts=NAMED)
+    with pytest.raises(FetchError, check=lambda error: error.reason is Reason.UNREACHABLE):
+        WebClient(rules, resolve=lambda *_: [address]).get(url)
+    assert [tried[0] for tried in attempts] == [address]  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("url", "address"),
+    [
+        ("http://wiki.corp/", "10.1.2.3"),  # another port
+        ("http://sub.files.corp/", "10.1.2.3"),
+        ("http://10.0.0.8/", "10.0.0.8"),
+        ("http://files.corp/", "169.254.169.254"),  # metadata, whoever asks
+        ("http://files.corp/", "fd00:ec2::254"),
+        ("http://files.corp/", "0.0.0.0"),
+        ("http://files.corp:22/", "10.1.2.3"),
+    ],
+)
+def test_nothing_beside_a_named_private_host_is_connected_to(
+    url: str, address: str, attempts: list[object]
+) -> None:
+    rules = WebRules(online=True, attempts=1, private_hosts=NAMED)
+    with pytest.raises(FetchError, check=is_unsafe):
+        WebClient(rules, resolve=lambda *_: [address]).get(url)
+    assert attempts == []
 
 
 def test_nothing_is_fetched_by_default(attempts: list[object]) -> None:

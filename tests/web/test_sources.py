@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from web.zoo import GOOD, PAGES, Page, Zoo, after_failures, reply, zoo_server
 
+from pincite.errors import FetchError
 from pincite.types import Document, Fetched, Reason, Unchecked
 from pincite.web.cache import DAY, FetchCache
 from pincite.web.fetch import WebClient, WebRules
@@ -94,6 +95,54 @@ def test_cached_pages_are_not_requested(zoo: Zoo, cache: FetchCache) -> None:
     assert [step.state for step in steps] == ["cached"] * 6
     assert [step.n_done for step in steps] == [1, 2, 3, 4, 5, 6]
     assert again == first
+
+
+def test_a_page_older_than_the_rules_allow_is_requested_again(zoo: Zoo, cache: FetchCache) -> None:
+    (url,) = pages(zoo, 1, 1)
+    for days, states in ((30.0, ["requested", "fetched"]), (30.0, ["cached"])):
+        steps: list[FetchStep] = []
+        with zoo.client(keep_days=days) as web:
+            WebSources(web, cache, progress=steps.append).fetch([url])
+        assert [step.state for step in steps] == states
+    steps = []
+    with zoo.client(keep_days=0.0) as web:
+        sources = WebSources(web, cache, progress=steps.append)
+        sources.fetch([url])
+        sources.fetch([url])  # of this run
+    assert [step.state for step in steps] == ["requested", "fetched", "cached"]
+
+
+def test_an_unchanged_page_is_not_sent_again(zoo: Zoo, cache: FetchCache) -> None:
+    (url,) = pages(zoo, 1, 1, ETag='"a"', Last_Modified="Tue, 03 Mar 2026 10:00:00 GMT")
+    with zoo.client(keep_days=0.0) as web:
+        (first,) = WebSources(web, cache).fetch([url])
+    zoo.pages["h0.test", "/0"] = reply(b"", "304 Not Modified")
+    with zoo.client(keep_days=0.0) as web:
+        (second,) = WebSources(web, cache).fetch([url])
+    assert zoo.headers[-1]["if-none-match"] == '"a"'
+    assert zoo.headers[-1]["if-modified-since"] == "Tue, 03 Mar 2026 10:00:00 GMT"
+    assert isinstance(first, Fetched)
+    assert isinstance(second, Fetched)
+    assert second.body == first.body
+    zoo.pages["h0.test", "/0"] = reply(GOOD + b"<!-- new -->", ETag='"b"')
+    with zoo.client(keep_days=0.0) as web:
+        (third,) = WebSources(web, cache).fetch([url])
+    assert isinstance(third, Fetched)
+    assert third.body != first.body
+
+
+def test_a_private_host_is_read_once_a_setting_names_it(zoo: Zoo, cache: FetchCache) -> None:
+    (url,) = pages(zoo, 1, 1)
+
+    def outcome(**changes: Any) -> Fetched | Unchecked:
+        rules = WebRules(online=True, pause=0.0, first_wait=0.01, **changes)
+        with WebClient(rules, resolve=lambda *_: ["127.0.0.1"]) as web:
+            return WebSources(web, cache).fetch([url])[0]
+
+    refused = outcome(ports=(zoo.port,))
+    assert isinstance(refused, Unchecked)
+    assert refused.reason is Reason.NOT_ALLOWED
+    assert isinstance(outcome(private_hosts=frozenset({("h0.test", zoo.port)})), Fetched)
 
 
 def test_offline_only_cached_pages_are_returned(zoo: Zoo, cache: FetchCache) -> None:
@@ -227,9 +276,15 @@ def test_environment_proxies_only_if_allowed(
     for name in ("NO_PROXY", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
     zoo.pages["far.test", "http://far.test:80/x"] = reply()
+    zoo.pages["nohost.test", "http://nohost.test:80/x"] = reply()
+    zoo.pages["inner.test", "http://inner.test:80/x"] = reply()
     (url,) = ["http://far.test/x"] if allowed else pages(zoo, 1, 1)
     with zoo.client(environment_proxies=allowed) as web:
         assert web.get(url).body.startswith(GOOD)
+        if allowed:
+            assert web.get("http://nohost.test/x").status == 200  # only the proxy knows the name
+            with pytest.raises(FetchError, check=lambda e: e.reason is Reason.NOT_ALLOWED):
+                web.get("http://inner.test/x")
 
 
 def test_user_agent_and_no_secrets_in_redirects(zoo: Zoo) -> None:
@@ -247,6 +302,24 @@ def test_user_agent_and_no_secrets_in_redirects(zoo: Zoo) -> None:
     assert second["accept"] == "a/b"
     assert "me@example.org" in second["user-agent"]
     assert second["host"] == f"b.test:{zoo.port}"
+
+
+def test_no_secrets_in_redirects_to_another_port_of_the_host(zoo: Zoo) -> None:
+    with zoo_server() as other:
+        zoo.pages["a.test", "/"] = reply(b"", "302 F", Location=other.url("a.test"))
+        other.pages["a.test", "/"] = reply()
+        with zoo.client(ports=(zoo.port, other.port)) as web:
+            web.get(zoo.url("a.test"), headers={"Authorization": "Bearer x"})
+    assert "authorization" not in other.headers[0]
+
+
+def test_a_form_is_posted_and_no_redirect_followed(zoo: Zoo) -> None:
+    zoo.pages["a.test", "/"] = reply(b"", "302 F", Location=zoo.url("b.test"))
+    with zoo.client() as web:
+        assert web.post(zoo.url("a.test"), {"a": "1 2"}).status == 302
+    assert zoo.headers[0]["content-type"] == "application/x-www-form-urlencoded"
+    assert zoo.headers[0]["content-length"] == "5"
+    assert len(zoo.requests) == 1
 
 
 def test_a_resolver_that_hangs(zoo: Zoo) -> None:
@@ -307,7 +380,8 @@ def fetched(zoo: Zoo, path: Path) -> dict[str, Document | Unchecked]:
         n_requests = len(zoo.requests)
         with zoo.client(**limits) as web:
             again = WebSources(web, cache).fetch(urls)
-    assert len(zoo.requests) == n_requests  # failures are cached too
+    # Failures are cached too, except those that a setting changes.
+    assert zoo.requests[n_requests:] == [("to-inner-name.test", "/2019/05/a-bridge.html")]
     assert again == found
     read = [read_fetched(outcome) for outcome in found]
     return dict(zip((page.name for page in PAGES), read, strict=True))

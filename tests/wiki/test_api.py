@@ -2,7 +2,9 @@
 
 import contextlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -10,7 +12,9 @@ from hypothesis import strategies as st
 from support.rows import each_row
 from support.wiki_server import Canned, Wiki, WikiPage, api_error, serving
 
-from pincite.errors import FetchError, InputError
+from pincite.errors import ConfigError, FetchError, InputError
+from pincite.settings import Settings
+from pincite.verbs.verify import articles
 from pincite.web.fetch import Response, WebClient, WebRules
 from pincite.wiki.addresses import (
     ArticleAddress,
@@ -23,6 +27,7 @@ from pincite.wiki.addresses import (
 )
 from pincite.wiki.api import (
     ATTEMPTS,
+    KEY_VARIABLE,
     ActionApi,
     Page,
     WikiError,
@@ -222,6 +227,97 @@ def test_categories_and_lists_as_people_write_them() -> None:
         addresses_in(["A", "<b>"], home)
 
 
+class Members:
+    """A wiki that only members can read."""
+
+    def __init__(self) -> None:
+        self.headers: list[dict[str, str]] = []
+        self.forms: list[dict[str, str]] = []
+        self.result = "Success"
+
+    def get(
+        self, url: str, *, accept: str = "*/*", headers: Mapping[str, str] | None = None
+    ) -> Response:
+        self.headers.append(dict(headers or {}))
+        found: dict[str, Any] = {"query": {"pages": []}}
+        if not headers:
+            found = {"error": {"code": "readapidenied", "info": "You need read permission."}}
+        return Response(200, "", {}, json.dumps(found).encode())
+
+    def post(
+        self, url: str, form: Mapping[str, str], *, headers: Mapping[str, str] | None = None
+    ) -> Response:
+        self.forms.append(dict(form))
+        self.headers.append(dict(headers or {}))
+        cookies = "session=s1; expires=Tue, 01 Dec 2026 10:00:00 GMT; path=/, seen=1; HttpOnly"
+        found: dict[str, Any] = {"query": {"tokens": {"logintoken": "t+\\"}}}
+        if form["action"] == "login":
+            cookies, found = "session=s2; path=/", {"login": {"result": self.result}}
+        return Response(200, "", {"set-cookie": cookies}, json.dumps(found).encode())
+
+
+def test_a_bot_password_logs_in_once() -> None:
+    web = Members()
+    api = ActionApi(site_at("https://w.example/w"), web, key="Ada@pincite:secret")
+    api.query(titles="A")
+    api.query(titles="B")
+    assert [form["action"] for form in web.forms] == ["query", "login"]
+    assert (web.forms[1]["lgname"], web.forms[1]["lgpassword"]) == ("Ada@pincite", "secret")
+    assert web.headers[1] == {"cookie": "session=s1; seen=1"}
+    assert web.headers[2:] == [{"cookie": "session=s2; seen=1"}] * 2
+
+
+def test_a_refused_login_does_not_show_the_password() -> None:
+    web = Members()
+    web.result = "Failed"
+    api = ActionApi(site_at("https://w.example/w"), web, key="Ada@pincite:secret")
+    with pytest.raises(WikiError, check=lambda error: error.code == "login") as caught:
+        api.query(titles="A")
+    assert "secret" not in f"{caught.value}{api!r}"
+
+
+def test_a_wiki_for_members_without_a_key_names_the_variable() -> None:
+    with pytest.raises(WikiError, match=KEY_VARIABLE) as caught:
+        ActionApi(site_at("https://w.example/w"), Members()).query(titles="A")
+    assert caught.value.code == "readapidenied"
+
+
+@pytest.mark.parametrize(
+    ("wiki", "address", "hosts", "sent"),
+    [
+        ("https://w.example", "https://w.example", (), True),
+        ("https://w.example", "https://other.example", (), False),
+        ("https://w.example", "http://w.example", (), False),
+        ("https://w.example", "https://w.example:8443", (), False),
+        ("", "https://w.example", (), False),
+        ("http://w.corp:8080", "http://w.corp:8080", ("w.corp:8080",), True),
+    ],
+)
+def test_the_key_goes_to_the_wiki_of_the_settings_only(
+    wiki: str, address: str, hosts: tuple[str, ...], sent: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(KEY_VARIABLE, "token")
+    given = Settings.of(wiki=wiki, private_hosts=hosts)
+    web = Members()
+    api = articles.api_of(site_at(address), web, given)
+    with nullcontext() if sent else pytest.raises(WikiError):
+        api.query(titles="A")
+    assert web.headers == [{"authorization": "Bearer token"} if sent else {}]
+
+
+def test_the_key_is_not_sent_unencrypted_to_a_public_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(KEY_VARIABLE, "token")
+    with pytest.raises(ConfigError, match=KEY_VARIABLE):
+        articles.api_of(
+            site_at("http://w.example"), Members(), Settings.of(wiki="http://w.example")
+        )
+
+
+def test_a_missing_title_suggests_what_the_search_finds(api: ActionApi, wiki: Wiki) -> None:
+    assert "Varde Bridge" in str(error(api, "VARDE bridge"))
+    assert [asked.get("list") for asked in wiki.asked] == [None, "prefixsearch", "search"]
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
     lambda inner: (
@@ -242,6 +338,8 @@ def test_malformed_replies_are_wiki_errors(reply: object) -> None:
     class Says:
         def get(self, *_: object, **__: object) -> Response:
             return Response(200, "", {}, json.dumps({"query": reply}).encode())
+
+        post = get
 
     home = site_at("https://w.example/w")
     api = ActionApi(home, Says(), sleep=lambda _: None)

@@ -43,6 +43,7 @@ def show_settings(as_json: bool, config: Path | None) -> None:
     """Print every setting, its value and its origin; for secrets, only whether they are set."""
     from pincite.llm.chat import EMBEDDINGS_KEY_VARIABLE, JUDGE_KEY_VARIABLE, KEY_VARIABLE
     from pincite.settings import SHORT, Settings, schema
+    from pincite.wiki import api as wiki
 
     found = schema.load_values(Settings, {}, config, short=SHORT)
     settings = schema.build(Settings, {name: each.value for name, each in found.items()})
@@ -51,7 +52,7 @@ def show_settings(as_json: bool, config: Path | None) -> None:
         variable: "set" if os.environ.get(variable, "").strip() else "not set"
         for variable in (
             *(KEY_VARIABLE, *settings.chat.servers.values()),
-            *(JUDGE_KEY_VARIABLE, EMBEDDINGS_KEY_VARIABLE),
+            *(JUDGE_KEY_VARIABLE, EMBEDDINGS_KEY_VARIABLE, wiki.KEY_VARIABLE),
         )
     }
     if as_json:

@@ -298,7 +298,7 @@ class Batch:
             lines = options.read_lines(titles) if titles else []
             files = [line for line in lines if line != "-" and articles.is_file(line)]
             lines = [line for line in lines if line not in files]
-            wikis = articles.Wikis(web, lambda line: options.say(line, self.quiet))
+            wikis = articles.Wikis(web, self.settings, lambda line: options.say(line, self.quiet))
             named = articles.list_articles(wikis, self.settings, lines, category)
             listed: list[Path | ArticleAddress] = [*map(Path, dict.fromkeys(files)), *named]
             with self._verifying(fetched(display)) as run, self._folder(len(listed), run) as folder:

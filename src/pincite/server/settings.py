@@ -20,9 +20,7 @@ from pincite.text import pasted
 
 TABLE = "server"
 LOCAL_NAMES = frozenset({"127.0.0.1", "localhost", "::1"})
-_ORIGIN = re.compile(
-    r"https://[a-z0-9.-]+(:[0-9]{1,5})?|http://(localhost|127\.0\.0\.1)(:[0-9]{1,5})?"
-)
+_ORIGIN = re.compile(r"https?://[a-z0-9.-]+(:[0-9]{1,5})?")
 Mode = Literal["local", "server"]
 LogForm = Literal["text", "json"]
 Registration = Literal["closed", "invitation", "open"]

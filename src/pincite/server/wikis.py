@@ -28,7 +28,7 @@ _JOB = r"/api/v1/jobs/[A-Za-z0-9_-]{1,64}"
 # What a wiki page can request. Everything else is reserved for our own pages and for programs.
 ALLOWED: tuple[tuple[re.Pattern[str], frozenset[str]], ...] = (
     (re.compile(r"/api/v1/verify"), frozenset({"POST"})),
-    (re.compile(r"/api/v1/citations"), frozenset({"GET"})),
+    (re.compile(r"/api/v1/(?:citations|findings)"), frozenset({"GET"})),
     (re.compile(_JOB), frozenset({"GET", "DELETE"})),
     (re.compile(_JOB + r"/(?:events|citations)"), frozenset({"GET"})),
 )

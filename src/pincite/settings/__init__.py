@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
-from pincite.errors import ConfigError
+from pincite.errors import ConfigError, FetchError
 from pincite.judgement.confirmation import THRESHOLD, StatementType
 from pincite.judgement.decide import THRESHOLD as SUPPORTED
 from pincite.judgement.references import SUPPORTED_FROM
@@ -31,12 +31,12 @@ from pincite.retrieval.fusion import DENSE_SHARE, JUDGED, Mode
 from pincite.settings import schema
 from pincite.settings.schema import PATH, Range, Share
 from pincite.text.hosts import host_of
-from pincite.web.addresses import PORTS, WAYBACK_API, WAYBACK_PAUSE, WebRules
+from pincite.web.addresses import PORTS, WAYBACK_API, WAYBACK_PAUSE, WebRules, private_host
 
 # Personal addresses and local paths: never in a report, which others may read.
 PRIVATE = frozenset(
-    "web.contact web.cache library.own_copies library.judges library.corpora check.template "
-    "results.folder".split()
+    "web.contact web.cache web.private_hosts library.own_copies library.judges library.corpora "
+    "check.template results.folder".split()
 )
 # How pages are requested, not which copies count. The age limit of cached pages is included: it
 # does not apply to finished reports.
@@ -387,6 +387,7 @@ class WebSettings:
     online: Annotated[bool, "Allow fetching from the web."] = False
     contact: Annotated[str, "Your e-mail or web address, sent to hosts in the User-Agent."] = ""
     ports: Annotated[Texts, "Ports that may be connected to."] = tuple(map(str, PORTS))
+    private_hosts: Annotated[Texts, "Hosts of your own network to read: HOST or HOST:PORT."] = ()
     proxies: Annotated[bool, "Use HTTP_PROXY, HTTPS_PROXY and NO_PROXY."] = False
     pause: Annotated[float, Range(0, 3600), "Seconds between requests to a host."] = _RULES.pause
     at_once: Annotated[int, Range(1, 256), "Hosts to fetch from at the same time."] = _RULES.at_once
@@ -409,6 +410,14 @@ class WebSettings:
         for port in self.ports:
             if not (port.isascii() and port.isdigit() and 0 < int(port) < 65536):
                 raise ConfigError(f"web.ports has {port!r}; expected 1 to 65535.")
+        for host in self.private_hosts:
+            try:
+                private_host(host)
+            except (FetchError, ValueError) as error:
+                raise ConfigError(
+                    f"web.private_hosts has {host!r}; expected exact hosts, never a range: "
+                    '"wiki.example.org" or "10.0.0.7:8080".'
+                ) from error
 
     @property
     def rules(self) -> WebRules:
@@ -416,6 +425,7 @@ class WebSettings:
             online=self.online,
             contact=self.contact,
             ports=tuple(map(int, self.ports)),
+            private_hosts=frozenset(map(private_host, self.private_hosts)),
             environment_proxies=self.proxies,
             pause=self.pause,
             at_once=self.at_once,

@@ -41,7 +41,12 @@ T = TypeVar("T")
 PREFIX = "PINCITE_"
 OPTION = "option"  # origin
 # Variables that are not settings.
-_OTHER_VARIABLES = {"PINCITE_CACHE", "PINCITE_SHARED", chat.EMBEDDINGS_KEY_VARIABLE}
+_OTHER_VARIABLES = {
+    "PINCITE_CACHE",
+    "PINCITE_SHARED",
+    "PINCITE_WIKI_KEY",
+    chat.EMBEDDINGS_KEY_VARIABLE,
+}
 _OTHER_VARIABLES |= {chat.KEY_VARIABLE, chat.JUDGE_KEY_VARIABLE}
 SEPARATE = ("server",)  # tables with a separate schema
 NO_NAMES: Mapping[str, str] = MappingProxyType({})

@@ -1,8 +1,9 @@
-"""Restricts connections to public web hosts.
+"""Restricts connections to public web hosts, and to private ones that the user names.
 
 Addresses in articles are untrusted: none may lead into the user's own network, however it is
-spelled. A name is resolved once, every result is checked, and the connection goes to a checked
-result (`web.connection`), so DNS rebinding does not work.
+spelled, unless `web.private_hosts` names exactly this host. A name is resolved once, every result
+is checked, and the connection goes to a checked result (`web.connection`), so DNS rebinding does
+not work.
 """
 
 import ipaddress
@@ -22,6 +23,7 @@ from pincite.types import Reason
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Resolve = Callable[[str, int], list[str]]  # host, port → addresses; OSError if none
+PrivateHosts = frozenset[tuple[str, int | None]]  # None: the ports allowed for all hosts
 
 PORTS = (80, 443, 8080, 8443)
 DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -37,8 +39,13 @@ _CLOSED = """
 ::/3 4000::/2 8000::/1 2001::/23 2001:db8::/32 2002::/16 2620:4f:8000::/48 3fff::/20
 """
 _CLOSED_NETWORKS = tuple(map(ipaddress.ip_network, _CLOSED.split()))
+# Of these, the ones that a host of the user's own network may have: never metadata or multicast.
+_PRIVATE = "10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 172.16.0.0/12 192.168.0.0/16 ::1/128 fc00::/7"
+_PRIVATE_NETWORKS = tuple(map(ipaddress.ip_network, _PRIVATE.split()))
+_METADATA = "100.100.100.200 fd00:ec2::254 fd20:ce::254".split()  # of Alibaba, AWS and Google
 _LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
 _unsafe = partial(FetchError, reason=Reason.UNSAFE_ADDRESS)
+_not_allowed = partial(FetchError, reason=Reason.NOT_ALLOWED)
 _ENDS_IN_NUMBER = re.compile(r"(?:^|\.)(?:\d+|0x[0-9a-f]*)\.?$")
 
 
@@ -76,8 +83,10 @@ class Response(NamedTuple):
     redirected: bool = False
 
 
-def parse_target(url: str, ports: Collection[int] = PORTS) -> Target:
-    """Parse a web address.
+def parse_target(
+    url: str, ports: Collection[int] = PORTS, private_hosts: PrivateHosts = frozenset()
+) -> Target:
+    """Parse a web address; one of `private_hosts` may have the port that is named with it.
 
     Raises:
         FetchError: another scheme or port, a password, or a host that is missing or unusually
@@ -103,10 +112,11 @@ def parse_target(url: str, ports: Collection[int] = PORTS) -> Target:
         shown = shown.replace(parts.netloc, "…")
         raise _unsafe(f"{shown} contains a user name or password.", url)
     port = DEFAULT_PORTS[scheme] if port is None else port
-    if port not in ports:
-        allowed = ", ".join(map(str, sorted(ports)))
-        raise _unsafe(f"{shown} has port {port}; allowed: {allowed}.", url)
     host = _host(host, shown, url)
+    if port not in ports and (host, port) not in private_hosts:
+        allowed = ", ".join(map(str, sorted(ports)))
+        what = f"{shown} has port {port}; allowed: {allowed} (web.ports)"
+        raise _not_allowed(f"{what}, and that of a host in web.private_hosts.", url)
     path = _escaped(parts.path) or "/"
     path += f"?{_escaped(parts.query)}" if parts.query else ""
     return Target(scheme, host, port, path)
@@ -122,15 +132,34 @@ def is_public(address: Address) -> bool:
     return not has_scope and not any(address in network for network in _CLOSED_NETWORKS)
 
 
+def private_host(text: str) -> tuple[str, int | None]:
+    """Parse HOST or HOST:PORT; raises ValueError or FetchError for others, such as ranges.
+
+    >>> private_host("Wiki.corp.example:8080"), private_host("10.0.0.7")
+    (('wiki.corp.example', 8080), ('10.0.0.7', None))
+    """
+    parts = urlsplit(f"//{text}")
+    if parts.netloc != text or parts.username is not None:
+        raise ValueError(f"{text!r} is not a host.")
+    return _host(parts.hostname or "", text, text), parts.port
+
+
 def safe_addresses(
-    target: Target, resolve: Resolve, allow: Collection[str] = (), seconds: float = 10.0
+    target: Target,
+    resolve: Resolve,
+    allow: Collection[str] = (),
+    private_hosts: PrivateHosts = frozenset(),
+    seconds: float = 10.0,
 ) -> list[str]:
-    """Resolve the host once, and check that all of its addresses are public.
+    """Resolve the host once, and check that all of its addresses are public, or allowed.
+
+    One of `private_hosts` may have addresses of private networks.
 
     Raises:
         FetchError: an address is not public, there is none, or no answer in time.
     """
     results = _resolved(target, resolve, seconds)
+    is_named = not private_hosts.isdisjoint({(target.host, None), (target.host, target.port)})
     found = []
     for result in dict.fromkeys(results):
         try:
@@ -139,7 +168,11 @@ def safe_addresses(
             raise _unsafe(f"{target.host} resolves to {result!r}.", target.url) from error
         if str(address) not in allow and not is_public(address):
             what = f"{target.host} ({address})" if result != target.host else target.host
-            raise _unsafe(f"{what} is not an address of the public web.", target.url)
+            if str(address) in _METADATA or not any(address in net for net in _PRIVATE_NETWORKS):
+                raise _unsafe(f"{what} is not an address of the public web.", target.url)
+            if not is_named:
+                step = "If it is yours, name it in web.private_hosts."
+                raise _not_allowed(f"{what} is on a private network. {step}", target.url)
         found.append(str(address))
     if not found:
         raise FetchError(f"{target.host} has no address.", target.url, Reason.NO_HOST, of_host=True)
@@ -219,6 +252,7 @@ class WebRules:
     online: bool = False
     contact: str = ""  # an e-mail or web address for the hosts' administrators
     ports: tuple[int, ...] = PORTS
+    private_hosts: PrivateHosts = frozenset()  # of the user's own network
     environment_proxies: bool = False  # whether to use HTTP_PROXY and the like
     # Politeness. Archives and small sites ask for a second between requests.
     pause: float = 1.0  # seconds between the end of a request and the next to the same host

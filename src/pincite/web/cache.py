@@ -31,11 +31,19 @@ class CachedPage:
     detail: str = ""
     fetched: float = 0.0  # seconds since 1970
     expires: float = 0.0
+    etag: str = ""  # validators of a conditional request
+    modified: str = ""
 
     def lasting(self, seconds: float) -> "CachedPage":
         """A copy fetched now that expires after `seconds`."""
         now = time.time()
         return replace(self, fetched=now, expires=now + seconds)
+
+    @property
+    def validators(self) -> dict[str, str]:
+        """Headers that request the page only if it has changed."""
+        headers = {"if-none-match": self.etag, "if-modified-since": self.modified}
+        return {name: value for name, value in headers.items() if value}
 
 
 class FetchCache(CacheFile, AbstractContextManager["FetchCache"]):
@@ -48,11 +56,15 @@ class FetchCache(CacheFile, AbstractContextManager["FetchCache"]):
 
     def get(self, url: str) -> CachedPage | None:
         """Look up an address; an expired or damaged page counts as missing."""
+        page = self.stored(url)
+        return page if page and time.time() < page.expires else None
+
+    def stored(self, url: str) -> CachedPage | None:
+        """Look up an address, expired or not."""
         for (packed,) in self.rows("SELECT page FROM fetched_pages WHERE url = ?", (url,)):
             with contextlib.suppress(OSError, EOFError, zlib.error, ValueError):
                 head, _, body = gzip.decompress(packed).partition(b"\n")
-                page = CachedPage(body=body, **json.loads(head))
-                return page if time.time() < page.expires else None
+                return CachedPage(body=body, **json.loads(head))
         return None
 
     def put(self, page: CachedPage) -> None:

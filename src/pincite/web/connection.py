@@ -43,12 +43,18 @@ class Connection:
         self._pool: httpcore2.ConnectionPool | None = None
         self._proxy: str | None = None  # the proxy used by the pool
 
-    def get(self, target: Target, addresses: Sequence[str], headers: dict[str, str]) -> Response:
-        """Send a GET request and read the whole reply; raises FetchError."""
+    def request(
+        self,
+        target: Target,
+        addresses: Sequence[str],
+        headers: dict[str, str],
+        form: bytes | None = None,
+    ) -> Response:
+        """Send a request, POST if there is a form, and read the whole reply; raises FetchError."""
         self._network.begin(addresses)
         with _typed(target, self._rules, self._network):
             try:
-                return self._get(self._open_pool(target), target, headers)
+                return self._request(self._open_pool(target), target, headers, form)
             except BaseException:
                 self.close()
                 raise
@@ -83,8 +89,12 @@ class Connection:
             self._pool = httpcore2.ConnectionPool(**options)
         return self._pool
 
-    def _get(
-        self, pool: httpcore2.ConnectionPool, target: Target, headers: dict[str, str]
+    def _request(
+        self,
+        pool: httpcore2.ConnectionPool,
+        target: Target,
+        headers: dict[str, str],
+        form: bytes | None,
     ) -> Response:
         url = httpcore2.URL(
             scheme=target.scheme.encode(),
@@ -95,8 +105,13 @@ class Connection:
         times = {"connect": self._rules.connect_seconds, "read": self._rules.idle_seconds}
         times |= {"write": self._rules.idle_seconds}
         headers = {**headers, "accept-encoding": ACCEPTED}
+        method = "GET" if form is None else "POST"
+        if form is not None:
+            headers["content-length"] = str(len(form))
         sent = [(name.encode(), v.encode("latin-1", "replace")) for name, v in headers.items()]
-        request = httpcore2.Request("GET", url, headers=sent, extensions={"timeout": times})
+        request = httpcore2.Request(
+            method, url, headers=sent, content=form, extensions={"timeout": times}
+        )
         response = pool.handle_request(request)
         received: dict[str, str] = {}
         try:

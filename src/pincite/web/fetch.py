@@ -1,4 +1,4 @@
-"""The HTTP client: polite GET requests to untrusted servers.
+"""The HTTP client: polite requests to untrusted servers.
 
     client = WebClient(WebRules(online=True, contact="me@example.org"))
     reply = client.get("https://example.org/a", accept="text/html")
@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Self
-from urllib.parse import urljoin
+from urllib.parse import urlencode, urljoin
 
 from pincite.errors import FetchError, FetchingIsOff, FetchStopped, UntrustedHost
 from pincite.text.hosts import seconds_to_wait
@@ -43,7 +43,8 @@ TRANSIENT = (429, 500, 502, 503, 504, 520, 521, 522, 523, 524)  # 52x: a CDN can
 RETRIED = (Reason.UNREACHABLE, Reason.TRUNCATED)
 NEVER_RETRIED = (UntrustedHost, FetchStopped)
 HOST_FAILURE_SECONDS = 600.0  # how long an unreachable host is not tried again
-# Other headers may be secrets of the original host, so redirects to other hosts drop them.
+PROXY_LOOKUP = 2.0  # seconds to look up a name that a proxy will resolve; many networks cannot
+# Other headers may be secrets of the original site, so redirects to other sites drop them.
 _CARRIED = ("accept", "accept-language")
 Check = Callable[[Target], None]
 
@@ -58,6 +59,7 @@ class _HostState:
     pause: float = 0.0
     failure: FetchError | None = None  # why the host is unreachable, until `failed_until`
     failed_until: float = 0.0
+    is_checked: bool = False  # behind a proxy: whether the name was looked up
 
 
 class WebClient:
@@ -90,23 +92,20 @@ class WebClient:
     ) -> Response:
         """Send a GET request.
 
-        `headers` are dropped on redirects to another host. `check` is called with each address on
+        `headers` are dropped on redirects to another origin. `check` is called with each address on
         the way, and raises if it must not be opened. `pause`: before the next request to the host.
 
         Raises:
             FetchingIsOff: `rules.online` is false.
             FetchError: no reply, or no usable one; see `pincite.errors`.
         """
-        if not self.rules.online:
-            what = f"{url} is not fetched: nothing leaves this machine unless you allow it."
-            raise FetchingIsOff(f"{what} Use --online, or set web.online.", url)
-        target = parse_target(url, self.rules.ports)
+        target = self._parsed(url)
         sent = {"accept": accept} | {name.lower(): v for name, v in (headers or {}).items()}
         visited: list[str] = []
         while True:
             if check:
                 check(target)
-            reply = self._get_with_retries(target, sent, pause)
+            reply = self._request_with_retries(target, sent, pause)
             redirect = self._redirect_target(target, reply)
             if not redirect:
                 return reply._replace(redirected=bool(visited))
@@ -116,9 +115,24 @@ class WebClient:
                 raise FetchError(what, url, Reason.REDIRECTS)
             if len(visited) > (limit := self.rules.redirects):
                 raise FetchError(f"{url} redirects more than {limit} times.", url, Reason.REDIRECTS)
-            if redirect.host != target.host:
+            if (redirect.scheme, redirect.authority) != (target.scheme, target.authority):
                 sent = {name: value for name, value in sent.items() if name in _CARRIED}
             target = redirect
+
+    def post(
+        self, url: str, form: Mapping[str, str], *, headers: Mapping[str, str] | None = None
+    ) -> Response:
+        """Send a form, without following redirects. Raises as `get`."""
+        target = self._parsed(url)
+        kind = {"content-type": "application/x-www-form-urlencoded"}
+        sent = kind | {name.lower(): value for name, value in (headers or {}).items()}
+        return self._request_with_retries(target, sent, True, urlencode(form).encode())
+
+    def _parsed(self, url: str) -> Target:
+        if not self.rules.online:
+            what = f"{url} is not fetched: nothing leaves this machine unless you allow it."
+            raise FetchingIsOff(f"{what} Use --online, or set web.online.", url)
+        return parse_target(url, self.rules.ports, self.rules.private_hosts)
 
     def set_pause(self, host: str, seconds: float) -> None:
         """Set the minimum seconds between requests to a host, up to the rules' limit."""
@@ -152,19 +166,21 @@ class WebClient:
         location = location.encode("latin-1", "replace").decode("utf-8", "replace").strip()
         try:
             joined = urljoin(target.url, location.replace(" ", "%20"))
-            return parse_target(joined, self.rules.ports)
+            return parse_target(joined, self.rules.ports, self.rules.private_hosts)
         except ValueError as error:
             raise FetchError(
                 f"{target.url} redirects to {location!r}.", target.url, Reason.UNSAFE_ADDRESS
             ) from error
 
-    def _get_with_retries(self, target: Target, headers: dict[str, str], pause: bool) -> Response:
+    def _request_with_retries(
+        self, target: Target, headers: dict[str, str], pause: bool, form: bytes | None = None
+    ) -> Response:
         wait = self.rules.first_wait
         for attempt in range(1, self.rules.attempts + 1):
             last = attempt == self.rules.attempts
             host = self._host_state(target.host)
             try:
-                reply = self._get_once(host, target, headers, pause)
+                reply = self._request_once(host, target, headers, pause, form)
             except FetchError as error:
                 if last or error.reason not in RETRIED or isinstance(error, NEVER_RETRIED):
                     _remember(host, error)
@@ -191,8 +207,13 @@ class WebClient:
             wait = min(2 * wait, self.rules.longest_wait)
         raise AssertionError("the last attempt returns or raises")
 
-    def _get_once(
-        self, host: _HostState, target: Target, headers: dict[str, str], pause: bool
+    def _request_once(
+        self,
+        host: _HostState,
+        target: Target,
+        headers: dict[str, str],
+        pause: bool,
+        form: bytes | None,
     ) -> Response:
         with host.lock:
             if host.failure and time.monotonic() < host.failed_until:
@@ -200,16 +221,30 @@ class WebClient:
                 raise type(first)(str(first), target.url, first.reason, first.status)
             if self._stopped.wait(max(0.0, host.free_at - time.monotonic())):
                 raise FetchStopped("The run was stopped.", target.url)
-            # A proxy resolves names; numeric addresses are checked here.
-            addresses = list[str]()
-            if not (target.is_name and proxy_of(target, self.rules)):
-                seconds = self.rules.connect_seconds
-                addresses = safe_addresses(target, self._resolve, self._allow, seconds)
+            addresses = self._addresses(host, target)
             whole = {"host": target.authority, "user-agent": self.user_agent} | headers
             try:
-                return host.connection.get(target, addresses, whole)
+                return host.connection.request(target, addresses, whole, form)
             finally:
                 host.free_at = time.monotonic() + (host.pause if pause else 0.0)
+
+    def _addresses(self, host: _HostState, target: Target) -> list[str]:
+        """The checked addresses to connect to; none behind a proxy, which resolves names itself.
+
+        There, a name is refused if it resolves here, too, and to a private address.
+        """
+        named, seconds = self.rules.private_hosts, self.rules.connect_seconds
+        if not (target.is_name and proxy_of(target, self.rules)):
+            return safe_addresses(target, self._resolve, self._allow, named, seconds)
+        if not host.is_checked:
+            try:
+                seconds = min(seconds, PROXY_LOOKUP)
+                safe_addresses(target, self._resolve, self._allow, named, seconds)
+            except FetchError as error:
+                if error.reason is not Reason.NO_HOST:
+                    raise
+            host.is_checked = True
+        return []
 
     def _host_state(self, name: str) -> _HostState:
         with self._lock:

@@ -6,6 +6,7 @@ mapped to a `Reason` here; `documents.outcome` derives reasons from a page's tex
 
 import re
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
@@ -76,10 +77,11 @@ ROBOTS_BYTES = 500 * 1024  # RFC 9309, 2.5: the minimum that must be read; more 
 # Such a robots.txt is "unavailable" (2.3.1.3), which allows everything.
 _NO_FILE = (
     *(Reason.TOO_LARGE, Reason.TRUNCATED, Reason.UNDECODABLE, Reason.REDIRECTS),
-    Reason.UNSAFE_ADDRESS,
+    *(Reason.UNSAFE_ADDRESS, Reason.NOT_ALLOWED),
 )
 ACCEPT = "text/html,application/xhtml+xml,application/pdf;q=0.9,text/plain;q=0.8,*/*;q=0.5"
 HOUR = DAY / 24
+NOT_MODIFIED = 304  # HTTP status: the page is as it was
 
 Outcome = Fetched | Unchecked
 State = Literal["requested", "fetched", "cached", "failed", "archive"]  # archive: looked up there
@@ -105,6 +107,7 @@ class WebSources:
         progress: Callable[[FetchStep], None] = lambda _: None,
     ) -> None:
         self._client, self._cache, self._progress = client, cache, progress
+        self._started = time.time()
         # By origin: the rules of its robots.txt, or why nothing may be fetched.
         self._robots: dict[str, Protego | str | None] = {}
         self._robots_locks: dict[str, threading.Lock] = {}
@@ -133,11 +136,11 @@ class WebSources:
                 done(key, outcome, "fetched" if isinstance(outcome, Fetched) else "failed")
 
         for key in keys:
-            if cached := self._cache.get(key):
+            if cached := self._kept(key):
                 done(key, _outcome(key, cached), "cached")
                 continue
             try:
-                host = parse_target(key, self.rules.ports).host
+                host = parse_target(key, self.rules.ports, self.rules.private_hosts).host
             except FetchError as error:
                 done(key, of_error(key, error), "failed")
             else:
@@ -163,19 +166,30 @@ class WebSources:
     def rules(self) -> WebRules:
         return self._client.rules
 
+    def _kept(self, key: str) -> CachedPage | None:
+        """The page of the cache, unless it is older than the rules allow by now."""
+        page, seconds = self._cache.stored(key), self.rules.keep_days * DAY
+        if page and page.fetched < self._started:
+            return page if time.time() < min(page.expires, page.fetched + seconds) else None
+        return page  # of this run
+
     def is_cached(self, url: str) -> bool:
-        return self._cache.get(_key(url)) is not None
+        return self._kept(_key(url)) is not None
 
     def host_of(self, url: str) -> str | None:
         """The host to be contacted for an address; None if it would not be opened."""
         try:
-            return parse_target(_key(url), self._client.rules.ports).host
+            return parse_target(_key(url), self.rules.ports, self.rules.private_hosts).host
         except FetchError:
             return None
 
     def _fetched(self, key: str) -> Outcome:
+        stored = self._cache.stored(key)
+        validators = stored.validators if stored else {}
         try:
-            response = self._client.get(key, accept=ACCEPT, check=self._check_robots)
+            response = self._client.get(
+                key, accept=ACCEPT, headers=validators, check=self._check_robots
+            )
         except FetchStopped:
             raise
         except FetchingIsOff as error:
@@ -183,7 +197,10 @@ class WebSources:
         except FetchError as error:
             cached = self._failed(of_error(key, error), error.url or key, error.status)
         else:
-            cached = self._cached(key, response)
+            if stored and validators and response.status == NOT_MODIFIED:
+                cached = stored.lasting(self.rules.keep_days * DAY)
+            else:
+                cached = self._cached(key, response)
         self._cache.put(cached)
         return _outcome(key, cached)
 
@@ -191,13 +208,23 @@ class WebSources:
         if failed := of_reply(key, response.status, response.url, response.redirected):
             return self._failed(failed, response.url, response.status)
         content_type = response.headers.get("content-type", "")
-        page = CachedPage(key, response.url, response.status, response.body, content_type)
+        page = CachedPage(
+            key,
+            response.url,
+            response.status,
+            response.body,
+            content_type,
+            etag=response.headers.get("etag", ""),
+            modified=response.headers.get("last-modified", ""),
+        )
         return page.lasting(self.rules.keep_days * DAY)
 
     def _failed(self, failed: Unchecked, final_url: str, status: int | None) -> CachedPage:
         seconds = self._client.rules.keep_failures_days * DAY
         reason, detail = failed.reason.value, failed.detail
         cached = CachedPage(failed.url, final_url, status, reason=reason, detail=detail)
+        if failed.reason is Reason.NOT_ALLOWED:  # a setting may allow it in the next run
+            return cached.lasting(0)
         return cached.lasting(min(seconds, HOUR) if failed.reason in TRANSIENT else seconds)
 
     def _check_robots(self, target: Target) -> None:

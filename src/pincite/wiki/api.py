@@ -10,7 +10,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 from urllib.parse import quote_plus, urlencode
 
@@ -20,6 +20,9 @@ from pincite.types import Article
 from pincite.wiki.addresses import ArticleAddress, Site
 from pincite.wiki.article import PageText, parse_page
 
+KEY_VARIABLE = "PINCITE_WIKI_KEY"  # of the wiki in the setting `verify.wiki`, and no other
+# The client joins repeated headers by commas, which dates contain, too.
+_SET_COOKIE = re.compile(r"(?:^|, )([^=;,\s]+)=([^;,]*)")
 MAXLAG = 5  # seconds; the recommended value
 ATTEMPTS = 5
 FIRST_WAIT = 5.0  # seconds, doubled each time; Wikimedia's `Retry-After` for maxlag
@@ -50,10 +53,14 @@ class Reply(Protocol):
 
 
 class Web(Protocol):
-    """One GET, retried while the host is busy. Raises FetchError if there is no reply."""
+    """One request, retried while the host is busy. Raises FetchError if there is no reply."""
 
     def get(
         self, url: str, *, accept: str = "*/*", headers: Mapping[str, str] | None = None
+    ) -> Reply: ...
+
+    def post(
+        self, url: str, form: Mapping[str, str], *, headers: Mapping[str, str] | None = None
     ) -> Reply: ...
 
 
@@ -61,7 +68,7 @@ class WikiError(PinciteError):
     """There is no article, or the wiki failed to answer.
 
     `code` is "missing", "missing_revision", "hidden", "invalid", "disambiguation", "interwiki",
-    "not_wikitext", "not_mediawiki", "busy", "refused", or the wiki's own code.
+    "not_wikitext", "not_mediawiki", "busy", "refused", "login", or the wiki's own code.
     """
 
     exit_code = 9
@@ -73,22 +80,57 @@ class WikiError(PinciteError):
 
 @dataclass(frozen=True, slots=True)
 class ActionApi:
-    """The Action API of one wiki."""
+    """The Action API of one wiki.
+
+    `key` logs in to a wiki that only members can read: an owner-only OAuth 2 access token, or
+    NAME@BOT:PASSWORD of a bot password.
+    """
 
     site: Site
     web: Web
     sleep: Callable[[float], None] = time.sleep
     tell: Callable[[str], None] = lambda message: None  # called with messages about waits
+    key: str = field(default="", repr=False)
+    _login: dict[str, str] = field(default_factory=dict, repr=False)  # headers of requests
 
     def query(self, **parameters: object) -> dict[str, Any]:
         """Send one query; parameters with None are omitted. Raises WikiError or FetchError."""
+        if self.key and not self._login:
+            self._log_in()
+        return self._query(parameters)
+
+    def _log_in(self) -> None:
+        """Log in (https://www.mediawiki.org/wiki/API:Login). Raises WikiError or FetchError."""
+        name, _, password = self.key.partition(":")
+        if "@" not in name or not password:
+            self._login["authorization"] = f"Bearer {self.key}"
+            return
+        cookies: dict[str, str] = {}
+        token = ""
+        for form in ({"action": "query", "meta": "tokens", "type": "login"}, {"action": "login"}):
+            if token:
+                form |= {"lgname": name, "lgpassword": password, "lgtoken": token}
+            form |= {"format": "json", "formatversion": "2"}
+            sent = {"cookie": "; ".join(map("=".join, cookies.items()))} if cookies else {}
+            reply = self.web.post(self.site.api, form, headers=sent)
+            cookies |= _SET_COOKIE.findall(reply.headers.get("set-cookie", ""))
+            with _expected_form(self):
+                found = self._parsed(reply)
+                token = token or found["query"]["tokens"]["logintoken"]
+        result = found.get("login") or {}
+        if result.get("result") != "Success":
+            why = str(result.get("reason") or result.get("result"))[:300]
+            raise WikiError(f"{self.site.host} refuses the login of {name}: {why}", "login")
+        self._login["cookie"] = "; ".join(map("=".join, cookies.items()))
+
+    def _query(self, parameters: Mapping[str, object]) -> dict[str, Any]:
         given = {key: str(value) for key, value in parameters.items() if value is not None}
         fixed = {"format": "json", "formatversion": "2", "maxlag": str(MAXLAG)}
         url = f"{self.site.api}?{urlencode({'action': 'query', **given, **fixed})}"
         host = self.site.host
         for attempt in range(ATTEMPTS):
             try:
-                reply = self.web.get(url, accept="application/json")
+                reply = self.web.get(url, accept="application/json", headers=self._login)
             except FetchError as error:
                 error.args = (f"while requesting an article from {host}: {error}",)
                 raise
@@ -99,7 +141,8 @@ class ActionApi:
             code = str(failure.get("code", "unknown"))
             info = re.sub(r"\s+", " ", str(failure.get("info", "")))[:300]
             if code == "readapidenied":
-                raise WikiError(f"{host} can only be read by its members. {info}", code)
+                step = f"Set verify.wiki and the variable {KEY_VARIABLE}."
+                raise WikiError(f"{host} can only be read by its members. {step}", code)
             if code not in _REASONS:
                 raise WikiError(f"{host} answered with an error: {code}: {info}", code)
             why = _REASONS[code]
@@ -127,7 +170,7 @@ class ActionApi:
             parsed = json.loads(reply.body)
         except (ValueError, RecursionError):
             parsed = None
-        known = {"query", "batchcomplete", "error", "continue"}
+        known = {"query", "batchcomplete", "error", "continue", "login"}
         if reply.status != 200 or not isinstance(parsed, dict) or not known & parsed.keys():
             message = (
                 f"{self.site.api} is not a MediaWiki API ({status}). Expected a wiki's address; "
@@ -286,13 +329,17 @@ def _notes(
 
 
 def nearest(api: ActionApi, title: str) -> list[str]:
-    """Titles with a similar spelling."""
-    try:
-        reply = api.query(list="prefixsearch", pssearch=title, pslimit=NEAREST, psprofile="fuzzy")
-    except WikiError:
-        return []
-    rows = (reply.get("query") or {}).get("prefixsearch") or []
-    return [str(row.get("title")) for row in rows]
+    """Titles with a similar spelling, else pages that the wiki's search finds."""
+    similar = {"list": "prefixsearch", "pssearch": title, "psprofile": "fuzzy"}
+    for asked in (similar, {"list": "search", "srsearch": title, "srprop": ""}):
+        limit = {"pslimit" if "pssearch" in asked else "srlimit": NEAREST}
+        try:
+            reply = api.query(**asked, **limit)
+        except WikiError:
+            return []
+        if rows := (reply.get("query") or {}).get(asked["list"]):
+            return [str(row.get("title")) for row in rows]
+    return []
 
 
 # ── Many pages ──────────────────────

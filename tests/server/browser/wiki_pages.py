@@ -104,6 +104,8 @@ def page(skin: str, content: str, title: str = "Varde", *, dark: bool = False) -
     config = {
         "skin": skin,
         "wgTitle": title,
+        "wgPageName": title.replace(" ", "_"),
+        "wgScriptPath": "/w",
         "wgAction": "view",
         "wgIsArticle": True,
         "wgRevisionId": 7,

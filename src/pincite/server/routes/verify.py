@@ -563,7 +563,7 @@ def _claim(job_id: str, finding: Finding, words: Language, dates: Dates) -> Clai
         opinion=wording.second_opinion(finding, words.say),
         support=None if support is None else cells.percent(support),
         missing=[part.words for part in absent],
-        citations=[_cited(result, words) for result in finding.citations],
+        citations=[_cited(result, finding, words) for result in finding.citations],
         suggestions=[
             _suggested(each, dates, finding.claim.language) for each in finding.suggestions
         ],
@@ -572,13 +572,13 @@ def _claim(job_id: str, finding: Finding, words: Language, dates: Dates) -> Clai
     )
 
 
-def _cited(result: CitationResult, words: Language) -> CitedBody:
+def _cited(result: CitationResult, finding: Finding, words: Language) -> CitedBody:
     cited, outcome, copy = result.citation, result.outcome, result.copy
     evidence = outcome if isinstance(outcome, Evidence) else None
     why = outcome if isinstance(outcome, Unchecked) else None
     text = cells.shortened(evidence.quoted or evidence.passage.text, MAX_QUOTE) if evidence else ""
     quoted = bool(evidence and evidence.quoted)
-    of_source = evidence.reasons_coded if evidence else ()
+    of_source = wording.reasons(result, finding)
     return CitedBody(
         at=(cited.span.start, cited.span.end),
         label=str(result.label),

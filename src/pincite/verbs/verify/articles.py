@@ -1,12 +1,14 @@
 """Articles from a file or, if the user allows fetching, from a wiki."""
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pincite.errors import FetchError, FetchingIsOff, InputError
+from pincite.errors import ConfigError, FetchError, FetchingIsOff, InputError
 from pincite.library import web_pages
 from pincite.settings import Settings
+from pincite.text.hosts import host_of
 from pincite.types import Article
 from pincite.wiki.addresses import (
     ArticleAddress,
@@ -18,6 +20,7 @@ from pincite.wiki.addresses import (
     wikipedia,
 )
 from pincite.wiki.api import (
+    KEY_VARIABLE,
     ActionApi,
     Page,
     Web,
@@ -56,16 +59,36 @@ def require_online(settings: Settings, what: str, site: Site, before: str = "") 
         raise FetchingIsOff(f"{before}To fetch {what}, add --online.", site.api)
 
 
+def api_of(
+    site: Site, web: Web, settings: Settings, report: Callable[[str], None] = lambda message: None
+) -> ActionApi:
+    """The API of a wiki; that of `verify.wiki` is asked with its key.
+
+    Raises:
+        ConfigError: the key would be sent without encryption, and not to a private host.
+    """
+    key = os.environ.get(KEY_VARIABLE, "").strip()
+    if not key or not settings.verify.wiki or site.base != home(settings).base:
+        return ActionApi(site, web, tell=report)
+    names = {host for host, _ in settings.web.rules.private_hosts}
+    if site.base.startswith("http://") and host_of(site.base) not in names:
+        raise ConfigError(f"{KEY_VARIABLE} is not sent to {site.base}; use https.")
+    return ActionApi(site, web, tell=report, key=key)
+
+
 @dataclass(frozen=True, slots=True)
 class Wikis:
     """The wikis used in a run, with one request at a time to each."""
 
     web: Web
+    settings: Settings
     report: Callable[[str], None] = lambda message: None
     _apis: dict[Site, ActionApi] = field(default_factory=dict)
 
     def api(self, site: Site) -> ActionApi:
-        return self._apis.setdefault(site, ActionApi(site, self.web, tell=self.report))
+        if site not in self._apis:
+            self._apis[site] = api_of(site, self.web, self.settings, self.report)
+        return self._apis[site]
 
     def category(self, text: str, start: Site) -> list[ArticleAddress]:
         site, name = category_at(text, start)
@@ -104,7 +127,7 @@ def fetch_article(text: str, settings: Settings, report: Callable[[str], None]) 
     require_online(settings, "that article" if no_file else text, address.site, no_file)
     with web_pages.open_web(settings.web) as web:
         try:
-            page = fetch_page(ActionApi(address.site, web, tell=report), address)
+            page = fetch_page(api_of(address.site, web, settings, report), address)
         except WikiError as error:
             raise InputError(str(error)) from error
         report(about(page))

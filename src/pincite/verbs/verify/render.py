@@ -358,7 +358,10 @@ def _block(finding: Finding, number: int, dates: Dates, wrong: Collection[str]) 
     ]
     if lacks := wording.missing_of(finding):
         lines.append(f"# {lacks}")
-    for result in finding.citations if finding.label in FAILED else ():
+    for n, result in enumerate(finding.citations if finding.label in FAILED else (), 1):
+        of = f" {n} of {len(finding.citations)}" if len(finding.citations) > 1 else ""
+        look = wording.LOOKS[result.label]
+        lines.append(f"# reference{of}: {wording.name_of(result.citation)} ({look.label})")
         lines += [f"# {cells.one_line(str(each))}" for each in wording.reasons(result, finding)]
     if doubt := wording.unverifiable(finding):
         lines.append(f"# {doubt}")

@@ -4,6 +4,7 @@ Sign and word always go together: colour alone never distinguishes verdicts.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from pincite.judgement import aggregation, decide
 from pincite.judgement.reliability import LABELS as LISTED
@@ -67,6 +68,7 @@ STEPS = {
     Reason.UNREACHABLE: "try again later; if it still fails, look for an archived copy",
     Reason.REDIRECTS: "open it in a browser, or look for an archived copy",
     Reason.UNSAFE_ADDRESS: "correct the address in the citation",
+    Reason.NOT_ALLOWED: "if the site is yours, name it in web.private_hosts",
     Reason.ROBOTS: "open it in a browser, and attach a saved copy",
     Reason.REFUSED: "try again later, or open it in a browser and attach a saved copy",
     Reason.PAYWALL: "read it through a library, and attach your copy: pincite source attach",
@@ -385,10 +387,39 @@ def unverifiable(finding: Finding, say: Callable[[str], str] = str) -> str:
 
 
 def reasons(result: CitationResult, finding: Finding) -> tuple[Note, ...]:
-    """Return the reasons for a citation's verdict, except parts already listed as missing."""
+    """Return the reasons for a citation's verdict, except parts listed as missing or found beside.
+
+    Of two sources that state one date each, neither lacks the other's.
+    """
     if isinstance(result.outcome, Unchecked):
         return ()
-    return unsaid(result.outcome.reasons_coded, result.missing or finding.missing)
+    lacking = _lacking(result.outcome)
+    outcomes = [each.outcome for each in finding.citations if each is not result]
+    beside = {
+        word
+        for outcome in outcomes
+        if isinstance(outcome, Evidence)
+        for word in lacking - _lacking(outcome)
+    }
+    seen = [witness.note for witness in result.outcome.witnesses]
+    found = list[Note]()
+    for reason in unsaid(result.outcome.reasons_coded, result.missing or finding.missing):
+        if reason not in seen and not beside.isdisjoint(words := _words_of(reason)):
+            left = tuple(word for word in words if word not in beside)
+            reason = replace(reason, values={**reason.values, "words": left})
+            if not left:
+                continue
+        found.append(reason)
+    return tuple(found)
+
+
+def _lacking(evidence: Evidence) -> set[str]:
+    return {*evidence.unstated, *evidence.unnamed}
+
+
+def _words_of(reason: Note) -> tuple[str, ...]:
+    words = reason.values.get("words")
+    return words if isinstance(words, tuple) else ()
 
 
 def also_read(evidence: Evidence, claim: str) -> list[str]:
@@ -410,10 +441,8 @@ def unsaid(reasons: Sequence[Note], missing: Sequence[Part]) -> tuple[Note, ...]
     """Drop the reasons that name only words already listed as missing."""
 
     def is_new(reason: Note) -> bool:
-        words = reason.values.get("words")
-        if not isinstance(words, tuple) or not words:
-            return True
-        return not all(any(word in part.words for part in missing) for word in words)
+        words = _words_of(reason)
+        return not words or not all(any(word in p.words for p in missing) for word in words)
 
     return tuple(filter(is_new, reasons))
 
