@@ -41,9 +41,9 @@ FEW = 20_000  # up to so many passages are compared one by one, as in a folder
 WIDTH = 500  # of a search in the graph, as in Milvus
 MOST_DIMENSIONS = 4_000  # of a vector in pgvector's graphs
 SCANNED = 20_000  # pgvector's default: rows that a filtered search in the graph looks at
-# Passages with one of the rarest words, and of those, times the depth, that BM25 ranks. Of 102,040
-# passages 0.99 of BM25's ten are found; many more of either find as many.
-CANDIDATES, RANKED = 2_000, 4
+# Passages with one of the rarest words, and of those, times the depth, that BM25 ranks: 0.99 of
+# BM25's ten are found among 102,040 passages, 0.98 among 306,120 (research/scripts/bench_scale.py).
+CANDIDATES, RANKED = 5_000, 8
 K1, B = 1.2, 0.75  # of BM25, as in tantivy
 WORD_DECIMALS = 6
 MAX_WORD_BYTES, MAX_TEXT_BYTES = 100, 500_000  # of the words of a passage: tsvector ends at 1 MB
