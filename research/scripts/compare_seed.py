@@ -40,8 +40,10 @@ DOCUMENTS = DEMO / "documents"
 THEIRS = Path(__file__).with_name("compare_seed_theirs.py")
 MOST_CALLS = 50_000  # then the server answers no more
 NOT = "It is not the case that "
-SUPPORTS = re.compile(r"^(\w)\W{0,2} .*(?:enough|sufficient) evidence to support", re.M)
-NEITHER = re.compile(r"^(\w)\W{0,2} .*neither supports nor contradicts", re.M)
+SUPPORTS = re.compile(
+    r"^(\w)\W{0,2} .*(?:(?:enough|sufficient) evidence to support| stützt )", re.M
+)
+NEITHER = re.compile(r"^(\w)\W{0,2} .*(?:neither supports nor contradicts| weder )", re.M)
 
 
 def main() -> None:
@@ -206,6 +208,8 @@ class Script:
             content, label = self._choice(asked)
         elif "negation" in fields:
             content = self._json("negation", NOT + self._reading(asked))
+        elif not fields and SUPPORTS.search(asked) and NEITHER.search(asked):
+            content = self._choice(asked)[1]
         elif "clearly states the negation" in asked:  # EvidenceSeeker's prompt
             content = NOT + self._reading(asked)
         choice: dict[str, Any] = {"index": 0, "finish_reason": "stop"}
@@ -249,7 +253,9 @@ class Script:
         before, _, after = content.rpartition(f'"{label}"') if label else (content, "", "")
         quoted = [before + '"', label, '"' + after] if label else [content]
         tops = [
-            {x: -0.105 if x == label else -3.0 for x in "ABC"} if part == label else {part: 0.0}
+            {x: -0.105 if x == label else -3.0 for x in ("ABC" if label in "ABC" else "XYZ")}
+            if part == label
+            else {part: 0.0}
             for part in quoted
         ]
         pairs = list(zip(quoted, tops, strict=True))

@@ -3,9 +3,11 @@
     python research/scripts/compare_seed_prompts.py --python OTHER_VENV/bin/python
 
 OTHER_VENV has EvidenceSeeker 0.1.3. Both sides get the same three YAML files (those that
-`evse init` writes, or those of --config), the same documents and statements, and talk to one
-scripted server, which keeps every message. `pincite config import` converts the files. The messages
-are compared character by character after `plain`, which undoes what is different on purpose:
+`evse init` writes, or those of --config, where http://one.example and http://two.example are the
+servers), the same documents and statements, and talk to two scripted servers, which keep every
+message. `pincite config import` converts the files. Which server was asked, for which model, and
+with which parameters is compared, and the messages character by character after `plain`, which
+undoes what is different on purpose:
 
 * ours stand between marks that a text cannot forge (`text.fences`), theirs between tags alone;
 * ours end with the rule that says what the marks mean;
@@ -29,7 +31,7 @@ import yaml
 from compare_seed import THEIRS, Server, finished, serving
 
 from pincite import runtime
-from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus import engines
 from pincite.corpus.update import ingest
 from pincite.settings import load
 from pincite.text.prompt_quoting import DATA_RULE
@@ -43,7 +45,7 @@ DOCUMENTS = {
 }
 STATEMENTS = ("The bridge at Varde opened in 1911.", "The mill should be rebuilt.")
 KINDS = ("preprocessing", "confirmation_analysis", "retrieval")
-OPTIONS = re.compile(r"(?:^[A-Z]\W? (?:Entailment|Contradiction|Neutral):.*\n?){2,}", re.MULTILINE)
+OPTIONS = re.compile(r"(?:^[A-Z]\W? .+\n?){2,}", re.MULTILINE)
 LABEL = re.compile(r"^[A-Z]\W? ", re.MULTILINE)
 SENT = ("model", "temperature", "max_tokens", "logprobs", "top_logprobs")  # compared too
 FENCE = re.compile(r"<data ([0-9a-f]{16})>\n(.*?)\n</data \1>", re.DOTALL)
@@ -54,29 +56,37 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--python", type=Path, required=True)
     parser.add_argument("--config", type=Path, help="folder of the YAML files; else the shipped")
-    parser.add_argument("--language", default="EN")
+    parser.add_argument("--language", default="EN", help="of the shipped files")
+    parser.add_argument("--no-prompts", action="store_true", help="compare all but the messages")
     given = parser.parse_args()
     options = argparse.Namespace(
         latency=0.0, upstream="", compact=False, layout="legacy", unreadable=0, cap=0, mend=False
     )
-    with tempfile.TemporaryDirectory() as folder, serving(Server(options, STATEMENTS)) as server:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        serving(Server(options, STATEMENTS)) as one,
+        serving(Server(options, STATEMENTS)) as two,
+    ):
         documents = Path(folder) / "documents"
         documents.mkdir()
         for name, text in DOCUMENTS.items():
             (documents / name).write_text(text, encoding="utf-8")
-        files = prepared(given, Path(folder), documents, server)
+        files = prepared(given, Path(folder), documents, (one, two))
         asked = []
-        for run in (theirs, ours):
-            server.requests.clear()
-            run(given, Path(folder), documents, files, server)
-            asked.append([messages(request) for request in server.requests])
+        for run, options.layout in ((theirs, "legacy"), (ours, "chat")):  # which each can read
+            for server in (one, two):
+                server.requests.clear()
+            run(given, Path(folder), documents, files)
+            kept = [(n, r) for n, server in enumerate((one, two), 1) for r in server.requests]
+            asked.append([messages(n, request, given.no_prompts) for n, request in kept])
     raise SystemExit(compared(*asked))
 
 
 def prepared(
-    given: argparse.Namespace, folder: Path, documents: Path, server: Server
+    given: argparse.Namespace, folder: Path, documents: Path, servers: tuple[Server, Server]
 ) -> dict[str, Path]:
-    """The YAML files with the comparison's server as their model."""
+    """The YAML files with the comparison's servers as theirs."""
+    server = servers[0]
     shipped = (
         given.config
         or given.python.absolute()
@@ -96,21 +106,24 @@ def prepared(
     }
     files = {}
     for kind in KINDS:
-        values = yaml.safe_load((shipped / f"{kind}_config.yaml").read_text(encoding="utf-8"))
+        text = (shipped / f"{kind}_config.yaml").read_text(encoding="utf-8")
+        for name, each in zip(("one", "two"), servers, strict=True):
+            text = text.replace(f"http://{name}.example", each.url)
+        values = yaml.safe_load(text)
         values["env_file"] = None
         if kind == "retrieval":
             values |= own
-        else:
+        elif not given.config:
             values["models"] = {values["used_model_key"]: {**model, "max_tokens": 300}}
-        if kind == "preprocessing":
+        if kind == "preprocessing" and not given.config:
             values["language"] = given.language
-        files[kind] = folder / f"{kind}.yaml"
+        files[kind] = folder / f"{kind}_config.yaml"
         files[kind].write_text(yaml.safe_dump(values, allow_unicode=True), encoding="utf-8")
     return files
 
 
 def theirs(
-    given: argparse.Namespace, folder: Path, documents: Path, files: dict[str, Path], server: Server
+    given: argparse.Namespace, folder: Path, documents: Path, files: dict[str, Path]
 ) -> None:
     """EvidenceSeeker in its own environment."""
     told = {"files": {kind: str(path) for kind, path in files.items()}, "statements": STATEMENTS}
@@ -121,33 +134,33 @@ def theirs(
     print("EvidenceSeeker", results[0]["version"], *(r["error"] for r in results[1:]))
 
 
-def ours(
-    given: argparse.Namespace, folder: Path, documents: Path, files: dict[str, Path], server: Server
-) -> None:
+def ours(given: argparse.Namespace, folder: Path, documents: Path, files: dict[str, Path]) -> None:
     """`pincite config import`, then the parts of `pincite check`."""
     made, prompts = folder / "pincite.toml", folder / "prompts"
     command = ["pincite", "config", "import", *map(str, files.values()), "-o", str(made)]
     subprocess.run([*command, "--prompts", str(prompts)], check=True)
     settings = load({"encoder": "all-MiniLM-L6-v2"}, made)
-    with EmbeddedCorpus.create(folder / "kb", runtime.encoder(settings)) as corpus:
+    place = next(iter(settings.library.corpora), str(folder / "kb"))
+    with engines.create(place, runtime.encoder(settings)) as corpus:
         ingest(corpus, [documents])
-    with build_check.checking(settings, folder / "kb", keep=False) as run:
+    with build_check.checking(settings, place, keep=False) as run:
         for statement in STATEMENTS:
             run.pipeline.check(statement)
 
 
-def messages(request: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+def messages(server: int, request: dict[str, Any], no_prompts: bool) -> tuple[tuple[str, str], ...]:
     """Role and text of each message, and what else is sent, without what differs on purpose."""
-    sent = [(name, str(request[name])) for name in SENT if request.get(name) is not None]
-    said = ((each["role"], plain(each["content"])) for each in request["messages"])
-    return (*said, *sent)
+    sent = [("server", str(server))]
+    sent += [(name, str(request[name])) for name in SENT if request.get(name) is not None]
+    said = [(each["role"], plain(each["content"])) for each in request["messages"]]
+    return (*(said if not no_prompts else ()), *sent)
 
 
 def plain(text: str) -> str:
     """A message as both sides would word it."""
     text = FENCE.sub(lambda fence: fence[2], text.removesuffix(DATA_RULE))
     text = OPTIONS.sub(lambda found: "\n".join(sorted(LABEL.sub("", found[0]).splitlines())), text)
-    return re.sub(" +", " ", text).strip()
+    return re.sub(r" +(?=\n)", "", re.sub(" +", " ", text)).strip()
 
 
 def compared(theirs: list[Any], ours: list[Any]) -> int:
@@ -155,6 +168,11 @@ def compared(theirs: list[Any], ours: list[Any]) -> int:
     here, there = set(theirs), set(ours)
     same = len(here & there)
     print(f"{len(here)} questions of theirs, {len(there)} of ours, {same} the same")
+    for sent in sorted(
+        {tuple(part for part in each if part[0] in ("server", *SENT)) for each in here}
+    ):
+        n = sum(all(part in each for part in sent) for each in here)
+        print(n, *(f"{name} {value}" for name, value in sent))
     for name, only in (("theirs", here - there), ("ours", there - here)):
         for question in list(only)[:3]:
             print(f"--- only {name}:")

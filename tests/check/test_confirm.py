@@ -607,6 +607,14 @@ def test_what_a_trusted_model_supports_too_needs_no_more_than_verify(
         assert (unsure != (0.0, 0.0)) == counts
 
 
+@each_row("check/confirm/names_elsewhere")
+def test_a_document_without_any_of_the_names_refutes_nothing(
+    counts: str | None, reading: str, document: str
+) -> None:
+    read = from_answers(passage_of(document), 0.02, 0.95)
+    assert bool(confirm.with_stance(reading, read, document).stance[1]) == bool(counts)  # type: ignore[index]
+
+
 @each_row("check/confirm/what_one_or_two_sentences_say_alone")
 def test_what_one_or_two_sentences_say_alone(
     reading: str, text: str, supported: float, margin: float, for_it: float, against: float

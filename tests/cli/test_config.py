@@ -62,6 +62,12 @@ def test_of_a_secret_only_whether_it_is_set(
     assert "not set" not in shown.stdout
 
 
+KINDS = ("descriptive", "ascriptive", "normative")
+PREPROCESSING_STEPS = [
+    *(f"freetext_{kind}_analysis" for kind in KINDS),
+    *(f"list_{kind}_statements" for kind in KINDS),
+    "negate_claim",
+]
 PREPROCESSING = f"""
 config_version: v0.2
 description: Of a test.
@@ -172,13 +178,10 @@ def test_evidence_seeker_s_files_become_one_of_ours(tmp_path: Path) -> None:
     assert (check.threshold, check.probabilities) == (0.3, "estimate")
     assert (check.repetitions, check.guidance, chat.dialect) == (30, "json", "openai")
     assert (chat.url, chat.model) == ("http://localhost:8080/v1", "large")
-    assert chat.models_of_steps == {
-        "freetext_descriptive_analysis": "small-instruct",
-        "negate_claim": "small-instruct",
-    }
+    assert chat.models_of_steps == dict.fromkeys(PREPROCESSING_STEPS, "small-instruct")
     choice = "multiple_choice_confirmation_analysis"
     assert chat.tokens_of_steps == {
-        **dict.fromkeys(("freetext_descriptive_analysis", "negate_claim"), 512),
+        **dict.fromkeys(PREPROCESSING_STEPS, 512),
         **dict.fromkeys(("freetext_confirmation_analysis", choice), 1024),
     }
     assert (chat.seconds, chat.temperature) == (99.0, 0.3)
@@ -197,6 +200,50 @@ def test_evidence_seeker_s_files_become_one_of_ours(tmp_path: Path) -> None:
     assert refused.exit_code == 2
     run("import", "r.yaml", "-o", "pincite.toml", "--force")
     assert "chat" not in tomllib.loads((tmp_path / "pincite.toml").read_text())
+
+
+def test_steps_that_a_file_leaves_out_use_its_model(tmp_path: Path) -> None:
+    model = "used_model_key: m\nmodels: {m: {base_url: 'http://localhost:%d/v1', model: m%d}}\n"
+    (tmp_path / "preprocessing_config.yaml").write_text(model % (1, 1))
+    (tmp_path / "confirmation_analysis_config.yaml").write_text(model % (2, 2))
+    result = imported(sorted(tmp_path.glob("*.yaml")))
+    chat = result.values
+    assert (chat["chat.url"], chat["chat.model"]) == ("http://localhost:2/v1", "m2")
+    assert chat["language"] == "de"  # EvidenceSeeker's default
+    own = [f"{step}=m1@http://localhost:1/v1" for step in PREPROCESSING_STEPS]
+    assert sorted(chat["chat.step_models"]) == sorted(own)
+    assert not [note for note in result.notes if "not used" in note.message]
+    assert len([note for note in result.notes if note.option == "prompt_template"]) == 2
+
+
+def test_each_step_keeps_its_server_model_temperature_and_length(tmp_path: Path) -> None:
+    steps = dict(enumerate(PREPROCESSING_STEPS))
+    models = {
+        f"m{n}": {"base_url": f"http://h{n % 2}/v1", "model": f"M{n}", "temperature": n / 10}
+        | {"max_tokens": 200 + n}
+        for n in steps
+    }
+    named = {step: {"used_model_key": f"m{n}"} for n, step in steps.items()}
+    text = json.dumps({"used_model_key": "m0", "models": models, **named})  # JSON is YAML
+    (tmp_path / "p.yaml").write_text(text)
+    run("import", "p.yaml", "-o", "pincite.toml", "--prompts", "prompts")
+    chat = settings.load({}).chat
+    for n, step in steps.items():
+        model = chat.models_of_steps.get(step, f"{chat.model}@{chat.url}")
+        assert model in (f"M{n}@http://h{n % 2}/v1", f"M{n}")
+        assert ("@" in model) or chat.url == f"http://h{n % 2}/v1"
+        assert chat.temperatures_of_steps[step] == n / 10
+        assert chat.tokens_of_steps[step] == 200 + n
+    assert not chat.prompts  # there are none
+
+
+def test_one_file_of_a_model_without_steps_is_for_all(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(
+        "used_model_key: m\nmodels: {m: {base_url: 'http://localhost:1/v1', model: one}}\n"
+    )
+    values = imported([tmp_path / "a.yaml"]).values
+    assert (values["chat.model"], len(values["chat.step_tokens"])) == ("one", 9)
+    assert "chat.step_models" not in values
 
 
 def test_notes_on_the_language_agree_with_the_file(tmp_path: Path) -> None:

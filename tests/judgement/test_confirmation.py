@@ -141,6 +141,8 @@ def test_the_mean_lies_between_and_turns_with_the_sign(degrees: Sequence[float])
 def test_one_document_confirms_strongly_only_in_the_words_of_the_reading() -> None:
     assert combine(items(0.9)).outcome is Outcome.CONFIRMATION
     assert combine(items(0.9, 0.9)).outcome is Outcome.STRONG_CONFIRMATION
+    capped = [combine(items(*d)).is_capped for d in ((-0.9,), (0.9, 0.9), (0.5,), (), (None,))]
+    assert capped == [True, False, False, False, False]
     assert combine(items(-0.9)).outcome is Outcome.DISCONFIRMATION
     assert combine(items(-0.9, -0.9)).outcome is Outcome.STRONG_DISCONFIRMATION
     assert combine(items(0.9), each=True).outcome is Outcome.STRONG_CONFIRMATION

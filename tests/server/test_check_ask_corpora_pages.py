@@ -207,6 +207,7 @@ def test_a_servers_own_examples(make_site: Callable[..., Site], tmp_path: Path) 
     assert shown[1:] == ["The bridge is of stone.", "It is old."]
     assert shown[0] in shown[1:], "drawn by chance"
     assert '<button name="question" value="Is it old?"' in client.get("/ask").text
+    assert "/verify/example" not in client.get("/").text, "its own, not invented ones"
     with pytest.raises(ConfigError):
         browser(make_site(examples="/no/such"))
 

@@ -58,7 +58,7 @@ class PostgreSQL:
     """A PostgreSQL that can be killed and started again."""
 
     is_ours = True
-    overlap: ClassVar = {"dense": 0.99, "lexical": 0.9, "hybrid": 0.85}
+    overlap: ClassVar = {"dense": 0.99, "lexical": 0.95, "hybrid": 0.95}
     killed_at = (1, 2, 3, 4, 5, 6, 9, 10, 12, 14, 15, 17, 18, 23, 36)
 
     def __init__(self, there: Postgres) -> None:

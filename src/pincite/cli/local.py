@@ -95,7 +95,7 @@ def import_settings(
 
     result = imported(files)
     texts: dict[Path, str] = {}
-    if prompts:
+    if prompts and result.prompts:
         texts = {prompts / name: text for name, text in result.prompts.items()}
         where = prompts.resolve()
         result.values["chat.prompts"] = (

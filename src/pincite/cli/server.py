@@ -37,10 +37,11 @@ def init(folder: Path) -> None:
     \b
     pincite init bridges/
     pincite corpus add bridges/corpus documents/
+    pincite server user add visitors --config bridges/pincite.toml
     pincite serve --config bridges/pincite.toml
 
-    The texts are there to be edited. Nothing is overwritten. The folder can be copied to another
-    machine.
+    The texts are there to be edited. Visitors start at /check, with one password. Nothing is
+    overwritten. The folder can be copied to another machine.
     """
     if existing := [path.name for path in PROJECT.iterdir() if (folder / path.name).exists()]:
         raise click.UsageError(f"{folder} already has {', '.join(sorted(existing))}.")

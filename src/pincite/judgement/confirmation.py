@@ -136,6 +136,11 @@ class Weight:
     def level(self) -> Annotated[str | None, Doc("EvidenceSeeker's word for the outcome")]:
         return seed_level(self.outcome)
 
+    @property
+    def is_capped(self) -> bool:
+        """Whether the degree is strong by EvidenceSeeker's bound, but too few documents show it."""
+        return self.doc is not None and level(self.doc) is not self.outcome
+
 
 _LEVELS = tuple(Outcome)[:7]  # strongest confirmation first
 

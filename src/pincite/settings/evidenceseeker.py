@@ -26,6 +26,12 @@ MAX_CHARS = 1_000_000  # EvidenceSeeker's files with all prompts have some 20,00
 MAX_ALIASES = 30  # aliases of aliases multiply: 30 make at most 3 ** 10 = 59,049 values
 PAGE_LANGUAGES = ("en", "de")
 CHOICE = "multiple_choice_confirmation_analysis"
+CONFIRMATION = ("freetext_confirmation_analysis", CHOICE)
+PREPROCESSING = (
+    *(f"freetext_{kind}_analysis" for kind in ("descriptive", "ascriptive", "normative")),
+    *(f"list_{kind}_statements" for kind in ("descriptive", "ascriptive", "normative")),
+    "negate_claim",
+)
 
 TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 VALUES: Mapping[str, str] = TABLES["values"]
@@ -78,7 +84,7 @@ def imported(files: Sequence[Path]) -> Imported:
     for path in files:
         importer.read(path)
     found = importer.found
-    _choose_server(found, importer.models)
+    _choose_server(found, {**importer.unnamed, **importer.models})
     schema.build(Settings, schema.checked(Settings, found.values, "what was imported"))
     return found
 
@@ -109,6 +115,7 @@ class _Importer:
     def __init__(self) -> None:
         self.found = Imported()
         self.models: dict[str, Mapping[str, Any]] = {}  # by step
+        self.unnamed: dict[str, Mapping[str, Any]] = {}  # of steps that a file leaves out
         self.path = Path()
 
     def note(self, option: str, message: str) -> None:
@@ -137,6 +144,14 @@ class _Importer:
         main = values.pop("used_model_key", "")
         steps = [step for step in VARIABLES if isinstance(values.get(step), dict)]
         used = {self.step(step, _table(values.pop(step)), models, values, main) for step in steps}
+        components = self.components(steps, values) if models else []
+        left = [step for of_one in components for step in of_one if step not in steps]
+        if left and (model := self.used(main, models)):
+            self.unnamed |= {step: model for step in left if step not in self.unnamed}
+            self.note("prompt_template", "of steps that the file leaves out is Pincite's own")
+            used.add(main)
+        if components == [PREPROCESSING]:
+            values.setdefault("language", "DE")  # EvidenceSeeker's default
         for key in models.keys() - used:
             self.note(f"models.{key}", "is not used by any step: left out")
         if values.get("use_postgres") is True:
@@ -144,6 +159,22 @@ class _Importer:
         for key, value in values.items():
             self.option(key, value, values)
         self.application(values)
+
+    def components(self, named: Sequence[str], values: Mapping[str, Any]) -> list[tuple[str, ...]]:
+        """The components that a file with models is for: both if it does not say."""
+        about = f"{self.path.name} {values.get('description', '')}".lower()
+        return [
+            component
+            for component, word in ((PREPROCESSING, "preprocess"), (CONFIRMATION, "confirm"))
+            if set(component) & set(named) or (not named and word in about)
+        ] or [PREPROCESSING, CONFIRMATION]
+
+    def used(self, key: str, models: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The model that a step uses; raises ConfigError if its address is invalid."""
+        model = _table(models.get(key))
+        if url := model.get("base_url"):
+            check_url(str(url), f"{self.path}: models.{key}.base_url", chat.KEY_VARIABLE)
+        return model
 
     def application(self, values: Mapping[str, Any]) -> None:
         """Convert what the demo application shows, and what it asks of visitors."""
@@ -230,10 +261,7 @@ class _Importer:
     ) -> str:
         """Convert the options of a step; returns the key of its model."""
         used = str(given.get("used_model_key") or main)
-        if isinstance(model := models.get(used), dict):
-            if url := model.get("base_url"):
-                place = f"{self.path}: models.{used}.base_url"
-                check_url(str(url), place, chat.KEY_VARIABLE)
+        if model := self.used(used, models):
             if self.models.setdefault(step, model) != model:
                 self.note(step, "has a different model in another file, which is kept")
         elif used:

@@ -254,6 +254,7 @@ def _form(request: Request, who: Identity, site: Site, **again: Any) -> HTMLResp
         "searches_web": searches_web(site),
         "corpora": filled_corpora(site, who, last_job(site, who, "verify"), demo.web(site)),
         "megabytes": site.server.upload_megabytes,
+        "invented": not site.server.examples,  # beside an operator's own they would confuse
     }
     return page(request, "home.html", who, **values | again)
 

@@ -26,7 +26,7 @@ from pincite.llm.templates import Templates
 from pincite.models.routing import RoutedVerifier
 from pincite.protocols import Verifier
 from pincite.settings import Settings
-from pincite.text import antonyms, tables, words
+from pincite.text import antonyms, names, tables, words
 from pincite.text.finite import finite_verb
 from pincite.text.languages import common
 from pincite.text.sentences import is_question, n_words
@@ -226,6 +226,7 @@ def with_stance(
     evidence = aggregation.discard_rebutted(Claim.alone(reading), evidence, document)
     across = not common(reading, document)  # where words tell nothing of the topic
     elsewhere = not across and words.missing_words(reading, document) > ELSEWHERE
+    elsewhere = elsewhere or _names_others(reading, document)
     counts = not elsewhere and decide.counts_as_refutation(evidence, of_document)
     if counts and evidence.contradiction is None and evidence.quote:  # read by the network alone
         counts = not _lacks_a_finding(reading, evidence.quote.of(evidence.passage.text))
@@ -237,6 +238,12 @@ def with_stance(
     if not against:
         evidence = decide.without(evidence, WitnessKind.NETWORK)
     return replace(evidence, stance=(supported, against))
+
+
+def _names_others(reading: str, document: str) -> bool:
+    """Whether a document is about something else: of a reading's names it has none, in any form."""
+    known = (words.is_named(name, document) for name in words.names(reading))
+    return bool(names.missing(reading, document)) and not any(known)
 
 
 # What is sought, done or unknown is no finding, unless another clause follows ("Although the cause

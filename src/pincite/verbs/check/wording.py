@@ -118,8 +118,9 @@ def mean_degree(weight: Weight, n_passages: int, words: Language = IN_ENGLISH) -
 
 def _how_sure(weight: Weight, n_passages: int, words: Language) -> str:
     unjudged = {"n": weight.n_failed, "all": n_passages}
-    text = words.say("; %(n)s of %(all)s passages could not be judged") % unjudged
-    return text if weight.n_failed else ""
+    failed = words.say("; %(n)s of %(all)s passages could not be judged") % unjudged
+    capped = words.say("; beyond ±0.6 is strong only from two documents, or one word for word")
+    return failed * bool(weight.n_failed) + capped * weight.is_capped
 
 
 def warning(

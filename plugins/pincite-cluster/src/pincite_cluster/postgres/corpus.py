@@ -2,14 +2,14 @@
 
 Every batch is a transaction: readers see all of it or nothing, and a kill leaves nothing behind.
 Meaning is compared one by one, or found in a graph (HNSW) where there are many passages. Words are
-found by full-text search over the same stems as in a folder. PostgreSQL's own ranks know nothing
-of how rare a word is: so how many passages have each word is counted here, and a passage's score
-is the sum over the query's words of idf times PostgreSQL's rank for that word alone, which grows
-ever more slowly with the word's count and falls with the logarithm of the passage's length.
+found by full-text search over the same stems as in a folder, and ranked by BM25: how many passages
+have each word is counted here. PostgreSQL reads every passage with one of the words it looks for:
+so it looks for the query's rarest, and its own rank of each, times idf, chooses what BM25 ranks.
 """
 
 # ruff: noqa: S608 - statements are made of our own words; what comes from outside is a parameter
 
+import itertools
 import json
 import threading
 from collections import defaultdict
@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from pincite.corpus.lexical import COMMON_SHARE, LEXICAL_RULE, TITLE_BOOST, words_of
+from pincite.corpus.lexical import COMMON_SHARE, LARGE, LEXICAL_RULE, TITLE_BOOST, words_of
 from pincite.corpus.protocol import CorpusStatus
 from pincite.corpus.ranking import idf
 from pincite.corpus.store import content_hash, raw, share_of_digest
@@ -35,24 +35,31 @@ from pincite_cluster.postgres.database import BUILDING, CURRENT, TABLES, Databas
 from pincite_cluster.remote import Found, Head, Scored, key_of
 
 _T = TypeVar("_T")
-OWN_RULES = {"format": "postgres-1", "lexical_rule": LEXICAL_RULE}
+OWN_RULES = {"format": "postgres-2", "lexical_rule": LEXICAL_RULE}
 DIALECT = Dialect("d.facets && ARRAY{}::bigint[]".format, "(d.numbers->>'{}')::float8".format)
 FEW = 20_000  # up to so many passages are compared one by one, as in a folder
 WIDTH = 500  # of a search in the graph, as in Milvus
 MOST_DIMENSIONS = 4_000  # of a vector in pgvector's graphs
 SCANNED = 20_000  # pgvector's default: rows that a filtered search in the graph looks at
-# A corpus this large is searched without words that more than `COMMON_SHARE` of its passages have,
-# unless the others find too few: PostgreSQL reads every passage that has one of the words.
-LARGE = 20_000
+# Passages with one of the rarest words, and of those, times the depth, that BM25 ranks: 0.99 of
+# BM25's ten are found among 102,040 passages, 0.98 among 306,120 (research/scripts/bench_scale.py).
+CANDIDATES, RANKED = 5_000, 8
+K1, B = 1.2, 0.75  # of BM25, as in tantivy
 WORD_DECIMALS = 6
 MAX_WORD_BYTES, MAX_TEXT_BYTES = 100, 500_000  # of the words of a passage: tsvector ends at 1 MB
 MAX_POSITION = 16_383  # of tsvector
-# What a word counts in the text (D) and in the title (A), as ts_rank takes it.
-_WEIGHTS = f"ARRAY[1, 0, 0, {TITLE_BOOST}]::real[]"
+IN_TITLE = "ǁ"  # behind a word of the title, so that it is none of the text
 _HEAD = "d.key, d.version, d.facts, d.n_passages"
 _JOIN = "{passages} p JOIN {documents} d ON d.id = p.document"
 _DOCUMENT = "id key version facts n_passages text facets first_day last_day numbers".split()
-_PASSAGE = "document first last first_byte n_bytes words".split()
+_PASSAGE = "document first last first_byte n_bytes n_words words".split()
+_BM25 = f"""
+WITH query AS MATERIALIZED (SELECT * FROM unnest(%s::text[], %s::float8[]) AS query(word, weight)),
+likely AS MATERIALIZED (SELECT p.id, p.words, {K1} * (1 - {B} + {B} * p.n_words / %s) AS length
+    FROM {{among}} AND p.words @@ %s::tsquery ORDER BY {{rank}} DESC LIMIT %s)
+SELECT id, (SELECT sum(weight * n * {K1 + 1} / (n + length)) FROM unnest(words) AS own
+    JOIN query ON word = lexeme, cardinality(positions) AS n) AS score
+FROM likely ORDER BY score DESC LIMIT %s"""
 # Within the transaction: how wide the graph is searched, and how far on where a filter leaves few.
 _GRAPH = (
     "SELECT set_config('hnsw.ef_search', %s, true), set_config('hnsw.max_scan_tuples', %s, true),"
@@ -145,9 +152,10 @@ class PostgresCorpus(remote.RemoteCorpus):
         share = sign * sum(map(share_of_digest, doc_ids)) % 2**128
         self._there.run(
             "UPDATE {generations} SET n_documents = n_documents + %s, sequence = sequence + 1,"
-            " n_passages = n_passages + %s, digest = mod(digest + %s, 2::numeric ^ 128)"
-            " WHERE id = %s",
-            *(sign * len(ids), sign * n, share, self._there.build),
+            " n_passages = n_passages + %s, digest = mod(digest + %s, 2::numeric ^ 128),"
+            " n_words = n_words + %s * (SELECT coalesce(sum(n_words), 0) FROM {passages}"
+            " WHERE document = ANY(%s)) WHERE id = %s",
+            *(sign * len(ids), sign * n, share, sign, ids, self._there.build),
         )
 
     @contextmanager
@@ -267,26 +275,35 @@ class PostgresCorpus(remote.RemoteCorpus):
 
     def by_words(self, queries: Sequence[Query], depth: int, filters: Filters) -> list[Scored]:
         asked, among = list(map(remote.words_in, queries)), _among(expression(filters, DIALECT))
-        n_all, having = self.having({word for words in asked for word in words})
+        forms = {word + form for words in asked for word in words for form in ("", IN_TITLE)}
+        n_all, having = self.having(forms)
+        mean = float(self._about("greatest(n_words, 1)::float8 / greatest(n_passages, 1)")[0][0])
         found: list[Scored] = []
         for words in asked:
-            known = {w: x * idf(n_all, having[w]) for w, x in words.items() if w in having}
-            rare = {w: x for w, x in known.items() if having[w] <= COMMON_SHARE * n_all}
-            some = rare if n_all >= LARGE else known
-            rows = self._best(some, depth, among)
-            if len(rows) < depth and len(some) < len(known):
-                rows = self._best(known, depth, among)
+            weights = {**words, **{w + IN_TITLE: TITLE_BOOST * x for w, x in words.items()}}
+            known = {w: x * idf(n_all, having[w]) for w, x in weights.items() if w in having}
+            most = COMMON_SHARE * n_all if n_all >= LARGE else n_all  # as in a folder
+            known = {w: x for w, x in known.items() if having[w] <= most} or known
+            rarest = sorted(known, key=lambda word: having[word])
+            n_passages = itertools.accumulate(having[word] for word in rarest)
+            n_read = max(1, sum(n <= CANDIDATES for n in n_passages))
+            rows = self._best(known, rarest[:n_read], depth, among, mean)
+            if len(rows) < depth and n_read < len(rarest):
+                rows = self._best(known, rarest, depth, among, mean)
             found.append(rows)
         return found
 
-    def _best(self, words: Mapping[str, float], depth: int, among: str) -> Scored:
-        quoted = list(map(_quoted, words))
+    def _best(
+        self, words: Mapping[str, float], read: Sequence[str], depth: int, among: str, mean: float
+    ) -> Scored:
+        """The best by BM25 of all words, among passages that have one of those to `read`."""
+        quoted = list(map(_quoted, read))
         # The length's logarithm (1) divides a word's rank.
-        score = " + ".join([f"%s * ts_rank({_WEIGHTS}, p.words, %s::tsquery, 1)"] * len(words))
-        sql = f"SELECT p.id, {score or 0} AS score FROM {among} AND p.words @@ %s::tsquery"
-        pairs = [part for pair in zip(words.values(), quoted, strict=True) for part in pair]
-        values = *pairs, " | ".join(quoted), depth
-        rows = self._there.rows(f"{sql} ORDER BY score DESC LIMIT %s", *values)
+        rank = " + ".join(["%s * ts_rank(p.words, %s::tsquery, 1)"] * len(read))
+        pairs = itertools.chain(*zip(map(words.__getitem__, read), quoted, strict=True))
+        values = list(words), list(words.values()), mean, " | ".join(quoted), *pairs, RANKED * depth
+        sql = _BM25.replace("{among}", among).replace("{rank}", rank or "1")
+        rows = self._there.rows(sql, *values, depth)
         return [(key, round(score, WORD_DECIMALS)) for key, score in rows]
 
     def having(self, words: Collection[str]) -> tuple[int, dict[str, int]]:
@@ -346,20 +363,20 @@ def _passage_rows(
         start, end = passage.span
         n_before += len(raw(document.text[at:start]))
         at, n_bytes = start, len(raw(passage.text))
-        words = _tsvector(words_of(passage.text, passage.language), title)
+        words = words_of(passage.text, passage.language)
         vector = [_vector(vectors[n])] if vectors is not None else []
-        yield id_, start, end, n_before, n_bytes, words, *vector
+        yield id_, start, end, n_before, n_bytes, len(words), _tsvector(words, title), *vector
 
 
 def _tsvector(text: Sequence[str], title: Sequence[str]) -> str:
-    """A passage's words with their positions, those of the title marked as such."""
+    """A passage's words with their positions, and those of its title."""
     positions, n_bytes = defaultdict[str, list[str]](list), 0
-    for mark, words in (("A", title), ("", text)):
+    for mark, words in (("", text), (IN_TITLE, title)):
         for n, word in enumerate(words, 1):
             size = len(word.encode())
             n_bytes += size
             if size <= MAX_WORD_BYTES and n_bytes <= MAX_TEXT_BYTES and n <= MAX_POSITION:
-                positions[word].append(f"{n}{mark}")
+                positions[word + mark].append(str(n))
     return " ".join(f"{_quoted(word)}:{','.join(of_word)}" for word, of_word in positions.items())
 
 
