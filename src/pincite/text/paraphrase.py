@@ -11,6 +11,7 @@ from functools import lru_cache
 from itertools import product, zip_longest
 
 from pincite.text import antonyms, names, quantities, tables
+from pincite.text.finite import referents_in
 from pincite.text.languages import is_english
 from pincite.text.quantities import values as values_of
 from pincite.text.sentences import is_question
@@ -69,9 +70,24 @@ def verifier_input(
     """
     if not (is_english(claim) and is_english(passage)):
         return claim, passage
-    passage = tables.as_read(claim, with_dates(passage, claim, published), page)
+    passage = with_dates(with_names(passage, page), claim, published)
+    passage = tables.as_read(claim, passage, page)
     text = with_derived_values(with_title(title, without_questions(passage, claim), claim), claim)
     return in_source_words(text, claim), text
+
+
+def with_names(passage: str, page: str) -> str:
+    """Write names for what stands for them by the page.
+
+    >>> with_names("The canal is old.", "The Orsen Canal links two rivers. The canal is old.")
+    'The Orsen Canal is old.'
+    """
+    for each in reversed(referents_in(passage, page)):
+        if name := each.name:
+            opens = each.span.start == each.sentence.start
+            name = f"{name[0].upper()}{name[1:]}" if opens else name
+            passage = f"{passage[: each.span.start]}{name}{passage[each.span.end :]}"
+    return passage
 
 
 def with_dates(passage: str, claim: str, published: str) -> str:
