@@ -49,7 +49,7 @@ NAME = (
 _NAMED = re.compile(
     rf"(?P<place>\b(?:in|at|to|from|near|on|of) )?(?P<the>\b[Tt]he )?\b(?P<name>{NAME})"
 )
-_KIND = r"(?P<kind>[\w-]+(?: [\w-]+){0,5})"
+_KIND = r"(?P<kind>[\w-]+(?: [\w-]+){0,5})\b(?!['’])"
 _LOWER = r"(?=(?P<kind>[a-z-]+(?: [a-z-]+){0,3}))"
 _BESIDE = re.compile(
     rf"(?:,| \(|(?P<is> (?:is|was|became|remains))) ?(?:an?|the|his|her|its) {_KIND}"
@@ -166,8 +166,8 @@ def referents(text: str) -> tuple[Referent, ...]:
     A pronoun stands for the subject of the nearest sentence before it that does not open so; a
     description for the names before it that have its noun, or were introduced by it.
 
-    >>> referents("The mill in Varde was sold. It was never a barn.")[0].name
-    'The mill in Varde'
+    >>> referents("Varde Mill was sold. It was never a barn.")[0].name
+    'Varde Mill'
     """
     found, before, known = list[Referent](), "", list[_Known]()
     for span in sentences_of(text):
@@ -175,11 +175,11 @@ def referents(text: str) -> tuple[Referent, ...]:
         if not (pronoun := _PRONOUN.match(sentence)):
             before = sentence
         elif verb := finite_verb(before):
-            subject, pronouns = before[: verb.start].strip(), Span(0, pronoun.end())
+            subject, at = before[: verb.start].strip(), Span(0, pronoun.end()).moved(span.start)
             others = [m["name"] for m in _NAMED.finditer(before, verb.end) if not m["place"]]
-            if is_plural(subject) != (pronoun[0] == "They"):
-                others.append("")
-            found.append(Referent(pronouns.moved(span.start), span, (subject, *others)))
+            is_one = _NAMED.fullmatch(subject) and pronoun[0] != "They"
+            is_one = is_one and (" " in subject or not _may_be_noun(subject.lower()))
+            found.append(Referent(at, span, (subject, *others) if is_one else (subject, "")))
         for at, names in _described(sentence, known):
             found.append(Referent(at.moved(span.start), span, names))
         known += _introduced(sentence)
@@ -209,10 +209,8 @@ def _described(sentence: str, known: Sequence[_Known]) -> Iterator[tuple[Span, t
                 if parts in names or not any(parts <= other or other <= parts for other in names):
                     names[parts] = max(each.name, names.get(parts, ""), key=len)
             if any(names.values()) and not _goes_on(sentence, end):
-                yield (
-                    Span(match.start(), end),
-                    tuple(sorted(names.values(), key=bool, reverse=True)),
-                )
+                of_names = tuple(sorted(names.values(), key=bool, reverse=True))
+                yield Span(match.start(), end), of_names
                 break
 
 
@@ -233,7 +231,8 @@ def _introduced(sentence: str) -> Iterator[_Known]:
     for match in _NAMED.finditer(sentence):
         words = match["name"].split(" ")
         name = f"the {match['name']}" if match["the"] else match["name"]
-        for noun in {words[0].lower(), words[-1].lower()} if len(words) > 1 else ():
+        if len(words) > 1:
+            noun = next(filter(_may_be_noun, (words[-1].lower(), words[0].lower())), "")
             yield _Known(name, noun, frozenset())
         is_subject = not sentence[: match.start()].strip(" ,")
         beside = _BESIDE.match(sentence, match.end())
