@@ -152,25 +152,23 @@ def _of_other_referent(text: str, passage: Passage, page: str) -> Witness | None
     ]
     if not said or not told or _is_said_of(own, said, page):
         return None
-    (_, sentence, others), *_ = told
-    if not _differ(own, others[0]):
+    (place, sentence, others), *_ = told
+    if "" in others or not _differ(own, others[0]):
         return None
     kind = WitnessKind.UNCLEAR if len(others) > 1 else WitnessKind.NAMESAKE
-    return Witness(kind, own, told[0].span.of(passage.text), sentence, others[0])
+    return Witness(kind, own, place.of(passage.text), sentence, others[0])
 
 
 def _is_said_of(own: str, said: str, page: str) -> bool:
-    sentences = (span.of(page) for span in wording.sentences_of(page))
     return any(
         not names.missing(f": {own}", each) and wording.missing_words(said, each) <= 1 - _SHARE
-        for each in sentences
+        for each in (span.of(page) for span in wording.sentences_of(page))
     )
 
 
 def _differ(one: str, other: str) -> bool:
     """Whether each of two names has words that the other lacks: "Nils Berg", "Tore Berg"."""
-    mine, theirs = ({*re.findall(NAME, name)} for name in (one, other))
-    mine, theirs = ({word for name in each for word in name.split()} for each in (mine, theirs))
+    mine, theirs = ({*" ".join(re.findall(NAME, name)).split()} for name in (one, other))
     return bool(mine - theirs and theirs - mine and names.missing(f": {one}", other))
 
 
