@@ -102,8 +102,8 @@ def contradictions(
     if language != "en" and (language not in NEGATIONS or wording.is_negated(claim)):
         return
     sentences = [(span, span.of(passage)) for span in _assertions(passage)]
-    found = referents(passage) if language == "en" else ()
-    of_it = {each.sentence.of(passage): each.names[0] for each in found}
+    known = referents(passage) if language == "en" else ()
+    of_it = {each.sentence.of(passage): each.names[0] for each in known}
     read = _Read(passage, sentences, of_it, about, f"{about}\n{page or passage}", words, language)
     for part in _clauses(claim):
         # A negated claim is not contradicted by naming someone else.

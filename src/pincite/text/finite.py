@@ -192,8 +192,8 @@ def referents_in(passage: str, page: str) -> list[Referent]:
     for each in referents(page or passage):
         at = passage.find(each.sentence.of(page or passage))
         if at >= 0:
-            moved = (span.moved(at - each.sentence.start) for span in (each.span, each.sentence))
-            found.append(Referent(*moved, each.names))
+            by = at - each.sentence.start
+            found.append(Referent(each.span.moved(by), each.sentence.moved(by), each.names))
     return found
 
 
