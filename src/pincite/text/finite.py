@@ -5,7 +5,7 @@ neighbouring words say which of them is. In doubt there is none.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, NamedTuple
@@ -40,6 +40,7 @@ _CLAUSE_OPENERS = syntax.SUBORDINATORS - {"once"}
 _SINCE = frozenset("after before until till since".split())
 _PRONOUN = re.compile(r"(?:It|He|She|They)\b")
 _NEW_CLAUSE = frozenset(", ; : and or but".split())
+_LONGEST = 1_000  # characters of a sentence; longer ones are lists
 _NARROWS = frozenset("of that which who whose where".split())
 _NO_PHRASE = syntax.PARTICLES | syntax.AUXILIARIES | _BE_OR_MODAL | {"and", "or", "but", "who"}
 _CAPITAL = r"[A-ZÀ-Þ][\w’'-]*\w"
@@ -169,9 +170,11 @@ def referents(text: str) -> tuple[Referent, ...]:
     >>> referents("Varde Mill was sold. It was never a barn.")[0].name
     'Varde Mill'
     """
-    found, before, known = list[Referent](), "", list[_Known]()
+    found, before, known = list[Referent](), "", dict[_Known, None]()
     for span in sentences_of(text):
         sentence = span.of(text)
+        if len(sentence) > _LONGEST:
+            continue
         if not (pronoun := _PRONOUN.match(sentence)):
             before = sentence
         elif verb := finite_verb(before):
@@ -182,7 +185,7 @@ def referents(text: str) -> tuple[Referent, ...]:
             found.append(Referent(at, span, (subject, *others) if is_one else (subject, "")))
         for at, names in _described(sentence, known):
             found.append(Referent(at.moved(span.start), span, names))
-        known += _introduced(sentence)
+        known.update(dict.fromkeys(_introduced(sentence)))
     return tuple(found)
 
 
@@ -197,7 +200,7 @@ def referents_in(passage: str, page: str) -> list[Referent]:
     return found
 
 
-def _described(sentence: str, known: Sequence[_Known]) -> Iterator[tuple[Span, tuple[str, ...]]]:
+def _described(sentence: str, known: Iterable[_Known]) -> Iterator[tuple[Span, tuple[str, ...]]]:
     for match in _THE.finditer(sentence):
         words = match["kind"].split(" ")
         for n, word in enumerate(words):
