@@ -22,6 +22,8 @@ ENGLISH: Mapping[str, str] = {
     "roles_swapped": "the source has %(claim)s and %(other)s the other way round: “%(source)s”",
     "value_of_another": "the source gives %(claim)s for something else: “%(source)s”",
     "about_another": "the source mentions %(other)s, not %(claim)s",
+    "may_be_another": "“%(source)s” may stand for %(other)s instead of %(claim)s",
+    "referent": "“%(words)s” stands for %(name)s",
     "relative_time": "“%(words)s” is %(date)s by the date of the source",
     "read_as_contrary": "the quote reads like a contradiction: compare it with the claim",
     "beyond_quote": "found elsewhere in the source, not near the quote: %(words)s",

@@ -16,6 +16,7 @@ from pincite.models import weights
 from pincite.models.calibration import FEATURES, LEAST_SUPPORT, OF_A_GAP, contrary, features
 from pincite.models.verifier import CrossEncoderVerifier, LogitCache, lacking
 from pincite.protocols import Floats
+from pincite.text.paraphrase import verifier_input
 from pincite.text.words import sentences_of
 from pincite.types import GAP, Claim, Passage, Span, WitnessKind
 
@@ -60,7 +61,7 @@ def test_what_the_rest_of_the_page_states_is_not_missing() -> None:
 def test_three_logits_and_one_become_log_odds(
     verifier: CrossEncoderVerifier, tiny_reranker: Path
 ) -> None:
-    rows = [(claim.text, passage.text) for claim, passage in PAIRS]
+    rows = [verifier_input(claim.text, passage.text) for claim, passage in PAIRS]
     shares = np.exp(verifier._run(rows))
     shares /= shares.sum(axis=1, keepdims=True)
     support, refuted = verifier.log_odds(PAIRS).T

@@ -12,6 +12,7 @@ from itertools import pairwise, product
 from pincite.text import names, quantities, syntax, tables, words_of
 from pincite.text import words as wording
 from pincite.text.figures import MONTHS
+from pincite.text.finite import NAME, referents_in
 from pincite.text.languages import is_english
 from pincite.text.quantities import Value, values
 from pincite.text.sentences import is_question, n_words
@@ -43,7 +44,7 @@ def misattributed(claim: Claim, passage: Passage) -> Witness | None:
             found = swapped(text, sentence, page)
             if found and not names.is_in(found.other, before):
                 return replace(found, sentence=span)
-    return _of_other_person(claim, passage, page)
+    return _of_other_referent(text, passage, page) or _of_other_person(claim, passage, page)
 
 
 def swapped(text: str, sentence: str, page: str = "") -> Witness | None:
@@ -134,6 +135,41 @@ def _in_roles(agent: str, verb: str, patient: str, gap: str) -> str:
     )
     active = rf"{one}{gap}\b{verb}(?!\w* by ){gap}\b{two}"
     return rf"\b(?:{active}|{two}{gap}\b{verb}\w* by {gap}\b{one})"
+
+
+# ── Of what a description or a pronoun stands for ────────────────────────────────────────────────
+
+
+def _of_other_referent(text: str, passage: Passage, page: str) -> Witness | None:
+    """Find the claim's words where "the canal" is another than the claim's, or may be."""
+    own = subject_name(text)
+    said = text.partition(own)[2] if own else ""
+    told = [
+        each
+        for each in referents_in(passage.text, page)
+        if each.span.start == each.sentence.start
+        and wording.missing_words(said, each.sentence.of(passage.text)) <= 1 - _SHARE
+    ]
+    if not said or not told or _is_said_of(own, said, page):
+        return None
+    (place, sentence, others), *_ = told
+    if "" in others or not _differ(own, others[0]):
+        return None
+    kind = WitnessKind.UNCLEAR if len(others) > 1 else WitnessKind.NAMESAKE
+    return Witness(kind, own, place.of(passage.text), sentence, others[0])
+
+
+def _is_said_of(own: str, said: str, page: str) -> bool:
+    return any(
+        not names.missing(f": {own}", each) and wording.missing_words(said, each) <= 1 - _SHARE
+        for each in (span.of(page) for span in wording.sentences_of(page))
+    )
+
+
+def _differ(one: str, other: str) -> bool:
+    """Whether each of two names has words that the other lacks: "Nils Berg", "Tore Berg"."""
+    mine, theirs = ({*" ".join(re.findall(NAME, name)).split()} for name in (one, other))
+    return bool(mine - theirs and theirs - mine and names.missing(f": {one}", other))
 
 
 # ── Of another person than the article's ─────────────────────────────────────────────────────────

@@ -16,7 +16,7 @@ from pincite.text import LEXICON, antonyms, names, quantities, syntax, tables
 from pincite.text import words as wording
 from pincite.text.clauses import clauses
 from pincite.text.figures import MONTHS
-from pincite.text.finite import antecedents
+from pincite.text.finite import referents
 from pincite.text.languages import NEGATIONS, common
 from pincite.text.quantities import Value, with_hedge
 from pincite.text.quantities import values as values_of
@@ -102,8 +102,8 @@ def contradictions(
     if language != "en" and (language not in NEGATIONS or wording.is_negated(claim)):
         return
     sentences = [(span, span.of(passage)) for span in _assertions(passage)]
-    subjects = antecedents(passage) if language == "en" else {}
-    of_it = {span.of(passage): subject for span, subject in subjects.items()}
+    known = referents(passage) if language == "en" else ()
+    of_it = {each.sentence.of(passage): each.names[0] for each in known}
     read = _Read(passage, sentences, of_it, about, f"{about}\n{page or passage}", words, language)
     for part in _clauses(claim):
         # A negated claim is not contradicted by naming someone else.

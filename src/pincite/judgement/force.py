@@ -16,7 +16,7 @@ from pincite.text import languages, syntax
 from pincite.text import words as wording
 from pincite.text.clauses import clauses
 from pincite.text.figures import figures
-from pincite.text.finite import antecedents, lemmas
+from pincite.text.finite import lemmas, referents
 from pincite.text.languages import common
 from pincite.text.sentences import n_words
 from pincite.text.words import WORD, stem
@@ -115,7 +115,7 @@ def _terms(text: str, language: str) -> frozenset[str]:
 def _in_page(part: _Part, passage: str, about: str, page: str) -> _Weaker | None:
     found: list[tuple[int, _Weaker]] = []
     known = part.stems & (_roots(about) | (_roots(page) - part.own))
-    subjects = antecedents(passage)
+    subjects = {each.sentence: each.names[0] for each in referents(passage)}
     for span, after in _with_next(passage):
         shared = part.stems & _roots(f"{subjects.get(span, '')} {span.of(passage)}")
         enough = len(shared | known) >= _SHARE * len(part.stems)

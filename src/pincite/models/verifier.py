@@ -25,6 +25,7 @@ from pincite.notes import Note
 from pincite.protocols import Floats
 from pincite.text import antonyms, names, paraphrase, quantities, tables
 from pincite.text import words as wording
+from pincite.text.finite import referents_in
 from pincite.text.languages import common
 from pincite.text.quantities import values as values_of
 from pincite.types import (
@@ -318,7 +319,16 @@ def _evidence(
     witnesses, quote = _witnesses(claim, passage, readout, contrary)
     unstated, unnamed = lacking(claim, passage, witnesses)
     times = paraphrase.stated_times(passage.text, claim.text, passage.published)
-    meant = ({"words": each.span.of(passage.text), "date": each.date} for each in times)
+    meant = [
+        Note("relative_time", {"words": each.span.of(passage.text), "date": each.date})
+        for each in times
+    ]
+    quote = quote or wording.best_quote(claim.text, passage.text)
+    meant += [
+        Note("referent", {"words": each.span.of(passage.text), "name": each.name})
+        for each in referents_in(passage.text, passage.page)
+        if quote and each.name and quote.overlaps(each.span) and names.is_in(each.name, claim.text)
+    ]
     return decide.weighed(
         Evidence(
             passage,
@@ -326,13 +336,13 @@ def _evidence(
             prob_refuted=0.0,
             prob_neutral=1.0,
             score=readout.support,
-            quote=quote or wording.best_quote(claim.text, passage.text),
+            quote=quote,
             readout=readout,
             witnesses=witnesses,
             unstated=unstated,
             unnamed=unnamed,
             unsupported=unsupported,
-            notes=tuple(Note("relative_time", values) for values in meant),
+            notes=tuple(meant),
         )
     )
 

@@ -6,7 +6,7 @@ position do. In doubt there is none.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -43,6 +43,26 @@ _CLAUSE_OPENERS = syntax.SUBORDINATORS - {"once"}
 _SINCE = frozenset("after before until till since".split())
 _PRONOUN = re.compile(r"(?:It|He|She|They)\b")
 _NEW_CLAUSE = frozenset(", ; : and or but".split())
+_LONGEST = 1_000  # characters of a sentence; longer ones are lists
+_NARROWS = frozenset("of that which who whose where".split())
+_NO_PHRASE = syntax.PARTICLES | syntax.AUXILIARIES | _BE_OR_MODAL | {"and", "or", "but", "who"}
+_CAPITAL = r"[A-ZÀ-Þ][\w’'-]*\w"
+NAME = (
+    rf"(?!(?i:{'|'.join(syntax.PARTICLES)})\b){_CAPITAL}(?: (?:(?:of|de|von|van|du) )?{_CAPITAL})*"
+)
+_NAMED = re.compile(
+    rf"(?P<place>\b(?:in|at|to|from|near|on|of) )?(?P<the>\b[Tt]he )?\b(?P<name>{NAME})"
+)
+_KIND = r"(?P<kind>[\w-]+(?: [\w-]+){0,5})\b(?!['’])"
+_LOWER = r"(?=(?P<kind>[a-z-]+(?: [a-z-]+){0,3}))"
+_BESIDE = re.compile(
+    rf"(?:,| \(|(?P<is> (?:is|was|became|remains))) ?(?:an?|the|his|her|its) {_KIND}"
+)
+_BEFORE = re.compile(r"(?:\A|by )[Tt]he (?P<kind>[a-z-]+(?: [a-z-]+){0,2}),? \Z")
+_THE = re.compile(rf"\b[Tt]he {_LOWER}")
+_UNNAMED = re.compile(
+    rf"(?<!\bis )(?<!\bwas )\b(?i:(?P<det>the|an?|another|both|two|three|several)) {_LOWER}"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,22 +145,128 @@ def finite_verb(text: str) -> Finite | None:
     return second if certain else None  # "stone bridges spanned the river", "causes increased risk"
 
 
-@lru_cache(maxsize=4096)
-def antecedents(text: str) -> dict[Span, str]:
-    """Return what "It", "He", "She" or "They" at the start of a sentence may stand for.
+class Referent(NamedTuple):
+    """A pronoun or description, and what it may stand for: certain if that is one name."""
 
-    That is the subject of the nearest sentence before it that does not open so.
+    span: Span
+    sentence: Span
+    names: tuple[str, ...]  # the likeliest first; "": something without a name
 
-    >>> list(antecedents("The mill in Varde was sold. It was never a barn.").values())
-    ['The mill in Varde ']
+    @property
+    def name(self) -> str:
+        return self.names[0] if len(self.names) == 1 else ""
+
+
+class _Known(NamedTuple):
+    name: str
+    noun: str
+    modifiers: frozenset[str]
+
+
+@lru_cache(maxsize=64)
+def referents(text: str) -> tuple[Referent, ...]:
+    """Find what "It" at the start of a sentence, "the canal" or "the elder brother" stand for.
+
+    A pronoun stands for the subject of the nearest sentence before it that does not open so; a
+    description for the names before it that have its noun, or were introduced by it.
+
+    >>> referents("Varde Mill was sold. It was never a barn.")[0].name
+    'Varde Mill'
     """
-    found, before = dict[Span, str](), ""
+    found, before, known = list[Referent](), "", dict[_Known, None]()
     for span in sentences_of(text):
-        if not _PRONOUN.match(text, span.start):
-            before = span.of(text)
+        sentence = span.of(text)
+        if len(sentence) > _LONGEST:
+            continue
+        if not (pronoun := _PRONOUN.match(sentence)):
+            before = sentence
         elif verb := finite_verb(before):
-            found[span] = before[: verb.start]
+            subject, at = before[: verb.start].strip(), Span(0, pronoun.end()).moved(span.start)
+            others = [m["name"] for m in _NAMED.finditer(before, verb.end) if not m["place"]]
+            is_one = _NAMED.fullmatch(subject) and pronoun[0] != "They"
+            is_one = is_one and (" " in subject or not _may_be_noun(subject.lower()))
+            found.append(Referent(at, span, (subject, *others) if is_one else (subject, "")))
+        for at, names in _described(sentence, known):
+            found.append(Referent(at.moved(span.start), span, names))
+        known.update(dict.fromkeys(_introduced(sentence)))
+    return tuple(found)
+
+
+def referents_in(passage: str, page: str) -> list[Referent]:
+    """Return the referents of a page that are in one of its passages."""
+    found = list[Referent]()
+    for each in referents(page or passage):
+        at = passage.find(each.sentence.of(page or passage))
+        if at >= 0:
+            by = at - each.sentence.start
+            found.append(Referent(each.span.moved(by), each.sentence.moved(by), each.names))
     return found
+
+
+def _described(sentence: str, known: Iterable[_Known]) -> Iterator[tuple[Span, tuple[str, ...]]]:
+    for match in _THE.finditer(sentence):
+        words = match["kind"].split(" ")
+        for n, word in enumerate(words):
+            same = [k for k in known if k.noun == word and k.modifiers.issuperset(words[:n])]
+            end = match.start("kind") + len(" ".join(words[: n + 1]))
+            names = dict[frozenset[str], str]()
+            for each in same:
+                parts = frozenset(each.name.removeprefix("the ").split(" "))
+                if parts in names or not any(parts <= other or other <= parts for other in names):
+                    names[parts] = max(each.name, names.get(parts, ""), key=len)
+            if any(names.values()) and not _goes_on(sentence, end):
+                of_names = tuple(sorted(names.values(), key=bool, reverse=True))
+                yield Span(match.start(), end), of_names
+                break
+
+
+def _goes_on(sentence: str, end: int) -> bool:
+    """Whether words behind a noun narrow it, or make another one: "canal of Corinth", "boat"."""
+    word, after = [*_TOKEN.findall(sentence, end)[:2], "", ""][:2]
+    if word in syntax.PREPOSITIONS | _NARROWS:
+        return word in _NARROWS or not after[:1].isdigit()
+    if not word[:1].isalpha() or word in syntax.AUXILIARIES | _BE_OR_MODAL | {"and", "or", "but"}:
+        return False
+    is_verb = word.endswith(("s", "ed")) or syntax.may_be_past(word)
+    return word != word.lower() or not ("VERB" in lemmas(word) and is_verb)
+
+
+def _introduced(sentence: str) -> Iterator[_Known]:
+    """Names with a noun in them or beside them, and what has such a noun and no name."""
+    taken = list[range]()
+    for match in _NAMED.finditer(sentence):
+        words = match["name"].split(" ")
+        name = f"the {match['name']}" if match["the"] else match["name"]
+        if len(words) > 1:
+            noun = next(filter(_may_be_noun, (words[-1].lower(), words[0].lower())), "")
+            yield _Known(name, noun, frozenset())
+        is_subject = not sentence[: match.start()].strip(" ,")
+        beside = _BESIDE.match(sentence, match.end())
+        if not beside or (beside["is"] and not is_subject):
+            beside = _BEFORE.search(sentence, 0, match.start("name"))
+        if beside:
+            yield _Known(name, *_noun(beside["kind"]))
+            taken.append(range(*beside.span()))
+    for match in _UNNAMED.finditer(sentence):
+        is_new = match["det"].lower() != "the"
+        noun, modifiers = _noun(match["kind"])
+        behind = match["kind"].partition(noun)[2].split()
+        narrowed = modifiers or _NARROWS.intersection(behind[:1])
+        if (is_new or narrowed) and not any(match.start() in other for other in taken):
+            yield _Known("", noun, modifiers)
+
+
+def _noun(phrase: str) -> tuple[str, frozenset[str]]:
+    """The noun of a phrase, and the words before it: "company", {"shipping"}."""
+    words = phrase.lower().split(" ")
+    ends = (
+        n
+        for n, word in enumerate(words)
+        if n and (word in _NO_PHRASE or (syntax.is_participle(word) or word.endswith("ing")))
+        if n > 1 or _may_be_noun(words[0])
+    )
+    words = words[: next(ends, len(words))]
+    return words[-1], frozenset(words[:-1])
 
 
 def _candidates(tokens: Sequence[Token], text: str) -> Iterator[tuple[int, Finite]]:

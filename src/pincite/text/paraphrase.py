@@ -11,12 +11,15 @@ from functools import lru_cache
 from itertools import product, zip_longest
 
 from pincite.text import antonyms, names, quantities, tables
+from pincite.text.finite import referents_in
 from pincite.text.languages import is_english
 from pincite.text.quantities import values as values_of
 from pincite.text.sentences import is_question
 from pincite.text.times import Resolved, resolved
 from pincite.text.words import is_negated, roots, sentences_of
 from pincite.types import Span
+
+_ALONE = 2  # sentences
 
 
 @lru_cache(maxsize=4096)
@@ -69,9 +72,31 @@ def verifier_input(
     """
     if not (is_english(claim) and is_english(passage)):
         return claim, passage
-    passage = tables.as_read(claim, with_dates(passage, claim, published), page)
+    passage = with_dates(with_names(passage, page), claim, published)
+    passage = tables.as_read(claim, passage, page)
     text = with_derived_values(with_title(title, without_questions(passage, claim), claim), claim)
     return in_source_words(text, claim), text
+
+
+def with_names(passage: str, page: str) -> str:
+    """Write names that a sentence read alone lacks for what stands for them by the page.
+
+    Longer texts have their context. With names in all of them, four of 180 labels of the gate
+    change, all for the worse.
+
+    >>> with_names("The canal is old.", "The Orsen Canal links two rivers. The canal is old.")
+    'The Orsen Canal is old.'
+    """
+    if len(sentences_of(passage)) > _ALONE:
+        return passage
+    text = passage
+    for each in reversed(referents_in(passage, page)):
+        name = each.name
+        if name and name.removeprefix("the ") not in passage:
+            opens = each.span.start == each.sentence.start
+            name = f"{name[0].upper()}{name[1:]}" if opens else name
+            text = f"{text[: each.span.start]}{name}{text[each.span.end :]}"
+    return text
 
 
 def with_dates(passage: str, claim: str, published: str) -> str:

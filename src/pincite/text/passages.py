@@ -94,7 +94,7 @@ def _as_passages(
     return [
         Passage(
             *(doc_id, url, title, span.of(text), span),
-            about_passage(known, span.of(text), document.published),
+            about_passage(known, span.of(text), document.published, whole),
             whole,
             language=identify(span.of(text), document.language),
             recognised=confidence_in(document.meta, span),

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from pincite.text.figures import ONES
+from pincite.text.finite import referents_in
 from pincite.text.words import sentences_of
 from pincite.types import Span
 
@@ -72,10 +73,11 @@ def resolved(text: str, published: str) -> tuple[Resolved, ...]:
     return tuple(_in_sentences(text, now, exact))
 
 
-def about_passage(about: str, text: str, published: str | None) -> str:
-    """Add to what is known of a page the dates that its passage names relative to its own."""
+def about_passage(about: str, text: str, published: str | None, page: str = "") -> str:
+    """Add to what is known of a page the dates and names that its passage leaves to its context."""
     dates = (each.date for each in resolved(text, published or ""))
-    return " · ".join(dict.fromkeys([about, *dates]))
+    names = (each.name for each in referents_in(text, page)) if page else ()
+    return " · ".join(filter(None, dict.fromkeys([about, *dates, *names])))
 
 
 def _in_sentences(text: str, now: date, exact: int) -> Iterator[Resolved]:

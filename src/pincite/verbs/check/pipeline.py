@@ -24,6 +24,7 @@ from pincite.text.languages import not_read
 from pincite.text.passages import around
 from pincite.text.sentences import source_sentences
 from pincite.text.tables import rows_of
+from pincite.text.times import about_passage
 from pincite.types import (
     Claim,
     CopyKind,
@@ -348,9 +349,11 @@ def distinct_texts(
 
 
 def widened(passage: Passage, document: Document, span: Span) -> Passage:
-    """Widen a passage to `span`; one with table rows keeps its page, to rank and sum the others."""
+    """Widen a passage to `span`; its page is kept for other rows of tables, and for names."""
     text = span.of(document.text)
-    return replace(passage, text=text, span=span, page=document.text if rows_of(text) else "")
+    about = about_passage(passage.about, text, document.published, document.text)
+    page = document.text if rows_of(text) or about != passage.about else ""
+    return replace(passage, text=text, span=span, about=about, page=page)
 
 
 def candidate(document: Document | None, passage: Passage, copies: Sequence[str] = ()) -> Candidate:
