@@ -91,6 +91,7 @@ def _one(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> str |
     metavar="PERCENT",
     help="Show only the claims most likely to fail, such as 10%; with --out, also write worst.csv.",
 )
+@click.option("--draft", "as_draft", is_flag=True, help="Sum up a draft's sources on one screen.")
 @click.option("--show-excluded", is_flag=True, help="List pages that were found but left out.")
 @click.option(
     "--fail-on",
@@ -123,6 +124,7 @@ def command(
     out: Path | None,
     limit: int | None,
     worst: float | None,
+    as_draft: bool,
     show_excluded: bool,
     fail_on: tuple[str, ...],
     only_estimate: bool,
@@ -140,6 +142,7 @@ def command(
     pincite verify article.wiki --sources pages/ --corpus corpus/ --html report.html
     pincite verify dump.xml.bz2 --title "Joe Hipp" --corpus corpus/ --json -
     pincite verify "Joe Hipp" --online --html report.html
+    pincite verify "Draft:Joe Hipp" --online --draft
     pincite verify --titles list.txt --online --out reports/
     pincite verify --dump dump.xml.bz2 --sources pages/ --out reports/ --on ray
 
@@ -150,6 +153,7 @@ def command(
     from pincite.verbs.verify import build
 
     outputs = options.pop_outputs(given)
+    given["verify_uncited"] = as_draft or given["verify_uncited"]
     settings = options.load_settings(given)
     if given["wayback"] and not settings.web.online:
         raise click.UsageError("--wayback queries archive.org, so it needs --online.")
@@ -194,7 +198,8 @@ def command(
     if worst:
         n_checked = sum(finding.label is not Label.UNCHECKED for finding in report.findings)
         limit = min(limit or n_checked, math.ceil(worst * n_checked))
-    deliver(report, outputs, limit=limit, quiet=quiet, excluded=show_excluded)
+    draft = page if as_draft else None
+    deliver(report, outputs, limit=limit, quiet=quiet, excluded=show_excluded, draft=draft)
     if report.stopped:
         options.stop(
             f"Stopped after {len(report.findings)} of {report.n_claims} claims. Run the "
@@ -253,7 +258,9 @@ def deliver(
     limit: int | None,
     quiet: bool,
     excluded: bool = False,
+    draft: Article | None = None,
 ) -> None:
+    """Write or show a report; of a `draft`, its article, only the sums."""
     today = datetime.now(UTC).date()
     writers = {
         "json": report.to_json,
@@ -262,6 +269,12 @@ def deliver(
         "wikitext": lambda: render.to_wikitext(report, today),
     }
     show = partial(terminal.print_report, report, Console(), limit, excluded=excluded)
+    if draft:
+        from pincite.verbs.verify import draft as drafts
+
+        found = drafts.draft_of(report, draft)
+        writers["html"] = partial(drafts.to_html, found)
+        show = partial(click.echo, "\n".join(drafts.lines(found)))
     options.deliver(writers, outputs, show, quiet)
 
 
