@@ -16,8 +16,7 @@ BOOK = "<ref>{{cite book |title=Tolne Mills |isbn=978-0-306-40615-8}}</ref>"
 TEXT = (
     f"The mill at Tolne burned down in May 1937.{CITED} Nobody was hurt at the mill.{CITED}\n\n"
     f"A second mill was built by the river.{BOOK}\n\n"
-    "== Later ==\nCritics called it the finest mill of the whole province in 1950.\n\n"
-    "The mill won 14 awards for its restoration and its garden in 2004."
+    "== History ==\nHolm wrote in 1911 that it was “the finest mill that was ever built here”."
 )
 
 

@@ -44,7 +44,7 @@ class EditedWiki(Wiki):
         assert page
         page.title = to
         self.revision += 1
-        redirect = [(self.revision, f"#REDIRECT [[{to}]]")]
+        redirect: list[tuple[int, str | None]] = [(self.revision, f"#REDIRECT [[{to}]]")]
         self.pages.append(WikiPage(5_000 + self.revision, title, redirect, to))
         self._log("log", title)
 

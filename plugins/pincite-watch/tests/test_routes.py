@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from edited_wiki import FERRY, WEIR, WRONG, EditedWiki, Making, text_of
@@ -24,11 +25,21 @@ def add(store: Watch, title: str = "Tolne", kind: Kind = Kind.VALUE, n: int = 1)
     store.add(WIKI, [title])
     page = store.next(WIKI)
     assert page
-    record = {"label": "refuted", "confidence": 0.1, "quote": "It burned in 1934.", "unread": None}
+    record: dict[str, object] = {
+        "label": "refuted",
+        "confidence": 0.1,
+        "quote": "It burned in 1934.",
+        "unread": None,
+    }
     record |= {"source_url": "https://mill.example/", "ref_name": "", "proposed": "{{tag}}"}
     record |= {"notes": [["other_value", {"source": "1934", "claim": "1937"}]]}
     page_id = int(hashlib.sha256(title.encode()).hexdigest()[:6], 16)
-    values = {"wiki": WIKI, "page_id": page_id, "claim_hash": "0" * 12, "claim_sha256": "1" * 64}
+    values: dict[str, object] = {
+        "wiki": WIKI,
+        "page_id": page_id,
+        "claim_hash": "0" * 12,
+        "claim_sha256": "1" * 64,
+    }
     values |= {"source_hash": "2" * 64, "inputs": "3" * 64, "verifier": "v", "judge": ""}
     values |= {"claim": "It burned in 1937.", "first_revision": 7, "revision": 7, "kind": kind}
     values |= {"published": True, "expires": 4e9, "record": record}
@@ -42,10 +53,10 @@ def store(site: Site) -> Watch:
     return Watch(site.database)
 
 
-def listed(client: TestClient, **asked: object) -> dict[str, object]:
+def listed(client: TestClient, **asked: object) -> dict[str, Any]:
     reply = client.get("/api/v1/findings", params={"wiki": WIKI, **asked})
     assert reply.status_code == 200, reply.text
-    found: dict[str, object] = reply.json()
+    found: dict[str, Any] = reply.json()
     return found
 
 
@@ -55,7 +66,7 @@ def test_a_page_has_its_findings_and_the_revision_that_their_spans_refer_to(
     (finding_id,) = add(store, "Tolne river")
     add(store, "Other")
     found = listed(client, title="Tolne_river", revision=8)
-    (one,) = found["findings"]  # type: ignore[misc]
+    (one,) = found["findings"]
     assert (found["revision"], found["current"], found["next"]) == (7, False, None)
     assert (one["id"], one["span"], one["kind"]) == (finding_id, [0, 9], "other_value")
     assert one["source_url_hash"] == hashlib.sha256(b"https://mill.example/").hexdigest()
@@ -65,10 +76,11 @@ def test_pages_of_a_list_join_without_gap_or_repetition_worst_first(
     client: TestClient, store: Watch
 ) -> None:
     added = [*add(store, "A", Kind.NOT_THE_PAGE, 3), *add(store, "B", Kind.VALUE, 4)]
-    cursor, seen = None, []
+    cursor: str | None = None
+    seen: list[dict[str, Any]] = []
     while True:
         found = listed(client, limit=2, **({"cursor": cursor} if cursor else {}))
-        seen += found["findings"]  # type: ignore[operator]
+        seen += found["findings"]
         cursor = found["next"]
         if not cursor:
             break
@@ -79,10 +91,10 @@ def test_pages_of_a_list_join_without_gap_or_repetition_worst_first(
 def test_an_unchanged_answer_is_not_sent_again(client: TestClient, store: Watch) -> None:
     add(store)
     tag = client.get("/api/v1/findings", params={"wiki": WIKI}).headers["etag"]
-    asked = {"url": "/api/v1/findings", "params": {"wiki": WIKI}, "headers": {"If-None-Match": tag}}
-    assert client.get(**asked).status_code == 304  # type: ignore[arg-type]
+    asked: dict[str, Any] = {"url": "/api/v1/findings", "params": {"wiki": WIKI}, "headers": {"If-None-Match": tag}}
+    assert client.get(**asked).status_code == 304
     add(store, "Other")
-    assert client.get(**asked).status_code == 200  # type: ignore[arg-type]
+    assert client.get(**asked).status_code == 200
 
 
 @pytest.mark.parametrize("verdict", ["fixed", "wrong", "offline"])
@@ -93,7 +105,7 @@ def test_a_verdict_hides_a_finding_for_all_and_is_stored_as_feedback(
     origin = {"Origin": "http://127.0.0.1"}
     address = f"/api/v1/findings/{first}/feedback"
     assert client.post(address, json={"verdict": verdict}, headers=origin).status_code == 204
-    assert [one["id"] for one in listed(client)["findings"]] == [second]  # type: ignore[attr-defined]
+    assert [one["id"] for one in listed(client)["findings"]] == [second]
     (opinion,) = site.feedback.opinions(None)
     assert opinion.given == ("up" if verdict == "fixed" else "down")
     assert opinion.note == verdict

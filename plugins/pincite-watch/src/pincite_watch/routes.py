@@ -1,4 +1,4 @@
-"""The API that editors' tools read: findings by page, their history, and editors' verdicts."""
+"""The API that editors' tools read: findings by page, and editors' verdicts."""
 
 import hashlib
 import json
@@ -13,7 +13,7 @@ from pincite.server.identity import Admin, Guest, Permission, Runner
 from pincite.server.jobs import Verdict
 from pincite.server.problems import Problem, not_found
 from pincite.server.rendering import language_of, translations
-from pincite.server.requests import Body, IdPath, Limit, Text, page_of, read_cursor
+from pincite.server.requests import Body, IdPath, Text, page_of, read_cursor
 from pincite.server.routing import Router
 from pincite.server.site import Stores
 from pincite.server.tables import iso, now
@@ -84,24 +84,6 @@ def _answer(request: Request, answer: dict[str, Any], *, any_site: bool) -> Resp
     if tag in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
     return Response(body, media_type="application/json", headers=headers)
-
-
-@router.get("/history", operation_id="finding_history")
-def history(store: Store, who: Admin, wiki: Text, page_id: int, limit: Limit = 100) -> Response:
-    """All findings of a page, also those that ended, newest first."""
-    rows = store.history(wiki, page_id, None)[:limit]
-    names = (
-        "finding_id",
-        "claim",
-        "kind",
-        "state",
-        "hidden",
-        "first_revision",
-        "revision",
-        "moved",
-    )
-    found = [{name: getattr(row, name) for name in names} for row in rows]
-    return Response(json.dumps({"findings": found}), media_type="application/json")
 
 
 @router.get("/metrics", operation_id="watch_metrics")

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from pincite.server.database import Database
-from pincite.server.tables import new_id, newest_first, now
+from pincite.server.tables import new_id, now
 from pincite_watch.gate import RANKS, Kind
 from pincite_watch.tables import State, counts, findings, notes, pages
 
@@ -117,7 +117,12 @@ class Watch:
 
     def done(self, page: PageRow, title: str, page_id: int, revision: int, due: float) -> None:
         """Note that all of a revision was checked; `title` is its page's title today."""
-        values = {"page_id": page_id, "revision": revision, "checked": now(), "failures": 0}
+        values: dict[str, Any] = {
+            "page_id": page_id,
+            "revision": revision,
+            "checked": now(),
+            "failures": 0,
+        }
         with self._db.writing() as db:
             if title != page.title:  # it moved; perhaps the new title is watched, too
                 db.execute(pages.delete().where(_titled(page.wiki, [title])))
@@ -235,11 +240,6 @@ class Watch:
             sa.select(pages.c.revision).where(_titled(wiki, [title]))
         )
         return found
-
-    def history(self, wiki: str, page_id: int, after: tuple[float, str] | None) -> Sequence[Any]:
-        """All findings of a page with those that ended, newest first."""
-        wanted = sa.select(findings).where(_of_page(wiki, page_id))
-        return self._db.rows(newest_first(wanted, findings.c.judged, findings.c.finding_id, after))
 
     # ── Counts and notes ─────────────────────────────────────────────────────────────────────────
 

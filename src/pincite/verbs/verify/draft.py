@@ -48,18 +48,15 @@ def draft_of(report: Report, article: Article) -> Draft:
         f"{wording.name_of(c)}: {'; '.join(fault.message for fault in c.faults)}"
         for c in faulty.values()
     )
+    claims = {f.claim.claim_id: _of_claim(f) for f, _ in failing}
     uncited = tuple(each.claim.text for each in report.uncited or ())
     parts = (
-        Part("claims that their sources do not support", tuple(map(_of_claim, _claims(failing)))),
+        Part("claims that their sources do not support", tuple(claims.values())),
         Part("references that do not hold", faults),
         Part("sentences without a source", uncited),
         Part("traces of a chatbot", hygiene.traces(article.source)),
     )
     return Draft(report.title, len(results), len(checked), len(failing), parts)
-
-
-def _claims(failing: list[tuple[Finding, object]]) -> Iterator[Finding]:
-    yield from {finding.claim.claim_id: finding for finding, _ in failing}.values()
 
 
 def _of_claim(finding: Finding) -> str:
