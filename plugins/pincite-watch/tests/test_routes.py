@@ -25,7 +25,7 @@ def add(store: Watch, title: str = "Tolne", kind: Kind = Kind.VALUE, n: int = 1)
     store.add(WIKI, [title])
     page = store.next(WIKI)
     assert page
-    record: dict[str, object] = {
+    record: dict[str, Any] = {
         "label": "refuted",
         "confidence": 0.1,
         "quote": "It burned in 1934.",
@@ -34,7 +34,7 @@ def add(store: Watch, title: str = "Tolne", kind: Kind = Kind.VALUE, n: int = 1)
     record |= {"source_url": "https://mill.example/", "ref_name": "", "proposed": "{{tag}}"}
     record |= {"notes": [["other_value", {"source": "1934", "claim": "1937"}]]}
     page_id = int(hashlib.sha256(title.encode()).hexdigest()[:6], 16)
-    values: dict[str, object] = {
+    values: dict[str, Any] = {
         "wiki": WIKI,
         "page_id": page_id,
         "claim_hash": "0" * 12,

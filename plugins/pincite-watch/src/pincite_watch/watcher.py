@@ -215,6 +215,8 @@ class Watcher:
 
     def _statements(self, article: Article) -> list[_Statement]:
         copies = self.run.pipeline.copies
+        if copies.web:  # a source may have changed since an earlier check, and memory is finite
+            copies.web.forget()
         copies.prepare(article)
         found = []
         for claim in article.claims:
