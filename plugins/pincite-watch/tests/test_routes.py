@@ -91,7 +91,11 @@ def test_pages_of_a_list_join_without_gap_or_repetition_worst_first(
 def test_an_unchanged_answer_is_not_sent_again(client: TestClient, store: Watch) -> None:
     add(store)
     tag = client.get("/api/v1/findings", params={"wiki": WIKI}).headers["etag"]
-    asked: dict[str, Any] = {"url": "/api/v1/findings", "params": {"wiki": WIKI}, "headers": {"If-None-Match": tag}}
+    asked: dict[str, Any] = {
+        "url": "/api/v1/findings",
+        "params": {"wiki": WIKI},
+        "headers": {"If-None-Match": tag},
+    }
     assert client.get(**asked).status_code == 304
     add(store, "Other")
     assert client.get(**asked).status_code == 200
