@@ -24,6 +24,8 @@ class Answers:
         self.asked.append(url)
         return self.reply
 
+    post = get
+
 
 def test_a_page_pile_of_this_wiki() -> None:
     web = Answers({"pages": ["Tolne_weir", "Draft:Mill"], "wiki": "enwiki", "pages_total": 2})

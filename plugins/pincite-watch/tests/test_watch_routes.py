@@ -53,8 +53,9 @@ def store(site: Site) -> Watch:
     return Watch(site.database)
 
 
-def listed(client: TestClient, **asked: object) -> dict[str, Any]:
-    reply = client.get("/api/v1/findings", params={"wiki": WIKI, **asked})
+def listed(client: TestClient, **asked: Any) -> dict[str, Any]:
+    given: dict[str, Any] = {"wiki": WIKI, **asked}
+    reply = client.get("/api/v1/findings", params=given)
     assert reply.status_code == 200, reply.text
     found: dict[str, Any] = reply.json()
     return found
@@ -123,7 +124,7 @@ def test_findings_need_a_login_until_the_operator_makes_them_public(
     add(store)
     with client_of(site) as client:
         client.base_url = "https://pincite.example.org"
-        asked = {"wiki": WIKI}
+        asked: dict[str, Any] = {"wiki": WIKI}
         assert client.get("/api/v1/findings", params=asked).status_code == 401
         store.set_note(WIKI, "public", "1")
         reply = client.get("/api/v1/findings", params=asked)
