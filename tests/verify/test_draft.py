@@ -7,7 +7,7 @@ import pytest
 
 import pincite
 from pincite.settings import load
-from pincite.verbs.verify.draft import SHOWN, Draft, draft_of, lines, to_html
+from pincite.verbs.verify.render import DRAFT_SHOWN, Draft, draft_html, draft_lines, draft_of
 from pincite.wiki.article import article_in
 
 PAGE = "The mill at Tolne burned down in May 1934. Nobody was hurt. It was rebuilt in brick."
@@ -48,6 +48,6 @@ def test_without_a_checked_citation_there_is_no_share() -> None:
 
 
 def test_it_fits_on_a_screen_and_escapes_its_text(draft: Draft) -> None:
-    assert len(list(lines(draft))) <= 2 + 4 * (SHOWN + 2)
-    page = to_html(Draft("<b>", 1, 1, 1, draft.parts))
+    assert len(list(draft_lines(draft))) <= 2 + 4 * (DRAFT_SHOWN + 2)
+    page = draft_html(Draft("<b>", 1, 1, 1, draft.parts))
     assert "<h1>&lt;b&gt;</h1>" in page

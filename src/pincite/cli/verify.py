@@ -270,11 +270,9 @@ def deliver(
     }
     show = partial(terminal.print_report, report, Console(), limit, excluded=excluded)
     if draft:
-        from pincite.verbs.verify import draft as drafts
-
-        found = drafts.draft_of(report, draft)
-        writers["html"] = partial(drafts.to_html, found)
-        show = partial(click.echo, "\n".join(drafts.lines(found)))
+        found = render.draft_of(report, draft)
+        writers["html"] = partial(render.draft_html, found)
+        show = partial(click.echo, "\n".join(render.draft_lines(found)))
     options.deliver(writers, outputs, show, quiet)
 
 
