@@ -9,10 +9,11 @@ DOCS := $(VENV)/.docs
 CLUSTER := $(VENV)/.cluster
 OCR := $(VENV)/.ocr
 STUDY := $(VENV)/.study
+WATCH := $(VENV)/.watch
 MULTILINGUAL := $(VENV)/.multilingual
 BENCH := .venv-bench
 
-.PHONY: help demo demo-check demo-ask demo-web test test-models test-web test-train test-mcp test-wiki test-cluster test-ocr test-study test-multilingual test-all gate fmt format lint types layers spelling wheel types-wheel check release encoder reranker multilingual multilingual-reference gpu-kit verifier-gpu bench-html calibrate verifier schema locale docs notebooks pictures clean
+.PHONY: help demo demo-check demo-ask demo-web test test-models test-web test-train test-mcp test-wiki test-cluster test-ocr test-study test-watch test-multilingual test-all gate fmt format lint types layers spelling wheel types-wheel check release encoder reranker multilingual multilingual-reference gpu-kit verifier-gpu bench-html calibrate verifier schema locale docs notebooks pictures clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -93,6 +94,13 @@ $(STUDY): $(STAMP) plugins/pincite-study/pyproject.toml
 test-study: $(STUDY) ## blind studies, on the server that has the plugin
 	tools/offline.sh $(PYTEST) plugins/pincite-study
 
+$(WATCH): $(STAMP) plugins/pincite-watch/pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e plugins/pincite-watch
+	@touch $@
+
+test-watch: $(WATCH) ## findings that follow articles, against a wiki on this machine
+	tools/offline.sh $(PYTEST) plugins/pincite-watch
+
 $(MULTILINGUAL): $(STAMP) plugins/pincite-multilingual/pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e plugins/pincite-multilingual
 	@touch $@
@@ -129,7 +137,7 @@ wheel: $(STAMP) ## build the wheel, install it with nothing else, try it on each
 	$(BIN)/python tools/try_wheel.py $(WHEEL)
 
 # Each Python costs a minute of installing: CI tries the oldest, `make wheel` all.
-check: format lint layers spelling types-wheel test gate test-models test-web test-study test-multilingual test-train test-mcp ## everything that CI checks
+check: format lint layers spelling types-wheel test gate test-models test-web test-study test-watch test-multilingual test-train test-mcp ## everything that CI checks
 
 types-wheel: $(STAMP) # each keeps one core busy for a minute
 	$(MAKE) -j 2 --output-sync WHEEL=--first types wheel

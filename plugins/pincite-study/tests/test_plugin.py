@@ -52,7 +52,7 @@ def ids(site: Site, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 
 
 def test_the_server_finds_the_plugin() -> None:
-    assert plugins.loaded() == (PLUGIN,)
+    assert PLUGIN in plugins.loaded()
 
 
 def test_who_may_rate_and_who_may_make_studies() -> None:
@@ -85,7 +85,7 @@ def test_tables_of_another_version_are_left_alone(
 
 
 def test_everything_is_translated() -> None:
-    (folder,) = make_locale.PLUGINS
+    (folder,) = [each for each in make_locale.PLUGINS if each.name == "pincite_study"]
     catalog = make_locale.translated("de", folder)
     assert not make_locale.untranslated(catalog)
     path = make_locale.file_of("de", folder)

@@ -100,6 +100,7 @@ def _one(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> str |
     multiple=True,
     help="Show only claims with this verdict, or with a reference to look at. Repeatable.",
 )
+@click.option("--draft", "as_draft", is_flag=True, help="Sum up a draft's sources on one screen.")
 @click.option("--show-excluded", is_flag=True, help="List pages that were found but left out.")
 @click.option(
     "--fail-on",
@@ -131,6 +132,7 @@ def command(
     limit: int | None,
     worst: float | None,
     only: tuple[str, ...],
+    as_draft: bool,
     show_excluded: bool,
     fail_on: tuple[str, ...],
     only_estimate: bool,
@@ -148,6 +150,7 @@ def command(
     pincite verify article.wiki --sources pages/ --corpus corpus/ --html report.html
     pincite verify dump.xml.bz2 --title "Joe Hipp" --corpus corpus/ --json -
     pincite verify "Joe Hipp" --online --html report.html
+    pincite verify "Draft:Joe Hipp" --online --draft
     pincite verify --titles list.txt --online --out reports/
     pincite verify --dump dump.xml.bz2 --sources pages/ --out reports/ --on ray
 
@@ -158,6 +161,7 @@ def command(
     from pincite.verbs.verify import build
 
     outputs = options.pop_outputs(given)
+    given["verify_uncited"] = as_draft or given["verify_uncited"]
     settings = options.load_settings(given)
     if given["wayback"] and not settings.web.online:
         raise click.UsageError("--wayback queries archive.org, so it needs --online.")
@@ -202,7 +206,11 @@ def command(
     if worst:
         n_checked = sum(finding.label is not Label.UNCHECKED for finding in report.findings)
         limit = min(limit or n_checked, math.ceil(worst * n_checked))
-    deliver(report, outputs, limit=limit, quiet=quiet, excluded=show_excluded, only=only)
+    draft = page if as_draft else None
+    deliver(
+        *(report, outputs),
+        limit=limit, quiet=quiet, excluded=show_excluded, only=only, draft=draft,
+    )  # fmt: skip
     if report.stopped:
         options.stop(
             f"Stopped after {len(report.findings)} of {report.n_claims} claims. Run the "
@@ -262,7 +270,9 @@ def deliver(
     quiet: bool,
     excluded: bool = False,
     only: Collection[str] = (),
+    draft: Article | None = None,
 ) -> None:
+    """Write or show a report; of a `draft`, its article, only the sums."""
     today = datetime.now(UTC).date()
     writers = {
         "json": report.to_json,
@@ -271,6 +281,10 @@ def deliver(
         "wikitext": lambda: render.to_wikitext(report, today),
     }
     show = partial(terminal.print_report, report, Console(), limit, excluded=excluded, only=only)
+    if draft:
+        found = render.draft_of(report, draft)
+        writers["html"] = partial(render.draft_html, found)
+        show = partial(click.echo, "\n".join(render.draft_lines(found)))
     options.deliver(writers, outputs, show, quiet)
 
 

@@ -243,6 +243,15 @@ def _left_over(citation: Citation, source: str) -> Iterator[Fault]:
             yield Fault(FaultKind.PLACEHOLDER, match[0])
 
 
+def traces(source: str) -> tuple[str, ...]:
+    """Return what chatbots left in a text, each once.
+
+    >>> traces("It opened.[cite: 3] It closed.[cite: 3]")
+    ('[cite: 3]',)
+    """
+    return tuple(dict.fromkeys(match[0] for match in _TRACES.finditer(source)))
+
+
 def _is_placeholder(value: str) -> bool:
     """Whether a value only names what belongs in its place.
 

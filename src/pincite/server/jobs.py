@@ -488,7 +488,7 @@ class FeedbackStore:
     def __init__(self, database: Database) -> None:
         self._db = database
 
-    def add(self, owner: str, job_id: str, verdict: Verdict, opinion: Opinion) -> None:
+    def add(self, owner: str, job_id: str | None, verdict: Verdict, opinion: Opinion) -> None:
         row = {"feedback_id": new_id(), "owner": owner, "job_id": job_id, "verdict": verdict}
         self._db.write(feedback.insert().values(**row, opinion=asdict(opinion), created=now()))
 

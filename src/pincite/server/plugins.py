@@ -40,4 +40,5 @@ def loaded() -> tuple[Plugin, ...]:
 
 
 def folders(name: str) -> list[Path]:
-    return [plugin.folder / name for plugin in loaded() if plugin.folder]
+    own = [plugin.folder / name for plugin in loaded() if plugin.folder]
+    return list(filter(Path.is_dir, own))

@@ -31,6 +31,8 @@ ALLOWED: tuple[tuple[re.Pattern[str], frozenset[str]], ...] = (
     (re.compile(r"/api/v1/(?:citations|findings)"), frozenset({"GET"})),
     (re.compile(_JOB), frozenset({"GET", "DELETE"})),
     (re.compile(_JOB + r"/(?:events|citations)"), frozenset({"GET"})),
+    (re.compile(r"/api/v1/findings"), frozenset({"GET"})),  # of plugins/pincite-watch
+    (re.compile(r"/api/v1/findings/[A-Za-z0-9_-]{1,40}/feedback"), frozenset({"POST"})),
 )
 TOKEN_BYTES = 18
 FILE = "browser-token"

@@ -173,6 +173,10 @@ class WebSources:
             return page if time.time() < min(page.expires, page.fetched + seconds) else None
         return page  # of this run
 
+    def forget_robots(self) -> None:
+        """Read each robots.txt again when it is next needed; the cache keeps it for a day."""
+        self._robots.clear()
+
     def is_cached(self, url: str) -> bool:
         return self._kept(_key(url)) is not None
 
@@ -316,6 +320,11 @@ class WebPages:
             final_url = outcome.final_url if isinstance(outcome, Fetched) else url
             self._read[url] = WebPage(read_fetched(outcome), final_url)
         return self._read[url]
+
+    def forget(self) -> None:
+        """Free the pages read so far; the cache decides whether they are fetched again."""
+        self._read.clear()
+        self.sources.forget_robots()
 
     def fetch(self, urls: Sequence[str]) -> list[bool]:
         """Prefetch pages into the cache; return whether each succeeded.

@@ -204,13 +204,15 @@ class Page:
     wikitext: str
     language: str
     notes: tuple[str, ...] = ()
+    page_id: str = ""  # stays the same when the page is moved
 
 
 def article_of(page: Page) -> Article:
     text = PageText(page.wikitext, page.title, "wikitext", page.revision_id, page.timestamp)
     article = parse_page(replace(text, language=page.language))
     url = page.site.revision(page.revision_id)
-    return replace(article, url=url, warnings=(*page.notes, *article.warnings))
+    warnings = (*page.notes, *article.warnings)
+    return replace(article, url=url, warnings=warnings, page_id=page.page_id or None)
 
 
 def fetch_page(api: ActionApi, address: ArticleAddress) -> Page:
@@ -302,6 +304,7 @@ def _page(
         slot["content"],
         language,
         tuple(_notes(address, query, page, str(revision["revid"]))),
+        str(page.get("pageid", "")),
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any, cast
 from pincite import containment
 from pincite.judgement import aggregation
 from pincite.notes import IN_ENGLISH, Language, Note
+from pincite.references import hygiene
 from pincite.report import cells, templates
 from pincite.report.reasons import REASONS, WORKS, why_excluded
 from pincite.text import languages, tables
@@ -19,6 +20,7 @@ from pincite.text.hosts import host_of
 from pincite.text.sentences import n_words, sentences
 from pincite.types import (
     NO_WORK,
+    Article,
     CitationResult,
     Claim,
     CopyKind,
@@ -586,3 +588,84 @@ def _is_item(line: str) -> bool:
     is_row = "|" in line or bool(tables.cells_of(line)) or bool(_LABELLED.fullmatch(line))
     is_short = n_words(line) < _FEW_WORDS and not is_row and not _PROSE.search(line)
     return is_short or line.startswith("#")  # a Markdown heading
+
+
+# ── A draft on one screen: what a reviewer of new articles wants to know of its sources ──────────
+
+DRAFT_SHOWN = 5  # items of each part: more do not fit on a screen
+DRAFT_WIDTH = 110
+_DENIED = (Label.NOT_SUPPORTED, Label.REFUTED)
+
+
+@dataclass(frozen=True, slots=True)
+class DraftPart:
+    """A line with its number, and the first of its items."""
+
+    head: str
+    items: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """The parts of the screen, and the share of checked citations that fail."""
+
+    title: str
+    n_citations: int
+    n_checked: int
+    n_failing: int
+    parts: tuple[DraftPart, ...]
+
+    @property
+    def share(self) -> float | None:
+        """None: nothing could be checked."""
+        return self.n_failing / self.n_checked if self.n_checked else None
+
+
+def draft_of(report: Report, article: Article) -> Draft:
+    """Sum up a report for a reviewer; `article`: the one that it is on."""
+    results = [(f, result) for f in report.findings for result in f.citations]
+    checked = [(f, result) for f, result in results if isinstance(result.outcome, Evidence)]
+    failing = [(f, r) for f, r in checked if r.label in _DENIED and f.label in _DENIED]
+    faulty = {r.citation.definition: r.citation for _, r in results if r.citation.faults}
+    faults = tuple(
+        f"{wording.name_of(c)}: {'; '.join(fault.message for fault in c.faults)}"
+        for c in faulty.values()
+    )
+    claims = {f.claim.claim_id: _of_claim(f) for f, _ in failing}
+    uncited = tuple(each.claim.text for each in report.uncited or ())
+    parts = (
+        DraftPart("claims that their sources do not support", tuple(claims.values())),
+        DraftPart("references that do not hold", faults),
+        DraftPart("sentences without a source", uncited),
+        DraftPart("traces of a chatbot", hygiene.traces(article.source)),
+    )
+    return Draft(report.title, len(results), len(checked), len(failing), parts)
+
+
+def _of_claim(finding: Finding) -> str:
+    return f"{wording.LOOKS[finding.label].label}: {finding.claim.text}"
+
+
+def draft_head(draft: Draft) -> str:
+    share = "none could be checked"
+    if draft.share is not None:
+        n = cells.n_of(draft.n_checked, "citation")
+        share = f"{draft.n_failing} of {n} that could be checked fail ({draft.share:.0%})"
+    return f"{cells.n_of(draft.n_citations, 'citation')}; {share}"
+
+
+def draft_lines(draft: Draft) -> Iterator[str]:
+    """Lines for a terminal: one screen."""
+    yield cells.one_line(draft.title)
+    yield draft_head(draft)
+    for part in draft.parts:
+        yield f"{len(part.items):4} {part.head}"
+        shown = (cells.shortened(item, DRAFT_WIDTH) for item in part.items[:DRAFT_SHOWN])
+        yield from (f"       {item}" for item in shown)
+        if len(part.items) > DRAFT_SHOWN:
+            yield f"       … and {len(part.items) - DRAFT_SHOWN} more"
+
+
+def draft_html(draft: Draft) -> str:
+    css = templates.style()
+    return templates.page("draft.html.j2").render(draft=draft, head=draft_head(draft), css=css)

@@ -1,0 +1,1 @@
+"""Findings that follow the articles of a wiki as they are edited: `pincite watch`."""

@@ -1,0 +1,78 @@
+"""Which findings of one revision hold for the next: matched by hashes, never by position.
+
+A claim has two hashes. `claim_sha256` names its sentence: SHA-256 of its text in NFC with single
+spaces, as in Source Verifier. `inputs` covers all that its verdict depends on: the sentence with
+its context, its references, the texts of their sources, the verifier and the judge. A finding is
+kept while `inputs` stays the same, wherever in the article its sentence stands.
+"""
+
+import hashlib
+import json
+import unicodedata
+from collections import defaultdict, deque
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any, NamedTuple
+
+from pincite.types import Citation, Claim, Document, Unchecked
+
+# Where a reference stands in the article does not change what it cites.
+_PLACES = ("citation_id", "span", "definition", "name", "group")
+
+
+class Carried(NamedTuple):
+    """Positions in the findings of the last revision, and in the claims of the new one."""
+
+    kept: tuple[tuple[int, int], ...]  # (finding, claim)
+    new: tuple[int, ...]  # claims to judge
+    withdrawn: tuple[int, ...]  # findings whose sentence, reference or source has gone
+
+
+def carried(findings: Sequence[str], claims: Sequence[str]) -> Carried:
+    """Match findings with claims that have the same hash; equal ones in their order.
+
+    >>> carried(["a", "b", "b"], ["b", "c", "a"])
+    Carried(kept=((0, 2), (1, 0)), new=(1,), withdrawn=(2,))
+    """
+    waiting: defaultdict[str, deque[int]] = defaultdict(deque)
+    for number, key in enumerate(findings):
+        waiting[key].append(number)
+    kept, new = [], []
+    for number, key in enumerate(claims):
+        if waiting[key]:
+            kept.append((waiting[key].popleft(), number))
+        else:
+            new.append(number)
+    gone = sorted(number for left in waiting.values() for number in left)
+    return Carried(tuple(sorted(kept)), tuple(new), tuple(gone))
+
+
+def text_hash(text: str) -> str:
+    """SHA-256 of a text in NFC with single spaces.
+
+    >>> text_hash("Cafe\u0301  opens.") == text_hash(" Café opens.")
+    True
+    """
+    plain = " ".join(unicodedata.normalize("NFC", text).split())
+    return hashlib.sha256(plain.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def source_hash(sources: Sequence[Document | Unchecked]) -> str:
+    """Hash the texts of a claim's sources, or the reasons why they could not be read."""
+    return _digest([s.text if isinstance(s, Document) else f"\0{s.reason}" for s in sources])
+
+
+def inputs_hash(claim: Claim, sources: str, versions: Sequence[str]) -> str:
+    """Hash all that a verdict depends on; `sources`: their `source_hash`."""
+    cited = [[_as_cited(each) for each in some] for some in (claim.citations, claim.earlier)]
+    context = (claim.title, claim.section, claim.before, claim.about, claim.own, claim.tags)
+    return _digest([claim.text, claim.language, context, cited, sources, versions])
+
+
+def _as_cited(citation: Citation) -> dict[str, Any]:
+    return {name: value for name, value in asdict(citation).items() if name not in _PLACES}
+
+
+def _digest(values: object) -> str:
+    text = json.dumps(values, sort_keys=True)
+    return hashlib.sha256(text.encode("ascii")).hexdigest()

@@ -1,0 +1,209 @@
+"""`pincite watch`: findings for the articles of a wiki that hold while they are edited."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pincite.cli import options
+
+if TYPE_CHECKING:
+    from pincite_watch.store import Watch
+    from pincite_watch.watcher import Limits, Plan, Watcher
+
+POLL_SECONDS = 60.0  # between two looks at the recent changes, while no page is due
+MOST_LISTED = 500  # rows of a list for a project page
+
+
+@click.command(
+    "watch",
+    cls=options.GroupedCommand,
+    first="titles category pagepile petscan new_pages online once list_path status data",
+)
+@click.option("--titles", type=options.FilePath, help="File of titles, one per line.")
+@click.option("--category", multiple=True, help="Watch the pages of a category. Repeatable.")
+@click.option("--pagepile", type=int, multiple=True, help="Watch the pages of a PagePile.")
+@click.option(
+    "--petscan", type=int, multiple=True, help="Watch the pages of a saved PetScan query."
+)
+@click.option("--namespace", type=int, default=0, help="Of --category and --new-pages. [0]")
+@click.option(
+    "--drafts", type=int, metavar="NAMESPACE", help="Watch all pages of a namespace: 118."
+)
+@click.option("--new-pages", is_flag=True, help="Also watch pages that are created from now on.")
+@click.option("--once", is_flag=True, help="Stop when no page is due.")
+@click.option("--list", "list_path", type=options.OutFile, help="Only write a list in wikitext.")
+@click.option("--status", is_flag=True, help="Only show what was watched, found and used.")
+@options.json_option
+@click.option("--citations", type=float, help="Citations to judge in a day. [5000]")
+@click.option("--cpu-seconds", type=float, help="CPU-seconds to use in a day. [43200]")
+@click.option("--requests", type=float, help="Requests to a host in a day. [500]")
+@click.option("--settle", type=float, help="Seconds to wait after an edit. [600]")
+@click.option("--expire-days", type=float, help="Days until an unconfirmed finding ends. [30]")
+@click.option("--public/--private", default=None, help="Whether findings are read without a login.")
+@click.option("--sources", type=options.FilePath, multiple=True, help="Saved copies of sources.")
+@options.corpus_option("Corpus to suggest better sources from.")
+@click.option("--data", help="Folder of the server's database.")
+@options.quiet_option
+@options.setting_options("verify.suggest", "language", "models", "web", "judge", "budget")
+def command(
+    titles: Path | None,
+    category: tuple[str, ...],
+    pagepile: tuple[int, ...],
+    petscan: tuple[int, ...],
+    namespace: int,
+    drafts: int | None,
+    once: bool,
+    list_path: Path | None,
+    status: bool,
+    as_json: bool,
+    public: bool | None,
+    sources: tuple[Path, ...],
+    corpus: tuple[Path | str, ...],
+    data: str | None,
+    quiet: bool,
+    **given: Any,
+) -> None:
+    """Check the articles of a wiki, and again whenever they are edited.
+
+    \b
+    pincite watch --titles list.txt --online
+    pincite watch --category "Harbours" --new-pages --online --once
+    pincite watch --list worklist.wiki
+
+    Findings are stored in the database of `pincite serve`, whose API editors' tools read. A watched
+    page stays watched, so the lists are needed only once. A finding moves with its sentence. Only
+    sentences whose text, references or sources changed are judged again. Ctrl-C or a crash loses
+    nothing: run the same command again.
+    """  # noqa: D301 - a mark for click
+    from pincite.verbs.verify import articles
+    from pincite_watch import routes, shown
+    from pincite_watch.watcher import wiki_name
+
+    config = given["config"]
+    limits, plan = _limits(given), _plan(given, namespace, drafts)
+    settings = options.load_settings(given)
+    site = articles.home(settings)
+    wiki = wiki_name(site)
+    with _opened(data, config) as store, options.resumable():
+        if list_path:
+            rows = store.published(wiki, None, None, MOST_LISTED)
+            options.write(shown.worklist(rows), list_path)
+            return
+        if public is not None:
+            store.set_note(wiki, routes.PUBLIC, "1" if public else "")
+        if not status:
+            articles.require_online(settings, "articles", site)
+            with _watcher(store, settings, corpus, sources, limits, plan, quiet) as watcher:
+                _add(watcher, titles, category, pagepile, petscan, namespace, drafts)
+                _watch(watcher, once=once)
+        if status or as_json or once:
+            found = store.status()
+            if as_json:
+                options.print_json(found)
+            else:
+                click.echo(routes.metrics_text(found), nl=False)
+
+
+def _limits(given: dict[str, Any]) -> "Limits":
+    from pincite_watch.watcher import Limits
+
+    names = ("citations", "cpu_seconds", "requests")
+    values = {name: given.pop(name) for name in names}
+    return Limits(**{name: value for name, value in values.items() if value is not None})
+
+
+def _plan(given: dict[str, Any], namespace: int, drafts: int | None) -> "Plan":
+    from pincite_watch.watcher import Plan
+
+    values = {"expire_days": given.pop("expire_days"), "settle_seconds": given.pop("settle")}
+    spaces = frozenset({namespace} if drafts is None else {namespace, drafts})
+    chosen = {name: value for name, value in values.items() if value is not None}
+    return Plan(namespaces=spaces, new_pages=given.pop("new_pages"), **chosen)
+
+
+@contextmanager
+def _opened(data: str | None, config: Path | None) -> Iterator["Watch"]:
+    from pincite.server.database import Database
+    from pincite.server.settings import load
+    from pincite_watch.store import Watch
+
+    database = Database(load({"data": data} if data else {}, config).database_url)
+    try:
+        database.create_tables()
+        yield Watch(database)
+    finally:
+        database.close()
+
+
+@contextmanager
+def _watcher(
+    store: "Watch",
+    settings: Any,
+    corpus: tuple[Path | str, ...],
+    sources: tuple[Path, ...],
+    limits: "Limits",
+    plan: "Plan",
+    quiet: bool,
+) -> Iterator["Watcher"]:
+    from pincite.library import web_pages
+    from pincite.verbs.verify import articles, build
+    from pincite_watch.watcher import Usage, Watcher
+
+    usage, corpora = Usage(), [*corpus] or settings.library.places or None
+
+    def tell(line: str) -> None:
+        options.say(line, quiet)
+
+    with (
+        web_pages.open_web(settings.web) as web,
+        build.verifying(settings, corpora, sources or None, fetching=usage.fetching) as run,
+    ):
+        api = articles.api_of(articles.home(settings), web, settings, tell)
+        yield Watcher(store, api, run, limits, plan, usage, tell)
+
+
+def _add(
+    watcher: "Watcher",
+    titles: Path | None,
+    category: tuple[str, ...],
+    pagepile: tuple[int, ...],
+    petscan: tuple[int, ...],
+    namespace: int,
+    drafts: int | None,
+) -> None:
+    """Watch what the options list."""
+    from pincite.wiki.addresses import addresses_in, category_at
+    from pincite_watch import lists
+
+    api = watcher.api
+    named: list[str] = []
+    if titles:
+        found = addresses_in(options.read_lines(titles), api.site)
+        named += [each.title for each in found if each.title and each.site == api.site]
+    for each in category:
+        named += lists.members(api, category_at(each, api.site)[1], namespace)
+    database = f"{api.site.language}wiki" if api.site.host.endswith(".wikipedia.org") else ""
+    for number in pagepile:
+        named += lists.page_pile(api.web, number, database.replace("-", "_"))
+    for number in petscan:
+        named += lists.pet_scan(api.web, number)
+    if drafts is not None:
+        named += lists.in_namespace(api, drafts)
+    if named:
+        added = watcher.store.add(watcher.wiki, [name[:1].upper() + name[1:] for name in named])
+        watcher.tell(f"{len(named)} pages listed, {added} of them new")
+
+
+def _watch(watcher: "Watcher", *, once: bool) -> None:
+    while True:
+        watcher.follow()
+        watcher.store.expire()
+        while watcher.step():
+            pass
+        if once:
+            return
+        time.sleep(POLL_SECONDS)

@@ -1,0 +1,100 @@
+"""A finding for readers: as JSON in their language, and as a row of a list in wikitext."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from pincite.notes import Note, said
+from pincite.report.cells import shortened
+from pincite.report.reasons import why_unchecked
+from pincite.server.tables import iso
+from pincite.types import Reason, Unchecked
+from pincite.wiki.suggest import escape_parameter, escape_url
+from pincite_watch.carry import text_hash
+from pincite_watch.gate import PRECISION, Kind
+
+LONGEST = 300  # characters of a claim or a quote in a list
+N_ = str  # marks a text for the translators
+KINDS = {
+    Kind.VALUE: N_("the source has another value"),
+    Kind.RETRACTED: N_("the source was retracted"),
+    Kind.IDENTIFIER: N_("wrong identifier"),
+    Kind.NOT_THE_PAGE: N_("the address leads to another page"),
+    Kind.NETWORK: N_("contradicted?"),
+    Kind.NOT_SUPPORTED: N_("not supported"),
+    Kind.DISPUTED: N_("disputed"),
+    Kind.PARTLY: N_("partly supported"),
+    Kind.UNCHECKED: N_("could not check"),
+    Kind.SUPPORTED: N_("supported"),
+}
+
+
+def reasons(record: dict[str, Any], say: Callable[[str], str] = str) -> list[str]:
+    found = [said(Note(code, _values(values)), say) for code, values in record["notes"]]
+    if record["unread"]:
+        reason, detail = record["unread"]
+        found.append(why_unchecked(Unchecked(record["source_url"], Reason(reason), detail), say))
+    return found
+
+
+def shown(row: Any, say: Callable[[str], str] = str) -> dict[str, Any]:
+    """The values of a finding, as in README.md."""
+    record, url = row.record, row.record["source_url"]
+    kind = Kind(row.kind)
+    return {
+        "id": row.finding_id,
+        "wiki": row.wiki,
+        "title": row.title,
+        "page_id": row.page_id,
+        "revision_id": row.revision,
+        "claim": row.claim,
+        "claim_hash": row.claim_hash,
+        "claim_sha256": row.claim_sha256,
+        "span": [row.span_start, row.span_end],
+        "span_sha256": row.span_sha256,
+        "label": record["label"],
+        "confidence": record["confidence"],
+        "kind": kind,
+        "precision": PRECISION.get(kind),
+        "quote": record["quote"],
+        "reasons": [say(KINDS[kind]), *reasons(record, say)],
+        "ref_name": record["ref_name"],
+        "source_url": url,
+        "source_url_hash": text_hash(url) if url else None,
+        "source_hash": row.source_hash,
+        "proposed": record["proposed"],
+        "model": row.verifier,
+        "judge": row.judge,
+        "state": row.state,
+        "published": row.published,
+        "judged_at": iso(row.judged),
+        "expires_at": iso(row.expires),
+    }
+
+
+def worklist(rows: Iterable[Any], say: Callable[[str], str] = str) -> str:
+    """A sortable table in wikitext for a project page; the rows stay in their order."""
+    heads = " !! ".join(map(say, (N_("Article"), N_("Statement"), N_("Finding"), N_("Source"))))
+    lines = ['{| class="wikitable sortable"', f"! {heads}"]
+    for row in rows:
+        record = row.record
+        why = "; ".join([say(KINDS[Kind(row.kind)]), *reasons(record, say)])
+        quote = f": “{shortened(record['quote'], LONGEST)}”" if record["quote"] else ""
+        claim = escape_parameter(shortened(row.claim, LONGEST))
+        lines += [
+            "|-",
+            f"| [[:{escape_parameter(row.title)}]] || {claim} "
+            f"|| {escape_parameter(why + quote)} || {_link(record['source_url'])}",
+        ]
+    return "\n".join([*lines, "|}", ""])
+
+
+def _link(url: str) -> str:
+    try:
+        return f"[{escape_url(url)}]".replace("|", "%7C")
+    except ValueError:  # no web address
+        return escape_parameter(url)
+
+
+def _values(values: dict[str, Any]) -> dict[str, Any]:
+    """The values of a note as they were before JSON."""
+    return {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}

@@ -1,0 +1,80 @@
+"""What a finding survives: any edit that leaves its sentence, reference and source alone."""
+
+from collections import Counter
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pincite.types import Citation, Claim, Document, Reason, Span, Unchecked
+from pincite_watch.carry import carried, inputs_hash, source_hash, text_hash
+
+KEYS = st.lists(st.sampled_from("abcdef"), max_size=12)
+PAGE = Document("https://a.example/", "Weir", "The weir was built in 1911.")
+CITED = Citation("r1", Span(10, 20), Span(10, 20), url="https://a.example/", pages="4")
+CLAIM = Claim("0" * 12, "The weir dates from 1911.", "Weir", ("History",), citations=(CITED,))
+
+
+def key(claim: Claim = CLAIM, page: Document | Unchecked = PAGE, verifier: str = "v1") -> str:
+    return inputs_hash(claim, source_hash([page]), (verifier, ""))
+
+
+@given(KEYS, KEYS)
+def test_every_finding_is_kept_or_withdrawn_and_every_claim_kept_or_new(
+    held: list[str], claims: list[str]
+) -> None:
+    found = carried(held, claims)
+    assert sorted([*(f for f, _ in found.kept), *found.withdrawn]) == list(range(len(held)))
+    assert sorted([*(c for _, c in found.kept), *found.new]) == list(range(len(claims)))
+    assert all(held[f] == claims[c] for f, c in found.kept)
+    assert len(found.kept) == (Counter(held) & Counter(claims)).total()
+
+
+@given(st.permutations(range(8)), st.lists(st.sampled_from("abc"), min_size=8, max_size=8))
+def test_moving_sentences_loses_nothing(order: list[int], held: list[str]) -> None:
+    found = carried(held, [held[number] for number in order])
+    assert not found.new
+    assert not found.withdrawn
+
+
+@given(KEYS, st.lists(st.sampled_from("xyz")), st.integers(0, 12))
+def test_added_sentences_are_new_and_the_others_stay(
+    held: list[str], added: list[str], at: int
+) -> None:
+    found = carried(held, [*held[:at], *added, *held[at:]])
+    assert (len(found.kept), len(found.new)) == (len(held), len(added))
+
+
+@given(KEYS, KEYS)
+def test_a_revert_restores_what_the_edit_withdrew(held: list[str], edited: list[str]) -> None:
+    there = carried(held, edited)
+    after = carried(edited, held)
+    assert len(there.withdrawn) == len(after.new)
+
+
+@given(KEYS)
+def test_equal_sentences_keep_their_order(held: list[str]) -> None:
+    assert carried(held, held).kept == tuple((n, n) for n in range(len(held)))
+
+
+@given(st.integers(0, 500), st.text("r0123456789", min_size=1))
+def test_the_place_of_a_reference_changes_no_hash(at: int, number: str) -> None:
+    moved = replace(CITED, citation_id=number, span=Span(at, at + 5), name="weir")
+    assert key(replace(CLAIM, citations=(moved,), span=Span(at, at + 9))) == key()
+
+
+def test_claim_reference_source_and_verifier_change_the_hash() -> None:
+    others = {
+        key(replace(CLAIM, text="The weir dates from 1912.")),
+        key(replace(CLAIM, before="It is on the Lune.")),
+        key(replace(CLAIM, citations=(replace(CITED, pages="5"),))),
+        key(page=replace(PAGE, text="The weir was built in 1912.")),
+        key(page=Unchecked(PAGE.url, Reason.DEAD)),
+        key(page=Unchecked(PAGE.url, Reason.SOFT_404)),
+        key(verifier="v2"),
+    }
+    assert len(others | {key()}) == 8
+
+
+def test_white_space_and_composition_do_not_change_a_text() -> None:
+    assert text_hash("Ko\u0308ln \n lies") == text_hash("Köln lies") != text_hash("Koln lies")

@@ -1,0 +1,127 @@
+"""`pincite watch` in processes of its own, killed and interrupted at every step."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from edited_wiki import FERRY, WEIR, WRONG, EditedWiki, text_of
+
+from pincite.server.database import Database
+from pincite_watch.tables import findings
+
+# `pincite watch` with the loopback allowed; argument 1: the port, 2: when it ends itself. A number
+# N sends SIGKILL before the Nth statement that writes, "int" sends SIGINT at the second claim.
+RUN = """
+import os
+import signal
+import sys
+
+import sqlalchemy as sa
+
+from pincite.library import web_pages
+from pincite.verbs.verify.pipeline import VerifyPipeline
+from pincite.web.fetch import WebClient, WebRules
+
+port, when = int(sys.argv[1]), sys.argv[2]
+n_writes = n_judged = 0
+execute, finding = sa.Connection.execute, VerifyPipeline.finding
+
+
+def writes(self, statement, *more, **options):
+    global n_writes
+    if getattr(statement, "is_dml", False):
+        n_writes += 1
+        if n_writes == int(when):
+            os.kill(os.getpid(), signal.SIGKILL)
+    return execute(self, statement, *more, **options)
+
+
+def judges(self, claim, written=None):
+    global n_judged
+    n_judged += 1
+    if n_judged == 2:
+        os.kill(os.getpid(), signal.SIGINT)
+    return finding(self, claim, written)
+
+
+web_pages.open_web = lambda settings: WebClient(
+    WebRules(online=settings.online, ports=(port,), pause=0), allow={"127.0.0.1"}
+)
+if when == "int":
+    VerifyPipeline.finding = judges
+elif when != "never":
+    sa.Connection.execute = writes
+sys.argv = ["pincite", "watch", *sys.argv[3:]]
+from pincite.cli import main
+
+main()
+"""
+
+
+@pytest.fixture
+def home(tmp_path: Path, wiki: EditedWiki, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pincite.toml").write_text(f"verify.wiki = '{wiki.url}'\n")
+    (tmp_path / "titles.txt").write_text("Tolne\nMill\n")
+    wiki.edit("Tolne", text_of(WEIR, WRONG, FERRY))
+    wiki.edit("Mill", text_of(WRONG))
+    return tmp_path
+
+
+def watch(wiki: EditedWiki, when: object, *more: str) -> "subprocess.CompletedProcess[str]":
+    given = ("--titles", "titles.txt", "--online", "--once", "--sources", "sources.jsonl")
+    command = (sys.executable, "-c", RUN, wiki.url.rpartition(":")[2], str(when))
+    options = ("--data", "data", "--settle", "0", *(more or given))
+    return subprocess.run([*command, *options], capture_output=True, text=True, check=False)
+
+
+def rows() -> list[Any]:
+    database = Database(f"sqlite:///{Path('data', 'pincite.sqlite').absolute()}")
+    try:
+        order = (findings.c.page_id, findings.c.span_start)
+        return list(database.rows(sa.select(findings).order_by(*order)))
+    finally:
+        database.close()
+
+
+def test_a_run_reports_what_it_did_and_lists_it(home: Path, wiki: EditedWiki) -> None:
+    done = watch(wiki, "never", *("--titles titles.txt --online --once --json".split()),
+                 "--sources", "sources.jsonl")  # fmt: skip
+    status = json.loads(done.stdout)
+    assert status["pages"] == {"watched": 2, "checked": 2, "due": 0, "failing": 0}
+    assert (status["today"]["judged"], status["today"]["citations"]) == (4, 4)
+    assert watch(wiki, "never", "--list", "list.wiki").returncode == 0
+    listed = Path("list.wiki").read_text()
+    assert listed.count("\n|-") == 2
+    assert "[[:Mill]]" in listed
+
+
+@pytest.mark.slow
+def test_a_watcher_killed_before_any_write_loses_and_repeats_nothing(
+    home: Path, wiki: EditedWiki
+) -> None:
+    n_killed = 0
+    for step in range(4, 80, 4):
+        done = watch(wiki, step)
+        if done.returncode == 0:
+            break
+        assert done.returncode == -9, done.stderr
+        n_killed += 1
+    assert n_killed >= 3
+    found = rows()
+    assert [row.state for row in found] == ["live"] * 4
+    assert len({(row.page_id, row.inputs) for row in found}) == 4
+
+
+@pytest.mark.slow
+def test_ctrl_c_keeps_what_was_judged(home: Path, wiki: EditedWiki) -> None:
+    done = watch(wiki, "int")
+    assert done.returncode == 130, done.stderr
+    assert len(rows()) == 1
+    assert watch(wiki, "never").returncode == 0
+    assert [row.state for row in rows()] == ["live"] * 4

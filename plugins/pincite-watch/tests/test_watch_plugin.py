@@ -1,0 +1,53 @@
+"""What the plugin adds to the server: routes with permissions, tables, translations."""
+
+from collections.abc import Callable, Iterator
+from importlib.metadata import entry_points
+
+import pytest
+from server import test_routes
+from server.people_of_tests import SERVER
+from server.test_routes import (
+    Entry,
+    portal,
+    test_every_route_enforces_its_declared_permission,
+)
+from test_watch_routes import add
+
+import make_locale
+from pincite.server import plugins
+from pincite.server.site import Site
+from pincite_watch.plugin import PLUGIN
+from pincite_watch.store import Watch
+
+__all__ = ["portal", "test_every_route_enforces_its_declared_permission"]
+
+
+@pytest.fixture
+def site(make_site: Callable[..., Site]) -> Site:
+    return make_site(**SERVER, requests_a_minute=0)
+
+
+@pytest.fixture
+def ids(site: Site, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """A finding; of the other routes, only those without an object are tried."""
+    everything = test_routes.table
+
+    def ours(app: object) -> Iterator[Entry]:
+        yield from (
+            each for each in everything(app) if "/findings" in each.path or "{" not in each.path
+        )
+
+    monkeypatch.setattr(test_routes, "table", ours)
+    return {"finding_id": add(Watch(site.database))[0]}
+
+
+def test_the_server_finds_the_plugin() -> None:
+    found = [each.load() for each in entry_points(group=plugins.GROUP)]
+    assert PLUGIN in found
+
+
+def test_everything_is_translated() -> None:
+    (folder,) = [each for each in make_locale.PLUGINS if each.name == "pincite_watch"]
+    catalog = make_locale.translated("de", folder)
+    assert not make_locale.untranslated(catalog)
+    assert make_locale.file_of("de", folder).read_bytes() == make_locale.as_po(catalog)

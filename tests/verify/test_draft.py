@@ -1,0 +1,53 @@
+"""What a reviewer sees of a draft."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import pincite
+from pincite.settings import load
+from pincite.verbs.verify.render import DRAFT_SHOWN, Draft, draft_html, draft_lines, draft_of
+from pincite.wiki.article import article_in
+
+PAGE = "The mill at Tolne burned down in May 1934. Nobody was hurt. It was rebuilt in brick."
+CITED = "<ref>{{cite web |url=https://mill.example/?utm_source=chatgpt.com |title=Mill}}</ref>"
+BOOK = "<ref>{{cite book |title=Tolne Mills |isbn=978-0-306-40615-8}}</ref>"
+TEXT = (
+    f"The mill at Tolne burned down in May 1937.{CITED} Nobody was hurt at the mill.{CITED}\n\n"
+    f"A second mill was built by the river.{BOOK}\n\n"
+    "== History ==\nHolm wrote in 1911 that it was “the finest mill that was ever built here”."
+)
+
+
+@pytest.fixture
+def draft(tmp_path: Path) -> Draft:
+    place = tmp_path / "sources.jsonl"
+    url = "https://mill.example/?utm_source=chatgpt.com"
+    place.write_text(json.dumps({"url": url, "title": "Mill", "text": PAGE}))
+    settings = load({"verify_uncited": True})
+    record = pincite.verify(TEXT, sources=place, title="Tolne Mill", settings=settings).record
+    return draft_of(record, article_in(TEXT, title="Tolne Mill"))
+
+
+def test_counts_of_a_draft(draft: Draft) -> None:
+    assert (draft.n_citations, draft.n_checked, draft.n_failing) == (3, 2, 1)
+    assert draft.share == 0.5
+    unsupported, references, uncited, traces = (part.items for part in draft.parts)
+    assert len(unsupported) == 1
+    assert "1937" in unsupported[0]
+    assert len(references) == 3
+    assert len(uncited) >= 1
+    assert traces == ("utm_source=chatgpt.com",)
+
+
+def test_without_a_checked_citation_there_is_no_share() -> None:
+    article = article_in("It opened.<ref>A book</ref>", title="Mill")
+    found = draft_of(pincite.verify(article).record, article)
+    assert (found.n_citations, found.share) == (1, None)
+
+
+def test_it_fits_on_a_screen_and_escapes_its_text(draft: Draft) -> None:
+    assert len(list(draft_lines(draft))) <= 2 + 4 * (DRAFT_SHOWN + 2)
+    page = draft_html(Draft("<b>", 1, 1, 1, draft.parts))
+    assert "<h1>&lt;b&gt;</h1>" in page
