@@ -24,7 +24,7 @@ class Answers:
         self.asked.append(url)
         return self.reply
 
-    def post(self, url: str, _form: object, **_: object) -> Any:
+    def post(self, url: str, form: object, **_: object) -> Any:
         return self.get(url)
 
 
