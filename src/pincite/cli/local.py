@@ -1,6 +1,5 @@
 """The local machine: `pincite config`, `models`, `cache` and `doctor`."""
 
-import asyncio
 import json
 import os
 import shutil
@@ -22,9 +21,6 @@ from pincite.errors import MissingModel, install_command
 
 NEEDED_FREE = 500_000_000  # bytes: models, a corpus of some thousand pages, judged pairs
 MEGABYTE = 1e6
-CHAT_PORTS = (11434, 8080, 1234)  # where Ollama, llama.cpp and LM Studio listen by default
-SECONDS_TO_ANSWER, MOST_BYTES = 1.0, 200_000  # for their list of models
-SHOWN_MODELS = 5
 
 
 @click.group("config")
@@ -161,8 +157,6 @@ def doctor() -> None:
     click.echo(f"          usage reports are off: {', '.join(SILENCED)}")
     for line in _sent_data(settings):
         click.echo(f"          {line}")
-    for url, names in asyncio.run(_chat_servers()).items():
-        click.echo(f"server    {url}, used only if you name it: {', '.join(names[:SHOWN_MODELS])}")
     for extra, libraries in LIBRARIES.items():
         if not all(map(find_spec, libraries)):
             click.echo(f"extra     {extra} is not installed: {install_command(extra)}")
@@ -197,33 +191,6 @@ def _sent_data(settings: Any) -> Iterator[str]:
         yield f"and claims with passages, which go to {found.url}"
     for found in filter(None, map(served, (settings.models.encoder, *settings.models.encoders))):
         yield f"and documents of corpora, claims and questions, which go to {found.url}"
-
-
-async def _chat_servers() -> dict[str, list[str]]:
-    """Return the models of each chat server on this machine, by address."""
-    import httpx2
-
-    async def models_at(port: int) -> list[str]:
-        body = bytearray()
-        try:
-            async with (
-                asyncio.timeout(SECONDS_TO_ANSWER),
-                client.stream("GET", f"http://127.0.0.1:{port}/v1/models") as response,
-            ):
-                async for part in response.aiter_bytes():
-                    body += part
-                    if len(body) > MOST_BYTES:
-                        return []
-            names = [str(model["id"]) for model in json.loads(body)["data"]]
-        except (httpx2.HTTPError, TimeoutError, ValueError, LookupError, TypeError, RecursionError):
-            return []
-        return [name for name in names if name.isprintable()]
-
-    identity = {"Accept-Encoding": "identity"}
-    async with httpx2.AsyncClient(trust_env=False, headers=identity) as client:
-        found = await asyncio.gather(*map(models_at, CHAT_PORTS))
-    at = zip(CHAT_PORTS, found, strict=True)
-    return {f"http://localhost:{port}/v1": names for port, names in at if names}
 
 
 @click.group("models")

@@ -295,7 +295,7 @@ def _csv_records(path: Path, limits: Limits) -> Iterator[Row]:
     # The limit is global to the process, and 131,072 characters by default; a cell may hold a whole
     # text.
     csv.field_size_limit(max(csv.field_size_limit(), limits.line_bytes))
-    for line, row in csv_rows(text, _CSV_FIELDS):
+    for line, row in _csv_rows(text):
         if isinstance(row, str):
             yield line, row
             continue
@@ -307,19 +307,15 @@ def _csv_records(path: Path, limits: Limits) -> Iterator[Row]:
         yield line, record
 
 
-def csv_rows(text: str, columns: Sequence[str], *, strict: bool = False) -> Iterator[Row]:
-    """Read a table whose header names one of `columns`; drops empty cells and rows.
-
-    The names come in lower case. `strict` reports misplaced quotation marks, after which nothing
-    is read.
-    """
+def _csv_rows(text: str) -> Iterator[Row]:
+    """Read a table with names in lower case; drops empty cells and rows."""
     separator = max(_SEPARATORS, key=text.partition("\n")[0].count)
     opened = io.StringIO(text, newline="")
-    rows = csv.DictReader(opened, restval="", delimiter=separator, strict=strict)
+    rows = csv.DictReader(opened, restval="", delimiter=separator)
     try:
         rows.fieldnames = names = [name.strip().lower() for name in rows.fieldnames or ()]
-        if set(names).isdisjoint(columns):
-            yield 0, f"expected a column named {' or '.join(columns)}"
+        if set(names).isdisjoint(_CSV_FIELDS):
+            yield 0, f"expected a column named {' or '.join(_CSV_FIELDS)}"
             return
         for cells in rows:
             surplus = cells.pop(None, [])
