@@ -72,30 +72,6 @@ def load_trained(base: str) -> tuple[Any, Any]:
     return model.eval(), tokenizer
 
 
-def load_body(base: str) -> tuple[Any, Any]:
-    """Load a network that returns hidden states, float32, and its `tokenizers` tokenizer.
-
-    `base` is `weights.ENCODER`, a folder or a Hugging Face id; raises MissingModel as `load`.
-    """
-    from transformers import AutoModel, BertModel
-
-    quiet()  # about the dropped head
-    if base == weights.ENCODER:
-        folder = weights.locate(base)
-        state, config = _recovered(folder)
-        model = BertModel(config, add_pooling_layer=False)
-        model.load_state_dict(state)
-        return model.float(), tokenizer_of(str(folder))
-    try:
-        model = AutoModel.from_pretrained(base, config=_config_of(base))
-        tokenizer = tokenizer_of(base)
-    except Exception as error:  # transformers raises any exception
-        raise MissingModel(f"{base} cannot be loaded as a Hugging Face encoder: {error}") from error
-    if getattr(model, "pooler", None) is not None:
-        model.pooler = None  # for next-sentence prediction; it would not be trained
-    return model.float(), tokenizer
-
-
 def write_model(
     model: Any, tokenizer: Any, folder: Path, card: dict[str, Any] | None = None
 ) -> None:
