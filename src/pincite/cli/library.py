@@ -17,7 +17,6 @@ from pincite.library.feedback import (
     THUMBS,
     Opinions,
     Words,
-    answers,
     claims,
     file_of,
     opinion,
@@ -320,7 +319,7 @@ def list_opinions(as_json: bool, config: Path | None) -> None:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["claims", "readings", "answers"]),
+    type=click.Choice(["claims", "readings"]),
     default="claims",
     show_default=True,
     help="Kind of rows.",
@@ -333,9 +332,8 @@ def export(form: str, output: Path, config: Path | None) -> None:
     \b
     claims    for eval claims, train verifier and learn; --down alone makes no row
     readings  for eval check
-    answers   answers and their sentences with corrections
     """
-    convert = {"claims": claims, "readings": statements, "answers": answers}
+    convert = {"claims": claims, "readings": statements}
     with _open_opinions(config) as opinions:
         found = opinions.all()
     rows = convert[form](found)

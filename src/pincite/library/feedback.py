@@ -187,13 +187,6 @@ def statements(given: Iterable[Opinion]) -> list[dict[str, object]]:
     ]
 
 
-def answers(given: Iterable[Opinion]) -> list[dict[str, object]]:
-    """Return opinions on answers (`1`) and on their sentences (`1.s2`)."""
-    said = _latest(g for g in given if g.kind == "ask" and g.item_id and not g.passage)
-    names = ("result", "item_id", "statement", "said", "given", "correction", "note", "created")
-    return [{name: getattr(each, name) for name in names} for each in said]
-
-
 def plain(each: Opinion) -> Mapping[str, object]:
     return asdict(each) | {"versions": json.loads(each.versions)}
 

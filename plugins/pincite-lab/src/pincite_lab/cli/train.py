@@ -70,35 +70,6 @@ def verifier(recipe: Path, quiet: bool, files: tuple[Path, ...], **given: Any) -
     _train(lambda *callbacks: train_verifier(run, *callbacks), run.folder, quiet, EXPORT)
 
 
-@command.command("rows")
-@click.argument("reports", nargs=-1, required=True, type=options.FilePath)
-@click.option(
-    "--out",
-    type=options.FilePath,
-    default=Path("pincite-rows"),
-    show_default=True,
-    help="Folder for the rows and their card.",
-)
-def rows(reports: tuple[Path, ...], out: Path) -> None:
-    """Turn the answers in REPORTS of `pincite ask --json` into conversations to fine-tune on.
-
-    OUT gets train.jsonl, dev.jsonl and test.jsonl (80, 10, 10 % of the questions), with the
-    `messages` that trainers of chat models read. An answer is used if each of its sentences is
-    supported by each of its references.
-    """
-    from pincite_lab.training.answer_rows import RowMaker
-
-    made = RowMaker()
-    for path in reports:
-        made.add(path)
-    out.mkdir(parents=True, exist_ok=True)
-    for name, text in made.files().items():
-        options.write(text, out / name)
-    for why, count in sorted(made.left_out.items()):
-        options.say(f"left out: {count} {why}")
-    options.say(f"{sum(map(len, made.rows.values()))} rows of {made.n_answers} answers in {out}.")
-
-
 def _train(train: Train, folder: Path, quiet: bool, then: str) -> None:
     with (
         options.progress(quiet) as display,
