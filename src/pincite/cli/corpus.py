@@ -14,7 +14,7 @@ import click
 from pincite.cli import options
 from pincite.cli.shell import PARTIAL
 from pincite.corpus import engines
-from pincite.corpus.origins import Origins
+from pincite.corpus.update import Origins
 from pincite.documents import download
 from pincite.errors import ConfigError
 from pincite.models import weights

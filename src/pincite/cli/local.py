@@ -216,18 +216,18 @@ def judges(context: click.Context, config: Path | None, as_json: bool) -> None:
 
     A model is examined before its first opinion; `pincite judges examine` does so again.
     """
-    from pincite.llm import judges as known
+    from pincite.llm.judge import describe, judges_file, read_judges
 
     if context.invoked_subcommand:
         return
     settings = options.load_settings({"config": config})
-    found = known.read(known.file_of(settings.library.judges))
+    found = read_judges(judges_file(settings.library.judges))
     if as_json:
         options.print_json(found)
         return
     for model, judge in found.judges.items():
         for pool, result in judge.examinations.items():
-            click.echo(known.described(pool, result))
+            click.echo(describe(pool, result))
         if judge.measured:
             right, said = judge.measured.confirmed
             click.echo(f"{model}: on your rows, {right} of {said} that only it supports are right")
@@ -241,7 +241,7 @@ def judges(context: click.Context, config: Path | None, as_json: bool) -> None:
 def examine_judge(quiet: bool, **given: Any) -> None:
     """Examine a model again: pincite judges examine --judge URL --judge-model NAME."""
     from pincite import runtime
-    from pincite.llm.judges import described
+    from pincite.llm.judge import describe
 
     settings = options.load_settings(given)
     if not settings.judge.url:
@@ -251,7 +251,7 @@ def examine_judge(quiet: bool, **given: Any) -> None:
         examiner.on_progress = partial(display, "questions")
         results = {pool: examiner.examine(pool) for pool in ("en", "other")}
     for pool, result in results.items():
-        click.echo(described(pool, result))
+        click.echo(describe(pool, result))
 
 
 @click.group("cache")

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from pincite.library.exclusions import Exclusions
 from pincite.protocols import WebSearch
-from pincite.retrieval import cascade, retrievers
+from pincite.retrieval import cascade, fusion
 from pincite.retrieval.filters import Facts, Filters
 from pincite.settings import WebSettings
 from pincite.text import words
@@ -52,7 +52,7 @@ class WebCandidates:
         `cited`: addresses that the claim cites already, so they are no candidates. Pages of
         excluded sites are not fetched.
         """
-        asked = [retrievers.web_query(claim)]
+        asked = [fusion.web_query(claim)]
         (found,) = self.search.search(asked, 2 * self.n_pages, self.language)
         named = [(page, self._barred(page, exclusions)) for page in found if page.url not in cited]
         barred = [why for _, why in named if why]

@@ -22,9 +22,8 @@ from urllib.parse import quote
 from pincite import codec, runtime
 from pincite.containment import attempted
 from pincite.corpus import engines
-from pincite.corpus.origins import Origins
 from pincite.corpus.protocol import Address, Corpus
-from pincite.corpus.update import How, Outcome, update
+from pincite.corpus.update import How, Origins, Outcome, update
 from pincite.errors import ConfigError, CorpusInUse, InputError
 from pincite.judgement.aggregation import precisions
 from pincite.judgement.confirmation import StatementType

@@ -197,17 +197,17 @@ def audit(
     The sheet has the citations in which a majority found no evidence. Open each source and fill in
     the column `found`: none, partial, one passage, several passages, not in text or paywall.
     """
-    from pincite_study import audit as study_audit
     from pincite_study import making as study_making
+    from pincite_study import report as study_report
 
     if bool(sheet) == bool(filled):
         raise click.UsageError("Give either --sheet FILE or --filled FILE.")
     with _opened(data, config) as stores:
         found = stores.study(study)
         if sheet:
-            options.write(study_audit.sheet(stores.studies, found), sheet)
+            options.write(study_report.audit_sheet(stores.studies, found), sheet)
     if filled:
-        click.echo(study_audit.counted(study_making.text_of(filled)), nl=False)
+        click.echo(study_report.count_audit(study_making.text_of(filled)), nl=False)
 
 
 def _show(study: Any) -> None:

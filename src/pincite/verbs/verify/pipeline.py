@@ -24,14 +24,12 @@ from pincite.library.exclusions import WITHOUT_LIST, Exclusions, copied_from
 from pincite.library.private_copies import citation_keys, document_keys, mentions, names_of
 from pincite.library.web_pages import WebCandidates
 from pincite.llm.calls import Calls, run_concurrently
-from pincite.llm.judge import Judge
-from pincite.llm.judges import Examiner
+from pincite.llm.judge import Examiner, Judge
 from pincite.notes import Note
 from pincite.protocols import DocumentsOf, Verifier, WordRetriever
-from pincite.retrieval import cascade, pinpoint, retrievers
+from pincite.retrieval import cascade, fusion, pinpoint
 from pincite.retrieval.copies import without_copies
-from pincite.retrieval.fusion import JUDGED, kept, shares
-from pincite.retrieval.retrievers import Fused, HybridQuery
+from pincite.retrieval.fusion import JUDGED, Fused, HybridQuery, kept, shares
 from pincite.text import quantities, tables
 from pincite.text.clauses import clauses
 from pincite.text.hosts import host_of
@@ -519,9 +517,9 @@ class VerifyPipeline:
     ) -> tuple[list[Hit], tuple[Exclusion, ...]]:
         if self.search is None:
             return [], ()
-        query = retrievers.lexical_query(claim)
+        query = fusion.lexical_query(claim)
         (found,) = self.search.retrieve(
-            [HybridQuery(query, retrievers.dense_query(claim))], 2 * self.depth
+            [HybridQuery(query, fusion.dense_query(claim))], 2 * self.depth
         )
         seen = self.unfiltered.retrieve([query], self.depth)[0] if self.unfiltered else []
         cited = _cited_addresses(claim)

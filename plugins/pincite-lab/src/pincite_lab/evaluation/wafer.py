@@ -27,7 +27,7 @@ from pincite.documents import jsonl
 from pincite.documents.jsonl import LabelledClaim
 from pincite.errors import InputError
 from pincite.protocols import Query, Verifier, WordRetriever
-from pincite.retrieval import fusion, retrievers
+from pincite.retrieval import fusion
 from pincite.text.passages import passages
 from pincite.text.sentences import sentences
 from pincite.types import Article, Citation, Claim, Document, Hit, Passage
@@ -381,9 +381,9 @@ def _retrieved(
     claims: Sequence[Claim], corpus: Corpus, pipeline: VerifyPipeline, tell: Tell
 ) -> dict[str, list[list[Hit]]]:
     ways: dict[str, tuple[WordRetriever, Callable[[Claim], Query]]] = {
-        "side": (corpus.lexical(), retrievers.side_query),
-        "sparse": (corpus.lexical(), retrievers.lexical_query),
-        "dense": (corpus.dense(), retrievers.dense_query),
+        "side": (corpus.lexical(), fusion.side_query),
+        "sparse": (corpus.lexical(), fusion.lexical_query),
+        "dense": (corpus.dense(), fusion.dense_query),
     }
     runs: dict[str, list[list[Hit]]] = {}
     for name, (retriever, query_of) in ways.items():

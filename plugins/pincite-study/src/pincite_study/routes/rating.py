@@ -17,7 +17,7 @@ from pincite.server.rendering import language_of, page, translations
 from pincite.server.requests import Body
 from pincite.server.routing import Router
 from pincite.server.site import Stores
-from pincite_study.blind import shown
+from pincite_study.items import shown
 from pincite_study.preferences import AMOUNTS, PAIRS, Amount, Comparison
 from pincite_study.rating import (
     ANSWERS,
