@@ -81,7 +81,7 @@ def add(
     """
     from pincite.corpus.update import How
 
-    outcome = _updated(folder, paths, How(reread=True), quiet, **given)
+    outcome = _update(folder, paths, How(reread=True), quiet, **given)
     _print_outcome(outcome, as_json, quiet)
 
 
@@ -112,11 +112,11 @@ def update(
     """
     from pincite.corpus.update import How
 
-    outcome = _updated(folder, paths, How(prune=prune, dry=dry_run), quiet, **given)
+    outcome = _update(folder, paths, How(prune=prune, dry=dry_run), quiet, **given)
     _print_outcome(outcome, as_json, quiet, dry_run)
 
 
-def _updated(
+def _update(
     folder: Address,
     paths: tuple[Address, ...],
     how: Any,

@@ -188,7 +188,7 @@ def link(name: str, **places: Any) -> None:
     password, which stays valid until the link is used.
     """
     with _people(**places) as people:
-        _print_link(people, _named(people, name))
+        _print_link(people, _find_account(people, name))
 
 
 def _print_link(people: "People", account: "Account") -> None:
@@ -203,7 +203,7 @@ def _print_link(people: "People", account: "Account") -> None:
     options.say(f"Send it to {account.name}. It works once, until {shown}.")
 
 
-def _named(people: "People", name: str) -> "Account":
+def _find_account(people: "People", name: str) -> "Account":
     account = people.accounts.named(name)
     if account is None:
         raise ConfigError(f"No account is called {name!r}. See: pincite server user list")
@@ -228,7 +228,7 @@ def set_account(
     if not (role or password or enabled is not None):
         raise click.UsageError("Expected --role, --password, --enable or --disable.")
     with _people(**places) as people:
-        account = _named(people, name)
+        account = _find_account(people, name)
         people.accounts.change(
             account.account_id,
             role=Role(role) if role else None,

@@ -103,7 +103,7 @@ class Origins:
         Raises CorpusError if it cannot be opened.
         """
         self._path = corpus / ORIGINS if corpus else Path(":memory:")
-        with self._reported():
+        with self._report_errors():
             self._connection = sqlite3.connect(self._path if write else ":memory:")
             self._connection.execute("PRAGMA foreign_keys=ON")
             if not write and self._path.exists():
@@ -154,7 +154,7 @@ class Origins:
 
         Addresses that a file no longer has become `gone`.
         """
-        with self._reported(), self._connection:
+        with self._report_errors(), self._connection:
             for path, signature, urls in read:
                 key = _key(path)
                 self._connection.execute(_LOSE, (key,))
@@ -169,28 +169,28 @@ class Origins:
     def withdraw(self, withdrawn: Sequence[tuple[str, Path]]) -> None:
         """Record documents that a file withdraws: earlier files must not restore them."""
         rows = [(raw(url), _key(path)) for url, path in withdrawn]
-        with self._reported(), self._connection:
+        with self._report_errors(), self._connection:
             self._connection.executemany("INSERT OR IGNORE INTO withdrawn VALUES (?, ?)", rows)
 
     def lose(self, paths: Iterable[Path]) -> None:
         """Forget deleted files; their addresses become `gone`."""
-        with self._reported(), self._connection:
+        with self._report_errors(), self._connection:
             for key in map(_key, paths):
                 self._connection.execute(_LOSE, (key,))
                 self._connection.execute("DELETE FROM files WHERE path = ?", (key,))
 
     def forget(self, urls: Iterable[str]) -> None:
         """Forget addresses that were also deleted from the corpus."""
-        with self._reported(), self._connection:
+        with self._report_errors(), self._connection:
             rows = [(raw(url),) for url in urls]
             self._connection.executemany("DELETE FROM gone WHERE url = ?", rows)
 
     def _rows(self, sql: str, arguments: Sequence[object]) -> list[tuple[bytes]]:
-        with self._reported():
+        with self._report_errors():
             return self._connection.execute(sql, arguments).fetchall()
 
     @contextmanager
-    def _reported(self) -> Iterator[None]:
+    def _report_errors(self) -> Iterator[None]:
         try:
             yield
         except sqlite3.ProgrammingError:  # a closed file: a bug in our code
@@ -379,7 +379,7 @@ class _Run:
         if len(self._withdrawn) >= WITHDRAWN_AT_ONCE:
             self.commit()
 
-    def _stored(self, urls: Iterable[str]) -> list[str]:
+    def _stored_urls(self, urls: Iterable[str]) -> list[str]:
         asked = list(urls)
         found = self._corpus.get(asked) if self._corpus is not None else [None] * len(asked)
         return [url for url, document in zip(asked, found, strict=True) if document is not None]
@@ -387,7 +387,7 @@ class _Run:
     def commit(self) -> None:
         """Commit the batch, then record the completely read files."""
         latest = self._new_or_changed(list(self._batch.values()))
-        stale = self._stored(self._withdrawn)
+        stale = self._stored_urls(self._withdrawn)
         remembered = {url for url, (_, always) in self._withdrawn.items() if always} | set(stale)
         self.outcome.removed += stale
         if self._corpus is not None and not self._how.dry:
@@ -422,7 +422,7 @@ class _Run:
         lost = [path for path in self._origins.below(paths) if path not in self._seen]
         self._origins.lose(lost)
         gone = self._origins.gone(paths)
-        stored = self._stored(gone)
+        stored = self._stored_urls(gone)
         if not self._how.prune:
             self.outcome.gone = stored
             return

@@ -55,7 +55,7 @@ def _word_document(body: Body, parts: Parts) -> Document | Unchecked:
     notes = [parts.tree(posixpath.join(folder, f"{n}notes.xml")) for n in ("foot", "end")]
     blocks = [block for root in (tree, *notes) if root is not None for block in blocks_of(root)]
     front = properties(parts)
-    front["title"] = _styled(tree, _TITLE) or front["title"] or _styled(tree, _HEADING)
+    front["title"] = _styled_text(tree, _TITLE) or front["title"] or _styled_text(tree, _HEADING)
     text = "\n\n".join(block for block in blocks if block.strip())
     return document_of(body, "docx", text, front)
 
@@ -123,7 +123,7 @@ def _inline(element: Any, boxes: list[Any]) -> Iterator[str]:
                 yield from _inline(child, boxes)
 
 
-def _styled(tree: Any, style: re.Pattern[str]) -> str:
+def _styled_text(tree: Any, style: re.Pattern[str]) -> str:
     for mark in tree.iter():
         if mark.tag == "pStyle" and style.fullmatch(_value(mark)):
             found = one_line("".join(_inline(mark.getparent().getparent(), [])))

@@ -95,7 +95,7 @@ def find_notice(look: Look) -> Notice | None:
 def candidates(look: Look) -> list[tuple[str, str]]:
     """The kinds whose cues a page has, with the first of them."""
     places = [*title_parts(look.title), look.title, look.headline, *_lines(look.text)]
-    found = {kind: cue for kind in KINDS if (cue := next(_found(kind, places), ""))}
+    found = {kind: cue for kind in KINDS if (cue := next(_find_cues(kind, places), ""))}
     whole = look.title or look.headline
     if look.asks_password:
         found.setdefault("login", whole)
@@ -111,10 +111,10 @@ def features(kind: str, look: Look) -> dict[str, float]:
     """
     lines, parts, own = _lines(look.text), title_parts(look.title), _own(look)
     words = _words_of(own)
-    cued = [each for each in own if next(_found(kind, [each]), "")]
+    cued = [each for each in own if next(_find_cues(kind, [each]), "")]
     lead = [each for each in (look.headline, _first(look)) if _points(each)]
-    in_title = max(_covered(kind, part) for part in (look.title, *parts, *lead))
-    in_headline = _covered(kind, look.headline)
+    in_title = max(_share_of_cues(kind, part) for part in (look.title, *parts, *lead))
+    in_headline = _share_of_cues(kind, look.headline)
     advertises = kind == "parked" and _is_domain(look)
     reasons = advertises or declares(kind, look)
     odd = [] if reasons else [each for each in own if not _is_of_notice(each)]
@@ -125,8 +125,8 @@ def features(kind: str, look: Look) -> dict[str, float]:
         f"is_{kind}": 1.0,
         "in_title": in_title,
         "in_headline": in_headline,
-        "early": float(bool(next(_found(kind, lines[:EARLY_LINES]), ""))),
-        "cues": math.log1p(len({cue.lower() for cue in _found(kind, lines)})),
+        "early": float(bool(next(_find_cues(kind, lines[:EARLY_LINES]), ""))),
+        "cues": math.log1p(len({cue.lower() for cue in _find_cues(kind, lines)})),
         "cued": _words_of(cued) / max(1, words),
         "addressed": _words_of(filter(_addresses, own)) / max(1, words),
         "unexplained": math.log1p(_words_of(odd)),
@@ -142,8 +142,8 @@ def features(kind: str, look: Look) -> dict[str, float]:
 def declares(kind: str, look: Look) -> bool:
     """Whether a headline is a notice about "this page", or one that the first sentence repeats."""
     heads = [look.headline] if look.headline else [look.title, *title_parts(look.title)]
-    whole = [head for head in heads if kind not in LISTS and _covered(kind, head) >= WHOLE]
-    repeated = [each for each in [_first(look)] if next(_found(kind, [each]), "")]
+    whole = [head for head in heads if kind not in LISTS and _share_of_cues(kind, head) >= WHOLE]
+    repeated = [each for each in [_first(look)] if next(_find_cues(kind, [each]), "")]
     return bool(whole) and any(map(_points, [*whole, *repeated]))
 
 
@@ -219,17 +219,17 @@ def _is_of_notice(sentence: str) -> bool:
 
 
 def _found_kinds(sentence: str) -> Iterator[str]:
-    return (kind for kind in KINDS if next(_found(kind, [sentence]), ""))
+    return (kind for kind in KINDS if next(_find_cues(kind, [sentence]), ""))
 
 
-def _found(kind: str, texts: Sequence[str]) -> Iterator[str]:
+def _find_cues(kind: str, texts: Sequence[str]) -> Iterator[str]:
     for text in texts:
         found = cues(kind).finditer(typographic(text))
         yield from (" ".join(match[0].split()) for match in found)
 
 
-def _covered(kind: str, text: str) -> float:
-    return sum(map(len, _found(kind, [text]))) / max(1, len(text))
+def _share_of_cues(kind: str, text: str) -> float:
+    return sum(map(len, _find_cues(kind, [text]))) / max(1, len(text))
 
 
 def _lines(text: str) -> list[str]:
@@ -338,7 +338,7 @@ def of_page(url: str, text: str, article: str, markup: Markup) -> Unchecked | No
     words, markup = n_words(text), replace(markup, text=markup.text or text)
     found = None
     if n_words(markup.text[:NOTICE_CHARS]) <= NOTICE_WORDS:
-        found = _notice(url, markup) or _scripted(words, text, markup)
+        found = _notice(url, markup) or _needs_scripts(words, text, markup)
     found = found or _paywall(n_words(article) or words, markup)
     if not found and words == 0:
         found = Reason.EMPTY, "the page has no text"
@@ -416,7 +416,7 @@ def _stands_alone(match: re.Match[str]) -> bool:
     return _AT_START.search(before[-8:]) is not None or _AT_END.match(after) is not None
 
 
-def _scripted(words: int, text: str, markup: Markup) -> tuple[Reason, str] | None:
+def _needs_scripts(words: int, text: str, markup: Markup) -> tuple[Reason, str] | None:
     seen = typographic(f"{markup.visible}\n{text}"[:NOTICE_CHARS])
     needs_scripts = cues("scripts").search(seen) and not has_statement(text, markup.title)
     asks = needs_scripts or cues("scripts").search(typographic(markup.noscript))

@@ -531,7 +531,7 @@ def _children(element: Any, done: list[Any]) -> Iterator[str]:
             label = "" if child in done else line_of(child)
         elif name == "title":
             if child not in done:
-                yield _headed(label, _line(child))
+                yield _with_heading(label, _line(child))
                 label = ""
             yield from _asides(child)
         elif name not in _UNREAD:
@@ -543,20 +543,20 @@ def _children(element: Any, done: list[Any]) -> Iterator[str]:
             yield from _block(child, label, done)
             label = ""
         loose.append(child.tail or "")
-    yield _headed(label, one_line(" ".join(loose)))
+    yield _with_heading(label, one_line(" ".join(loose)))
 
 
 def _block(element: Any, label: str = "", done: Iterable[Any] = ()) -> Iterator[str]:
     name = element.tag
     if name == "p":
-        yield _headed(label, _line(element))
+        yield _with_heading(label, _line(element))
         yield from _asides(element)
     elif name in ("list", "def-list"):
         yield from _list(element)
     elif name in ("table", "array"):
         yield "\n".join(tables.lines_of(tables.grid_of(_rows(element))))
     elif name in _LABELLED:
-        yield from _labelled(element)
+        yield from _labelled_texts(element)
     else:
         if label:
             yield label
@@ -579,17 +579,17 @@ def _asides(element: Any) -> Iterator[str]:
             yield from _asides(child)
 
 
-def _labelled(element: Any) -> Iterator[str]:
+def _labelled_texts(element: Any) -> Iterator[str]:
     label, titles = element.find("label"), element.xpath("title | caption/title")[:1]
     title = "".join(map(_line, titles))
     inside = list(_blocks(element, [label, *titles]))
     if not title and label is not None and inside and "\n" not in inside[0]:
         title = inside.pop(0)
-    yield _headed(line_of(label), title)
+    yield _with_heading(line_of(label), title)
     yield from inside
 
 
-def _headed(label: str, text: str) -> str:
+def _with_heading(label: str, text: str) -> str:
     if not (label and text):
         return label or text
     return f"{label}. {text}" if label[-1:].isalnum() else f"{label} {text}"

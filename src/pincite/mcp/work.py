@@ -124,14 +124,14 @@ def verify_claim(
     if (file and text) or not (file or text or url):
         raise InputError("Expected one source: url, file or text; file and text may have a url.")
     address, settings = url or GIVEN, served.settings
-    article = _claimed(_line(claim, "claim"), address, title, settings.language)
+    article = _article_of(_line(claim, "claim"), address, title, settings.language)
     with tempfile.TemporaryDirectory(prefix="pincite-mcp-") as folder:
         sources = Path(folder)
         if text:
             row = {"url": address, "title": title or "", "text": _text(text)}
             (sources / "given.jsonl").write_text(json.dumps(row), encoding="utf-8")
         elif file:
-            _copied(served.path(file), sources, address, title)
+            _copy(served.path(file), sources, address, title)
         if not url:
             settings = settings.replace(online=False)  # do not fetch a made-up URL
         report = api.verify(
@@ -144,14 +144,14 @@ def verify_claim(
     return of_claim(report.record)
 
 
-def _claimed(claim: str, url: str, title: str | None, language: str) -> Article:
+def _article_of(claim: str, url: str, title: str | None, language: str) -> Article:
     whole = Span(0, len(claim))
     citation = Citation("r1", whole, whole, url=url, title=title)
     found = replace(Claim.alone(claim), span=whole, citations=(citation,))
     return Article("", claim, (found,), language=language, n_references=1)
 
 
-def _copied(file: Path, folder: Path, url: str, title: str | None) -> None:
+def _copy(file: Path, folder: Path, url: str, title: str | None) -> None:
     """Copy the file to the folder, with a manifest that gives its URL."""
     if not file.is_file() or file.stat().st_size > DEFAULT_LIMITS.max_bytes:
         limit = f"{DEFAULT_LIMITS.max_bytes // 1_000_000} MB"
@@ -280,49 +280,49 @@ SIDES = ("for", "against", "failed")  # of passages that are shown; others are n
 GIVEN = "https://source.invalid/given"  # stands in for a missing source URL; never shown
 
 
-def _named(names: str, **parts: Wanted) -> Wanted:
+def _names(names: str, **parts: Wanted) -> Wanted:
     return {**dict.fromkeys(names.split()), **parts}
 
 
-_UNREAD = _named("url reason")
-_PART = _named("kind words")
-_EVIDENCE = _named("title url passage span quote quote_span prob_supported prob_refuted reasons")
-_FINDING = _named(
+_UNREAD = _names("url reason")
+_PART = _names("kind words")
+_EVIDENCE = _names("title url passage span quote quote_span prob_supported prob_refuted reasons")
+_FINDING = _names(
     "claim label prob_supported verifiability decided_by",
-    citations=_named(
+    citations=_names(
         "title url label place",
         evidence=_EVIDENCE,
         unchecked=_UNREAD,
         missing=_PART,
-        copy=_named("kind date corpus"),
-        changed=_named("label"),
+        copy=_names("kind date corpus"),
+        changed=_names("label"),
     ),
     missing=_PART,
-    opinion=_named("model verdict why quotes missing"),
-    suggestions=_named("published place corpus", evidence=_EVIDENCE),
+    opinion=_names("model verdict why quotes missing"),
+    suggestions=_names("published place corpus", evidence=_EVIDENCE),
 )
-_ARTICLE = _named(
-    "title url complete warnings", findings=_FINDING, counts=_named("judged labels with_suggestion")
+_ARTICLE = _names(
+    "title url complete warnings", findings=_FINDING, counts=_names("judged labels with_suggestion")
 )
-_CHECK = _named(
+_CHECK = _names(
     "statement complete",
-    failures=_named("detail"),
-    readings=_named(
+    failures=_names("detail"),
+    readings=_names(
         "text kind label summary warning",
-        evidence=_EVIDENCE | _named("side doc published corpus", failed=_named("detail")),
+        evidence=_EVIDENCE | _names("side doc published corpus", failed=_names("detail")),
         unread=_UNREAD,
     ),
 )
-_REFERENCE = _named("number title url published corpus retraction")
-_ANSWER = _named(
+_REFERENCE = _names("number title url published corpus retraction")
+_ANSWER = _names(
     "question answer abstained unanswered failure written_by",
-    sentences=_named(
-        "text standing notes", verdicts=_named("number support why", evidence=_EVIDENCE)
+    sentences=_names(
+        "text standing notes", verdicts=_names("number support why", evidence=_EVIDENCE)
     ),
     references=_REFERENCE,
     left_out=_REFERENCE,
 )
-_PASSAGE = _named("title url passage span")
+_PASSAGE = _names("title url passage span")
 
 
 def picked(values: Any, wanted: Wanted | None) -> Any:
@@ -352,7 +352,7 @@ def of_claim(report: Report) -> Values:
 
 
 def of_statement(report: CheckReport) -> Values:
-    found: Values = picked(report.to_values(), _named("warnings", checks=_CHECK))
+    found: Values = picked(report.to_values(), _names("warnings", checks=_CHECK))
     (check,) = found.pop("checks")
     for reading in check.get("readings", ()):
         reading["evidence"] = [e for e in reading.get("evidence", ()) if e["side"] in SIDES]
@@ -360,7 +360,7 @@ def of_statement(report: CheckReport) -> Values:
 
 
 def of_answer(report: AnswerReport) -> Values:
-    found: Values = picked(report.to_values(), _named("warnings", answers=_ANSWER))
+    found: Values = picked(report.to_values(), _names("warnings", answers=_ANSWER))
     (answer,), (whole,) = found.pop("answers"), report.answers
     if whole.abstained:
         answer.pop("answer", None)  # it has the nearest sentences, none of them confirmed

@@ -33,7 +33,7 @@ def reciprocal_rank_fusion(runs: Sequence[Sequence[Hit]], k: int) -> list[Hit]:
 
     Symmetric in the runs; every passage occurs once; ties break on passage id.
     """
-    return _summed(runs, [[1.0 / (RRF_K + hit.rank) for hit in run] for run in runs], k)
+    return _rank_by_sums(runs, [[1.0 / (RRF_K + hit.rank) for hit in run] for run in runs], k)
 
 
 def weighted_sum(runs: Sequence[Sequence[Hit]], weights: Sequence[float], k: int) -> list[Hit]:
@@ -43,7 +43,9 @@ def weighted_sum(runs: Sequence[Sequence[Hit]], weights: Sequence[float], k: int
     scores of a run in which they are equal count as 1. Ties break on passage id.
     """
     weighted = zip(weights, map(shares, runs), strict=True)
-    return _summed(runs, [[weight * share for share in of_run] for weight, of_run in weighted], k)
+    return _rank_by_sums(
+        runs, [[weight * share for share in of_run] for weight, of_run in weighted], k
+    )
 
 
 def sum_by_maximum(runs: Sequence[Sequence[Hit]], weights: Sequence[float], k: int) -> list[Hit]:
@@ -55,7 +57,7 @@ def sum_by_maximum(runs: Sequence[Sequence[Hit]], weights: Sequence[float], k: i
     for run, weight in zip(runs, weights, strict=True):
         best = max((hit.score for hit in run), default=0.0)
         scores.append([weight * hit.score / best if best > 0 else 0.0 for hit in run])
-    return _summed(runs, scores, k)
+    return _rank_by_sums(runs, scores, k)
 
 
 def union(runs: Sequence[Sequence[Hit]], k: int) -> list[Hit]:
@@ -123,7 +125,9 @@ def shares(run: Sequence[Hit]) -> list[float]:
     return [(score - low) / width if width > 0 else 1.0 for score in scores]
 
 
-def _summed(runs: Sequence[Sequence[Hit]], scores: Sequence[Sequence[float]], k: int) -> list[Hit]:
+def _rank_by_sums(
+    runs: Sequence[Sequence[Hit]], scores: Sequence[Sequence[float]], k: int
+) -> list[Hit]:
     """Rank passages by the sums of their `scores`, one for each hit of each run."""
     passages = {hit.passage.passage_id: hit.passage for run in runs for hit in run}
     sums = dict.fromkeys(passages, 0.0)
@@ -210,9 +214,9 @@ class Reranked:
     def retrieve(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
         """Return at most `k` of the first hits per query."""
         found = self.retriever.retrieve(queries, self.read)
-        return [self._ordered(*each)[:k] for each in zip(queries, found, strict=True)]
+        return [self._order(*each)[:k] for each in zip(queries, found, strict=True)]
 
-    def _ordered(self, query: str, hits: Sequence[Hit]) -> list[Hit]:
+    def _order(self, query: str, hits: Sequence[Hit]) -> list[Hit]:
         """Order the hits by the reader's log-odds with the search's prior (`fusion.with_prior`).
 
         The reader alone orders worse than the search does. Ties break on passage id. Unread hits

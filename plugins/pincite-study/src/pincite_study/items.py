@@ -394,11 +394,11 @@ def _side(source: Source, hosts: Sequence[str], *, quoted: bool, text: bool) -> 
     if text:
         stop = source.start + len(passage)
         pieces = (source.text[: source.start], passage, source.text[stop:])
-        around = Marked(*(_masked(piece, hosts) for piece in pieces))
-    return Side(Marked(*(_masked(piece, hosts) for piece in marked)), around)
+        around = Marked(*(_mask(piece, hosts) for piece in pieces))
+    return Side(Marked(*(_mask(piece, hosts) for piece in marked)), around)
 
 
-def _masked(text: str, hosts: Sequence[str]) -> str:
+def _mask(text: str, hosts: Sequence[str]) -> str:
     text = _ADDRESS.sub(HIDDEN, text)
     for host in hosts:
         text = re.sub(rf"\b{re.escape(host)}\b(?:/\S*)?", HIDDEN, text, flags=re.IGNORECASE)

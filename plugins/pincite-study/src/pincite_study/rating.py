@@ -114,7 +114,7 @@ class RatingStore:
             study = self._held(db, study_id)
             if study is None or study.closed is not None:
                 raise Ended("The study is closed: nobody can join it any more.")
-            account = _keyed(study.salt, account_id) if account_id else None
+            account = _account_hash(study.salt, account_id) if account_id else None
             again = (study_raters.c.study_id == study_id) & (study_raters.c.account_hash == account)
             if account and (known := db.execute(sa.select(study_raters).where(again)).first()):
                 db.execute(study_raters.update().where(again).values(key_hash=_hash(key)))
@@ -325,5 +325,5 @@ def _hash(key: str) -> str:
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _keyed(salt: str | None, account_id: str) -> str:
+def _account_hash(salt: str | None, account_id: str) -> str:
     return hmac.new((salt or "").encode(), account_id.encode(), hashlib.sha256).hexdigest()

@@ -58,7 +58,7 @@ def wafer(
     result |= {"n_failed": len(collection.failed)}
     with options.progress(quiet) as display:
         if corpus or collection.corpus_file:
-            result |= _searched(collection, corpus, settings, display)
+            result |= _search(collection, corpus, settings, display)
         else:
             found = measures.measured(every, None, None, display)
             result["failed_verification"] = found
@@ -67,9 +67,7 @@ def wafer(
     click.echo(json.dumps(result, indent=1) if as_json else tables.wafer_table(result))
 
 
-def _searched(
-    collection: Any, corpus: Path | str | None, settings: Any, tell: Any
-) -> dict[str, Any]:
+def _search(collection: Any, corpus: Path | str | None, settings: Any, tell: Any) -> dict[str, Any]:
     from pincite import runtime
     from pincite.corpus import engines
     from pincite.verbs.verify import build

@@ -49,7 +49,7 @@ def export(trained: Path, out: Path, *, source: str, licence: str, floats: bool 
         state = {name.removeprefix("bert."): v.numpy() for name, v in model.state_dict().items()}
         graph = bert_onnx.build(state, model.config.num_attention_heads, head=True)
     else:
-        graph = _traced(model)
+        graph = _trace(model)
     if floats:
         onnx.save(graph, part)
     else:
@@ -83,7 +83,7 @@ class _OneOutput(torch.nn.Module):  # type: ignore[misc]  # Any to mypy
         return answer.logits
 
 
-def _traced(model: Any) -> onnx.ModelProto:
+def _trace(model: Any) -> onnx.ModelProto:
     fields = ["input_ids", "attention_mask", *network.types_field(model)]
     # Two rows of unequal length: a trace of one, or without padding, may drop the mask.
     row = torch.ones(2, _STEP, dtype=torch.int64)

@@ -162,7 +162,7 @@ def _reorder_head(model: Any, order: list[int]) -> None:
         head.bias.data = head.bias.data[order]
 
 
-def _recovered(folder: Path) -> tuple[dict[str, Tensor], Any]:
+def _recover_weights(folder: Path) -> tuple[dict[str, Tensor], Any]:
     """Return the weights of an int8 ONNX file and the matching BertConfig.
 
     A cross-encoder's names begin with "bert.", those of a bare body do not.
@@ -193,7 +193,7 @@ def _recovered(folder: Path) -> tuple[dict[str, Tensor], Any]:
 def _from_onnx(folder: Path) -> tuple[Any, Any]:
     from transformers import BertForSequenceClassification
 
-    state, config = _recovered(folder)
+    state, config = _recover_weights(folder)
     config.num_labels = len(CLASSES)
     whole = ("bert.", "classifier.")
     state = {n if n.startswith(whole) else f"bert.{n}": value for n, value in state.items()}

@@ -66,7 +66,7 @@ def join(form: Form, visit: Visiting, site: Stores) -> RedirectResponse:
     try:
         _, key = RatingStore(site.database).join(visit.study.study_id, account)
     except Ended as error:
-        raise _ended(error) from error
+        raise _ended_problem(error) from error
     except Full as error:
         raise Problem(409, "full", str(error)) from error
     answer.set_cookie(
@@ -126,7 +126,7 @@ def answer(
     try:
         there = RatingStore(site.database).answer(rater, position, said, body.seconds)
     except Ended as error:
-        raise _ended(error) from error
+        raise _ended_problem(error) from error
     if not there:
         raise not_found()
     return forms.redirect(f"/studies/{link}/rate")
@@ -148,7 +148,7 @@ def end(request: Request, visit: Visiting, site: Stores) -> Response:
         study=study,
         rater=rater,
         over=over,
-        told=[_told(task) for task in tasks] if over else [],
+        told=[_sides_of(task) for task in tasks] if over else [],
         tasks=tasks,
         words=_words(request, study.compare),
     )
@@ -170,11 +170,11 @@ def forget(_form: Form, link: Link, rater: TakingPart, site: Stores) -> Redirect
     return away
 
 
-def _ended(error: Ended) -> Problem:
+def _ended_problem(error: Ended) -> Problem:
     return Problem(409, "ended", str(error))
 
 
-def _told(task: Task) -> dict[str, Any]:
+def _sides_of(task: Task) -> dict[str, Any]:
     """What was on the two sides, and what the rater preferred."""
     assert task.said
     baseline, item = PAIRS[task.item.compare].baseline, task.item
