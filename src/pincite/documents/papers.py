@@ -21,7 +21,6 @@ from pincite.documents.dates import first_date, iso_date, stated_date
 from pincite.documents.tables import Cell
 from pincite.documents.text import cleaned, code_of, one_line
 from pincite.documents.xml_records import Broken, flat, line_of, parsed, records, root_of
-from pincite.judgement.references import is_retracted_title
 from pincite.retrieval.filters import SEPARATOR
 from pincite.text.identifiers import doi_address, pubmed_address
 from pincite.types import Document, Reason, Unchecked
@@ -389,7 +388,7 @@ def _jats_document(article: Any, found: Body) -> Document | Unchecked:
         return Unchecked(url, Reason.TITLE_ONLY, "the article has no text")
     if fault := unusable(text, url, "the article", found.limits):
         return fault
-    meta = {**ids, **_jats_meta(article, front, title)}
+    meta = {**ids, **_jats_meta(article, front)}
     meta["coverage"] = "full text" if body else "abstract"
     dates = (
         _jats_date(element)
@@ -417,7 +416,7 @@ def _identifiers(front: Any) -> dict[str, str]:
     return found
 
 
-def _jats_meta(article: Any, front: Any, title: str) -> dict[str, str]:
+def _jats_meta(article: Any, front: Any) -> dict[str, str]:
     values = _fields(_FRONT, front)
     ends = (values.pop("first_page"), values.pop("last_page"))
     licences = [front.find(".//license"), front.find(".//license_ref")]
@@ -432,13 +431,12 @@ def _jats_meta(article: Any, front: Any, title: str) -> dict[str, str]:
         "publication_type": _TYPES.get(article.get("article-type"), ""),
         "subject": joined(map(value_of, subjects)),
         "keywords": joined(map(value_of, front.iter("kwd"))),
-        **_retraction(front, title),
+        **_retraction(front),
     }
 
 
-def _retraction(front: Any, title: str) -> dict[str, str]:
-    status = ["yes"] if is_retracted_title(title) else []
-    notices = list[str]()
+def _retraction(front: Any) -> dict[str, str]:
+    status, notices = list[str](), list[str]()
     for element in front.iter("related-article"):
         kind = (element.get("related-article-type") or "").lower()
         where = one_line(element.get(_HREF) or line_of(element)).removeprefix("info:doi/")

@@ -29,7 +29,7 @@ from pincite.notes import Note
 from pincite.protocols import DocumentsOf, Verifier, WordRetriever
 from pincite.retrieval import cascade, fusion, pinpoint
 from pincite.retrieval.copies import without_copies
-from pincite.retrieval.fusion import JUDGED, Fused, HybridQuery, kept, shares
+from pincite.retrieval.fusion import JUDGED, Fused, HybridQuery, kept, shares, with_prior
 from pincite.text import quantities, tables
 from pincite.text.clauses import clauses
 from pincite.text.hosts import host_of
@@ -470,7 +470,7 @@ class VerifyPipeline:
         judged = self._verify([(claim, each) for each in passages[:CANDIDATES_AT_FIRST]])
         if not decide.is_sure(judged, self.threshold):
             judged += self._verify([(claim, each) for each in passages[CANDIDATES_AT_FIRST:]])
-        shares_of = _best_shares(hits)
+        priors = _priors(hits)
         if self.online and failing:
             searched = self.online.of(claim, _cited_addresses(claim), self.exclusions)
             allowed, copies = self.exclusions.split(
@@ -478,7 +478,7 @@ class VerifyPipeline:
             )
             more = without_copies(allowed)
             judged += self._verify([(claim, hit.passage) for hit in more])
-            shares_of |= _best_shares(more)
+            priors |= _priors(more)
             excluded = (*excluded, *searched.excluded, *copies)
         if failing:
             judged += self._wider(claim, judged)
@@ -488,7 +488,7 @@ class VerifyPipeline:
             existing=decide.group_score(found.citations, found.together),
             k=RECONSIDERED * self.k,  # the quotes of some do not show why
             threshold=self.threshold,
-            shares=shares_of,
+            priors=priors,
         )
         stored = self._from_stored_text(claim, ordered)
         shown = [each for each in stored if self._shows_why(claim, each.evidence)][: self.k]
@@ -693,9 +693,9 @@ def _found_by(hits: Sequence[Hit], url: str) -> FoundBy:
     return ways.pop() if len(ways) == 1 else "both" if ways else ""
 
 
-def _best_shares(hits: Sequence[Hit]) -> dict[str, float]:
+def _priors(hits: Sequence[Hit]) -> dict[str, float]:
     of_hits = list(zip(hits, shares(hits), strict=True))
-    return {hit.passage.url: share for hit, share in reversed(of_hits)}
+    return {hit.passage.url: with_prior(0.0, share) for hit, share in reversed(of_hits)}
 
 
 def _may_have_changed(result: CitationResult) -> bool:
