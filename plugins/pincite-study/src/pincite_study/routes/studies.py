@@ -20,7 +20,7 @@ from pincite.server.site import Site, Stores, base_of
 from pincite.verbs.verify.report import Report
 from pincite_study import report as study_report
 from pincite_study.items import DocumentOf, Sample, documents_beside, sampled
-from pincite_study.routes.access import STUDY, RaterAccount, Researcher
+from pincite_study.routes.rating import STUDY, RaterAccount, Researcher
 from pincite_study.studies import CONSENT, MAX_PER_ITEM, MAX_SEED, Plan, Study, StudyStore, planned
 
 MAX_ITEMS = 10_000
