@@ -19,7 +19,7 @@ from pincite import api
 from pincite.corpus.protocol import Corpus
 from pincite.judgement.confirmation import rank
 from pincite.judgement.references import Standing
-from pincite.llm import judges
+from pincite.llm import judge as judges
 from pincite.settings import JudgeSettings, Settings
 from pincite.text.citation_marks import cited_sentences
 from pincite.types import Document, Evidence, Opinion, Verdict
@@ -75,7 +75,7 @@ def judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.setenv("PINCITE_CACHE", str(tmp_path / "cache"))
     with serving() as server:
-        keep_examined(server, judges.file_of(""), contradicts=True)
+        keep_examined(server, judges.judges_file(""), contradicts=True)
         yield server
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from pincite import runtime
 from pincite.corpus import engines
 from pincite_lab.evaluation import wafer
-from pincite.retrieval import retrievers
-from pincite.retrieval.retrievers import HybridQuery, Fused
+from pincite.retrieval import fusion
+from pincite.retrieval.fusion import HybridQuery, Fused
 from pincite.settings import load
 from pincite.types import Hit
 from pincite_lab.evaluation.wafer import claim_of
@@ -42,7 +42,7 @@ def main() -> None:
     chosen = [record for record in records if record.supporting][: given.n]
     claims = list(map(claim_of, chosen))
     asked = [
-        HybridQuery(retrievers.lexical_query(one), retrievers.dense_query(one)) for one in claims
+        HybridQuery(fusion.lexical_query(one), fusion.dense_query(one)) for one in claims
     ]
     encoder, first = runtime.encoder(load({})), dict[str, list[list[Hit]]]()
     for address in given.corpora:

@@ -31,7 +31,7 @@ from pincite.models import weights
 from pincite.models.session import OnnxEncoder
 from pincite.protocols import Encoder, Floats
 from pincite.retrieval.fusion import fused
-from pincite.retrieval.retrievers import Fused
+from pincite.retrieval.fusion import Fused
 
 DEPTH = 100
 OPENINGS = 5

@@ -1,4 +1,4 @@
-"""Fit and measure `documents.notices`: python research/scripts/fit_notices.py [--write]
+"""Fit and measure the notices of `documents.outcome`: research/scripts/fit_notices.py [--write]
 
 The pages are those of `tests/support/web_pages.py`; half of the texts is held out. A row is a page
 and a kind whose cue it has; the label says whether the page is of that kind. The threshold is the
@@ -19,7 +19,7 @@ sys.path[:0] = [str(ROOT / "tests")]
 
 from support.web_pages import Page, pages  # noqa: E402
 
-from pincite.documents import html, notices, outcome  # noqa: E402
+from pincite.documents import html, outcome  # noqa: E402
 
 C = 3.0  # inverse strength of the penalty
 COST = 3.0  # weight of a document: calling it dead is worse than judging a notice
@@ -34,7 +34,7 @@ class Row(NamedTuple):
     features: dict[str, float]
 
 
-def look_of(page: Page) -> notices.Look:
+def look_of(page: Page) -> outcome.Look:
     parsed = html.parse_page(page.source)
     assert parsed
     html.drop_camouflaged(parsed)
@@ -48,12 +48,12 @@ def rows() -> list[Row]:
     found = []
     for page in pages():
         look = look_of(page)
-        states = notices.has_statement(look.text, look.title)
-        for kind, _ in notices.candidates(look):
-            if states and not notices.declares(kind, look):
+        states = outcome.has_statement(look.text, look.title)
+        for kind, _ in outcome.candidates(look):
+            if states and not outcome.declares(kind, look):
                 continue
             label = kind in SAME.get(page.kind, (page.kind,))
-            if features := notices.features(kind, look):
+            if features := outcome.features(kind, look):
                 found.append(Row(page, kind, label, features))
     return found
 
@@ -87,7 +87,7 @@ def main() -> None:
 
 def write(weights: dict[str, float], intercept: float, threshold: float) -> None:
     lines = [
-        "# Written by research/scripts/fit_notices.py: logistic regression, a page and a kind of",
+        "# Written by research/scripts/fit_outcome.py: logistic regression, a page and a kind of",
         "# notice whose cue it has, on pages written for the tests.",
         f"threshold = {threshold}",
         f"intercept = {intercept:.3f}",
@@ -95,7 +95,7 @@ def write(weights: dict[str, float], intercept: float, threshold: float) -> None
         "[weights]",
         *(f"{name} = {weight:.3f}" for name, weight in sorted(weights.items())),
     ]
-    notices.WEIGHTS.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    outcome.WEIGHTS.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

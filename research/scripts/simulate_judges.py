@@ -23,7 +23,7 @@ import numpy as np
 from pincite import runtime
 from pincite_lab.evaluation import claims
 from pincite.judgement import decide
-from pincite.llm.judges import CONFIRMS_FROM, LEAST_CONFIRMED
+from pincite.llm.judge import CONFIRMS_FROM, LEAST_CONFIRMED
 from pincite.llm.judge import ERROR, FAILS, PASSES
 from pincite.protocols import Verifier
 from pincite.settings import Settings

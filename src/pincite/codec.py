@@ -70,7 +70,7 @@ def _of_dataclass(
     """`writers`: how fields are written that are not written as `values_of` does, by name."""
     kind: Any = type(value)
     found: dict[str, Any] = {}
-    for each in _written(kind):
+    for each in _written_fields(kind):
         mine = getattr(value, each.name)
         if each.metadata.get("inline"):
             found |= values_of(mine, digits)
@@ -88,7 +88,7 @@ def _of_dataclass(
 
 
 @cache
-def _written(kind: Any) -> tuple[Field[Any], ...]:
+def _written_fields(kind: Any) -> tuple[Field[Any], ...]:
     return tuple(each for each in fields(kind) if each.metadata.get("written", True))
 
 
@@ -157,11 +157,11 @@ def from_values(kind: type[T], values: object) -> T:
     try:
         found: T = _validator(wanted).validate_python(values)
     except ValidationError as error:
-        raise InputError(_said(error.errors(include_url=False)[0])) from error
+        raise InputError(_describe_error(error.errors(include_url=False)[0])) from error
     return found
 
 
-def _said(error: Mapping[str, Any]) -> str:
+def _describe_error(error: Mapping[str, Any]) -> str:
     if error["loc"] == ("schema_version",) and error["type"] == "literal_error":
         reads = error["ctx"]["expected"]
         return (
@@ -195,14 +195,14 @@ def _strict(schema: Any) -> Any:
     }
     kind = found.get("type")
     if kind == "dataclass" and any(each.metadata for each in fields(found["cls"])):
-        place = partial(_nested, found["cls"])
+        place = partial(_nest, found["cls"])
         ref = {"ref": found.pop("ref")} if "ref" in found else {}
         called = {"type": "no-info", "function": place}
         return {"type": "function-before", "function": called, "schema": found, **ref}
     return found | more.get(kind, {}) if isinstance(kind, str) else found
 
 
-def _nested(kind: Any, values: Any) -> Any:
+def _nest(kind: Any, values: Any) -> Any:
     if not isinstance(values, Mapping):
         return values
     found = dict(values)
@@ -275,7 +275,7 @@ def described(kind: type[Any], at: str) -> dict[str, Any]:
     found: dict[str, Any] = TypeAdapter(kind).json_schema(
         ref_template=at + "{model}", schema_generator=_generator()
     )
-    closed: dict[str, Any] = _closed(found)
+    closed: dict[str, Any] = _close(found)
     return closed
 
 
@@ -290,7 +290,7 @@ def _generator() -> Any:
             found, kind = super().dataclass_schema(schema), schema["cls"]
             written: dict[str, Any] = {}
             optional: set[str] = set()
-            for each in _written(kind):
+            for each in _written_fields(kind):
                 mine = found["properties"][each.name]
                 if each.metadata.get("inline"):
                     kinds = [self.of(one) for one in _types_of(kind, each.name)]
@@ -330,15 +330,15 @@ def _generator() -> Any:
     return Generator
 
 
-def _closed(schema: Any) -> Any:
+def _close(schema: Any) -> Any:
     if isinstance(schema, list):
-        return [_closed(each) for each in schema]
+        return [_close(each) for each in schema]
     if not isinstance(schema, dict):
         return schema
     # What pydantic derives from names adds nothing; a property called "title" is an object.
     names = {"title": str, "default": object}
     kept = {k: v for k, v in schema.items() if k not in names or not isinstance(v, names[k])}
-    found = {key: _closed(each) for key, each in kept.items()}
+    found = {key: _close(each) for key, each in kept.items()}
     if "properties" in found and found.get("type") == "object":
         optional = found.pop("optional", ())
         required = [name for name in found["properties"] if name not in optional]

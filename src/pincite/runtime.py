@@ -13,7 +13,7 @@ from pincite.corpus.generation import NO_ENCODER
 from pincite.corpus.multi_corpus import Corpora
 from pincite.corpus.protocol import Address, Corpus
 from pincite.errors import ConfigError, MissingModel
-from pincite.llm import embeddings, judges
+from pincite.llm import embeddings
 from pincite.llm.calls import Calls, ReplyCache
 from pincite.llm.chat import (
     EMBEDDINGS_KEY_VARIABLE,
@@ -24,16 +24,15 @@ from pincite.llm.chat import (
 )
 from pincite.llm.client import Key, Limits
 from pincite.llm.embeddings import ServedEncoder
-from pincite.llm.judge import Judge, WithSecondOpinion
+from pincite.llm.judge import Examiner, Judge, WithSecondOpinion, judges_file
 from pincite.llm.templates import Templates
 from pincite.models import weights
 from pincite.models.public import ChatNetwork
-from pincite.models.routing import RoutedVerifier
 from pincite.models.session import OnnxEncoder
-from pincite.models.verifier import CrossEncoderVerifier
+from pincite.models.verifier import CrossEncoderVerifier, RoutedVerifier
 from pincite.protocols import Encoder, Verifier
 from pincite.references import catalogue
-from pincite.retrieval.retrievers import Fused
+from pincite.retrieval.fusion import Fused
 from pincite.settings import ChatSettings, EmbeddingsSettings, ModelSettings, Settings
 
 Place: TypeAlias = Address | Corpus  # a corpus: its folder or address, or an open one
@@ -234,9 +233,9 @@ def judge(settings: Settings) -> Iterator[Judge]:
         kept.close()
 
 
-def examiner(settings: Settings, asked: Judge) -> judges.Examiner:
+def examiner(settings: Settings, asked: Judge) -> Examiner:
     """Return what examines a judge before its first opinion."""
-    return judges.Examiner(asked, judges.file_of(settings.library.judges), settings.judge.at_once)
+    return Examiner(asked, judges_file(settings.library.judges), settings.judge.at_once)
 
 
 @contextmanager

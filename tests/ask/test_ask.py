@@ -16,7 +16,7 @@ from pincite.models import weights
 from pincite.models.session import OnnxEncoder
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.retrieval.filters import Filters, condition
-from pincite.retrieval.retrievers import Fused, Reranked
+from pincite.retrieval.fusion import Fused, Reranked
 from pincite.settings import Settings
 from pincite.text.citation_marks import cited_sentences
 from pincite.text.passages import passages

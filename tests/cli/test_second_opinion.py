@@ -19,7 +19,7 @@ from support.check_values import readings
 from support.examined import keep_examined
 
 from pincite.cli import cli
-from pincite.llm import judges
+from pincite.llm import judge as judges
 from pincite.llm.client import Limits
 
 KEY = "sk-of-the-judge"
@@ -79,7 +79,7 @@ def server(run: Callable[..., Result]) -> Iterator[Server]:
     """A server of a model that was examined."""
     with serving() as found:
         found.by_request = as_asked
-        keep_examined(found, judges.file_of(""))
+        keep_examined(found, judges.judges_file(""))
         yield found
 
 
@@ -319,7 +319,7 @@ def test_a_model_that_failed_its_examination_changes_no_label(
 ) -> None:
     run(*verify(server)[:4], "--json", "out.json")
     ours = labels()
-    keep_examined(server, judges.file_of(""), passed=False)
+    keep_examined(server, judges.judges_file(""), passed=False)
     run(*verify(server))
     assert labels() == ours
     notes = json.loads(Path("out.json").read_text())["warnings_coded"]
@@ -329,7 +329,7 @@ def test_a_model_that_failed_its_examination_changes_no_label(
 def test_a_model_is_examined_once_before_its_first_opinion(
     run: Callable[..., Result], server: Server
 ) -> None:
-    judges.file_of("").unlink()
+    judges.judges_file("").unlink()
     server.by_request = lambda request: good(
         json.dumps({"quotes": [], "missing": [], "why": "", "verdict": "supported"})
     )

@@ -13,8 +13,7 @@ from pincite.corpus.embedded import EmbeddedCorpus, is_corpus
 from pincite.corpus.maintenance import verify
 from pincite.corpus.protocol import Corpus
 from pincite.errors import ConfigError, CorpusError, StaleCorpus
-from pincite.retrieval.fusion import MODES, Mode, fused
-from pincite.retrieval.retrievers import Fused
+from pincite.retrieval.fusion import MODES, Fused, Mode, fused
 from pincite.types import Document
 
 

@@ -15,8 +15,7 @@ from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.corpus.multi_corpus import Corpora
 from pincite.errors import ConfigError, StaleCorpus
 from pincite.protocols import Query
-from pincite.retrieval.fusion import merged
-from pincite.retrieval.retrievers import Fused
+from pincite.retrieval.fusion import Fused, merged
 from pincite.settings import Settings
 from pincite.types import Document, Hit, Passage, Span
 

@@ -14,8 +14,7 @@ from support.laws import FakeEncoder
 
 from pincite.corpus import update as module
 from pincite.corpus.embedded import EmbeddedCorpus
-from pincite.corpus.origins import NAME, Origins
-from pincite.corpus.update import How, Outcome, update
+from pincite.corpus.update import ORIGINS, How, Origins, Outcome, update
 from pincite.documents.prefetch import Parallel
 from pincite.errors import CorpusError, InputError
 from pincite.retrieval.filters import Filters, condition
@@ -80,7 +79,7 @@ def test_a_dry_run_writes_nothing(corpus: EmbeddedCorpus, docs: Path, tmp_path: 
         assert update(None, origins, [docs], How(dry=True, prune=True)).added == outcome.added
     assert not (tmp_path / "nothing").exists()
     assert corpus.status().n_documents == 0
-    assert not (tmp_path / "kb" / NAME).exists()
+    assert not (tmp_path / "kb" / ORIGINS).exists()
 
     run(corpus, tmp_path, docs)
     (docs / "b.txt").unlink()
@@ -152,7 +151,7 @@ def test_a_path_that_is_not_there_changes_nothing(
 
 
 def test_a_damaged_memory_says_what_to_do(tmp_path: Path) -> None:
-    (tmp_path / NAME).write_bytes(b"no database" * 1000)
+    (tmp_path / ORIGINS).write_bytes(b"no database" * 1000)
     with pytest.raises(CorpusError, match="remove it"):
         Origins(tmp_path)
 

@@ -17,8 +17,7 @@ from documents.builders import assembled_pdf, warc_record
 from support.table_files import sheet, workbook
 
 from pincite.corpus.embedded import EmbeddedCorpus
-from pincite.corpus.origins import Origins
-from pincite.corpus.update import MAX_REFUSALS, How, update
+from pincite.corpus.update import MAX_REFUSALS, How, Origins, update
 from pincite.documents import body, sandbox
 from pincite.documents.body import Limits
 from pincite.documents.collection import collected, open_sources

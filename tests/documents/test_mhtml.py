@@ -8,7 +8,7 @@ from support.found import document, refusal
 
 from pincite.documents.body import Body
 from pincite.documents.collection import open_sources
-from pincite.documents.html_packages import read_mhtml
+from pincite.documents.office import read_mhtml
 from pincite.documents.read import read_bytes, read_path
 from pincite.types import Document, Reason
 

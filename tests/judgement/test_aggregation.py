@@ -322,9 +322,9 @@ def test_a_network_alone_denies_nothing_that_the_page_nearly_supports() -> None:
 def test_how_well_it_was_found_counts_beside_the_score() -> None:
     first = evidence(2.0, url="https://first.example/")
     tenth = evidence(2.5, url="https://tenth.example/")
-    shares = {"https://first.example/": 1.0, "https://tenth.example/": 0.8}
+    priors = {"https://first.example/": 6.5, "https://tenth.example/": 5.2}
     by_score = aggregation.suggestions([first, tenth], None, 2)
-    by_both = aggregation.suggestions([first, tenth], None, 2, shares=shares)
+    by_both = aggregation.suggestions([first, tenth], None, 2, priors=priors)
     assert [s.evidence for s in by_score] == [tenth, first]
     assert [s.evidence for s in by_both] == [first, tenth]
 

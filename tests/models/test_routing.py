@@ -16,9 +16,8 @@ from support.laws import check_verifier
 from conftest import HEADS, WIDTH, tiny_weights
 from pincite import runtime
 from pincite.models import calibration, weights
-from pincite.models.routing import RoutedVerifier
 from pincite.models.session import VECTORS
-from pincite.models.verifier import CrossEncoderVerifier
+from pincite.models.verifier import CrossEncoderVerifier, RoutedVerifier
 from pincite.models.weights import multilingual_verifier
 from pincite.settings import ModelSettings
 from pincite.types import (

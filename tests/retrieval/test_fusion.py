@@ -9,6 +9,7 @@ from pincite.protocols import Floats
 from pincite.retrieval import fusion
 from pincite.retrieval.fusion import (
     MODES,
+    Reranked,
     fused,
     kept,
     reciprocal_rank_fusion,
@@ -16,7 +17,6 @@ from pincite.retrieval.fusion import (
     union,
     weighted_sum,
 )
-from pincite.retrieval.retrievers import Reranked
 from pincite.types import Claim, Hit, Passage, Span
 
 
@@ -141,3 +141,20 @@ def test_the_weight_of_meaning_is_a_setting(share: float, order: str) -> None:
     words = [hit("a", 1, score=9.0), hit("b", 2, score=1.0)]
     meaning = [hit("b", 1, score=9.0), hit("a", 2, score=1.0)]
     assert ids(fused(words, meaning, 2, "weighted", share)) == order
+
+
+CLAIM = Claim(
+    "c1", "It opened in 1911.", "Varde Bridge", ("History", "Opening"), "Work took a year."
+)
+
+
+def test_words_near_the_claim_weigh_less() -> None:
+    parts = dict(fusion.lexical_query(CLAIM))  # type: ignore[arg-type]
+    assert parts["Varde Bridge"] == parts[CLAIM.text] == 1
+    assert 0 < parts["Work took a year."] < parts["History Opening"] < 1
+
+
+def test_what_is_absent_leaves_nothing() -> None:
+    bare = Claim("c1", "It opened in 1911.")
+    assert fusion.lexical_query(bare) == (("It opened in 1911.", 1.0),)
+    assert fusion.side_query(bare) == fusion.dense_query(bare) == bare.text

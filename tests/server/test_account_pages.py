@@ -1,7 +1,5 @@
 """Pages of accounts and administration, as forms without JavaScript; and the command line."""
 
-import csv
-import io
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +10,6 @@ from fastapi.testclient import TestClient
 from server.people_of_tests import PASSWORD, SERVER, browser, somebody
 
 from pincite.cli import cli
-from pincite.errors import InputError
 from pincite.server.identity import Role
 from pincite.server.site import Site
 
@@ -141,35 +138,6 @@ def test_invalid_password_links_all_look_alike_and_are_limited(
     assert sent.status_code == 429
 
 
-def test_accounts_are_imported_from_csv(tmp_path: Path) -> None:
-    def ran(*words: str) -> tuple[int, list[list[str]], str]:
-        options = ("--data", str(tmp_path / "data"))
-        done = CliRunner().invoke(cli, ["server", "user", *words, *options])
-        return done.exit_code, list(csv.reader(io.StringIO(done.stdout))), done.stderr
-
-    file = tmp_path / "users.csv"
-    file.write_text('Name;Role;Mail\nBela;;x\nCara;reader\nbela;\n;\nDan;king\n"=cmd()";ADMIN\n')
-    for options in (["--dry-run"], []):
-        code, rows, said = ran("import", str(file), "--role", "editor", *options)
-        assert code == 1
-        assert [row[:2] for row in rows[1:]] == [
-            ["Bela", "editor"], ["Cara", "reader"], ["'=cmd()", "admin"]
-        ]  # fmt: skip
-        # Bela stands there twice, line 5 is empty, and king is no role.
-        assert [n for n in range(2, 8) if f"line {n}:" in said] == [4, 6]
-        assert all(("/password/" in row[2]) == (not options) for row in rows[1:])
-        assert len(ran("list")[1]) == (0 if options else 3)
-    assert ran("import", str(file))[1] == [["name", "role", "link", "expires"]]
-    for content in (b"", b"mail\nx\n", b"name\n\xe9\n", b'name\n"x\n', b"name\nA,B\n"):
-        file.write_bytes(content)
-        with pytest.raises(InputError):
-            CliRunner().invoke(
-                cli,
-                ["server", "user", "import", str(file), "--data", str(tmp_path / "data")],
-                catch_exceptions=False,
-            )
-
-
 def test_own_account_page(site: Site) -> None:
     ada = somebody(site, Role.EDITOR, HOSTILE)
     client = ada.client
@@ -223,14 +191,3 @@ def test_command_line_manages_accounts(tmp_path: Path) -> None:
     assert "Grace\teditor\tnever\tdisabled\t" in listed
     assert ran("set", "Grace", "--enable")[0] == 0
     assert "disabled" not in ran("list")[1]
-
-
-def test_import_names_repeated_lines_and_ignored_columns(tmp_path: Path) -> None:
-    (tmp_path / "users.csv").write_text("name,Rolle\nAda,x\nGrace,x\nADA,x\n")
-    words = ["server", "user", "import", str(tmp_path / "users.csv"), "--data", str(tmp_path)]
-    done = CliRunner().invoke(cli, words)
-    assert done.exit_code == 1
-    assert "rolle" in done.stderr
-    assert "repeats line 2" in done.stderr
-    assert "server.address" in done.stderr
-    assert len(done.stdout.splitlines()) == 3

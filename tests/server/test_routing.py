@@ -191,7 +191,7 @@ def served(site: Site) -> Iterator[Callable[[float], int]]:
 
         Protocol.seconds = seconds
         listening = socket.create_server(("127.0.0.1", 0))
-        config = serving._configured(app_of(site))
+        config = serving._configure(app_of(site))
         config.http = Protocol
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, args=([listening],))

@@ -4,9 +4,8 @@ from pathlib import Path
 
 from models.chat_server import Server
 
-from pincite.llm import judges
-from pincite.llm.judge import Examination
-from pincite.llm.judges import KnownJudge
+from pincite.llm import judge as judges
+from pincite.llm.judge import Examination, KnownJudge
 
 MODEL = "qwen3"
 
@@ -25,5 +24,5 @@ def keep_examined(
         wrong={},
         contradicted=(6, 6) if contradicts else (0, 0),
     )
-    judges.keep(file, model, KnownJudge(examinations={"en": result, "other": result}))
+    judges.keep_judge(file, model, KnownJudge(examinations={"en": result, "other": result}))
     return model

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pincite.protocols import Query
-from pincite.retrieval.retrievers import Fused
+from pincite.retrieval.fusion import Fused
 from pincite.text import words
 from pincite.text.page_numbers import UNREAD
 from pincite.types import (

@@ -51,7 +51,7 @@ from pincite_lab.evaluation.claims import FAILS, cut, languages_of
 from pincite_lab.evaluation.measures import calibration_error
 from pincite_lab.training import perturbations
 from pincite_lab.training.groups import half_of, is_held_back, read_set
-from pincite_lab.training.recipe import Recipe, SetRecipe, recipe_in
+from pincite_lab.training.recipe import SetRecipe, recipe_in
 
 # Evidence of some length that was looked up for its claim, as `verify` meets it. Left out: plain
 # sentence inference, sets of single evidence sentences (climate_fever, healthver: their logits lie
@@ -257,7 +257,7 @@ def held_back(path: Path | None, claims: Path) -> list[tuple[LabelledClaim, bool
     """The rows that a recipe holds back, each with whether the bound may be chosen on it."""
     if path is None:
         return []
-    recipe = recipe_in(path, Recipe)
+    recipe = recipe_in(path)
     return [
         (row, half_of(row.claim, recipe.seed) == "fit")
         for each in recipe.sets

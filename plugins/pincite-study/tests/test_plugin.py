@@ -21,9 +21,9 @@ from pincite.server.database import Database, DatabaseError
 from pincite.server.identity import Role, allowed
 from pincite.server.site import Site
 from pincite_study.plugin import PLUGIN
-from pincite_study.routes.access import RATE, STUDY
+from pincite_study.rating import metadata
+from pincite_study.routes.rating import RATE, STUDY
 from pincite_study.studies import StudyStore
-from pincite_study.tables import metadata
 
 __all__ = [
     "portal",

@@ -15,8 +15,7 @@ from pincite.judgement.references import ReferenceVerdict, Standing, Support
 from pincite.text import citation_marks
 from pincite.types import Document
 from pincite.verbs.ask.report import Answer, AnswerReport, Checked, Reference, Searched
-from pincite_study.blind import shown
-from pincite_study.items import NO_ANSWER, Item, answers_of, item_of, sampled
+from pincite_study.items import NO_ANSWER, Item, answers_of, item_of, sampled, shown
 from pincite_study.preferences import Rating, summary
 from pincite_study.studies import CONSENT, CONSENTS
 

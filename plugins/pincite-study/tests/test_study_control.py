@@ -16,8 +16,7 @@ from pincite.server.jobs import Status
 from pincite.server.site import Site
 from pincite.text.passages import PASSAGE_WORDS
 from pincite.types import Document, Evidence
-from pincite_study.blind import shown
-from pincite_study.items import Gathered, gathered, item_of, sampled
+from pincite_study.items import Gathered, gathered, item_of, sampled, shown
 from pincite_study.preferences import Amount
 from pincite_study.rating import Answer, Answered, RatingStore
 from pincite_study.report import report_of

@@ -10,8 +10,7 @@ from study_samples import item, source
 from pincite.errors import InputError
 from pincite.types import Document
 from pincite.verbs.verify.report import Report
-from pincite_study.blind import Marked, shown
-from pincite_study.items import TEXT_CHARS, gathered, item_of, sampled
+from pincite_study.items import TEXT_CHARS, Marked, gathered, item_of, sampled, shown
 
 REPORT = Report.from_json(report("plain").to_json())
 

@@ -19,8 +19,7 @@ from pincite.server.identity import Role
 from pincite.server.jobs import Status
 from pincite.server.site import Site
 from pincite_study import rating
-from pincite_study.blind import shown
-from pincite_study.items import Item
+from pincite_study.items import Item, shown
 from pincite_study.studies import StudyStore
 
 

@@ -13,7 +13,7 @@ import pytest
 from study_samples import item
 
 from pincite.server.database import Database
-from pincite_study.blind import shown
+from pincite_study.items import shown
 from pincite_study.preferences import PAIRS, Amount
 from pincite_study.rating import ANSWERS, Answer, Answered, RatingStore, Task
 from pincite_study.report import report_of

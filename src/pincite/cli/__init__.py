@@ -74,11 +74,11 @@ class _Verbs(click.Group):
             raise shell.BrokenPipe from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*KNOWN, *_added()]
+        return [*KNOWN, *_plugin_commands()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in KNOWN:
-            point = _added().get(cmd_name)
+            point = _plugin_commands().get(cmd_name)
             if point is None and cmd_name in PLUGINS:
                 shell.require(PLUGINS[cmd_name])
             return shell.with_texts(point.load()) if point else None
@@ -90,13 +90,13 @@ class _Verbs(click.Group):
         for heading, listed in VERBS.items():
             with formatter.section(heading):
                 formatter.write_dl([*listed.items()])
-        commands = {name: self.get_command(ctx, name) for name in _added()}
+        commands = {name: self.get_command(ctx, name) for name in _plugin_commands()}
         if added := [(name, each.get_short_help_str()) for name, each in commands.items() if each]:
             with formatter.section("Laboratory and plugins"):
                 formatter.write_dl(added)
 
 
-def _added() -> dict[str, EntryPoint]:
+def _plugin_commands() -> dict[str, EntryPoint]:
     return {point.name: point for point in sorted(entry_points(group=GROUP))}
 
 

@@ -42,7 +42,7 @@ def command(
             options.say(f"{one_line(article.title)}: {one_line(warning)}", quiet)
 
 
-def _marked(claim: Claim) -> str:
+def _mark_part(claim: Claim) -> str:
     """Return the sentence with the judged part in brackets, unless that is all of it."""
     sentence, part = claim.sentence, claim.part
     if part is None or not any(map(str.isalnum, sentence[: part.start] + sentence[part.end :])):
@@ -54,7 +54,7 @@ def _print(claim: Claim) -> None:
     place = " › ".join((claim.title, *claim.section))
     where = f" [{claim.span.start}–{claim.span.end}]" if claim.span else ""
     click.secho(one_line(f"{place}{where}"), dim=True)
-    click.echo(f"  {_marked(claim)}")
+    click.echo(f"  {_mark_part(claim)}")
     for citation in claim.citations:
         address = f" <{one_line(citation.url)}>" if citation.url else ""
         click.echo(f"    {citation.citation_id} {name_of(citation)}{address}")

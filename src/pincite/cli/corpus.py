@@ -14,7 +14,7 @@ import click
 from pincite.cli import options
 from pincite.cli.shell import PARTIAL
 from pincite.corpus import engines
-from pincite.corpus.origins import Origins
+from pincite.corpus.update import Origins
 from pincite.documents import download
 from pincite.errors import ConfigError
 from pincite.models import weights
@@ -81,7 +81,7 @@ def add(
     """
     from pincite.corpus.update import How
 
-    outcome = _updated(folder, paths, How(reread=True), quiet, **given)
+    outcome = _update(folder, paths, How(reread=True), quiet, **given)
     _print_outcome(outcome, as_json, quiet)
 
 
@@ -112,11 +112,11 @@ def update(
     """
     from pincite.corpus.update import How
 
-    outcome = _updated(folder, paths, How(prune=prune, dry=dry_run), quiet, **given)
+    outcome = _update(folder, paths, How(prune=prune, dry=dry_run), quiet, **given)
     _print_outcome(outcome, as_json, quiet, dry_run)
 
 
-def _updated(
+def _update(
     folder: Address,
     paths: tuple[Address, ...],
     how: Any,

@@ -47,8 +47,8 @@ def _verify(out: Path, settings: Settings, quiet: bool) -> None:
     from pincite.verbs.verify import build
     from pincite.wiki.article import read_articles
 
-    page = next(iter(read_articles(DEMO / "article.wiki", title=_expected(DEMO)["title"])))
-    with _indexed(DEMO / "corpus", "the demo's web pages", settings, quiet) as folder:
+    page = next(iter(read_articles(DEMO / "article.wiki", title=_read_expected(DEMO)["title"])))
+    with _index(DEMO / "corpus", "the demo's web pages", settings, quiet) as folder:
         options.say("2/2 checking the article's citations …", quiet)
         with (
             build.verifying(settings, folder, [DEMO / "sources"]) as run,
@@ -65,10 +65,12 @@ def _check(out: Path, settings: Settings, quiet: bool) -> None:
     from pincite.cli.check import deliver
     from pincite.verbs.check import build
 
-    with _indexed(DEMO_CHECK / "documents", "the knowledge base", settings, quiet) as folder:
+    with _index(DEMO_CHECK / "documents", "the knowledge base", settings, quiet) as folder:
         options.say("2/2 checking five statements …", quiet)
         with build.checking(settings, folder) as ready:
-            report = ready.check([one["statement"] for one in _expected(DEMO_CHECK)["statements"]])
+            report = ready.check(
+                [one["statement"] for one in _read_expected(DEMO_CHECK)["statements"]]
+            )
     deliver(report, _outputs(out, "check"), template=None, limit=3, quiet=quiet)
 
 
@@ -76,10 +78,10 @@ def _ask(out: Path, settings: Settings, quiet: bool) -> None:
     from pincite.cli.ask import deliver
     from pincite.verbs.ask import build
 
-    with _indexed(DEMO_ASK / "abstracts.xml", "sixty abstracts", settings, quiet) as folder:
+    with _index(DEMO_ASK / "abstracts.xml", "sixty abstracts", settings, quiet) as folder:
         options.say("2/2 answering three questions …", quiet)
         with build.asking(settings, folder) as ready:
-            report = ready.ask([one["question"] for one in _expected(DEMO_ASK)["questions"]])
+            report = ready.ask([one["question"] for one in _read_expected(DEMO_ASK)["questions"]])
     deliver(report, _outputs(out, "ask"), template=None, quiet=quiet)
 
 
@@ -87,13 +89,13 @@ def _outputs(out: Path, name: str) -> dict[str, Path | None]:
     return {kind: out / f"{name}.{kind}" for kind in ("json", "html")}
 
 
-def _expected(demo: Path) -> dict[str, Any]:
+def _read_expected(demo: Path) -> dict[str, Any]:
     found: dict[str, Any] = json.loads((demo / "expected.json").read_text(encoding="utf-8"))
     return found
 
 
 @contextmanager
-def _indexed(documents: Path, what: str, settings: Settings, quiet: bool) -> Iterator[Path]:
+def _index(documents: Path, what: str, settings: Settings, quiet: bool) -> Iterator[Path]:
     from pincite import runtime
     from pincite.corpus.embedded import EmbeddedCorpus
     from pincite.corpus.update import ingest

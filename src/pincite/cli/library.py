@@ -17,7 +17,6 @@ from pincite.library.feedback import (
     THUMBS,
     Opinions,
     Words,
-    answers,
     claims,
     file_of,
     opinion,
@@ -157,7 +156,7 @@ def list_copies(as_json: bool, config: Path | None) -> None:
 @lines_option
 def show_copies(ref: str, as_json: bool, **given: Any) -> None:
     """Print what is attached to REF, its identifiers, and its path."""
-    copies, found = _attached(ref, given)
+    copies, found = _attached_copies(ref, given)
     for copy in found:
         _print_copy(copy, as_json)
         if not as_json:
@@ -172,7 +171,7 @@ def remove(ref: str, **given: Any) -> None:
 
     A file that no other source uses is deleted.
     """
-    copies, found = _attached(ref, given)
+    copies, found = _attached_copies(ref, given)
     copies.remove(found)
     for copy in found:
         options.say(f"removed: {_line_of(copy)}")
@@ -196,7 +195,7 @@ def _source(ref: str, report: Path | None, config: Path | None) -> tuple[Any, An
     return source or private_copies.named(ref), copies
 
 
-def _attached(ref: str, given: dict[str, Any]) -> tuple[Any, Any]:
+def _attached_copies(ref: str, given: dict[str, Any]) -> tuple[Any, Any]:
     source, copies = _source(ref, **given)
     found = copies.called(ref) or copies.of(source.keys)
     if not found:
@@ -320,7 +319,7 @@ def list_opinions(as_json: bool, config: Path | None) -> None:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["claims", "readings", "answers"]),
+    type=click.Choice(["claims", "readings"]),
     default="claims",
     show_default=True,
     help="Kind of rows.",
@@ -333,9 +332,8 @@ def export(form: str, output: Path, config: Path | None) -> None:
     \b
     claims    for eval claims, train verifier and learn; --down alone makes no row
     readings  for eval check
-    answers   answers and their sentences with corrections
     """
-    convert = {"claims": claims, "readings": statements, "answers": answers}
+    convert = {"claims": claims, "readings": statements}
     with _open_opinions(config) as opinions:
         found = opinions.all()
     rows = convert[form](found)

@@ -1,6 +1,5 @@
 """The local machine: `pincite config`, `models`, `cache` and `doctor`."""
 
-import asyncio
 import json
 import os
 import shutil
@@ -22,9 +21,6 @@ from pincite.errors import MissingModel, install_command
 
 NEEDED_FREE = 500_000_000  # bytes: models, a corpus of some thousand pages, judged pairs
 MEGABYTE = 1e6
-CHAT_PORTS = (11434, 8080, 1234)  # where Ollama, llama.cpp and LM Studio listen by default
-SECONDS_TO_ANSWER, MOST_BYTES = 1.0, 200_000  # for their list of models
-SHOWN_MODELS = 5
 
 
 @click.group("config")
@@ -162,8 +158,6 @@ def doctor() -> None:
     click.echo(f"          usage reports are off: {', '.join(SILENCED)}")
     for line in _sent_data(settings):
         click.echo(f"          {line}")
-    for url, names in asyncio.run(_chat_servers()).items():
-        click.echo(f"server    {url}, used only if you name it: {', '.join(names[:SHOWN_MODELS])}")
     for extra, libraries in LIBRARIES.items():
         if not all(map(find_spec, libraries)):
             click.echo(f"extra     {extra} is not installed: {install_command(extra)}")
@@ -200,33 +194,6 @@ def _sent_data(settings: Any) -> Iterator[str]:
         yield f"and documents of corpora, claims and questions, which go to {found.url}"
 
 
-async def _chat_servers() -> dict[str, list[str]]:
-    """Return the models of each chat server on this machine, by address."""
-    import httpx2
-
-    async def models_at(port: int) -> list[str]:
-        body = bytearray()
-        try:
-            async with (
-                asyncio.timeout(SECONDS_TO_ANSWER),
-                client.stream("GET", f"http://127.0.0.1:{port}/v1/models") as response,
-            ):
-                async for part in response.aiter_bytes():
-                    body += part
-                    if len(body) > MOST_BYTES:
-                        return []
-            names = [str(model["id"]) for model in json.loads(body)["data"]]
-        except (httpx2.HTTPError, TimeoutError, ValueError, LookupError, TypeError, RecursionError):
-            return []
-        return [name for name in names if name.isprintable()]
-
-    identity = {"Accept-Encoding": "identity"}
-    async with httpx2.AsyncClient(trust_env=False, headers=identity) as client:
-        found = await asyncio.gather(*map(models_at, CHAT_PORTS))
-    at = zip(CHAT_PORTS, found, strict=True)
-    return {f"http://localhost:{port}/v1": names for port, names in at if names}
-
-
 @click.group("models")
 def models() -> None:
     """Download models; `pincite doctor` lists those in use."""
@@ -250,18 +217,18 @@ def judges(context: click.Context, config: Path | None, as_json: bool) -> None:
 
     A model is examined before its first opinion; `pincite judges examine` does so again.
     """
-    from pincite.llm import judges as known
+    from pincite.llm.judge import describe, judges_file, read_judges
 
     if context.invoked_subcommand:
         return
     settings = options.load_settings({"config": config})
-    found = known.read(known.file_of(settings.library.judges))
+    found = read_judges(judges_file(settings.library.judges))
     if as_json:
         options.print_json(found)
         return
     for model, judge in found.judges.items():
         for pool, result in judge.examinations.items():
-            click.echo(known.described(pool, result))
+            click.echo(describe(pool, result))
         if judge.measured:
             right, said = judge.measured.confirmed
             click.echo(f"{model}: on your rows, {right} of {said} that only it supports are right")
@@ -275,7 +242,7 @@ def judges(context: click.Context, config: Path | None, as_json: bool) -> None:
 def examine_judge(quiet: bool, **given: Any) -> None:
     """Examine a model again: pincite judges examine --judge URL --judge-model NAME."""
     from pincite import runtime
-    from pincite.llm.judges import described
+    from pincite.llm.judge import describe
 
     settings = options.load_settings(given)
     if not settings.judge.url:
@@ -285,7 +252,7 @@ def examine_judge(quiet: bool, **given: Any) -> None:
         examiner.on_progress = partial(display, "questions")
         results = {pool: examiner.examine(pool) for pool in ("en", "other")}
     for pool, result in results.items():
-        click.echo(described(pool, result))
+        click.echo(describe(pool, result))
 
 
 @click.group("cache")

@@ -1,6 +1,5 @@
 """`pincite init`, `serve`, `worker`, `mcp`, and `pincite server`: accounts and checks."""
 
-import csv
 import shlex
 import shutil
 import sys
@@ -14,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pincite.cli import options, shell
-from pincite.errors import ConfigError, InputError, PinciteError, usable
-from pincite.report import cells
+from pincite.errors import ConfigError, usable
 from pincite.server.settings import ServerSettings, load
 from pincite.settings import schema
 
@@ -157,7 +155,6 @@ def user() -> None:
     \b
     pincite server user add Ada --role admin
     pincite server user add Grace --invite
-    pincite server user import users.csv > links.csv
     """
 
 
@@ -192,104 +189,22 @@ def link(name: str, **places: Any) -> None:
     password, which stays valid until the link is used.
     """
     with _people(**places) as people:
-        _print_link(people, _named(people, name))
-
-
-@user.command("import")
-@click.argument("file", type=options.FilePath)
-@_role_option
-@click.option("--dry-run", is_flag=True, help="Only check the file.")
-@_of_server("data")
-def import_accounts(file: Path, role: str, dry_run: bool, **places: Any) -> None:
-    """Create the accounts in a CSV file, and print an invitation link for each as CSV.
-
-    \b
-    name,role
-    Ada,admin
-    Grace,
-
-    Without a role, --role applies; other columns are ignored. Rows with a problem are left out, and
-    the exit code is then 1.
-    """
-    from pincite.server.accounts import AccountExists, name_key, valid_name
-    from pincite.server.identity import Role
-
-    rows = _rows(file)
-    with _people(**places) as people:
-        _check_address(people.settings)
-        taken = {name_key(each.name) for each in people.accounts.listed(MOST_LISTED)}
-        lines = dict[str, int]()  # of this file, by name
-        out, n_done = csv.writer(sys.stdout, lineterminator="\n"), 0
-        out.writerow(["name", "role", "link", "expires"])
-        for number, row in rows:
-            try:
-                name, chosen = valid_name(row.get("name", "")), row.get("role", "").lower() or role
-                if chosen not in ROLES:
-                    known = ", ".join(ROLES)
-                    raise ConfigError(f"The role {chosen!r} is unknown; expected one of {known}.")
-                if first := lines.get(name_key(name)):
-                    raise AccountExists(f"{name!r} repeats line {first}.")
-                if name_key(name) in taken:
-                    raise AccountExists(f"There is already an account called {name!r}.")
-                account = None if dry_run else people.accounts.add(name, Role(chosen))
-            except PinciteError as error:
-                options.say(f"{file} line {number}: {error}")
-                continue
-            lines[name_key(name)] = number
-            n_done += 1
-            made = _link(people, account) if account else ("", "")
-            out.writerow(map(cells.cell, (name, chosen, *made)))
-            sys.stdout.flush()
-    done = "can be created" if dry_run else "created"
-    options.say(f"{n_done} of {len(rows)} accounts {done}.")
-    if n_done and not dry_run:
-        options.say("Keep the links secret (chmod 600): each one sets the password of its account.")
-    if n_done < len(rows):
-        raise click.exceptions.Exit(1)
-
-
-def _rows(file: Path) -> list[tuple[int, dict[str, str]]]:
-    """Line numbers and rows of a CSV file with a column `name`; raises InputError."""
-    from pincite.documents.collection import csv_rows
-
-    rows = []
-    try:
-        with usable(file):
-            text = file.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{file} is not a CSV file in UTF-8: {error}.") from error
-    for number, row in csv_rows(text, ["name"], strict=True):
-        if isinstance(row, str):
-            raise InputError(f"{file} line {number or 1}: {row}.")
-        rows.append((number, {key: value.strip() for key, value in row.items()}))
-    if others := sorted({name for _, row in rows for name in row} - {"name", "role"}):
-        options.say(f"Warning: {file}: ignored columns: {', '.join(others)}. Known: name, role.")
-    return rows
-
-
-def _link(people: "People", account: "Account") -> tuple[str, str]:
-    """A new password link, and when it expires."""
-    from pincite.server.accounts import LINK_PATH
-
-    token, expires = people.accounts.new_link(account)
-    shown = datetime.fromtimestamp(expires, UTC).strftime("%Y-%m-%d %H:%M UTC")
-    return f"{people.settings.public_address}{LINK_PATH}/{token}", shown
-
-
-def _check_address(settings: ServerSettings) -> None:
-    if not settings.names:
-        where = settings.public_address
-        options.say(f"Warning: set server.address in --config FILE; until then links have {where}.")
+        _print_link(people, _find_account(people, name))
 
 
 def _print_link(people: "People", account: "Account") -> None:
-    _check_address(people.settings)
-    address, expires = _link(people, account)
-    click.echo(address)
-    options.say(f"Send it to {account.name}. It works once, until {expires}.")
+    from pincite.server.accounts import LINK_PATH
+
+    where = people.settings.public_address
+    if not people.settings.names:
+        options.say(f"Warning: set server.address in --config FILE; until then links have {where}.")
+    token, expires = people.accounts.new_link(account)
+    click.echo(f"{where}{LINK_PATH}/{token}")
+    shown = datetime.fromtimestamp(expires, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    options.say(f"Send it to {account.name}. It works once, until {shown}.")
 
 
-def _named(people: "People", name: str) -> "Account":
+def _find_account(people: "People", name: str) -> "Account":
     account = people.accounts.named(name)
     if account is None:
         raise ConfigError(f"No account is called {name!r}. See: pincite server user list")
@@ -314,7 +229,7 @@ def set_account(
     if not (role or password or enabled is not None):
         raise click.UsageError("Expected --role, --password, --enable or --disable.")
     with _people(**places) as people:
-        account = _named(people, name)
+        account = _find_account(people, name)
         people.accounts.change(
             account.account_id,
             role=Role(role) if role else None,

@@ -195,13 +195,13 @@ class AcceptedPassages:
         known = self._known.pop(filters, _Known(0, 0, nothing))
         [[newest]] = self._store.rows("SELECT COALESCE(MAX(key), 0) FROM documents")
         if newest > known.last_document:
-            known = self._extended(known, filters, newest)
+            known = self._extend(known, filters, newest)
         self._known[filters] = known
         if len(self._known) > KEPT:
             self._known.popitem(last=False)
         return known.accepted
 
-    def _extended(self, known: _Known, filters: Filters, newest: int) -> _Known:
+    def _extend(self, known: _Known, filters: Filters, newest: int) -> _Known:
         firsts, lasts, n_all = [], [], known.n_all
         for rows in self._store.scan(_RANGES, "key", known.last_document + 1, newest):
             for *fields, first, last in rows:

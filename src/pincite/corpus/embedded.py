@@ -231,18 +231,18 @@ class EmbeddedCorpus(Corpus):
     def together(
         self, searches: Sequence[tuple[CorpusRetriever, Sequence[Query]]], n: int, merge: Merge
     ) -> list[list[Hit]]:
-        encoded = [(each, queries, self._encoded(each, queries)) for each, queries in searches]
+        encoded = [(each, queries, self._encode(each, queries)) for each, queries in searches]
         with self._current() as generation:
-            ranked = [self._ranked(generation, *one, n) for one in encoded]
+            ranked = [self._rank(generation, *one, n) for one in encoded]
             return merged(generation.store.passages, ranked, merge)
 
-    def _encoded(self, retriever: CorpusRetriever, queries: Sequence[Query]) -> Floats | None:
+    def _encode(self, retriever: CorpusRetriever, queries: Sequence[Query]) -> Floats | None:
         if self.encoder is None or retriever.by != "dense" or not queries:
             return None
         self._check_encoder()
         return self.encoder.encode(list(map(text_of, queries)), "query")
 
-    def _ranked(
+    def _rank(
         self,
         generation: Generation,
         retriever: CorpusRetriever,

@@ -109,7 +109,7 @@ class LexicalIndex:
             return
         self.close()
         index = _new_index(None)
-        with _reported(self._folder):
+        with _report_errors(self._folder):
             sequence = self._replay(index, silent)
             index.reload()
         self._index = index
@@ -158,7 +158,7 @@ class LexicalIndex:
 
     def _follow(self, tell: Tell) -> None:
         folder = self._stamp.folder if self._stamp else f"lexical-{uuid.uuid4().hex[:8]}"
-        with _reported(self._folder):
+        with _report_errors(self._folder):
             gone = self._store.changes(self.sequence).deleted if self._stamp else []
             n_dead = self._stamp.n_dead if self._stamp else 0
             n_dead += sum(last - first + 1 for first, last in gone)
@@ -185,7 +185,7 @@ class LexicalIndex:
                 f"{self._folder} has no usable word index, and none could be built. Try again "
                 f"later, or run: pincite corpus verify {self._folder.parent} --repair"
             )
-        with _reported(self._folder):
+        with _report_errors(self._folder):
             ask = _Searcher(self._index)
             return [ask.best(query, depth, accepted) for query in queries]
 
@@ -194,7 +194,7 @@ class LexicalIndex:
         forms = [list(weights(word)) for word in words]
         if self._index is None:
             return 0, [(next(iter(of), ""), 0) for of in forms]
-        with _reported(self._folder):
+        with _report_errors(self._folder):
             searcher = self._index.searcher()
             n_all = searcher.num_docs
             # In a large index doc_freq may count deleted passages too.
@@ -276,9 +276,9 @@ class LexicalIndex:
         if index is None:
             yield str(folder), "cannot be opened"
             return
-        yield from ((str(folder), problem) for problem in self._miscounted(index, tell))
+        yield from ((str(folder), problem) for problem in self._find_miscounts(index, tell))
 
-    def _miscounted(self, index: "tantivy.Index", tell: Tell) -> Iterator[str]:
+    def _find_miscounts(self, index: "tantivy.Index", tell: Tell) -> Iterator[str]:
         searcher = index.searcher()
         if searcher.num_docs != self._store.n_passages():
             yield f"holds {searcher.num_docs} passages, the store {self._store.n_passages()}"
@@ -381,9 +381,9 @@ def _new_index(folder: Path | None) -> "tantivy.Index":
         .build()
     )
     if folder is None:
-        return _prepared(tantivy.Index(schema))
+        return _prepare(tantivy.Index(schema))
     folder.mkdir(parents=True)
-    index = _prepared(tantivy.Index(schema, str(folder)))
+    index = _prepare(tantivy.Index(schema, str(folder)))
     sync(folder.parent)
     return index
 
@@ -392,16 +392,16 @@ def _opened(folder: Path) -> "tantivy.Index":
     import tantivy
 
     if os.access(folder, os.W_OK):
-        return _prepared(tantivy.Index.open(str(folder)))
+        return _prepare(tantivy.Index.open(str(folder)))
     # tantivy makes a lock file even to read. Once open, its files are mapped, so links suffice.
     with tempfile.TemporaryDirectory(prefix="pincite-") as links:
         for path in folder.iterdir():
             if path.suffix != ".lock":
                 (Path(links) / path.name).symlink_to(path.resolve())
-        return _prepared(tantivy.Index.open(links))
+        return _prepare(tantivy.Index.open(links))
 
 
-def _prepared(index: "tantivy.Index") -> "tantivy.Index":
+def _prepare(index: "tantivy.Index") -> "tantivy.Index":
     """Register our analyzer, and disable the thread that watches the folder."""
     index.register_tokenizer(_ANALYZER, _analyzer())
     index.config_reader("manual")
@@ -438,10 +438,10 @@ def words_of(text: str, language: str | None = "en") -> list[str]:
     if language is None:
         grams = filter(SPACELESS.match, languages.terms(clean))
         return [*_analyzer().analyze(SPACELESS.sub(" ", clean)), *grams]
-    return [_truncated(term) for term in languages.terms(languages.without_accents(clean))]
+    return [_truncate(term) for term in languages.terms(languages.without_accents(clean))]
 
 
-def _truncated(term: str) -> str:
+def _truncate(term: str) -> str:
     if SPACELESS.match(term):
         return term
     return (term if term.isdigit() else term[:TRUNCATED]) + CUT
@@ -476,8 +476,8 @@ def _twins(query: Query) -> Mapping[str, set[str]]:
     text = _clean(text_of_query(query))
     for term in languages.terms(languages.without_accents(text)):
         for stem in _analyzer().analyze(term):
-            found[stem].add(_truncated(term))
-            found[_truncated(term)].add(stem)
+            found[stem].add(_truncate(term))
+            found[_truncate(term)].add(stem)
     return found
 
 
@@ -517,7 +517,7 @@ def _clean(text: str) -> str:
 
 
 @contextlib.contextmanager
-def _reported(folder: Path) -> Iterator[None]:
+def _report_errors(folder: Path) -> Iterator[None]:
     try:
         yield
     except (ValueError, OSError) as error:  # tantivy raises ValueError for every error

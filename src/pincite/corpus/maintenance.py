@@ -176,9 +176,9 @@ def verify(folder: Path, *, repair: bool = False, tell: Tell = silent) -> list[F
             check_format(folder, generation.store.manifest())
             with generation.store.snapshot():
                 found = list(flaws(generation.store, tell))
-            found += _checked("words", generation, generation.lexical, repair, tell)
+            found += _check_index("words", generation, generation.lexical, repair, tell)
             if generation.has_vectors:
-                found += _checked("meaning", generation, generation.dense, repair, tell)
+                found += _check_index("meaning", generation, generation.dense, repair, tell)
             return [*pointer, *found, *_leftovers(folder, generation, repair)]
 
 
@@ -201,7 +201,7 @@ def _pointer(folder: Path, repair: bool) -> tuple[list[Finding], str | None]:
     return [found], possible[0]
 
 
-def _checked(
+def _check_index(
     kind: str, generation: Generation, index: LexicalIndex | DenseIndex, repair: bool, tell: Tell
 ) -> list[Finding]:
     remedy = _repair(generation.folder.parent)

@@ -67,9 +67,9 @@ def pack(folder: Address, file: Path, tell: Tell = silent) -> Package:
     """
     if isinstance(folder, str):
         with tempfile.TemporaryDirectory() as aside:
-            return pack(_copied(folder, Path(aside) / "corpus", tell), file, tell)
+            return pack(_copy_to_folder(folder, Path(aside) / "corpus", tell), file, tell)
     store = Store.open(folder / current_name(folder) / STORE, write=False)
-    with closing(store), _made(file) as part:
+    with closing(store), _replacing(file) as part:
         check_format(folder, store.manifest())
         n_bytes = store.n_live_bytes()
         copy = part.with_name(f"{part.name}.{STORE}")
@@ -86,7 +86,7 @@ def pack(folder: Address, file: Path, tell: Tell = silent) -> Package:
     return about
 
 
-def _copied(address: str, folder: Path, tell: Tell) -> Path:
+def _copy_to_folder(address: str, folder: Path, tell: Tell) -> Path:
     """Copy a corpus in a database to a new folder, with its vectors; returns the folder."""
     with engines.open(address, None) as source:
         manifest, encoder = source.manifest(), None
@@ -117,7 +117,7 @@ def unpack(file: Path, folder: Path, tell: Tell = silent) -> Package:
         CorpusError: The folder cannot be created, or is in use.
     """
     _check_empty(folder)
-    with _made(folder) as made:
+    with _replacing(folder) as made:
         (made / "g1").mkdir(parents=True)
         about = _extract(file, made / "g1" / STORE)
         try:
@@ -218,7 +218,7 @@ def _check(made: Path, about: Package, tell: Tell) -> None:
 
 
 @contextmanager
-def _made(path: Path) -> Iterator[Path]:
+def _replacing(path: Path) -> Iterator[Path]:
     """Yield where to write a file or a folder that then replaces `path` atomically."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -13,8 +13,7 @@ from pincite.durable import Tell
 from pincite.errors import ConfigError, CorpusError
 from pincite.protocols import Encoder, Floats, Query, Retriever
 from pincite.retrieval.filters import Filters
-from pincite.retrieval.fusion import Mode
-from pincite.retrieval.retrievers import Fused
+from pincite.retrieval.fusion import Fused, Mode
 from pincite.types import Document, Hit, Passage, Span
 
 Address: TypeAlias = Path | str  # a folder, or `scheme://…`

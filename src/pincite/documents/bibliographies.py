@@ -197,12 +197,12 @@ def bibtex_records(body: Body) -> list[Record | Unchecked]:
 
 def _plain(text: str) -> str:
     """Decode LaTeX: only formulas and words with commands, since whole texts take long."""
-    text = _COMMAND.sub(lambda match: _decoded(match[0]), text)
+    text = _COMMAND.sub(lambda match: _decode(match[0]), text)
     return one_line(re.sub(r"[{}]", "", _ESCAPED.sub(r"\1", text).replace("--", "–")))
 
 
 @lru_cache(maxsize=4096)  # accents and formulas recur
-def _decoded(command: str) -> str:
+def _decode(command: str) -> str:
     from pylatexenc.latex2text import LatexNodes2Text
 
     return str(LatexNodes2Text().latex_to_text(command))

@@ -140,10 +140,10 @@ class Format(StrEnum):
     TEXT = "text", "text.read_text", ".txt", "text/plain"
     MARKDOWN = "markdown", "text.read_markdown", ".md .markdown", "text/markdown text/x-markdown"
     JATS = "jats", "papers.read_jats", ".xml", "application/jats+xml"
-    EPUB = "epub", "html_packages.read_epub", ".epub", "application/epub+zip"
+    EPUB = "epub", "office.read_epub", ".epub", "application/epub+zip"
     PPTX = "pptx", "office.read_slides", ".pptx", f"{_OFFICE}presentationml.presentation"
     RTF = "rtf", "office.read_rtf", ".rtf", "application/rtf"
-    MHTML = "mhtml", "html_packages.read_mhtml", ".mhtml .mht", "multipart/related"
+    MHTML = "mhtml", "office.read_mhtml", ".mhtml .mht", "multipart/related"
     # Also transcripts with times.
     SUBTITLES = "subtitles", "text.read_subtitles", ".srt .vtt", "text/vtt text/srt"
     CSV = "csv", "tables.read_csv", ".csv .tsv", "text/csv text/tab-separated-values"

@@ -70,9 +70,9 @@ def exact_key(url: str) -> str:
     if port and port != _DEFAULT_PORTS.get(parts.scheme):
         host = f"{host}:{port}"
     query = "&".join(p for p in parts.query.split("&") if p and not _TRACKING.match(p))
-    path = _escaped(parts.path).rstrip("/")
+    path = _normalize_escapes(parts.path).rstrip("/")
     path = path.lower() if host.endswith("doi.org") else path  # DOIs ignore case
-    return f"{host}{path}" + (f"?{_escaped(query)}" if query else "")
+    return f"{host}{path}" + (f"?{_normalize_escapes(query)}" if query else "")
 
 
 def loose_key(url: str) -> str:
@@ -101,7 +101,7 @@ def variants(url: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((url, page, *found)))
 
 
-def _escaped(text: str) -> str:
+def _normalize_escapes(text: str) -> str:
     """Normalise percent-encoding: letters and digits bare, the rest in upper case."""
     bare = _ESCAPED_LETTER.sub(lambda match: unquote_to_bytes(match[0]).decode("ascii"), text)
     capitals = re.sub(r"%[0-9a-fA-F]{2}", lambda match: match[0].upper(), bare)
@@ -295,7 +295,7 @@ def _csv_records(path: Path, limits: Limits) -> Iterator[Row]:
     # The limit is global to the process, and 131,072 characters by default; a cell may hold a whole
     # text.
     csv.field_size_limit(max(csv.field_size_limit(), limits.line_bytes))
-    for line, row in csv_rows(text, _CSV_FIELDS):
+    for line, row in _csv_rows(text):
         if isinstance(row, str):
             yield line, row
             continue
@@ -307,19 +307,15 @@ def _csv_records(path: Path, limits: Limits) -> Iterator[Row]:
         yield line, record
 
 
-def csv_rows(text: str, columns: Sequence[str], *, strict: bool = False) -> Iterator[Row]:
-    """Read a table whose header names one of `columns`; drops empty cells and rows.
-
-    The names come in lower case. `strict` reports misplaced quotation marks, after which nothing
-    is read.
-    """
+def _csv_rows(text: str) -> Iterator[Row]:
+    """Read a table with names in lower case; drops empty cells and rows."""
     separator = max(_SEPARATORS, key=text.partition("\n")[0].count)
     opened = io.StringIO(text, newline="")
-    rows = csv.DictReader(opened, restval="", delimiter=separator, strict=strict)
+    rows = csv.DictReader(opened, restval="", delimiter=separator)
     try:
         rows.fieldnames = names = [name.strip().lower() for name in rows.fieldnames or ()]
-        if set(names).isdisjoint(columns):
-            yield 0, f"expected a column named {' or '.join(columns)}"
+        if set(names).isdisjoint(_CSV_FIELDS):
+            yield 0, f"expected a column named {' or '.join(_CSV_FIELDS)}"
             return
         for cells in rows:
             surplus = cells.pop(None, [])
@@ -364,7 +360,7 @@ def _entry(record: Mapping[str, Any], folder: Path, called: Mapping[str, Path], 
                 fault = _outside(name)
             elif not file.is_file():
                 fault = f"the file {name!r} does not exist"
-    known, remarks = _known(record)
+    known, remarks = _known_fields(record)
     return Entry(
         url=url or "",
         file=file,
@@ -379,7 +375,7 @@ def _entry(record: Mapping[str, Any], folder: Path, called: Mapping[str, Path], 
     )
 
 
-def _known(record: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+def _known_fields(record: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """Return the known fields, and remarks on invalid values; odd dates stay as metadata."""
     meta, remarks = dict[str, str](), list[str]()
     for key, value in record.items():

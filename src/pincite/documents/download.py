@@ -60,7 +60,7 @@ def local(
             continue
         address = str(each)
         target = folder / hashlib.sha256(address.encode()).hexdigest()[:16]
-        path = _copied(address, target, progress)
+        path = _copy(address, target, progress)
         end = "" if path != target else "/"
         found.paths.append(path)
         found.called[path.resolve().as_uri() + end] = address.rstrip("/") + end
@@ -102,7 +102,7 @@ def _store(address: str) -> tuple[Any, str]:
     return store, root
 
 
-def _copied(address: str, target: Path, progress: Progress) -> Path:
+def _copy(address: str, target: Path, progress: Progress) -> Path:
     store, root = _store(address)
     try:
         # A web server has a page at a folder's address too.

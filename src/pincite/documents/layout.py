@@ -69,7 +69,7 @@ def in_reading_order(lines: Lines, rules: Sequence[Rule] = (), _depth: int = 0) 
     gutter = _longest_gutter(lines) if _depth < MAX_DEPTH else None
     if not gutter:
         lines = _with_unruled_tables(lines, rules)
-        return [_joined(row) for row in _rows(_down(lines) if _is_one_column(lines) else lines)]
+        return [_join(row) for row in _rows(_down(lines) if _is_one_column(lines) else lines)]
     x, top, bottom = gutter
     inside = [line for line in lines if bottom <= line.baseline <= top]
     parts = (
@@ -118,7 +118,7 @@ def _rows(lines: Lines) -> list[list[Line]]:
     return [sorted(row, key=lambda line: line.left) for row in found]
 
 
-def _joined(row: Lines) -> Line:
+def _join(row: Lines) -> Line:
     if len(row) == 1:
         return row[0]
     text = " ".join(line.text for line in row)
@@ -263,7 +263,7 @@ def _cut(line: Line, xs: Sequence[float]) -> Iterator[Line]:
 
 
 def _cell_text(lines: Lines) -> str:
-    text = "\n".join(_joined(row).text for row in _rows(_down(lines)))
+    text = "\n".join(_join(row).text for row in _rows(_down(lines)))
     return re.sub(r"(?<=\w)-\n(?=[a-z])", "", text).replace("\n", " ")
 
 
@@ -349,7 +349,7 @@ def _grid(rows: Sequence[Lines], mids: Sequence[float], rules: Sequence[Rule]) -
         for line, after in zip_longest(row, row[1:]):
             first, last = bisect(mids, line.left), bisect(mids, line.right)
             last = max(first, min(last, bisect(mids, after.left) - 1)) if after else last
-            cells[first] = last, _joined([cells[first][1], line]) if first in cells else line
+            cells[first] = last, _join([cells[first][1], line]) if first in cells else line
         table.append(cells)
     figures, numeric = _figures(table, len(mids) + 1)
     ruled = _ruled_rows(rows, rules)
@@ -639,7 +639,7 @@ def running_text(pages: Sequence[Lines]) -> tuple[str, list[int]]:
         raw_pages.append(raw + ("\n\n" if rest is None else "\n"))
     raw_text = PAGE_BREAK.join(raw_pages)
     words = Counter(re.findall(r"\w+(?:-\w+)*", raw_text.lower()))
-    whole = _dehyphenated(raw_text, words).split(PAGE_BREAK)
+    whole = _dehyphenate(raw_text, words).split(PAGE_BREAK)
     gaps = [page[len(page.rstrip("\n ")) :] for page in ("", *whole)]
     return joined(zip(gaps, map(cleaned, whole), strict=False))
 
@@ -719,7 +719,7 @@ def _breaks_early(before: Line, previous: Line, line: Line) -> bool:
     return right - previous.right > (len(word) * LETTER + 1) * line.size
 
 
-def _dehyphenated(text: str, words: Counter[str]) -> str:
+def _dehyphenate(text: str, words: Counter[str]) -> str:
     """Join hyphenated words, and the lines of a paragraph.
 
     Keeps the hyphen if the document elsewhere has the word with a hyphen and never without.

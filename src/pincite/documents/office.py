@@ -1,20 +1,33 @@
-"""Reads Word (.docx) as if all changes were accepted, PowerPoint (.pptx) and RTF files.
+"""Reads Word (.docx) as if all changes were accepted, PowerPoint (.pptx), RTF, EPUB and MHTML.
 
 Word's and PowerPoint's by lxml alone: python-docx 1.2 omits inserted text and content controls;
 mammoth 1.12 is six times slower. RTF by striprtf, without hidden and deleted text.
 """
 
+import contextlib
 import json
 import posixpath
 import re
+from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
+from email import message_from_bytes
+from email.utils import parsedate_to_datetime
 from typing import Any
+from urllib.parse import unquote
 
 from pincite.documents import tables
 from pincite.documents.body import Body
-from pincite.documents.packed import Parts, read_packed
+from pincite.documents.html import (
+    declared_charset,
+    drop_camouflaged,
+    parse_page,
+    read_html,
+    visible_text,
+)
+from pincite.documents.packed import Parts, Refused, read_packed, resolved
 from pincite.documents.tables import Cell
-from pincite.documents.text import cleaned, document_of, joined, one_line
+from pincite.documents.text import cleaned, decoded, document_of, joined, one_line
 from pincite.text.page_numbers import PAGES
 from pincite.text.sentences import n_words
 from pincite.types import Document, Reason, Unchecked
@@ -42,7 +55,7 @@ def _word_document(body: Body, parts: Parts) -> Document | Unchecked:
     notes = [parts.tree(posixpath.join(folder, f"{n}notes.xml")) for n in ("foot", "end")]
     blocks = [block for root in (tree, *notes) if root is not None for block in blocks_of(root)]
     front = properties(parts)
-    front["title"] = _styled(tree, _TITLE) or front["title"] or _styled(tree, _HEADING)
+    front["title"] = _styled_text(tree, _TITLE) or front["title"] or _styled_text(tree, _HEADING)
     text = "\n\n".join(block for block in blocks if block.strip())
     return document_of(body, "docx", text, front)
 
@@ -110,7 +123,7 @@ def _inline(element: Any, boxes: list[Any]) -> Iterator[str]:
                 yield from _inline(child, boxes)
 
 
-def _styled(tree: Any, style: re.Pattern[str]) -> str:
+def _styled_text(tree: Any, style: re.Pattern[str]) -> str:
     for mark in tree.iter():
         if mark.tag == "pStyle" and style.fullmatch(_value(mark)):
             found = one_line("".join(_inline(mark.getparent().getparent(), [])))
@@ -196,3 +209,76 @@ def _plain(group: str, head: str) -> str:
     encoding = _CODE_PAGES.get(head, "cp1252")  # striprtf knows \ansicpg itself
     text: str = rtf_to_text(group, encoding=encoding, errors="replace")
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+# ── EPUB ─────────────────────────────────────────────────────────────────────────────────────────
+
+# XHTML closes empty elements in their tag; in HTML, <title/> would begin a title without an end.
+_CLOSED = re.compile(
+    r"<(?!(?:area|base|br|col|hr|img|input|link|meta|source|wbr)\b)([a-zA-Z][\w:-]*)([^<>]*)/>"
+)
+_MARKS = (  # of notes and pages
+    "//*[contains(@*[name()='epub:type'], 'noteref') or @role='doc-noteref']"
+    " | //sup[a[@href]] | //a[@href][sup and not(text()[normalize-space()])]"
+    " | //*[@*[name()='epub:type']='pagebreak' or @role='doc-pagebreak']"
+)
+
+
+def read_epub(body: Body) -> Document | Unchecked:
+    return read_packed(body, "EPUB file", _document)
+
+
+def _document(body: Body, parts: Parts) -> Document | Unchecked:
+    roots = parts.elements("META-INF/container.xml", "rootfile")
+    path = roots[0].get("full-path", "") if roots else ""
+    package = parts.tree(path)
+    if package is None:
+        raise Refused(Reason.UNDECODABLE, "the EPUB file does not name its package document")
+    stated = defaultdict[str, list[str]](list)
+    for element in package.iter("title", "creator", "language", "date"):
+        if "modification" not in element.attrib.values():
+            stated[element.tag].append(one_line(element.text))
+    front = {name: texts[0] for name, texts in stated.items()}
+    front |= {"lang": front.get("language", ""), "author": ", ".join(stated["creator"])}
+    chapters = _chapters(parts, package, posixpath.dirname(path))
+    return document_of(body, "epub", "\n\n".join(filter(None, chapters)), front)
+
+
+def _chapters(parts: Parts, package: Any, folder: str) -> list[str]:
+    """The texts of the chapters, without the table of contents."""
+    items = {item.get("id"): item for item in package.iter("item")}
+    spine = [items[ref] for r in package.iter("itemref") if (ref := r.get("idref")) in items]
+    hrefs = [i.get("href", "") for i in spine if "nav" not in i.get("properties", "").split()]
+    names = dict.fromkeys(resolved(folder, unquote(href.partition("#")[0])) for href in hrefs)
+    encrypted = parts.elements("META-INF/encryption.xml", "CipherReference")
+    if not names.keys().isdisjoint(unquote(e.get("URI", "")) for e in encrypted):  # or only fonts
+        raise Refused(Reason.ENCRYPTED, "the EPUB file is protected against copying")
+    return [_chapter(data) for name in names if (data := parts.read(name))]
+
+
+def _chapter(data: bytes) -> str:
+    source = decoded(data, declared_charset(data)) or ""
+    page = parse_page(_CLOSED.sub(r"<\1\2></\1>", source))
+    if page is None:
+        return ""
+    for mark in page.tree.xpath(_MARKS):
+        mark.drop_tree()
+    drop_camouflaged(page)
+    return visible_text(page, 0)[0]
+
+
+# MHTML
+
+
+def read_mhtml(body: Body) -> Document | Unchecked:
+    """Read the page itself, not its frames; the date of saving is when it was fetched."""
+    message = message_from_bytes(body.data)
+    page = next((part for part in message.walk() if part.get_content_type() == "text/html"), None)
+    data = page.get_payload(decode=True) if page is not None else None
+    if page is None or not isinstance(data, bytes):
+        return Unchecked(body.url, Reason.UNDECODABLE, "no web page in the MHTML file")
+    fetched = body.fetched
+    with contextlib.suppress(ValueError):
+        fetched = fetched or parsedate_to_datetime(str(message["Date"])).date().isoformat()
+    content_type = f"text/html; charset={page.get_content_charset('')}"
+    return read_html(replace(body, data=data, content_type=content_type, fetched=fetched))

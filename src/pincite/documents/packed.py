@@ -153,7 +153,7 @@ def _sheets(body: Body, parts: Parts) -> Document | Unchecked:
                 if (each.typ, each.visible) != (SheetTypeEnum.WorkSheet, SheetVisibleEnum.Visible):
                     continue
                 sheet = book.get_sheet_by_name(each.name)
-                rows = [[Cell(_shown(value)) for value in row] for row in sheet.to_python()]
+                rows = [[Cell(_cell_text(value)) for value in row] for row in sheet.to_python()]
                 top, left = sheet.start or (0, 0)
                 for (a, b), (c, d) in sheet.merged_cell_ranges or ():
                     for row in rows[max(0, a - top) : max(0, c - top + 1)]:
@@ -168,7 +168,7 @@ def _sheets(body: Body, parts: Parts) -> Document | Unchecked:
     return document_of(body, "spreadsheet", text, {} if ": " in first else {"title": first})
 
 
-def _shown(value: object) -> str:
+def _cell_text(value: object) -> str:
     """Write a cell's value; numbers as readers write them, years without a comma."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)

@@ -21,7 +21,6 @@ from pincite.documents.dates import first_date, iso_date, stated_date
 from pincite.documents.tables import Cell
 from pincite.documents.text import cleaned, code_of, one_line
 from pincite.documents.xml_records import Broken, flat, line_of, parsed, records, root_of
-from pincite.judgement.references import is_retracted_title
 from pincite.retrieval.filters import SEPARATOR
 from pincite.text.identifiers import doi_address, pubmed_address
 from pincite.types import Document, Reason, Unchecked
@@ -389,7 +388,7 @@ def _jats_document(article: Any, found: Body) -> Document | Unchecked:
         return Unchecked(url, Reason.TITLE_ONLY, "the article has no text")
     if fault := unusable(text, url, "the article", found.limits):
         return fault
-    meta = {**ids, **_jats_meta(article, front, title)}
+    meta = {**ids, **_jats_meta(article, front)}
     meta["coverage"] = "full text" if body else "abstract"
     dates = (
         _jats_date(element)
@@ -417,7 +416,7 @@ def _identifiers(front: Any) -> dict[str, str]:
     return found
 
 
-def _jats_meta(article: Any, front: Any, title: str) -> dict[str, str]:
+def _jats_meta(article: Any, front: Any) -> dict[str, str]:
     values = _fields(_FRONT, front)
     ends = (values.pop("first_page"), values.pop("last_page"))
     licences = [front.find(".//license"), front.find(".//license_ref")]
@@ -432,13 +431,12 @@ def _jats_meta(article: Any, front: Any, title: str) -> dict[str, str]:
         "publication_type": _TYPES.get(article.get("article-type"), ""),
         "subject": joined(map(value_of, subjects)),
         "keywords": joined(map(value_of, front.iter("kwd"))),
-        **_retraction(front, title),
+        **_retraction(front),
     }
 
 
-def _retraction(front: Any, title: str) -> dict[str, str]:
-    status = ["yes"] if is_retracted_title(title) else []
-    notices = list[str]()
+def _retraction(front: Any) -> dict[str, str]:
+    status, notices = list[str](), list[str]()
     for element in front.iter("related-article"):
         kind = (element.get("related-article-type") or "").lower()
         where = one_line(element.get(_HREF) or line_of(element)).removeprefix("info:doi/")
@@ -531,7 +529,7 @@ def _children(element: Any, done: list[Any]) -> Iterator[str]:
             label = "" if child in done else line_of(child)
         elif name == "title":
             if child not in done:
-                yield _headed(label, _line(child))
+                yield _with_heading(label, _line(child))
                 label = ""
             yield from _asides(child)
         elif name not in _UNREAD:
@@ -543,20 +541,20 @@ def _children(element: Any, done: list[Any]) -> Iterator[str]:
             yield from _block(child, label, done)
             label = ""
         loose.append(child.tail or "")
-    yield _headed(label, one_line(" ".join(loose)))
+    yield _with_heading(label, one_line(" ".join(loose)))
 
 
 def _block(element: Any, label: str = "", done: Iterable[Any] = ()) -> Iterator[str]:
     name = element.tag
     if name == "p":
-        yield _headed(label, _line(element))
+        yield _with_heading(label, _line(element))
         yield from _asides(element)
     elif name in ("list", "def-list"):
         yield from _list(element)
     elif name in ("table", "array"):
         yield "\n".join(tables.lines_of(tables.grid_of(_rows(element))))
     elif name in _LABELLED:
-        yield from _labelled(element)
+        yield from _labelled_texts(element)
     else:
         if label:
             yield label
@@ -579,17 +577,17 @@ def _asides(element: Any) -> Iterator[str]:
             yield from _asides(child)
 
 
-def _labelled(element: Any) -> Iterator[str]:
+def _labelled_texts(element: Any) -> Iterator[str]:
     label, titles = element.find("label"), element.xpath("title | caption/title")[:1]
     title = "".join(map(_line, titles))
     inside = list(_blocks(element, [label, *titles]))
     if not title and label is not None and inside and "\n" not in inside[0]:
         title = inside.pop(0)
-    yield _headed(line_of(label), title)
+    yield _with_heading(line_of(label), title)
     yield from inside
 
 
-def _headed(label: str, text: str) -> str:
+def _with_heading(label: str, text: str) -> str:
     if not (label and text):
         return label or text
     return f"{label}. {text}" if label[-1:].isalnum() else f"{label} {text}"

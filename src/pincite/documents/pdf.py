@@ -184,9 +184,9 @@ class _Characters:
     def origin(self, index: int) -> tuple[float, float]:
         raw.FPDFText_GetCharOrigin(self._page, index, self._x, self._y)
         x, y = self._x.value, self._y.value
-        return (x, y) if self.turn == UPRIGHT else self._turned(x, y)
+        return (x, y) if self.turn == UPRIGHT else self._turn_point(x, y)
 
-    def _turned(self, x: float, y: float) -> tuple[float, float]:
+    def _turn_point(self, x: float, y: float) -> tuple[float, float]:
         turn, up = self.turn
         return ((x, up * y), (y, -up * x), (-x, -up * y), (-y, up * x))[turn]
 
@@ -227,7 +227,7 @@ class _Characters:
         read = list[tuple[Lines, Sequence[Rule]]]()
         for self.turn, found in by_turn.items():
             measured = [each for each in (started.whole() for started in found) if each.text]
-            seen = list(map(self._seen, rules))
+            seen = list(map(self._turn_rule, rules))
             read.append((with_ruled_tables(measured, seen), seen))
         (lines, rules), *turned = read
         below = min((each.baseline for each in lines), default=0.0)
@@ -240,8 +240,8 @@ class _Characters:
                 lines = [*lines, each._replace(baseline=below, left=0, right=0, size=1)]
         return lines, rules
 
-    def _seen(self, rule: Rule) -> Rule:
-        xs, ys = zip(self._turned(*rule[:2]), self._turned(*rule[2:]), strict=True)
+    def _turn_rule(self, rule: Rule) -> Rule:
+        xs, ys = zip(self._turn_point(*rule[:2]), self._turn_point(*rule[2:]), strict=True)
         return Rule(min(xs), min(ys), max(xs), max(ys))
 
     def _turn_of(self, index: int) -> tuple[int, int]:

@@ -4,6 +4,7 @@ Bad content never raises: it gives an `Unchecked`. Only a missing path raises `I
 """
 
 import logging
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -35,6 +36,9 @@ _LOG = logging.getLogger(__name__)
 Found = Document | Unchecked
 _BROKEN = frozenset({Reason.UNDECODABLE, Reason.EMPTY, Reason.TOO_LARGE})
 WARC_ENDINGS = (".warc", ".warc.gz")
+_LOCATION = re.compile(
+    rb"^(?:snapshot-)?content-location:\s*(https?://[!-~]+)", re.IGNORECASE | re.MULTILINE
+)
 _BEFORE_XML = b" \t\r\n\xef\xbb\xbf\xff\xfe\0"  # white space and byte order marks
 
 
@@ -153,10 +157,9 @@ def addresses_of(head: bytes, url: str) -> list[str]:
     """The addresses that a web page's `head` states; empty for other formats."""
     found, _ = format_of(head, url, None)
     if found is Format.MHTML:
-        from pincite.documents import html_packages
-
-        address = html_packages.address_in(head)
-        return [address] if address else []
+        # The address of the snapshot (Chrome), or of its first part.
+        stated = _LOCATION.search(head)
+        return [stated[1].decode("ascii")] if stated else []
     if found is not Format.HTML:
         return []
     from pincite.documents import html

@@ -271,7 +271,7 @@ def _read_bodies(request: Mapping[str, Any], bodies: Sequence[bytes]) -> dict[st
     found = list[list[dict[str, Any]]]()
     try:
         for known, data in zip(request["bodies"], bodies, strict=True):
-            with _limited(limits):
+            with _limit(limits):
                 documents = read_here(reader, Body(data=data, limits=limits, **known))
                 found.append([{f.name: getattr(d, f.name) for f in fields(d)} for d in documents])
     except MemoryError:
@@ -284,7 +284,7 @@ def _read_bodies(request: Mapping[str, Any], bodies: Sequence[bytes]) -> dict[st
 
 
 @contextmanager
-def _limited(limits: Limits) -> Iterator[None]:
+def _limit(limits: Limits) -> Iterator[None]:
     """Limit the process's time and memory within the context; exceeding the time ends it."""
     if not LIMITED:
         yield

@@ -121,9 +121,9 @@ def lines_of(grid: Grid, caption: str = "", *, headed: bool = False) -> list[str
         for j in range(width)
     ]
     is_money = any(map(_MONEY.search, [*titles, *headers]))
-    columns = [_split(re.sub(":|;", "", each)[:HEADER_CHARS], is_money) for each in headers]
+    columns = [_split_unit(re.sub(":|;", "", each)[:HEADER_CHARS], is_money) for each in headers]
     if titles and not any(unit for _, unit in columns):
-        unit, below = _split(titles[-1])[1], zip_longest(*grid[n:], fillvalue=Cell(""))
+        unit, below = _split_unit(titles[-1])[1], zip_longest(*grid[n:], fillvalue=Cell(""))
         years = [all(_YEAR.fullmatch(cell.text) for cell in column) for column in below]
         columns = [
             (name, "" if not j or is_year or _UNCOUNTED.fullmatch(name) else unit)
@@ -166,7 +166,7 @@ def _n_headers(grid: Grid, *, headed: bool) -> int:
     return min(n, len(grid) - 1)
 
 
-def _split(header: str, is_money: bool = False) -> tuple[str, str]:
+def _split_unit(header: str, is_money: bool = False) -> tuple[str, str]:
     """Split "Length (m)" into "Length" and "… m", as a number is written; "": no known unit."""
     if is_money and (in_m := _IN_M.fullmatch(header)):
         return in_m[1], "… million"
@@ -185,7 +185,7 @@ def _split(header: str, is_money: bool = False) -> tuple[str, str]:
 def _row(row: Sequence[Cell], columns: Sequence[tuple[str, str]], section: str) -> Iterator[str]:
     """Write a row; a wide one as several lines, which all begin with its first cell."""
     cells, last = [section] if section else [], None
-    of_row = _split(row[0].text)[1] if row else ""  # "Fare income (£ million)"
+    of_row = _split_unit(row[0].text)[1] if row else ""  # "Fare income (£ million)"
     for cell, (name, of_column) in zip(row, columns, strict=False):
         if cell.text and cell is not last:
             unit = of_column or ("" if _YEAR.fullmatch(cell.text) else of_row)

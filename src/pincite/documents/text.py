@@ -50,7 +50,7 @@ def cleaned(text: str) -> str:
     """
     # Most text is plain, which is four times faster.
     if not (text.isascii() and text.replace("\n", " ").isprintable()):
-        text = _normalized(text)
+        text = _normalize(text)
     if "  " in text:
         text = re.sub("  +", " ", text)
     text = text.replace(" \n", "\n").replace("\n ", "\n")
@@ -59,7 +59,7 @@ def cleaned(text: str) -> str:
     return text.strip("\n ")
 
 
-def _normalized(text: str) -> str:
+def _normalize(text: str) -> str:
     """Normalise to NFC, with only visible characters, plain spaces and line feeds."""
     text = _INVISIBLE.sub("", _BREAKS.sub("\n", text))
     text = _SURROGATES.sub("\ufffd", text)
@@ -381,11 +381,11 @@ _LOADING = Lock()  # `cache` alone lets two threads load it
 
 def _identifier() -> Any:
     with _LOADING:
-        return _loaded()
+        return _load_detector()
 
 
 @cache
-def _loaded() -> Any:
+def _load_detector() -> Any:
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)

@@ -152,7 +152,7 @@ def records(source: Path | bytes, names: Sequence[str], limits: Limits) -> Itera
     """
     head = source[:FIRST_BYTES] if isinstance(source, bytes) else head_of(source)
     with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as file:
-        yield from _cut(_utf8(file, head), root_of(head), names, limits.line_bytes)
+        yield from _cut_records(_utf8(file, head), root_of(head), names, limits.line_bytes)
 
 
 def _utf8(file: IO[bytes], head: bytes) -> Callable[[int], bytes]:
@@ -170,7 +170,7 @@ def _utf8(file: IO[bytes], head: bytes) -> Callable[[int], bytes]:
     return unpacked_file.read1 if is_gzip else unpacked_file.read  # type: ignore[no-any-return]
 
 
-def _cut(
+def _cut_records(
     read: Callable[[int], bytes], root: str, names: Sequence[str], limit: int
 ) -> Iterator[Record]:
     """Cut records from chunks of bytes; holds at most one record in memory."""
@@ -252,13 +252,13 @@ def _collect(element: Any, parts: list[str], aside: Aside) -> None:
         if aside(child):
             parts.append(" ")
         elif name in _RAISED:
-            parts.append(_raised(child, flat(child, aside), parts))
+            parts.append(_superscript(child, flat(child, aside), parts))
         elif cites and len(child) == 1 and child[0].tag in _RAISED and not child.text:
             parts.append(f"[{one_line(flat(child, aside))}]")
         elif name in _FORMULAS:
             parts.append(_formula(child, aside))
         elif name == "alternatives":
-            parts.append(_chosen(child, aside))
+            parts.append(_choose(child, aside))
         elif name == "math":
             parts.append(math(child) or PICTURE)
         elif name == "tex-math":
@@ -270,7 +270,7 @@ def _collect(element: Any, parts: list[str], aside: Aside) -> None:
         parts.append(child.tail or "")
 
 
-def _raised(element: Any, text: str, parts: list[str]) -> str:
+def _superscript(element: Any, text: str, parts: list[str]) -> str:
     """Render a superscript; reference numbers must not merge with the word before."""
     if any(e.get("ref-type") == "bibr" for e in element.iter("xref")):
         return f"[{one_line(text)}]"
@@ -288,7 +288,7 @@ def _formula(element: Any, aside: Aside) -> str:
     return f" {line_of(label)} {words} " if element.tag == "disp-formula" else words
 
 
-def _chosen(alternatives: Any, aside: Aside) -> str:
+def _choose(alternatives: Any, aside: Aside) -> str:
     """Choose among alternatives of a formula: MathML, else TeX, else the first with letters."""
     forms = {e.tag: e for e in reversed(list(alternatives))}
     if "math" in forms:
@@ -331,20 +331,20 @@ def _math(element: Any) -> str:
     return "".join(parts)
 
 
-def _grouped(text: str) -> str:
+def _group(text: str) -> str:
     return text if len(text) <= 1 or text.isalpha() or text.isdecimal() else f"({text})"
 
 
 def _power(base: str, raised: str) -> str:
-    return f"{base}^{_grouped(raised)}" if raised.strip("+-−")[:1].isalnum() else base + raised
+    return f"{base}^{_group(raised)}" if raised.strip("+-−")[:1].isalnum() else base + raised
 
 
 _WRITTEN: dict[str, Callable[[list[str]], str]] = {
-    "mfrac": lambda parts: "/".join(map(_grouped, parts)),
+    "mfrac": lambda parts: "/".join(map(_group, parts)),
     "msup": lambda parts: _power(parts[0], "".join(parts[1:])),
     "msubsup": lambda parts: _power("".join(parts[:2]), "".join(parts[2:])),
     "msqrt": lambda parts: f"√({''.join(parts)})",
-    "mroot": lambda parts: f"{_grouped(parts[0])}^(1/{''.join(parts[1:])})",
+    "mroot": lambda parts: f"{_group(parts[0])}^(1/{''.join(parts[1:])})",
     "mtable": "; ".join,
     "mtr": " ".join,
     "mlabeledtr": " ".join,

@@ -14,7 +14,6 @@ from types import MappingProxyType
 from pincite.judgement import decide
 from pincite.judgement.contradictions import contradiction
 from pincite.judgement.decide import THRESHOLD, refutes
-from pincite.retrieval.fusion import with_prior
 from pincite.text import names, tables, words
 from pincite.text.languages import common
 from pincite.text.quantities import values as values_of
@@ -161,7 +160,7 @@ def suggestions(
     existing: float | None,
     k: int,
     threshold: float = THRESHOLD,
-    shares: Mapping[str, float] = MappingProxyType({}),
+    priors: Mapping[str, float] = MappingProxyType({}),
 ) -> list[Suggestion]:
     """Return up to `k` candidates that support the claim and outrank the existing citation.
 
@@ -171,12 +170,13 @@ def suggestions(
         k: maximum number, best first.
         threshold: probability of support that a suggestion needs, at least SUGGESTED_FROM (SIDE
             needs only the rank). Pages that contradict the claim are never suggested.
-        shares: each page's share of the best retrieval score, by url, which counts in addition to
-            the evidence; 1 for pages that are not in it.
+        priors: log-odds of each page by its search, by url, added to those of the evidence; a page
+            that is not in it gets the best.
     """
+    best = max(priors.values(), default=0.0)
 
     def order(evidence: Evidence) -> float:
-        return -with_prior(evidence.score, shares.get(evidence.passage.url, 1.0))
+        return -evidence.score - priors.get(evidence.passage.url, best)
 
     floor = -math.inf if existing is None else existing
     least = max(threshold, SUGGESTED_FROM)

@@ -100,7 +100,7 @@ class Exclusions:
         opened = [stated_date(citation.access_date or "") for citation in claim.citations]
         latest = min([date for date in (*opened, written) if date], default=None)
         for url in copying:
-            if why_copy := _copied(url, pages.get(url), latest):
+            if why_copy := _exclude_copy(url, pages.get(url), latest):
                 found[url] = why_copy
         allowed = kept(hits, lambda hit: hit.passage.url not in found)
         return allowed, tuple(list(found.values())[:MAX_LISTED])
@@ -125,7 +125,7 @@ def _copying(claim: Claim, hits: Sequence[Hit]) -> list[str]:
     return [url for url, of_page in texts.items() if stands_in(paragraph, of_page)]
 
 
-def _copied(url: str, document: Document | None, written: str | None) -> Exclusion | None:
+def _exclude_copy(url: str, document: Document | None, written: str | None) -> Exclusion | None:
     """Exclude a copy; a page older than the paragraph is its source, an undated one is unclear."""
     published = document.published if document else None
     # Use the last possible day: for "2019-05" the 31st.

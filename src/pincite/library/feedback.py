@@ -92,7 +92,7 @@ def opinion(
     if given not in (UP, DOWN, *labels):
         what = "a reading" if of_reading else "an item without a passage"
         what = "a passage" if of_passage else what
-        raise ConfigError(f"{given!r} is not a label of {what}; {_expected(labels, item)}")
+        raise ConfigError(f"{given!r} is not a label of {what}; {_expected_labels(labels, item)}")
     item = item or Item("", "", "")
     return Opinion(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -106,7 +106,7 @@ def opinion(
     )
 
 
-def _expected(labels: Iterable[str], item: Item | None) -> str:
+def _expected_labels(labels: Iterable[str], item: Item | None) -> str:
     if not labels:
         return f"{'' if item else 'name an item with --item, or '}give --up or --down."
     return f"expected one of {', '.join(labels)}, or --up or --down."
@@ -120,7 +120,7 @@ class Opinions(AbstractContextManager["Opinions"]):
         self._path = path
         with usable(path.parent, "created"):
             path.parent.mkdir(parents=True, exist_ok=True)
-        with self._reported():
+        with self._report_errors():
             self._connection = sqlite3.connect(path, isolation_level=None, timeout=10)
             self._connection.execute(_TABLE)
 
@@ -130,16 +130,16 @@ class Opinions(AbstractContextManager["Opinions"]):
     def add(self, given: Opinion) -> None:
         """Store an opinion durably."""
         row = (json.dumps(asdict(given)),)
-        with self._reported():
+        with self._report_errors():
             self._connection.execute("INSERT INTO opinions (opinion) VALUES (?)", row)
 
     def all(self) -> list[Opinion]:
-        with self._reported():
+        with self._report_errors():
             rows = self._connection.execute("SELECT opinion FROM opinions ORDER BY key")
             return [Opinion(**json.loads(text)) for (text,) in rows]
 
     @contextmanager
-    def _reported(self) -> Iterator[None]:
+    def _report_errors(self) -> Iterator[None]:
         try:
             yield
         except sqlite3.DatabaseError as error:
@@ -185,13 +185,6 @@ def statements(given: Iterable[Opinion]) -> list[dict[str, object]]:
         for each in _latest(g for g in given if g.kind == "check" and g.item_id and not g.passage)
         if each.given in SIGNS
     ]
-
-
-def answers(given: Iterable[Opinion]) -> list[dict[str, object]]:
-    """Return opinions on answers (`1`) and on their sentences (`1.s2`)."""
-    said = _latest(g for g in given if g.kind == "ask" and g.item_id and not g.passage)
-    names = ("result", "item_id", "statement", "said", "given", "correction", "note", "created")
-    return [{name: getattr(each, name) for name in names} for each in said]
 
 
 def plain(each: Opinion) -> Mapping[str, object]:

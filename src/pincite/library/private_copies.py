@@ -231,7 +231,7 @@ class OwnCopies:
     def all(self) -> list[OwnCopy]:
         if not (self.folder / INDEX).is_file():
             return []
-        with self._opened() as db:
+        with self._open() as db:
             return _copies_in(db)
 
     def of(self, keys: Sequence[str]) -> list[OwnCopy]:
@@ -281,7 +281,7 @@ class OwnCopies:
     @contextmanager
     def _changing(self) -> Iterator[sqlite3.Connection]:
         """A transaction that locks out other writers and first removes what killed ones left."""
-        with self._opened(create=True) as db:
+        with self._open(create=True) as db:
             db.execute("BEGIN IMMEDIATE")
             try:
                 named = {copy.sha256 for copy in _copies_in(db)}
@@ -295,7 +295,7 @@ class OwnCopies:
             db.execute("COMMIT")
 
     @contextmanager
-    def _opened(self, *, create: bool = False) -> Iterator[sqlite3.Connection]:
+    def _open(self, *, create: bool = False) -> Iterator[sqlite3.Connection]:
         try:
             if create:
                 self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -9,7 +9,6 @@ with a known id is replaced, in whichever folder it is.
 
 import json
 import re
-import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -168,7 +167,6 @@ FOLDERS = {
     "monthly": "y%Y_m%m",
     "yearly": "y%Y",
 }
-GIT_SECONDS = 60.0  # for a push over a slow connection
 
 
 def log_result(
@@ -179,42 +177,18 @@ def log_result(
     `uid` is unique to this result; `created` is an ISO date or timestamp.
 
     Raises:
-        ConfigError: A file cannot be written, or git fails; what was written stays.
+        ConfigError: A file cannot be written; what was written stays.
     """
     if not settings.folder:
         return []
     folder, day = Path(settings.folder).expanduser(), datetime.fromisoformat(created)
-    written, is_new = list[Path](), True
+    written = list[Path]()
     for ending, text in texts.items():
         name = f"{day:%Y_%m_%d}_{uid}.{ending}"
         usual = folder / day.strftime(FOLDERS[settings.by]) / name
         path = next(iter(sorted(folder.rglob(name))), usual)
-        is_new = is_new and not path.exists()
         with usable(path, "written (results.folder)", ConfigError):
             path.parent.mkdir(parents=True, exist_ok=True)
             durable.write_text(path, text)
         written.append(path)
-    if settings.git:
-        named = ["--", *(str(path.resolve()) for path in written)]
-        _git(folder, "add", *named)
-        if _git(folder, "diff", "--cached", "--name-only", *named):
-            message = f"{'Upload new' if is_new else 'Update'} result ({uid})"
-            _git(folder, "commit", "--quiet", "-m", message, *named)
-        if settings.git == "push":
-            _git(folder, "push", "--quiet")
     return written
-
-
-def _git(folder: Path, *arguments: str) -> str:
-    """Run the user's git, with the user's credentials, and return its output."""
-    command = ["git", "-C", str(folder), *arguments]
-    try:
-        done = subprocess.run(  # noqa: S603 - our own arguments and files
-            command, capture_output=True, encoding="utf-8", timeout=GIT_SECONDS, check=True
-        )
-    except subprocess.CalledProcessError as error:
-        message = (error.stderr or error.stdout).strip()[-300:]
-        raise ConfigError(f"results.git: git {arguments[0]} failed: {message}") from error
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise ConfigError(f"results.git: git {arguments[0]} failed: {error}") from error
-    return done.stdout.strip()

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from pincite.library.exclusions import Exclusions
 from pincite.protocols import WebSearch
-from pincite.retrieval import cascade, retrievers
+from pincite.retrieval import cascade, fusion
 from pincite.retrieval.filters import Facts, Filters
 from pincite.settings import WebSettings
 from pincite.text import words
@@ -52,9 +52,13 @@ class WebCandidates:
         `cited`: addresses that the claim cites already, so they are no candidates. Pages of
         excluded sites are not fetched.
         """
-        asked = [retrievers.web_query(claim)]
+        asked = [fusion.web_query(claim)]
         (found,) = self.search.search(asked, 2 * self.n_pages, self.language)
-        named = [(page, self._barred(page, exclusions)) for page in found if page.url not in cited]
+        named = [
+            (page, self._exclude_address(page, exclusions))
+            for page in found
+            if page.url not in cited
+        ]
         barred = [why for _, why in named if why]
         wanted = [page.url for page, why in named if not why][: self.n_pages]
         self.pages.fetch(wanted)
@@ -62,7 +66,7 @@ class WebCandidates:
         for page in map(self.pages.get, wanted):
             if isinstance(page.source, Unchecked):
                 unread.append(page.source)
-            elif why := self._left_out(page.source, page.final_url, exclusions):
+            elif why := self._exclude_page(page.source, page.final_url, exclusions):
                 barred.append(why)
             else:
                 read.append(page.source)
@@ -81,22 +85,22 @@ class WebCandidates:
     def get(self, urls: Sequence[str]) -> list[Document | None]:
         return [self._read.get(url) for url in urls]
 
-    def _barred(self, page: WebResult, exclusions: Exclusions) -> Exclusion | None:
+    def _exclude_address(self, page: WebResult, exclusions: Exclusions) -> Exclusion | None:
         """Return why a page is not worth fetching, judging by its address alone."""
         if why := exclusions.of_site(page.url, page.title):
             return why
         sites = self.filters.domains
         passed = not sites or is_below(page.url, sites)
-        return None if passed else self._filtered(page.url, page.title)
+        return None if passed else self._excluded_by_filter(page.url, page.title)
 
-    def _left_out(self, page: Document, url: str, exclusions: Exclusions) -> Exclusion | None:
+    def _exclude_page(self, page: Document, url: str, exclusions: Exclusions) -> Exclusion | None:
         """Return why a page that was read is not used; `url`: its address after redirects."""
         if why := exclusions.of_page(page, url):
             return why
         passed = self.filters.accepts(Facts.of(page))
-        return None if passed else self._filtered(page.url, page.title)
+        return None if passed else self._excluded_by_filter(page.url, page.title)
 
-    def _filtered(self, url: str, title: str) -> Exclusion:
+    def _excluded_by_filter(self, url: str, title: str) -> Exclusion:
         return Exclusion(url, title, Bar.FILTER, str(self.filters))
 
 

@@ -214,7 +214,7 @@ class ChatClient(Client):
 
     def _answer(self, prompt: Prompt, call: Call) -> Completion | ServerError:
         def attempt() -> Completion:
-            with self._accepted(prompt, call) as response:
+            with self._respond(prompt, call) as response:
                 body = self._body(response)
             return self._read(body)
 
@@ -251,7 +251,7 @@ class ChatClient(Client):
 
     def _pieces(self, prompt: Prompt, call: Call) -> Iterator[str | Completion]:
         reply, body = Streamed(self._key), b""
-        with self._accepted(prompt, call, stream=True) as response:
+        with self._respond(prompt, call, stream=True) as response:
             streams = response.headers.get("content-type", "").lower().startswith(EVENTS)
             if not streams:
                 body = self._body(response)
@@ -286,7 +286,7 @@ class ChatClient(Client):
         return chunk
 
     @contextmanager
-    def _accepted(
+    def _respond(
         self, prompt: Prompt, call: Call, *, stream: bool = False
     ) -> Iterator["httpx2.Response"]:
         """Yield the response 200 to a prompt; rejected fields are renamed or omitted."""
@@ -297,7 +297,7 @@ class ChatClient(Client):
                     yield response
                     return
                 body = self._body(response)
-            if not (response.status_code == 400 and self._adapted(names, body)):
+            if not (response.status_code == 400 and self._adapt(names, body)):
                 raise self._failure(response.status_code, response.headers, body)
 
     def _request(
@@ -326,7 +326,7 @@ class ChatClient(Client):
         named = {names.get(name, name): value for name, value in fields.items()}
         return {name: value for name, value in named.items() if name}
 
-    def _adapted(self, names: dict[str, str], body: bytes) -> bool:
+    def _adapt(self, names: dict[str, str], body: bytes) -> bool:
         """Rename or omit a rejected field: OpenAI's reasoning models reject `max_tokens`."""
         refused = error_of(body).get("param")
         other = {"max_tokens": "max_completion_tokens"}

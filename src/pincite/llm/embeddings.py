@@ -66,13 +66,13 @@ class ServedEncoder(Client):
             return np.zeros((0, self.dim), dtype=np.float32)
         prefixed = [self._prefixes[role] + text for text in texts]
         starts = range(0, len(prefixed), self._batch)
-        arrays = self._each(self._embedded, [prefixed[n : n + self._batch] for n in starts])
+        arrays = self._each(self._embed, [prefixed[n : n + self._batch] for n in starts])
         lengths = {vectors.shape[1] for vectors in arrays}
         self._check_lengths(lengths | ({self._dim} if self._dim else set()))
         (self._dim,) = lengths
         return np.concatenate(arrays)
 
-    def _embedded(self, texts: list[str], call: Call) -> Floats:
+    def _embed(self, texts: list[str], call: Call) -> Floats:
         """Return the texts' vectors. A rejected batch is halved; a single rejected text is cut."""
         try:
             return self._persistently(lambda: self._vectors(texts, call), call)
@@ -80,10 +80,10 @@ class ServedEncoder(Client):
             if refused.lasting or (len(texts) == 1 and len(texts[0]) <= SHORTEST):
                 raise
         if len(texts) == 1:
-            return self._embedded([texts[0][: len(texts[0]) // 2]], call)
+            return self._embed([texts[0][: len(texts[0]) // 2]], call)
         half = len(texts) // 2
         parts = (texts[:half], texts[half:])
-        return np.concatenate([self._embedded(part, call) for part in parts])
+        return np.concatenate([self._embed(part, call) for part in parts])
 
     def _vectors(self, texts: list[str], call: Call) -> Floats:
         request: dict[str, Any] = {"model": self._model, "input": texts, "encoding_format": "float"}

@@ -69,7 +69,7 @@ class Templates:
         if folder and not folder.is_dir():
             raise ConfigError(f"The folder for prompts, {folder}, is not a folder.")
         raw = {name: _read(name, prompts, folder) for name in (*VARIABLES, OPTIONS)}
-        texts = {name: _parsed(name, raw[name]) for name in VARIABLES}
+        texts = {name: _parse(name, raw[name]) for name in VARIABLES}
         options = tuple(line.strip() for line in raw[OPTIONS].splitlines() if line.strip())
         if not 2 <= len(options) <= 26:
             raise ConfigError(f"options.txt has {len(options)} lines; expected 2 to 26.")
@@ -101,7 +101,7 @@ def _read(name: str, prompts: str, folder: Path | None) -> str:
         raise ConfigError(f"{path} cannot be read as a prompt: {error}") from error
 
 
-def _parsed(name: str, text: str) -> tuple[str, str]:
+def _parse(name: str, text: str) -> tuple[str, str]:
     match = _PARTS.fullmatch(text.replace("\r\n", "\n"))
     if match is None:
         raise ConfigError(

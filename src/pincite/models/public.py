@@ -238,7 +238,7 @@ class Transformer:
         self._layout, self._supported = layout, labels.index("supported")
         self._device = "cuda" if torch.cuda.is_available() else "cpu"
         try:
-            self._model = _loaded(folder, layout).float().eval().to(self._device)
+            self._model = _load(folder, layout).float().eval().to(self._device)
             self._tokenizer = _tokenizer(folder, layout)
         except MissingModel:
             raise
@@ -322,7 +322,7 @@ _ADVICE = (
 )
 
 
-def _loaded(folder: Path, layout: Layout) -> Any:
+def _load(folder: Path, layout: Layout) -> Any:
     """Load the network; missing weights are an error, since random ones would judge."""
     import transformers
 

@@ -105,7 +105,9 @@ class Session:
 
     def run(self, rows: Rows) -> Iterator[tuple[int, Floats]]:
         """Yield each row's index and output, longest first, so that memory peaks at the start."""
-        encodings: list[Any] = self._tokenizer.encode_batch([self._bounded(row) for row in rows])
+        encodings: list[Any] = self._tokenizer.encode_batch(
+            [self._bound_texts(row) for row in rows]
+        )
         order = sorted(range(len(encodings)), key=lambda row: -len(encodings[row].ids))
         if self._threads == 1 or len(order) < 2:
             for row in order:
@@ -120,7 +122,7 @@ class Session:
             while under_way:
                 yield under_way.popleft().result()
 
-    def _bounded(self, row: str | tuple[str, str]) -> str | tuple[str, str]:
+    def _bound_texts(self, row: str | tuple[str, str]) -> str | tuple[str, str]:
         """Truncate a row's texts to the characters that its tokens can need.
 
         The tokenizer takes 300 bytes of memory per character, even for what it then truncates, and

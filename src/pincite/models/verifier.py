@@ -1,13 +1,19 @@
-"""The cross-encoder that judges (claim, passage) pairs, with its reasons."""
+"""The cross-encoder that judges (claim, passage) pairs, with its reasons.
+
+`RoutedVerifier` gives each pair to the network for its languages. The verifier of the settings
+reads its own languages, usually English. Other pairs go to the multilingual verifier, a package of
+its own; without it, they stay with the first.
+"""
 
 import hashlib
 import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import groupby
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -19,6 +25,7 @@ from pincite.judgement.attribution import misattributed, of_another
 from pincite.judgement.contradictions import contradiction, of_another_time
 from pincite.judgement.force import weaker
 from pincite.models import calibration, public, weights
+from pincite.models.calibration import Calibration, calibration_for
 from pincite.models.public import ChatNetwork
 from pincite.models.session import Session
 from pincite.notes import Note
@@ -26,7 +33,7 @@ from pincite.protocols import Floats
 from pincite.text import antonyms, names, paraphrase, quantities, tables
 from pincite.text import words as wording
 from pincite.text.finite import referents_in
-from pincite.text.languages import common
+from pincite.text.languages import common, identify
 from pincite.text.quantities import values as values_of
 from pincite.types import (
     GAP,
@@ -441,3 +448,103 @@ class LogitCache(CacheFile):
     def _key(self, pair: tuple[str, str]) -> bytes:
         content = "\0".join((self._network, *pair))
         return hashlib.sha256(content.encode("utf-8", "surrogatepass")).digest()[:16]
+
+
+# ── Two networks, by language ────────────────────────────────────────────────────────────────────
+
+Pair = tuple[Claim, Passage]
+
+
+class RoutedVerifier:
+    """A `Verifier` of one network for some languages, and another one for others."""
+
+    def __init__(
+        self,
+        first: CrossEncoderVerifier,
+        other: Path | None = None,
+        *,
+        threads: int = 0,
+        judged: Path | None = None,
+    ) -> None:
+        """Use `first`, and the verifier in the folder `other` for pairs that `first` cannot read.
+
+        The latter is loaded for the first such pair. `threads`, `judged`: as of `first`.
+        """
+        self.first = first
+        self._how: dict[str, Any] = {"threads": threads, "judged": judged}
+        more = languages_of(other) if other else frozenset[str]()
+        # A network whose card names no languages is still to be measured, by itself.
+        self._more = more - first.languages if first.languages else frozenset[str]()
+        self._folder = other if self._more else None
+        self.languages = first.languages | self._more
+
+    @property
+    def fingerprint(self) -> str:
+        """Name and hash of the weights of both."""
+        if not self._folder:
+            return self.first.fingerprint
+        named = calibration_for(self._folder, 3).name
+        return f"{self.first.fingerprint} and {weights.fingerprint(self._folder)}+{named}"
+
+    @property
+    def calibration(self) -> Calibration:
+        return self.first.calibration
+
+    @cached_property
+    def other(self) -> CrossEncoderVerifier:
+        assert self._folder
+        return CrossEncoderVerifier(self._folder, **self._how)
+
+    def close(self) -> None:
+        self.first.close()
+        if "other" in vars(self):
+            self.other.close()
+
+    def is_for_other(self, claim: Claim, passage: Passage) -> bool:
+        """Whether the pair is in a language that only the other network reads.
+
+        A claim without telling words is in its article's language, else in one that `first` reads.
+        """
+        if not self._folder:
+            return False
+        mine = identify(claim.text, claim.language)
+        if mine and mine not in self.first.languages:
+            return True
+        return (passage.language or identify(passage.text)) in self._more
+
+    def verify(self, pairs: Sequence[Pair]) -> list[Evidence]:
+        """Judge each pair, in order; see `CrossEncoderVerifier.verify`."""
+
+        def judged(verifier: CrossEncoderVerifier, some: Sequence[Pair]) -> list[Evidence]:
+            found = verifier.verify(some)
+            if verifier is self.first:
+                return found
+            return [replace(each, verifier=verifier.fingerprint) for each in found]
+
+        return self._by_language(judged, pairs)
+
+    def log_odds(self, pairs: Sequence[Pair]) -> Floats:
+        """Return (n_pairs, 2); see `CrossEncoderVerifier.log_odds`."""
+        found = self._by_language(CrossEncoderVerifier.log_odds, pairs)
+        return np.array(found, dtype=np.float32).reshape(-1, 2)
+
+    def relevance(self, pairs: Sequence[Pair]) -> Floats:
+        """Return (n_pairs,); see `CrossEncoderVerifier.relevance`."""
+        found = self._by_language(CrossEncoderVerifier.relevance, pairs)
+        return np.array(found, dtype=np.float32)
+
+    def seconds_a_pair(self, pairs: Sequence[Pair]) -> float:
+        """Measure the first network's time per pair; both have the same depth and width."""
+        return self.first.seconds_a_pair(pairs)
+
+    def _by_language(
+        self, judge: Callable[[CrossEncoderVerifier, Sequence[Pair]], Any], pairs: Sequence[Pair]
+    ) -> list[Any]:
+        to_other = [self.is_for_other(*pair) for pair in pairs]
+        found = dict[int, Any]()
+        for is_other in (False, True):
+            places = [n for n, other in enumerate(to_other) if other is is_other]
+            if places:  # else the other network need not be loaded
+                verifier = self.other if is_other else self.first
+                found |= zip(places, judge(verifier, [pairs[n] for n in places]), strict=True)
+        return [found[n] for n in range(len(pairs))]

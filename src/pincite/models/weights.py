@@ -142,7 +142,7 @@ def fetch(model: str) -> Path:
     from huggingface_hub.errors import RepositoryNotFoundError  # includes gated ones
 
     try:
-        return _downloaded(model)
+        return _download(model)
     except MissingModel:
         raise
     except RepositoryNotFoundError as error:
@@ -159,7 +159,7 @@ def fetch(model: str) -> Path:
         ) from error
 
 
-def _downloaded(model: str) -> Path:
+def _download(model: str) -> Path:
     from huggingface_hub import hf_hub_download
 
     target = cache_folder() / model

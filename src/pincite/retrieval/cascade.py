@@ -77,12 +77,12 @@ def read(
     pages that are still open (`is_open`).
     """
     looks = [_looks(page.claim.text, page.passages, page.pointed_at, first, most) for page in pages]
-    found = _judged(pages, [at_once for at_once, _ in looks], judge)
+    found = _judge(pages, [at_once for at_once, _ in looks], judge)
     rests = [
         rest if rest and is_open(of_page) else []
         for (_, rest), of_page in zip(looks, found, strict=True)
     ]
-    more = _judged(pages, rests, judge)
+    more = _judge(pages, rests, judge)
     return [
         sorted([*one, *other], key=lambda each: each.passage.span)
         for one, other in zip(found, more, strict=True)
@@ -204,7 +204,7 @@ def _end_to_end(passages: Sequence[Passage]) -> Iterator[Passage]:
     yield wide
 
 
-def _judged(
+def _judge(
     pages: Sequence[Page], chosen: Sequence[Sequence[Passage]], judge: Judge
 ) -> list[list[Evidence]]:
     pairs = [

@@ -69,7 +69,7 @@ def stands_in(paragraph: str, texts: Sequence[str]) -> bool:
     """
     read = _read(paragraph)
     runs = {run for text in texts for run in _read(text).runs}
-    other = len(read.words) - len(_known(read, runs))
+    other = len(read.words) - len(_known_words(read, runs))
     return bool(read.words) and other <= OTHER_WORDS * len(read.words)
 
 
@@ -91,7 +91,7 @@ def _read(text: str, url: str = "") -> _Text:
 
 def _is_copy(text: _Text, originals: Sequence[_Text]) -> bool:
     """Whether the text adds nothing to the originals, and they negate none of it."""
-    known = _known(text, {run for original in originals for run in original.runs})
+    known = _known_words(text, {run for original in originals for run in original.runs})
     other = [word for i, word in enumerate(text.words) if i not in known]
     if len(other) > OTHER_WORDS * len(text.words):
         return False
@@ -105,10 +105,10 @@ def _is_copy(text: _Text, originals: Sequence[_Text]) -> bool:
 
 
 def _denies(original: _Text, text: _Text) -> bool:
-    known = _known(original, set(text.runs))
+    known = _known_words(original, set(text.runs))
     between = range(min(known, default=0), max(known, default=0))
     return any(wording.is_negated(original.words[i][0]) for i in between if i not in known)
 
 
-def _known(text: _Text, runs: set[str]) -> set[int]:
+def _known_words(text: _Text, runs: set[str]) -> set[int]:
     return {i + j for i, run in enumerate(text.runs) if run in runs for j in range(RUN)}

@@ -74,7 +74,7 @@ class Condition:
             return False
         if self.comparison in ("==", "in"):
             return self._is_among(found)
-        return any(_MEETS[self.comparison](_compared(found, value)) for value in self.values)
+        return any(_MEETS[self.comparison](_compare(found, value)) for value in self.values)
 
     def _is_among(self, found: str) -> bool:
         numbers = self._numbers
@@ -111,7 +111,7 @@ def condition(text: str) -> Condition:
             f"{', '.join(get_args(Comparison))}: 'section == news', 'kind in html, pdf'."
         )
     several = match[2] in ("in", "not in")
-    values = tuple(map(_unquoted, _values(match[3]) if several else [match[3]]))
+    values = tuple(map(_unquote, _values(match[3]) if several else [match[3]]))
     comparison: Comparison = match[2]  # type: ignore[assignment]
     return Condition(match[1], comparison, values)
 
@@ -256,12 +256,12 @@ def _values(text: str) -> list[str]:
     return found
 
 
-def _unquoted(value: str) -> str:
+def _unquote(value: str) -> str:
     match = _QUOTED.fullmatch(value.strip())
     return match[2] if match else value.strip()
 
 
-def _compared(found: str, value: str) -> int:
+def _compare(found: str, value: str) -> int:
     try:
         a, b = float(found), float(value)
     except ValueError:

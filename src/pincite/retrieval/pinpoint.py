@@ -60,7 +60,7 @@ def aim_of(citation: Citation, document: Document) -> Aim | None:
     """
     fragment = (citation.url or "").partition("#")[2]
     return (
-        _highlighted(fragment, document)
+        _highlighted_place(fragment, document)
         or _page_in_file(fragment, document)
         or _section(fragment, document)
         or _pages(citation.pages or "", document)
@@ -138,13 +138,13 @@ def _directive(value: str) -> TextDirective | None:
     return TextDirective(unquote(prefix), start, end, unquote(suffix)) if start else None
 
 
-def _highlighted(fragment: str, document: Document) -> Aim | None:
-    found = [_found(directive, document.text) for directive in text_directives(fragment)]
+def _highlighted_place(fragment: str, document: Document) -> Aim | None:
+    found = [_find(directive, document.text) for directive in text_directives(fragment)]
     spans = tuple(span for span in found if span)
     return Aim(spans, "highlighted text", exact=True) if spans else None
 
 
-def _found(directive: TextDirective, text: str) -> Span | None:
+def _find(directive: TextDirective, text: str) -> Span | None:
     """Find the first occurrence of a highlighted text, ignoring white space and case.
 
     It counts even if the words around it differ, such as menus that are not in the text.
@@ -202,7 +202,7 @@ def _pages(text: str, document: Document) -> Aim | None:
         return None
     spans = tuple(page_span(document, page) for page in pages)
     several = len(cited) > 1 or any(isinstance(c, PageRange) and c.first < c.last for c in cited)
-    return Aim(spans, f"{'pp.' if several else 'p.'} {_named(cited)}", exact=True)
+    return Aim(spans, f"{'pp.' if several else 'p.'} {_name_pages(cited)}", exact=True)
 
 
 def _is_cited(label: str, cited: Sequence[PageRange | str]) -> bool:
@@ -215,7 +215,7 @@ def _is_cited(label: str, cited: Sequence[PageRange | str]) -> bool:
     )
 
 
-def _named(cited: Sequence[PageRange | str]) -> str:
+def _name_pages(cited: Sequence[PageRange | str]) -> str:
     return ", ".join(
         pages
         if isinstance(pages, str)

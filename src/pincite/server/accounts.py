@@ -172,7 +172,7 @@ class Accounts:
         name = valid_name(name)
         stored = hash_password(password, name) if password is not None else None
         with _unique(name), self._db.writing() as db:
-            return _added(db, new_id(), name, role, stored)
+            return _add(db, new_id(), name, role, stored)
 
     def get(self, account_id: str) -> Account | None:
         with self._db.reading() as db:
@@ -234,7 +234,7 @@ class Accounts:
             if disabled or (role is not None and role is not Role.ADMIN):
                 _spare_last_admin(db, account_id)
             revoke = bool(disabled) or password is not None
-            return _changed(db, account_id, values, revoke=revoke) if values else account
+            return _change(db, account_id, values, revoke=revoke) if values else account
 
     # ── Password links ───────────────────────────────────────────────────────────────────────────
 
@@ -275,7 +275,7 @@ class Accounts:
         with self._db.writing() as db:
             if db.execute(password_links.delete().where(_valid(token))).rowcount != 1:
                 return None
-            return _changed(db, account.account_id, values, revoke=True)
+            return _change(db, account.account_id, values, revoke=True)
 
     # ── Invitations ──────────────────────────────────────────────────────────────────────────────
 
@@ -293,7 +293,7 @@ class Accounts:
         used = invitations.update().where(_invites(token)).values(uses=invitations.c.uses - 1)
         with _unique(name), self._db.writing() as db:
             role = db.execute(used.returning(invitations.c.role)).scalar()
-            return _added(db, new_id(), name, Role(role), stored) if role else None
+            return _add(db, new_id(), name, Role(role), stored) if role else None
 
     def is_invited(self, token: str) -> bool:
         return self._db.first(sa.select(invitations).where(_invites(token))) is not None
@@ -326,7 +326,7 @@ class Accounts:
         try:
             with self._db.writing() as db:
                 chosen = _free_name(db, name, provider, account_id)
-                account = _added(db, account_id, chosen, role)
+                account = _add(db, account_id, chosen, role)
                 _link(db, provider, subject, account_id, name)
                 return account
         except sa.exc.IntegrityError as error:
@@ -388,7 +388,7 @@ def _free_name(db: sa.Connection, name: str, provider: str, account_id: str) -> 
     return f"{wanted} {account_id[:8]}"
 
 
-def _added(
+def _add(
     db: sa.Connection, account_id: str, name: str, role: Role, password: str | None = None
 ) -> Account:
     account = Account(account_id, name, role, False, password is not None, now(), None)
@@ -397,7 +397,7 @@ def _added(
     return account
 
 
-def _changed(
+def _change(
     db: sa.Connection, account_id: str, values: Mapping[str, object], *, revoke: bool
 ) -> Account | None:
     """Change an account and end its sessions; `revoke` its API keys and password links, too."""

@@ -166,7 +166,7 @@ def _describe(app: FastAPI) -> None:
                     _add_errors(operation["responses"])
             schemas = document["components"]["schemas"]
             document["paths"][RESULT]["get"]["responses"]["200"]["content"]["application/json"] = {
-                "schema": {"oneOf": [_added(kind, schemas) for kind in RESULTS]}
+                "schema": {"oneOf": [_add_schema(kind, schemas) for kind in RESULTS]}
             }
             schemas["ProblemBody"] = ProblemBody.model_json_schema(ref_template=SCHEMAS + "{model}")
             for unused in ("HTTPValidationError", "ValidationError"):
@@ -188,7 +188,7 @@ def _add_errors(answers: dict[str, Any]) -> None:
                 answer["headers"] = {"Retry-After": {"schema": {"type": "integer"}}}
 
 
-def _added(kind: type[Any], schemas: dict[str, Any]) -> dict[str, str]:
+def _add_schema(kind: type[Any], schemas: dict[str, Any]) -> dict[str, str]:
     """Add the schema of a result with its definitions; return a reference to it."""
     found = codec.described(kind, SCHEMAS)
     for name, schema in [*found.pop("$defs", {}).items(), (kind.__name__, found)]:
@@ -246,7 +246,7 @@ def serve(
         if server.wikis and server.mode == "local":
             say(f"Token for {', '.join(server.wikis)}: {browser_token(server.folder)}")
         configure_logs(server.log, requests=server.log_requests)
-        running = uvicorn.Server(_configured(create_app(site, worker)))
+        running = uvicorn.Server(_configure(create_app(site, worker)))
         # When uvicorn exits, it raises the signal again, which would end this process before
         # running jobs have been requeued.
         signal.signal(signal.SIGTERM, lambda *_: None)
@@ -332,7 +332,7 @@ class ImpatientProtocol(H11Protocol):
         self.loop.call_later(self.seconds / TICKS, self._tick)
 
 
-def _configured(app: FastAPI) -> uvicorn.Config:
+def _configure(app: FastAPI) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         http=ImpatientProtocol,

@@ -78,7 +78,7 @@ class Database:
         # By default, each PostgreSQL statement sees a new snapshot.
         snapshot = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
         options = {} if self.is_sqlite else snapshot
-        with self._reported(), self._engine.connect() as plain:
+        with self._report_outage(), self._engine.connect() as plain:
             connection = plain.execution_options(**options)
             with connection.begin():
                 yield connection
@@ -86,7 +86,7 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
         """A transaction that is committed when the block ends, or rolled back if it raises."""
-        with self._reported(), self._engine.connect() as plain:
+        with self._report_outage(), self._engine.connect() as plain:
             connection = plain.execution_options(pincite_writes=True)
             with connection.begin():
                 yield connection
@@ -164,7 +164,7 @@ class Database:
             )
 
     @contextmanager
-    def _reported(self) -> Iterator[None]:
+    def _report_outage(self) -> Iterator[None]:
         """Raise DatabaseError if the database is unavailable; log when that begins and ends."""
         try:
             yield

@@ -141,7 +141,7 @@ class JobStore:
                 )
             )
             if text is not None:
-                packed = _packed(json.dumps({TEXT: text}))
+                packed = _pack(json.dumps({TEXT: text}))
                 db.execute(job_files.insert().values(job_id=job_id, name=TEXT, data=packed))
             self._add_event(db, job_id, "queued", {})
             return self._get(db, job_id)
@@ -319,9 +319,9 @@ class JobStore:
 
         An article's title replaces the job's, which is only what the user called it.
         """
-        packed = _packed(result) if result is not None else None
+        packed = _pack(result) if result is not None else None
         rows = [
-            {"job_id": job_id, "name": name, "data": _packed(json.dumps(data))}
+            {"job_id": job_id, "name": name, "data": _pack(json.dumps(data))}
             for name, data in (files or {}).items()
         ]
         with self._db.writing() as db:
@@ -428,7 +428,7 @@ def _job(row: sa.Row[Any]) -> Job:
     return Job(**{**row._mapping, "status": Status(row.status)})
 
 
-def _packed(text: str) -> bytes:
+def _pack(text: str) -> bytes:
     return gzip.compress(text.encode("utf-8", "surrogatepass"), 6, mtime=0)
 
 

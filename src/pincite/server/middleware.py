@@ -111,12 +111,12 @@ class SecurityMiddleware:
 
         request = Request(scope)
         try:
-            if problem := self._refused(request):
+            if problem := self._refuse(request):
                 await response(request, problem)(scope, receive, sent)
                 return
             limit = self._body_bytes(scope["path"])
-            await self._app(scope, _limited(receive, limit), sent)
-        except HTTPException as error:  # of `_limited`
+            await self._app(scope, _limit(receive, limit), sent)
+        except HTTPException as error:  # of `_limit`
             if not begun:
                 await response(request, Problem(413, "too_large", error.detail))(
                     scope, receive, sent
@@ -131,7 +131,7 @@ class SecurityMiddleware:
             self._observe(_pattern(scope), status, seconds)
             _log(scope, status, seconds)
 
-    def _refused(self, request: Request) -> Problem | None:
+    def _refuse(self, request: Request) -> Problem | None:
         hosts = request.headers.getlist("host")
         host = _name(hosts[0]) if len(hosts) == 1 else ""
         if host not in self._hosts and not request.url.path.startswith("/static/"):
@@ -202,7 +202,7 @@ def _embeds_nothing(headers: Headers) -> bool:
     return (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")) == NAVIGATION
 
 
-def _limited(receive: Receive, limit: int) -> Receive:
+def _limit(receive: Receive, limit: int) -> Receive:
     left = limit
 
     async def limited() -> Message:

@@ -347,7 +347,7 @@ class _Folder:
                 for entry in packed.infolist():
                     entry_name = "/".join((*inside, entry.filename))
                     parts = parts_of(entry.filename)
-                    if why := _refused(entry, parts):
+                    if why := _why_refused(entry, parts):
                         self.refuse(entry_name, why)
                     elif parts and not entry.is_dir():
                         write = partial(self._extract, packed, entry, entry_name)
@@ -400,7 +400,7 @@ def _is_safe(part: str) -> bool:
     return part != ".." and part.isprintable() and 0 < len(encoded) <= MAX_NAME_BYTES
 
 
-def _refused(entry: zipfile.ZipInfo, parts: tuple[str, ...] | None) -> Why | None:
+def _why_refused(entry: zipfile.ZipInfo, parts: tuple[str, ...] | None) -> Why | None:
     kind = stat.S_IFMT(entry.external_attr >> 16)
     if parts is None:
         return Why.UNSAFE

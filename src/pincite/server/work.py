@@ -22,9 +22,8 @@ from urllib.parse import quote
 from pincite import codec, runtime
 from pincite.containment import attempted
 from pincite.corpus import engines
-from pincite.corpus.origins import Origins
 from pincite.corpus.protocol import Address, Corpus
-from pincite.corpus.update import How, Outcome, update
+from pincite.corpus.update import How, Origins, Outcome, update
 from pincite.errors import ConfigError, CorpusInUse, InputError
 from pincite.judgement.aggregation import precisions
 from pincite.judgement.confirmation import StatementType
@@ -130,7 +129,7 @@ def _verify(
     seen: dict[str, Document] = {}  # the sources that were read, by document id
     fetching = _fetching(emit)
     with build.verifying_one(article, settings, corpus, sources, fetching=fetching) as run:
-        sent = _sent(run.files, refused, uploaded) if run.files and uploaded else None
+        sent = _describe_files(run.files, refused, uploaded) if run.files and uploaded else None
         emit("article", {"title": article.title, "claims": len(article.claims)})
         # Before the verdicts, so that a user who stops the job does not wait for it.
         blocks = attempted(partial(blocks_of, article, body.markup), lambda _: [])
@@ -163,7 +162,7 @@ def _verify(
         verifier = run.pipeline.verifier if is_read(article.language) else None
         calibration = getattr(verifier, "calibration", None)
         foreign = _in_other_languages(report, seen)
-        quoted = [*_quoted(report, run.pipeline, seen), *foreign.values()]
+        quoted = [*_quoted_documents(report, run.pipeline, seen), *foreign.values()]
     view: dict[str, Any] = {
         "blocks": blocks,
         "precision": {
@@ -175,7 +174,7 @@ def _verify(
     if sent:
         view["sent"] = sent
     files = {"article": {"source": article.source, "title": article.title}, "view": view}
-    return Done(report.to_json(), not report.stopped, files | _kept(quoted))
+    return Done(report.to_json(), not report.stopped, files | _within_limit(quoted))
 
 
 def _article(body: VerifyRequest, settings: Settings, emit: Emit) -> Article:
@@ -201,7 +200,7 @@ def _fetching(emit: Emit) -> Callable[[FetchStep], None]:
     return step
 
 
-def _sent(
+def _describe_files(
     files: matching.ArticleFiles, refused: Sequence[matching.Unused], uploaded: Sequence[SentFile]
 ) -> Mapping[str, Any]:
     """What became of the uploaded files, for the result's page."""
@@ -237,7 +236,7 @@ def _without_folder(report: Report, folder: Path, listed: Collection[str]) -> Re
     )
 
 
-def _quoted(
+def _quoted_documents(
     report: Report, pipeline: VerifyPipeline, read: Mapping[str, Document]
 ) -> list[Document]:
     """The documents that the report quotes, without duplicates."""
@@ -261,7 +260,7 @@ def _in_other_languages(report: Report, read: Mapping[str, Document]) -> dict[st
     return {document.url: document for document in read.values() if document.url in urls}
 
 
-def _kept(documents: Sequence[Document]) -> dict[str, dict[str, Any]]:
+def _within_limit(documents: Sequence[Document]) -> dict[str, dict[str, Any]]:
     """Documents by id, skipping those that would exceed `SOURCE_CHARS` characters in total."""
     kept: dict[str, dict[str, Any]] = {}
     left = SOURCE_CHARS

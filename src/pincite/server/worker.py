@@ -136,7 +136,7 @@ class Worker:
                 process.kill()
                 self._store.requeue(job.job_id, name, died=False)
                 return
-            if problem := self._exceeded(begin, process):
+            if problem := self._exceeded_limit(begin, process):
                 process.kill()
                 self._store.finish(job.job_id, name, Status.FAILED, problem=problem)
                 return
@@ -154,7 +154,7 @@ class Worker:
         # Has no effect if the process has already finished the job.
         self._store.requeue(job.job_id, name, died=True)
 
-    def _exceeded(self, begin: float, process: "_Process") -> dict[str, Any] | None:
+    def _exceeded_limit(self, begin: float, process: "_Process") -> dict[str, Any] | None:
         limit, most = self._settings.job_seconds, self._settings.job_megabytes
         if time.monotonic() - begin > limit:
             detail = f"It took longer than {limit:g} s, the server's limit for a job."

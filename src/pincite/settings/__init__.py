@@ -482,7 +482,6 @@ class ResultsSettings:
     folder: Annotated[str, PATH, "Folder for a YAML file of each check; empty: no log."] = ""
     by: Annotated[Period, "Subfolders of the log."] = ""
     markdown: Annotated[bool, "Also write Markdown, using check.template."] = True
-    git: Annotated[Literal["", "commit", "push"], "What to do if it is a git repository."] = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,9 +40,9 @@ def fleiss_kappa(votes: Votes, categories: Sequence[str]) -> float | None:
     from statsmodels.stats.inter_rater import fleiss_kappa as computed
 
     table = _counts(votes, categories)
-    if not votes or len(votes[0]) < 2 or len(_used(votes)) < 2:
+    if not votes or len(votes[0]) < 2 or len(_used_answers(votes)) < 2:
         return None  # where all give one and the same answer, chance would agree as much
-    return _rounded(float(computed(table, method="fleiss")))
+    return _round(float(computed(table, method="fleiss")))
 
 
 def krippendorff_alpha(votes: Votes, categories: Sequence[str], level: Level) -> float | None:
@@ -62,13 +62,13 @@ def krippendorff_alpha(votes: Votes, categories: Sequence[str], level: Level) ->
     import numpy as np
 
     paired = [each for each in votes if len(each) >= 2]
-    if len(_used(paired)) < 2:
+    if len(_used_answers(paired)) < 2:
         return None
     counts = np.array(_counts(paired, categories))
     computed = krippendorff.alpha(
         value_counts=counts, value_domain=range(len(categories)), level_of_measurement=level
     )
-    return _rounded(float(computed))
+    return _round(float(computed))
 
 
 def sign_test(n_for: int, n_against: int) -> float | None:
@@ -107,11 +107,11 @@ def _counts(votes: Votes, categories: Sequence[str]) -> list[list[int]]:
     return [[each[category] for category in categories] for each in counted]
 
 
-def _used(votes: Votes) -> set[str]:
+def _used_answers(votes: Votes) -> set[str]:
     return {answer for each in votes for answer in each}
 
 
-def _rounded(value: float) -> float | None:
+def _round(value: float) -> float | None:
     return round(value, 4) if math.isfinite(value) else None
 
 

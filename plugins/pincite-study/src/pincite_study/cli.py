@@ -17,7 +17,7 @@ data_options = (
 )
 
 
-def _placed(command: Any) -> Any:
+def _add_data_options(command: Any) -> Any:
     for option in reversed(data_options):
         command = option(command)
     return command
@@ -68,7 +68,7 @@ def command() -> None:
 @click.option(
     "--corpus", type=options.FilePath, help="Corpus of the suggestions, to show raters whole texts."
 )
-@_placed
+@_add_data_options
 def create(results: tuple[str, ...], data: str | None, config: Path | None, **given: Any) -> None:
     """Create a study of RESULTS: JSON files of `pincite verify` or `ask`, or ids of server jobs.
 
@@ -87,7 +87,7 @@ def create(results: tuple[str, ...], data: str | None, config: Path | None, **gi
 
     if given["worst"] and "random" in (given["sample"], default_sample(given["compare"])):
         raise click.UsageError("--worst takes the lowest scores: no answers, no --sample random.")
-    with _opened(data, config) as stores:
+    with _open_stores(data, config) as stores:
         made = study_making.created(stores, results, study_making.Making(**given))
     options.say(f"{made.n_items} statements, {made.per_item} ratings of each wanted.")
     if left_out := study_report.left_out(made.n_without_text, made.n_one_passage, made.compare):
@@ -96,10 +96,10 @@ def create(results: tuple[str, ...], data: str | None, config: Path | None, **gi
 
 
 @command.command("list")
-@_placed
+@_add_data_options
 def list_(data: str | None, config: Path | None) -> None:
     """List all studies, newest first."""
-    with _opened(data, config) as stores:
+    with _open_stores(data, config) as stores:
         found = stores.studies.listed(None, 1000)
     for study in found:
         state = "closed" if study.closed else "open"
@@ -109,30 +109,30 @@ def list_(data: str | None, config: Path | None) -> None:
 
 @command.command("show")
 @click.argument("study")
-@_placed
+@_add_data_options
 def show(study: str, data: str | None, config: Path | None) -> None:
     """Show a study's progress and its invitation link."""
-    with _opened(data, config) as stores:
+    with _open_stores(data, config) as stores:
         _show(stores.study(study))
 
 
 @command.command("link")
 @click.argument("study")
 @click.option("--revoke", is_flag=True, help="Revoke the link without creating a new one.")
-@_placed
+@_add_data_options
 def link(study: str, revoke: bool, data: str | None, config: Path | None) -> None:
     """Create a new invitation link; the previous one stops working."""
-    with _opened(data, config) as stores:
+    with _open_stores(data, config) as stores:
         stores.studies.relink(stores.study(study).study_id, revoke=revoke)
         _show(stores.study(study))
 
 
 @command.command("close")
 @click.argument("study")
-@_placed
+@_add_data_options
 def close(study: str, data: str | None, config: Path | None) -> None:
     """Close a study to further answers."""
-    with _opened(data, config) as stores:
+    with _open_stores(data, config) as stores:
         stores.studies.close(stores.study(study).study_id)
         _show(stores.study(study))
 
@@ -141,10 +141,10 @@ def close(study: str, data: str | None, config: Path | None) -> None:
 @click.argument("study")
 @click.option("--rater", type=int, help="Only this rater, by number, with their answers.")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-@_placed
+@_add_data_options
 def delete(study: str, rater: int | None, yes: bool, data: str | None, config: Path | None) -> None:
     """Delete a study with all its ratings, or one rater who asks for it."""
-    with _opened(data, config) as stores:
+    with _open_stores(data, config) as stores:
         found = stores.study(study)
         what = f"rater {rater} of" if rater is not None else "all of"
         if not yes:
@@ -161,12 +161,12 @@ def delete(study: str, rater: int | None, yes: bool, data: str | None, config: P
 @click.option("--json", "values", type=options.OutFile, help="Write the report as JSON.")
 @click.option("--html", type=options.OutFile, help="Write it as one HTML page.")
 @click.option("--csv", type=options.OutFile, help="Write the ratings as a table.")
-@_placed
+@_add_data_options
 def report(study: str, data: str | None, config: Path | None, **wanted: Path | None) -> None:
     """Report what raters preferred, by how much, and whether they agree."""
     from pincite_study import report as study_report
 
-    with _opened(data, config) as stores:
+    with _open_stores(data, config) as stores:
         found = stores.study(study)
         counted = study_report.report_of(stores.studies, found)
         if wanted["csv"]:
@@ -184,7 +184,7 @@ def report(study: str, data: str | None, config: Path | None, **wanted: Path | N
 @click.argument("study")
 @click.option("--sheet", type=options.OutFile, help="Write the citations to audit (CSV).")
 @click.option("--filled", type=options.FilePath, help="The sheet as an auditor filled it in.")
-@_placed
+@_add_data_options
 def audit(
     study: str, sheet: Path | None, filled: Path | None, data: str | None, config: Path | None
 ) -> None:
@@ -197,17 +197,17 @@ def audit(
     The sheet has the citations in which a majority found no evidence. Open each source and fill in
     the column `found`: none, partial, one passage, several passages, not in text or paywall.
     """
-    from pincite_study import audit as study_audit
     from pincite_study import making as study_making
+    from pincite_study import report as study_report
 
     if bool(sheet) == bool(filled):
         raise click.UsageError("Give either --sheet FILE or --filled FILE.")
-    with _opened(data, config) as stores:
+    with _open_stores(data, config) as stores:
         found = stores.study(study)
         if sheet:
-            options.write(study_audit.sheet(stores.studies, found), sheet)
+            options.write(study_report.audit_sheet(stores.studies, found), sheet)
     if filled:
-        click.echo(study_audit.counted(study_making.text_of(filled)), nl=False)
+        click.echo(study_report.count_audit(study_making.text_of(filled)), nl=False)
 
 
 def _show(study: Any) -> None:
@@ -222,7 +222,7 @@ def _show(study: Any) -> None:
 
 
 @contextmanager
-def _opened(data: str | None, config: Path | None) -> Iterator[Any]:
+def _open_stores(data: str | None, config: Path | None) -> Iterator[Any]:
     from pincite_study import making as study_making
 
     with study_making.opened({"data": data} if data else {}, config) as stores:

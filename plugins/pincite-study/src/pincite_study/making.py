@@ -109,8 +109,8 @@ def _report(stores: Stores, result: str, places: "_Places") -> tuple[Report, Doc
     """A report, and where its documents are."""
     path = Path(result)
     if not path.is_file() and (kept := stores.jobs.result(result)) is not None:
-        return _parsed(kept.decode(), result), documents_beside(stores.jobs, result)
-    report = _parsed(text_of(path), result)
+        return _parse(kept.decode(), result), documents_beside(stores.jobs, result)
+    report = _parse(text_of(path), result)
     return report, places.document_of(report)
 
 
@@ -123,7 +123,7 @@ def _answers(stores: Stores, result: str) -> AnswerReport:
         raise InputError(f"{result} is not a report of `pincite ask --json`: {error}") from error
 
 
-def _parsed(text: str, name: str) -> Report:
+def _parse(text: str, name: str) -> Report:
     try:
         return Report.from_json(text)
     except InputError as error:

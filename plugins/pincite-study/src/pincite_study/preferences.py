@@ -130,7 +130,7 @@ def summary(
         "buckets": _every_bucket(full, votes, decided, pair),
         "sides": _sides(ratings),
         "seconds": _seconds(ratings),
-        "disputed": _disputed(full, votes, decided),
+        "disputed": _disputed_items(full, votes, decided),
     }
 
 
@@ -279,7 +279,7 @@ def _seconds(ratings: Sequence[Rating]) -> dict[str, float | None]:
     }
 
 
-def _disputed(
+def _disputed_items(
     full: Sequence[Compared],
     votes: Mapping[int, Sequence[Rating]],
     decided: Mapping[int, Choice | None],

@@ -30,8 +30,15 @@ from pincite_study.preferences import (
     Rating,
     Side,
 )
-from pincite_study.rating import Answer, choice_of, shown_as
-from pincite_study.tables import studies, study_items, study_raters, study_ratings
+from pincite_study.rating import (
+    Answer,
+    choice_of,
+    shown_as,
+    studies,
+    study_items,
+    study_raters,
+    study_ratings,
+)
 
 MAX_PER_ITEM = 100
 MAX_SEED = 2**53  # what JSON keeps exactly

@@ -279,14 +279,14 @@ class LinkRequest(Body):
 @pages.get(LINK_PATH + "/{token}", dependencies=[PUBLIC])
 def password_link_page(token: str, request: Request, site: Stores) -> HTMLResponse:
     """A form that sets the password; opening it does not use up the link."""
-    return _password_page(request, token, _linked(request, site, token))
+    return _password_page(request, token, _account_by_link(request, site, token))
 
 
 @pages.post(LINK_PATH, dependencies=[PUBLIC], response_model=None)
 def set_password_by_link(form: Form, request: Request, site: Stores) -> Response:
     """Set the password and log in; the link then stops working."""
     body = forms.body(LinkRequest, form)
-    account = _linked(request, site, body.token)
+    account = _account_by_link(request, site, body.token)
     try:
         changed = site.people.accounts.use_link(body.token, body.new)
     except ConfigError as error:
@@ -298,7 +298,7 @@ def set_password_by_link(form: Form, request: Request, site: Stores) -> Response
     return answer
 
 
-def _linked(request: Request, site: Site, token: str) -> Account:
+def _account_by_link(request: Request, site: Site, token: str) -> Account:
     """The token's account. Raises Problem: 404, the same for every cause; 429."""
     forget_try = request.app.state.limits.try_login(request, token)
     account = site.people.accounts.by_link(token)

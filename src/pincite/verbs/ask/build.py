@@ -14,7 +14,7 @@ from pincite.llm.calls import Calls
 from pincite.llm.judge import WithSecondOpinion, notes_of
 from pincite.notes import Note
 from pincite.protocols import Progress, Reader, Verifier
-from pincite.retrieval.retrievers import OF_ONE, Reranked
+from pincite.retrieval.fusion import OF_ONE, Reranked
 from pincite.settings import Settings, public_settings
 from pincite.text.languages import identify
 from pincite.verbs.ask.answer_check import AnswerChecker, Repairer

@@ -23,7 +23,7 @@ from pincite.llm import replies
 from pincite.llm.calls import Calls, Progress, run_concurrently, scaled_progress
 from pincite.llm.chat import guidance_for
 from pincite.llm.templates import Templates
-from pincite.models.routing import RoutedVerifier
+from pincite.models.verifier import RoutedVerifier
 from pincite.protocols import Verifier
 from pincite.settings import Settings
 from pincite.text import antonyms, names, tables, words

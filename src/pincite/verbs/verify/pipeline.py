@@ -24,14 +24,12 @@ from pincite.library.exclusions import WITHOUT_LIST, Exclusions, copied_from
 from pincite.library.private_copies import citation_keys, document_keys, mentions, names_of
 from pincite.library.web_pages import WebCandidates
 from pincite.llm.calls import Calls, run_concurrently
-from pincite.llm.judge import Judge
-from pincite.llm.judges import Examiner
+from pincite.llm.judge import Examiner, Judge
 from pincite.notes import Note
 from pincite.protocols import DocumentsOf, Verifier, WordRetriever
-from pincite.retrieval import cascade, pinpoint, retrievers
+from pincite.retrieval import cascade, fusion, pinpoint
 from pincite.retrieval.copies import without_copies
-from pincite.retrieval.fusion import JUDGED, kept, shares
-from pincite.retrieval.retrievers import Fused, HybridQuery
+from pincite.retrieval.fusion import JUDGED, Fused, HybridQuery, kept, shares, with_prior
 from pincite.text import quantities, tables
 from pincite.text.clauses import clauses
 from pincite.text.hosts import host_of
@@ -472,7 +470,7 @@ class VerifyPipeline:
         judged = self._verify([(claim, each) for each in passages[:CANDIDATES_AT_FIRST]])
         if not decide.is_sure(judged, self.threshold):
             judged += self._verify([(claim, each) for each in passages[CANDIDATES_AT_FIRST:]])
-        shares_of = _best_shares(hits)
+        priors = _priors(hits)
         if self.online and failing:
             searched = self.online.of(claim, _cited_addresses(claim), self.exclusions)
             allowed, copies = self.exclusions.split(
@@ -480,7 +478,7 @@ class VerifyPipeline:
             )
             more = without_copies(allowed)
             judged += self._verify([(claim, hit.passage) for hit in more])
-            shares_of |= _best_shares(more)
+            priors |= _priors(more)
             excluded = (*excluded, *searched.excluded, *copies)
         if failing:
             judged += self._wider(claim, judged)
@@ -490,7 +488,7 @@ class VerifyPipeline:
             existing=decide.group_score(found.citations, found.together),
             k=RECONSIDERED * self.k,  # the quotes of some do not show why
             threshold=self.threshold,
-            shares=shares_of,
+            priors=priors,
         )
         stored = self._from_stored_text(claim, ordered)
         shown = [each for each in stored if self._shows_why(claim, each.evidence)][: self.k]
@@ -519,9 +517,9 @@ class VerifyPipeline:
     ) -> tuple[list[Hit], tuple[Exclusion, ...]]:
         if self.search is None:
             return [], ()
-        query = retrievers.lexical_query(claim)
+        query = fusion.lexical_query(claim)
         (found,) = self.search.retrieve(
-            [HybridQuery(query, retrievers.dense_query(claim))], 2 * self.depth
+            [HybridQuery(query, fusion.dense_query(claim))], 2 * self.depth
         )
         seen = self.unfiltered.retrieve([query], self.depth)[0] if self.unfiltered else []
         cited = _cited_addresses(claim)
@@ -695,9 +693,9 @@ def _found_by(hits: Sequence[Hit], url: str) -> FoundBy:
     return ways.pop() if len(ways) == 1 else "both" if ways else ""
 
 
-def _best_shares(hits: Sequence[Hit]) -> dict[str, float]:
+def _priors(hits: Sequence[Hit]) -> dict[str, float]:
     of_hits = list(zip(hits, shares(hits), strict=True))
-    return {hit.passage.url: share for hit, share in reversed(of_hits)}
+    return {hit.passage.url: with_prior(0.0, share) for hit, share in reversed(of_hits)}
 
 
 def _may_have_changed(result: CitationResult) -> bool:

@@ -58,7 +58,7 @@ def wafer(
     result |= {"n_failed": len(collection.failed)}
     with options.progress(quiet) as display:
         if corpus or collection.corpus_file:
-            result |= _searched(collection, corpus, settings, display)
+            result |= _search(collection, corpus, settings, display)
         else:
             found = measures.measured(every, None, None, display)
             result["failed_verification"] = found
@@ -67,9 +67,7 @@ def wafer(
     click.echo(json.dumps(result, indent=1) if as_json else tables.wafer_table(result))
 
 
-def _searched(
-    collection: Any, corpus: Path | str | None, settings: Any, tell: Any
-) -> dict[str, Any]:
+def _search(collection: Any, corpus: Path | str | None, settings: Any, tell: Any) -> dict[str, Any]:
     from pincite import runtime
     from pincite.corpus import engines
     from pincite.verbs.verify import build
@@ -277,7 +275,7 @@ def judge(files: tuple[Path, ...], as_json: bool, quiet: bool, **given: Any) -> 
     """
     from pincite import runtime
     from pincite.documents.jsonl import read_labelled
-    from pincite.llm import judges as stored
+    from pincite.llm.judge import judges_file, keep_judge, known_judge
     from pincite.verbs.verify import build
     from pincite_lab.evaluation import claims as claims_
     from pincite_lab.evaluation import judges, tables
@@ -310,10 +308,10 @@ def judge(files: tuple[Path, ...], as_json: bool, quiet: bool, **given: Any) -> 
         ]
     if not rows:
         raise click.ClickException("None of the rows has a verdict: nothing was measured.")
-    where = stored.file_of(settings.library.judges)
+    where = judges_file(settings.library.judges)
     names = tuple(file.name for file in files)
     measured = judges.measure(rows, settings.verify.threshold, names)
-    stored.keep(where, name, replace(stored.known(where, name), measured=measured))
+    keep_judge(where, name, replace(known_judge(where, name), measured=measured))
     if as_json:
         options.print_json(measured)
         return

@@ -22,39 +22,35 @@ SHOWN = 5  # claims per set whose verdict changed
 SETTING = "models.verifier"
 
 
-def run_options(folder: str, base: str, recipe: Path) -> Callable[[options.Command], Any]:
-    """Add the options of every run."""
-    given = [
-        click.argument("data", type=options.FilePath),
-        click.option("--run", "folder", type=options.FilePath, default=Path(folder),
-                     show_default=True, help="Folder for the run's data, state, log and model."),
-        click.option("--recipe", type=options.FilePath, default=recipe, help="Recipe (TOML)."),
-        click.option("--base", default=base, show_default=True,
-                     help="Base model: name, folder or Hugging Face id."),
-        click.option("--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto"),
-        click.option("--threads", default=0, help="Threads; 0: all cores. [0]"),
-        click.option("--dense/--no-dense", default=True, help="Search negatives by meaning too."),
-        options.quiet_option,
-    ]  # fmt: skip
-
-    def add(command: options.Command) -> Any:
-        for option in reversed(given):
-            command = option(command)
-        return command
-
-    return add
-
-
 @click.group("train", short_help="train a model on your own data")
 def command() -> None:
-    """Train a verifier or an encoder.
+    """Train a verifier.
 
     Needs pincite[train]. Run the same command again to continue an interrupted run.
     """
 
 
 @command.command("verifier")
-@run_options("pincite-train", weights.RERANKER, recipes.SHIPPED)
+@click.argument("data", type=options.FilePath)
+@click.option(
+    "--run",
+    "folder",
+    type=options.FilePath,
+    default=Path("pincite-train"),
+    show_default=True,
+    help="Folder for the run's data, state, log and model.",
+)
+@click.option("--recipe", type=options.FilePath, default=recipes.SHIPPED, help="Recipe (TOML).")
+@click.option(
+    "--base",
+    default=weights.RERANKER,
+    show_default=True,
+    help="Base model: name, folder or Hugging Face id.",
+)
+@click.option("--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto")
+@click.option("--threads", default=0, help="Threads; 0: all cores. [0]")
+@click.option("--dense/--no-dense", default=True, help="Search negatives by meaning too.")
+@options.quiet_option
 @click.option(
     "--teacher", help="Trained model to imitate too: pincite-verifier, or a run's folder."
 )
@@ -73,7 +69,7 @@ def verifier(
 
     A fifth of the documents of --extra is held back, to compare the model with Pincite's verifier.
     """
-    wanted = recipes.recipe_in(recipe, recipes.Recipe)
+    wanted = recipes.recipe_in(recipe)
     shell.require("train")
     from pincite.documents.jsonl import read_labelled
     from pincite.models.verifier import CrossEncoderVerifier
@@ -95,47 +91,6 @@ def verifier(
             compared = claims.compared(held, old, after, threshold, shown)
         result["feedback"] = asdict(compared)
     _print_comparisons(result, as_json)
-
-
-@command.command("encoder")
-@run_options("pincite-train-encoder", weights.ENCODER, recipes.ENCODER)
-def encoder(recipe: Path, quiet: bool, **given: Any) -> None:
-    """Train on DATA: files NAME.jsonl.gz of claims with evidence."""
-    wanted = recipes.recipe_in(recipe, recipes.EncoderRecipe)
-    shell.require("train")
-    from pincite_lab.training.encoder import train_encoder
-
-    run = Run(recipe=wanted, **given)
-    _train(lambda *callbacks: train_encoder(run, *callbacks), run.folder, quiet, EXPORT)
-
-
-@command.command("rows")
-@click.argument("reports", nargs=-1, required=True, type=options.FilePath)
-@click.option(
-    "--out",
-    type=options.FilePath,
-    default=Path("pincite-rows"),
-    show_default=True,
-    help="Folder for the rows and their card.",
-)
-def rows(reports: tuple[Path, ...], out: Path) -> None:
-    """Turn the answers in REPORTS of `pincite ask --json` into conversations to fine-tune on.
-
-    OUT gets train.jsonl, dev.jsonl and test.jsonl (80, 10, 10 % of the questions), with the
-    `messages` that trainers of chat models read. An answer is used if each of its sentences is
-    supported by each of its references.
-    """
-    from pincite_lab.training.answer_rows import RowMaker
-
-    made = RowMaker()
-    for path in reports:
-        made.add(path)
-    out.mkdir(parents=True, exist_ok=True)
-    for name, text in made.files().items():
-        options.write(text, out / name)
-    for why, count in sorted(made.left_out.items()):
-        options.say(f"left out: {count} {why}")
-    options.say(f"{sum(map(len, made.rows.values()))} rows of {made.n_answers} answers in {out}.")
 
 
 def _train(train: Train, folder: Path, quiet: bool, then: str) -> Path:
@@ -162,15 +117,12 @@ def _with_loss(display: options.Display) -> Callable[[int, int, float], None]:
 @click.option("--licence", default="not stated", help="Licence of the weights, for the card.")
 @options.quiet_option
 def export(model: Path, out: Path, quiet: bool, **given: Any) -> None:
-    """Export the trained MODEL to the folder OUT, for --verifier, --encoder or a server."""
+    """Export the trained MODEL to the folder OUT, for --verifier or a server."""
     shell.require("train")
     from pincite_lab.training.export import export as write
 
-    use = {
-        "verifier": f"pincite verify ARTICLE --verifier {out}",
-        "encoder": f"pincite corpus add CORPUS PAGES --encoder {out}",
-    }[write(model, out, **given)]
-    options.say(f"Use it: {use}", quiet)
+    write(model, out, **given)
+    options.say(f"Use it: pincite verify ARTICLE --verifier {out}", quiet)
 
 
 @click.command("learn", short_help="improve the verifier with your feedback")

@@ -11,8 +11,7 @@ import numpy as np
 from pincite.documents.jsonl import LabelledClaim
 from pincite.judgement import decide
 from pincite.llm.calls import run_concurrently
-from pincite.llm.judge import Judge
-from pincite.llm.judges import JudgedRow, Measured
+from pincite.llm.judge import Judge, JudgedRow, Measured
 from pincite.types import Claim, Document, Failed, Opinion, Verdict
 from pincite_lab.evaluation.claims import Predictions
 

@@ -8,19 +8,22 @@ the labelled type if there is one.
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import eq
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
-from pincite.errors import InputError
+from pincite.documents import jsonl
+from pincite.documents.body import DEFAULT_LIMITS
+from pincite.errors import InputError, usable
 from pincite.judgement import confirmation
 from pincite.judgement.confirmation import Outcome, StatementType
+from pincite.types import Unchecked
 from pincite.verbs.check.report import Check
-from pincite_lab.evaluation import files, measures
+from pincite_lab.evaluation import measures
 
 CONFIRMED, DISCONFIRMED, INCONCLUSIVE = "confirmed", "disconfirmed", "inconclusive"
 NOT_JUDGED, FAILED = "not_judged", "failed"
@@ -65,7 +68,7 @@ def read_statements(path: Path) -> list[LabelledStatement]:
     Raises:
         InputError: There are no rows, or one is invalid; the message names file, line and error.
     """
-    rows = [_row(record, place) for place, record in files.records(path)]
+    rows = [_row(record, place) for place, record in read_records(path)]
     if not rows:
         raise InputError(f"{path} has no rows; expected JSON lines with statement and label.")
     return rows
@@ -184,3 +187,27 @@ def _row(value: dict[str, Any], place: str) -> LabelledStatement:
     if date and not _DATE.fullmatch(date):
         raise InputError(f"{place}: date is {date!r}; expected one like 2019-05-14, 2019-05, 2019.")
     return LabelledStatement(statement, label, StatementType(kind) if kind else None, date)
+
+
+# ── Files ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def find_file(folder: Path, name: str, collection: str) -> Path:
+    """Find a file of a `collection`, described for the error; raises InputError."""
+    if path := jsonl.find(folder, name):
+        return path
+    raise InputError(f"{folder} has no {name}.jsonl or {name}.jsonl.gz; expected {collection}.")
+
+
+def read_records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the place and the JSON object of each line; raises InputError for any other line."""
+    with usable(path):
+        for line in jsonl.lines(path):
+            record = jsonl.record_of(line, path, DEFAULT_LIMITS)
+            if isinstance(record, Unchecked):
+                raise InputError(f"{path.parent / record.detail}.")
+            yield str(path.parent / jsonl.place(line, path)), record
+
+
+def is_texts(value: Any) -> TypeGuard[list[str]]:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)

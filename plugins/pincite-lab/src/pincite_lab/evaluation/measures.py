@@ -98,7 +98,7 @@ def ranking_measures(qrels: Grades, run: Run) -> dict[str, Any]:
     for metric in ir.iter_calc(list(wanted), judged, found):
         values[wanted[metric.measure]][order[metric.query_id]] = metric.value
     return {
-        **{name: _rounded(each.mean()) if len(each) else None for name, each in values.items()},
+        **{name: _round(each.mean()) if len(each) else None for name, each in values.items()},
         "n": len(order),
         "intervals": {name: interval(each) for name, each in values.items()},
     }
@@ -124,7 +124,7 @@ def binary_measures(
         metrics.average_precision_score(supported, values),
         None if decided is None else metrics.balanced_accuracy_score(supported, decided),
     )
-    return {name: None if x is None else _rounded(x) for name, x in zip(names, found, strict=True)}
+    return {name: None if x is None else _round(x) for name, x in zip(names, found, strict=True)}
 
 
 def auroc_interval(supported: Flags, values: Doubles) -> list[float] | None:
@@ -167,8 +167,7 @@ def precision_recall(wanted: Flags, values: Doubles) -> list[dict[str, float]]:
     precision, recall, thresholds = metrics.precision_recall_curve(wanted, -values)
     points = zip(precision[-2::-1], recall[-2::-1], -thresholds[::-1], strict=True)
     return [
-        {"precision": _rounded(p), "recall": _rounded(r), "threshold": float(t)}
-        for p, r, t in points
+        {"precision": _round(p), "recall": _round(r), "threshold": float(t)} for p, r, t in points
     ]
 
 
@@ -178,8 +177,8 @@ def reliability(supported: Flags, probabilities: Doubles) -> list[dict[str, Any]
     return [
         {
             "bin": [round(b / N_BINS, 4), round((b + 1) / N_BINS, 4)],
-            "mean_probability": _rounded(probabilities[bins == b].mean()),
-            "share_supported": _rounded(supported[bins == b].mean()),
+            "mean_probability": _round(probabilities[bins == b].mean()),
+            "share_supported": _round(supported[bins == b].mean()),
             "n": int((bins == b).sum()),
         }
         for b in range(N_BINS)
@@ -220,11 +219,11 @@ def by_class(
     for place, name in enumerate([*classes, "weighted", "macro"]):
         found[name] = {}
         for measure in MEASURES:
-            found[name][measure] = _rounded(point[measure][0, place])
+            found[name][measure] = _round(point[measure][0, place])
             found[name][f"{measure}_interval"] = percentiles(spread[measure][:, place])
     return {
         "n": len(wanted),
-        "accuracy": _rounded(point["accuracy"][0, 0]),
+        "accuracy": _round(point["accuracy"][0, 0]),
         "accuracy_interval": percentiles(spread["accuracy"][:, 0]),
         "weighted": found.pop("weighted"),
         "macro": found.pop("macro"),
@@ -277,5 +276,5 @@ def _shares(part: Doubles, whole: Doubles) -> Doubles:
     return shares
 
 
-def _rounded(value: Any) -> float:
+def _round(value: Any) -> float:
     return round(float(value), 4)

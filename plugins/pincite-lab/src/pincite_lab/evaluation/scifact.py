@@ -16,7 +16,8 @@ from pincite.errors import InputError
 from pincite.judgement.references import Support, support_of
 from pincite.types import Document
 from pincite.verbs.ask.answer_check import AnswerChecker
-from pincite_lab.evaluation import files, measures
+from pincite_lab.evaluation import measures
+from pincite_lab.evaluation.labelled_statements import find_file, is_texts, read_records
 
 NO_EVIDENCE, SUPPORT, CONTRADICT = "NO_EVIDENCE", "SUPPORT", "CONTRADICT"
 LABELS = (NO_EVIDENCE, SUPPORT, CONTRADICT)  # in the order of Verif.ai's Table I
@@ -40,9 +41,9 @@ def read_rows(folder: Path) -> list[Row]:
         InputError: A file is missing or not in SciFact's schema.
     """
     layout = "SciFact's corpus and claims_dev"
-    corpus = _corpus(files.required(folder, "corpus", layout))
+    corpus = _corpus(find_file(folder, "corpus", layout))
     rows: list[Row] = []
-    for place, record in files.records(files.required(folder, "claims_dev", layout)):
+    for place, record in read_records(find_file(folder, "claims_dev", layout)):
         text, cited = jsonl.field_of(record, "claim"), record.get("cited_doc_ids")
         evidence = record.get("evidence")
         if not text or not isinstance(cited, list) or not isinstance(evidence, dict):
@@ -78,9 +79,9 @@ def measured(
 def _corpus(path: Path) -> dict[str, Document]:
     """Read the abstracts by id; the text is the joined sentences."""
     found = {}
-    for place, record in files.records(path):
+    for place, record in read_records(path):
         doc_id, sentences = jsonl.field_of(record, "doc_id"), record.get("abstract")
-        if not doc_id or not files.is_texts(sentences):
+        if not doc_id or not is_texts(sentences):
             raise InputError(f"{place}: expected doc_id, title and abstract, a list of sentences.")
         title = jsonl.field_of(record, "title") or ""
         text = " ".join(sentence.strip() for sentence in sentences)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from pincite.llm.judges import Measured
+from pincite.llm.judge import Measured
 from pincite_lab.evaluation.measures import MEASURES
 
 _CLAIMS = {

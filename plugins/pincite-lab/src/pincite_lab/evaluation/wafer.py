@@ -27,7 +27,7 @@ from pincite.documents import jsonl
 from pincite.documents.jsonl import LabelledClaim
 from pincite.errors import InputError
 from pincite.protocols import Query, Verifier, WordRetriever
-from pincite.retrieval import fusion, retrievers
+from pincite.retrieval import fusion
 from pincite.text.passages import passages
 from pincite.text.sentences import sentences
 from pincite.types import Article, Citation, Claim, Document, Hit, Passage
@@ -133,7 +133,10 @@ def to_line(record: WaferRecord) -> str:
         "id": record.id,
         "input": record.input,
         "output": [
-            {"answer": o.answer, "provenance": [_filled(asdict(page)) for page in o.provenance]}
+            {
+                "answer": o.answer,
+                "provenance": [_without_none(asdict(page)) for page in o.provenance],
+            }
             for o in record.outputs
         ],
         "meta": {k: v for k, v in known.items() if v not in (None, False, ())} | {**record.extra},
@@ -141,7 +144,7 @@ def to_line(record: WaferRecord) -> str:
     return json.dumps(line, ensure_ascii=False, default=sorted)  # a set of sentences, sorted
 
 
-def _filled(fields: Mapping[str, Any]) -> dict[str, Any]:
+def _without_none(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
@@ -217,7 +220,7 @@ def _record_of(
         sentences=(*before, claim.words + CITATION),
         featured=featured,
         failed_verification=failed,
-        extra=_filled(extra),
+        extra=_without_none(extra),
     )
 
 
@@ -282,8 +285,8 @@ def evaluate(
     As in `pipeline`, sparse and dense return `depth` passages each, which are fused in every mode;
     "verified" is `mode` with its first `judged` passages reordered by the verifier.
     """
-    runs = _retrieved(collection.claims, corpus, pipeline, tell)
-    runs["verified"] = _verified(collection.claims, runs[mode], pipeline, tell)
+    runs = _retrieve(collection.claims, corpus, pipeline, tell)
+    runs["verified"] = _rerank(collection.claims, runs[mode], pipeline, tell)
     rows = list(enumerate(collection.records))
     featured = [n for n, record in rows if record.featured]
     parts = {"featured": featured, "others": [n for n, r in rows if not r.featured]}
@@ -377,13 +380,13 @@ def _normal(text: str) -> str:
     return " ".join(_ARTICLES.sub(" ", bare).split())
 
 
-def _retrieved(
+def _retrieve(
     claims: Sequence[Claim], corpus: Corpus, pipeline: VerifyPipeline, tell: Tell
 ) -> dict[str, list[list[Hit]]]:
     ways: dict[str, tuple[WordRetriever, Callable[[Claim], Query]]] = {
-        "side": (corpus.lexical(), retrievers.side_query),
-        "sparse": (corpus.lexical(), retrievers.lexical_query),
-        "dense": (corpus.dense(), retrievers.dense_query),
+        "side": (corpus.lexical(), fusion.side_query),
+        "sparse": (corpus.lexical(), fusion.lexical_query),
+        "dense": (corpus.dense(), fusion.dense_query),
     }
     runs: dict[str, list[list[Hit]]] = {}
     for name, (retriever, query_of) in ways.items():
@@ -398,7 +401,7 @@ def _retrieved(
     return runs
 
 
-def _verified(
+def _rerank(
     claims: Sequence[Claim], fused: list[list[Hit]], pipeline: VerifyPipeline, tell: Tell
 ) -> list[list[Hit]]:
     """Reorder the first `judged` hits like `verify`; the rest follow."""

@@ -199,7 +199,7 @@ def state_dict(path: Path) -> dict[str, Floats]:
     model = onnx.load(path)
     stored = {t.name: numpy_helper.to_array(t) for t in model.graph.initializer}
     state = {
-        name.removesuffix("_quantized"): _dequantised(stored, name.removesuffix("_quantized"))
+        name.removesuffix("_quantized"): _dequantise(stored, name.removesuffix("_quantized"))
         for name in stored
         if name.endswith("_quantized") and not name.startswith("onnx::")
     }
@@ -228,14 +228,14 @@ def _linear(stored: dict[str, npt.NDArray[np.generic]], node: onnx.NodeProto) ->
         base = name.removesuffix("_quantized")
         if base.startswith("onnx::") and (base in stored or name in stored):
             weight = (
-                stored[base].astype(np.float32) if base in stored else _dequantised(stored, base)
+                stored[base].astype(np.float32) if base in stored else _dequantise(stored, base)
             )
             if weight.ndim == 2:
                 return {f"{module}.weight": np.ascontiguousarray(weight.T)}
     return {}
 
 
-def _dequantised(stored: dict[str, npt.NDArray[np.generic]], base: str) -> Floats:
+def _dequantise(stored: dict[str, npt.NDArray[np.generic]], base: str) -> Floats:
     whole = stored[f"{base}_quantized"].astype(np.float32)
     zero = stored[f"{base}_zero_point"].astype(np.float32)
     return np.asarray((whole - zero) * stored[f"{base}_scale"].astype(np.float32))

@@ -13,7 +13,6 @@ from typing import Any
 import onnx
 import torch
 
-from pincite.models import weights
 from pincite_lab.training import bert_onnx, network
 
 MAX_TOKENS = 448  # like `verify`: a claim of 60 words and a wide passage of 250
@@ -21,15 +20,8 @@ LANGUAGES = ("en",)
 _STEP = 8  # rows are padded to multiples of it at run time
 
 
-def export(
-    trained: Path,
-    out: Path,
-    *,
-    source: str,
-    licence: str,
-    floats: bool = False,
-) -> str:
-    """Write the folder `trained`, the `model` of a run, into `out`; returns its kind.
+def export(trained: Path, out: Path, *, source: str, licence: str, floats: bool = False) -> None:
+    """Write the folder `trained`, the `model` of a run, into `out`.
 
     `floats` keeps float32, four times as large and about half as fast as int8. Source and licence
     are for the card; other files stay.
@@ -38,38 +30,26 @@ def export(
         MissingModel: `trained` cannot be loaded.
         ConfigError: Its labels are not CLASSES in order.
     """
-    about = {"source": source, "licence": licence}
-    trained_card = weights.read_card(trained)
-    kind = str(trained_card.get("kind", "verifier"))
-    if kind == "encoder":
-        model, tokenizer = network.load_body(str(trained))
-        _write(model.eval(), tokenizer, out, trained_card | about, floats)
-        return kind
     model, tokenizer = network.load_trained(str(trained))
     places = network.most_tokens(model) or MAX_TOKENS
     card = {
-        "kind": kind,
-        **about,
+        "kind": "verifier",
+        "source": source,
+        "licence": licence,
         "labels": list(network.CLASSES),
         "max_tokens": min(MAX_TOKENS, places // _STEP * _STEP),
         "languages": list(LANGUAGES),
     }
     if n_own := network.own_rows(trained):
         card[network.OWN_ROWS] = n_own
-    _write(model, tokenizer, out, card, floats)
-    return kind
-
-
-def _write(model: Any, tokenizer: Any, out: Path, card: dict[str, Any], floats: bool) -> None:
     tokenizer.no_truncation()
     out.mkdir(parents=True, exist_ok=True)
     part = out / "model.onnx.part"
-    head = "labels" in card
     if _is_plain_bert(model.config):
         state = {name.removeprefix("bert."): v.numpy() for name, v in model.state_dict().items()}
-        graph = bert_onnx.build(state, model.config.num_attention_heads, head=head)
+        graph = bert_onnx.build(state, model.config.num_attention_heads, head=True)
     else:
-        graph = _traced(model, head)
+        graph = _trace(model)
     if floats:
         onnx.save(graph, part)
     else:
@@ -93,35 +73,34 @@ def _is_plain_bert(config: Any) -> bool:
 class _OneOutput(torch.nn.Module):  # type: ignore[misc]  # Any to mypy
     """The network with positional inputs and one output tensor, as the exporter requires."""
 
-    def __init__(self, model: Any, fields: list[str], output: str) -> None:
+    def __init__(self, model: Any, fields: list[str]) -> None:
         super().__init__()
-        self.model, self.fields, self.output = model, fields, output
+        self.model, self.fields = model, fields
 
     def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
-        """Return logits (batch, 3), or hidden states (batch, tokens, width)."""
+        """Return logits (batch, 3)."""
         answer = self.model(**dict(zip(self.fields, inputs, strict=True)))
-        return getattr(answer, self.output)
+        return answer.logits
 
 
-def _traced(model: Any, head: bool) -> onnx.ModelProto:
+def _trace(model: Any) -> onnx.ModelProto:
     fields = ["input_ids", "attention_mask", *network.types_field(model)]
     # Two rows of unequal length: a trace of one, or without padding, may drop the mask.
     row = torch.ones(2, _STEP, dtype=torch.int64)
     row[1, _STEP // 2 :] = 0
-    output = "logits" if head else "last_hidden_state"
     inputs = {"input_ids": row, "attention_mask": row, "token_type_ids": torch.zeros_like(row)}
 
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about constants and the exporter's age
         path = Path(folder) / "model.onnx"
         torch.onnx.export(
-            _OneOutput(model, fields, output).eval(),
+            _OneOutput(model, fields).eval(),
             tuple(inputs[field] for field in fields),
             path,
             input_names=fields,
-            output_names=[output],
+            output_names=["logits"],
             dynamic_axes={name: {0: "batch", 1: "tokens"} for name in fields}
-            | {output: {0: "batch"} if head else {0: "batch", 1: "tokens"}},
+            | {"logits": {0: "batch"}},
             opset_version=bert_onnx.OPSET,
             dynamo=False,
         )

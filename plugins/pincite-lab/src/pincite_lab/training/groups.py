@@ -33,7 +33,6 @@ from pincite_lab.training.recipe import (
     EXTRA_WEIGHT,
     GROUPS,
     MAX_BAD,
-    EncoderRecipe,
     Recipe,
     Run,
     SetRecipe,
@@ -74,7 +73,7 @@ OwnRows = Sequence[tuple[SetRecipe, list[LabelledClaim]]]
 
 
 def prepared(
-    run: Run[Recipe], encoder: Encoder | None, tell: Tell, warn: Warn, own: OwnRows = ()
+    run: Run, encoder: Encoder | None, tell: Tell, warn: Warn, own: OwnRows = ()
 ) -> list[Group]:
     """Load the groups saved in the run's folder, or make them from its data and save them.
 
@@ -109,9 +108,7 @@ def prepared(
 # Reading
 
 
-def read_sets(
-    data: Path, recipe: Recipe | EncoderRecipe, warn: Warn
-) -> dict[str, list[LabelledClaim]]:
+def read_sets(data: Path, recipe: Recipe, warn: Warn) -> dict[str, list[LabelledClaim]]:
     """Read the recipe's sets by name; warns of skipped rows.
 
     Raises:
@@ -208,19 +205,13 @@ def indexed(
     evidences: Sequence[str],
     encoder: Encoder | None,
     tell: Tell,
-    titles: Mapping[str, str] | None = None,
 ) -> Corpus:
-    """Build or resume a corpus of the distinct evidences.
-
-    `titles`: evidence → page title, if known.
-    """
+    """Build or resume a corpus of the distinct evidences."""
     corpus = engines.open_or_create(folder, encoder)
     distinct = list(dict.fromkeys(evidences))
     for start in range(0, len(distinct), _DOCUMENTS_AT_ONCE):
         batch = enumerate(distinct[start : start + _DOCUMENTS_AT_ONCE], start)
-        corpus.add(
-            [Document(f"evidence:{n}", (titles or {}).get(text, ""), text) for n, text in batch]
-        )
+        corpus.add([Document(f"evidence:{n}", "", text) for n, text in batch])
         tell("indexing evidence", min(start + _DOCUMENTS_AT_ONCE, len(distinct)), len(distinct))
     return corpus
 

@@ -216,7 +216,7 @@ def rescale(learnt: Path, base: Path) -> None:
     (learnt / calibration.FILE).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
 
 
-def _trained(run: Run[Recipe], rows: Sequence[LabelledClaim], progress: trainer.Progress) -> Path:
+def _trained(run: Run, rows: Sequence[LabelledClaim], progress: trainer.Progress) -> Path:
     device = begun(run)
     model, tokenizer = network.load(run.base)
     base, base_tokenizer = network.load(run.base)

@@ -72,30 +72,6 @@ def load_trained(base: str) -> tuple[Any, Any]:
     return model.eval(), tokenizer
 
 
-def load_body(base: str) -> tuple[Any, Any]:
-    """Load a network that returns hidden states, float32, and its `tokenizers` tokenizer.
-
-    `base` is `weights.ENCODER`, a folder or a Hugging Face id; raises MissingModel as `load`.
-    """
-    from transformers import AutoModel, BertModel
-
-    quiet()  # about the dropped head
-    if base == weights.ENCODER:
-        folder = weights.locate(base)
-        state, config = _recovered(folder)
-        model = BertModel(config, add_pooling_layer=False)
-        model.load_state_dict(state)
-        return model.float(), tokenizer_of(str(folder))
-    try:
-        model = AutoModel.from_pretrained(base, config=_config_of(base))
-        tokenizer = tokenizer_of(base)
-    except Exception as error:  # transformers raises any exception
-        raise MissingModel(f"{base} cannot be loaded as a Hugging Face encoder: {error}") from error
-    if getattr(model, "pooler", None) is not None:
-        model.pooler = None  # for next-sentence prediction; it would not be trained
-    return model.float(), tokenizer
-
-
 def write_model(
     model: Any, tokenizer: Any, folder: Path, card: dict[str, Any] | None = None
 ) -> None:
@@ -186,7 +162,7 @@ def _reorder_head(model: Any, order: list[int]) -> None:
         head.bias.data = head.bias.data[order]
 
 
-def _recovered(folder: Path) -> tuple[dict[str, Tensor], Any]:
+def _recover_weights(folder: Path) -> tuple[dict[str, Tensor], Any]:
     """Return the weights of an int8 ONNX file and the matching BertConfig.
 
     A cross-encoder's names begin with "bert.", those of a bare body do not.
@@ -217,7 +193,7 @@ def _recovered(folder: Path) -> tuple[dict[str, Tensor], Any]:
 def _from_onnx(folder: Path) -> tuple[Any, Any]:
     from transformers import BertForSequenceClassification
 
-    state, config = _recovered(folder)
+    state, config = _recover_weights(folder)
     config.num_labels = len(CLASSES)
     whole = ("bert.", "classifier.")
     state = {n if n.startswith(whole) else f"bert.{n}": value for n, value in state.items()}

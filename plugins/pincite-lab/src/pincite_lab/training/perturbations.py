@@ -53,11 +53,11 @@ def perturb(
         return _rival(claim, evidence, chance)
     if kind == "negation":
         return negated(claim)
-    functions = {"contrary": _contrary, "exchange": _exchanged, "number": _other_number}
+    functions = {"contrary": _contrary, "exchange": _exchange, "number": _other_number}
     return functions.get(kind, _other_date)(claim, chance)
 
 
-def _replaced(claim: str, span: Span, words_: str, kind: str) -> Perturbation:
+def _replace(claim: str, span: Span, words_: str, kind: str) -> Perturbation:
     return Perturbation(claim[: span.start] + words_ + claim[span.end :], kind, span)
 
 
@@ -68,18 +68,18 @@ def negated(claim: str) -> Perturbation | None:
     'The bridge was not opened in 1911.'
     """
     if denial := _NOT.search(claim):
-        return _replaced(claim, Span(*denial.span()), "", "negation")
+        return _replace(claim, Span(*denial.span()), "", "negation")
     auxiliary = _AUXILIARY.search(claim)
     if not auxiliary:
         return None
     first, space, rest = auxiliary[0].partition(" ")
-    return _replaced(claim, Span(*auxiliary.span()), f"{first} not{space}{rest}", "negation")
+    return _replace(claim, Span(*auxiliary.span()), f"{first} not{space}{rest}", "negation")
 
 
 def _other_number(claim: str, chance: random.Random) -> Perturbation | None:
     found = [f for f in figures.figures(claim) if f.kind in ("number", "percent")]
     spans = [f.span for f in found if not _by_month(claim, f.span)]
-    return _moved(spans, claim, "number", chance)
+    return _shift_number(spans, claim, "number", chance)
 
 
 def _other_date(claim: str, chance: random.Random) -> Perturbation | None:
@@ -90,11 +90,11 @@ def _other_date(claim: str, chance: random.Random) -> Perturbation | None:
         span = chance.choice(months)
         old = span.of(claim)[:3].lower()
         new = chance.choice([m for m in figures.MONTHS if m[:3].lower() != old])
-        return _replaced(claim, span, new, "date")
-    return _moved(dates, claim, "date", chance)
+        return _replace(claim, span, new, "date")
+    return _shift_number(dates, claim, "date", chance)
 
 
-def _moved(
+def _shift_number(
     spans: Sequence[Span], claim: str, kind: str, chance: random.Random
 ) -> Perturbation | None:
     """Change the number that one of the spans begins with by a few."""
@@ -105,7 +105,7 @@ def _moved(
     changed = abs(int(number) + chance.choice(_STEPS))
     if str(changed) == number:  # abs() may restore it: |5 − 10| = 5
         changed += 1
-    return _replaced(claim, Span(start, start + len(number)), str(changed), kind)
+    return _replace(claim, Span(start, start + len(number)), str(changed), kind)
 
 
 def _by_month(claim: str, span: Span) -> bool:
@@ -120,7 +120,7 @@ def _other_name(claim: str, others: Sequence[str], chance: random.Random) -> Per
         return None
     name, new = chance.choice(own), chance.choice(different)
     start = claim.index(name)
-    return _replaced(claim, Span(start, start + len(name)), new, "name")
+    return _replace(claim, Span(start, start + len(name)), new, "name")
 
 
 # ── Hard kinds ──────────────────────
@@ -154,10 +154,10 @@ def _contrary(claim: str, chance: random.Random) -> Perturbation | None:
         right = article[1][0] + ("n" if new[0] in "aeiou" else "")
         if right != article[1]:
             start, new = article.start(1), f"{right} {new}"
-    return _replaced(claim, Span(start, match.end()), new, "contrary")
+    return _replace(claim, Span(start, match.end()), new, "contrary")
 
 
-def _exchanged(claim: str, chance: random.Random) -> Perturbation | None:
+def _exchange(claim: str, chance: random.Random) -> Perturbation | None:
     if _JOINING.search(claim):
         return None
     alike = [_names(claim), *(_values(claim, kind) for kind in _VALUES)]
@@ -172,7 +172,7 @@ def _exchanged(claim: str, chance: random.Random) -> Perturbation | None:
         return None
     one, other = chance.choice(couples)
     exchanged = other.of(claim) + claim[one.end : other.start] + one.of(claim)
-    return _replaced(claim, Span(one.start, other.end), exchanged, "exchange")
+    return _replace(claim, Span(one.start, other.end), exchanged, "exchange")
 
 
 def _rival(claim: str, evidence: str, chance: random.Random) -> Perturbation | None:
@@ -193,7 +193,7 @@ def _rival(claim: str, evidence: str, chance: random.Random) -> Perturbation | N
     if not places:
         return None
     span, found = chance.choice(places)
-    return _replaced(claim, span, chance.choice(found), "rival")
+    return _replace(claim, span, chance.choice(found), "rival")
 
 
 def _names(text: str) -> list[Span]:

@@ -1,8 +1,7 @@
 """The inputs of a training run: its recipe, a TOML file, and its folder.
 
-`verifier.toml` and `encoder.toml` beside this file are the default recipes. The folder's run.json
-records everything that the weights depend on: the same command resumes the run, and a different one
-is rejected.
+`verifier.toml` beside this file is the default recipe. The folder's run.json records everything
+that the weights depend on: the same command resumes the run, and a different one is rejected.
 """
 
 import hashlib
@@ -11,7 +10,7 @@ import tomllib
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any, Generic, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
@@ -20,7 +19,6 @@ from pincite import durable
 from pincite.errors import ConfigError
 
 SHIPPED = Path(__file__).parent / "verifier.toml"
-ENCODER = Path(__file__).parent / "encoder.toml"
 MAX_BAD = 20  # malformed rows skipped per file before the run is rejected
 # Of the user's rows: those of the small clean sets of the shipped recipe.
 EXTRA_VISITS, EXTRA_WEIGHT = 2, 1.5
@@ -28,7 +26,6 @@ GROUPS = "groups.jsonl"  # in a run's folder
 STATE = "state.safetensors"
 RECORD = "run.json"
 MODEL = "model"
-R = TypeVar("R", "Recipe", "EncoderRecipe")
 
 STRICT = ConfigDict(extra="forbid", strict=True)
 Strategy = Literal["hard_em", "soft_em"]
@@ -84,25 +81,8 @@ class Recipe:
     distillation: Number = 0.5  # weight of the teacher's distribution, if there is a teacher
 
 
-@dataclass(frozen=True, slots=True, config=STRICT)
-class EncoderRecipe:
-    """How an encoder is trained."""
-
-    sets: tuple[SetRecipe, ...]
-    seed: Count = 13
-    pooling: Literal["mean", "cls"] = "mean"  # mean: as in sentence-transformers' bases
-    # Cosines are divided by it; from SimCSE (Gao et al. 2021, §3)
-    score_temperature: Annotated[float, Field(gt=0)] = 0.05
-    max_tokens: Size = 256  # of a claim or a passage
-    batch_claims: Size = 32  # per step; each has the others' passages as negatives
-    steps: Count = 0  # where the rate reaches zero; 0: one pass over all pairs
-    learning_rate: Number = 2e-5
-    warmup: Number = 0.06  # share of the steps over which the rate rises
-    weight_decay: Number = 0.01
-
-
-def recipe_in(path: Path, kind: type[R]) -> R:
-    """Read a recipe of this kind from a TOML file.
+def recipe_in(path: Path) -> Recipe:
+    """Read a recipe from a TOML file.
 
     Raises:
         ConfigError: A key is unknown or invalid; the message names it and the file.
@@ -110,7 +90,7 @@ def recipe_in(path: Path, kind: type[R]) -> R:
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
         # In JSON mode pydantic accepts lists for tuples, and is otherwise strict.
-        recipe = TypeAdapter(kind).validate_json(json.dumps(values, default=str))
+        recipe = TypeAdapter(Recipe).validate_json(json.dumps(values, default=str))
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(map(str, first["loc"]))
@@ -124,7 +104,7 @@ def recipe_in(path: Path, kind: type[R]) -> R:
 
 
 @dataclass(frozen=True, slots=True)
-class Run(Generic[R]):
+class Run:
     """A training run: its inputs, its folder and how it uses the machine.
 
     `teacher`: the name of the shipped verifier, or the folder `model` of another run.
@@ -132,16 +112,16 @@ class Run(Generic[R]):
 
     data: Path
     folder: Path
-    recipe: R
+    recipe: Recipe
     base: str
     teacher: str | None = None
     dense: bool = True  # find negatives by meaning too, not only by words
     device: str = "auto"  # or cpu, cuda
     threads: int = 0  # 0: all cores
-    extra: tuple[Path, ...] = ()  # for a verifier: files of the user's rows
+    extra: tuple[Path, ...] = ()  # files of the user's rows
 
 
-def begun(run: Run[R]) -> str:
+def begun(run: Run) -> str:
     """Record the run, seed torch and set its threads; returns the device.
 
     Raises:
@@ -159,7 +139,7 @@ def begun(run: Run[R]) -> str:
     return ("cuda" if has_gpu else "cpu") if run.device == "auto" else run.device
 
 
-def record(run: Run[R]) -> None:
+def record(run: Run) -> None:
     """Record what the run's weights depend on; an existing record must be identical.
 
     The device is left out, since it may change.

@@ -35,7 +35,7 @@ _POOL = 40  # batches whose groups are sorted by length together
 Progress = Callable[[int, int, float], None]  # steps done, steps in all, recent mean loss
 
 
-def train_verifier(run: Run[Recipe], tell: Tell, warn: Warn, progress: Progress) -> Path:
+def train_verifier(run: Run, tell: Tell, warn: Warn, progress: Progress) -> Path:
     """Prepare, train and write the model, resuming where a run stopped; returns its folder.
 
     Raises:

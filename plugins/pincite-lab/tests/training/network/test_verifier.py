@@ -278,7 +278,7 @@ def test_the_recipe_for_a_gpu_trains_in_bfloat16_and_resumes(
     groups: list[Group], tiny_bert: Path, tmp_path: Path
 ) -> None:
     recipe = replace(
-        recipe_in(SHIPPED, Recipe), steps=20, max_tokens=64, batch_tokens=600, frozen_layers=1,
+        recipe_in(SHIPPED), steps=20, max_tokens=64, batch_tokens=600, frozen_layers=1,
         precision="bfloat16", learning_rate=5e-3,
     )  # fmt: skip
     whole, means = trained(groups * 4, recipe, tiny_bert, tmp_path / "whole")
@@ -310,11 +310,11 @@ def test_the_shipped_verifier_is_a_base_that_answers_as_its_int8_file() -> None:
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run[Recipe]:
+def run(tmp_path: Path) -> Run:
     return Run(tmp_path / "data", tmp_path / "run", RECIPE, "base")
 
 
-def test_the_same_run_goes_on_also_elsewhere(run: Run[Recipe]) -> None:
+def test_the_same_run_goes_on_also_elsewhere(run: Run) -> None:
     record(run)
     record(replace(run, device="cuda", threads=3))
     kept = json.loads((run.folder / RECORD).read_text())
@@ -334,7 +334,7 @@ def test_the_same_run_goes_on_also_elsewhere(run: Run[Recipe]) -> None:
     ],
     ids=["base", "recipe", "dense", "data", "teacher"],
 )
-def test_another_run_is_refused(run: Run[Recipe], change: dict[str, object], message: str) -> None:
+def test_another_run_is_refused(run: Run, change: dict[str, object], message: str) -> None:
     record(run)
     with pytest.raises(ConfigError, match=message) as caught:
         record(replace(run, **change))  # type: ignore[arg-type]
@@ -342,7 +342,7 @@ def test_another_run_is_refused(run: Run[Recipe], change: dict[str, object], mes
 
 
 @pytest.mark.parametrize("content", ["{", "[]", "{}"])
-def test_a_record_of_something_else_is_refused(run: Run[Recipe], content: str) -> None:
+def test_a_record_of_something_else_is_refused(run: Run, content: str) -> None:
     run.folder.mkdir()
     (run.folder / RECORD).write_text(content)
     with pytest.raises(ConfigError):

@@ -3,21 +3,22 @@
 Nothing here tells which side is which before the rater has finished.
 """
 
+from dataclasses import dataclass
 from typing import Annotated, Any
 
-from fastapi import Path, Request, Response
+from fastapi import Depends, Path, Request, Response
 from fastapi.responses import RedirectResponse
 from pydantic import Field
 
 from pincite.server import forms
 from pincite.server.forms import Form
-from pincite.server.identity import LOCAL
+from pincite.server.identity import LOCAL, Guest, Identity, needs
 from pincite.server.problems import Problem, not_found
 from pincite.server.rendering import language_of, page, translations
 from pincite.server.requests import Body
 from pincite.server.routing import Router
 from pincite.server.site import Stores
-from pincite_study.blind import shown
+from pincite_study.items import shown
 from pincite_study.preferences import AMOUNTS, PAIRS, Amount, Comparison
 from pincite_study.rating import (
     ANSWERS,
@@ -25,11 +26,78 @@ from pincite_study.rating import (
     Answered,
     Ended,
     Full,
+    Rater,
     RatingStore,
     Task,
     choice_of,
 )
-from pincite_study.routes.access import COOKIE, Link, TakingPart, Visiting
+from pincite_study.studies import Study, StudyStore
+
+# ── Access ───────────────────────────────────────────────────────────────────────────────────────
+
+RATE = "rate"  # a permission: take part in studies
+STUDY = "study"  # another: make studies and read their reports
+RaterAccount = Annotated[Identity, Depends(needs(RATE))]
+Researcher = Annotated[Identity, Depends(needs(STUDY))]
+
+COOKIE = "pincite_rater"  # set for the pages of one study only
+# The token of an invitation link; or, for those who may rate, the study's id.
+Link = Annotated[str, Path(pattern=r"^[A-Za-z0-9_-]{1,40}$")]
+
+
+def someone(who: Guest) -> Identity | None:
+    """Whoever is logged in and may rate; None: whoever has the link."""
+    return who if who and RATE in who.may else None
+
+
+def _study(link: Link, site: Stores, who: Annotated[Identity | None, Depends(someone)]) -> Study:
+    study = StudyStore(site.database).of_token(link)
+    if study is None and who:
+        study = StudyStore(site.database).get(link)
+    if study is None:
+        raise not_found("There is no such study, or its invitation was withdrawn.")
+    return study
+
+
+Someone = Annotated[Identity | None, Depends(someone)]
+Invited = Annotated[Study, Depends(_study)]
+
+
+def _maybe(request: Request, study: Invited, site: Stores) -> Rater | None:
+    key = request.cookies.get(COOKIE)
+    return RatingStore(site.database).rater(study.study_id, key) if key else None
+
+
+MaybeTakingPart = Annotated[Rater | None, Depends(_maybe)]
+
+
+def _surely(rater: MaybeTakingPart) -> Rater:
+    if rater is None:
+        raise Problem(401, "no_rater", "Join the study first.")
+    return rater
+
+
+TakingPart = Annotated[Rater, Depends(_surely)]
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """Somebody on a page of a study."""
+
+    link: str
+    study: Study
+    who: Identity | None
+    rater: Rater | None  # None: they have not joined
+
+
+def _visit(link: Link, study: Invited, who: Someone, rater: MaybeTakingPart) -> Visit:
+    return Visit(link, study, who, rater)
+
+
+Visiting = Annotated[Visit, Depends(_visit)]
+
+
+# ── Pages ─────────────────────────────────────────────────────────────────────────────────────────
 
 KEPT_SECONDS = 180 * 86_400
 router = Router(prefix="/studies/{link}", include_in_schema=False)
@@ -66,7 +134,7 @@ def join(form: Form, visit: Visiting, site: Stores) -> RedirectResponse:
     try:
         _, key = RatingStore(site.database).join(visit.study.study_id, account)
     except Ended as error:
-        raise _ended(error) from error
+        raise _ended_problem(error) from error
     except Full as error:
         raise Problem(409, "full", str(error)) from error
     answer.set_cookie(
@@ -126,7 +194,7 @@ def answer(
     try:
         there = RatingStore(site.database).answer(rater, position, said, body.seconds)
     except Ended as error:
-        raise _ended(error) from error
+        raise _ended_problem(error) from error
     if not there:
         raise not_found()
     return forms.redirect(f"/studies/{link}/rate")
@@ -148,7 +216,7 @@ def end(request: Request, visit: Visiting, site: Stores) -> Response:
         study=study,
         rater=rater,
         over=over,
-        told=[_told(task) for task in tasks] if over else [],
+        told=[_sides_of(task) for task in tasks] if over else [],
         tasks=tasks,
         words=_words(request, study.compare),
     )
@@ -170,11 +238,11 @@ def forget(_form: Form, link: Link, rater: TakingPart, site: Stores) -> Redirect
     return away
 
 
-def _ended(error: Ended) -> Problem:
+def _ended_problem(error: Ended) -> Problem:
     return Problem(409, "ended", str(error))
 
 
-def _told(task: Task) -> dict[str, Any]:
+def _sides_of(task: Task) -> dict[str, Any]:
     """What was on the two sides, and what the rater preferred."""
     assert task.said
     baseline, item = PAIRS[task.item.compare].baseline, task.item

@@ -20,7 +20,7 @@ from pincite.server.site import Site, Stores, base_of
 from pincite.verbs.verify.report import Report
 from pincite_study import report as study_report
 from pincite_study.items import DocumentOf, Sample, documents_beside, sampled
-from pincite_study.routes.access import STUDY, RaterAccount, Researcher
+from pincite_study.routes.rating import STUDY, RaterAccount, Researcher
 from pincite_study.studies import CONSENT, MAX_PER_ITEM, MAX_SEED, Plan, Study, StudyStore, planned
 
 MAX_ITEMS = 10_000
@@ -54,7 +54,7 @@ def studies(request: Request, who: RaterAccount, site: Stores) -> HTMLResponse:
         if makes
         else [],
         open=StudyStore(site.database).listed(None, ROWS, open_only=True),
-        jobs=_verified(site, who) if makes else [],
+        jobs=_verify_jobs(site, who) if makes else [],
         consent=CONSENT,
     )
 
@@ -142,6 +142,6 @@ def _own(site: Site, study_id: str, who: Identity) -> Study:
     return study
 
 
-def _verified(site: Site, who: Identity) -> list[Job]:
+def _verify_jobs(site: Site, who: Identity) -> list[Job]:
     found = site.jobs.listed(who.account_id, ROWS, None, ["verify"])
     return [job for job in found if job.status is Status.DONE]
