@@ -57,7 +57,7 @@ PLACES = {
     **{verb: ("library", verb) for verb in ("reliability", "source", "feedback")},
 }
 # Commands of plugins: the extra that brings each.
-PLUGINS = {"study": "study"} | dict.fromkeys(
+PLUGINS = {"study": "study", "watch": "watch"} | dict.fromkeys(
     ("eval", "calibrate", "train", "learn", "wafer"), "lab"
 )
 GROUP = "pincite.commands"  # entry points of other distributions' commands

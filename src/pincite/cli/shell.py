@@ -218,16 +218,14 @@ LIBRARIES: Mapping[str, tuple[str, ...]] = {
     ),
     "mcp": ("mcp",),
     "lab": ("pincite_lab", "ir_measures", "sklearn"),
-    "train": (
-        *("accelerate", "datasets", "onnx", "safetensors", "sentence_transformers", "torch"),
-        "transformers",
-    ),
+    "train": ("onnx", "safetensors", "torch", "transformers"),
     "ocr": ("PIL", "rapidocr"),
     "ray": ("pincite_cluster", "ray"),
     "milvus": ("pincite_cluster", "pymilvus"),
     "postgres": ("pincite_cluster", "psycopg"),
     "multilingual": ("pincite_multilingual", "sentencepiece"),
     "study": ("pincite_study", "krippendorff", "statsmodels"),
+    "watch": ("pincite_watch",),
 }
 
 
