@@ -99,7 +99,7 @@ $(WATCH): $(STAMP) plugins/pincite-watch/pyproject.toml
 	@touch $@
 
 test-watch: $(WATCH) ## findings that follow articles, against a wiki on this machine
-	tools/offline.sh $(PYTEST) plugins/pincite-watch
+	tools/offline.sh $(PYTEST) plugins/pincite-watch tests/house/test_docs.py
 
 $(MULTILINGUAL): $(STAMP) plugins/pincite-multilingual/pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e plugins/pincite-multilingual

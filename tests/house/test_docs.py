@@ -88,13 +88,15 @@ def test_anchors_exist(page: Path) -> None:
 def test_commands_that_are_shown_take_the_options_that_are_shown(page: Path) -> None:
     for line in re.findall(r"^    pincite (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE):
         words = shlex.split(re.split(r" #| && | \| | &$", line)[0].rstrip("\\"))
+        if PLUGINS.get(words[0]) and words[0] not in cli.list_commands(click.Context(cli)):
+            continue  # in the tests of the plugin
         command: click.Command = cli
         while isinstance(command, click.Group) and words:
             found = command.get_command(click.Context(command), words[0])
             if found is None and command.name == "feedback":  # short for `feedback add`
                 words.insert(0, "add")
                 continue
-            assert found or words[0].startswith("-") or words[0] in PLUGINS, line
+            assert found or words[0].startswith("-"), line
             if found is None:
                 break
             command, words = found, words[1:]
