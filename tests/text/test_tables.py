@@ -47,6 +47,15 @@ def test_only_named_rows_are_read_and_no_column_lends_its_value() -> None:
     assert as_read("Nothing is named.", "") == ""
 
 
+def test_a_cell_that_states_the_claim_is_read_alone() -> None:
+    prose = "The Aldra carries 1,150 passengers."
+    claim = "The Dagny carries 1,620 passengers."
+    assert as_read(claim, f"{prose}\n{SHIPS}").endswith("Ship: Dagny; Passengers: 1,620")
+    assert prose not in as_read(claim, f"{prose}\n{SHIPS}")
+    assert prose in as_read("The Dagny carries 1,900 passengers.", f"{prose}\n{SHIPS}")
+    assert prose in as_read("The Dagny is new.", f"{prose}\n{SHIPS}")
+
+
 def test_no_row_ranks_without_its_whole_table() -> None:
     claim, rows = "Aldra is the ship with the most passengers.", "\n".join(SHIPS.split("\n")[:2])
     assert as_read(claim, rows) == "Ships of the line"

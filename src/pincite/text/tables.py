@@ -34,6 +34,7 @@ _NOT_OF_ONE = re.compile(
     r"|growth|decline|surplus|lead|majority) of)\b",
     re.IGNORECASE,
 )
+_LACKS = 0.67  # share of the claim's words that a cell which states its values may lack
 _PLACED = "|".join(ORDINALS[:10])
 _RANK = re.compile(
     rf"\b(?:(?P<nth>{_PLACED})[ -])?(?:(?P<low>smallest|lowest|fewest|least|shortest|driest)"
@@ -182,9 +183,25 @@ def as_read(claim: str, passage: str, page: str = "") -> str:
             read[each.rows[0].line] = _without_others(each)
     for row, words in _derived(claim, page or passage) if found else ():
         read[row.line] += words
+    if cell := next(filter(None, map(_stating, found)), ""):
+        return cell
     lines = [read.get(line, line) for line in passage.split("\n") if read.get(line, True)]
     captions = (row.caption for row in rows_of(passage))
     return "\n".join(lines).strip() or next(captions, "") or passage
+
+
+def _stating(each: Named) -> str:
+    """The caption and the cell that a claim names, if they have its values and most of its words.
+
+    Beside it, what the prose says of other cells would be read too.
+    """
+    one_cell = len(each.rows) == len(each.columns) == 1
+    if not one_cell or not values(each.claim) or _RANK.search(each.claim):
+        return ""
+    text = "\n".join(filter(None, (each.rows[0].caption, _without_others(each))))
+    wanted, stated = {*roots(each.claim)}, {*roots(text)}
+    is_near = len(wanted - stated) <= _LACKS * len(wanted)
+    return text if is_near and not quantities.unstated(each.claim, text) else ""
 
 
 def unstated(

@@ -23,6 +23,7 @@ _FUNCTION_WORDS, _NEGATIONS = (words_of("words", name) for name in ("function", 
 IRREGULAR = {f: g.split() for g in LEXICON["verbs"]["irregular"].split(",") for f in g.split()}
 _INFINITIVES = {form: group[0] for form, group in IRREGULAR.items()}
 _ENDING = re.compile(r"(?<=...)(?:ing|ed|es|s|e|ly|(?<=e)d)\Z")
+_FINAL_Y = re.compile(r"(?<=.[^aeiou])y\Z")
 _KANA = re.compile("[\u3040-\u309f]+")  # hiragana alone are endings and particles
 _SHORTEST_STEM, _LONGEST_ENDING = 3, 2  # of names in other languages: Warszawa, Warszawie
 # Weights for choosing a quote: figures and names make a sentence checkable.
@@ -67,7 +68,7 @@ def stem(word: str) -> str:
     """
     word = word.lower().replace("’", "'").removesuffix("'s")
     word = _INFINITIVES.get(word, word)
-    plain = _ENDING.sub("", word)
+    plain = _FINAL_Y.sub("i", _ENDING.sub("", word))  # "ferry", "ferries"
     doubled = plain != word and len(plain) > 3 and plain[-1] == plain[-2]
     return plain[: min(STEM, len(plain) - doubled)]
 
