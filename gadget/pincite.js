@@ -330,9 +330,11 @@
 
 	/** A published finding in the form of a claim that was checked. */
 	function claimOf( found ) {
-		const cited = { label: found.label, name: found.source_url, url: found.source_url, quote: found.quote, reasons: found.reasons };
-		const empty = { verdict: texts[ found.label ], support: null, missing: [], opinion: [], tags: [], suggestions: [] };
-		return Object.assign( empty, { claim: found.claim, label: found.label, citations: [ cited ], tag: found.proposed } );
+		// A source may support a claim and be retracted: what was found is not what its label says.
+		const label = PROBLEMS.includes( found.label ) ? found.label : 'disputed';
+		const cited = { label, name: found.source_url, url: found.source_url, quote: found.quote, reasons: found.reasons };
+		const empty = { verdict: found.reasons[ 0 ], support: null, missing: [], opinion: [], tags: [], suggestions: [] };
+		return Object.assign( empty, { claim: found.claim, label, citations: [ cited ], tag: found.proposed } );
 	}
 
 	/** Show what the server has published on this revision; a server without a feed is no error. */

@@ -234,13 +234,15 @@ class Members:
         self.headers: list[dict[str, str]] = []
         self.forms: list[dict[str, str]] = []
         self.result = "Success"
+        self.session = "s2"
 
     def get(
         self, url: str, *, accept: str = "*/*", headers: Mapping[str, str] | None = None
     ) -> Response:
         self.headers.append(dict(headers or {}))
         found: dict[str, Any] = {"query": {"pages": []}}
-        if not headers:
+        cookie = (headers or {}).get("cookie", "")
+        if not headers or (cookie and self.session not in cookie):
             found = {"error": {"code": "readapidenied", "info": "You need read permission."}}
         return Response(200, "", {}, json.dumps(found).encode())
 
@@ -252,7 +254,7 @@ class Members:
         cookies = "session=s1; expires=Tue, 01 Dec 2026 10:00:00 GMT; path=/, seen=1; HttpOnly"
         found: dict[str, Any] = {"query": {"tokens": {"logintoken": "t+\\"}}}
         if form["action"] == "login":
-            cookies, found = "session=s2; path=/", {"login": {"result": self.result}}
+            cookies, found = f"session={self.session}; path=/", {"login": {"result": self.result}}
         return Response(200, "", {"set-cookie": cookies}, json.dumps(found).encode())
 
 
@@ -265,6 +267,15 @@ def test_a_bot_password_logs_in_once() -> None:
     assert (web.forms[1]["lgname"], web.forms[1]["lgpassword"]) == ("Ada@pincite", "secret")
     assert web.headers[1] == {"cookie": "session=s1; seen=1"}
     assert web.headers[2:] == [{"cookie": "session=s2; seen=1"}] * 2
+
+
+def test_a_session_that_has_ended_begins_anew() -> None:
+    web = Members()
+    api = ActionApi(site_at("https://w.example/w"), web, key="Ada@pincite:secret")
+    api.query(titles="A")
+    web.session = "s3"
+    api.query(titles="B")
+    assert [form["action"] for form in web.forms] == ["query", "login"] * 2
 
 
 def test_a_refused_login_does_not_show_the_password() -> None:

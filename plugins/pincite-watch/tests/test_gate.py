@@ -86,3 +86,4 @@ def test_text_from_outside_cannot_leave_its_cell(url: str) -> None:
     assert len(lines) == 5
     assert lines[3].count("||") == 3
     assert "{{evil}}" not in lines[3]
+    assert "{{!}}" not in lines[3]  # MediaWiki reads it as a pipe of the table

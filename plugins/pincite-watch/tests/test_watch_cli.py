@@ -5,12 +5,14 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 import sqlalchemy as sa
 from edited_wiki import FERRY, WEIR, WRONG, EditedWiki, text_of
 
 from pincite.server.database import Database
+from pincite_watch import cli
 from pincite_watch.tables import findings
 
 # `pincite watch` with the loopback allowed; argument 1: the port, 2: when it ends itself. A number
@@ -125,3 +127,11 @@ def test_ctrl_c_keeps_what_was_judged(home: Path, wiki: EditedWiki) -> None:
     assert len(rows()) == 1
     assert watch(wiki, "never").returncode == 0
     assert [row.state for row in rows()] == ["live"] * 4
+
+
+def test_changes_are_read_while_other_pages_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cli, "POLL_SECONDS", 0)
+    watcher = MagicMock()
+    watcher.step.side_effect = [True, True, False]
+    cli._watch(watcher, once=True)
+    assert watcher.follow.call_count == 3

@@ -12,6 +12,7 @@ from server.people_of_tests import SERVER
 
 from pincite.server.database import Database
 from pincite.server.site import Site
+from pincite.server.wikis import browser_token
 from pincite_watch import watcher as watching
 from pincite_watch.gate import Kind
 from pincite_watch.shown import KINDS
@@ -160,3 +161,20 @@ def test_spans_and_hashes_of_the_api_fit_the_wikitext(
 
 def test_every_kind_has_words() -> None:
     assert set(KINDS) == set(Kind)
+
+
+def test_the_script_of_a_wiki_gets_no_private_findings_of_another(
+    make_site: Callable[..., Site],
+) -> None:
+    site = make_site(wikis=("https://de.wikipedia.org",))
+    (finding_id,) = add(Watch(site.database))
+    with client_of(site) as client:
+        token = browser_token(site.server.folder)
+        client.headers |= {
+            "Origin": "https://de.wikipedia.org",
+            "Authorization": f"Bearer {token}",
+        }
+        assert client.get("/api/v1/findings", params={"wiki": WIKI}).status_code == 401
+        address = f"/api/v1/findings/{finding_id}/feedback"
+        assert client.post(address, json={"verdict": "wrong"}).status_code == 404
+        assert listed(client, wiki="de.wikipedia.org")["findings"] == []

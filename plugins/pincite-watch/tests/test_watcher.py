@@ -10,8 +10,8 @@ from edited_wiki import FERRY, WEIR, WRONG, Clock, EditedWiki, Making, sentence,
 from pincite.server.database import Database
 from pincite.verbs.verify.pipeline import VerifyPipeline
 from pincite_watch.gate import Kind
-from pincite_watch.store import Hidden, Watch
-from pincite_watch.tables import findings
+from pincite_watch.store import NEW, Hidden, Watch
+from pincite_watch.tables import findings, pages
 from pincite_watch.watcher import Limits, Plan, Watcher
 
 
@@ -53,6 +53,17 @@ def test_a_value_that_differs_is_published_and_other_verdicts_are_counted(
     assert (shown.kind, shown.record["label"]) == (Kind.VALUE, "refuted")
     assert "1934" in shown.record["quote"]
     assert len(rows(database)) == 2
+
+
+def test_an_article_in_a_language_that_the_verifier_does_not_read_is_not_judged(
+    wiki: EditedWiki, making: Making, database: Database
+) -> None:
+    wiki.language = "is"
+    wiki.edit("Tolne", text_of(WRONG))
+    watcher = making()
+    watcher.store.add(watcher.wiki, ["Tolne"])
+    work(watcher)
+    assert [row.kind for row in rows(database)] == [Kind.UNCHECKED]
 
 
 def test_a_finding_moves_with_its_sentence_and_is_not_judged_again(
@@ -172,6 +183,19 @@ def test_only_watched_pages_and_wanted_new_ones_are_checked(
     assert len(rows(database)) == 6
 
 
+def test_new_pages_settle_and_their_redirects_are_not_watched(
+    wiki: EditedWiki, making: Making, database: Database
+) -> None:
+    watcher = making(plan=Plan(settle_seconds=600, new_pages=True))
+    wiki.edit("Tolne", text_of(WEIR))
+    wiki.edit("Tolne stream", "#REDIRECT [[Tolne]]")
+    wiki.changes[-1]["redirect"] = True
+    watcher.follow()
+    assert watcher.store.next(watcher.wiki) is None
+    rows = database.rows(sa.select(pages))
+    assert [(row.title, row.priority) for row in rows] == [("Tolne", NEW)]
+
+
 def test_changes_of_pages_that_nobody_watches_are_passed_over(
     wiki: EditedWiki, making: Making, database: Database
 ) -> None:
@@ -194,6 +218,20 @@ def test_a_finding_that_editors_hid_stays_hidden_for_another_verifier(
     work(watcher)
     assert states(database) == {"live": 1, "withdrawn": 1}
     assert Watch(database).published(watcher.wiki, None, None, 9) == []
+
+
+def test_a_finding_that_editors_hid_stays_hidden_when_its_sentence_comes_back(
+    wiki: EditedWiki, making: Making, database: Database
+) -> None:
+    watcher = making()
+    for text in (text_of(WRONG), text_of(WEIR), text_of(WRONG)):
+        wiki.edit("Tolne", text)
+        watcher.store.add(watcher.wiki, ["Tolne"])
+        work(watcher)
+        if len(rows(database)) == 1:
+            watcher.store.hide(rows(database)[0].finding_id, Hidden.WRONG)
+    assert states(database) == {"live": 1, "withdrawn": 2}
+    assert watcher.store.published(watcher.wiki, None, None, 9) == []
 
 
 def test_a_page_that_cannot_be_read_is_tried_again_later_and_costs_no_other(

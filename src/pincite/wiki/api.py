@@ -97,6 +97,13 @@ class ActionApi:
         """Send one query; parameters with None are omitted. Raises WikiError or FetchError."""
         if self.key and not self._login:
             self._log_in()
+        try:
+            return self._query(parameters)
+        except WikiError as error:
+            if error.code != "readapidenied" or "cookie" not in self._login:
+                raise
+        self._login.clear()  # the session has ended
+        self._log_in()
         return self._query(parameters)
 
     def _log_in(self) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pincite_watch.store import Watch
     from pincite_watch.watcher import Limits, Plan, Watcher
 
-POLL_SECONDS = 60.0  # between two looks at the recent changes, while no page is due
+POLL_SECONDS = 60.0  # between two looks at the recent changes
 MOST_LISTED = 500  # rows of a list for a project page
 
 
@@ -202,8 +202,11 @@ def _watch(watcher: "Watcher", *, once: bool) -> None:
     while True:
         watcher.follow()
         watcher.store.expire()
-        while watcher.step():
+        until = time.monotonic() + POLL_SECONDS
+        while (is_due := watcher.step()) and time.monotonic() < until:
             pass
+        if is_due:  # changed pages come before the others that wait
+            continue
         if once:
             return
         time.sleep(POLL_SECONDS)

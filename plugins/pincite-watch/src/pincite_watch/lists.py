@@ -15,8 +15,8 @@ PETSCAN = "https://petscan.wmcloud.org/"
 class Changes(NamedTuple):
     """One reply of the wiki's recent changes."""
 
-    titles: tuple[str, ...]  # edited, moved, deleted or restored
-    new: tuple[str, ...]  # created
+    titles: tuple[str, ...]  # created, edited, moved, deleted or restored
+    new: tuple[str, ...]  # created; without redirects, which would add the pages they lead to
     read_to: str  # where the next request begins
 
 
@@ -55,13 +55,14 @@ def changes(api: ActionApi, since: str, namespaces: frozenset[int]) -> Iterator[
     A change at the very time where a reply ends may come twice.
     """
     asked = {"rcdir": "newer", "rcstart": since, "rclimit": 500, "rctype": "edit|new|log"}
-    asked |= {"rcprop": "title|timestamp", "rcnamespace": "|".join(map(str, sorted(namespaces)))}
+    asked |= {"rcprop": "title|timestamp|redirect"}
+    asked["rcnamespace"] = "|".join(map(str, sorted(namespaces)))
     for rows in listing(api, "recentchanges", **asked):
         named = [row for row in rows if row.get("title")]
         since = max([since, *(str(row["timestamp"]) for row in rows if row.get("timestamp"))])
-        new = [str(row["title"]) for row in named if row.get("type") == "new"]
-        titles = [str(row["title"]) for row in named if row.get("type") != "new"]
-        yield Changes(tuple(titles), tuple(new), since)
+        new = [r for r in named if r.get("type") == "new" and not r.get("redirect")]
+        titles, created = (tuple(str(row["title"]) for row in rows) for rows in (named, new))
+        yield Changes(titles, created, since)
 
 
 def page_pile(web: Web, number: int, database: str) -> list[str]:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from pincite import codec
 from pincite.library.feedback import Opinion
-from pincite.server.identity import Admin, Guest, Permission, Runner
+from pincite.server.identity import Admin, Guest, Identity, Permission, Runner
 from pincite.server.jobs import Verdict
 from pincite.server.problems import Problem, not_found
 from pincite.server.rendering import language_of, translations
@@ -57,7 +57,7 @@ def list_findings(
     `revision`: the one that the reader has; `current` says whether the spans refer to it.
     """
     is_public = bool(store.note(wanted.wiki, PUBLIC))
-    if not (is_public or (who and Permission.READ in who.may)):
+    if not (is_public or (who and Permission.READ in who.may and _is_of(who, wanted.wiki))):
         raise Problem(401, "not_logged_in", "The findings of this wiki need a login.")
     title = wanted.title.replace("_", " ") or None
     after: Any = read_cursor(wanted.cursor, (int, str))
@@ -74,6 +74,11 @@ def list_findings(
         "next": following,
     }
     return _answer(request, answer, any_site=is_public)
+
+
+def _is_of(who: Identity, wiki: str) -> bool:
+    """Whether a request may be about a wiki: the script of one gets no findings of another."""
+    return who.wiki.partition("://")[2] in ("", wiki.partition("/")[0])
 
 
 def _answer(request: Request, answer: dict[str, Any], *, any_site: bool) -> Response:
@@ -115,7 +120,7 @@ def give_feedback(finding_id: IdPath, body: EditorsVerdict, who: Runner, site: S
     """Hide a finding from all readers, and store why as feedback."""
     store = Watch(site.database)
     row = store.get(finding_id)
-    if row is None:
+    if row is None or not _is_of(who, row.wiki):
         raise not_found()
     record = row.record
     opinion = Opinion(

@@ -79,11 +79,11 @@ def worklist(rows: Iterable[Any], say: Callable[[str], str] = str) -> str:
         record = row.record
         why = "; ".join([say(KINDS[Kind(row.kind)]), *reasons(record, say)])
         quote = f": “{shortened(record['quote'], LONGEST)}”" if record["quote"] else ""
-        claim = escape_parameter(shortened(row.claim, LONGEST))
+        claim = _cell(shortened(row.claim, LONGEST))
         lines += [
             "|-",
-            f"| [[:{escape_parameter(row.title)}]] || {claim} "
-            f"|| {escape_parameter(why + quote)} || {_link(record['source_url'])}",
+            f"| [[:{_cell(row.title)}]] || {claim} "
+            f"|| {_cell(why + quote)} || {_link(record['source_url'])}",
         ]
     return "\n".join([*lines, "|}", ""])
 
@@ -92,7 +92,12 @@ def _link(url: str) -> str:
     try:
         return f"[{escape_url(url)}]".replace("|", "%7C")
     except ValueError:  # no web address
-        return escape_parameter(url)
+        return _cell(url)
+
+
+def _cell(text: str) -> str:
+    """Escape a text for a cell, where {{!}} would begin another one or end its attributes."""
+    return escape_parameter(text).replace("{{!}}", "&#124;")
 
 
 def _values(values: dict[str, Any]) -> dict[str, Any]:

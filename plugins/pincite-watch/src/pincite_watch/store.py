@@ -77,20 +77,8 @@ class Watch:
 
     def add(self, wiki: str, titles: Iterable[str], priority: int = LISTED) -> int:
         """Watch pages, and queue those that were not watched; returns how many."""
-        wanted, added, at = list(dict.fromkeys(titles)), 0, now()
         with self._db.writing() as db:
-            for some in _portions(wanted):
-                held = sa.select(pages.c.title).where(_titled(wiki, some))
-                known = set(db.scalars(held))
-                rows = [
-                    {"wiki": wiki, "title": title, "priority": priority, "due": at, "failures": 0}
-                    for title in some
-                    if title not in known
-                ]
-                if rows:
-                    db.execute(pages.insert(), rows)
-                added += len(rows)
-        return added
+            return _add(db, wiki, titles, priority, now())
 
     def changed(
         self, wiki: str, titles: Iterable[str], due: float, read_to: str, added: Iterable[str] = ()
@@ -99,12 +87,12 @@ class Watch:
 
         `added`: new pages, which are watched from now on.
         """
-        self.add(wiki, added, NEW)
         with self._db.writing() as db:
             for some in _portions(list(dict.fromkeys(titles))):
                 sooner = sa.func.coalesce(sa.case((pages.c.due < due, pages.c.due)), due)
                 this = pages.update().where(_titled(wiki, some))
                 db.execute(this.values(priority=CHANGED, due=sooner))
+            _add(db, wiki, added, NEW, due)
             _note(db, wiki, "changes", read_to)
 
     def next(self, wiki: str) -> PageRow | None:
@@ -195,11 +183,14 @@ class Watch:
     def add_finding(
         self, place: Place, values: Mapping[str, Any], used: Mapping[str, float]
     ) -> str:
-        """Store a finding with what it cost."""
+        """Store a finding with what it cost; one that editors called wrong once stays hidden."""
         finding_id = new_id()
         row = {"finding_id": finding_id, "state": State.LIVE, "judged": now(), "moved": 0}
         row |= {**values, **place.values, "rank": RANKS[Kind(values["kind"])]}
+        was_wrong = _equal(row) & findings.c.hidden.in_([Hidden.WRONG, Hidden.OFFLINE])
         with self._db.writing() as db:
+            hidden = db.scalar(sa.select(findings.c.hidden).where(was_wrong).limit(1))
+            row["hidden"] = hidden or values.get("hidden")
             db.execute(findings.insert().values(row))
             _count(db, {"judged": 1, **used})
         return finding_id
@@ -213,8 +204,13 @@ class Watch:
         return self._db.first(_with_title().where(findings.c.finding_id == finding_id))
 
     def hide(self, finding_id: str, why: Hidden) -> None:
+        """Hide a finding, and the one that may have replaced it since it was read."""
         this = findings.c.finding_id == finding_id
-        self._db.write(findings.update().where(this).values(hidden=why))
+        with self._db.writing() as db:
+            row = db.execute(sa.select(findings).where(this)).first()
+            if row and row.state == State.WITHDRAWN:
+                this |= _equal(row._mapping)
+            db.execute(findings.update().where(this).values(hidden=why))
 
     def published(
         self, wiki: str, title: str | None, after: tuple[int, str] | None, limit: int
@@ -299,6 +295,29 @@ def _titled(wiki: str, titles: Sequence[str]) -> sa.ColumnElement[bool]:
 
 def _of_page(wiki: str, page_id: int) -> sa.ColumnElement[bool]:
     return (findings.c.wiki == wiki) & (findings.c.page_id == page_id)
+
+
+def _equal(row: Mapping[str, Any]) -> sa.ColumnElement[bool]:
+    """Findings of the same sentence of a page, with the same texts of its sources."""
+    same = _of_page(row["wiki"], row["page_id"])
+    for name in ("claim_sha256", "source_hash"):
+        same &= findings.c[name] == row[name]
+    return same
+
+
+def _add(db: sa.Connection, wiki: str, titles: Iterable[str], priority: int, due: float) -> int:
+    added = 0
+    for some in _portions(list(dict.fromkeys(titles))):
+        known = set(db.scalars(sa.select(pages.c.title).where(_titled(wiki, some))))
+        rows = [
+            {"wiki": wiki, "title": title, "priority": priority, "due": due, "failures": 0}
+            for title in some
+            if title not in known
+        ]
+        if rows:
+            db.execute(pages.insert(), rows)
+        added += len(rows)
+    return added
 
 
 def _ended() -> dict[str, object]:

@@ -12,7 +12,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import NamedTuple
@@ -131,8 +131,7 @@ class Watcher:
             for reply in changes(self.api, since, self.plan.namespaces):
                 self.usage.requests[self.api.site.host] += 1
                 added = reply.new if self.plan.new_pages else ()
-                titles = (*reply.titles, *reply.new)
-                self.store.changed(self.wiki, titles, due, reply.read_to, added)
+                self.store.changed(self.wiki, reply.titles, due, reply.read_to, added)
         except (WikiError, FetchError) as error:
             self.tell(str(error))
 
@@ -237,7 +236,7 @@ class Watcher:
         )
 
     def _finding(self, claim: Claim, article: Article) -> Finding:
-        finding = self.run.pipeline.finding(claim, article.timestamp)
+        (finding,) = self.run.pipeline.findings(replace(article, claims=(claim,)))
         if self.run.second is None:
             return finding
         (finding,) = self.run.second.on(article, [finding], lambda done, total: None)
