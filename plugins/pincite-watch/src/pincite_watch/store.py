@@ -209,7 +209,7 @@ class Watch:
         with self._db.writing() as db:
             row = db.execute(sa.select(findings).where(this)).first()
             if row and row.state == State.WITHDRAWN:
-                this |= _equal(row._mapping)
+                this |= _equal(row._asdict())
             db.execute(findings.update().where(this).values(hidden=why))
 
     def published(
