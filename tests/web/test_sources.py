@@ -109,7 +109,10 @@ def test_a_page_older_than_the_rules_allow_is_requested_again(zoo: Zoo, cache: F
         sources = WebSources(web, cache, progress=steps.append)
         sources.fetch([url])
         sources.fetch([url])  # of this run
-    assert [step.state for step in steps] == ["requested", "fetched", "cached"]
+        sources.begin()
+        sources.fetch([url])
+    states = ["requested", "fetched"]
+    assert [step.state for step in steps] == [*states, "cached", *states]
 
 
 def test_an_unchanged_page_is_not_sent_again(zoo: Zoo, cache: FetchCache) -> None:
@@ -129,6 +132,24 @@ def test_an_unchanged_page_is_not_sent_again(zoo: Zoo, cache: FetchCache) -> Non
         (third,) = WebSources(web, cache).fetch([url])
     assert isinstance(third, Fetched)
     assert third.body != first.body
+
+
+def test_a_page_that_leads_elsewhere_now_is_not_taken_as_unchanged(
+    zoo: Zoo, cache: FetchCache
+) -> None:
+    def unless_modified(connection: socket.socket) -> None:
+        is_conditional = "if-modified-since" in zoo.headers[-1]
+        connection.sendall(reply(b"", "304 Not Modified") if is_conditional else reply(GOOD))
+
+    (url,) = pages(zoo, 1, 1, Last_Modified="Tue, 03 Mar 2026 10:00:00 GMT")
+    with zoo.client(keep_days=0.0) as web:
+        WebSources(web, cache).fetch([url])
+    zoo.pages["h0.test", "/0"] = reply(b"", "302 Found", Location="/")
+    zoo.pages["h0.test", "/"] = unless_modified
+    with zoo.client(keep_days=0.0) as web:
+        (found,) = WebSources(web, cache).fetch([url])
+    assert isinstance(found, Unchecked)
+    assert found.reason is Reason.FRONT_PAGE
 
 
 def test_a_private_host_is_read_once_a_setting_names_it(zoo: Zoo, cache: FetchCache) -> None:

@@ -173,8 +173,9 @@ class WebSources:
             return page if time.time() < min(page.expires, page.fetched + seconds) else None
         return page  # of this run
 
-    def forget_robots(self) -> None:
-        """Read each robots.txt again when it is next needed; the cache keeps it for a day."""
+    def begin(self) -> None:
+        """As a new run: what has expired in the cache, robots.txt too, is requested again."""
+        self._started = time.time()
         self._robots.clear()
 
     def is_cached(self, url: str) -> bool:
@@ -194,6 +195,9 @@ class WebSources:
             response = self._client.get(
                 key, accept=ACCEPT, headers=validators, check=self._check_robots
             )
+            if response.status == NOT_MODIFIED and stored and response.url != stored.final_url:
+                # It leads elsewhere now, and that page is another than the stored one.
+                response = self._client.get(key, accept=ACCEPT, check=self._check_robots)
         except FetchStopped:
             raise
         except FetchingIsOff as error:
@@ -324,7 +328,7 @@ class WebPages:
     def forget(self) -> None:
         """Free the pages read so far; the cache decides whether they are fetched again."""
         self._read.clear()
-        self.sources.forget_robots()
+        self.sources.begin()
 
     def fetch(self, urls: Sequence[str]) -> list[bool]:
         """Prefetch pages into the cache; return whether each succeeded.
