@@ -42,13 +42,17 @@ def judged(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return found
 
 
+def work_after_each(watcher: Watcher, wiki: EditedWiki, *texts: str) -> None:
+    for text in texts:
+        wiki.edit("Tolne", text)
+        watcher.store.add(watcher.wiki, ["Tolne"])
+        work(watcher)
+
+
 def test_a_value_that_differs_is_published_and_other_verdicts_are_counted(
     wiki: EditedWiki, making: Making, database: Database
 ) -> None:
-    wiki.edit("Tolne", text_of(WEIR, WRONG))
-    watcher = making()
-    watcher.store.add(watcher.wiki, ["Tolne"])
-    work(watcher)
+    work_after_each(watcher := making(), wiki, text_of(WEIR, WRONG))
     (shown,) = watcher.store.published(watcher.wiki, "Tolne", None, 9)
     assert (shown.kind, shown.record["label"]) == (Kind.VALUE, "refuted")
     assert "1934" in shown.record["quote"]
@@ -59,20 +63,14 @@ def test_an_article_in_a_language_that_the_verifier_does_not_read_is_not_judged(
     wiki: EditedWiki, making: Making, database: Database
 ) -> None:
     wiki.language = "is"
-    wiki.edit("Tolne", text_of(WRONG))
-    watcher = making()
-    watcher.store.add(watcher.wiki, ["Tolne"])
-    work(watcher)
+    work_after_each(making(), wiki, text_of(WRONG))
     assert [row.kind for row in rows(database)] == [Kind.UNCHECKED]
 
 
 def test_a_finding_moves_with_its_sentence_and_is_not_judged_again(
     wiki: EditedWiki, making: Making, database: Database, judged: list[str]
 ) -> None:
-    wiki.edit("Tolne", text_of(WEIR, WRONG))
-    watcher = making()
-    watcher.store.add(watcher.wiki, ["Tolne"])
-    work(watcher)
+    work_after_each(making(), wiki, text_of(WEIR, WRONG))
     before = {row.claim: row for row in rows(database)}
     text = text_of(FERRY, WRONG, WEIR)
     wiki.edit("Tolne", text)
@@ -88,32 +86,23 @@ def test_a_finding_moves_with_its_sentence_and_is_not_judged_again(
 def test_a_finding_is_withdrawn_when_its_sentence_goes_and_again_judged_when_it_is_back(
     wiki: EditedWiki, making: Making, database: Database
 ) -> None:
-    watcher = making()
-    for text in (text_of(WEIR, WRONG), text_of(WEIR), text_of(WEIR, WRONG)):
-        wiki.edit("Tolne", text)
-        watcher.store.add(watcher.wiki, ["Tolne"])
-        work(watcher)
+    work_after_each(making(), wiki, text_of(WEIR, WRONG), text_of(WEIR), text_of(WEIR, WRONG))
     assert states(database) == {"live": 2, "withdrawn": 1}
 
 
 def test_another_reference_withdraws_the_finding(
     wiki: EditedWiki, making: Making, database: Database
 ) -> None:
-    watcher = making()
-    for url in ("https://mill.example/", "https://ferry.example/"):
-        wiki.edit("Tolne", text_of(sentence("The mill burned down in May 1937.", url)))
-        watcher.store.add(watcher.wiki, ["Tolne"])
-        work(watcher)
+    urls = ("https://mill.example/", "https://ferry.example/")
+    stated = "The mill burned down in May 1937."
+    work_after_each(making(), wiki, *(text_of(sentence(stated, url)) for url in urls))
     assert states(database) == {"live": 1, "withdrawn": 1}
 
 
 def test_findings_follow_a_moved_page_and_end_with_a_deleted_one(
     wiki: EditedWiki, making: Making, database: Database
 ) -> None:
-    wiki.edit("Tolne", text_of(WEIR, WRONG))
-    watcher = making()
-    watcher.store.add(watcher.wiki, ["Tolne"])
-    work(watcher)
+    work_after_each(watcher := making(), wiki, text_of(WEIR, WRONG))
     wiki.move("Tolne", "Tolne (river)")
     work(watcher)
     assert len(watcher.store.published(watcher.wiki, "Tolne (river)", None, 9)) == 1
@@ -126,10 +115,7 @@ def test_findings_follow_a_moved_page_and_end_with_a_deleted_one(
 def test_findings_end_unless_they_are_confirmed_in_time(
     wiki: EditedWiki, making: Making, database: Database, clock: Clock, judged: list[str]
 ) -> None:
-    wiki.edit("Tolne", text_of(WRONG))
-    watcher = making()
-    watcher.store.add(watcher.wiki, ["Tolne"])
-    work(watcher)
+    work_after_each(watcher := making(), wiki, text_of(WRONG))
     clock.days(31)
     assert watcher.store.published(watcher.wiki, "Tolne", None, 9) == []
     watcher.store.expire()
@@ -142,10 +128,9 @@ def test_findings_end_unless_they_are_confirmed_in_time(
 def test_a_day_judges_as_many_citations_as_its_budget_and_the_next_one_goes_on(
     wiki: EditedWiki, making: Making, database: Database, clock: Clock
 ) -> None:
-    wiki.edit("Tolne", text_of(WEIR, WRONG, FERRY))
-    watcher = making(limits=Limits(citations=2))
-    watcher.store.add(watcher.wiki, ["Tolne"])
-    work(watcher)
+    work_after_each(
+        watcher := making(limits=Limits(citations=2)), wiki, text_of(WEIR, WRONG, FERRY)
+    )
     assert len(rows(database)) == 2
     assert not watcher.step()
     clock.days(1)
@@ -208,10 +193,7 @@ def test_changes_of_pages_that_nobody_watches_are_passed_over(
 def test_a_finding_that_editors_hid_stays_hidden_for_another_verifier(
     wiki: EditedWiki, making: Making, database: Database, clock: Clock
 ) -> None:
-    wiki.edit("Tolne", text_of(WRONG))
-    watcher = making()
-    watcher.store.add(watcher.wiki, ["Tolne"])
-    work(watcher)
+    work_after_each(watcher := making(), wiki, text_of(WRONG))
     watcher.store.hide(rows(database)[0].finding_id, Hidden.WRONG)
     watcher.run.versions["verifier"] = "another"  # type: ignore[index]
     clock.days(25)

@@ -7,8 +7,7 @@ the claim is not hedged itself, and no other sentence of the page states it with
 
 import re
 import tomllib
-from collections.abc import Iterator
-from itertools import islice
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -75,8 +74,9 @@ def weaker(
     if language != "en":
         return None
     hedged = bool(_HEDGED.search(claim))
-    head = about.split(" · ")
-    if OPINION in head and not (hedged or figures(claim) or any(n in claim for n in head[1:])):
+    of_page, is_opinion, _ = f"{about} · ".partition(f" · {OPINION} · ")
+    named = any(name in claim for name in of_page.split(" · ")[1:])  # the author, or the site
+    if is_opinion and not (hedged or named or figures(claim)):
         return Witness(WitnessKind.WEAKER, "", OPINION)
     if taken_back := _taken_back(claim, passage, page or passage):
         return taken_back
@@ -130,11 +130,8 @@ def _in_page(part: _Part, passage: str, about: str, page: str) -> _Weaker | None
     for span, after in _with_next(page):
         sentence, shared = span.of(page), part.stems & _roots(span.of(page))
         own = shared & part.own
-        if (
-            settled
-            and settled.search(sentence)
-            and (own or best.kind not in ("plan", "infinitive"))
-        ):
+        is_about = own or best.kind not in ("plan", "infinitive")
+        if settled and is_about and settled.search(sentence):
             return None
         states = len(own) >= least if part.predicate in own else len(shared) >= most
         if states and not _in_sentence(part, sentence, after):
@@ -207,12 +204,10 @@ def _in_sentence(part: _Part, sentence: str, after: str) -> tuple[str, str] | No
         for match in pattern.finditer(sentence):
             start, end = _scope(kind, how, match)
             words = [w for w in WORD.finditer(sentence, start, end) if stem(w[0]) in part.stems]
-            began = match.start()
-            if kind == "infinitive":
-                governor = _left_undone(sentence[:began])
-                if governor is None:
-                    continue
-                began = governor
+            before = sentence[: match.start()]
+            began = _left_undone(before) if kind == "infinitive" else match.start()
+            if began is None:
+                continue
             undone = kind != "negation" and _UNDONE.search(sentence[:began])
             if undone or not _governs(part, kind, sentence, words, (start, end)):
                 continue
@@ -228,7 +223,7 @@ def _taken_back(claim: str, passage: str, page: str) -> Witness | None:
     """Return where the page corrects the claim's figure or name, if it has it nowhere else."""
     wanted = {figure.key for figure in figures(claim)}
     names = () if wanted else wording.names(claim)
-    for scope, quoted in islice(_corrections(page), _MOST_CORRECTIONS):
+    for scope, quoted in _corrections(page):
         inside = {figure.key for figure in figures(scope.of(page))} & wanted
         named = {name for name in names if name in scope.of(page)}
         rest = f"{page[: scope.start]} {page[scope.end :]}" if inside or named else ""
@@ -240,16 +235,20 @@ def _taken_back(claim: str, passage: str, page: str) -> Witness | None:
     return None
 
 
-def _corrections(page: str) -> Iterator[tuple[Span, Span]]:
-    """Yield what a page takes back, and the words that show it up to the end of the sentence."""
+@lru_cache(maxsize=64)  # each passage of a page is read with the page
+def _corrections(page: str) -> list[tuple[Span, Span]]:
+    """What a page takes back, and the words that show it up to the end of the sentence."""
+    found = list[tuple[Span, Span]]()
     for span, after in _with_next(page):
         sentence = span.of(page)
         for frame in _TAKEN_BACK:
             needs = _NEEDS.get(frame.kind)
-            if needs is None or needs.search(f"{sentence} {after}"):
-                for match in frame.words.finditer(sentence):
-                    scope = Span(*_scope(frame.kind, frame.how, match))
-                    yield scope.moved(span.start), Span(span.start + match.start(), span.end)
+            if needs and not needs.search(f"{sentence} {after}"):
+                continue
+            for match in frame.words.finditer(sentence):
+                scope = Span(*_scope(frame.kind, frame.how, match))
+                found.append((scope.moved(span.start), Span(span.start + match.start(), span.end)))
+    return found[:_MOST_CORRECTIONS]
 
 
 def _left_undone(before: str) -> int | None:

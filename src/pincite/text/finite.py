@@ -192,7 +192,8 @@ def referents(text: str) -> tuple[Referent, ...]:
     return tuple(found)
 
 
-def referents_in(passage: str, page: str) -> list[Referent]:
+@lru_cache(maxsize=256)  # asked for several times while a pair is judged
+def referents_in(passage: str, page: str) -> tuple[Referent, ...]:
     """Return the referents of a page that are in one of its passages."""
     found = list[Referent]()
     for each in referents(page or passage):
@@ -200,7 +201,7 @@ def referents_in(passage: str, page: str) -> list[Referent]:
         if at >= 0:
             by = at - each.sentence.start
             found.append(Referent(each.span.moved(by), each.sentence.moved(by), each.names))
-    return found
+    return tuple(found)
 
 
 def _described(sentence: str, known: Iterable[_Known]) -> Iterator[tuple[Span, tuple[str, ...]]]:
