@@ -64,7 +64,7 @@ def fired(row: dict[str, Any]) -> Iterator[tuple[str, str]]:
         about, page = passage.about, document.text
         for rule, witness in contradictions(claim.text, passage.text, about, page):
             yield f"contradicts: {rule}", f"{witness.source} · {witness.claim}"
-        if limit := weaker(claim.text, passage.text, about, passage.page):
+        if limit := weaker(claim.text, passage.text, about, page, None, passage.voice):
             yield "limits: force", limit.source
         if given := of_another(claim.text, passage.text):
             yield "limits: owner", f"{given.source} · {given.claim}"

@@ -365,7 +365,8 @@ def _witnesses(
     if contrary and _counts(claim, passage, contrary) and not is_scan:
         found.append(Witness(WitnessKind.NETWORK, sentence=contrary))
     if supported >= QUOTED_FROM:
-        limit = weaker(claim.text, passage.text, passage.about, passage.page, claim.own)
+        known = passage.about, passage.page
+        limit = weaker(claim.text, passage.text, *known, claim.own, passage.voice)
         other = of_another(claim.text, passage.text)
         found += filter(None, (limit, other, misattributed(claim, passage)))
     return tuple(found), next((each.sentence for each in found if each.sentence), None)
