@@ -343,7 +343,9 @@ def _correction_of(claim: str, passage: str, page: str) -> Witness | None:
         named = {name for name in names if name in scope.of(page)}
         whole = inside == wanted and roots <= _roots(scope.of(page))
         rest = f"{page[: scope.start]} {page[scope.end :]}" if inside or named or whole else ""
-        lacks = inside - {figure.key for figure in figures(rest)} or any(n not in rest for n in named)
+        lacks = inside - {figure.key for figure in figures(rest)} or any(
+            n not in rest for n in named
+        )
         if lacks or (whole and not wanted and not roots <= _roots(rest)):
             words = shown.of(page)
             at = passage.find(words)
@@ -362,7 +364,9 @@ def _corrections(page: str) -> list[tuple[Span, Span]]:
             for match in frame.words.finditer(sentence):
                 scope = _scope(frame, match)
                 rest = f"{sentence[scope.end :]} {after}"
-                if _applies(frame, sentence, after) or (frame.is_own and _rivals(scope.of(sentence), rest)):
+                if _applies(frame, sentence, after) or (
+                    frame.is_own and _rivals(scope.of(sentence), rest)
+                ):
                     shown = Span(span.start + match.start(), span.end)
                     corrections.append((scope.moved(span.start), shown))
     return corrections[:_MOST_CORRECTIONS]
@@ -439,17 +443,15 @@ def _frame(kind: str, how: str, table: dict[str, Any]) -> _Frame:
     )
 
 
-_ALL = [
-    _frame(kind, how, table)
-    for kind, table in _KINDS.items()
-    for how in _HOW
-    if how in table
-]
+_ALL = [_frame(kind, how, table) for kind, table in _KINDS.items() for how in _HOW if how in table]
 _FRAMES = [frame for frame in _ALL if not frame.corrects]
 _CORRECTIONS = [frame for frame in _ALL if frame.corrects]
 _CLAIMS = {
     "present": _is_present,
     "superlative": _has_superlative,
+    "unique": lambda text: (
+        _has_superlative(text) or bool(re.search(r"\b(?:first|last|only)\b", text))
+    ),
     "not future": lambda text: "will" not in text.split(),
 }
 _COUNTS = frozenset(("number", "percent"))
