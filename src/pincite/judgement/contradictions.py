@@ -280,10 +280,10 @@ _QUALIFIES = re.compile(r"\b(?:of|for|in|at|from|with|without|among|under|to|on)
 
 
 def _in_cell(part: str, read: _Read) -> Witness | None:
-    for each in tables.named(part, read.page):
-        row = each.rows[0]
+    for lookup in tables.look_up(part, read.page):
+        row = lookup.rows[0]
         start = read.passage.find(row.line)
-        found = tables.misplaced(each) if start >= 0 else None
+        found = tables.other_value(lookup) if start >= 0 else None
         if found and _is_all_known(part, row, read) and not names.missing(part, read.page):
             span = Span(start, start + len(row.line))
             return Witness(WitnessKind.VALUE, found[0].span.of(part), found[1], span)

@@ -7,6 +7,7 @@ the claim is not hedged itself, and no other sentence of the page states it with
 
 import re
 import tomllib
+from collections.abc import Callable
 from functools import lru_cache
 from operator import itemgetter
 from pathlib import Path
@@ -375,7 +376,7 @@ _ALL = [
 ]
 _FRAMES = [frame for frame in _ALL if not frame.corrects]
 _CORRECTIONS = [frame for frame in _ALL if frame.corrects]
-_CLAIMS = {
+_CLAIMS: dict[str, Callable[[str], bool]] = {
     "present": _is_present,
     "superlative": _has_superlative,
     "not future": lambda text: "will" not in text.split(),

@@ -73,7 +73,7 @@ def verifier_input(
     if not (is_english(claim) and is_english(passage)):
         return claim, passage
     passage = with_dates(with_names(passage, page), claim, published)
-    passage = tables.as_read(claim, passage, page)
+    passage = tables.keep_named_rows(claim, passage, page)
     text = with_derived_values(with_title(title, without_questions(passage, claim), claim), claim)
     return in_source_words(text, claim), text
 
