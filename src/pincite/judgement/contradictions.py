@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import takewhile
 
-from pincite.text import LEXICON, antonyms, names, quantities, syntax, tables
+from pincite.text import LEXICON, alternatives, antonyms, names, quantities, syntax, tables
 from pincite.text import words as wording
 from pincite.text.clauses import clauses
 from pincite.text.figures import MONTHS
@@ -32,14 +32,7 @@ _NEGATION = re.compile(
     r"\b(?:not|never|cannot|neither|no)\b(?!-)|n['’]t\b|\b(?:failed|refused|declined) to\b",
     re.IGNORECASE,
 )
-# "not only", "no fewer than": these do not deny what follows.
-_NO_DENIAL = re.compile(
-    r"\b(?:not (?:only|both|just|merely|until|all|every|necessarily|least|more|less|fewer|yet"
-    r"|exceed\w*|significantly|statistically)"
-    r"|no (?:longer|later|sooner|fewer|less|more|doubt|one knows|matter|wonder|\d)|whether or not"
-    r"|neither here|if not|or not|nos?\.)",
-    re.IGNORECASE,
-)
+_NO_DENIAL = re.compile(rf"\b(?:{alternatives('denials', 'no_denial')})", re.IGNORECASE)
 _DENIED_VERB = re.compile(r"not\b|never\b|cannot\b|\w*n['’]t\b", re.IGNORECASE)
 _LONGEST = 45  # words of a sentence: longer ones are lists and menus, or make several statements
 # "We examined whether", "Did it close?", "the hypothesis that": these assert nothing.
@@ -48,19 +41,9 @@ _ASKS = re.compile(r"\bwhether\b|\bhypothes[ei][sz]|\?[\"”’)]*\s*\Z", re.IGN
 _RAISED = re.compile(r" (?:believ|consider|find|found|think|thought|accept|agre)\w* that (?:the )?")
 _MAX_QUOTED = 60  # characters of the words that a negation denies, as far as it reaches
 _REACH = 4  # words after a negation that may be its predicate
-# Words that deny without a negation, in part, or on a condition: a sentence with one is skipped.
-# "Neither a nor b was better" and "no patient with asthma died" deny what follows the names.
-_HALF_DENIED = re.compile(
-    r"\b(?:first|only|before|insufficient|little|few|lack\w*|absen\w+|without|hardly|barely|unclear|unlikely|unless"
-    r"|although|but|however|except|rather than|in(?:complete|conclusive)|un(?:able|known)"
-    r"|none|nobody|nothing|nor|if|or (?:\w+ )?not?"
-    r"|no (?:\w+ ){1,3}?(?:who|whose|that|which|with))\b",
-    re.IGNORECASE,
-)
-# "Was not better" does not deny "was good": either both sentences compare, or neither.
-_COMPARED = re.compile(
-    r"\b(?:more|less|fewer|further|higher|lower|greater|larger|smaller|better|worse|differ\w*)\b",
-    re.IGNORECASE,
+_HALF_DENIED, _COMPARED = (
+    re.compile(rf"\b(?:{alternatives('denials', name)})\b", re.IGNORECASE)
+    for name in ("half_denied", "compared")
 )
 
 

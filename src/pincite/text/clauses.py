@@ -13,7 +13,7 @@ from enum import StrEnum
 from functools import lru_cache
 from itertools import dropwhile, pairwise
 
-from pincite.text import syntax
+from pincite.text import syntax, words_of
 from pincite.text.figures import MONTHS
 from pincite.text.languages import is_english
 from pincite.text.sentences import n_words, sentences
@@ -333,17 +333,13 @@ _OBJECT = re.compile(r"[\s,]+(?:that|how|why|whether)\b")  # after a verb such a
 _CUT_NAME = re.compile(r"(?:\A\W*(?:\w+ )?|\s)\w+(?:[’']s|s[’'])(?: \w+)?\s*\Z")  # "Ito's eldest"
 _WORD_FOLLOWS = re.compile(r"\s+(?!(?:in|on|at|by|and|but|or|from|for|to|with|after)\b)[a-z]")
 _SHORTEST = 6  # minimum words for a line with a full stop to count as a sentence
-_CONJUNCTIONS = frozenset(
-    "and but or nor yet so while whilst although though whereas because since if as however when "
-    "whenever until unless once after before then thus therefore also".split()
+_CONJUNCTIONS, _SUBORDINATING = (
+    words_of("verb_phrases", name) for name in ("conjunctions", "subordinating")
 )
 _JOINING = frozenset("and but or nor yet".split())
 _COORDINATING = _JOINING | {"then", "also", "later"}
 _UNSURE = syntax.PREPOSITIONS | syntax.SUBORDINATORS | frozenset({"what", "while", "since", "both"})
 _RELATIVE = frozenset("which who whom whose where".split())
-_SUBORDINATING = frozenset(
-    "which who whom whose where when that because although though if".split()
-)
 
 
 class Standing(StrEnum):

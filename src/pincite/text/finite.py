@@ -24,21 +24,12 @@ _TOKEN = re.compile(r"\w[\w’'-]*|[^\w\s]")
 _SET_OFF = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|[“\"][^“”\"]*[”\"]")
 _HAVE = frozenset("has have had".split())
 _DO = frozenset("do does did".split())
-_BE_OR_MODAL = frozenset(
-    "am is are was were can cannot could will would may might must shall should ought".split()
+_BE_OR_MODAL, _PLURALS, _THINGS = (
+    words_of("verb_phrases", name) for name in ("be_or_modal", "plurals", "things")
 )
 NOT = frozenset("not never cannot".split())
-_PLURALS = frozenset(
-    "they we you i these those people children men women mice teeth feet police data bacteria "
-    "many most few several some all both others two three four five six seven eight nine "
-    "ten".split()
-)
 _NO_PLURALS = re.compile(r"(?:ss|us|is|news|series|species)$")
-_THINGS = frozenset("it he she this that everyone everybody someone nobody nothing".split())
-_NO_VERB_AFTER = (
-    frozenset("the a an its his her their our my your every no to be been being very".split())
-    | syntax.PREPOSITIONS
-)
+_NO_VERB_AFTER = words_of("verb_phrases", "no_verb_after") | syntax.PREPOSITIONS
 _CLAUSE_OPENERS = syntax.SUBORDINATORS - {"once"}
 _SINCE = frozenset("after before until till since".split())
 _PRONOUN = re.compile(r"(?:It|He|She|They)\b")
