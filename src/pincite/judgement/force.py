@@ -345,20 +345,20 @@ def _roots(text: str) -> frozenset[str]:
 # ── The words of `force.toml` ────────────────────────────────────────────────────────────────────
 
 
-def _compiled(lines: str) -> re.Pattern[str]:
+def _pattern(lines: str) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(lines.strip().splitlines())})(?!\w)", re.IGNORECASE)
 
 
 def _frame(kind: str, how: str, table: dict[str, Any]) -> _Frame:
     needs, unless, beside, settled = (
-        _compiled(table[key]) if key in table else None
+        _pattern(table[key]) if key in table else None
         for key in ("needs", "unless", "beside", "settled")
     )
     before = "|".join(filter(None, (_WORDS["undone"], table.get("not_after", {}).get(how))))
     return _Frame(
         kind,
         how,
-        _compiled(table[how]),
+        _pattern(table[how]),
         re.compile(rf"(?:{before})\s+\Z", re.IGNORECASE),
         *(needs, unless, beside, settled),
         table.get("settled_by_words", False),
@@ -381,7 +381,7 @@ _CLAIMS: dict[str, Callable[[str], bool]] = {
     "superlative": _has_superlative,
     "not future": lambda text: "will" not in text.split(),
 }
-_HEDGED = _compiled(_WORDS["hedged"])
+_HEDGED = _pattern(_WORDS["hedged"])
 _ENDS = re.compile(_WORDS["ends"])
 _JOINTS = re.compile(f"{_WORDS['ends']}|{_WORDS['joints']}")
 _NOW, _WAS = re.compile(r"\b(?:is|are|has|have|will|remains?)\b"), {"was", "were", "had", "did"}

@@ -2,7 +2,7 @@
 
 `clauses` cuts a claim where both sides certainly have a finite verb, and inserts the first side's
 subject where the second has none; each item of a final list is checked with the text before it. In
-doubt nothing is cut. `widened` and `with_subject` make a part of a sentence readable alone; in
+doubt nothing is cut. `widen` and `with_subject` make a part of a sentence readable alone; in
 doubt they assume a verb. Languages other than English are handled by word counts only.
 """
 
@@ -61,7 +61,7 @@ def _of_sentence(sentence: Sentence) -> list[Clause]:
         if n >= segment.start and (cut := _cut(sentence, segment, n)):
             clause, segment = cut
             found.append(clause)
-    return [*found, *_listed(sentence, segment)]
+    return [*found, *_split_list(sentence, segment)]
 
 
 def _cut(sentence: Sentence, segment: Segment, n: int) -> tuple[Clause, Segment] | None:
@@ -247,7 +247,7 @@ def _opens_subordinate(sentence: Sentence) -> bool:
 # ── Lists ──────────────────────
 
 
-def _listed(sentence: Sentence, segment: Segment) -> list[Clause]:
+def _split_list(sentence: Sentence, segment: Segment) -> list[Clause]:
     """The last clause, or one clause per item if it certainly ends in a list of three or more."""
     end = len(sentence.tokens)
     while end > segment.start and sentence.tokens[end - 1].word in ".!?":
@@ -377,11 +377,11 @@ def standing(piece: str, language: str = "en") -> Standing:
     return Standing.CLAUSE if len(found) > inner else Standing.FRAGMENT
 
 
-def widened(sentence: str, part: Span, marks: Sequence[int], language: str = "en") -> Span:
+def widen(sentence: str, part: Span, marks: Sequence[int], language: str = "en") -> Span:
     """Extend `part` by neighbours until it is readable alone; `marks` divide the sentence.
 
     >>> text = "As of the census of 2000, 1,204 people lived here."
-    >>> widened(text, Span(0, 16), [16]).of(text) == text
+    >>> widen(text, Span(0, 16), [16]).of(text) == text
     True
     """
     if part.start == 0 and not _WORDS.search(sentence, part.end):

@@ -177,9 +177,9 @@ def referents(text: str) -> tuple[Referent, ...]:
             is_one = _NAMED.fullmatch(subject) and pronoun[0] != "They"
             is_one = is_one and (" " in subject or not _may_be_noun(subject.lower()))
             found.append(Referent(at, span, (subject, *others) if is_one else (subject, "")))
-        for at, names in _described(sentence, known):
+        for at, names in _descriptions(sentence, known):
             found.append(Referent(at.moved(span.start), span, names))
-        known.update(dict.fromkeys(_introduced(sentence)))
+        known.update(dict.fromkeys(_introductions(sentence)))
     return tuple(found)
 
 
@@ -195,7 +195,7 @@ def referents_in(passage: str, page: str) -> tuple[Referent, ...]:
     return tuple(found)
 
 
-def _described(sentence: str, known: Iterable[_Known]) -> Iterator[tuple[Span, tuple[str, ...]]]:
+def _descriptions(sentence: str, known: Iterable[_Known]) -> Iterator[tuple[Span, tuple[str, ...]]]:
     for match in _THE.finditer(sentence):
         words = match["kind"].split(" ")
         for n, word in enumerate(words):
@@ -223,7 +223,7 @@ def _goes_on(sentence: str, end: int) -> bool:
     return word != word.lower() or not ("VERB" in lemmas(word) and is_verb)
 
 
-def _introduced(sentence: str) -> Iterator[_Known]:
+def _introductions(sentence: str) -> Iterator[_Known]:
     """Names with a noun in them or beside them, and what has such a noun and no name."""
     taken = list[range]()
     for match in _NAMED.finditer(sentence):

@@ -48,7 +48,7 @@ def in_source_words(source: str, claim: str) -> str:
 
 
 def _is_same_comparison(claim: str, sentence: str) -> bool:
-    found = antonyms.compared(claim, sentence)
+    found = antonyms.compare(claim, sentence)
     words = {stem for word in found[:2] for stem in roots(word)} if found and found[2] else set()
     return bool(
         found

@@ -310,9 +310,6 @@ def _derive_in_table(lookup: Lookup) -> Iterator[tuple[Row, str]]:
             name = lookup.row_headers[0]
             names = " and ".join(row.cells.get(name, "") for row in rows)
             yield rows[-1], f"\n{name}: {names} together; {header}: {total}"
-    parts = [value for header in columns if (value := _number(rows[0].cells[header]))]
-    if len(rows) == 1 and len(parts) == len(columns) and (total := _sum(claim, parts)):
-        yield rows[0], f"; {' and '.join(columns)} together: {total}"
 
 
 def _share(claim: str, part: Value, totals: Sequence[Value]) -> str:
