@@ -7,6 +7,7 @@ the claim is not hedged itself, and no other sentence of the page states it with
 
 import re
 import tomllib
+from collections.abc import Callable
 from functools import lru_cache
 from operator import itemgetter
 from pathlib import Path
@@ -416,21 +417,21 @@ def _of_class(name: re.Match[str]) -> str:
     return rf"(?:{'|'.join(map(_inflected, _CLASSES[name[1]].split()))})\b"
 
 
-def _compiled(lines: str) -> re.Pattern[str]:
+def _pattern(lines: str) -> re.Pattern[str]:
     lines = _CLASS.sub(_of_class, lines)
     return re.compile(rf"\b(?:{'|'.join(lines.strip().splitlines())})(?!\w)", re.IGNORECASE)
 
 
 def _frame(kind: str, how: str, table: dict[str, Any]) -> _Frame:
     needs, unless, beside, settled = (
-        _compiled(table[key]) if key in table else None
+        _pattern(table[key]) if key in table else None
         for key in ("needs", "unless", "beside", "settled")
     )
     before = "|".join(filter(None, (_WORDS["undone"], table.get("not_after", {}).get(how))))
     return _Frame(
         kind,
         how,
-        _compiled(table[how]),
+        _pattern(table[how]),
         re.compile(rf"(?:{before})\s+\Z", re.IGNORECASE),
         *(needs, unless, beside, settled),
         table.get("settled_by_words", False),
@@ -446,7 +447,7 @@ def _frame(kind: str, how: str, table: dict[str, Any]) -> _Frame:
 _ALL = [_frame(kind, how, table) for kind, table in _KINDS.items() for how in _HOW if how in table]
 _FRAMES = [frame for frame in _ALL if not frame.corrects]
 _CORRECTIONS = [frame for frame in _ALL if frame.corrects]
-_CLAIMS = {
+_CLAIMS: dict[str, Callable[[str], bool]] = {
     "present": _is_present,
     "superlative": _has_superlative,
     "unique": lambda text: (
@@ -456,7 +457,7 @@ _CLAIMS = {
 }
 _COUNTS = frozenset(("number", "percent"))
 _HAS, _HAD = re.compile(r"\b(?:has|have)\b"), re.compile(r"\bhad\b")
-_HEDGED = _compiled(_WORDS["hedged"])
+_HEDGED = _pattern(_WORDS["hedged"])
 _ENDS = re.compile(_WORDS["ends"])
 _JOINTS = re.compile(f"{_WORDS['ends']}|{_WORDS['joints']}")
 _NOW, _WAS = re.compile(r"\b(?:is|are|has|have|will|remains?)\b"), {"was", "were", "had", "did"}
