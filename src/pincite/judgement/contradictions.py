@@ -293,6 +293,44 @@ def _is_all_known(part: str, row: tables.Row, source: _Source) -> bool:
     return not _QUALIFIES.search(before) and not counted
 
 
+# ── A change ─────────────────────────────────────────────────────────────────────────────────────
+
+_SLACK = 0.25  # the share of a change by which another must exceed it to contradict it
+
+
+def _of_change(part: str, claim: str, source: _Source) -> Witness | None:
+    """Find another change of the same: as stated, or as computed from its two values."""
+    changes = antonyms.stated_changes(part)
+    change = changes[0] if len(changes) == 1 else antonyms.turn_alone(part)
+    if change is None or len(changes) > 1:
+        return None
+    rest, contrary = f"{part[: change.span.start]} {part[change.span.end :]}", None
+    for span, sentence in source.sentences:
+        for other, about in antonyms.changes_in(sentence):
+            agrees = change.agrees(other, _SLACK)
+            if agrees:
+                return None
+            if agrees is False and not contrary and _is_change_of(rest, about, sentence, source):
+                contrary = Witness(WitnessKind.VALUE, change.words, other.words, span)
+    return contrary
+
+
+def _is_change_of(rest: str, about: str, sentence: str, source: _Source) -> bool:
+    """Whether a part of a sentence is about the subject and the times of a claim's other words."""
+    wanted, others = {*roots(rest)}, {*roots(about)} - {*roots(source.about)}
+    stated = not quantities.unstated(rest, f"{source.about}\n{sentence}")
+    narrower = len(others - wanted) > _NARROWER * len(wanted & others)
+    return (
+        stated
+        and not narrower
+        and _at_one_time(rest, sentence, source)
+        and _says(rest, about, source, _REST_OF_VALUE)
+    )
+
+
+_NARROWER = 1.5
+
+
 # ── A negation ───────────────────────────────────────────────────────────────────────────────────
 
 
@@ -500,4 +538,4 @@ def _says(rest: str, sentence: str, source: _Source, share: float) -> bool:
 
 
 _OF_DENIALS = [_of_negation, _of_contrary]
-_RULES = [_of_value, *_OF_DENIALS, _of_name]
+_RULES = [_of_value, _of_change, *_OF_DENIALS, _of_name]

@@ -1,19 +1,22 @@
-"""Detects antonyms and replaced figures, which models tend to miss.
+"""Detects antonyms, changes, ranks and replaced figures, which models tend to miss.
 
 A contrast counts only if claim and quote each use one side, so "rose and then fell" is never
-contrasted with "fell".
+contrasted with "fell". A change is computed where a text gives its two values.
 """
 
+import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from pincite.text import LEXICON
 from pincite.text import words as wording
-from pincite.text.figures import Figure, fold, missing, rivals
+from pincite.text.figures import ONES, ORDINALS, Figure, fold, missing, rivals
 from pincite.text.languages import common
-from pincite.text.quantities import values
+from pincite.text.quantities import Value, hedged, values, with_hedge
+from pincite.types import Span
 
 _AXES, _TURNS, _BOUNDS = (
     LEXICON["contraries"][name].split("|") for name in ("axes", "turns", "bounds")
@@ -158,3 +161,153 @@ def _sides(text: str) -> dict[int, dict[int, str]]:
         for axis, side in _SIDES.get(word, ()):
             found.setdefault(axis, {}).setdefault(side, word)
     return found
+
+
+# ── Changes ──────────────────────────────────────────────────────────────────────────────────────
+
+
+class Change(NamedTuple):
+    """A change from an earlier value, as a text states it or as two of its values make it."""
+
+    span: Span
+    words: str
+    low: float  # the least and the most that it may be; negative for a fall
+    high: float
+    measure: str  # "share" of the earlier value, or that of the two values; "any": no amount
+    is_computed: bool = False
+
+    def agrees(self, other: "Change", slack: float = 0.0) -> bool | None:
+        """Whether two changes may be one; None if they are in different measures.
+
+        `slack`: the share of this one by which the other may lie outside its interval.
+        """
+        if self.measure != other.measure and "any" not in (self.measure, other.measure):
+            return None
+        wide = slack * min(abs(self.low), abs(self.high))
+        return self.low - wide <= other.high and other.low <= self.high + wide
+
+
+_MULTIPLES = {"halved": 0.5, "doubled": 2.0, "tripled": 3.0, "trebled": 3.0, "quadrupled": 4.0}
+_MULTIPLE = re.compile(rf"\b(?:{'|'.join(_MULTIPLES)})\b", re.IGNORECASE)
+_NEARLY = 0.03  # "doubled" covers 1.94 to 2.06 times
+_UP, _DOWN = ({*side.split()} - {*_MULTIPLES, "more", "less"} for side in _TURNS[0].split("/"))
+_TURN = rf"\b(?P<turn>{'|'.join(sorted(_UP | _DOWN | {'up', 'down', 'lost'}))})\b"
+_TURNED = re.compile(_TURN, re.IGNORECASE)
+_HEDGE_WORDS = r"(?:(?:just|only|about|around|some|nearly|almost|over|under|more than) ){0,2}"
+_BY = re.compile(
+    rf"{_TURN}(?: again)?(?: [a-z]+ly)?(?P<by> by| of)? {_HEDGE_WORDS}(?:an? )?\Z", re.IGNORECASE
+)
+_MORE = re.compile(r"\s(?P<turn>more|higher|greater|larger|fewer|less|lower|smaller)\b")
+_COUNTS = {"gain", "gains", "gained", "lost", "cut"}  # with a bare number: "raised 500" is another
+_NO_CHANGE = frozenset({"date", "clock", "time"})
+# Between two values, of which the second is the later one or the earlier one.
+_TO = re.compile(rf"[^.;:]{{0,40}}\bto {_HEDGE_WORDS}\Z")
+_DOWN_FROM = re.compile(
+    rf"[^.;:]{{0,60}}\b(?:up|down|(?:rise|fall|increase|drop)\b[^.;:]{{0,20}}) from {_HEDGE_WORDS}\Z"
+)
+_COMPARED = re.compile(r"[^.;:]{0,50}\bcompared (?:with|to) (?:the )?\Z")
+_THEN = re.compile(r"[^.;:]{0,30}\b(?:(?:1\d|20)\d\d|earlier|before|previous\w*|last)\b")
+_FROM = re.compile(rf"\bfrom {_HEDGE_WORDS}\Z")
+
+
+@lru_cache(maxsize=4096)
+def stated_changes(text: str) -> tuple[Change, ...]:
+    """Return the changes that a text states with an amount, in order.
+
+    >>> [(c.words, c.low, c.measure) for c in stated_changes("It doubled and then lost 34 seats.")]
+    [('doubled', 0.94, 'share'), ('lost 34', -34.0, '')]
+    """
+    found = [change for value in values(text, "en") if (change := _stated(value, text))]
+    for match in _MULTIPLE.finditer(text):
+        times = _MULTIPLES[match[0].lower()]
+        whole = max(times, 1 / times)
+        low, high, sense = hedged(text, match.start(), whole, whole * _NEARLY)
+        high = math.inf if sense > 0 else high
+        low, high = (1 / high, 1 / low) if times < 1 else (low, high)
+        words = with_hedge(text, Value(Span(*match.span())))
+        span = Span(match.end() - len(words), match.end())
+        found.append(Change(span, words, low - 1, high - 1, "share"))
+    return tuple(sorted(found, key=lambda change: change.span))
+
+
+def _stated(value: Value, text: str) -> Change | None:
+    start, end = value.span.start, value.span.end
+    before, after = _BY.search(text, max(0, start - 60), start), _MORE.match(text, end)
+    word = before or after
+    if value.measure in _NO_CHANGE or value.weak or not word:
+        return None
+    turn = word["turn"].lower()
+    if word is before and not (before["by"] or value.measure == "share" or turn in _COUNTS):
+        return None
+    low, high = value.low, math.inf if value.sense > 0 else value.high
+    if value.measure == "share":
+        low, high = low / 100, high / 100
+    if turn in _DOWN or turn in ("down", "lost", "fewer", "less"):
+        low, high = -high, -low
+    span = Span(before.start() if before else start, end if before else word.end())
+    return Change(span, span.of(text), low, high, value.measure)
+
+
+def turn_alone(text: str) -> Change | None:
+    """Return the change of a text that states its direction only: "Visits fell in 2024."
+
+    >>> turn_alone("Visits fell in 2024.").high < 0, turn_alone("Visits rose, then fell.")
+    (True, None)
+    """
+    found = _sides(text).get(0, {})
+    turned = _TURNED.search(text)
+    if len(found) != 1 or not turned or turned[0].lower().endswith("er"):
+        return None
+    low, high = (-math.inf, -_LEAST) if 1 in found else (_LEAST, math.inf)
+    return Change(Span(*turned.span()), turned[0], low, high, "any")
+
+
+_LEAST = 1e-6  # a smaller change is none
+
+
+def changes_in(sentence: str) -> Iterator[tuple[Change, str]]:
+    """Yield a sentence's changes, with the part of it that each is about."""
+    changes = sorted((*stated_changes(sentence), *computed_changes(sentence)), key=lambda c: c.span)
+    for n, change in enumerate(changes):
+        before = [c.span.end for c in changes[:n] if c.span.end <= change.span.start]
+        after = [c.span.start for c in changes[n:] if c.span.start >= change.span.end]
+        whole = not before and not after
+        yield change, sentence if whole else sentence[max(before, default=0) : change.span.end]
+
+
+@lru_cache(maxsize=4096)
+def computed_changes(text: str) -> tuple[Change, ...]:
+    """Return what follows from an earlier and a later value of one sentence, twice: as shares too.
+
+    >>> computed_changes("It rose from 1,204 to 2,466.")[0].words
+    '1,204 → 2,466: × 2.05'
+    """
+    found = list[Change]()
+    known = [v for v in values(text, "en") if not v.weak and v.measure not in _NO_CHANGE]
+    for one, other in pairwise(known):
+        gap = one.span.end, other.span.start
+        if one.measure != other.measure or min(one.low, other.low) <= 0:
+            continue
+        if _TO.match(text, *gap) and _FROM.search(text, max(0, one.span.start - 24), one.span.start):
+            earlier, later = (one, other) if _TURNED.search(text) else (None, None)
+        elif _DOWN_FROM.match(text, *gap) or (
+            _COMPARED.match(text, *gap) and _THEN.match(text, other.span.end)
+        ):
+            earlier, later = other, one
+        else:
+            continue
+        if earlier and later:
+            found += _computed(earlier, later, text)
+    return tuple(found)
+
+
+def _computed(earlier: Value, later: Value, text: str) -> Iterator[Change]:
+    span = Span(min(earlier.span, later.span).start, max(earlier.span, later.span).end)
+    times = (later.low + later.high) / (earlier.low + earlier.high)
+    amount = f"× {times:.2f}" if times >= 2 - _NEARLY * 2 else f"{100 * (times - 1):+.0f} %"
+    words = f"{earlier.span.of(text)} → {later.span.of(text)}: {amount.replace('-', '−')}"
+    low, high = later.low / earlier.high - 1, later.high / earlier.low - 1
+    yield Change(span, words, low, high, "share", is_computed=True)
+    measure = "points" if later.measure == "share" else later.measure
+    low, high = later.low - earlier.high, later.high - earlier.low
+    yield Change(span, words, low, high, measure, is_computed=True)

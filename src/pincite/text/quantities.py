@@ -101,7 +101,7 @@ def _count(words: str) -> float:
     return float(words) if value is None else value
 
 
-def _hedged(
+def hedged(
     text: str, start: int, value: float, width: float, digit: float = math.inf
 ) -> tuple[float, float, int]:
     """Return low, high and sense of a value at `start`; `digit`: place value of its last digit."""
@@ -363,7 +363,7 @@ def _shares(text: str) -> Iterator[Value]:
         else:
             percent = 100 * _count(match["a"]) / max(1.0, _count(match["b"]))
         if percent <= 100:
-            low, high, sense = _hedged(text, match.start(), percent, _ONE_POINT)
+            low, high, sense = hedged(text, match.start(), percent, _ONE_POINT)
             yield Value(Span(*match.span()), low, high, "share", "%", sense=sense)
 
 
@@ -423,7 +423,7 @@ def _halves(text: str) -> Iterator[Value]:
         n = 0.5 if match["s1"] or match["u1"] else _count(match["n"] or "a") + 0.5
         value = n * (12.0 if scale == "dozen" else SCALES.get(scale, 1.0)) * FACTORS.get(unit, 1.0)
         width = 0.0 if scale == "dozen" else _SCALED * value
-        low, high, sense = _hedged(text, match.start(), value, width)
+        low, high, sense = hedged(text, match.start(), value, width)
         yield Value(Span(*match.span()), low, high, measure, unit, sense=sense)
 
 
@@ -465,7 +465,7 @@ def _numbers(text: str) -> Iterator[Value]:
         exact = value * FACTORS.get(unit, 1.0)
         width = _width(match, value) * FACTORS.get(unit, 1.0)
         digit = _last_digit(match) * FACTORS.get(unit, 1.0)
-        low, high, sense = _hedged(text, start, exact, width, digit)
+        low, high, sense = hedged(text, start, exact, width, digit)
         if unit == "°f":
             low, high = ((each - 32) / 1.8 for each in (low, high))
         weak = number.lower() in _WEAK and not (measure or match["scale"])
