@@ -185,6 +185,7 @@ def _rival(
         if not any(quantities.states(v, c) or quantities.states(c, v) for c in claimed)
     ]
     rivals = [v for v in rivals if _direction(v, sentence) == _direction(value, part)]
+    rivals = [v for v in rivals if _role(v, sentence) == _role(value, part)]
     beside = _beside(value, part, language)
     rivals = [v for v in rivals if beside & _beside(v, sentence, language)]
     if not value.measure:  # a bare number counts something: "77 lifts" are not "8 escalators"
@@ -195,6 +196,12 @@ def _rival(
 def _is_opposite(value: Value, rival: Value) -> bool:
     """Whether one is less and the other more than a number: "over 90", "fewer than the 90"."""
     return value.sense * rival.sense < 0 and (value.low == rival.high or value.high == rival.low)
+
+
+def _role(value: Value, text: str) -> type | None:
+    """Return whether a value is that of a change or in a rank; None if it is a level."""
+    others = (*antonyms.stated_changes(text), *antonyms.ranks(text))
+    return next((type(one) for one in others if one.span.overlaps(value.span)), None)
 
 
 _PUNCTUATION = re.compile(r"[^\w\s’'-]")
@@ -331,6 +338,49 @@ def _is_change_of(rest: str, about: str, sentence: str, source: _Source) -> bool
 _NARROWER = 1.5
 
 
+# ── A rank ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def _of_rank(part: str, claim: str, source: _Source) -> Witness | None:
+    """Find another place in the same order: "the second-highest" for "the highest"."""
+    stated = antonyms.ranks(part)
+    if len(stated) != 1:
+        return None
+    rank, contrary = stated[0], None
+    for span, sentence in source.sentences:
+        for other in antonyms.ranks(sentence):
+            if other.order not in ("", rank.order):
+                continue
+            if other.place == rank.place:
+                return None
+            if not contrary and _is_same_order(rank, part, other, sentence, source):
+                words = rank.span.of(part), other.span.of(sentence)
+                contrary = Witness(WitnessKind.VALUE, *words, span)
+    return contrary
+
+
+def _is_same_order(
+    rank: antonyms.Rank, part: str, other: antonyms.Rank, sentence: str, source: _Source
+) -> bool:
+    """Whether two ranks are among the same things, by what follows them, and at the same time."""
+    field = _FIELD_ENDS.split(sentence[other.span.end :])[0]
+    wanted = {*roots(part)} - {*roots(rank.span.of(part)), "ever"}
+    known = {*roots(f"{source.about}\n{sentence}")}
+    earlier = sentence[: other.span.start]
+    dated, own = ([v for v in values_of(text) if v.dates] for text in (earlier, part))
+    return (
+        wanted <= known
+        and {*roots(field)} <= {*roots(part)}
+        and all(any(not quantities.conflict(d, v) for v in own) for d in dated)
+        and _at_one_time(part, sentence, source)
+        and not names.missing(part, source.page)
+        and bool(_denials(sentence)) <= bool(_denials(part))
+    )
+
+
+_FIELD_ENDS = re.compile(r"[,;:.(]| (?:after|behind|for|by|and|but|with) ")
+
+
 # ── A negation ───────────────────────────────────────────────────────────────────────────────────
 
 
@@ -452,7 +502,8 @@ def contrary_by_word(claim: str, text: str, about: str = "") -> Witness | None:
     for word, opposite in antonyms.contrasts(claim, text) if subject <= known else ():
         missing = own - known - {*roots(word)}
         reverses = compares or antonyms.reverses_sentence(word)
-        if reverses and len(missing) <= _UNSAID * len(own):
+        near = len(missing) <= _UNSAID * len(own) and not has_other_baseline(claim, text)
+        if reverses and near:
             return Witness(WitnessKind.VALUE, word, opposite, Span(0, len(text)))
     return None
 
@@ -464,7 +515,12 @@ def _at_one_time(part: str, sentence: str, source: _Source) -> bool:
     """Whether the sentence is about the same times as the clause: none differs or is missing."""
     months = set(_IN_MONTH.findall(part)) - set(_IN_MONTH.findall(sentence))
     absent = quantities.unstated(part, f"{source.about}\n{sentence}")
-    if months or any(value.dates for value in absent) or of_another_time(part, sentence):
+    if (
+        months
+        or any(value.dates for value in absent)
+        or of_another_time(part, sentence)
+        or has_other_baseline(part, sentence)
+    ):
         return False
     of_sentence, of_part = (
         {v.dates: _direction(v, text) for v in values_of(text) if v.dates}
@@ -477,6 +533,18 @@ def of_another_time(claim: str, sentence: str) -> bool:
     """Whether both are dated, and none of their dates agree: a fall in 2020, a rise in 2024."""
     dated, others = ([v for v in values_of(text) if v.dates] for text in (claim, sentence))
     return bool(dated and others) and all(quantities.conflict(o, v) for v in dated for o in others)
+
+
+_BASELINE = re.compile(r"\b(?:than|since)(?: (?:it|they) (?:was|were|had been))?(?: [a-z]+)? \Z")
+
+
+def has_other_baseline(claim: str, sentence: str) -> bool:
+    """Whether a sentence compares with a time that a claim does not state: "than in 2010"."""
+    own = [value for value in values_of(claim) if value.dates]
+    baselines = [
+        v for v in values_of(sentence) if v.dates and _BASELINE.search(sentence[: v.span.start])
+    ]
+    return bool(baselines) and not any(quantities.states(b, v) for b in baselines for v in own)
 
 
 # ── A name ───────────────────────────────────────────────────────────────────────────────────────
@@ -537,5 +605,5 @@ def _says(rest: str, sentence: str, source: _Source, share: float) -> bool:
     return not names.missing(rest, source.page)
 
 
-_OF_DENIALS = [_of_negation, _of_contrary]
+_OF_DENIALS = [_of_rank, _of_negation, _of_contrary]
 _RULES = [_of_value, _of_change, *_OF_DENIALS, _of_name]

@@ -191,13 +191,14 @@ _MULTIPLES = {"halved": 0.5, "doubled": 2.0, "tripled": 3.0, "trebled": 3.0, "qu
 _MULTIPLE = re.compile(rf"\b(?:{'|'.join(_MULTIPLES)})\b", re.IGNORECASE)
 _NEARLY = 0.03  # "doubled" covers 1.94 to 2.06 times
 _UP, _DOWN = ({*side.split()} - {*_MULTIPLES, "more", "less"} for side in _TURNS[0].split("/"))
-_TURN = rf"\b(?P<turn>{'|'.join(sorted(_UP | _DOWN | {'up', 'down', 'lost'}))})\b"
-_TURNED = re.compile(_TURN, re.IGNORECASE)
+_TURN = rf"(?<!\bmade )(?<!\bmake )\b(?P<turn>{'|'.join(sorted(_UP | _DOWN | {'up', 'down', 'lost'}))})\b"
+_TURNED = re.compile(rf"{_TURN}|\bwent\b", re.IGNORECASE)
 _HEDGE_WORDS = r"(?:(?:just|only|about|around|some|nearly|almost|over|under|more than) ){0,2}"
 _BY = re.compile(
     rf"{_TURN}(?: again)?(?: [a-z]+ly)?(?P<by> by| of)? {_HEDGE_WORDS}(?:an? )?\Z", re.IGNORECASE
 )
 _MORE = re.compile(r"\s(?P<turn>more|higher|greater|larger|fewer|less|lower|smaller)\b")
+_FALLS = _DOWN | {"down", "lost", "less"}
 _COUNTS = {"gain", "gains", "gained", "lost", "cut"}  # with a bare number: "raised 500" is another
 _NO_CHANGE = frozenset({"date", "clock", "time"})
 # Between two values, of which the second is the later one or the earlier one.
@@ -242,7 +243,7 @@ def _stated(value: Value, text: str) -> Change | None:
     low, high = value.low, math.inf if value.sense > 0 else value.high
     if value.measure == "share":
         low, high = low / 100, high / 100
-    if turn in _DOWN or turn in ("down", "lost", "fewer", "less"):
+    if turn in _FALLS:
         low, high = -high, -low
     span = Span(before.start() if before else start, end if before else word.end())
     return Change(span, span.of(text), low, high, value.measure)
@@ -254,11 +255,12 @@ def turn_alone(text: str) -> Change | None:
     >>> turn_alone("Visits fell in 2024.").high < 0, turn_alone("Visits rose, then fell.")
     (True, None)
     """
-    found = _sides(text).get(0, {})
-    turned = _TURNED.search(text)
-    if len(found) != 1 or not turned or turned[0].lower().endswith("er"):
+    found = list(_TURNED.finditer(text))
+    sides = {word["turn"].lower() in _FALLS for word in found if word["turn"]}
+    turned = found[0] if len(sides) == 1 else None
+    if not turned or turned[0].lower().endswith("er"):
         return None
-    low, high = (-math.inf, -_LEAST) if 1 in found else (_LEAST, math.inf)
+    low, high = (-math.inf, -_LEAST) if True in sides else (_LEAST, math.inf)
     return Change(Span(*turned.span()), turned[0], low, high, "any")
 
 
@@ -311,3 +313,57 @@ def _computed(earlier: Value, later: Value, text: str) -> Iterator[Change]:
     measure = "points" if later.measure == "share" else later.measure
     low, high = later.low - earlier.high, later.high - earlier.low
     yield Change(span, words, low, high, measure, is_computed=True)
+
+
+# ── Ranks ────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Rank(NamedTuple):
+    """A place in an order: third of 24, the second-largest, one that only two exceed."""
+
+    span: Span
+    place: int
+    order: str  # the stem of "largest" or "larger"; "" where only the place is stated
+
+
+_ORDINAL = "|".join(ORDINALS[1:])
+_COUNT = "|".join(ONES)
+_SUPERLATIVE = re.compile(
+    rf"\b(?:the|its|their|his|her)(?:\s+(?P<nth>{_ORDINAL}|[2-9](?:nd|rd|th)))?[ -]+"
+    r"(?:(?P<order>[a-z]{2,}(?=est\b))est|(?P<most>most) [a-z]+)\b",
+    re.IGNORECASE,
+)
+_PLACED = re.compile(
+    rf"\b(?:ranked|came|finished|placed|was|is) (?P<nth>first|{_ORDINAL}|\d+(?:st|nd|rd|th))"
+    r" (?:out )?of (?:the |all )?\S+",
+    re.IGNORECASE,
+)
+_EXCEEDED = re.compile(
+    rf"\b(?:no other|nowhere|(?:only|just) (?P<n>{_COUNT}))\b[^.,;]{{1,60}}?\b"
+    r"(?:as (?P<much>much|many)|(?P<more>more)|(?P<order>[a-z]{2,}(?=er\b))er)\b(?=[^.;]* (?:as|than) )",
+    re.IGNORECASE,
+)
+_OF_SOME = re.compile(r"\b(?:one|some|two|three|many|several|among|\d+)(?: of)? \Z", re.IGNORECASE)
+
+
+@lru_cache(maxsize=4096)
+def ranks(text: str) -> tuple[Rank, ...]:
+    """Return the ranks that a text states, in order.
+
+    >>> [rank[1:] for rank in ranks("It is the second-tallest; only two are wider than it.")]
+    [(2, 'tall'), (3, 'wid')]
+    """
+    found = list[Rank]()
+    for match in (m for form in (_SUPERLATIVE, _PLACED, _EXCEEDED) for m in form.finditer(text)):
+        if match.re is _SUPERLATIVE and _OF_SOME.search(text[: match.start()]):
+            continue
+        parts = match.groupdict()
+        if match.re is _EXCEEDED:
+            place = 1 + (ONES.index(parts["n"].lower()) + 1 if parts["n"] else 0)
+        else:
+            nth = (parts["nth"] or "first").lower()
+            place = ORDINALS.index(nth) + 1 if nth in ORDINALS else int(nth[:-2])
+        more = parts.get("most") or parts.get("more") or parts.get("much")
+        order = (parts.get("order") or ("most" if more else "")).lower()
+        found.append(Rank(Span(*match.span()), place, order))
+    return tuple(sorted(found))

@@ -138,7 +138,7 @@ def with_derived_values(passage: str, claim: str) -> str:
     """
     for written, plain in _plainly(passage, claim):
         passage = passage.replace(written, plain)
-    added = dict([*_shares(passage, claim), *_multiples(passage, claim), *_votes(passage, claim)])
+    added = dict([*_shares(passage, claim), *_changes(passage, claim), *_votes(passage, claim)])
     for place in sorted(added, reverse=True):
         passage = f"{passage[:place]}{added[place]}{passage[place:]}"
     return passage
@@ -154,25 +154,22 @@ def _shares(passage: str, claim: str) -> Iterator[tuple[int, str]]:
             yield other.span.end, f" ({words})"
 
 
-_MULTIPLES = {"halved": 0.5, "doubled": 2.0, "tripled": 3.0, "trebled": 3.0, "quadrupled": 4.0}
-_MULTIPLE = re.compile(rf"\b(?:{'|'.join(_MULTIPLES)})\b", re.IGNORECASE)
-_NEARLY = 0.03  # "doubled" covers 1.94 to 2.06 times
-_NUMBER = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,9}(?:\.\d+)?"
-_FROM_TO = re.compile(
-    rf"\bfrom \D{{0,3}}({_NUMBER})(?: [a-z%]+)? to \D{{0,3}}({_NUMBER})(?: ?%| [a-z]+\b(?! of))?",
-    re.IGNORECASE,
-)
+def _changes(passage: str, claim: str) -> Iterator[tuple[int, str]]:
+    """Find two values in a sentence between which is the change that the claim states."""
+    stated = antonyms.stated_changes(claim)
+    for change in stated or filter(None, [antonyms.turn_alone(claim)]):
+        for span in () if change.words.lower() in passage.lower() else sentences_of(passage):
+            places = [
+                other.span.end
+                for other, about in antonyms.changes_in(span.of(passage))
+                if other.is_computed and change.agrees(other) and _shares_words(claim, about)
+            ]
+            if places:
+                yield span.start + places[0], f" ({change.words})"
 
 
-def _multiples(passage: str, claim: str) -> Iterator[tuple[int, str]]:
-    """Find a change between two numbers in the passage whose multiple the claim states."""
-    verb = found[0].lower() if (found := _MULTIPLE.search(claim)) else ""
-    if not verb or verb in passage.lower():
-        return
-    for match in _FROM_TO.finditer(passage):
-        before, after = (float(number.replace(",", "")) for number in match.groups())
-        if before and abs(after / before / _MULTIPLES[verb] - 1) <= _NEARLY:
-            yield match.end(), f" ({verb})"
+def _shares_words(claim: str, text: str) -> bool:
+    return bool({*roots(claim)} & {*roots(text)})
 
 
 _RESULT = re.compile(r"\b(\d{1,4})(?: ?[-–—] ?| (?:votes )?to )(\d{1,4})\b")
@@ -207,6 +204,7 @@ def _votes(passage: str, claim: str) -> Iterator[tuple[int, str]]:
             return
 
 
+_NUMBER = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,9}(?:\.\d+)?"
 _BOUND = re.compile(rf"([≥≤]) ?((?:{_NUMBER})(?: ?[^\W\d_]+(?:/[^\W\d_]+[²³23]?)?)?)")
 _PER = re.compile(r"\b([^\W\d_]{1,3}) ([^\W\d_]{1,2})[-−⁻]([123¹²³])(?!\w)")
 _OR = {"≥": "or more", "≤": "or less"}

@@ -14,7 +14,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple
 
-from pincite.text import quantities
+from pincite.text import antonyms, quantities
 from pincite.text.figures import ORDINALS
 from pincite.text.quantities import Value, states, values
 from pincite.text.words import roots
@@ -231,10 +231,18 @@ def _stating_cell(lookup: Lookup) -> str:
 def unstated(
     claim: str, source: str, languages: tuple[str | None, str | None] = (None, None)
 ) -> tuple[Value, ...]:
-    """`quantities.unstated`, without the values that follow from two cells of a table."""
+    """`quantities.unstated`, without the values that follow from two cells or two values."""
     absent = quantities.unstated(claim, source, languages)
     derived = " ".join(f"{words} " for _, words in _derive(claim, source)) if absent else ""
-    return tuple(value for value in absent if f" {value.span.of(claim)} " not in derived)
+    changes = antonyms.stated_changes(claim) if absent else ()
+    computed = antonyms.computed_changes(source) if changes else ()
+    known = [change.span for change in changes if any(map(change.agrees, computed))]
+    return tuple(
+        value
+        for value in absent
+        if f" {value.span.of(claim)} " not in derived
+        and not any(span.overlaps(value.span) for span in known)
+    )
 
 
 def other_value(lookup: Lookup) -> tuple[Value, str] | None:
