@@ -25,6 +25,12 @@ def test_what_differs_in_one_place_is_shown(
     assert instead in found.sentence.of(passage)
 
 
+def test_the_reason_shows_how_a_change_was_computed() -> None:
+    found = contradiction("Thefts in Aske fell by half.", "Thefts in Aske rose from 40 to 50.")
+    assert found
+    assert (found.claim, found.source) == ("fell by half", "40 → 50: +25 %")
+
+
 @each_row("judgement/contradictions/not_denied")
 def test_what_lacks_a_detail_denies_nothing(claim: str, passage: str) -> None:
     assert contradiction(claim, passage) is None

@@ -1,8 +1,16 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.rows import each_row
 
-from pincite.text.antonyms import compare, contrasts, other_figures
+from pincite.text.antonyms import (
+    compare,
+    computed_changes,
+    contrasts,
+    other_figures,
+    ranks,
+    stated_changes,
+)
 
 
 @pytest.mark.parametrize(
@@ -67,3 +75,20 @@ def test_other_figures(claim: str, quote: str, found: list[tuple[str, str]]) -> 
 def test_nothing_contradicts_itself(text: str) -> None:
     assert contrasts(text, text) == []
     assert other_figures(text, [text]) == []
+
+
+@each_row("text/antonyms/changes")
+def test_changes_are_signed(text: str, words: str, low: float, high: float, measure: str) -> None:
+    change = (*stated_changes(text), *computed_changes(text))[0]
+    found = change.words, round(change.low, 3), round(change.high, 3), change.measure
+    assert found == (words, low, high, measure)
+
+
+@each_row("text/antonyms/no_changes")
+def test_other_numbers_are_no_changes(text: str) -> None:
+    assert (*stated_changes(text), *computed_changes(text)) == ()
+
+
+@each_row("text/antonyms/ranks")
+def test_ranks_have_a_place_and_an_order(text: str, place: int, order: str) -> None:
+    assert [rank[1:] for rank in ranks(text)] == [(place, order)]

@@ -302,6 +302,11 @@ def _is_all_known(part: str, row: tables.Row, source: _Source) -> bool:
 
 # ── A change ─────────────────────────────────────────────────────────────────────────────────────
 
+_UNREAL = re.compile(  # a forecast, a wish or a denial of a change
+    r"\b(?:will|would|could|may|might|should|if|not|never|expect\w*|forecast\w*|predict\w*|plan\w*"
+    r"|project(?:ed|ions?)|aim\w*|target\w*|estimat\w*|propos\w*)\b"
+)
+_NARROWER = 1.0  # other words of the source for each that it shares with the claim, at most
 _SLACK = 0.25  # the share of a change by which another must exceed it to contradict it
 
 
@@ -313,29 +318,34 @@ def _of_change(part: str, claim: str, source: _Source) -> Witness | None:
         return None
     rest, contrary = f"{part[: change.span.start]} {part[change.span.end :]}", None
     for span, sentence in source.sentences:
-        for other, about in antonyms.changes_in(sentence):
+        for other, about in () if _UNREAL.search(sentence) else antonyms.changes_in(sentence):
             agrees = change.agrees(other, _SLACK)
             if agrees:
                 return None
-            if agrees is False and not contrary and _is_change_of(rest, about, sentence, source):
+            if (
+                agrees is False
+                and not contrary
+                and _is_change_of(rest, other, about, sentence, source)
+            ):
                 contrary = Witness(WitnessKind.VALUE, change.words, other.words, span)
     return contrary
 
 
-def _is_change_of(rest: str, about: str, sentence: str, source: _Source) -> bool:
-    """Whether a part of a sentence is about the subject and the times of a claim's other words."""
-    wanted, others = {*roots(rest)}, {*roots(about)} - {*roots(source.about)}
-    stated = not quantities.unstated(rest, f"{source.about}\n{sentence}")
-    narrower = len(others - wanted) > _NARROWER * len(wanted & others)
+def _is_change_of(
+    rest: str, change: antonyms.Change, about: str, sentence: str, source: _Source
+) -> bool:
+    """Whether a change is of the subject and the times of a claim's other words."""
+    subject = about.partition(change.span.of(sentence))[0]
+    wanted, others = {*roots(rest)}, {*roots(subject)} - {*roots(source.about)}
+    times = [v.span.of(rest) for v in values_of(rest) if v.measure == "time"]
+    words = " ".join(re.split("|".join(map(re.escape, times)), rest)) if times else rest
     return (
-        stated
-        and not narrower
-        and _at_one_time(rest, sentence, source)
-        and _says(rest, about, source, _REST_OF_VALUE)
+        len(others - wanted) <= _NARROWER * len(wanted & {*roots(about)})
+        and not quantities.unstated(rest, f"{source.about}\n{sentence}")
+        and not has_other_baseline(rest, sentence)
+        and (change.is_computed or _at_one_time(rest, sentence, source))
+        and _says(words, about, source, _REST_OF_VALUE)
     )
-
-
-_NARROWER = 1.5
 
 
 # ── A rank ───────────────────────────────────────────────────────────────────────────────────────
@@ -542,7 +552,9 @@ def has_other_baseline(claim: str, sentence: str) -> bool:
     """Whether a sentence compares with a time that a claim does not state: "than in 2010"."""
     own = [value for value in values_of(claim) if value.dates]
     baselines = [
-        v for v in values_of(sentence) if v.dates and _BASELINE.search(sentence[: v.span.start])
+        v
+        for v in values_of(sentence)
+        if v.dates and _BASELINE.search(sentence, max(0, v.span.start - 40), v.span.start)
     ]
     return bool(baselines) and not any(quantities.states(b, v) for b in baselines for v in own)
 

@@ -190,12 +190,18 @@ class Change(NamedTuple):
 _MULTIPLES = {"halved": 0.5, "doubled": 2.0, "tripled": 3.0, "trebled": 3.0, "quadrupled": 4.0}
 _MULTIPLE = re.compile(rf"\b(?:{'|'.join(_MULTIPLES)})\b", re.IGNORECASE)
 _NEARLY = 0.03  # "doubled" covers 1.94 to 2.06 times
-_UP, _DOWN = ({*side.split()} - {*_MULTIPLES, "more", "less"} for side in _TURNS[0].split("/"))
-_TURN = rf"(?<!\bmade )(?<!\bmake )\b(?P<turn>{'|'.join(sorted(_UP | _DOWN | {'up', 'down', 'lost'}))})\b"
-_TURNED = re.compile(rf"{_TURN}|\bwent\b", re.IGNORECASE)
+_UP, _DOWN = (
+    {word for word in side.split() if not re.match("more|less|improve|worse", word)} - {*_MULTIPLES}
+    for side in _TURNS[0].split("/")
+)
+_WORDS = "|".join(sorted(_UP | _DOWN | {"up", "down", "lost"}))
+_TURN = rf"(?<!\bmade )(?<!\bmake )\b(?P<turn>{_WORDS})\b"
+_TURNING = re.compile(rf"{_TURN}|\bwent\b", re.IGNORECASE)
 _HEDGE_WORDS = r"(?:(?:just|only|about|around|some|nearly|almost|over|under|more than) ){0,2}"
 _BY = re.compile(
-    rf"{_TURN}(?: again)?(?: [a-z]+ly)?(?P<by> by| of)? {_HEDGE_WORDS}(?:an? )?\Z", re.IGNORECASE
+    rf"(?:\b(?:went|gone|go|goes) )?{_TURN}(?: again)?(?: [a-z]+ly)?(?P<by> by| of)?"
+    rf" {_HEDGE_WORDS}(?:an? )?\Z",
+    re.IGNORECASE,
 )
 _MORE = re.compile(r"\s(?P<turn>more|higher|greater|larger|fewer|less|lower|smaller)\b")
 _FALLS = _DOWN | {"down", "lost", "less"}
@@ -204,10 +210,12 @@ _NO_CHANGE = frozenset({"date", "clock", "time"})
 # Between two values, of which the second is the later one or the earlier one.
 _TO = re.compile(rf"[^.;:]{{0,40}}\bto {_HEDGE_WORDS}\Z")
 _DOWN_FROM = re.compile(
-    rf"[^.;:]{{0,60}}\b(?:up|down|(?:rise|fall|increase|drop)\b[^.;:]{{0,20}}) from {_HEDGE_WORDS}\Z"
+    r"[^.;:]{0,60}\b(?:up|down|(?:rise|fall|increase|drop)\b[^.;:]{0,20})"
+    rf" from {_HEDGE_WORDS}\Z"
 )
 _COMPARED = re.compile(r"[^.;:]{0,50}\bcompared (?:with|to) (?:the )?\Z")
 _THEN = re.compile(r"[^.;:]{0,30}\b(?:(?:1\d|20)\d\d|earlier|before|previous\w*|last)\b")
+_THAN = re.compile(r"[^.,;]{0,60}?\bthan\b")
 _FROM = re.compile(rf"\bfrom {_HEDGE_WORDS}\Z")
 
 
@@ -237,7 +245,9 @@ def _stated(value: Value, text: str) -> Change | None:
     word = before or after
     if value.measure in _NO_CHANGE or value.weak or not word:
         return None
-    turn = word["turn"].lower()
+    turn, than = word["turn"].lower(), _THAN.match(text, word.end()) if word is after else None
+    if than and not _THEN.match(text, than.end()):
+        return None  # more than another has, not than before
     if word is before and not (before["by"] or value.measure == "share" or turn in _COUNTS):
         return None
     low, high = value.low, math.inf if value.sense > 0 else value.high
@@ -250,13 +260,13 @@ def _stated(value: Value, text: str) -> Change | None:
 
 
 def turn_alone(text: str) -> Change | None:
-    """Return the change of a text that states its direction only: "Visits fell in 2024."
+    """Return the change of a text that states its direction only, as "Visits fell".
 
     >>> turn_alone("Visits fell in 2024.").high < 0, turn_alone("Visits rose, then fell.")
     (True, None)
     """
-    found = list(_TURNED.finditer(text))
-    sides = {word["turn"].lower() in _FALLS for word in found if word["turn"]}
+    found = [word for word in _TURNING.finditer(text) if word["turn"]]
+    sides = {word["turn"].lower() in _FALLS for word in found}
     turned = found[0] if len(sides) == 1 else None
     if not turned or turned[0].lower().endswith("er"):
         return None
@@ -290,8 +300,10 @@ def computed_changes(text: str) -> tuple[Change, ...]:
         gap = one.span.end, other.span.start
         if one.measure != other.measure or min(one.low, other.low) <= 0:
             continue
-        if _TO.match(text, *gap) and _FROM.search(text, max(0, one.span.start - 24), one.span.start):
-            earlier, later = (one, other) if _TURNED.search(text) else (None, None)
+        if _TO.match(text, *gap) and _FROM.search(
+            text, max(0, one.span.start - 24), one.span.start
+        ):
+            earlier, later = (one, other) if _TURNING.search(text) else (None, None)
         elif _DOWN_FROM.match(text, *gap) or (
             _COMPARED.match(text, *gap) and _THEN.match(text, other.span.end)
         ):
@@ -325,6 +337,9 @@ class Rank(NamedTuple):
     place: int
     order: str  # the stem of "largest" or "larger"; "" where only the place is stated
 
+    def is_same(self, other: "Rank") -> bool:
+        return self.place == other.place and other.order in ("", self.order)
+
 
 _ORDINAL = "|".join(ORDINALS[1:])
 _COUNT = "|".join(ONES)
@@ -335,15 +350,27 @@ _SUPERLATIVE = re.compile(
 )
 _PLACED = re.compile(
     rf"\b(?:ranked|came|finished|placed|was|is) (?P<nth>first|{_ORDINAL}|\d+(?:st|nd|rd|th))"
-    r" (?:out )?of (?:the |all )?\S+",
+    r"(?= (?:out )?of \S)",  # the size of the field is no place
     re.IGNORECASE,
 )
 _EXCEEDED = re.compile(
     rf"\b(?:no other|nowhere|(?:only|just) (?P<n>{_COUNT}))\b[^.,;]{{1,60}}?\b"
-    r"(?:as (?P<much>much|many)|(?P<more>more)|(?P<order>[a-z]{2,}(?=er\b))er)\b(?=[^.;]* (?:as|than) )",
+    r"(?:as (?P<much>much|many)|(?P<more>more)|(?P<order>[a-z]{2,}(?=er\b))er)\b"
+    r"(?=[^.;]{0,80} (?:as|than) )",
     re.IGNORECASE,
 )
 _OF_SOME = re.compile(r"\b(?:one|some|two|three|many|several|among|\d+)(?: of)? \Z", re.IGNORECASE)
+
+
+def follows(claim: str, source: str) -> list[Span]:
+    """Return the changes and ranks of a claim that follow from values or ranks of a source."""
+    changes, places = stated_changes(claim), ranks(claim)
+    computed = computed_changes(source) if changes else ()
+    others = ranks(source) if places else ()
+    return [
+        *(change.span for change in changes if any(map(change.agrees, computed))),
+        *(rank.span for rank in places if any(map(rank.is_same, others))),
+    ]
 
 
 @lru_cache(maxsize=4096)
@@ -355,7 +382,9 @@ def ranks(text: str) -> tuple[Rank, ...]:
     """
     found = list[Rank]()
     for match in (m for form in (_SUPERLATIVE, _PLACED, _EXCEEDED) for m in form.finditer(text)):
-        if match.re is _SUPERLATIVE and _OF_SOME.search(text[: match.start()]):
+        if match.re is _SUPERLATIVE and _OF_SOME.search(
+            text, max(0, match.start() - 12), match.start()
+        ):
             continue
         parts = match.groupdict()
         if match.re is _EXCEEDED:

@@ -138,7 +138,8 @@ def with_derived_values(passage: str, claim: str) -> str:
     """
     for written, plain in _plainly(passage, claim):
         passage = passage.replace(written, plain)
-    added = dict([*_shares(passage, claim), *_changes(passage, claim), *_votes(passage, claim)])
+    finders = (_shares, _changes, _ranks, _votes)
+    added = dict(place for find in finders for place in find(passage, claim))
     for place in sorted(added, reverse=True):
         passage = f"{passage[:place]}{added[place]}{passage[place:]}"
     return passage
@@ -166,6 +167,15 @@ def _changes(passage: str, claim: str) -> Iterator[tuple[int, str]]:
             ]
             if places:
                 yield span.start + places[0], f" ({change.words})"
+
+
+def _ranks(passage: str, claim: str) -> Iterator[tuple[int, str]]:
+    """Find the place in an order that the claim states in other words: "only two are larger"."""
+    stated = antonyms.ranks(claim)
+    for other in antonyms.ranks(passage) if len(stated) == 1 else ():
+        words = stated[0].span.of(claim)
+        if stated[0].is_same(other) and words.lower() not in passage.lower():
+            yield other.span.end, f" ({words})"
 
 
 def _shares_words(claim: str, text: str) -> bool:

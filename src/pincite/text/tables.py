@@ -234,9 +234,7 @@ def unstated(
     """`quantities.unstated`, without the values that follow from two cells or two values."""
     absent = quantities.unstated(claim, source, languages)
     derived = " ".join(f"{words} " for _, words in _derive(claim, source)) if absent else ""
-    changes = antonyms.stated_changes(claim) if absent else ()
-    computed = antonyms.computed_changes(source) if changes else ()
-    known = [change.span for change in changes if any(map(change.agrees, computed))]
+    known = antonyms.follows(claim, source) if absent else []
     return tuple(
         value
         for value in absent
