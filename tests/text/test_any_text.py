@@ -89,6 +89,7 @@ def argument(hint: Any, name: str, one: str, other: str) -> Any:
     made: dict[Any, Any] = {
         str: other if name in ("source", "passage", "quote", "evidence", "text") else one,
         int: 1,
+        float: 1.0,
         Span: spans[0],
         Document: document,
         random.Random: random.Random(1),

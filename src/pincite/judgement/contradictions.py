@@ -200,7 +200,8 @@ def _is_opposite(value: Value, rival: Value) -> bool:
 
 def _role(value: Value, text: str) -> type | None:
     """Return whether a value is that of a change or in a rank; None if it is a level."""
-    others = (*antonyms.stated_changes(text), *antonyms.ranks(text))
+    others: list[antonyms.Change | antonyms.Rank] = [*antonyms.stated_changes(text)]
+    others += antonyms.ranks(text)
     return next((type(one) for one in others if one.span.overlaps(value.span)), None)
 
 

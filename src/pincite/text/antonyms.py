@@ -226,7 +226,8 @@ def stated_changes(text: str) -> tuple[Change, ...]:
     >>> [(c.words, c.low, c.measure) for c in stated_changes("It doubled and then lost 34 seats.")]
     [('doubled', 0.94, 'share'), ('lost 34', -34.0, '')]
     """
-    found = [change for value in values(text, "en") if (change := _stated(value, text))]
+    known = values(text, "en") if _TURNING.search(text) or _MORE.search(text) else ()
+    found = [change for value in known if (change := _stated(value, text))]
     for match in _MULTIPLE.finditer(text):
         times = _MULTIPLES[match[0].lower()]
         whole = max(times, 1 / times)
