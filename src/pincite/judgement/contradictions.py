@@ -337,9 +337,9 @@ def _is_change_of(
 ) -> bool:
     """Whether a change is of the subject and the times of a claim's other words."""
     subject = about.partition(change.span.of(sentence))[0]
-    wanted, others = {*roots(rest)}, {*roots(subject)} - {*roots(source.about)}
-    times = [v.span.of(rest) for v in values_of(rest) if v.measure == "time"]
-    words = " ".join(re.split("|".join(map(re.escape, times)), rest)) if times else rest
+    wanted = {*roots(rest)}
+    others = {*roots(_without(values_of(subject), subject))} - {*roots(source.about)}
+    words = _without([v for v in values_of(rest) if v.measure == "time"], rest)
     return (
         len(others - wanted) <= _NARROWER * len(wanted & {*roots(about)})
         and not quantities.unstated(rest, f"{source.about}\n{sentence}")
@@ -347,6 +347,12 @@ def _is_change_of(
         and (change.is_computed or _at_one_time(rest, sentence, source))
         and _says(words, about, source, _REST_OF_VALUE)
     )
+
+
+def _without(values: Sequence[Value], text: str) -> str:
+    for value in reversed(values):
+        text = f"{text[: value.span.start]} {text[value.span.end :]}"
+    return text
 
 
 # ── A rank ───────────────────────────────────────────────────────────────────────────────────────
