@@ -99,10 +99,28 @@ class Document:
 OPINION = "opinion piece"  # in what is known about a page
 
 
+class Voice(NamedTuple):
+    """Who speaks on a page, by its metadata."""
+
+    author: str = ""
+    site: str = ""
+    is_opinion: bool = False
+
+    @classmethod
+    def of(cls, meta: Mapping[str, str]) -> "Voice":
+        is_opinion = "opinion" in meta.get("type", "").lower()
+        return cls(meta.get("author") or "", meta.get("site") or "", is_opinion)
+
+    def is_in(self, text: str) -> bool:
+        """Whether a text names the author or the site."""
+        return any(name and name in text for name in (self.author, self.site))
+
+
 def about(title: str, published: str | None, meta: Mapping[str, str]) -> str:
     """Return title, author, site and year of a page: "Bridge opens · I. Holm · 1911"."""
-    kind = OPINION if "opinion" in meta.get("type", "").lower() else ""
-    known = (title, meta.get("author"), meta.get("site"), (published or "")[:4], kind)
+    voice = Voice.of(meta)
+    kind = OPINION if voice.is_opinion else ""
+    known = (title, voice.author, voice.site, (published or "")[:4], kind)
     return " · ".join(part for part in known if part)
 
 
@@ -131,6 +149,7 @@ class Passage:
     pieces: Annotated[
         tuple[Span, ...], Doc("of a text from several places: their spans in the document")
     ] = ()
+    voice: Voice = field(default=Voice(), compare=False, metadata=UNWRITTEN)
 
     @property
     def passage_id(self) -> str:

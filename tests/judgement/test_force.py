@@ -9,7 +9,7 @@ from support.rows import each_row
 from pincite.judgement.decide import label_of, log_odds
 from pincite.judgement.force import weaker
 from pincite.models.verifier import _evidence
-from pincite.types import Claim, Label, Passage, Readout, Span, about
+from pincite.types import Claim, Label, Passage, Readout, Span, Voice
 
 # `force-sealed.tsv` was written with `force-open.tsv` and held back: nothing is tuned to it.
 CASES = Path(__file__).parents[1] / "cases/rules"
@@ -56,14 +56,10 @@ def test_page_that_states_it_elsewhere() -> None:
     ],
 )
 def test_opinion_piece_states_opinions(claim: str, limited: bool) -> None:
-    head = about(
-        "A road too far", "2024-05-01", {"author": "Ida Holm", "type": "OpinionNewsArticle"}
-    )
+    meta = {"author": "Ida Holm", "type": "OpinionNewsArticle"}
     text = "The bypass, opened in 2011, has ruined the village."
-    assert (weaker(claim, text, head) is not None) is limited
-    assert (
-        weaker(claim, text, about("A road too far", "2024-05-01", {"author": "Ida Holm"})) is None
-    )
+    assert (weaker(claim, text, voice=Voice.of(meta)) is not None) is limited
+    assert weaker(claim, text, voice=Voice.of({"author": "Ida Holm"})) is None
 
 
 @pytest.mark.parametrize(

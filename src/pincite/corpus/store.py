@@ -28,7 +28,7 @@ from pincite.protocols import Floats
 from pincite.text.languages import identify
 from pincite.text.page_numbers import confidence_in
 from pincite.text.times import about_passage
-from pincite.types import Document, Passage, Span, about
+from pincite.types import Document, Passage, Span, Voice, about
 
 Keys = npt.NDArray[np.int64]
 
@@ -388,10 +388,12 @@ class Store:
                     *(p.doc_id, p.url, p.title, text, p.span),
                     about_passage(p.about, text, p.published),
                     language=identify(text, p.language),
-                    recognised=confidence_in(json.loads(p.meta), p.span),
+                    recognised=confidence_in(meta, p.span),
                     published=p.published or "",
+                    voice=Voice.of(meta),
                 )
                 for p in places
+                for meta in [json.loads(p.meta)]
                 for text in [text_of(p, blocks)]
             ]
 

@@ -7,9 +7,11 @@ the claim is not hedged itself, and no other sentence of the page states it with
 
 import re
 import tomllib
+from collections.abc import Callable
 from functools import lru_cache
+from operator import itemgetter
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pincite.text import languages, syntax
 from pincite.text import words as wording
@@ -19,10 +21,10 @@ from pincite.text.finite import lemmas, referents
 from pincite.text.languages import common
 from pincite.text.sentences import n_words
 from pincite.text.words import WORD, stem
-from pincite.types import OPINION, Span, Witness, WitnessKind
+from pincite.types import OPINION, Span, Voice, Witness, WitnessKind
 
-_KNOWN = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-_WORDS = _KNOWN.pop("words")
+_KINDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_WORDS = _KINDS.pop("words")
 _LONGEST = 60  # words of a sentence; longer ones are lists
 _MOST_CORRECTIONS = 20  # of a page
 _SHOWN = 60  # characters of the source in a reason
@@ -35,14 +37,23 @@ _FEWER = 2  # words that another statement may lack: "She confessed that she sto
 
 
 class _Frame(NamedTuple):
-    """Words of `force.toml`, and how they weaken what is around them."""
+    """Words of `force.toml`, and when they weaken what is around them."""
 
     kind: str
     how: str  # "opens", "precedes", "closes" or "follows"
     words: re.Pattern[str]
+    not_after: re.Pattern[str]  # what is before the words, if they weaken nothing: "did not"
+    needs: re.Pattern[str] | None  # in or after the sentence
+    unless: re.Pattern[str] | None  # in the sentence
+    beside: re.Pattern[str] | None  # what the claim says instead
+    settled: re.Pattern[str] | None  # a sentence of the page says that it came true …
+    settled_by_words: bool  # … with a word of the claim
+    claims: str  # a key of `_CLAIMS`; "": all
+    governed: bool  # only where the word before leaves it undone
+    corrects: bool  # takes back a figure or a name
 
 
-class _Part(NamedTuple):
+class _Clause(NamedTuple):
     text: str
     stems: frozenset[str]
     own: frozenset[str]  # stems that are no names
@@ -50,14 +61,13 @@ class _Part(NamedTuple):
     frames: list[_Frame]  # that would weaken it
 
 
-class _Weaker(NamedTuple):
-    source: str  # the words that weaken the claim, up to its predicate if that is near
-    kind: str
-    sentence: Span  # in the passage's text
-
-
 def weaker(
-    claim: str, passage: str, about: str = "", page: str = "", covered: Span | None = None
+    claim: str,
+    passage: str,
+    about: str = "",
+    page: str = "",
+    covered: Span | None = None,
+    voice: Voice | None = None,
 ) -> Witness | None:
     """Return where a passage only weakens a claim; None if it states it, or not even that.
 
@@ -67,23 +77,22 @@ def weaker(
         about: title and date of the page.
         page: the whole page, which may state the claim elsewhere; "": not known.
         covered: the words of the claim that the passage is cited for; None: all.
+        voice: who speaks on the page; None: not known.
     """
     language = common(claim, passage)
     if language in languages.NEGATIONS:
         return _denial(claim, passage, language)
     if language != "en":
         return None
-    hedged = bool(_HEDGED.search(claim))
-    of_page, is_opinion, _ = f"{about} · ".partition(f" · {OPINION} · ")
-    named = any(name in claim for name in of_page.split(" · ")[1:])  # the author, or the site
-    if is_opinion and not (hedged or named or figures(claim)):
+    is_hedged = bool(_HEDGED.search(claim))
+    if voice and voice.is_opinion and not (is_hedged or figures(claim) or voice.is_in(claim)):
         return Witness(WitnessKind.WEAKER, "", OPINION)
-    if taken_back := _taken_back(claim, passage, page or passage):
-        return taken_back
-    parts = [c.text for c in clauses(claim) if covered is None or c.span.overlaps(covered)]
-    found = (_in_page(_part(text, hedged), passage, about, page or passage) for text in parts)
-    best = next(filter(None, found), None)
-    return Witness(WitnessKind.WEAKER, "", best.source, best.sentence) if best else None
+    correction = _correction_of(claim, passage, page or passage)
+    if correction or is_hedged:
+        return correction
+    texts = [c.text for c in clauses(claim) if covered is None or c.span.overlaps(covered)]
+    limits = (_in_page(_clause(text), passage, about, page or passage) for text in texts)
+    return next(filter(None, limits), None)
 
 
 def _denial(claim: str, passage: str, language: str) -> Witness | None:
@@ -96,15 +105,15 @@ def _denial(claim: str, passage: str, language: str) -> Witness | None:
     if len(wanted) < _LEAST or languages.denies(claim, language):
         return None
     stated, least = 0, max(_LEAST, _SHARE * len(wanted))
-    found: tuple[int, Witness] | None = None
+    best: tuple[int, Witness] | None = None
     for span in wording.sentences_of(passage):
         for clause in map(str.strip, _COMMA.split(span.of(passage))):
             shared = len(wanted & _terms(clause, language))
             if not languages.denies(clause, language):
                 stated = max(stated, shared)
-            elif shared >= least and (not found or shared > found[0]) and n_words(clause) <= _MOST:
-                found = shared, Witness(WitnessKind.WEAKER, "", clause, span)
-    return found[1] if found and found[0] > stated else None
+            elif shared >= least and (not best or shared > best[0]) and n_words(clause) <= _MOST:
+                best = shared, Witness(WitnessKind.WEAKER, "", clause, span)
+    return best[1] if best and best[0] > stated else None
 
 
 def _terms(text: str, language: str) -> frozenset[str]:
@@ -112,62 +121,24 @@ def _terms(text: str, language: str) -> frozenset[str]:
     return frozenset(term[: wording.STEM] for term in terms) - languages.NEGATIONS[language]
 
 
-def _in_page(part: _Part, passage: str, about: str, page: str) -> _Weaker | None:
-    found: list[tuple[int, _Weaker]] = []
-    known = part.stems & (_roots(about) | (_roots(page) - part.own))
-    subjects = {each.sentence: each.names[0] for each in referents(passage)}
-    for span, after in _with_next(passage):
-        shared = part.stems & _roots(f"{subjects.get(span, '')} {span.of(passage)}")
-        enough = len(shared | known) >= _SHARE * len(part.stems)
-        if enough and len(shared) >= min(2, len(part.stems)):
-            weaker = _in_sentence(part, span.of(passage), after)
-            found += [(len(shared), _Weaker(*weaker, span))] if weaker else []
-    if not found:
-        return None
-    most, best = max(found, key=lambda each: each[0])
-    least = len(part.own & _roots(best.sentence.of(passage))) - _FEWER
-    settled = _SETTLED.get(best.kind)
-    for span, after in _with_next(page):
-        sentence, shared = span.of(page), part.stems & _roots(span.of(page))
-        own = shared & part.own
-        is_about = own or best.kind not in ("plan", "infinitive")
-        if settled and is_about and settled.search(sentence):
-            return None
-        states = len(own) >= least if part.predicate in own else len(shared) >= most
-        if states and not _in_sentence(part, sentence, after):
-            return None
-    return best
-
-
-def _with_next(text: str) -> list[tuple[Span, str]]:
-    """Return the sentences of a text, each with the words of the next."""
-    spans = wording.sentences_of(text)
-    return list(zip(spans, [*(span.of(text) for span in spans[1:]), ""], strict=True))
-
-
-def _part(text: str, hedged: bool) -> _Part:
+def _clause(text: str) -> _Clause:
+    stems, verb = _roots(text), _predicate(text)
     names = {stem for name in wording.names(text) for stem in _roots(name)}
-    word = _predicate(text)
-    own = {
-        frame.kind
-        for frame in _FRAMES
-        if hedged or (frame.kind != "infinitive" and frame.words.search(text))
-    }
-    frames = [
-        frame
-        for frame in _FRAMES
-        if frame.kind not in own
-        and (frame.kind not in _BESIDE or _BESIDE[frame.kind].search(text))
-        and (frame.kind != "past" or _is_present(text))
-        and (frame.kind != "infinitive" or "will" not in text.split())
-        and (frame.kind != "opinion" or any(map(_is_superlative, text.split())))
-    ]
-    return _Part(text, _roots(text), _roots(text) - names, stem(word[0]) if word else "", frames)
+    own = {frame.kind for frame in _FRAMES if not frame.governed and frame.words.search(text)}
+    frames = [frame for frame in _FRAMES if frame.kind not in own and _may_weaken(frame, text)]
+    return _Clause(text, stems, stems - names, stem(verb[0]) if verb else "", frames)
 
 
-def _is_superlative(word: str) -> bool:
-    return word in ("most", "least") or (
-        word.endswith(("est", "worst")) and word not in lemmas(word).get("ADJ", (word,))
+def _may_weaken(frame: _Frame, text: str) -> bool:
+    is_such = not frame.claims or _CLAIMS[frame.claims](text)
+    return is_such and (frame.beside is None or bool(frame.beside.search(text)))
+
+
+def _has_superlative(text: str) -> bool:
+    return any(
+        word in ("most", "least")
+        or (word.endswith(("est", "worst")) and word not in lemmas(word).get("ADJ", (word,)))
+        for word in text.split()
     )
 
 
@@ -178,8 +149,8 @@ def _is_present(text: str) -> bool:
 
 def _predicate(text: str) -> re.Match[str] | None:
     """Return a clause's verb, or the noun behind its "is"."""
-    if found := _COMPLEMENT.search(text):
-        return WORD.match(text, found.start("head"))
+    if complement := _COMPLEMENT.search(text):
+        return WORD.match(text, complement.start("head"))
     words = list(WORD.finditer(text))
     for before, word, after in zip(words, words[1:], [*words[2:], None], strict=False):
         behind = after[0] if after else ""
@@ -188,70 +159,141 @@ def _predicate(text: str) -> re.Match[str] | None:
     return None
 
 
-def _in_sentence(part: _Part, sentence: str, after: str) -> tuple[str, str] | None:
-    """Return the words that weaken the clause in a sentence, and their kind."""
-    if n_words(sentence) > _LONGEST or sentence.endswith("?"):
+def _in_page(clause: _Clause, passage: str, about: str, page: str) -> Witness | None:
+    """Return what weakens a clause in the nearest sentence, unless the page states it as well."""
+    known = clause.stems & (_roots(about) | (_roots(page) - clause.own))
+    subjects = {referent.sentence: referent.names[0] for referent in referents(passage)}
+    limits = list[tuple[int, Span, str, _Frame]]()
+    for span, after in _with_next(passage):
+        shared = clause.stems & _roots(f"{subjects.get(span, '')} {span.of(passage)}")
+        enough = len(shared | known) >= _SHARE * len(clause.stems)
+        if enough and len(shared) >= min(2, len(clause.stems)):
+            source, frame = _in_sentence(clause, span.of(passage), after)
+            limits += [(len(shared), span, source, frame)] if frame else []
+    if not limits:
         return None
-    for kind, how, pattern in part.frames:
-        if how == "follows" and (found := pattern.match(after)):
-            return found[0][:_SHOWN], kind
-        other = _PARTLY if kind == "negation" else _BESIDE.get(kind)
-        needs = _NEEDS.get(kind)
-        if how == "follows" or (other and other.search(sentence)):
-            continue
-        if needs and not needs.search(f"{sentence} {after}"):
-            continue
-        for match in pattern.finditer(sentence):
-            start, end = _scope(kind, how, match)
-            words = [w for w in WORD.finditer(sentence, start, end) if stem(w[0]) in part.stems]
-            before = sentence[: match.start()]
-            began = _left_undone(before) if kind == "infinitive" else match.start()
-            if began is None:
-                continue
-            undone = kind != "negation" and _UNDONE.search(sentence[:began])
-            if undone or not _governs(part, kind, sentence, words, (start, end)):
-                continue
-            of_verb = (w for w in words if stem(w[0]) == part.predicate)
-            first = min(began, start)
-            stop = max(match.end(), next(of_verb, words[0]).end())
-            stop = stop if stop - first <= _SHOWN else match.end()
-            return sentence[first:stop].strip()[-_SHOWN:], kind
-    return None
+    most, span, source, frame = max(limits, key=itemgetter(0))
+    least = len(clause.own & _roots(span.of(passage))) - _FEWER
+    if any(
+        _is_settled(clause, frame, sentence.of(page))
+        or _states(clause, sentence.of(page), after, most, least)
+        for sentence, after in _with_next(page)
+    ):
+        return None
+    return Witness(WitnessKind.WEAKER, "", source, span)
 
 
-def _taken_back(claim: str, passage: str, page: str) -> Witness | None:
-    """Return where the page corrects the claim's figure or name, if it has it nowhere else."""
-    wanted = {figure.key for figure in figures(claim)}
-    names = () if wanted else wording.names(claim)
-    for scope, quoted in _corrections(page):
-        inside = {figure.key for figure in figures(scope.of(page))} & wanted
-        named = {name for name in names if name in scope.of(page)}
-        rest = f"{page[: scope.start]} {page[scope.end :]}" if inside or named else ""
-        if inside - {figure.key for figure in figures(rest)} or any(n not in rest for n in named):
-            words = quoted.of(page)
-            at = passage.find(words)
-            place = Span(at, at + len(words)) if at >= 0 else None
-            return Witness(WitnessKind.WEAKER, "", words[:_SHOWN], place)
-    return None
+def _is_settled(clause: _Clause, frame: _Frame, sentence: str) -> bool:
+    """Whether a sentence says that what the frame leaves open came true."""
+    is_about = not frame.settled_by_words or clause.own & _roots(sentence)
+    return bool(frame.settled and is_about and frame.settled.search(sentence))
 
 
-@lru_cache(maxsize=64)  # each passage of a page is read with the page
-def _corrections(page: str) -> list[tuple[Span, Span]]:
-    """What a page takes back, and the words that show it up to the end of the sentence."""
-    found = list[tuple[Span, Span]]()
-    for span, after in _with_next(page):
-        sentence = span.of(page)
-        for frame in _TAKEN_BACK:
-            needs = _NEEDS.get(frame.kind)
-            if needs and not needs.search(f"{sentence} {after}"):
-                continue
+def _states(clause: _Clause, sentence: str, after: str, most: int, least: int) -> bool:
+    """Whether a sentence states a clause: with as many of its words, and no frame."""
+    shared = clause.stems & _roots(sentence)
+    own = shared & clause.own
+    enough = len(own) >= least if clause.predicate in own else len(shared) >= most
+    return enough and not any(_in_sentence(clause, sentence, after))
+
+
+def _with_next(text: str) -> list[tuple[Span, str]]:
+    """Return the sentences of a text, each with the words of the next."""
+    spans = wording.sentences_of(text)
+    return list(zip(spans, [*(span.of(text) for span in spans[1:]), ""], strict=True))
+
+
+def _in_sentence(clause: _Clause, sentence: str, after: str) -> tuple[str, _Frame | None]:
+    """Return the words that weaken the clause in a sentence, and their frame; None if none do."""
+    if n_words(sentence) > _LONGEST or sentence.endswith("?"):
+        return "", None
+    for frame in clause.frames:
+        if frame.how == "follows":
+            if behind := frame.words.match(after):
+                return behind[0][:_SHOWN], frame
+        elif _applies(frame, sentence, after):
             for match in frame.words.finditer(sentence):
-                scope = Span(*_scope(frame.kind, frame.how, match))
-                found.append((scope.moved(span.start), Span(span.start + match.start(), span.end)))
-    return found[:_MOST_CORRECTIONS]
+                if source := _weakening(clause, frame, match):
+                    return source, frame
+    return "", None
 
 
-def _left_undone(before: str) -> int | None:
+def _applies(frame: _Frame, sentence: str, after: str) -> bool:
+    is_needed = not frame.needs or frame.needs.search(f"{sentence} {after}")
+    excluded = any(other and other.search(sentence) for other in (frame.unless, frame.beside))
+    return bool(is_needed) and not excluded
+
+
+def _weakening(clause: _Clause, frame: _Frame, match: re.Match[str]) -> str:
+    """Return the words of a frame, up to the predicate that it governs; "" if it governs none."""
+    sentence, (start, end) = match.string, _scope(frame, match)
+    words = [w for w in WORD.finditer(sentence, start, end) if stem(w[0]) in clause.stems]
+    began = _start_of_undone(sentence[: match.start()]) if frame.governed else match.start()
+    if began is None or frame.not_after.search(sentence[:began]):
+        return ""
+    if not _governs(clause, frame, sentence, words, (start, end)):
+        return ""
+    of_verb = (word for word in words if stem(word[0]) == clause.predicate)
+    first = min(began, start)
+    stop = max(match.end(), next(of_verb, words[0]).end())
+    stop = stop if stop - first <= _SHOWN else match.end()
+    return sentence[first:stop].strip()[-_SHOWN:]
+
+
+def _governs(
+    clause: _Clause,
+    frame: _Frame,
+    sentence: str,
+    words: list[re.Match[str]],
+    scope: tuple[int, int],
+) -> bool:
+    """Whether a frame over a scope, with its `words` of the clause, weakens the clause."""
+    governed = {stem(word[0]) for word in words}
+    if frame.beside:
+        verb = frame.beside.search(clause.text)
+        objects = _roots(clause.text[verb.end() :]) if verb else frozenset()
+        return len(objects & governed) > len(objects) / 2
+    if not words:
+        return False
+    is_word = words[0].span() == scope
+    half = is_word or 2 * len(governed) >= len(clause.stems & _roots(sentence))
+    if frame.claims == "present" and (not half or _NOW.search(sentence[slice(*scope)])):
+        return False
+    free = clause.own & governed
+    free -= _roots(f"{sentence[: words[0].start()]} {sentence[words[-1].end() :]}")
+    own = clause.own & _roots(sentence)
+    if clause.predicate in own or frame.governed:
+        return clause.predicate in free
+    return len(free) >= (1 if is_word else max(1, _GOVERNED * len(own)))
+
+
+def _scope(frame: _Frame, match: re.Match[str]) -> tuple[int, int]:
+    """Return what part of a sentence a frame weakens: a word, or the rest of the clause."""
+    sentence, end = match.string, match.end()
+    if frame.how == "closes":
+        joints = (joint.end() for joint in _JOINTS.finditer(sentence, 0, match.start()))
+        return max(joints, default=0), match.start()
+    if frame.how == "precedes" or match[0].endswith("to"):
+        word = _NEXT.match(sentence, end)
+        return word.span(1) if word else (end, end)
+    is_long = match[0].endswith(("that", "whether"))
+    ended = (_ENDS if is_long else _JOINTS).search(sentence, end)
+    return end, ended.start() if ended and match[0][-1] != ":" else len(sentence)
+
+
+# ── An infinitive ────────────────────────────────────────────────────────────────────────────────
+
+_DONE = frozenset(map(stem, _WORDS["done"].split()))
+_UNDONE_BY = frozenset(_WORDS["undone_by"].split())
+# The word that an infinitive depends on, and when: "voted last night to".
+_GOVERNOR = re.compile(
+    r"(?P<word>[A-Za-z]{3,})(?:,? (?:not|also|again|yesterday|today|now|\w+ly"
+    r"|(?:last|this|next) \w+"
+    r"|(?:on|in|at|by|during|from|after|before) (?:the |its |an? )?[\w-]+(?: \w+)?),?)*\s\Z"
+)
+
+
+def _start_of_undone(before: str) -> int | None:
     """Return where the word that governs "to" starts, if it does not say that it was done."""
     governor = _GOVERNOR.search(before)
     if governor is None:
@@ -264,78 +306,85 @@ def _left_undone(before: str) -> int | None:
     return governor.start() if undone or word in _UNDONE_BY else None
 
 
-def _governs(
-    part: _Part, kind: str, sentence: str, words: list[re.Match[str]], scope: tuple[int, int]
-) -> bool:
-    """Whether a frame over a scope, with its `words` of the clause, weakens the clause."""
-    governed = {stem(word[0]) for word in words}
-    if kind in _BESIDE:
-        said = _BESIDE[kind].search(part.text)
-        objects = _roots(part.text[said.end() :]) if said else frozenset()
-        return len(objects & governed) > len(objects) / 2
-    if not words:
-        return False
-    is_one = words[0].span() == scope
-    half = is_one or 2 * len(governed) >= len(part.stems & _roots(sentence))
-    if kind == "past" and (not half or _NOW.search(sentence[slice(*scope)])):
-        return False
-    free = part.own & governed
-    free -= _roots(f"{sentence[: words[0].start()]} {sentence[words[-1].end() :]}")
-    if part.predicate in part.own & _roots(sentence):
-        return part.predicate in free
-    if kind == "infinitive":
-        return False
-    return len(free) >= (1 if is_one else max(1, _GOVERNED * len(part.own & _roots(sentence))))
+# ── What a page takes back ───────────────────────────────────────────────────────────────────────
 
 
-def _scope(kind: str, how: str, match: re.Match[str]) -> tuple[int, int]:
-    """Return what part of a sentence a frame weakens: a word, or the rest of the clause."""
-    sentence, end = match.string, match.end()
-    if how == "closes":
-        joints = (found.end() for found in _JOINTS.finditer(sentence, 0, match.start()))
-        return max(joints, default=0), match.start()
-    if how == "precedes" or (match[0].endswith("to") and kind not in _BESIDE):
-        found = _NEXT.match(sentence, end)
-        return found.span(1) if found else (end, end)
-    is_long = match[0].endswith(("that", "whether"))
-    ended = (_ENDS if is_long else _JOINTS).search(sentence, end)
-    return end, ended.start() if ended and match[0][-1] != ":" else len(sentence)
+def _correction_of(claim: str, passage: str, page: str) -> Witness | None:
+    """Return where the page corrects the claim's figure or name, if it has it nowhere else."""
+    wanted = {figure.key for figure in figures(claim)}
+    names = () if wanted else wording.names(claim)
+    for scope, shown in _corrections(page):
+        inside = {figure.key for figure in figures(scope.of(page))} & wanted
+        named = {name for name in names if name in scope.of(page)}
+        rest = f"{page[: scope.start]} {page[scope.end :]}" if inside or named else ""
+        if inside - {figure.key for figure in figures(rest)} or any(n not in rest for n in named):
+            words = shown.of(page)
+            at = passage.find(words)
+            place = Span(at, at + len(words)) if at >= 0 else None
+            return Witness(WitnessKind.WEAKER, "", words[:_SHOWN], place)
+    return None
+
+
+@lru_cache(maxsize=64)  # each passage of a page is read with the page
+def _corrections(page: str) -> list[tuple[Span, Span]]:
+    """Return what a page takes back, and the words that show it up to the end of the sentence."""
+    corrections = [
+        (Span(*_scope(frame, match)).moved(span.start), Span(span.start + match.start(), span.end))
+        for span, after in _with_next(page)
+        for frame in _CORRECTIONS
+        if _applies(frame, span.of(page), after)
+        for match in frame.words.finditer(span.of(page))
+    ]
+    return corrections[:_MOST_CORRECTIONS]
 
 
 def _roots(text: str) -> frozenset[str]:
     return frozenset(wording.roots(text))
 
 
-def _compiled(lines: str) -> re.Pattern[str]:
+# ── The words of `force.toml` ────────────────────────────────────────────────────────────────────
+
+
+def _pattern(lines: str) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(lines.strip().splitlines())})(?!\w)", re.IGNORECASE)
 
 
-_HOW = ("opens", "precedes", "closes", "follows")
+def _frame(kind: str, how: str, table: dict[str, Any]) -> _Frame:
+    needs, unless, beside, settled = (
+        _pattern(table[key]) if key in table else None
+        for key in ("needs", "unless", "beside", "settled")
+    )
+    before = "|".join(filter(None, (_WORDS["undone"], table.get("not_after", {}).get(how))))
+    return _Frame(
+        kind,
+        how,
+        _pattern(table[how]),
+        re.compile(rf"(?:{before})\s+\Z", re.IGNORECASE),
+        *(needs, unless, beside, settled),
+        table.get("settled_by_words", False),
+        table.get("claims", ""),
+        table.get("governed", False),
+        table.get("corrects", False),
+    )
+
+
 _ALL = [
-    _Frame(kind, how, _compiled(table[how]))
-    for kind, table in _KNOWN.items()
-    for how in _HOW
+    _frame(kind, how, table)
+    for kind, table in _KINDS.items()
+    for how in ("opens", "precedes", "closes", "follows")
     if how in table
 ]
-_TAKEN_BACK = [frame for frame in _ALL if frame.kind in ("superseded", "first_report")]
-_FRAMES = [frame for frame in _ALL if frame not in _TAKEN_BACK]
-_BESIDE, _SETTLED, _NEEDS = (
-    {kind: _compiled(table[key]) for kind, table in _KNOWN.items() if key in table}
-    for key in ("beside", "settled", "needs")
-)
-_HEDGED, _PARTLY = _compiled(_WORDS["hedged"]), _compiled(_WORDS["partly"])
+_FRAMES = [frame for frame in _ALL if not frame.corrects]
+_CORRECTIONS = [frame for frame in _ALL if frame.corrects]
+_CLAIMS: dict[str, Callable[[str], bool]] = {
+    "present": _is_present,
+    "superlative": _has_superlative,
+    "not future": lambda text: "will" not in text.split(),
+}
+_HEDGED = _pattern(_WORDS["hedged"])
 _ENDS = re.compile(_WORDS["ends"])
 _JOINTS = re.compile(f"{_WORDS['ends']}|{_WORDS['joints']}")
-_UNDONE = re.compile(rf"{_WORDS['undone']}\s+\Z", re.IGNORECASE)
 _NOW, _WAS = re.compile(r"\b(?:is|are|has|have|will|remains?)\b"), {"was", "were", "had", "did"}
-_DONE = frozenset(map(stem, _WORDS["done"].split()))
-_UNDONE_BY = frozenset(_WORDS["undone_by"].split())
-# The word that an infinitive depends on, and when: "voted last night to".
-_GOVERNOR = re.compile(
-    r"(?P<word>[A-Za-z]{3,})(?:,? (?:not|also|again|yesterday|today|now|\w+ly"
-    r"|(?:last|this|next) \w+"
-    r"|(?:on|in|at|by|during|from|after|before) (?:the |its |an? )?[\w-]+(?: \w+)?),?)*\s\Z"
-)
 _COMMA = re.compile("[,;:，、；：—–()（）]")
 _NEXT = re.compile(rf"(?:\s(?:\w+ly|{'|'.join(_WORDS['skipped'].split())})\b)*\s([^\W\d_]+)")
 _COMPLEMENT = re.compile(

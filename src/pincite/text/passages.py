@@ -20,7 +20,7 @@ from pincite.text.sentences import (
     source_sentences,
 )
 from pincite.text.times import about_passage
-from pincite.types import Document, Passage, Span, about
+from pincite.types import Document, Passage, Span, Voice, about
 
 PASSAGE_WORDS = 100  # SIDE and Sphere: 100-word passages
 WIDE_WORDS = 250  # of what is read around a place, or of a page in another language
@@ -99,6 +99,7 @@ def _as_passages(
             language=identify(span.of(text), document.language),
             recognised=confidence_in(document.meta, span),
             published=document.published or "",
+            voice=Voice.of(document.meta),
         )
         for span in spans
     ]

@@ -20,7 +20,7 @@ from pincite.text.hosts import is_below
 from pincite.text.languages import identify
 from pincite.text.page_numbers import confidence_in
 from pincite.text.passages import passages
-from pincite.types import Document, Hit, Passage, Span, about
+from pincite.types import Document, Hit, Passage, Span, Voice, about
 
 KEY_DIGITS = 24  # 96 bits: of a billion addresses no two are taken for one
 # Vectors of one text differ beyond the sixth decimal by the order of their sums, and would not tie.
@@ -70,7 +70,8 @@ class Found(NamedTuple):
         known = head.doc_id, head.facts.url, head.facts.title, text, self.span, head.about
         language = identify(text, head.facts.language)
         recognised = confidence_in(head.facts.meta, self.span)
-        return Passage(*known, language=language, recognised=recognised)
+        voice = Voice.of(head.facts.meta)
+        return Passage(*known, language=language, recognised=recognised, voice=voice)
 
 
 def key_of(url: str) -> str:

@@ -458,6 +458,7 @@ class VerifyPipeline:
         sure = min((p.recognised for p in chosen if p.recognised is not None), default=None)
         whole_of = Span(0, len(text))
         joint = Passage("", "", title, text, whole_of, about, page, next(foreign, None), sure)
+        joint = replace(joint, voice=chosen[-1].voice)
         (judged,) = self._verify([(claim, joint)])
         return None if judged.failed else judged
 
