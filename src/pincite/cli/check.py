@@ -78,7 +78,7 @@ def command(
     from pincite.verbs.check import build, render
 
     outputs = options.pop_outputs(given)
-    check_outputs(outputs, template)
+    options.check_outputs(outputs, template)
     if given.pop("llm"):
         given |= {"interpretation": "model", "confirmation": "model"}
     settings = options.load_settings(given)
@@ -126,21 +126,6 @@ def _rows(file: Path, occasion: Occasion) -> tuple[list[str], list[Occasion]]:
     names = ("speaker", "date", "place")
     given = [{name: row[name] for name in names if row.get(name)} for row in rows]
     return statements, [replace(occasion, **each) for each in given]
-
-
-def check_outputs(outputs: Mapping[str, Path | None], template: Path | None) -> None:
-    """Check that the outputs can be written before any paid call is made."""
-    if template and not outputs.get("markdown"):
-        raise click.UsageError("--template needs --markdown.")
-    for name, path in outputs.items():
-        if path and str(path) != "-" and not path.resolve().parent.is_dir():
-            raise click.UsageError(
-                f"--{name} {path} cannot be written: expected a file in an existing folder."
-            )
-    if template:
-        from pincite.report import templates
-
-        templates.parsed(template)
 
 
 def deliver(
