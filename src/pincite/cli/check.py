@@ -140,7 +140,6 @@ def deliver(
     """Like `options.deliver`; then say what to know before publishing the ClaimReview."""
     from rich.console import Console
 
-    from pincite.report import yaml_text
     from pincite.verbs.check import render, terminal
 
     writers: dict[str, Callable[[], str]] = {
@@ -148,7 +147,7 @@ def deliver(
         "html": lambda: render.to_html(report),
         "csv": lambda: render.to_csv(report),
         "markdown": lambda: render.to_markdown(report, template, translation=translation),
-        "yaml": lambda: yaml_text.to_yaml(report.to_values()),
+        "yaml": lambda: render.to_yaml(report.to_values()),
         "claimreview": lambda: render.to_claimreview(report),
     }
     options.deliver(
