@@ -25,7 +25,7 @@ from pincite.text.sentences import sentences
 from pincite.types import STOPPED, Failed
 from pincite.verbs.check.kinds import LONGEST, MARKS, WORD, ascription, kind_of, without_speaker
 from pincite.verbs.check.negation import negation
-from pincite.verbs.check.parts import joined, parts
+from pincite.verbs.check.parts import conjuncts, parts
 from pincite.verbs.check.report import Interpretation, Reading
 from pincite.verbs.check.speakers import UNKNOWN, Occasion, alone
 
@@ -80,7 +80,7 @@ def readings(statement: str, language: str = "en", occasion: Occasion = UNKNOWN)
             kind_of(each, language),
             negation(each, language),
             origin,
-            tuple(joined(each, language)),
+            tuple(conjuncts(each, language)),
             lacks,
         )
         for each, origin in origins
