@@ -90,7 +90,7 @@ def command(
             f"{date!r}; expected 2019-05-14, 2019-05 or 2019.", param_hint="--date"
         )
     if file and not statement and file.suffix.lower() in (".csv", ".jsonl"):
-        statements, occasions = _rows(file, occasion)
+        statements, occasions = _read_rows(file, occasion)
     else:
         statements = options.text_or_lines(statement, file, "STATEMENT")
         occasions = [occasion] * len(statements)
@@ -100,7 +100,7 @@ def command(
         corpora = [*corpus] or settings.library.places
         with build.checking(settings, corpora, trace, partial(display, "asking")) as run:
             options.say(run.estimate, quiet or not run.estimate)
-            edit = edited(display.bars, settings.language, run.pipeline.interpretation)
+            edit = readings_editor(display.bars, settings.language, run.pipeline.interpretation)
             report = run.check(statements, display, edit if interactive else None, occasions)
     texts = settings.check.texts
     deliver(report, outputs, template=template, limit=limit, quiet=quiet, translation=texts)
@@ -114,7 +114,7 @@ def command(
         raise click.exceptions.Exit(PARTIAL)
 
 
-def _rows(file: Path, occasion: Occasion) -> tuple[list[str], list[Occasion]]:
+def _read_rows(file: Path, occasion: Occasion) -> tuple[list[str], list[Occasion]]:
     """Read a table of statements; an empty cell is as the options say."""
     lines = options.read_lines(file, str.splitlines)
     try:
@@ -157,7 +157,7 @@ def deliver(
         options.say(hint, quiet)
 
 
-def edited(
+def readings_editor(
     bars: Any, language: str, interpretation: Callable[[str, Occasion], Interpretation]
 ) -> Callable[[str, Occasion], Interpretation]:
     """Return a function that opens a statement's readings in an editor, one per line."""
@@ -176,7 +176,7 @@ def edited(
         chosen = [known.get(line) or readings.user_reading(line, language) for line in lines]
         # The rules may have found no reading, but the user has written one.
         failures = tuple(f for f in found.failures if f.step != "statement" or not chosen)
-        mine = tuple(readings.numbered(chosen))
-        return replace(found, readings=mine, by=f"{found.by} + user", failures=failures)
+        edited = tuple(readings.numbered(chosen))
+        return replace(found, readings=edited, by=f"{found.by} + user", failures=failures)
 
     return edit

@@ -66,7 +66,7 @@ class ModelJudge:
         ]
         progress = scaled_progress(self.on_progress, 1 + self.settings.check.repetitions)
         branches = iter(run_concurrently(tasks, self.settings.chat.at_once, self.calls, progress))
-        return [_combined(next(branches), next(branches), *pair) for pair in pairs]
+        return [_combine(next(branches), next(branches), *pair) for pair in pairs]
 
     def _branch(self, reading: Reading, statement: str, passage: Passage) -> _Branch:
         if not statement:
@@ -86,7 +86,7 @@ class ModelJudge:
         if isinstance(analysis, Failed):
             return analysis
         choices = [
-            self._choice({**about, "repetition": n}, statement, evidence, analysis)
+            self._choose({**about, "repetition": n}, statement, evidence, analysis)
             for n in range(1, check.repetitions + 1)
         ]
         probabilities = [each for each in choices if not isinstance(each, Failed)]
@@ -96,7 +96,7 @@ class ModelJudge:
             return failures[0]
         return sum(probabilities) / len(probabilities), analysis
 
-    def _choice(
+    def _choose(
         self, about: dict[str, object], statement: str, evidence: str, analysis: str
     ) -> float | Failed:
         check, chat = self.settings.check, self.settings.chat
@@ -149,7 +149,7 @@ class ModelJudge:
         return result
 
 
-def _combined(
+def _combine(
     confirming: _Branch | None, denying: _Branch | None, reading: Reading, passage: Passage
 ) -> Evidence | Failed:
     if confirming is None or denying is None:
