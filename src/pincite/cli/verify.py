@@ -348,23 +348,19 @@ class Batch:
                         wants_estimate = False
                     return run.verify(article, display)
 
-                for number, given in enumerate(listed, 1):
-                    page = articles.page_of(wikis, given, is_done, self.settings)
+                for number, place in enumerate(listed, 1):
+                    page = articles.page_of(wikis, place, is_done, self.settings)
                     head = f"{number}/{len(listed)}"
                     if isinstance(page, Exception):
                         options.say(f"{head} {page}", self.quiet)
-                        folder.add_problem(str(given), str(page))
+                        folder.add_problem(str(place), str(page))
                     elif page is not None:
-                        if isinstance(page, Article):
-                            name, about = worklist.name_in_file(Path(str(given)), page), page.title
-                            if folder.has(name):
-                                continue
-                        else:
-                            name = worklist.name_of(page.site.host, page.revision_id)
-                            about = articles.about(page)
-                        options.say(f"{head} {about}", self.quiet)
-                        found = containment.attempted(partial(report, page), could_not_be_checked)
-                        folder.store(str(given), name, found)
+                        name, about = _name_and_title(place, page)
+                        if not (isinstance(page, Article) and folder.has(name)):
+                            options.say(f"{head} {about}", self.quiet)
+                            checked = partial(report, page)
+                            result = containment.attempted(checked, could_not_be_checked)
+                            folder.store(str(place), name, result)
                     display("articles", number, len(listed))
 
     def check_dump(self, dump: Path | str, on: str, workers: int | None) -> None:
@@ -431,3 +427,10 @@ class Batch:
         options.say(f"work-list: {(self.out / 'worklist.html').resolve()}", self.quiet)
         if found.n_failed:
             raise click.exceptions.Exit(shell.PARTIAL)
+
+
+def _name_and_title(place: Path | ArticleAddress, page: Page | Article) -> tuple[str, str]:
+    """Return the name of a page's report, and what to call the page on the screen."""
+    if isinstance(page, Article):
+        return worklist.name_in_file(Path(str(place)), page), page.title
+    return worklist.name_of(page.site.host, page.revision_id), articles.about(page)

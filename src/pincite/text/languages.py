@@ -48,10 +48,10 @@ _LISTS = {
     "en": words_of("words", "function"),
 }
 _WEAK = frozenset(_KNOWN["weak"]["words"].split())
-_LANGUAGES_OF = defaultdict[str, list[str]](list)
-for _code, _words in _LISTS.items():
-    for _word in _words:
-        _LANGUAGES_OF[_word].append(_code)
+_LANGUAGES_OF = {
+    word: [code for code, words in _LISTS.items() if word in words]
+    for word in frozenset().union(*_LISTS.values())
+}
 _OWN = {
     code: frozenset(word for word in words if _LANGUAGES_OF[word] == [code])
     for code, words in _LISTS.items()
