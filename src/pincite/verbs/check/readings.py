@@ -201,7 +201,7 @@ class ModelInterpreter:
     def _prompt(self, step: str, max_tokens: int, schema: str = "", **values: str) -> Prompt:
         chat = self.settings.chat
         system, user = self.templates.fill(step, **values)
-        guided = schema and self.settings.check.guidance == "json"
+        guided = schema and self.settings.check.guidance != "prompted"
         return Prompt(
             user,
             system,
