@@ -173,7 +173,8 @@ def test_each_guidance_type_is_converted_or_refused(
             imported([tmp_path / "c.yaml"])
     else:
         run("import", "c.yaml", "-o", "pincite.toml")
-        assert settings.load({}).check.guidance == guidance
+        found = settings.load({}).check
+        assert (found.guidance, found.schema_for_lists) == (guidance, guidance == "prompted")
 
 
 def test_evidence_seeker_s_files_become_one_of_ours(tmp_path: Path) -> None:

@@ -373,8 +373,7 @@ def _choose_server(found: Imported, models: Mapping[str, Mapping[str, Any]]) -> 
         message = f"OpenAI's interface does not enforce {guidance}: json is used"
         notes.append(Note("", "guidance_type", message))
     elif guidance == "prompted":
-        message = "prompted holds for lists of readings too; EvidenceSeeker sends a schema for them"
-        notes.append(Note("", "guidance_type", message))
+        values["check.schema_for_lists"] = True  # only the choice is prompted
 
 
 def _table(value: Any) -> dict[str, Any]:
