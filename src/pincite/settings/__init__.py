@@ -169,6 +169,9 @@ class CheckSettings:
     probabilities: Annotated[Probabilities, "Source of a model's probabilities."] = "logprobs"
     repetitions: Annotated[int, _Thousand, "Repetitions of the multiple-choice question."] = 1
     guidance: Annotated[GuidanceKind, "How a model is held to the answer format."] = "json"
+    schema_for_lists: Annotated[bool, "With prompted: send a schema for other replies still."] = (
+        False
+    )
     answer_labels: Annotated[Texts, "Letters or digits that label the answers."] = ("A", "B", "C")
     label_delimiter: Annotated[str, "Text between a label and its answer."] = "."
     passage_source: Annotated[bool, "Show the model each passage's title, author and year."] = True

@@ -199,9 +199,9 @@ class ModelInterpreter:
         return self.calls.read("negate_claim", prompt, {"reading": reading.text}, read)
 
     def _prompt(self, step: str, max_tokens: int, schema: str = "", **values: str) -> Prompt:
-        chat = self.settings.chat
+        chat, check = self.settings.chat, self.settings.check
         system, user = self.templates.fill(step, **values)
-        guided = schema and self.settings.check.guidance == "json"
+        guided = schema and (check.guidance != "prompted" or check.schema_for_lists)
         return Prompt(
             user,
             system,

@@ -134,9 +134,15 @@ def report_at(verified: Verified, threshold: float | None, wrong: Collection[str
 # ── The form ─────────────────────────────────────────────────────────────────────────────────────
 
 
-@pages.get("/verify")  # the address of a form with an error, when it is opened again
 @pages.get("/")
-def home(request: Request, who: Reader, site: Stores) -> HTMLResponse:
+def home(request: Request, who: Reader, site: Stores) -> Response:
+    """The form that visitors see first."""
+    start = site.server.start
+    return forms.redirect(f"/{start}") if start != "verify" else _form(request, who, site)
+
+
+@pages.get("/verify")
+def verify_page(request: Request, who: Reader, site: Stores) -> HTMLResponse:
     """The form for an article, and examples."""
     return _form(request, who, site)
 
