@@ -109,7 +109,8 @@ class Wiki:
         last = page.revisions[-1][0]
         number = wanted or last
         text = dict(page.revisions)[number]
-        row: dict[str, Any] = {"pageid": page.page_id, "ns": 0, "title": page.title}
+        space = 118 if page.title.startswith("Draft:") else 0
+        row: dict[str, Any] = {"pageid": page.page_id, "ns": space, "title": page.title}
         row |= {"lastrevid": last, "pagelanguage": self.language}
         if page.redirect_to:
             row["redirect"] = True
