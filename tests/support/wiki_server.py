@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import ssl
 import threading
 import time
 from collections.abc import Iterator
@@ -187,13 +188,15 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serving(wiki: Wiki) -> Iterator[Wiki]:
+def serving(wiki: Wiki, tls: ssl.SSLContext | None = None) -> Iterator[Wiki]:
     handler = type("Handler", (_Handler,), {"wiki": wiki})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.daemon_threads = True
+    if tls:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
-    wiki.url = f"http://127.0.0.1:{server.server_address[1]}"
+    wiki.url = f"{'https' if tls else 'http'}://127.0.0.1:{server.server_address[1]}"
     try:
         yield wiki
     finally:
