@@ -298,8 +298,8 @@ def draft_page(request: Request, who: Identity, site: Site, job: Job) -> HTMLRes
         return None
     source = str((site.jobs.file(job.job_id, "article") or {}).get("source", ""))
     draft = render.draft_of(verified.report, source, words_of(request).say)
-    values = {"layout": "base.html", "draft": draft, "report": f"/jobs/{job.job_id}"}
-    return page(request, "draft.html.j2", who, **values)
+    report = f"/jobs/{job.job_id}"
+    return page(request, "draft.html.j2", who, layout="base.html", draft=draft, report=report)
 
 
 def threshold_in(request: Request) -> float | None:
