@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import mysql, postgresql, sqlite
 
 from pincite.server.database import Database
 from pincite.server.tables import new_id, now
@@ -388,6 +388,9 @@ def _put(
     db: sa.Connection, table: sa.Table, row: Mapping[str, Any], changes: Mapping[str, Any]
 ) -> None:
     """Insert a row, or change the one that has its key: one statement, as others write too."""
+    if db.dialect.name == "mariadb":
+        db.execute(mysql.insert(table).values(row).on_duplicate_key_update(**changes))
+        return
     insert = sqlite.insert if db.dialect.name == "sqlite" else postgresql.insert
     key = list(table.primary_key.columns)
     db.execute(insert(table).values(row).on_conflict_do_update(index_elements=key, set_=changes))
