@@ -299,7 +299,7 @@ def deliver(
     }
     show = partial(terminal.print_report, report, Console(), limit, excluded=excluded, only=only)
     if draft:
-        found = render.draft_of(report, draft)
+        found = render.draft_of(report, draft.source)
         writers["html"] = partial(render.draft_html, found)
         show = partial(click.echo, "\n".join(render.draft_lines(found)))
     options.deliver(writers, outputs, show, quiet)

@@ -43,7 +43,7 @@ class ServerSettings:
     hosts: Annotated[_Texts, "Other host names of the server: pincite.example.org."] = ()
     data: Annotated[str, PATH, "Folder for the database, corpora and uploads."] = ""
     database: Annotated[
-        str, "Database: postgresql+psycopg://user@host/name. [SQLite in `data`]"
+        str, "Database: postgresql+psycopg://… or mariadb+pymysql://…. [SQLite in `data`]"
     ] = ""
     secure_cookies: Annotated[bool, "Send cookies over https only."] = True
     address: Annotated[str, "Public address, for links and logins: https://pincite.example.org"] = (
