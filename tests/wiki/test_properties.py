@@ -256,7 +256,7 @@ def test_hostile_articles_take_linear_time(
     markup: Literal["wikitext", "html"], source: str
 ) -> None:
     check_article(parse_article(source, "T", markup=markup))
-    third, whole = (calls(source[: len(source) // n], markup) for n in (24, 8))
+    third, whole = (calls(source[: len(source) // n], markup) for n in (12, 4))
     assert len(source) < LONG or whole < 6 * third  # a square would be 9
 
 
