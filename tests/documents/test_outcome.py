@@ -36,7 +36,9 @@ URL = "https://example.org/a"
         (None, (200, None)),
     ],
 )
-def test_status(reason: Reason | None, codes: tuple[int | None, ...]) -> None:
+def test_a_status_tells_why_a_page_was_not_read(
+    reason: Reason | None, codes: tuple[int | None, ...]
+) -> None:
     for status in codes:
         outcome = of_status(URL, status)
         assert (outcome.reason if outcome else None) == reason
@@ -88,7 +90,9 @@ def test_a_teaser_on_a_page_full_of_headlines() -> None:
         (WORD * 120, Markup("Page not found: a novel"), None),
     ],
 )
-def test_error_pages(text: str, signs: Markup, reason: Reason | None) -> None:
+def test_short_pages_with_signs_of_an_error_are_refused(
+    text: str, signs: Markup, reason: Reason | None
+) -> None:
     assert reason_of(text, text, signs) == reason
 
 

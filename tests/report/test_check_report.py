@@ -274,7 +274,7 @@ def test_yaml_of_a_text_says_that_it_is_one(text: str) -> None:
 
 
 @pytest.mark.parametrize(("text", "url"), CASES)
-def test_claimreview(text: str, url: str) -> None:
+def test_claimreview_is_valid_and_holds_no_markup(text: str, url: str) -> None:
     written = render.to_claimreview(check_report(text, url))
     assert "<" not in written
     document = json.loads(written)

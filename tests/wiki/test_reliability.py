@@ -92,7 +92,9 @@ def test_our_own_form(tmp_path: Path) -> None:
         (gzip.compress(b" " * 60_000_000), "more than 50,000,000"),
     ],
 )
-def test_invalid_lists(tmp_path: Path, content: bytes, says: str) -> None:
+def test_invalid_lists_are_refused_with_their_row(
+    tmp_path: Path, content: bytes, says: str
+) -> None:
     path = tmp_path / "list"
     path.write_bytes(content)
     with pytest.raises(InputError, match=says):
