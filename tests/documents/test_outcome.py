@@ -144,9 +144,6 @@ def test_real_pages_that_resemble_notices(words: tuple[str, ...], extra: str) ->
 
 # ── Copies of Wikipedia ──────────────────────────────────────────────────────────────────────────
 
-MILL_URL = "https://en.wikipedia.org/wiki/Varde_Mill"
-OLD_URL = "https://en.wikipedia.org/w/index.php?title=Varde_Mill&oldid=4"
-
 
 @each_row("documents/outcome/copies_of_wikipedia")
 def test_copies_of_wikipedia(stated: str, origin: str | None) -> None:
