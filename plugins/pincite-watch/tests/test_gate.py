@@ -1,5 +1,6 @@
 """Which findings editors see by default, and what is stored of them."""
 
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -36,11 +37,21 @@ WITNESSES = {
     "network": Witness(WitnessKind.NETWORK),
 }
 
+# How an article may itself say that what it cites was retracted.
+KNOWN: dict[str, dict[str, Any]] = {
+    "retracted, marked": {"tags": ("retracted",)},
+    "retracted, of concern": {"tags": ("expression of concern",)},
+    "retracted, titled": {"title": "Retraction: Mills"},
+    "retracted, in doubt": {"tags": ("failed verification",)},
+}
+SAYS = {"retracted, stated": "The journal retracted it in 1937."}
+
 
 def record(label: str, what: str) -> Record:
-    page = Document(URL, "RETRACTED: Mills" if what == "retracted" else "Mills", TEXT)
+    page = Document(URL, "RETRACTED: Mills" if what.startswith("retracted") else "Mills", TEXT)
     faults = (Fault(FaultKind(what), "1"),) if what in set(FaultKind) else ()
     citation = Citation("r1", Span(0, 1), Span(0, 1), url=URL, faults=faults, name="mill")
+    citation = replace(citation, **KNOWN.get(what, {}))
     seen = (WITNESSES[what],) if what in WITNESSES else ()
     passage = Passage("p", URL, "Mills", TEXT, Span(0, len(TEXT)))
     outcome: Evidence | Unchecked = Evidence(
@@ -52,7 +63,12 @@ def record(label: str, what: str) -> Record:
     is_other = what == "value in another copy"
     result = CitationResult(citation, outcome, Label(label), other_copy=is_other)
     finding = Finding(
-        Claim("0", "It burned down in 1937."), (result,), None, Label(label), -2.0, ()
+        Claim("0", SAYS.get(what, "It burned down in 1937.")),
+        (result,),
+        None,
+        Label(label),
+        -2.0,
+        (),
     )
     return record_of(finding, [source], date(2026, 1, 1))
 

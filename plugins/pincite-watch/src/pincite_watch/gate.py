@@ -13,10 +13,13 @@ from types import MappingProxyType
 from typing import Any
 
 from pincite.judgement import decide
-from pincite.judgement.references import Retraction, retraction_of
+from pincite.judgement.references import Retraction, is_retracted_title, retraction_of
 from pincite.notes import Note, Value
+from pincite.text.words import roots
 from pincite.types import (
+    Citation,
     CitationResult,
+    Claim,
     Document,
     Evidence,
     FaultKind,
@@ -56,6 +59,7 @@ PRECISION: Mapping[Kind, float | None] = MappingProxyType(
     }
 )
 PUBLISHED = frozenset(PRECISION)
+_RETRACTED = frozenset(roots("retracted withdrawn"))
 RANKS = {kind: number for number, kind in enumerate(Kind)}
 _OTHER_PAGE = (Reason.SOFT_404, Reason.FRONT_PAGE, Reason.LISTING)
 _OF_LABEL = {
@@ -122,7 +126,8 @@ def record_of(
 def _kind(finding: Finding, result: CitationResult, source: Document | Unchecked) -> Kind:
     """What one citation shows."""
     outcome = result.outcome
-    if isinstance(source, Document) and retraction_of(source) is Retraction.YES:
+    is_retracted = isinstance(source, Document) and retraction_of(source) is Retraction.YES
+    if is_retracted and not _says_retracted(finding.claim, result.citation):
         return Kind.RETRACTED
     if any(_is_other_work(fault.kind) for fault in result.citation.faults):
         return Kind.IDENTIFIER
@@ -142,6 +147,16 @@ def _shows_value(result: CitationResult, evidence: Evidence) -> bool:
         and bool(seen.source)
         and seen.source.casefold() in evidence.quoted.casefold()
         and not result.other_copy
+    )
+
+
+def _says_retracted(claim: Claim, citation: Citation) -> bool:
+    """Whether the article itself says so: by a template, the cited title, or in the sentence."""
+    is_titled = is_retracted_title(citation.title or "")
+    return (
+        citation.is_marked
+        or is_titled
+        or not _RETRACTED.isdisjoint(roots(claim.sentence or claim.text))
     )
 
 
