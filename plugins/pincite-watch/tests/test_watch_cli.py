@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import MagicMock
 
+import click
 import pytest
 import sqlalchemy as sa
 from edited_wiki import FERRY, WEIR, WRONG, EditedWiki, text_of
 
 from pincite.server.database import Database
 from pincite_watch import cli
+from pincite_watch.gate import PUBLISHED, Kind
 from pincite_watch.tables import findings
 
 # `pincite watch` with the loopback allowed; argument 1: the port, 2: when it ends itself. A number
@@ -135,3 +137,13 @@ def test_changes_are_read_while_other_pages_wait(monkeypatch: pytest.MonkeyPatch
     watcher.step.side_effect = [True, True, False]
     cli._watch(watcher, once=True)
     assert watcher.follow.call_count == 3
+
+
+@pytest.mark.parametrize("name", ["other_number", "of_no_kind"])
+def test_more_kinds_of_findings_are_published_on_request(name: str) -> None:
+    given = {"expire_days": None, "settle": None, "new_pages": False, "publish": (name,)}
+    if name in set(Kind):
+        assert cli._plan(given, 0, None).publish == PUBLISHED | {Kind(name)}
+    else:
+        with pytest.raises(click.BadParameter):
+            cli._plan(given, 0, None)

@@ -33,7 +33,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 from support import mediawiki  # noqa: E402
 from support.mediawiki import MediaWiki  # noqa: E402
 
-READERS, ROUNDS, PAUSE = 50, 14, 1.0  # a reader asks again after PAUSE seconds
+READERS, ROUNDS, PAUSE = 50, 7, 1.0  # a reader asks again after PAUSE seconds
 # Runs `pincite watch`, and kills it before the Nth statement that writes; 0: never.
 RUN = """
 import os, signal, sys

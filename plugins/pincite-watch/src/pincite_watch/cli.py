@@ -43,6 +43,9 @@ MOST_LISTED = 500  # rows of a list for a project page
 @click.option("--requests", type=float, help="Requests to a host in a day. [500]")
 @click.option("--settle", type=float, help="Seconds to wait after an edit. [600]")
 @click.option("--expire-days", type=float, help="Days until an unconfirmed finding ends. [30]")
+@click.option(
+    "--publish", multiple=True, metavar="KIND", help="Also publish a kind of finding: other_number."
+)
 @click.option("--public/--private", default=None, help="Whether findings are read without a login.")
 @click.option("--sources", type=options.FilePath, multiple=True, help="Saved copies of sources.")
 @options.corpus_option("Corpus to suggest better sources from.")
@@ -117,12 +120,19 @@ def _limits(given: dict[str, Any]) -> "Limits":
 
 
 def _plan(given: dict[str, Any], namespace: int, drafts: int | None) -> "Plan":
+    from pincite_watch.gate import PUBLISHED, Kind
     from pincite_watch.watcher import Plan
+
+    more = given.pop("publish")
+    if unknown := [name for name in more if name not in set(Kind)]:
+        kinds = ", ".join(Kind)
+        raise click.BadParameter(f"{unknown[0]} is none of {kinds}.", param_hint="--publish")
 
     values = {"expire_days": given.pop("expire_days"), "settle_seconds": given.pop("settle")}
     spaces = frozenset({namespace} if drafts is None else {namespace, drafts})
     chosen = {name: value for name, value in values.items() if value is not None}
-    return Plan(namespaces=spaces, new_pages=given.pop("new_pages"), **chosen)
+    publish = PUBLISHED | frozenset(map(Kind, more))
+    return Plan(namespaces=spaces, new_pages=given.pop("new_pages"), publish=publish, **chosen)
 
 
 @contextmanager
