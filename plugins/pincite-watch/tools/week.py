@@ -54,7 +54,6 @@ PEOPLE = "Hedda Lind,Otto Krag,Ida Brandt,Jens Holm,Agnes Ryberg,Paul Stenner,Ma
 FACTS = (
     ("The {thing} of {place} was built in {year}.", "In {year} the {thing} of {place} was built."),
     ("The {thing} in {place} was designed by {who}.", "{who} designed the {thing} in {place}."),
-    ("The {thing} of {place} cost {money} kroner.", "The {thing} of {place} cost {money} kroner."),
     ("The {thing} at {place} has {count} rooms.", "There are {count} rooms in the {thing}."),
     ("The {thing} of {place} burned down in {year}.", "It burned down in {year}."),
 )
@@ -65,15 +64,12 @@ FILLER = "Visitors came by boat in summer. The council met twice a year. A toll 
 class Writer:
     def __init__(self, wiki: MediaWiki, seed: int) -> None:
         self.wiki, self.random, self.n = wiki, random.Random(seed), 0  # noqa: S311
-        self.written: Counter[str] = Counter()
 
     def values(self) -> dict[str, str]:
         number, words = self.random.randint, {"thing": THINGS, "place": PLACES, "who": PEOPLE}
         named = {key: self.random.choice(some.split(",")) for key, some in words.items()}
-        money = f"{number(12, 900)},{number(100, 999)}"
         return named | {
             "year": f"{number(1820, 1990)}",
-            "money": money,
             "count": f"{number(11, 480)}",
         }
 
@@ -82,14 +78,13 @@ class Writer:
         self.n += 1
         values, (stated, source) = self.values(), self.random.choice(FACTS)
         what = self.random.choices(("true", "other value", "unsaid", "missing"), (70, 14, 12, 4))[0]
-        self.written[what] += 1
         page = f"The {values['thing']} of {values['place']} is well known. {source} {FILLER}"
         url = f"{self.wiki.sources.url}/none-{self.n}.html"
         if what != "missing":
             title = f"A history of {values['place']}, part {self.n}"
             url = self.wiki.sources.put(f"page-{self.n}.html", page.format(**values), title)
         if what == "other value":
-            fields = ("who", "year", "money", "count")
+            fields = ("who", "year", "count")
             values |= {k: v for k, v in self.values().items() if k in fields and v != values[k]}
         text = (UNSAID if what == "unsaid" else stated).format(**values)
         return f"{text}<ref>{{{{cite web |url={url} |title=Part {self.n}}}}}</ref>"
@@ -238,7 +233,6 @@ def simulate(wiki: MediaWiki, folder: Path, given: argparse.Namespace) -> dict[s
     old, new = live(folder, "week"), live(folder, "again")
     judged = counts["judged"] - first["judged"]
     return {
-        "written": writer.written,
         "edits": editors.done,
         "killed": killed,
         "first run": {"used": first, "readers": readers, "watcher MB": used.ru_maxrss / 1024},
