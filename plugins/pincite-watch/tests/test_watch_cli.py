@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import MagicMock
 
+import click
 import pytest
 import sqlalchemy as sa
 from edited_wiki import FERRY, WEIR, WRONG, EditedWiki, text_of
@@ -14,6 +15,7 @@ from edited_wiki import FERRY, WEIR, WRONG, EditedWiki, text_of
 from pincite.errors import InputError
 from pincite_server.database import Database
 from pincite_watch import cli
+from pincite_watch.gate import PUBLISHED, Kind
 from pincite_watch.tables import findings
 
 # `pincite watch` with the loopback allowed; argument 1: the port, 2: when it ends itself. A number
@@ -159,3 +161,13 @@ def test_a_start_that_names_nothing_goes_on_with_what_was_watched(
     wiki.changes[-1]["timestamp"] = "2099-01-01T00:00:00Z"
     status = json.loads(watch(wiki, "never", *started).stdout)
     assert status["pages"] == {"watched": 3, "checked": 3, "due": 0, "failing": 0}
+
+
+@pytest.mark.parametrize("name", ["other_number", "of_no_kind"])
+def test_more_kinds_of_findings_are_published_on_request(name: str) -> None:
+    given = {"expire_days": None, "settle": None, "new_pages": False, "publish": (name,)}
+    if name in set(Kind):
+        assert cli._plan(given).publish == PUBLISHED | {Kind(name)}
+    else:
+        with pytest.raises(click.BadParameter):
+            cli._plan(given)

@@ -14,7 +14,7 @@ from pincite_server.database import Database
 from pincite_server.site import Site
 from pincite_server.wikis import browser_token
 from pincite_watch import watcher as watching
-from pincite_watch.gate import Kind
+from pincite_watch.gate import MEASURED, Kind
 from pincite_watch.shown import KINDS, worklist
 from pincite_watch.store import Place, Watch
 
@@ -24,7 +24,7 @@ WIKI = "en.wikipedia.org"
 def add(
     store: Watch,
     title: str = "Tolne",
-    kind: Kind = Kind.VALUE,
+    kind: Kind = Kind.DATE,
     n: int = 1,
     *,
     private: bool = False,
@@ -78,14 +78,16 @@ def test_a_page_has_its_findings_and_the_revision_that_their_spans_refer_to(
     found = listed(client, title="Tolne_river", revision=8)
     (one,) = found["findings"]
     assert (found["revision"], found["current"], found["next"]) == (7, False, None)
-    assert (one["id"], one["span"], one["kind"]) == (finding_id, [0, 9], "other_value")
+    assert (one["id"], one["span"], one["kind"]) == (finding_id, [0, 9], "other_date")
+    measured = MEASURED[Kind.DATE]
+    assert (one["precision"], one["precision_n"]) == (measured.precision, measured.n)
     assert one["source_url_hash"] == hashlib.sha256(b"https://mill.example/").hexdigest()
 
 
 def test_pages_of_a_list_join_without_gap_or_repetition_worst_first(
     client: TestClient, store: Watch
 ) -> None:
-    added = [*add(store, "A", Kind.NOT_THE_PAGE, 3), *add(store, "B", Kind.VALUE, 4)]
+    added = [*add(store, "A", Kind.NOT_THE_PAGE, 3), *add(store, "B", Kind.DATE, 4)]
     cursor: str | None = None
     seen: list[dict[str, Any]] = []
     while True:
@@ -95,7 +97,7 @@ def test_pages_of_a_list_join_without_gap_or_repetition_worst_first(
         if not cursor:
             break
     assert sorted(one["id"] for one in seen) == sorted(added)
-    assert [one["kind"] for one in seen] == ["other_value"] * 4 + ["not_the_page"] * 3
+    assert [one["kind"] for one in seen] == ["other_date"] * 4 + ["not_the_page"] * 3
 
 
 def test_an_unchanged_answer_is_not_sent_again(client: TestClient, store: Watch) -> None:
@@ -148,7 +150,7 @@ def test_findings_need_a_login_until_the_operator_makes_them_public(
 def test_operators_see_counts(client: TestClient, store: Watch) -> None:
     add(store, n=3)
     text = client.get("/api/v1/findings/metrics").text
-    assert 'pincite_watch_published{state="live",kind="other_value"} 3' in text
+    assert 'pincite_watch_published{state="live",kind="other_date"} 3' in text
     assert 'pincite_watch_today{what="judged"} 3' in text
 
 
@@ -193,7 +195,7 @@ def test_nothing_of_a_private_copy_is_public(client: TestClient, store: Watch) -
     assert "1934" in str(listed(client))
     store.set_note(WIKI, "public", "1")
     found = listed(client)["findings"]
-    assert [one["kind"] for one in found] == ["other_value"]
+    assert [one["kind"] for one in found] == ["other_date"]
     assert "1934" not in str(found)
     assert "1934" not in worklist(store.published(WIKI, None, None, 9))
 

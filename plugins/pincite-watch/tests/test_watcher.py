@@ -60,7 +60,7 @@ def test_a_value_that_differs_is_published_and_other_verdicts_are_counted(
 ) -> None:
     work_after_each(watcher := making(), wiki, text_of(WEIR, WRONG))
     (shown,) = watcher.store.published(watcher.wiki, "Tolne", None, 9)
-    assert (shown.kind, shown.record["label"]) == (Kind.VALUE, "refuted")
+    assert (shown.kind, shown.record["label"]) == (Kind.DATE, "refuted")
     assert "1934" in shown.record["quote"]
     assert len(rows(database)) == 2
 

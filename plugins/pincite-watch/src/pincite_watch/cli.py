@@ -51,6 +51,9 @@ MOST_NAMED = 5  # titles in a message
 @click.option("--requests", type=float, help="Requests to a host in a day. [500]")
 @click.option("--settle", type=float, help="Seconds to wait after the last edit. [600]")
 @click.option("--expire-days", type=float, help="Days until an unconfirmed finding ends. [30]")
+@click.option(
+    "--publish", multiple=True, metavar="KIND", help="Also publish a kind of finding: other_number."
+)
 @click.option("--public/--private", default=None, help="Whether findings are read without a login.")
 @click.option("--sources", type=options.FilePath, multiple=True, help="Saved copies of sources.")
 @options.corpus_option("Corpus to suggest better sources from.")
@@ -124,10 +127,17 @@ def _limits(given: dict[str, Any]) -> "Limits":
 
 
 def _plan(given: dict[str, Any]) -> "Plan":
+    from pincite_watch.gate import PUBLISHED, Kind
     from pincite_watch.watcher import Plan
 
+    more = given.pop("publish")
+    if unknown := [name for name in more if name not in set(Kind)]:
+        kinds = ", ".join(Kind)
+        raise click.BadParameter(f"{unknown[0]} is none of {kinds}.", param_hint="--publish")
+
     values = {"expire_days": given.pop("expire_days"), "settle_seconds": given.pop("settle")}
-    return Plan(**{name: value for name, value in values.items() if value is not None})
+    chosen = {name: value for name, value in values.items() if value is not None}
+    return Plan(publish=PUBLISHED | frozenset(map(Kind, more)), **chosen)
 
 
 @contextmanager

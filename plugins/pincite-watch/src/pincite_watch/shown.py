@@ -10,15 +10,18 @@ from pincite.types import Reason, Unchecked
 from pincite.wiki.suggest import escape_parameter, escape_url
 from pincite_server.tables import iso
 from pincite_watch.carry import text_hash
-from pincite_watch.gate import PRECISION, Kind
+from pincite_watch.gate import MEASURED, Kind, Measured
 
 LONGEST = 300  # characters of a claim or a quote in a list
 N_ = str  # marks a text for the translators
 KINDS = {
-    Kind.VALUE: N_("the source has another value"),
+    Kind.DATE: N_("the source has another value"),
     Kind.RETRACTED: N_("the source was retracted"),
     Kind.IDENTIFIER: N_("wrong identifier"),
     Kind.NOT_THE_PAGE: N_("the address leads to another page"),
+    Kind.NUMBER: N_("the source has another value"),
+    Kind.NAME: N_("the source has another value"),
+    Kind.SHARED: N_("wrong identifier"),
     Kind.NETWORK: N_("contradicted?"),
     Kind.NOT_SUPPORTED: N_("not supported"),
     Kind.DISPUTED: N_("disputed"),
@@ -47,6 +50,7 @@ def shown(row: Any, say: Callable[[str], str] = str, *, is_public: bool = False)
     record = public_record(row) if is_public else row.record
     url = record["source_url"]
     kind = Kind(row.kind)
+    measured = MEASURED.get(kind, Measured())
     return {
         "id": row.finding_id,
         "wiki": row.wiki,
@@ -61,7 +65,8 @@ def shown(row: Any, say: Callable[[str], str] = str, *, is_public: bool = False)
         "label": record["label"],
         "confidence": record["confidence"],
         "kind": kind,
-        "precision": PRECISION.get(kind),
+        "precision": measured.precision,
+        "precision_n": measured.n,
         "quote": record["quote"],
         "reasons": [say(KINDS[kind]), *reasons(record, say)],
         "ref_name": record["ref_name"],
