@@ -279,21 +279,35 @@ def _governs(
     free = clause.own & governed
     free -= _roots(f"{sentence[: words[0].span.start]} {sentence[words[-1].span.end :]}")
     own = clause.own & _roots(sentence)
+    has_figure = any(map(_is_figure, free))
+    if frame.is_valued and not has_figure and _is_noun_phrase(clause):
+        return False
     if frame.is_past:
         return clause.predicate in ("", *free) and _was_so(clause, words, sentence, scope)
     if clause.predicate in own or frame.governed:
         return clause.predicate in free
     if not is_word and any(map(_is_figure, own - free)):
         return False
-    if frame.is_valued and not any(map(_is_figure, free)):
+    if frame.is_valued and not has_figure:
         return False
-    share = _SHARE if any(map(_is_figure, free)) else _GOVERNED
+    share = _SHARE if has_figure else _GOVERNED
     return len(free) >= (1 if is_word else max(1, share * len(own)))
+
+
+def _is_noun_phrase(clause: _Clause) -> bool:
+    """Whether a clause says what something is, not what it does: "is the capital"."""
+    complement = _COMPLEMENT.search(clause.text)
+    return bool(complement) and not syntax.is_participle(complement["head"])
 
 
 def _was_so(clause: _Clause, words: list[_Term], sentence: str, scope: Span) -> bool:
     """Whether what a claim says in the present is in the past tense: "chaired", "was the mayor"."""
-    if _PERFECT.search(clause.text):
+    own = (
+        word.span.of(clause.text)
+        for word in _terms_in(clause.text, 0, len(clause.text))
+        if word.term == clause.predicate
+    )
+    if _PERFECT.search(clause.text) or any(map(syntax.may_be_past, own)):
         return False
     if not clause.predicate:
         return bool(_HAS.search(clause.text) and _HAD.search(scope.of(sentence)))
@@ -359,7 +373,9 @@ def _correction_of(claim: str, passage: str, page: str) -> Witness | None:
         named = {name for name in names if name in scope.of(page)}
         whole = is_own and inside == wanted and roots <= _roots(scope.of(page))
         rest = f"{page[: scope.start]} {page[scope.end :]}" if inside or named or whole else ""
-        lacks = inside - {figure.key for figure in figures(rest)} or any(n not in rest for n in named)
+        lacks = inside - {figure.key for figure in figures(rest)} or any(
+            n not in rest for n in named
+        )
         if lacks or (whole and not wanted and not roots <= _roots(rest)):
             words = shown.of(page)
             at = passage.find(words)
@@ -378,7 +394,9 @@ def _corrections(page: str) -> list[tuple[Span, Span, bool]]:
             for match in frame.words.finditer(sentence):
                 scope = _scope(frame, match)
                 rest = f"{sentence[scope.end :]} {after}"
-                if _applies(frame, sentence, after) or (frame.is_own and _rivals(scope.of(sentence), rest)):
+                if _applies(frame, sentence, after) or (
+                    frame.is_own and rest[0] != "," and _rivals(scope.of(sentence), rest)
+                ):
                     shown = Span(span.start + match.start(), span.end)
                     corrections.append((scope.moved(span.start), shown, frame.is_own))
     return corrections[:_MOST_CORRECTIONS]
@@ -459,12 +477,7 @@ def _frame(kind: str, how: str, table: dict[str, Any]) -> _Frame:
     )
 
 
-_ALL = [
-    _frame(kind, how, table)
-    for kind, table in _KINDS.items()
-    for how in _HOW
-    if how in table
-]
+_ALL = [_frame(kind, how, table) for kind, table in _KINDS.items() for how in _HOW if how in table]
 _FRAMES = [frame for frame in _ALL if not frame.corrects]
 _CORRECTIONS = [frame for frame in _ALL if frame.corrects]
 _CLAIMS: dict[str, Callable[[str], bool]] = {
