@@ -13,6 +13,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pincite.judgement.attribution import subject_name
 from pincite.text import languages, syntax
 from pincite.text import words as wording
 from pincite.text.clauses import clauses
@@ -183,16 +184,17 @@ def _in_page(clause: _Clause, passage: str, about: str, page: str) -> Witness | 
     for span, after in _with_next(passage):
         shared = clause.stems & _roots(f"{subjects.get(span, '')} {span.of(passage)}")
         enough = len(shared | known) >= _SHARE * len(clause.stems)
-        if enough and len(shared) >= min(2, len(clause.stems)):
+        some = len(shared) >= min(2, len(clause.stems)) or any(map(_is_figure, shared))
+        if enough and some:
             source, frame = _in_sentence(clause, span.of(passage), after)
             limits += [(len(shared), span, source, frame)] if frame else []
     if not limits:
         return None
     most, span, source, frame = max(limits, key=itemgetter(0))
-    least = len(clause.own & _roots(span.of(passage))) - _FEWER
+    own = clause.own & _roots(span.of(passage))
     if any(
         _is_settled(clause, frame, sentence.of(page))
-        or _states(clause, sentence.of(page), after, most, least)
+        or _states(clause, frame, sentence.of(page), after, most, own)
         for sentence, after in _with_next(page)
     ):
         return None
@@ -202,15 +204,31 @@ def _in_page(clause: _Clause, passage: str, about: str, page: str) -> Witness | 
 def _is_settled(clause: _Clause, frame: _Frame, sentence: str) -> bool:
     """Whether a sentence says that what the frame leaves open came true."""
     is_about = not frame.settled_by_words or clause.own & _roots(sentence)
-    return bool(frame.settled and is_about and frame.settled.search(sentence))
+    is_said = bool(frame.settled and is_about and frame.settled.search(sentence))
+    return is_said and not _is_of_other(clause, sentence)
 
 
-def _states(clause: _Clause, sentence: str, after: str, most: int, least: int) -> bool:
-    """Whether a sentence states a clause: with as many of its words, and no frame."""
+def _is_of_other(clause: _Clause, sentence: str) -> bool:
+    """Whether a clause and a sentence have the names of two people as their subjects."""
+    other = subject_name(sentence)
+    return " " in other and bool(subject_name(clause.text)) and not _roots(other) & clause.stems
+
+
+def _states(
+    clause: _Clause, frame: _Frame, sentence: str, after: str, most: int, own: frozenset[str]
+) -> bool:
+    """Whether a sentence states a clause: with as many of its words, and no frame.
+
+    `own`: the words of the clause in the sentence that is weakened; `most`: how many with names.
+    """
     shared = clause.stems & _roots(sentence)
-    own = shared & clause.own
-    enough = len(own) >= least if clause.predicate in own else len(shared) >= most
-    return enough and not any(_in_sentence(clause, sentence, after))
+    if not own & shared >= {term for term in own if _is_figure(term)}:
+        return False
+    enough = len(clause.own & shared) >= len(own) - _FEWER
+    enough = enough if clause.predicate in shared & clause.own else len(shared) >= most
+    if not enough or (frame.claims == "present" and _is_of_other(clause, sentence)):
+        return False
+    return not any(_in_sentence(clause, sentence, after))
 
 
 def _with_next(text: str) -> list[tuple[Span, str]]:
