@@ -313,7 +313,7 @@ def _governs(
 def _is_noun_phrase(clause: _Clause) -> bool:
     """Whether a clause says what something is, not what it does: "is the capital"."""
     complement = _COMPLEMENT.search(clause.text)
-    return bool(complement) and not syntax.is_participle(complement["head"])
+    return complement is not None and not syntax.is_participle(complement["head"])
 
 
 def _was_so(clause: _Clause, words: list[_Term], sentence: str, scope: Span) -> bool:
