@@ -13,18 +13,20 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pincite.judgement.attribution import subject_name
 from pincite.text import languages, syntax
 from pincite.text import words as wording
 from pincite.text.clauses import clauses
 from pincite.text.figures import figures
-from pincite.text.finite import lemmas, referents
+from pincite.text.finite import finite_verb, lemmas, referents
 from pincite.text.languages import common
+from pincite.text.quantities import conflict, values
 from pincite.text.sentences import n_words
 from pincite.text.words import WORD, stem
 from pincite.types import OPINION, Span, Voice, Witness, WitnessKind
 
 _KINDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-_WORDS = _KINDS.pop("words")
+_WORDS, _CLASSES = _KINDS.pop("words"), _KINDS.pop("classes")
 _LONGEST = 60  # words of a sentence; longer ones are lists
 _MOST_CORRECTIONS = 20  # of a page
 _SHOWN = 60  # characters of the source in a reason
@@ -40,7 +42,7 @@ class _Frame(NamedTuple):
     """Words of `force.toml`, and when they weaken what is around them."""
 
     kind: str
-    how: str  # "opens", "precedes", "closes" or "follows"
+    how: str  # one of `_HOW`
     words: re.Pattern[str]
     not_after: re.Pattern[str]  # what is before the words, if they weaken nothing: "did not"
     needs: re.Pattern[str] | None  # in or after the sentence
@@ -49,8 +51,12 @@ class _Frame(NamedTuple):
     settled: re.Pattern[str] | None  # a sentence of the page says that it came true …
     settled_by_words: bool  # … with a word of the claim
     claims: str  # a key of `_CLAIMS`; "": all
+    is_past: bool  # only with the claim's verb, in the past
+    is_valued: bool  # only with the claim's verb, or a figure
     governed: bool  # only where the word before leaves it undone
     corrects: bool  # takes back a figure or a name
+    is_own: bool  # the page's own words: another value behind them corrects, too
+    is_to: bool  # "to" at the end is followed by a verb
 
 
 class _Clause(NamedTuple):
@@ -59,6 +65,13 @@ class _Clause(NamedTuple):
     own: frozenset[str]  # stems that are no names
     predicate: str  # the stem of its verb, or of the noun behind "is"; "": unknown
     frames: list[_Frame]  # that would weaken it
+
+
+class _Term(NamedTuple):
+    """A word's stem, or a figure, and where it is."""
+
+    term: str
+    span: Span
 
 
 def weaker(
@@ -151,12 +164,16 @@ def _predicate(text: str) -> re.Match[str] | None:
     """Return a clause's verb, or the noun behind its "is"."""
     if complement := _COMPLEMENT.search(text):
         return WORD.match(text, complement.start("head"))
+    finite = finite_verb(text)
+    verb = WORD.match(text, finite.start) if finite and finite.form != "auxiliary" else None
     words = list(WORD.finditer(text))
     for before, word, after in zip(words, words[1:], [*words[2:], None], strict=False):
         behind = after[0] if after else ""
+        if verb and word.start() >= verb.start():
+            break  # "patients" may be one, too
         if syntax.may_be_finite(word[0], before[0], behind) and word[0] not in syntax.AUXILIARIES:
             return word
-    return None
+    return verb
 
 
 def _in_page(clause: _Clause, passage: str, about: str, page: str) -> Witness | None:
@@ -167,16 +184,17 @@ def _in_page(clause: _Clause, passage: str, about: str, page: str) -> Witness | 
     for span, after in _with_next(passage):
         shared = clause.stems & _roots(f"{subjects.get(span, '')} {span.of(passage)}")
         enough = len(shared | known) >= _SHARE * len(clause.stems)
-        if enough and len(shared) >= min(2, len(clause.stems)):
+        some = len(shared) >= min(2, len(clause.stems)) or any(map(_is_figure, shared))
+        if enough and some:
             source, frame = _in_sentence(clause, span.of(passage), after)
             limits += [(len(shared), span, source, frame)] if frame else []
     if not limits:
         return None
     most, span, source, frame = max(limits, key=itemgetter(0))
-    least = len(clause.own & _roots(span.of(passage))) - _FEWER
+    own = clause.own & _roots(span.of(passage))
     if any(
         _is_settled(clause, frame, sentence.of(page))
-        or _states(clause, sentence.of(page), after, most, least)
+        or _states(clause, sentence.of(page), after, most, own)
         for sentence, after in _with_next(page)
     ):
         return None
@@ -186,15 +204,29 @@ def _in_page(clause: _Clause, passage: str, about: str, page: str) -> Witness | 
 def _is_settled(clause: _Clause, frame: _Frame, sentence: str) -> bool:
     """Whether a sentence says that what the frame leaves open came true."""
     is_about = not frame.settled_by_words or clause.own & _roots(sentence)
-    return bool(frame.settled and is_about and frame.settled.search(sentence))
+    is_said = bool(frame.settled and is_about and frame.settled.search(sentence))
+    return is_said and not _is_of_other(clause, sentence)
 
 
-def _states(clause: _Clause, sentence: str, after: str, most: int, least: int) -> bool:
-    """Whether a sentence states a clause: with as many of its words, and no frame."""
+def _is_of_other(clause: _Clause, sentence: str) -> bool:
+    """Whether a clause and a sentence have the names of two people as their subjects."""
+    other = subject_name(sentence)
+    return " " in other and bool(subject_name(clause.text)) and not _roots(other) & clause.stems
+
+
+def _states(clause: _Clause, sentence: str, after: str, most: int, own: frozenset[str]) -> bool:
+    """Whether a sentence states a clause: with as many of its words, and no frame.
+
+    `own`: the words of the clause in the sentence that is weakened; `most`: how many with names.
+    """
     shared = clause.stems & _roots(sentence)
-    own = shared & clause.own
-    enough = len(own) >= least if clause.predicate in own else len(shared) >= most
-    return enough and not any(_in_sentence(clause, sentence, after))
+    if not own & shared >= {term for term in own if _is_figure(term)}:
+        return False
+    enough = len(clause.own & shared) >= len(own) - _FEWER
+    enough = enough if clause.predicate in shared & clause.own else len(shared) >= most
+    if not enough or _is_of_other(clause, sentence):
+        return False
+    return not any(_in_sentence(clause, sentence, after))
 
 
 def _with_next(text: str) -> list[tuple[Span, str]]:
@@ -226,16 +258,17 @@ def _applies(frame: _Frame, sentence: str, after: str) -> bool:
 
 def _weakening(clause: _Clause, frame: _Frame, match: re.Match[str]) -> str:
     """Return the words of a frame, up to the predicate that it governs; "" if it governs none."""
-    sentence, (start, end) = match.string, _scope(frame, match)
-    words = [w for w in WORD.finditer(sentence, start, end) if stem(w[0]) in clause.stems]
+    sentence, scope = match.string, _scope(frame, match)
+    start, end = scope
+    words = [each for each in _terms_in(sentence, start, end) if each.term in clause.stems]
     began = _start_of_undone(sentence[: match.start()]) if frame.governed else match.start()
     if began is None or frame.not_after.search(sentence[:began]):
         return ""
-    if not _governs(clause, frame, sentence, words, (start, end)):
+    if not _governs(clause, frame, sentence, words, scope):
         return ""
-    of_verb = (word for word in words if stem(word[0]) == clause.predicate)
+    of_verb = (word for word in words if word.term == clause.predicate)
     first = min(began, start)
-    stop = max(match.end(), next(of_verb, words[0]).end())
+    stop = max(match.end(), next(of_verb, words[0]).span.end)
     stop = stop if stop - first <= _SHOWN else match.end()
     return sentence[first:stop].strip()[-_SHOWN:]
 
@@ -244,41 +277,79 @@ def _governs(
     clause: _Clause,
     frame: _Frame,
     sentence: str,
-    words: list[re.Match[str]],
-    scope: tuple[int, int],
+    words: list[_Term],
+    scope: Span,
 ) -> bool:
     """Whether a frame over a scope, with its `words` of the clause, weakens the clause."""
-    governed = {stem(word[0]) for word in words}
+    governed = {word.term for word in words}
     if frame.beside:
         verb = frame.beside.search(clause.text)
         objects = _roots(clause.text[verb.end() :]) if verb else frozenset()
         return len(objects & governed) > len(objects) / 2
     if not words:
         return False
-    is_word = words[0].span() == scope
+    is_word = words[0].span == scope
     half = is_word or 2 * len(governed) >= len(clause.stems & _roots(sentence))
-    if frame.claims == "present" and (not half or _NOW.search(sentence[slice(*scope)])):
+    if frame.claims == "present" and (not half or _NOW.search(scope.of(sentence))):
         return False
     free = clause.own & governed
-    free -= _roots(f"{sentence[: words[0].start()]} {sentence[words[-1].end() :]}")
+    free -= _roots(f"{sentence[: words[0].span.start]} {sentence[words[-1].span.end :]}")
     own = clause.own & _roots(sentence)
+    has_figure = any(map(_is_figure, free))
+    if frame.is_valued and not has_figure and _is_noun_phrase(clause):
+        return False
+    if frame.is_past:
+        return clause.predicate in ("", *free) and _was_so(clause, words, sentence, scope)
     if clause.predicate in own or frame.governed:
         return clause.predicate in free
-    return len(free) >= (1 if is_word else max(1, _GOVERNED * len(own)))
+    if not is_word and any(map(_is_figure, own - free)):
+        return False
+    if frame.is_valued and not has_figure:
+        return False
+    share = _SHARE if has_figure else _GOVERNED
+    return len(free) >= (1 if is_word else max(1, share * len(own)))
 
 
-def _scope(frame: _Frame, match: re.Match[str]) -> tuple[int, int]:
-    """Return what part of a sentence a frame weakens: a word, or the rest of the clause."""
+def _is_noun_phrase(clause: _Clause) -> bool:
+    """Whether a clause says what something is, not what it does: "is the capital"."""
+    complement = _COMPLEMENT.search(clause.text)
+    return complement is not None and not syntax.is_participle(complement["head"])
+
+
+def _was_so(clause: _Clause, words: list[_Term], sentence: str, scope: Span) -> bool:
+    """Whether what a claim says in the present is in the past tense: "chaired", "was the mayor"."""
+    own = (
+        word.span.of(clause.text)
+        for word in _terms_in(clause.text, 0, len(clause.text))
+        if word.term == clause.predicate
+    )
+    if _PERFECT.search(clause.text) or any(map(syntax.may_be_past, own)):
+        return False
+    if not clause.predicate:
+        return bool(_HAS.search(clause.text) and _HAD.search(scope.of(sentence)))
+    verbs = (word.span for word in words if word.term == clause.predicate)
+    return any(
+        syntax.may_be_past(verb.of(sentence)) or _WERE.search(sentence[scope.start : verb.start])
+        for verb in verbs
+    )
+
+
+def _scope(frame: _Frame, match: re.Match[str]) -> Span:
+    """Return what part of a sentence a frame weakens: a word, or a part of the clause."""
     sentence, end = match.string, match.end()
+    is_long = frame.how == "throughout" or frame.is_own
+    is_long |= match[0].lower().endswith(("that", "whether"))
+    joint = _ENDS if is_long else _JOINTS
+    ends = (each.end() for each in joint.finditer(sentence))
+    begun = max((end for end in ends if end <= match.start()), default=0)
     if frame.how == "closes":
-        joints = (joint.end() for joint in _JOINTS.finditer(sentence, 0, match.start()))
-        return max(joints, default=0), match.start()
-    if frame.how == "precedes" or match[0].endswith("to"):
+        return Span(begun, match.start())
+    if frame.how == "precedes" or (match[0].endswith("to") and frame.is_to):
         word = _NEXT.match(sentence, end)
-        return word.span(1) if word else (end, end)
-    is_long = match[0].endswith(("that", "whether"))
-    ended = (_ENDS if is_long else _JOINTS).search(sentence, end)
-    return end, ended.start() if ended and match[0][-1] != ":" else len(sentence)
+        return Span(*word.span(1)) if word else Span(end, end)
+    ended = joint.search(sentence, end)
+    stop = ended.start() if ended and match[0][-1] != ":" else len(sentence)
+    return Span(begun if frame.how in ("within", "throughout") else end, stop)
 
 
 # ── An infinitive ────────────────────────────────────────────────────────────────────────────────
@@ -312,12 +383,16 @@ def _start_of_undone(before: str) -> int | None:
 def _correction_of(claim: str, passage: str, page: str) -> Witness | None:
     """Return where the page corrects the claim's figure or name, if it has it nowhere else."""
     wanted = {figure.key for figure in figures(claim)}
-    names = () if wanted else wording.names(claim)
-    for scope, shown in _corrections(page):
+    names, roots = () if wanted else wording.names(claim), _roots(claim)
+    for scope, shown, is_own in _corrections(page):
         inside = {figure.key for figure in figures(scope.of(page))} & wanted
         named = {name for name in names if name in scope.of(page)}
-        rest = f"{page[: scope.start]} {page[scope.end :]}" if inside or named else ""
-        if inside - {figure.key for figure in figures(rest)} or any(n not in rest for n in named):
+        whole = is_own and inside == wanted and roots <= _roots(scope.of(page))
+        rest = f"{page[: scope.start]} {page[scope.end :]}" if inside or named or whole else ""
+        lacks = inside - {figure.key for figure in figures(rest)} or any(
+            n not in rest for n in named
+        )
+        if lacks or (whole and not wanted and not roots <= _roots(rest)):
             words = shown.of(page)
             at = passage.find(words)
             place = Span(at, at + len(words)) if at >= 0 else None
@@ -326,26 +401,72 @@ def _correction_of(claim: str, passage: str, page: str) -> Witness | None:
 
 
 @lru_cache(maxsize=64)  # each passage of a page is read with the page
-def _corrections(page: str) -> list[tuple[Span, Span]]:
-    """Return what a page takes back, and the words that show it up to the end of the sentence."""
-    corrections = [
-        (Span(*_scope(frame, match)).moved(span.start), Span(span.start + match.start(), span.end))
-        for span, after in _with_next(page)
-        for frame in _CORRECTIONS
-        if _applies(frame, span.of(page), after)
-        for match in frame.words.finditer(span.of(page))
-    ]
+def _corrections(page: str) -> list[tuple[Span, Span, bool]]:
+    """Return what a page takes back, the words that show it, and whether it wrote that itself."""
+    corrections = list[tuple[Span, Span, bool]]()
+    for span, after in _with_next(page):
+        sentence = span.of(page)
+        for frame in _CORRECTIONS:
+            for match in frame.words.finditer(sentence):
+                scope = _scope(frame, match)
+                rest = f"{sentence[scope.end :]} {after}"
+                if _applies(frame, sentence, after) or (
+                    frame.is_own and rest[0] != "," and _rivals(scope.of(sentence), rest)
+                ):
+                    shown = Span(span.start + match.start(), span.end)
+                    corrections.append((scope.moved(span.start), shown, frame.is_own))
     return corrections[:_MOST_CORRECTIONS]
 
 
+def _rivals(stated: str, after: str) -> bool:
+    """Whether the next clause repeats what was stated, with another value: "It cost 41 million"."""
+    clause = _CLAUSE_END.split(after.strip(" ;,"))[0]
+    rest = {term for term in _roots(clause) if not _is_figure(term)}
+    repeated = 2 * len(rest & _roots(stated)) >= max(1, len(rest))
+    others = values(clause) if repeated else ()
+    return any(conflict(value, other) for value in values(stated) for other in others)
+
+
+def _terms_in(text: str, start: int, end: int) -> list[_Term]:
+    words = [_Term(stem(word[0]), Span(*word.span())) for word in WORD.finditer(text, start, end)]
+    values = [_Term(f"{each.value:g}", each.span) for each in figures(text) if each.kind in _COUNTS]
+    inside = [each for each in values if start <= each.span.start and each.span.end <= end]
+    return sorted([*words, *inside], key=lambda each: each.span.start)
+
+
+def _is_figure(term: str) -> bool:
+    return term[0].isdigit()
+
+
+@lru_cache(maxsize=4096)
 def _roots(text: str) -> frozenset[str]:
-    return frozenset(wording.roots(text))
+    """Return the stems of the content words, and the figures that are no dates."""
+    counts = (f"{each.value:g}" for each in figures(text) if each.kind in _COUNTS)
+    return frozenset([*wording.roots(text), *counts])
 
 
 # ── The words of `force.toml` ────────────────────────────────────────────────────────────────────
 
 
+_HOW = ("opens", "precedes", "closes", "within", "throughout", "follows")
+_CLASS = re.compile(r"<(\w+)>")
+
+
+def _inflected(word: str) -> str:
+    """Return a pattern of a word's regular forms; some that it matches do not exist."""
+    if word.endswith("e"):
+        return rf"{word[:-1]}(?:e[sd]?|ing)"
+    if word.endswith("y") and word[-2] not in "aeiou":
+        return rf"{word[:-1]}(?:y|ies|ied|ying)"
+    return rf"{word}(?:e?s|{word[-1]}?(?:ed|ing))?"
+
+
+def _of_class(name: re.Match[str]) -> str:
+    return rf"(?:{'|'.join(map(_inflected, _CLASSES[name[1]].split()))})\b"
+
+
 def _pattern(lines: str) -> re.Pattern[str]:
+    lines = _CLASS.sub(_of_class, lines)
     return re.compile(rf"\b(?:{'|'.join(lines.strip().splitlines())})(?!\w)", re.IGNORECASE)
 
 
@@ -363,17 +484,16 @@ def _frame(kind: str, how: str, table: dict[str, Any]) -> _Frame:
         *(needs, unless, beside, settled),
         table.get("settled_by_words", False),
         table.get("claims", ""),
+        table.get("is_past", False),
+        table.get("is_valued", False),
         table.get("governed", False),
         table.get("corrects", False),
+        table.get("is_own", False),
+        how == "opens" and not table.get("is_past", False),
     )
 
 
-_ALL = [
-    _frame(kind, how, table)
-    for kind, table in _KINDS.items()
-    for how in ("opens", "precedes", "closes", "follows")
-    if how in table
-]
+_ALL = [_frame(kind, how, table) for kind, table in _KINDS.items() for how in _HOW if how in table]
 _FRAMES = [frame for frame in _ALL if not frame.corrects]
 _CORRECTIONS = [frame for frame in _ALL if frame.corrects]
 _CLAIMS: dict[str, Callable[[str], bool]] = {
@@ -381,10 +501,14 @@ _CLAIMS: dict[str, Callable[[str], bool]] = {
     "superlative": _has_superlative,
     "not future": lambda text: "will" not in text.split(),
 }
+_COUNTS = frozenset(("number", "percent"))
+_HAS, _HAD = re.compile(r"\b(?:has|have)\b"), re.compile(r"\bhad\b")
+_PERFECT, _WERE = re.compile(r"\bha(?:s|ve) (?:been|\w+ed)\b"), re.compile(r"\bw(?:as|ere)\b")
 _HEDGED = _pattern(_WORDS["hedged"])
 _ENDS = re.compile(_WORDS["ends"])
 _JOINTS = re.compile(f"{_WORDS['ends']}|{_WORDS['joints']}")
 _NOW, _WAS = re.compile(r"\b(?:is|are|has|have|will|remains?)\b"), {"was", "were", "had", "did"}
+_CLAUSE_END = re.compile(r"[.;](?:\s|\Z)")
 _COMMA = re.compile("[,;:，、；：—–()（）]")
 _NEXT = re.compile(rf"(?:\s(?:\w+ly|{'|'.join(_WORDS['skipped'].split())})\b)*\s([^\W\d_]+)")
 _COMPLEMENT = re.compile(
