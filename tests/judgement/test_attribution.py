@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from support.rows import each_row, rows
 
-from pincite.judgement.attribution import misattributed, of_another
+from pincite.judgement.attribution import misattribution, value_of_another
 from pincite.types import Claim, Passage, Span
 
 OF_ANOTHER = rows("judgement/attribution/of_another")
@@ -13,7 +13,7 @@ OF_ANOTHER = rows("judgement/attribution/of_another")
 def judged(claim: str, source: str, article: str, page: str = "") -> str:
     passage = Passage("", "", "", source, Span(0, len(source)), page=page or source)
     about = article if claim.startswith(("He ", "She ", "His ", "It ")) else ""
-    found = misattributed(Claim("", claim, article, about=about), passage)
+    found = misattribution(Claim("", claim, article, about=about), passage)
     return f"{found.kind}: {found.other}" if found else ""
 
 
@@ -28,7 +28,7 @@ def test_what_a_source_says_of_another_is_found(
 def test_a_value_that_is_given_for_another_is_found(
     claim: str, passage: str, source: str | None
 ) -> None:
-    found = of_another(claim, passage)
+    found = value_of_another(claim, passage)
     assert (found.source if found else None) == source
 
 
@@ -50,9 +50,9 @@ def test_a_pronoun_may_stand_for_a_name_in_the_sentence_before() -> None:
     source = "Jonas Kvist was born in Tolga in 1840."
     claim = Claim("", "He was born in Tolga.", "Aron Pihl", about="Aron Pihl")
     passage = Passage("", "", "", source, Span(0, len(source)))
-    assert misattributed(claim, passage)
-    assert not misattributed(replace(claim, before="Jonas Kvist was his rival."), passage)
-    assert not misattributed(claim, replace(passage, title="Pihl and his time"))
+    assert misattribution(claim, passage)
+    assert not misattribution(replace(claim, before="Jonas Kvist was his rival."), passage)
+    assert not misattribution(claim, replace(passage, title="Pihl and his time"))
 
 
 def test_another_language_is_not_read() -> None:
@@ -61,6 +61,6 @@ def test_another_language_is_not_read() -> None:
 
 def test_a_subject_is_no_pattern() -> None:
     passage = Passage("s", "", "", "Mira Lund wrote it.", Span(0, 19))
-    found = misattributed(Claim("", "He wrote it.", r"A\1", about=r"A\1"), passage)
+    found = misattribution(Claim("", "He wrote it.", r"A\1", about=r"A\1"), passage)
     assert found
     assert found.claim == r"A\1"

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.text.antonyms import compared, contrasts, other_figures
+from pincite.text.antonyms import compare, contrasts, other_figures
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_contrasts(claim: str, quote: str, found: list[tuple[str, str]]) -> None
 def test_a_comparison_has_a_sense_and_an_order(
     claim: str, sentence: str, agrees: bool | None
 ) -> None:
-    found = compared(claim, sentence)
+    found = compare(claim, sentence)
     assert (found and found[2]) is agrees
 
 

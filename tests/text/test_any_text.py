@@ -94,7 +94,7 @@ def argument(hint: Any, name: str, one: str, other: str) -> Any:
         random.Random: random.Random(1),
         figures.Figure: next(iter(figures.figures(one)), figures.figures("66")[0]),
         quantities.Value: numbers[0],
-        tables.Named: tables.Named(one, [row], [row], [""], [one]),
+        tables.Lookup: tables.Lookup(one, [row], [row], [""], [one]),
         Sequence[str]: [one, other],
         Collection[str]: [one, other],
         Collection[words.Term]: [one[: words.STEM], ("", 1.0)],

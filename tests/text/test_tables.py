@@ -5,7 +5,7 @@ from support.rows import each_row
 
 from pincite.judgement.contradictions import contradiction
 from pincite.text.paraphrase import verifier_input
-from pincite.text.tables import as_read, cells_of, marked, named, rows_of, unstated
+from pincite.text.tables import cells_of, keep_named_rows, look_up, mark_cells, rows_of, unstated
 
 SHIPS = """Ships of the line
 Ship: Aldra; Built: 1987; Passengers: 1,150; Cars: 260
@@ -35,32 +35,32 @@ def test_cells_have_their_places() -> None:
     ],
 )
 def test_the_rows_that_a_claim_names(claim: str, text: str, n_rows: int) -> None:
-    assert sum(len(each.rows) for each in named(claim, text)) == n_rows
+    assert sum(len(lookup.rows) for lookup in look_up(claim, text)) == n_rows
 
 
 def test_only_named_rows_are_read_and_no_column_lends_its_value() -> None:
     claim = "Dagny can take 390 passengers."
-    assert "Corvina" not in as_read(claim, SHIPS)
+    assert "Corvina" not in keep_named_rows(claim, SHIPS)
     assert "390" not in verifier_input(claim, SHIPS, page=SHIPS)[1]
     first = "\n".join(SHIPS.split("\n")[:2])
-    assert as_read(claim, first, SHIPS) == "Ships of the line"
-    assert as_read("Nothing is named.", "") == ""
+    assert keep_named_rows(claim, first, SHIPS) == "Ships of the line"
+    assert keep_named_rows("Nothing is named.", "") == ""
 
 
 def test_a_cell_that_states_the_claim_is_read_alone() -> None:
     prose = "The Aldra carries 1,150 passengers."
     claim = "The Dagny carries 1,620 passengers."
-    assert as_read(claim, f"{prose}\n{SHIPS}").endswith("Ship: Dagny; Passengers: 1,620")
-    assert prose not in as_read(claim, f"{prose}\n{SHIPS}")
-    assert prose in as_read("The Dagny carries 1,900 passengers.", f"{prose}\n{SHIPS}")
-    assert prose in as_read("The Dagny is new.", f"{prose}\n{SHIPS}")
+    assert keep_named_rows(claim, f"{prose}\n{SHIPS}").endswith("Ship: Dagny; Passengers: 1,620")
+    assert prose not in keep_named_rows(claim, f"{prose}\n{SHIPS}")
+    assert prose in keep_named_rows("The Dagny carries 1,900 passengers.", f"{prose}\n{SHIPS}")
+    assert prose in keep_named_rows("The Dagny is new.", f"{prose}\n{SHIPS}")
 
 
 def test_no_row_ranks_without_its_whole_table() -> None:
     claim, rows = "Aldra is the ship with the most passengers.", "\n".join(SHIPS.split("\n")[:2])
-    assert as_read(claim, rows) == "Ships of the line"
-    assert "most" not in as_read(claim, rows, SHIPS)
-    assert "Passengers: most" in as_read(claim.replace("Aldra", "Corvina"), SHIPS, SHIPS)
+    assert keep_named_rows(claim, rows) == "Ships of the line"
+    assert "most" not in keep_named_rows(claim, rows, SHIPS)
+    assert "Passengers: most" in keep_named_rows(claim.replace("Aldra", "Corvina"), SHIPS, SHIPS)
 
 
 def test_a_number_within_a_sum_does_not_follow_from_it() -> None:
@@ -71,10 +71,10 @@ def test_a_number_within_a_sum_does_not_follow_from_it() -> None:
 @each_row("text/tables/the_cells_that_a_claim_names_are_marked")
 def test_the_cells_that_a_claim_names_are_marked(claim: str, cells: list[str]) -> None:
     quote = SHIPS.rsplit("\n", maxsplit=1)[-1]
-    (head, headers), (body, row) = marked(claim, quote)
+    (head, headers), (body, row) = mark_cells(claim, quote)
     assert (head, [text for text, _ in headers]) == ("th", ["Ship", "Built", "Passengers", "Cars"])
     assert (body, [text for text, is_marked in row if is_marked]) == ("td", cells)
-    assert not marked(claim, SHIPS)
+    assert not mark_cells(claim, SHIPS)
 
 
 @each_row("text/tables/what_follows_from_a_table_is_written_beside_the_cell")

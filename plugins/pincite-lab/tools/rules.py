@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pincite.judgement.attribution import misattributed, of_another
+from pincite.judgement.attribution import misattribution, value_of_another
 from pincite.judgement.contradictions import contradictions
 from pincite.judgement.force import weaker
 from pincite.text.passages import cited_passages
@@ -66,9 +66,9 @@ def fired(row: dict[str, Any]) -> Iterator[tuple[str, str]]:
             yield f"contradicts: {rule}", f"{witness.source} · {witness.claim}"
         if limit := weaker(claim.text, passage.text, about, page, None, passage.voice):
             yield "limits: force", limit.source
-        if given := of_another(claim.text, passage.text):
+        if given := value_of_another(claim.text, passage.text):
             yield "limits: owner", f"{given.source} · {given.claim}"
-        if other := misattributed(claim, passage):
+        if other := misattribution(claim, passage):
             yield f"refuses: {other.kind}", str(other.note)
 
 

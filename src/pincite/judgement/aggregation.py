@@ -99,7 +99,7 @@ def missing_of_group(
         # All of it is not missing where all sources together support it, at least in part.
         return part.words == claim or any(has(result, part) for result in results)
 
-    clauses = best_supported([result.clauses for result in results])
+    clauses = _choose_clauses([result.clauses for result in results])
     lost = [part for part in lacking if part.kind != "contradiction" or not is_had(part)]
     return missing(label, clauses, lost)
 
@@ -246,7 +246,7 @@ def missing_atoms(claim: str, passages: Sequence[Passage], language: str = "") -
     found = [
         _atom(kind, span, claim)
         for kind, between in _BETWEEN.items()
-        for span in _joined([atom.span for atom in lacking if atom.kind == kind], claim, between)
+        for span in _join([atom.span for atom in lacking if atom.kind == kind], claim, between)
     ]
     quoted = [atom for atom in found if atom.kind == "quotation"]
     named_once = [atom for atom in found if atom.kind != "name" or not _is_within(atom, quoted)]
@@ -312,7 +312,7 @@ def _is_within(part: Part, others: Sequence[Part]) -> bool:
     return any(o.span.start <= part.span.start and part.span.end <= o.span.end for o in others)
 
 
-def best_supported(sources: Iterable[Sequence[Part]]) -> list[Part]:
+def _choose_clauses(sources: Iterable[Sequence[Part]]) -> list[Part]:
     """Choose each clause of a group from the source that supports it best."""
     return [
         max(same, key=lambda part: part.evidence.score if part.evidence else -math.inf)
@@ -335,7 +335,7 @@ def _plain(text: str) -> str:
     return _NOT_WORDS.sub(" ", text.casefold().replace("’", "").replace("'", "")).strip()
 
 
-def _joined(spans: Sequence[Span], text: str, between: re.Pattern[str]) -> list[Span]:
+def _join(spans: Sequence[Span], text: str, between: re.Pattern[str]) -> list[Span]:
     joined: list[Span] = []
     for span in spans:
         if joined and between.fullmatch(text, joined[-1].end, span.start):

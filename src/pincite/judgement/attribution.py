@@ -28,7 +28,7 @@ _NAME = rf"\b(?!(?i:{_NOT_NAMES})\b){_CAPITAL}(?: (?:(?:of|de|von|van|du) )?{_CA
 _PERSON = re.compile(r"\A(?:He|She)\b")
 
 
-def misattributed(claim: Claim, passage: Passage) -> Witness | None:
+def misattribution(claim: Claim, passage: Passage) -> Witness | None:
     """Return the sentence that says the claim's words of another; None in doubt.
 
     English only. "He" and "she" at a claim's start stand for the article's subject.
@@ -74,10 +74,10 @@ def swapped(text: str, sentence: str, page: str = "") -> Witness | None:
     return None
 
 
-def of_another(claim: str, passage: str) -> Witness | None:
+def value_of_another(claim: str, passage: str) -> Witness | None:
     """Find a value of the claim that a passage gives for another year, person or part.
 
-    >>> of_another("In 2011 Ask had 43.", "Ask had 41 in 2011 and 43 in 2021.").source
+    >>> value_of_another("In 2011 Ask had 43.", "Ask had 41 in 2011 and 43 in 2021.").source
     '43 in 2021'
     """
     if not (is_english(claim) and is_english(passage)):
@@ -87,7 +87,7 @@ def of_another(claim: str, passage: str) -> Witness | None:
     pairs = list(zip(spans, [*spans[1:], *spans[-1:]], strict=True))
     for value, (first, last) in product(wanted, pairs):
         window = Span(first.start, last.end)
-        pieces = _with_values(passage, window, value.measure, _counted(claim, value))
+        pieces = _with_values(passage, window, value.measure, _noun_counted_by(claim, value))
         at = [n for n, (_, other) in enumerate(pieces) if quantities.states(other, value)]
         asked = _keys(f"{claim[: value.span.start]} {claim[value.span.end :]}")
         for rival, other in pieces[max(0, at[0] - 1) : at[0] + 2] if len(at) == 1 else ():
@@ -166,10 +166,13 @@ def _is_said_of(own: str, said: str, page: str) -> bool:
     )
 
 
-def _differ(one: str, other: str) -> bool:
+def _differ(name: str, other_name: str) -> bool:
     """Whether each of two names has words that the other lacks: "Nils Berg", "Tore Berg"."""
-    mine, theirs = ({*" ".join(re.findall(NAME, name)).split()} for name in (one, other))
-    return bool(mine - theirs and theirs - mine and names.missing(f": {one}", other))
+    words, other_words = (
+        {*" ".join(re.findall(NAME, text)).split()} for text in (name, other_name)
+    )
+    missing = names.missing(f": {name}", other_name)
+    return bool(words - other_words and other_words - words and missing)
 
 
 # ── Of another person than the article's ─────────────────────────────────────────────────────────
@@ -210,7 +213,7 @@ def _keys(text: str) -> frozenset[str]:
     return frozenset([*wording.roots(text), *_DIGITS.findall(text)])
 
 
-def _counted(text: str, value: Value) -> str:
+def _noun_counted_by(text: str, value: Value) -> str:
     """The stem of what a bare number counts; empty if it is left out."""
     noun = _COUNTED.match(text, value.span.end) if not value.measure else None
     return "" if noun is None or noun[1] in syntax.PARTICLES else wording.stem(noun[1])
@@ -221,7 +224,9 @@ def _with_values(text: str, window: Span, measure: str, noun: str) -> list[tuple
     found = [
         v
         for v in values(window.of(text), "en")
-        if v.measure == measure and not v.weak and _counted(window.of(text), v) in ("", noun)
+        if v.measure == measure
+        and not v.weak
+        and _noun_counted_by(window.of(text), v) in ("", noun)
     ]
     cuts = [0]
     for one, other in pairwise(found):

@@ -16,6 +16,7 @@ from typing import Any
 
 from pincite.judgement.aggregation import atoms
 from pincite.notes import Note
+from pincite.text import LEXICON
 from pincite.types import sigmoid
 
 WEIGHTS = Path(__file__).with_name("citation_need.toml")
@@ -25,64 +26,15 @@ MAX_WORDS = 3  # words or quotations in a reason
 MAX_CHARS = 60  # of a quotation in a reason
 
 
-def _any(words: str) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{'|'.join(words.split())})\b", re.IGNORECASE)
+def _cues(table: str) -> Mapping[str, re.Pattern[str]]:
+    return {
+        name: re.compile(rf"\b(?:{'|'.join(words.split())})\b", re.IGNORECASE)
+        for name, words in LEXICON[table].items()
+    }
 
 
-_CUES: Mapping[str, re.Pattern[str]] = {
-    "reports": _any(
-        "sa(?:id|ys) stated claim(?:ed|s) argue[ds] wrote writes reported(?:ly)? announced "
-        "described suggest(?:ed|s) noted criticis?z?e[ds] proposed declared asserted "
-        "concluded observed explained remarked commented recalled admitted denied praised warned"
-    ),
-    "attributes": _any(
-        "according\\sto critics? scholars? historians? experts? researchers? scientists? "
-        "commentators? observers? economists? considered regarded viewed thought believed "
-        "credited attributed interpreted so-called supposedly alleged(?:ly)?"
-    ),
-    "superlative": _any(
-        "most (?<!at\\s)least best worst the\\s(?:first|last|only|second) oldest youngest largest "
-        "biggest smallest greatest highest lowest longest shortest fastest earliest latest newest "
-        "strongest deepest busiest richest poorest wealthiest heaviest brightest nearest widest "
-        "tallest finest"
-    ),
-    "studies": _any(
-        "stud(?:y|ies) research survey(?:s|ed)? polls? evidence findings? statistics census "
-        "estimate[ds]? experiment(?:s|al)? data"
-    ),
-    "hedges": _any(
-        "(?-i:may) might possibly perhaps likely probably appears? seems? apparently suggests? "
-        "unclear uncertain disputed debated"
-    ),
-    "contends": _any(
-        "accus(?:ed|ations?) alleg(?:ed|ations?) scandal illegal convicted arrested murder(?:ed)? "
-        "killed died deaths? abuse corruption violence violated protests? lawsuit sued banned "
-        "rejected opposed opposition dispute[ds]? crisis disease cancer risk victims?"
-    ),
-    "example": re.compile(
-        r"\b(?:for (?:example|instance)|an example|such as|e\.g\.|i\.e\.|that is|suppose|consider|"
-        r"let|note that|in other words|in this (?:case|example)|as (?:shown|follows))\b",
-        re.IGNORECASE,
-    ),
-    "reader": _any("we you your one's our us if can must should"),
-    "goes_on": re.compile(  # an argument, whose citation should be on the previous sentence
-        r"\A(?:so|and|but|because|since|thus|hence|therefore|this means|in other words|our|for a "
-        r"better)\b",
-        re.IGNORECASE,
-    ),
-    "past": _any("was were had did became began"),
-    "formula": re.compile(r"[=≈∑∫√≤≥^\\]|\b[a-z]\([a-z]\)"),
-}
-_SECTIONS: Mapping[str, re.Pattern[str]] = {
-    "reception": re.compile(
-        r"\b(?:reception|legacy|critic\w+|controvers\w+|awards?|honou?rs|opinions?|views|debates?|"
-        r"reviews|critical response)\b"
-    ),
-    "textbook": re.compile(
-        r"definit|example|propert|method|formal|notation|mathemat|algorithm|calculat|equation|"
-        r"structure|types?\b|terminolog|overview|introduc|principle|technique|form\b|forms\b"
-    ),
-}
+_CUES = {**_cues("cues"), "formula": re.compile(r"[=≈∑∫√≤≥^\\]|\b[a-z]\([a-z]\)")}
+_SECTIONS = _cues("cue_sections")
 _PERCENT = re.compile(r"%|\bper ?cent\b")
 _NAME = re.compile(r"(?<=[^.!?\"“] )[A-Z][\w’'-]+")
 _YEAR = re.compile(r"\b1\d{3}s?\b|\b20\d{2}s?\b")

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import takewhile
 
-from pincite.text import LEXICON, antonyms, names, quantities, syntax, tables
+from pincite.text import LEXICON, alternatives, antonyms, names, quantities, syntax, tables
 from pincite.text import words as wording
 from pincite.text.clauses import clauses
 from pincite.text.figures import MONTHS
-from pincite.text.finite import referents
+from pincite.text.finite import finite_verb, referents
 from pincite.text.languages import NEGATIONS, common
 from pincite.text.quantities import Value, with_hedge
 from pincite.text.quantities import values as values_of
@@ -27,19 +27,13 @@ from pincite.types import Span, Witness, WitnessKind
 # Shares of the clause's other content words that the sentence (with the page's title) must have.
 # Chosen on half of claims/train's sets, which the network never saw; research/refutation.md.
 _REST_OF_VALUE, _REST_OF_NAME, _REST_OF_TURN = 0.75, 0.8, 0.8
+_UNSAID = 0.2  # the same that a text may lack which is read alone beside an opposite word
 _LEAST_WORDS = 2  # content words besides the value that must be shared
 _NEGATION = re.compile(
     r"\b(?:not|never|cannot|neither|no)\b(?!-)|n['’]t\b|\b(?:failed|refused|declined) to\b",
     re.IGNORECASE,
 )
-# "not only", "no fewer than": these do not deny what follows.
-_NO_DENIAL = re.compile(
-    r"\b(?:not (?:only|both|just|merely|until|all|every|necessarily|least|more|less|fewer|yet"
-    r"|exceed\w*|significantly|statistically)"
-    r"|no (?:longer|later|sooner|fewer|less|more|doubt|one knows|matter|wonder|\d)|whether or not"
-    r"|neither here|if not|or not|nos?\.)",
-    re.IGNORECASE,
-)
+_NO_DENIAL = re.compile(rf"\b(?:{alternatives('denials', 'no_denial')})", re.IGNORECASE)
 _DENIED_VERB = re.compile(r"not\b|never\b|cannot\b|\w*n['’]t\b", re.IGNORECASE)
 _LONGEST = 45  # words of a sentence: longer ones are lists and menus, or make several statements
 # "We examined whether", "Did it close?", "the hypothesis that": these assert nothing.
@@ -48,19 +42,9 @@ _ASKS = re.compile(r"\bwhether\b|\bhypothes[ei][sz]|\?[\"”’)]*\s*\Z", re.IGN
 _RAISED = re.compile(r" (?:believ|consider|find|found|think|thought|accept|agre)\w* that (?:the )?")
 _MAX_QUOTED = 60  # characters of the words that a negation denies, as far as it reaches
 _REACH = 4  # words after a negation that may be its predicate
-# Words that deny without a negation, in part, or on a condition: a sentence with one is skipped.
-# "Neither a nor b was better" and "no patient with asthma died" deny what follows the names.
-_HALF_DENIED = re.compile(
-    r"\b(?:first|only|before|insufficient|little|few|lack\w*|absen\w+|without|hardly|barely|unclear|unlikely|unless"
-    r"|although|but|however|except|rather than|in(?:complete|conclusive)|un(?:able|known)"
-    r"|none|nobody|nothing|nor|if|or (?:\w+ )?not?"
-    r"|no (?:\w+ ){1,3}?(?:who|whose|that|which|with))\b",
-    re.IGNORECASE,
-)
-# "Was not better" does not deny "was good": either both sentences compare, or neither.
-_COMPARED = re.compile(
-    r"\b(?:more|less|fewer|further|higher|lower|greater|larger|smaller|better|worse|differ\w*)\b",
-    re.IGNORECASE,
+_HALF_DENIED, _COMPARED = (
+    re.compile(rf"\b(?:{alternatives('denials', name)})\b", re.IGNORECASE)
+    for name in ("half_denied", "compared")
 )
 
 
@@ -102,20 +86,21 @@ def contradictions(
     if language != "en" and (language not in NEGATIONS or wording.is_negated(claim)):
         return
     sentences = [(span, span.of(passage)) for span in _assertions(passage)]
-    known = referents(passage) if language == "en" else ()
-    of_it = {each.sentence.of(passage): each.names[0] for each in known}
-    read = _Read(passage, sentences, of_it, about, f"{about}\n{page or passage}", words, language)
+    known_referents = referents(passage) if language == "en" else ()
+    subjects = {found.sentence.of(passage): found.names[0] for found in known_referents}
+    known = f"{about}\n{page or passage}"
+    source = _Source(passage, sentences, subjects, about, known, words, language)
     for part in _clauses(claim):
         # A negated claim is not contradicted by naming someone else.
-        rules = _OF_DENIALS if _denied(part) else _RULES
+        rules = _OF_DENIALS if _denials(part) else _RULES
         for rule in rules if language == "en" else [_of_value]:
-            found = rule(part, claim, read)
+            found = rule(part, claim, source)
             if found and (covered is None or _words(found.claim) <= _words(words)):
                 yield rule.__name__.removeprefix("_of_"), found
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
+class _Source:
     passage: str
     sentences: Sequence[tuple[Span, str]]  # of the passage, that assert something
     subjects: Mapping[str, str]  # what "It" at the start of a sentence stands for
@@ -123,6 +108,9 @@ class _Read:
     page: str  # what is known of it, and its text
     covered: str  # the words of the claim that it is cited for
     language: str
+
+    def with_context(self, sentence: str) -> str:
+        return f"{self.about}\n{self.subjects.get(sentence, '')}\n{sentence}"
 
 
 @lru_cache(maxsize=2048)
@@ -147,34 +135,34 @@ def _clauses(claim: str) -> list[str]:
 # ── A value ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def _of_value(part: str, claim: str, read: _Read) -> Witness | None:
+def _of_value(part: str, claim: str, source: _Source) -> Witness | None:
     """Find another value in its place: in a sentence, else in the cell that the clause names."""
-    languages = (read.language, read.language)
-    absent = tables.unstated(part, read.page, languages)
-    absent = tuple(value for value in absent if value.span.of(part) in read.covered)
-    claimed = values_of(claim, read.language) if absent else ()
+    languages = (source.language, source.language)
+    absent = tables.unstated(part, source.page, languages)
+    absent = tuple(value for value in absent if value.span.of(part) in source.covered)
+    claimed = values_of(claim, source.language) if absent else ()
     for value in absent:
         rest = f"{part[: value.span.start]} {part[value.span.end :]}"
-        for span, sentence in read.sentences:
-            rival = _rival(value, part, sentence, claimed, read.language)
-            if rival is None or _differs_elsewhere(part, value, sentence, rival, read.language):
+        for span, sentence in source.sentences:
+            rival = _rival(value, part, sentence, claimed, source.language)
+            if rival is None or _differs_elsewhere(part, value, sentence, rival, source.language):
                 continue
             predicates = "", _predicate(sentence, rival.span)
             if not _is_opposite(value, rival) and _predicate(part, value.span) not in predicates:
                 continue  # "opened in 1871" beside "closed in 1966", or the year of a photograph
-            if _says(rest, sentence, read, _REST_OF_VALUE):
-                mine, theirs = with_hedge(part, value), with_hedge(sentence, rival)
-                return Witness(WitnessKind.VALUE, mine, theirs, span)
-    return _in_cell(part, read) if read.language == "en" else None
+            if _says(rest, sentence, source, _REST_OF_VALUE):
+                pair = with_hedge(part, value), with_hedge(sentence, rival)
+                return Witness(WitnessKind.VALUE, *pair, span)
+    return _in_cell(part, source) if source.language == "en" else None
 
 
 def _differs_elsewhere(part: str, value: Value, sentence: str, rival: Value, language: str) -> bool:
     """Whether another value of the clause differs too; then the topic is a different one."""
     others = [v for v in values_of(part, language) if v != value and not v.weak]
-    theirs = [v for v in values_of(sentence, language) if v != rival]
+    of_sentence = [v for v in values_of(sentence, language) if v != rival]
     return any(
-        any(quantities.conflict(v, other) for v in theirs)
-        and not any(quantities.states(v, other) for v in theirs)
+        any(quantities.conflict(v, other) for v in of_sentence)
+        and not any(quantities.states(v, other) for v in of_sentence)
         for other in others
     )
 
@@ -197,46 +185,46 @@ def _rival(
         if not any(quantities.states(v, c) or quantities.states(c, v) for c in claimed)
     ]
     rivals = [v for v in rivals if _direction(v, sentence) == _direction(value, part)]
-    mine = _beside(value, part, language)
-    rivals = [v for v in rivals if mine & _beside(v, sentence, language)]
+    beside = _beside(value, part, language)
+    rivals = [v for v in rivals if beside & _beside(v, sentence, language)]
     if not value.measure:  # a bare number counts something: "77 lifts" are not "8 escalators"
         rivals = [v for v in rivals if _counts_same(value, part, v, sentence)]
     return rivals[0] if len(rivals) == 1 else None
 
 
-def _is_opposite(one: Value, other: Value) -> bool:
-    """Whether one is less and the other more than one number: "over 90", "fewer than the 90"."""
-    return one.sense * other.sense < 0 and (one.low == other.high or one.high == other.low)
+def _is_opposite(value: Value, rival: Value) -> bool:
+    """Whether one is less and the other more than a number: "over 90", "fewer than the 90"."""
+    return value.sense * rival.sense < 0 and (value.low == rival.high or value.high == rival.low)
 
 
 _PUNCTUATION = re.compile(r"[^\w\s’'-]")
 _NO_NOUN = syntax.PARTICLES | syntax.AUXILIARIES | {"and", "or", "but", "more"}
 
 
-def _counts_same(value: Value, part: str, other: Value, sentence: str) -> bool:
+def _counts_same(value: Value, part: str, rival: Value, sentence: str) -> bool:
     """Whether two numbers count the same: "lifts"; or "new lifts", of which are too many.
 
     What narrows the claim's noun makes it a part of what the source counts: no more than the whole.
     """
-    mine, theirs = part[value.span.end :], sentence[other.span.end :]
-    if roots(mine)[:1] == roots(theirs)[:1]:
+    noun, rival_noun = part[value.span.end :], sentence[rival.span.end :]
+    if roots(noun)[:1] == roots(rival_noun)[:1]:
         return True
     narrow, wide = (
         list(takewhile(lambda word: word.islower() and word not in _NO_NOUN, text.split()))
-        for text in (_PUNCTUATION.split(mine)[0], _PUNCTUATION.split(theirs)[0])
+        for text in (_PUNCTUATION.split(noun)[0], _PUNCTUATION.split(rival_noun)[0])
     )
     is_part = 0 < len(wide) < len(narrow) and narrow[-len(wide) :] == wide
-    return is_part and value.low > other.high
+    return is_part and value.low > rival.high
 
 
 _THOUSANDS = re.compile(r"\d{1,3}(?:[.,]\d{3})+(?!\d)")
 _DIGITS = re.compile(r"\d+")
 
 
-def _alike_in_thousands(one: str, other: str) -> bool:
+def _alike_in_thousands(number: str, rival: str) -> bool:
     """Whether "1.240 m" and "1240 m" are one number, if the texts are not English after all."""
-    grouped = _THOUSANDS.search(one) or _THOUSANDS.search(other)
-    return bool(grouped) and "".join(_DIGITS.findall(one)) == "".join(_DIGITS.findall(other))
+    grouped = _THOUSANDS.search(number) or _THOUSANDS.search(rival)
+    return bool(grouped) and "".join(_DIGITS.findall(number)) == "".join(_DIGITS.findall(rival))
 
 
 def _predicate(text: str, span: Span) -> str:
@@ -279,23 +267,23 @@ def _beside(value: Value, text: str, language: str) -> set[str]:
 _QUALIFIES = re.compile(r"\b(?:of|for|in|at|from|with|without|among|under|to|on) (?:the |an? )?\Z")
 
 
-def _in_cell(part: str, read: _Read) -> Witness | None:
-    for each in tables.named(part, read.page):
-        row = each.rows[0]
-        start = read.passage.find(row.line)
-        found = tables.misplaced(each) if start >= 0 else None
-        if found and _is_all_known(part, row, read) and not names.missing(part, read.page):
+def _in_cell(part: str, source: _Source) -> Witness | None:
+    for lookup in tables.look_up(part, source.page):
+        row = lookup.rows[0]
+        start = source.passage.find(row.line)
+        found = tables.other_value(lookup) if start >= 0 else None
+        if found and _is_all_known(part, row, source) and not names.missing(part, source.page):
             span = Span(start, start + len(row.line))
             return Witness(WitnessKind.VALUE, found[0].span.of(part), found[1], span)
     return None
 
 
-def _is_all_known(part: str, row: tables.Row, read: _Read) -> bool:
+def _is_all_known(part: str, row: tables.Row, source: _Source) -> bool:
     """Whether a table has the clause's words but for one, such as "inhabitants" or a verb.
 
     A word that narrows what is counted must not be new: "3 primary schools for girls".
     """
-    known = set(roots(f"{read.about}\n{row.caption}\n{row.line}"))
+    known = set(roots(f"{source.about}\n{row.caption}\n{row.line}"))
     new = [m for m in WORD.finditer(part) if set(roots(m[0])) - known]
     if len(new) != 1:
         return not new
@@ -308,38 +296,47 @@ def _is_all_known(part: str, row: tables.Row, read: _Read) -> bool:
 # ── A negation ───────────────────────────────────────────────────────────────────────────────────
 
 
-def _of_negation(part: str, claim: str, read: _Read) -> Witness | None:
-    mine = _denied(part)
-    for span, sentence in read.sentences:
-        theirs = _denied(sentence)
-        if bool(mine) == bool(theirs):
+def _of_negation(part: str, claim: str, source: _Source) -> Witness | None:
+    denials = _denials(part)
+    for span, sentence in source.sentences:
+        of_source = _denials(sentence)
+        if bool(denials) == bool(of_source) or not _may_deny(part, sentence, source):
             continue
-        denial, other = (theirs, part) if theirs else (mine, sentence)
-        if _HALF_DENIED.search(part) or _HALF_DENIED.search(sentence):
+        stated = part if of_source else sentence
+        words, stems = _matching(denials or of_source, stated)
+        if not words or (of_source and _is_of_another(words, sentence, part)):
             continue
-        if bool(_COMPARED.search(part)) != bool(_COMPARED.search(sentence)):
-            continue
-        if quantities.unstated(part, f"{read.about}\n{sentence}"):  # "not in 1886" allows "in 1889"
-            continue
-        stated = set(roots(other))  # the first denied word, and most of the rest
-        shared = [
-            (words, stems)
-            for words, stems in denial
-            if stems[0] in stated and sum(stem in stated for stem in stems) >= 0.6 * len(stems)
-        ]
-        if not shared or (theirs and _is_of_another(shared[0][0], sentence, part)):
-            continue
-        whole = mine or _REASON.search(sentence)
+        whole = denials or _REASON.search(sentence)
         rest = _NEGATION.sub(" ", part if whole else _REASON.sub("", part))
-        if _says(rest, sentence, read, _REST_OF_TURN):
-            denied, stems = shared[0]
-            words = [m for m in WORD.finditer(other) if {*stems} & {*roots(m[0])}][:3]
-            same = other[words[0].start() : words[-1].end()]
-            same = same if len(same) <= _MAX_QUOTED else words[0][0]
-            return Witness(
-                WitnessKind.DENIAL, *((same, denied) if theirs else (denied, same)), span
-            )
+        if _says(rest, sentence, source, _REST_OF_TURN):
+            pair = _words_with(stems, stated), words
+            return Witness(WitnessKind.DENIAL, *(pair if of_source else pair[::-1]), span)
     return None
+
+
+def _may_deny(part: str, sentence: str, source: _Source) -> bool:
+    """Whether a negation in one of two texts may deny the other whole."""
+    if any(map(_HALF_DENIED.search, (part, sentence))):
+        return False
+    # "Not in 1886" allows "in 1889".
+    absent = quantities.unstated(part, f"{source.about}\n{sentence}")
+    return bool(_COMPARED.search(part)) == bool(_COMPARED.search(sentence)) and not absent
+
+
+def _matching(denials: Sequence[tuple[str, list[str]]], stated: str) -> tuple[str, list[str]]:
+    """Return the first denial whose first word a text states, with most of the rest."""
+    known = set(roots(stated))
+    for words, stems in denials:
+        if stems[0] in known and sum(stem in known for stem in stems) >= 0.6 * len(stems):
+            return words, stems
+    return "", []
+
+
+def _words_with(stems: Sequence[str], text: str) -> str:
+    """Return the words of a text from the first with one of the stems to the third."""
+    words = [word for word in WORD.finditer(text) if not {*stems}.isdisjoint(roots(word[0]))][:3]
+    quoted = text[words[0].start() : words[-1].end()]
+    return quoted if len(quoted) <= _MAX_QUOTED else words[0][0]
 
 
 def _is_of_another(denial: str, sentence: str, part: str) -> bool:
@@ -358,7 +355,7 @@ _REASON = re.compile(r"\sfor \w+ing\b.*")
 _IN_PART = re.compile(r"\b(?:\d+ (?:out )?of|until|till)\b")
 
 
-def _denied(text: str) -> list[tuple[str, list[str]]]:
+def _denials(text: str) -> list[tuple[str, list[str]]]:
     found = []
     for match in _NEGATION.finditer(text):
         if _NO_DENIAL.match(text, match.start()):
@@ -385,41 +382,63 @@ _SAME_VERB = {
 # ── A word of the opposite meaning ───────────────────────────────────────────────────────────────
 
 
-def _of_contrary(part: str, claim: str, read: _Read) -> Witness | None:
-    for span, sentence in read.sentences:
-        mine, theirs, agrees = antonyms.compared(part, sentence) or ("", "", True)
-        if agrees or bool(_denied(part)) != bool(_denied(sentence)):
+def _of_contrary(part: str, claim: str, source: _Source) -> Witness | None:
+    for span, sentence in source.sentences:
+        word, opposite, agrees = antonyms.compare(part, sentence) or ("", "", True)
+        if agrees or bool(_denials(part)) != bool(_denials(sentence)):
             continue
         # "Port Beach exceeds the limit" is not denied of another beach.
-        elsewhere = names.missing(part, f"{read.about}\n{read.subjects.get(sentence)}\n{sentence}")
-        if elsewhere or not _at_one_time(part, sentence, read):
+        elsewhere = names.missing(part, source.with_context(sentence))
+        if elsewhere or not _at_one_time(part, sentence, source):
             continue
-        if antonyms.are_events(mine) and not any(v.dates for v in values_of(part)):
+        if antonyms.are_events(word) and not any(v.dates for v in values_of(part)):
             continue  # what was opened once may be closed now
-        rest = re.sub(rf"\b{mine}\b", " ", part, flags=re.IGNORECASE)
-        if _says(rest, sentence, read, _REST_OF_TURN):
-            return Witness(WitnessKind.VALUE, mine, theirs, span)
+        rest = re.sub(rf"\b{word}\b", " ", part, flags=re.IGNORECASE)
+        if _says(rest, sentence, source, _REST_OF_TURN):
+            return Witness(WitnessKind.VALUE, word, opposite, span)
+    return None
+
+
+def contrary_by_word(claim: str, text: str, about: str = "") -> Witness | None:
+    """Return a word of the claim whose opposite a text has, read alone, beside nearly all else.
+
+    It has the claim's subject in full; both compare, or the opposite reverses a sentence.
+
+    >>> contrary_by_word("Sales of tin rose in May.", "In May, sales of tin fell.").source
+    'fell'
+    """
+    own, verb = {*roots(claim)}, finite_verb(claim)
+    known = {*roots(f"{about}\n{text}")}
+    subject = {*roots(claim[: verb.start])} if verb else own
+    compares = " than" in claim and " than" in text
+    for word, opposite in antonyms.contrasts(claim, text) if subject <= known else ():
+        missing = own - known - {*roots(word)}
+        reverses = compares or antonyms.reverses_sentence(word)
+        if reverses and len(missing) <= _UNSAID * len(own):
+            return Witness(WitnessKind.VALUE, word, opposite, Span(0, len(text)))
     return None
 
 
 _IN_MONTH = re.compile(rf"\b(?i:in|last|since|until|by) (?:early |late )?({'|'.join(MONTHS)})\b")
 
 
-def _at_one_time(part: str, sentence: str, read: _Read) -> bool:
+def _at_one_time(part: str, sentence: str, source: _Source) -> bool:
     """Whether the sentence is about the same times as the clause: none differs or is missing."""
     months = set(_IN_MONTH.findall(part)) - set(_IN_MONTH.findall(sentence))
-    absent = quantities.unstated(part, f"{read.about}\n{sentence}")
+    absent = quantities.unstated(part, f"{source.about}\n{sentence}")
     if months or any(value.dates for value in absent) or of_another_time(part, sentence):
         return False
-    theirs = {v.dates: _direction(v, sentence) for v in values_of(sentence) if v.dates}
-    mine = {v.dates: _direction(v, part) for v in values_of(part) if v.dates}
-    return all(theirs.get(dates, word) == word for dates, word in mine.items())
+    of_sentence, of_part = (
+        {v.dates: _direction(v, text) for v in values_of(text) if v.dates}
+        for text in (sentence, part)
+    )
+    return all(of_sentence.get(dates, word) == word for dates, word in of_part.items())
 
 
 def of_another_time(claim: str, sentence: str) -> bool:
     """Whether both are dated, and none of their dates agree: a fall in 2020, a rise in 2024."""
-    mine, theirs = ([v for v in values_of(text) if v.dates] for text in (claim, sentence))
-    return bool(mine and theirs) and all(quantities.conflict(b, a) for a in mine for b in theirs)
+    dated, others = ([v for v in values_of(text) if v.dates] for text in (claim, sentence))
+    return bool(dated and others) and all(quantities.conflict(o, v) for v in dated for o in others)
 
 
 # ── A name ───────────────────────────────────────────────────────────────────────────────────────
@@ -434,25 +453,25 @@ _RUN = r"[A-ZÀ-Þ][\w’'.-]*(?:\s(?:of\s|the\s|de\s|von\s|van\s)?[A-ZÀ-Þ][\w
 _SLOTTED = re.compile(rf"\b(?P<slot>[a-z]+)\s(?:the\s)?(?P<name>{_RUN})")
 
 
-def _of_name(part: str, claim: str, read: _Read) -> Witness | None:
-    absent = set(names.missing(part, read.page))
-    mine = [
+def _of_name(part: str, claim: str, source: _Source) -> Witness | None:
+    absent = set(names.missing(part, source.page))
+    slots = [
         (slot, name)
-        for slot, name in (_slotted(part) if absent else ())
+        for slot, name in (_slots(part) if absent else ())
         if {match[0] for match in WORD.finditer(name)} & absent
     ]
-    if len(mine) != 1:
+    if len(slots) != 1:
         return None
-    slot, name = mine[0]
+    slot, name = slots[0]
     rest = part.replace(name, " ")
-    for span, sentence in read.sentences:
-        theirs = [n for s, n in _slotted(sentence) if s == slot and not names.is_in(n, claim)]
-        if len(theirs) == 1 and _says(rest, sentence, read, _REST_OF_NAME):
-            return Witness(WitnessKind.VALUE, name, theirs[0], span)
+    for span, sentence in source.sentences:
+        others = [n for s, n in _slots(sentence) if s == slot and not names.is_in(n, claim)]
+        if len(others) == 1 and _says(rest, sentence, source, _REST_OF_NAME):
+            return Witness(WitnessKind.VALUE, name, others[0], span)
     return None
 
 
-def _slotted(text: str) -> Iterator[tuple[str, str]]:
+def _slots(text: str) -> Iterator[tuple[str, str]]:
     for match in _SLOTTED.finditer(text):
         slot = match["slot"]
         once = _ONCE.search(text, max(0, match.end("slot") - 30), match.end("slot"))
@@ -467,17 +486,17 @@ def _words(text: str) -> set[str]:
     return set(re.findall(r"\w+", text))
 
 
-def _says(rest: str, sentence: str, read: _Read, share: float) -> bool:
+def _says(rest: str, sentence: str, source: _Source, share: float) -> bool:
     """Whether the sentence has enough of the clause's other words, and the page all its names."""
     wanted = roots(rest)
     shared = set(wanted) & set(roots(sentence))
     if len(shared) < min(_LEAST_WORDS, len(set(wanted))) or not shared:
         return False
-    known = set(roots(f"{read.about}\n{read.subjects.get(sentence, '')}\n{sentence}"))
+    known = set(roots(source.with_context(sentence)))
     known |= {s for name in wording.names(rest) for s in roots(name)}
     if sum(word in known for word in wanted) < share * len(wanted):
         return False
-    return not names.missing(rest, read.page)
+    return not names.missing(rest, source.page)
 
 
 _OF_DENIALS = [_of_negation, _of_contrary]

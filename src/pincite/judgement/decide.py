@@ -285,7 +285,7 @@ def group_score(results: Sequence[CitationResult], together: Evidence | None) ->
     return max([*scores, together.score] if together else scores, default=None)
 
 
-def decided(own: Label, opinion: Opinion, *, unread: bool = False) -> tuple[Label, DecidedBy]:
+def _decide(own: Label, opinion: Opinion, *, unread: bool = False) -> tuple[Label, DecidedBy]:
     """Return the label of a claim by both, and who decided.
 
     A refusal by either side stands. A model's support against our doubt is a dispute, unless the
@@ -316,7 +316,7 @@ def with_opinion(finding: Finding, opinion: Opinion | Failed | None) -> Finding:
         return replace(finding, opinion=opinion)
     unread = [outcome for outcome in outcomes if isinstance(outcome, Unchecked)]
     foreign = bool(unread) and all(map(is_foreign, unread))
-    label, by = decided(finding.label, opinion, unread=foreign and finding.score is None)
+    label, by = _decide(finding.label, opinion, unread=foreign and finding.score is None)
     citations = finding.citations
     if len(citations) == 1 and isinstance(citations[0].outcome, Evidence):
         citations = (replace(citations[0], label=label),)

@@ -7,11 +7,13 @@ the claim is not hedged itself, and no other sentence of the page states it with
 
 import re
 import tomllib
+from collections.abc import Callable
 from functools import lru_cache
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pincite.judgement.attribution import subject_name
 from pincite.text import languages, syntax
 from pincite.text import words as wording
 from pincite.text.clauses import clauses
@@ -50,9 +52,10 @@ class _Frame(NamedTuple):
     settled_by_words: bool  # … with a word of the claim
     claims: str  # a key of `_CLAIMS`; "": all
     is_past: bool  # only with the claim's verb, in the past
+    is_valued: bool  # only with the claim's verb, or a figure
     governed: bool  # only where the word before leaves it undone
     corrects: bool  # takes back a figure or a name
-    is_own: bool  # the page's earlier words: another value behind them corrects, too
+    is_own: bool  # the page's own words: another value behind them corrects, too
     is_to: bool  # "to" at the end is followed by a verb
 
 
@@ -181,16 +184,17 @@ def _in_page(clause: _Clause, passage: str, about: str, page: str) -> Witness | 
     for span, after in _with_next(passage):
         shared = clause.stems & _roots(f"{subjects.get(span, '')} {span.of(passage)}")
         enough = len(shared | known) >= _SHARE * len(clause.stems)
-        if enough and len(shared) >= min(2, len(clause.stems)):
+        some = len(shared) >= min(2, len(clause.stems)) or any(map(_is_figure, shared))
+        if enough and some:
             source, frame = _in_sentence(clause, span.of(passage), after)
             limits += [(len(shared), span, source, frame)] if frame else []
     if not limits:
         return None
     most, span, source, frame = max(limits, key=itemgetter(0))
-    least = len(clause.own & _roots(span.of(passage))) - _FEWER
+    own = clause.own & _roots(span.of(passage))
     if any(
         _is_settled(clause, frame, sentence.of(page))
-        or _states(clause, sentence.of(page), after, most, least)
+        or _states(clause, frame, sentence.of(page), after, most, own)
         for sentence, after in _with_next(page)
     ):
         return None
@@ -200,15 +204,31 @@ def _in_page(clause: _Clause, passage: str, about: str, page: str) -> Witness | 
 def _is_settled(clause: _Clause, frame: _Frame, sentence: str) -> bool:
     """Whether a sentence says that what the frame leaves open came true."""
     is_about = not frame.settled_by_words or clause.own & _roots(sentence)
-    return bool(frame.settled and is_about and frame.settled.search(sentence))
+    is_said = bool(frame.settled and is_about and frame.settled.search(sentence))
+    return is_said and not _is_of_other(clause, sentence)
 
 
-def _states(clause: _Clause, sentence: str, after: str, most: int, least: int) -> bool:
-    """Whether a sentence states a clause: with as many of its words, and no frame."""
+def _is_of_other(clause: _Clause, sentence: str) -> bool:
+    """Whether a clause and a sentence have the names of two people as their subjects."""
+    other = subject_name(sentence)
+    return " " in other and bool(subject_name(clause.text)) and not _roots(other) & clause.stems
+
+
+def _states(
+    clause: _Clause, frame: _Frame, sentence: str, after: str, most: int, own: frozenset[str]
+) -> bool:
+    """Whether a sentence states a clause: with as many of its words, and no frame.
+
+    `own`: the words of the clause in the sentence that is weakened; `most`: how many with names.
+    """
     shared = clause.stems & _roots(sentence)
-    own = shared & clause.own
-    enough = len(own) >= least if clause.predicate in own else len(shared) >= most
-    return enough and not any(_in_sentence(clause, sentence, after))
+    if not own & shared >= {term for term in own if _is_figure(term)}:
+        return False
+    enough = len(clause.own & shared) >= len(own) - _FEWER
+    enough = enough if clause.predicate in shared & clause.own else len(shared) >= most
+    if not enough or (frame.claims == "present" and _is_of_other(clause, sentence)):
+        return False
+    return not any(_in_sentence(clause, sentence, after))
 
 
 def _with_next(text: str) -> list[tuple[Span, str]]:
@@ -277,21 +297,49 @@ def _governs(
     free = clause.own & governed
     free -= _roots(f"{sentence[: words[0].span.start]} {sentence[words[-1].span.end :]}")
     own = clause.own & _roots(sentence)
+    has_figure = any(map(_is_figure, free))
+    if frame.is_valued and not has_figure and _is_noun_phrase(clause):
+        return False
     if frame.is_past:
-        has = not clause.predicate and _HAS.search(clause.text) and _HAD.search(scope.of(sentence))
-        return (bool(has) or clause.predicate in free) and not _is_present(scope.of(sentence))
+        return clause.predicate in ("", *free) and _was_so(clause, words, sentence, scope)
     if clause.predicate in own or frame.governed:
         return clause.predicate in free
     if not is_word and any(map(_is_figure, own - free)):
         return False
-    share = _SHARE if any(map(_is_figure, free)) else _GOVERNED
+    if frame.is_valued and not has_figure:
+        return False
+    share = _SHARE if has_figure else _GOVERNED
     return len(free) >= (1 if is_word else max(1, share * len(own)))
+
+
+def _is_noun_phrase(clause: _Clause) -> bool:
+    """Whether a clause says what something is, not what it does: "is the capital"."""
+    complement = _COMPLEMENT.search(clause.text)
+    return bool(complement) and not syntax.is_participle(complement["head"])
+
+
+def _was_so(clause: _Clause, words: list[_Term], sentence: str, scope: Span) -> bool:
+    """Whether what a claim says in the present is in the past tense: "chaired", "was the mayor"."""
+    own = (
+        word.span.of(clause.text)
+        for word in _terms_in(clause.text, 0, len(clause.text))
+        if word.term == clause.predicate
+    )
+    if _PERFECT.search(clause.text) or any(map(syntax.may_be_past, own)):
+        return False
+    if not clause.predicate:
+        return bool(_HAS.search(clause.text) and _HAD.search(scope.of(sentence)))
+    verbs = (word.span for word in words if word.term == clause.predicate)
+    return any(
+        syntax.may_be_past(verb.of(sentence)) or _WERE.search(sentence[scope.start : verb.start])
+        for verb in verbs
+    )
 
 
 def _scope(frame: _Frame, match: re.Match[str]) -> Span:
     """Return what part of a sentence a frame weakens: a word, or a part of the clause."""
     sentence, end = match.string, match.end()
-    is_long = frame.how == "throughout" or frame.corrects
+    is_long = frame.how == "throughout" or frame.is_own
     is_long |= match[0].lower().endswith(("that", "whether"))
     joint = _ENDS if is_long else _JOINTS
     ends = (each.end() for each in joint.finditer(sentence))
@@ -338,10 +386,10 @@ def _correction_of(claim: str, passage: str, page: str) -> Witness | None:
     """Return where the page corrects the claim's figure or name, if it has it nowhere else."""
     wanted = {figure.key for figure in figures(claim)}
     names, roots = () if wanted else wording.names(claim), _roots(claim)
-    for scope, shown in _corrections(page):
+    for scope, shown, is_own in _corrections(page):
         inside = {figure.key for figure in figures(scope.of(page))} & wanted
         named = {name for name in names if name in scope.of(page)}
-        whole = inside == wanted and roots <= _roots(scope.of(page))
+        whole = is_own and inside == wanted and roots <= _roots(scope.of(page))
         rest = f"{page[: scope.start]} {page[scope.end :]}" if inside or named or whole else ""
         lacks = inside - {figure.key for figure in figures(rest)} or any(
             n not in rest for n in named
@@ -355,9 +403,9 @@ def _correction_of(claim: str, passage: str, page: str) -> Witness | None:
 
 
 @lru_cache(maxsize=64)  # each passage of a page is read with the page
-def _corrections(page: str) -> list[tuple[Span, Span]]:
-    """Return what a page takes back, and the words that show it up to the end of the sentence."""
-    corrections = list[tuple[Span, Span]]()
+def _corrections(page: str) -> list[tuple[Span, Span, bool]]:
+    """Return what a page takes back, the words that show it, and whether it wrote that itself."""
+    corrections = list[tuple[Span, Span, bool]]()
     for span, after in _with_next(page):
         sentence = span.of(page)
         for frame in _CORRECTIONS:
@@ -365,16 +413,19 @@ def _corrections(page: str) -> list[tuple[Span, Span]]:
                 scope = _scope(frame, match)
                 rest = f"{sentence[scope.end :]} {after}"
                 if _applies(frame, sentence, after) or (
-                    frame.is_own and _rivals(scope.of(sentence), rest)
+                    frame.is_own and rest[0] != "," and _rivals(scope.of(sentence), rest)
                 ):
                     shown = Span(span.start + match.start(), span.end)
-                    corrections.append((scope.moved(span.start), shown))
+                    corrections.append((scope.moved(span.start), shown, frame.is_own))
     return corrections[:_MOST_CORRECTIONS]
 
 
 def _rivals(stated: str, after: str) -> bool:
-    """Whether a text has another value in place of one that was stated."""
-    others = values(after)
+    """Whether the next clause repeats what was stated, with another value: "It cost 41 million"."""
+    clause = _CLAUSE_END.split(after.strip(" ;,"))[0]
+    rest = {term for term in _roots(clause) if not _is_figure(term)}
+    repeated = 2 * len(rest & _roots(stated)) >= max(1, len(rest))
+    others = values(clause) if repeated else ()
     return any(conflict(value, other) for value in values(stated) for other in others)
 
 
@@ -416,29 +467,30 @@ def _of_class(name: re.Match[str]) -> str:
     return rf"(?:{'|'.join(map(_inflected, _CLASSES[name[1]].split()))})\b"
 
 
-def _compiled(lines: str) -> re.Pattern[str]:
+def _pattern(lines: str) -> re.Pattern[str]:
     lines = _CLASS.sub(_of_class, lines)
     return re.compile(rf"\b(?:{'|'.join(lines.strip().splitlines())})(?!\w)", re.IGNORECASE)
 
 
 def _frame(kind: str, how: str, table: dict[str, Any]) -> _Frame:
     needs, unless, beside, settled = (
-        _compiled(table[key]) if key in table else None
+        _pattern(table[key]) if key in table else None
         for key in ("needs", "unless", "beside", "settled")
     )
     before = "|".join(filter(None, (_WORDS["undone"], table.get("not_after", {}).get(how))))
     return _Frame(
         kind,
         how,
-        _compiled(table[how]),
+        _pattern(table[how]),
         re.compile(rf"(?:{before})\s+\Z", re.IGNORECASE),
         *(needs, unless, beside, settled),
         table.get("settled_by_words", False),
         table.get("claims", ""),
         table.get("is_past", False),
+        table.get("is_valued", False),
         table.get("governed", False),
         table.get("corrects", False),
-        kind == "own_words",
+        table.get("is_own", False),
         how == "opens" and not table.get("is_past", False),
     )
 
@@ -446,7 +498,7 @@ def _frame(kind: str, how: str, table: dict[str, Any]) -> _Frame:
 _ALL = [_frame(kind, how, table) for kind, table in _KINDS.items() for how in _HOW if how in table]
 _FRAMES = [frame for frame in _ALL if not frame.corrects]
 _CORRECTIONS = [frame for frame in _ALL if frame.corrects]
-_CLAIMS = {
+_CLAIMS: dict[str, Callable[[str], bool]] = {
     "present": _is_present,
     "superlative": _has_superlative,
     "unique": lambda text: (
@@ -456,10 +508,12 @@ _CLAIMS = {
 }
 _COUNTS = frozenset(("number", "percent"))
 _HAS, _HAD = re.compile(r"\b(?:has|have)\b"), re.compile(r"\bhad\b")
-_HEDGED = _compiled(_WORDS["hedged"])
+_PERFECT, _WERE = re.compile(r"\bha(?:s|ve) (?:been|\w+ed)\b"), re.compile(r"\bw(?:as|ere)\b")
+_HEDGED = _pattern(_WORDS["hedged"])
 _ENDS = re.compile(_WORDS["ends"])
 _JOINTS = re.compile(f"{_WORDS['ends']}|{_WORDS['joints']}")
 _NOW, _WAS = re.compile(r"\b(?:is|are|has|have|will|remains?)\b"), {"was", "were", "had", "did"}
+_CLAUSE_END = re.compile(r"[.;](?:\s|\Z)")
 _COMMA = re.compile("[,;:，、；：—–()（）]")
 _NEXT = re.compile(rf"(?:\s(?:\w+ly|{'|'.join(_WORDS['skipped'].split())})\b)*\s([^\W\d_]+)")
 _COMPLEMENT = re.compile(

@@ -8,7 +8,7 @@ from typing import Annotated, TypeVar
 
 from pincite.judgement import decide
 from pincite.notes import Note, texts
-from pincite.text import words
+from pincite.text import alternatives, words
 from pincite.text.antonyms import contrasts, other_figures
 from pincite.text.languages import common
 from pincite.types import Doc, Document, Evidence, Label, Unchecked, Witness, WitnessKind
@@ -37,38 +37,18 @@ class Retraction(StrEnum):
     UNKNOWN = "unknown"
 
 
-# How publishers mark titles (Elsevier, Springer, Wiley, IEEE, Cochrane, Web of Science) …
-_RETRACTED_TITLE = re.compile(
-    r"\W*(?:retracted(?: article| chapter| paper| publication)?\W*[:\])}|–—]"
-    r"|retraction(?: note| notice| statement)?(?: to| of| for)? ?:"
-    r"|(?:notice|statement) of retraction\b|retraction (?:note|notice|statement)\b"
-    r"|(?-i:RETRACTED (?:ARTICLE|CHAPTER|PAPER)\b|WITHDRAWN\W*:)|withdrawn article\W*:)"
-    r"|.*[(\[]retracted\b[^)\]]*[)\]]\W*\Z",
-    re.IGNORECASE,
+_RETRACTED_TITLE, _CONCERN_TITLE = (
+    re.compile(alternatives("retraction", name), re.IGNORECASE)
+    for name in ("title", "concern_title")
 )
 _PARTLY_TITLE = re.compile(r"\W*partial(?:ly)? retract(?:ed|ion)\b", re.IGNORECASE)
-_CONCERN_TITLE = re.compile(
-    r"\W*(?:editorial |notice of |note of )*expressions? of concern"
-    r"(?:\W*:| to\b| on\b| about\b|\Z)",
-    re.IGNORECASE,
-)
-# … and the pages of retracted works, at the beginning of a paragraph. "This article" is the page
-# itself; news say "the study" and "a paper".
-_THIS = r"this (?:article|paper|chapter|publication|preprint|manuscript|work)"
-_RETRACTED_PAGE = re.compile(
-    rf"^\W*(?:retracted(?: article)?\W*$"
-    rf"|{_THIS}(?: (?:on|by|about|entitled|titled|published|[(\[])[^.\n]{{0,160}}?)? "
-    r"(?:has been|have been|was|is) (?:\w+ly |hereby |now )?retracted\b"
-    rf"|{_THIS} (?:has been|was) withdrawn\b"
-    r"|the (?:following|above|below) (?:article|paper)s?\b[^.\n]{0,200}? retracted\b"
-    rf"|(?:the |its )?(?:authors?|editors?|publisher|journal)\b[^.\n]{{0,80}}? "
-    rf"(?:retracts?|withdraws?|(?:has|have) (?:hereby )?(?:retracted|withdrawn)) {_THIS})",
-    re.IGNORECASE | re.MULTILINE,
-)
-_CONCERN_PAGE = re.compile(
-    r"^\W*(?:editorial )?expression of concern\W*$"
-    rf"|^\W*an (?:editorial )?expression of concern[^.\n]{{0,80}} {_THIS}",
-    re.IGNORECASE | re.MULTILINE,
+_THIS = alternatives("retraction", "this")
+_RETRACTED_PAGE, _CONCERN_PAGE = (
+    re.compile(
+        rf"^\W*(?:{alternatives('retraction', name).replace('THIS', _THIS)})",
+        re.IGNORECASE | re.MULTILINE,
+    )
+    for name in ("page", "concern_page")
 )
 BEGINNING = 1_500  # characters in which a page may say that it is retracted
 

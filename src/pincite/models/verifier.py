@@ -21,7 +21,7 @@ from pincite import containment
 from pincite.cache_file import CacheFile
 from pincite.errors import MissingModel
 from pincite.judgement import decide
-from pincite.judgement.attribution import misattributed, of_another
+from pincite.judgement.attribution import misattribution, value_of_another
 from pincite.judgement.contradictions import contradiction, of_another_time
 from pincite.judgement.force import weaker
 from pincite.models import calibration, public, weights
@@ -367,8 +367,8 @@ def _witnesses(
     if supported >= QUOTED_FROM:
         known = passage.about, passage.page
         limit = weaker(claim.text, passage.text, *known, claim.own, passage.voice)
-        other = of_another(claim.text, passage.text)
-        found += filter(None, (limit, other, misattributed(claim, passage)))
+        other = value_of_another(claim.text, passage.text)
+        found += filter(None, (limit, other, misattribution(claim, passage)))
     return tuple(found), next((each.sentence for each in found if each.sentence), None)
 
 
@@ -389,7 +389,7 @@ def _counts(stated: Claim, passage: Passage, contrary: Span) -> bool:
     figures = [value for value in values_of(claim) if not value.weak]
     rivals = [v for v in values_of(sentence) for f in figures[:1] if quantities.conflict(v, f)]
     same = len([*figures, *rivals]) > 1 and not quantities.unstated(claim, sentence)
-    compared = antonyms.compared(claim, sentence)
+    compared = antonyms.compare(claim, sentence)
     agrees = compared and compared[2] and not quantities.unstated(claim, sentence)
     opposite = (compared and not compared[2]) or antonyms.contrasts(claim, sentence)
     if same or agrees or (opposite and of_another_time(claim, sentence)):

@@ -65,7 +65,7 @@ def environment(
         extensions=["jinja2.ext.i18n"],
     )
     found.install_gettext_translations(words, newstyle=True)  # type: ignore[attr-defined]
-    found.globals |= {"link": cells.safe_link, "n_of": cells.n_of, "marked_cells": tables.marked}
+    found.globals |= {"link": cells.safe_link, "n_of": cells.n_of, "mark_cells": tables.mark_cells}
     found.filters |= {"said": said, "one_line": one_line, "percent": cells.percent}
     return found
 

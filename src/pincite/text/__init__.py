@@ -11,3 +11,8 @@ LEXICON: Mapping[str, Mapping[str, str]] = tomllib.loads(
 
 def words_of(table: str, name: str) -> frozenset[str]:
     return frozenset(LEXICON[table][name].split())
+
+
+def alternatives(table: str, name: str) -> str:
+    """Return regular expressions, one a line, as one that matches any of them."""
+    return "|".join(LEXICON[table][name].strip().splitlines())

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from pincite.text import LEXICON
 from pincite.text import words as wording
-from pincite.text.figures import Figure, folded, missing, rivals
+from pincite.text.figures import Figure, fold, missing, rivals
 from pincite.text.languages import common
 from pincite.text.quantities import values
 
@@ -68,12 +68,12 @@ class _Comparison(NamedTuple):
     right: frozenset[str]
 
 
-def compared(claim: str, sentence: str) -> tuple[str, str, bool] | None:
+def compare(claim: str, sentence: str) -> tuple[str, str, bool] | None:
     """Return by which words both compare the same two things, and whether they agree.
 
     They do if both have the same sense and order, or neither: "A exceeds B", "B is below A".
 
-    >>> compared("Tin is above lead.", "Lead is lower than tin."), compared("It rose.", "It fell.")
+    >>> compare("Tin is above lead.", "Lead is lower than tin."), compare("It rose.", "It fell.")
     (('above', 'lower', True), ('rose', 'fell', False))
     """
     others = _comparisons(sentence)
@@ -90,7 +90,7 @@ def compared(claim: str, sentence: str) -> tuple[str, str, bool] | None:
 @lru_cache(maxsize=4096)
 def _comparisons(text: str) -> dict[int, _Comparison]:
     """Return the last comparison on each axis of which a text has one side only."""
-    lower, found = folded(text).lower(), dict[int, list[tuple[int, re.Match[str]]]]()
+    lower, found = fold(text).lower(), dict[int, list[tuple[int, re.Match[str]]]]()
     for match in _WORD.finditer(lower):
         for axis, side in _SCALES.get(match[0], ()):
             found.setdefault(axis, []).append((side, match))
@@ -132,10 +132,10 @@ def other_figures(claim: str, sentences: Iterable[str]) -> list[tuple[str, str]]
     same = [each for each in sentences if wording.missing_words(claim, each) <= _OTHER_WORDS]
     if not all(missing(claim, each) for each in same):
         return []
-    return next(filter(None, (_replaced(claim, each) for each in same)), [])
+    return next(filter(None, (_replacements(claim, each) for each in same)), [])
 
 
-def _replaced(claim: str, sentence: str) -> list[tuple[str, str]]:
+def _replacements(claim: str, sentence: str) -> list[tuple[str, str]]:
     return [
         (figure.span.of(claim), other.span.of(sentence))
         for figure in missing(claim, sentence)
@@ -154,7 +154,7 @@ def _beside(figure: Figure, text: str) -> set[tuple[str, str]]:
 @lru_cache(maxsize=4096)  # each claim meets many quotes, each quote twice
 def _sides(text: str) -> dict[int, dict[int, str]]:
     found: dict[int, dict[int, str]] = {}
-    for word in _WORD.findall(folded(text).lower()):
+    for word in _WORD.findall(fold(text).lower()):
         for axis, side in _SIDES.get(word, ()):
             found.setdefault(axis, {}).setdefault(side, word)
     return found

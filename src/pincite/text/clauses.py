@@ -2,7 +2,7 @@
 
 `clauses` cuts a claim where both sides certainly have a finite verb, and inserts the first side's
 subject where the second has none; each item of a final list is checked with the text before it. In
-doubt nothing is cut. `widened` and `with_subject` make a part of a sentence readable alone; in
+doubt nothing is cut. `widen` and `with_subject` make a part of a sentence readable alone; in
 doubt they assume a verb. Languages other than English are handled by word counts only.
 """
 
@@ -13,7 +13,7 @@ from enum import StrEnum
 from functools import lru_cache
 from itertools import dropwhile, pairwise
 
-from pincite.text import syntax
+from pincite.text import syntax, words_of
 from pincite.text.figures import MONTHS
 from pincite.text.languages import is_english
 from pincite.text.sentences import n_words, sentences
@@ -61,7 +61,7 @@ def _of_sentence(sentence: Sentence) -> list[Clause]:
         if n >= segment.start and (cut := _cut(sentence, segment, n)):
             clause, segment = cut
             found.append(clause)
-    return [*found, *_listed(sentence, segment)]
+    return [*found, *_split_list(sentence, segment)]
 
 
 def _cut(sentence: Sentence, segment: Segment, n: int) -> tuple[Clause, Segment] | None:
@@ -247,7 +247,7 @@ def _opens_subordinate(sentence: Sentence) -> bool:
 # ── Lists ──────────────────────
 
 
-def _listed(sentence: Sentence, segment: Segment) -> list[Clause]:
+def _split_list(sentence: Sentence, segment: Segment) -> list[Clause]:
     """The last clause, or one clause per item if it certainly ends in a list of three or more."""
     end = len(sentence.tokens)
     while end > segment.start and sentence.tokens[end - 1].word in ".!?":
@@ -333,17 +333,13 @@ _OBJECT = re.compile(r"[\s,]+(?:that|how|why|whether)\b")  # after a verb such a
 _CUT_NAME = re.compile(r"(?:\A\W*(?:\w+ )?|\s)\w+(?:[’']s|s[’'])(?: \w+)?\s*\Z")  # "Ito's eldest"
 _WORD_FOLLOWS = re.compile(r"\s+(?!(?:in|on|at|by|and|but|or|from|for|to|with|after)\b)[a-z]")
 _SHORTEST = 6  # minimum words for a line with a full stop to count as a sentence
-_CONJUNCTIONS = frozenset(
-    "and but or nor yet so while whilst although though whereas because since if as however when "
-    "whenever until unless once after before then thus therefore also".split()
+_CONJUNCTIONS, _SUBORDINATING = (
+    words_of("verb_phrases", name) for name in ("conjunctions", "subordinating")
 )
 _JOINING = frozenset("and but or nor yet".split())
 _COORDINATING = _JOINING | {"then", "also", "later"}
 _UNSURE = syntax.PREPOSITIONS | syntax.SUBORDINATORS | frozenset({"what", "while", "since", "both"})
 _RELATIVE = frozenset("which who whom whose where".split())
-_SUBORDINATING = frozenset(
-    "which who whom whose where when that because although though if".split()
-)
 
 
 class Standing(StrEnum):
@@ -381,11 +377,11 @@ def standing(piece: str, language: str = "en") -> Standing:
     return Standing.CLAUSE if len(found) > inner else Standing.FRAGMENT
 
 
-def widened(sentence: str, part: Span, marks: Sequence[int], language: str = "en") -> Span:
+def widen(sentence: str, part: Span, marks: Sequence[int], language: str = "en") -> Span:
     """Extend `part` by neighbours until it is readable alone; `marks` divide the sentence.
 
     >>> text = "As of the census of 2000, 1,204 people lived here."
-    >>> widened(text, Span(0, 16), [16]).of(text) == text
+    >>> widen(text, Span(0, 16), [16]).of(text) == text
     True
     """
     if part.start == 0 and not _WORDS.search(sentence, part.end):

@@ -6,23 +6,12 @@ to one part or both ("old men and women"), or under a negation or a count.
 
 import re
 
-from pincite.text import syntax
+from pincite.text import alternatives, syntax
 from pincite.text.finite import Finite, finite_verb, is_plural, lemmas
 
 MAX_WORDS = 4  # of a part
-_TOGETHER = re.compile(
-    r"\b(?:together|jointly|each other|one another|same|different|similar|equal|alike|identical"
-    r"|related|friends|twins|siblings|brothers|sisters|neighbours|partners|allies|rivals|married"
-    r"|divorced|engaged|met|merged|united|connected|linked|joined|combined|mixed|compared|shared"
-    r"|between|among|total|per cent|mix\w*|combin\w+|compar\w+|separat\w+|connect\w*|join\w*"
-    r"|link\w*|unit\w+|equal\w*|distinguish\w*)\b",
-    re.IGNORECASE,
-)
-_SCOPE = re.compile(  # "not A and B" is neither "not A" nor "not B"
-    r"\b(?:not|no|never|nobody|none|neither|hardly|rarely|seldom|few|only|without|either|or|than|if"
-    r"|exactly|most|unless|when|that|who|which|fails?|failed)\b|n[’']t\b",
-    re.IGNORECASE,
-)
+_TOGETHER = re.compile(rf"\b(?:{alternatives('coordination', 'together')})\b", re.IGNORECASE)
+_SCOPE = re.compile(rf"\b(?:{alternatives('coordination', 'scope')})\b|n[’']t\b", re.IGNORECASE)
 _COLOURS = frozenset("black white red green blue yellow brown grey gray orange".split())
 _PAIR = re.compile(r"(?:[Bb]oth )?\b(?P<a>[^,;:]+?) and (?P<b>[^,;:]+)")
 _BOTH = re.compile(r"(?<= and )(.+? (?:are|were|have|had|will|can|do|did)) both\b")

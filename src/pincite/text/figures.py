@@ -89,7 +89,7 @@ def figures(text: str) -> tuple[Figure, ...]:
     >>> [(f.kind, f.value) for f in figures("On 14 May 1911, 2.5 million came (12 %).")]
     [('number', 14.0), ('month', 5.0), ('year', 1911.0), ('number', 2500000.0), ('percent', 12.0)]
     """
-    text = folded(text)
+    text = fold(text)
     ends = [
         Figure("year", float(match[1] + match[3]), Span(*match.span(3)))
         for match in _SHORT_RANGE.finditer(text)
@@ -100,7 +100,7 @@ def figures(text: str) -> tuple[Figure, ...]:
     return tuple(sorted(found, key=lambda figure: figure.span))
 
 
-def folded(text: str) -> str:
+def fold(text: str) -> str:
     """Replace letters and digits that patterns match as ASCII; keeps the length."""
     if text.isascii():
         return text

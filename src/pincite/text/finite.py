@@ -24,21 +24,12 @@ _TOKEN = re.compile(r"\w[\w’'-]*|[^\w\s]")
 _SET_OFF = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|[“\"][^“”\"]*[”\"]")
 _HAVE = frozenset("has have had".split())
 _DO = frozenset("do does did".split())
-_BE_OR_MODAL = frozenset(
-    "am is are was were can cannot could will would may might must shall should ought".split()
+_BE_OR_MODAL, _PLURALS, _THINGS = (
+    words_of("verb_phrases", name) for name in ("be_or_modal", "plurals", "things")
 )
 NOT = frozenset("not never cannot".split())
-_PLURALS = frozenset(
-    "they we you i these those people children men women mice teeth feet police data bacteria "
-    "many most few several some all both others two three four five six seven eight nine "
-    "ten".split()
-)
 _NO_PLURALS = re.compile(r"(?:ss|us|is|news|series|species)$")
-_THINGS = frozenset("it he she this that everyone everybody someone nobody nothing".split())
-_NO_VERB_AFTER = (
-    frozenset("the a an its his her their our my your every no to be been being very".split())
-    | syntax.PREPOSITIONS
-)
+_NO_VERB_AFTER = words_of("verb_phrases", "no_verb_after") | syntax.PREPOSITIONS
 _CLAUSE_OPENERS = syntax.SUBORDINATORS - {"once"}
 _SINCE = frozenset("after before until till since".split())
 _PRONOUN = re.compile(r"(?:It|He|She|They)\b")
@@ -186,9 +177,9 @@ def referents(text: str) -> tuple[Referent, ...]:
             is_one = _NAMED.fullmatch(subject) and pronoun[0] != "They"
             is_one = is_one and (" " in subject or not _may_be_noun(subject.lower()))
             found.append(Referent(at, span, (subject, *others) if is_one else (subject, "")))
-        for at, names in _described(sentence, known):
+        for at, names in _descriptions(sentence, known):
             found.append(Referent(at.moved(span.start), span, names))
-        known.update(dict.fromkeys(_introduced(sentence)))
+        known.update(dict.fromkeys(_introductions(sentence)))
     return tuple(found)
 
 
@@ -204,7 +195,7 @@ def referents_in(passage: str, page: str) -> tuple[Referent, ...]:
     return tuple(found)
 
 
-def _described(sentence: str, known: Iterable[_Known]) -> Iterator[tuple[Span, tuple[str, ...]]]:
+def _descriptions(sentence: str, known: Iterable[_Known]) -> Iterator[tuple[Span, tuple[str, ...]]]:
     for match in _THE.finditer(sentence):
         words = match["kind"].split(" ")
         for n, word in enumerate(words):
@@ -232,7 +223,7 @@ def _goes_on(sentence: str, end: int) -> bool:
     return word != word.lower() or not ("VERB" in lemmas(word) and is_verb)
 
 
-def _introduced(sentence: str) -> Iterator[_Known]:
+def _introductions(sentence: str) -> Iterator[_Known]:
     """Names with a noun in them or beside them, and what has such a noun and no name."""
     taken = list[range]()
     for match in _NAMED.finditer(sentence):

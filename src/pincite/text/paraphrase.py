@@ -48,7 +48,7 @@ def in_source_words(source: str, claim: str) -> str:
 
 
 def _is_same_comparison(claim: str, sentence: str) -> bool:
-    found = antonyms.compared(claim, sentence)
+    found = antonyms.compare(claim, sentence)
     words = {stem for word in found[:2] for stem in roots(word)} if found and found[2] else set()
     return bool(
         found
@@ -73,7 +73,7 @@ def verifier_input(
     if not (is_english(claim) and is_english(passage)):
         return claim, passage
     passage = with_dates(with_names(passage, page), claim, published)
-    passage = tables.as_read(claim, passage, page)
+    passage = tables.keep_named_rows(claim, passage, page)
     text = with_derived_values(with_title(title, without_questions(passage, claim), claim), claim)
     return in_source_words(text, claim), text
 

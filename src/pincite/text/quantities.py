@@ -23,7 +23,7 @@ from pincite.text.figures import (
     SCALES,
     TENS,
     TENTHS,
-    folded,
+    fold,
     number_in_words,
     roman,
 )
@@ -553,7 +553,7 @@ def values(text: str, language: str | None = None) -> tuple[Value, ...]:
     language = language or identify(text) or "en"
     if language != "en":
         return _foreign(text, language)
-    text = folded(text)
+    text = fold(text)
     found: list[Value] = []
     taken = bytearray(len(text))  # characters used by an earlier parser
     for reader in _READERS:
@@ -732,7 +732,7 @@ _NEXT_WORD = re.compile(r"\s+([^\W\d_]{3,})")
 def _is_last(value: Value, claim: str, source: str) -> bool:
     """Whether the source may call the claim's ordinal "the last": "the fourth verse"."""
     noun = _NEXT_WORD.match(claim, value.span.end)
-    if not noun or value.measure or not _ORDINAL.search(folded(value.span.of(claim))):
+    if not noun or value.measure or not _ORDINAL.search(fold(value.span.of(claim))):
         return False
     word, ordinal = re.escape(noun[1]), rf"\b{_ORDINAL.pattern[:-2]}"
     if re.search(rf"{ordinal}\W+(?:\w+\W+){{0,3}}?{word}\b", source, re.IGNORECASE):

@@ -1,15 +1,17 @@
 """Looks up what a claim says in tables that are written in words.
 
-`pincite.documents.tables` writes a row as "Parish: Holmby; 1990: 4,120; 2000: 4,310". A network
-that reads ten such rows takes any number of any row for the claim's. People look up the row and the
-column, add two cells, or look for the largest; so does this module.
+`pincite.documents.tables` writes a row as "Parish: Holmby; 1990: 4,120; 2000: 4,310", and a network
+that reads ten such rows takes any number of any row for the claim's. `look_up` finds the rows whose
+cells of words are all in the claim, and the columns whose headers share words with it. Where these
+meet in one cell, its value is compared with the claim's; sums, shares and ranks are computed.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple
 
 from pincite.text import quantities
@@ -56,13 +58,13 @@ class Row(NamedTuple):
         return any(map(_TOTAL.match, list(self.cells.values())[:2]))
 
 
-class Named(NamedTuple):
+class Lookup(NamedTuple):
     """The rows and columns of a table that a claim names."""
 
     claim: str
     rows: list[Row]
     table: list[Row]
-    by: list[str]  # headers of the columns whose values name the rows
+    row_headers: list[str]  # of the columns whose values name the rows
     columns: list[str]  # headers of other columns
 
 
@@ -84,56 +86,73 @@ def cells_of(line: str) -> dict[str, str]:
 @lru_cache(maxsize=64)
 def rows_of(text: str) -> list[Row]:
     """Return the rows of all tables of a text, in order; none if there are more than MAX_ROWS."""
-    found, caption = list[Row](), ""
+    rows, caption = list[Row](), ""
     for line in text.split("\n") if "; " in text else ():
         if cells := cells_of(line):
-            found.append(Row(line, cells, caption))
+            rows.append(Row(line, cells, caption))
         else:
             caption = line or caption
-    return found if len(found) <= MAX_ROWS else []
+    return rows if len(rows) <= MAX_ROWS else []
 
 
 @lru_cache(maxsize=256)
-def named(claim: str, text: str) -> list[Named]:
-    """Return the tables of a text of which a claim names some but not all rows.
+def look_up(claim: str, text: str) -> list[Lookup]:
+    """Return the tables of a text of which a claim names some but not all rows."""
+    known, lookups = _keys(claim), list[Lookup]()
+    for _, group in groupby(rows_of(text), key=lambda row: (next(iter(row.cells)), row.caption)):
+        table = list(group)
+        headers = dict.fromkeys(header for row in table for header in row.cells)
+        rows, row_headers = _choose_rows(table, _headers_of_names(table, headers, known), known)
+        if 0 < len(rows) < len(table):
+            columns = _choose_columns([h for h in headers if h not in row_headers], known)
+            lookups.append(Lookup(claim, rows, table, row_headers, columns))
+    return lookups
 
-    Columns of words name rows, the one with the most distinct values first; others narrow these
-    down.
+
+def _headers_of_names(
+    table: Sequence[Row], headers: Iterable[str], known: frozenset[str]
+) -> list[str]:
+    """Return the columns of words, the one with the most distinct values first, then of years.
+
     A year names a row only if the claim does not name its column: "opened in 1931" is a value.
     """
-    known, found = _keys(claim), list[Named]()
-    for _, group in groupby(rows_of(text), key=lambda row: (next(iter(row.cells)), row.caption)):
-        table, order = list(group), list[tuple[bool, int, str]]()
-        headers = dict.fromkeys(header for row in table for header in row.cells)
-        for header in headers:
-            texts = [row.cells[header] for row in table if header in row.cells]
-            years = all(_YEAR.fullmatch(text.translate(_DASHED)) for text in texts)
-            numbers = sum(bool(_NUMERIC.fullmatch(text)) for text in texts)
-            if not _is_named(header, known) if years else 2 * numbers < len(texts):
-                order.append((years, -len(set(texts)), header))
-        chosen, by = set[int](), list[str]()
-        for _, _, header in sorted(order, key=lambda each: each[:2]):
-            texts = [row.cells.get(header, "") for row in table]
-            rows = {n for n, text in enumerate(texts) if set() < _keys(text) <= known}
-            if chosen and not chosen & rows:
-                if not {table[n].cells.get(by[0]) for n in chosen}.isdisjoint(
-                    texts[n] for n in rows
-                ):
-                    chosen |= rows  # a team may be host or guest
-            elif rows and (not chosen or chosen - rows):
-                chosen = chosen & rows or rows
-                by.append(header)
-        # Columns that the claim names wholly count more than those that it names in part.
-        others = [header for header in headers if header not in by and _is_named(header, known)]
-        whole = [_keys(header) for header in others if _keys(header) <= known]
-        columns = [
-            header
-            for header in others
-            if _keys(header) <= known or not any(_keys(header) & known <= keys for keys in whole)
-        ]
-        if 0 < len(chosen) < len(table):
-            found.append(Named(claim, [table[n] for n in sorted(chosen)], table, by, columns))
-    return found
+    order = list[tuple[bool, int, str]]()
+    for header in headers:
+        texts = [row.cells[header] for row in table if header in row.cells]
+        years = all(_YEAR.fullmatch(text.translate(_DASHED)) for text in texts)
+        n_numbers = sum(bool(_NUMERIC.fullmatch(text)) for text in texts)
+        if not _is_named(header, known) if years else 2 * n_numbers < len(texts):
+            order.append((years, -len(set(texts)), header))
+    return [header for *_, header in sorted(order, key=itemgetter(0, 1))]
+
+
+def _choose_rows(
+    table: Sequence[Row], headers: Iterable[str], known: frozenset[str]
+) -> tuple[list[Row], list[str]]:
+    """Return the rows that the cells of some columns name, and those columns, which narrow down."""
+    chosen, row_headers = set[int](), list[str]()
+    for header in headers:
+        texts = [row.cells.get(header, "") for row in table]
+        rows = {n for n, text in enumerate(texts) if _is_whole(text, known)}
+        if chosen and not chosen & rows:
+            names = {table[n].cells.get(row_headers[0]) for n in chosen}
+            if not names.isdisjoint(texts[n] for n in rows):
+                chosen |= rows  # a team may be host or guest
+        elif rows and (not chosen or chosen - rows):
+            chosen = chosen & rows or rows
+            row_headers.append(header)
+    return [table[n] for n in sorted(chosen)], row_headers
+
+
+def _choose_columns(headers: Sequence[str], known: frozenset[str]) -> list[str]:
+    """Return named headers; one named in part only if no whole one has the words that it shares."""
+    named = [header for header in headers if _is_named(header, known)]
+    whole = [_keys(header) for header in named if _keys(header) <= known]
+    return [
+        header
+        for header in named
+        if _keys(header) <= known or not any(_keys(header) & known <= keys for keys in whole)
+    ]
 
 
 @lru_cache(maxsize=4096)
@@ -142,66 +161,71 @@ def _keys(text: str) -> frozenset[str]:
     return frozenset([*roots(text), *_FIGURE.findall(text.translate(_DASHED).replace(",", ""))])
 
 
+def _is_whole(text: str, known: frozenset[str]) -> bool:
+    return set() < _keys(text) <= known
+
+
 def _is_named(header: str, known: frozenset[str]) -> bool:
     keys = _keys(header)
     return bool(keys & known) and not any(key[0].isdigit() for key in keys - known)
 
 
-def marked(claim: str, quote: str) -> list[tuple[str, list[tuple[str, bool]]]]:
+def mark_cells(claim: str, quote: str) -> list[tuple[str, list[tuple[str, bool]]]]:
     """Return a quote of rows as a table: "th" or "td", and cells, marked if the claim names them.
 
     Empty if it has other lines than rows. The first cell, which names the row, is never marked.
     """
     known, lines = _keys(claim), [cells_of(line) for line in quote.split("\n")]
-    found, headers = list[tuple[str, list[tuple[str, bool]]]](), list[str]()
+    rows, headers = list[tuple[str, list[tuple[str, bool]]]](), list[str]()
     for cells in lines if all(lines) else ():
         if headers != list(cells):
             headers = list(cells)
-            found.append(("th", [(header, False) for header in headers]))
+            rows.append(("th", [(header, False) for header in headers]))
         others = list(cells.items())[1:]
-        wholly = [h for h, text in others if any(set() < _keys(x) <= known for x in (h, text))]
-        kept = wholly or [header for header, _ in others if _is_named(header, known)]
-        found.append(("td", [(text, header in kept) for header, text in cells.items()]))
-    return found
+        whole = [h for h, text in others if _is_whole(h, known) or _is_whole(text, known)]
+        marked = whole or [header for header, _ in others if _is_named(header, known)]
+        rows.append(("td", [(text, header in marked) for header, text in cells.items()]))
+    return rows
 
 
-def as_read(claim: str, passage: str, page: str = "") -> str:
+def keep_named_rows(claim: str, passage: str, page: str = "") -> str:
     r"""Leave of the tables in a passage the rows that a claim names, with what follows from them.
 
     `page` has all rows; without it, nothing can be the largest, and claims that say so get no row.
 
-    >>> as_read("Gull Head is high.", "Tower: Gull Head; Metres: 31\nTower: Ebba; Metres: 9")
+    >>> keep_named_rows("Gull Head is tall.", "Tower: Gull Head; Metres: 31\nTower: Ob; Metres: 9")
     'Tower: Gull Head; Metres: 31'
     """
-    found = named(claim, page or passage)
-    read = {row.line: "" for each in found for row in each.table}
+    lookups = look_up(claim, page or passage)
+    texts = {row.line: "" for lookup in lookups for row in lookup.table}
     if not rows_of(page) and _RANK.search(claim):
-        read, found = {row.line: "" for row in rows_of(passage)}, []
-    for each in found:
-        read |= {row.line: row.line for row in each.rows}
-        if len(each.rows) == 1:
-            read[each.rows[0].line] = _without_others(each)
-    for row, words in _derived(claim, page or passage) if found else ():
-        read[row.line] += words
-    if cell := next(filter(None, map(_stating, found)), ""):
+        texts, lookups = {row.line: "" for row in rows_of(passage)}, []
+    for lookup in lookups:
+        texts |= {row.line: row.line for row in lookup.rows}
+        if len(lookup.rows) == 1:
+            texts[lookup.rows[0].line] = _without_others(lookup)
+    for row, words in _derive(claim, page or passage) if lookups else ():
+        texts[row.line] += words
+    if cell := next(filter(None, map(_stating_cell, lookups)), ""):
         return cell
-    lines = [read.get(line, line) for line in passage.split("\n") if read.get(line, True)]
+    lines = [texts.get(line, line) for line in passage.split("\n") if texts.get(line, True)]
     captions = (row.caption for row in rows_of(passage))
     return "\n".join(lines).strip() or next(captions, "") or passage
 
 
-def _stating(each: Named) -> str:
-    """The caption and the cell that a claim names, if they have its values and most of its words.
+def _stating_cell(lookup: Lookup) -> str:
+    """Return caption and cell that a claim names, if they have its values and most of its words.
 
     Beside it, what the prose says of other cells would be read too.
     """
-    one_cell = len(each.rows) == len(each.columns) == 1
-    if not one_cell or not values(each.claim) or _RANK.search(each.claim):
+    claim = lookup.claim
+    one_cell = len(lookup.rows) == len(lookup.columns) == 1
+    if not one_cell or not values(claim) or _RANK.search(claim):
         return ""
-    text = "\n".join(filter(None, (each.rows[0].caption, _without_others(each))))
-    wanted, stated = {*roots(each.claim)}, {*roots(text)}
+    text = "\n".join(filter(None, (lookup.rows[0].caption, _without_others(lookup))))
+    wanted, stated = {*roots(claim)}, {*roots(text)}
     is_near = len(wanted - stated) <= _LACKS * len(wanted)
-    return text if is_near and not quantities.unstated(each.claim, text) else ""
+    return text if is_near and not quantities.unstated(claim, text) else ""
 
 
 def unstated(
@@ -209,81 +233,101 @@ def unstated(
 ) -> tuple[Value, ...]:
     """`quantities.unstated`, without the values that follow from two cells of a table."""
     absent = quantities.unstated(claim, source, languages)
-    derived = " ".join(f"{words} " for _, words in _derived(claim, source)) if absent else ""
+    derived = " ".join(f"{words} " for _, words in _derive(claim, source)) if absent else ""
     return tuple(value for value in absent if f" {value.span.of(claim)} " not in derived)
 
 
-def misplaced(each: Named) -> tuple[Value, str] | None:
+def other_value(lookup: Lookup) -> tuple[Value, str] | None:
     r"""Return a value of the claim, and the other one that its row has in the column that it names.
 
     >>> claim, text = "Ask had 43 in 1990.", "Town: Ask; 1990: 41; 2000: 43\nTown: Vik; 1990: 24"
-    >>> [misplaced(each)[1] for each in named(claim, text)]
+    >>> [other_value(lookup)[1] for lookup in look_up(claim, text)]
     ['41']
     """
-    claim, row = each.claim, each.rows[0]
-    if len(each.rows) > 1 or row.is_total or _NOT_OF_ONE.search(claim):
+    claim, row = lookup.claim, lookup.rows[0]
+    if len(lookup.rows) > 1 or row.is_total or _NOT_OF_ONE.search(claim):
         return None
-    mine = [value for value in values(claim) if not value.weak]
-    cells = [(h, v) for h in each.columns for v in values(row.cells.get(h, ""))[:1]]
-    stated = [v for v in mine if any(states(of_cell, v) for _, of_cell in cells)]
-    cells = [(h, v) for h, v in cells if not any(states(v, one) for one in stated)]
-    known = "\n".join([*(row.cells.get(h, "") for h in each.by), *(h for h, _ in cells)])
-    for value in (v for v in mine if v not in stated):
-        # "97 died in accidents" does not count these: a column's name is next to its value.
-        before, behind = roots(claim[: value.span.start]), roots(claim[value.span.end :])
-        beside = {*before[-3:], *behind[: 3 if value.measure else 2]}
-        near = [(h, v) for h, v in cells if beside.intersection(roots(h) or beside)]
-        others = [(h, v) for h, v in near if v.measure == value.measure]
+    claimed = [value for value in values(claim) if not value.weak]
+    cells = [(h, value) for h in lookup.columns for value in values(row.cells.get(h, ""))[:1]]
+    stated = [v for v in claimed if any(states(in_cell, v) for _, in_cell in cells)]
+    cells = [(h, in_cell) for h, in_cell in cells if not any(states(in_cell, v) for v in stated)]
+    names = (row.cells.get(header, "") for header in lookup.row_headers)
+    known = "\n".join([*names, *(header for header, _ in cells)])
+    for value in (v for v in claimed if v not in stated):
+        others = [(h, v) for h, v in _near(value, claim, cells) if v.measure == value.measure]
         differs = others and all(quantities.conflict(v, value) for _, v in others)
         if differs and quantities.unstated(value.span.of(claim), known):
             return value, row.cells[others[0][0]]
     return None
 
 
-def _without_others(each: Named) -> str:
+def _near(value: Value, claim: str, cells: Sequence[tuple[str, Value]]) -> list[tuple[str, Value]]:
+    """Return the cells whose column is named next to a value, unlike "97 died in accidents"."""
+    before, behind = roots(claim[: value.span.start]), roots(claim[value.span.end :])
+    beside = {*before[-3:], *behind[: 3 if value.measure else 2]}
+    return [(header, v) for header, v in cells if beside.intersection(roots(header) or beside)]
+
+
+def _without_others(lookup: Lookup) -> str:
     """Return the row without columns that alone have a value that the claim puts into another."""
-    claim, row = each.claim, each.rows[0]
-    kept = [*each.by, *each.columns, next(iter(row.cells))]
-    left = "; ".join(
+    claim, row = lookup.claim, lookup.rows[0]
+    kept = [*lookup.row_headers, *lookup.columns, next(iter(row.cells))]
+    rest = "; ".join(
         f"{header}: {text}".removeprefix(": ")
         for header, text in row.cells.items()
         if header in kept or not (_NUMERIC.fullmatch(text) or _keys(claim).isdisjoint(roots(text)))
     )
-    lacks = not each.columns or quantities.unstated(claim, left)
-    return row.line if lacks and not misplaced(each) else left
+    lacks = not lookup.columns or quantities.unstated(claim, rest)
+    return row.line if lacks and not other_value(lookup) else rest
+
+
+# ── What follows from several cells ──────────────────────────────────────────────────────────────
 
 
 @lru_cache(maxsize=256)
-def _derived(claim: str, text: str) -> list[tuple[Row, str]]:
+def _derive(claim: str, text: str) -> list[tuple[Row, str]]:
     """Return what the claim says and a row adds: a sum, a share of the total, a rank."""
-    return [found for each in named(claim, text) for found in _of_table(each)]
+    return [words for lookup in look_up(claim, text) for words in _derive_in_table(lookup)]
 
 
-def _of_table(each: Named) -> Iterator[tuple[Row, str]]:
-    claim, rows = each.claim, [row for row in each.rows if not row.is_total]
+def _derive_in_table(lookup: Lookup) -> Iterator[tuple[Row, str]]:
+    claim, rows = lookup.claim, [row for row in lookup.rows if not row.is_total]
+    if not rows:
+        return
+    columns = [header for header in lookup.columns if header in rows[0].cells]
+    for header in columns or rows[0].cells:
+        column = [(row, v) for row in lookup.table if (v := _number(row.cells.get(header, "")))]
+        parts = [value for row, value in column if row in rows]
+        if len(parts) != len(rows):
+            continue
+        if len(rows) == 1:
+            if share := _share(claim, parts[0], [v for row, v in column if row.is_total]):
+                yield rows[0], f"; {header}: {share} of the total"
+            others = [value.low for row, value in column if not row.is_total]
+            if header in columns and (rank := _rank(claim, parts[0].low, others)):
+                yield rows[0], f"; {header}: {rank}"
+        if total := _sum(claim, parts):
+            name = lookup.row_headers[0]
+            names = " and ".join(row.cells.get(name, "") for row in rows)
+            yield rows[-1], f"\n{name}: {names} together; {header}: {total}"
+
+
+def _share(claim: str, part: Value, totals: Sequence[Value]) -> str:
+    """Return how the claim states a part's percentage of the only total; empty if it does not."""
+    if len(totals) != 1 or not totals[0].low:
+        return ""
+    percent = 100 * part.low / totals[0].low
+    return _wording(claim, replace(part, low=percent, high=percent, measure="share", unit="%"))
+
+
+def _rank(claim: str, number: float, column: Sequence[float]) -> str:
+    """Return the claim's words for a rank, if a number has it alone among three or more."""
     rank = _RANK.search(claim)
-    columns = [header for header in each.columns if rows and header in rows[0].cells]
-    for header in columns or (rows[0].cells if rows else ()):
-        column = [(row, v) for row in each.table if (v := _number(row.cells.get(header, "")))]
-        parts = [v for row, v in column if row in rows]
-        totals = [v.low for row, v in column if row.is_total]
-        if len(rows) == len(parts) == len(totals) == 1 and totals[0]:
-            percent = 100 * parts[0].low / totals[0]
-            share = replace(parts[0], low=percent, high=percent, measure="share", unit="%")
-            if words := _wording(claim, share):
-                yield rows[0], f"; {header}: {words} of the total"
-        if rank and len(rows) == len(parts) == 1 and header in columns:
-            order = [v.low for row, v in column if not row.is_total]
-            order.sort(reverse=not rank["low"])
-            place = ORDINALS.index((rank["nth"] or rank["place"] or "first").lower())
-            if order.count(parts[0].low) == 1 and order.index(parts[0].low) == place and order[2:]:
-                yield rows[0], f"; {header}: {rank[0]}"
-        if len(rows) == len(parts) and (total := _sum(claim, parts)):
-            names = " and ".join(row.cells.get(each.by[0], "") for row in rows)
-            yield rows[-1], f"\n{each.by[0]}: {names} together; {header}: {total}"
-    parts = [v for header in columns if (v := _number(rows[0].cells[header]))]
-    if len(rows) == 1 and len(parts) == len(columns) and (total := _sum(claim, parts)):
-        yield rows[0], f"; {' and '.join(columns)} together: {total}"
+    if not rank or len(column) < 3 or column.count(number) != 1:
+        return ""
+    place = ORDINALS.index((rank["nth"] or rank["place"] or "first").lower())
+    order = sorted(column, reverse=not rank["low"])
+    return rank[0] if order.index(number) == place else ""
 
 
 def _number(text: str) -> Value | None:
@@ -291,8 +335,8 @@ def _number(text: str) -> Value | None:
 
 
 def _sum(claim: str, parts: Sequence[Value]) -> str:
-    found = _NOT_OF_ONE.search(claim)
-    if not found or not found["sum"] or not 2 <= len(parts) <= 3:
+    words = _NOT_OF_ONE.search(claim)
+    if not words or not words["sum"] or not 2 <= len(parts) <= 3:
         return ""
     low, high = sum(part.low for part in parts), sum(part.high for part in parts)
     return _wording(claim, replace(parts[0], low=low, high=high))

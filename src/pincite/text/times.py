@@ -100,9 +100,9 @@ def _in_sentences(text: str, now: date, exact: int) -> Iterator[Resolved]:
 def _day(match: re.Match[str], now: date, ahead: bool) -> str | None:
     for name, days in (("before", -2), ("yesterday", -1), ("today", 0), ("tomorrow", 1)):
         if match[name]:
-            return _written(now + timedelta(days))
+            return _format(now + timedelta(days))
     if match["ago"] in ("day", "week"):
-        return _written(now - timedelta(_count(match) * (7 if match["ago"] == "week" else 1)))
+        return _format(now - timedelta(_count(match) * (7 if match["ago"] == "week" else 1)))
     if name := match["named"] or match["weekday"]:
         which = (match["which"] or "").lower()
         forward = which in ("next", "coming", "this coming") or (ahead and which in ("", "this"))
@@ -113,10 +113,10 @@ def _day(match: re.Match[str], now: date, ahead: bool) -> str | None:
         )
         if which == "next":  # the one of the next week
             days = 7 - now.weekday() + _WEEKDAYS.index(name)
-        return _written(now + timedelta(days - 7 * (days == 0 and which in ("last", "past"))))
+        return _format(now + timedelta(days - 7 * (days == 0 and which in ("last", "past"))))
     if number := match["day"] or match["after"]:
         month = _MONTH_OF[(match["month"] or match["first"]).rstrip(".").lower()]
-        return _written(_nearest(now, month, int(number), ahead))
+        return _format(_nearest(now, month, int(number), ahead))
     return None
 
 
@@ -160,5 +160,5 @@ def _count(match: re.Match[str]) -> int:
     return int(word) if word.isdigit() else 1 + (ONES.index(word) if word in ONES else 0)
 
 
-def _written(day: date) -> str:
+def _format(day: date) -> str:
     return f"{day.day} {_MONTHS[day.month - 1]} {day.year}"

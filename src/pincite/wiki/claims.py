@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from pincite.text.clauses import MAX_CHARS, Standing, clauses, standing, widened, with_subject
+from pincite.text.clauses import MAX_CHARS, Standing, clauses, standing, widen, with_subject
 from pincite.text.sentences import n_words, whole_sentences
 from pincite.types import Citation, Claim, Span, claim_id_of
 from pincite.wiki.flat import UNREAD, Block, BlockKind, Flat, Mark, last_words
@@ -270,7 +270,7 @@ class _Wordings:
             home = clause
         marks = self.marks[bisect_left(self.marks, home.start) : bisect_left(self.marks, home.end)]
         inside = Span(clause.start - home.start, clause.end - home.start)
-        grown = widened(home.of(text), inside, [mark - home.start for mark in marks], language)
+        grown = widen(home.of(text), inside, [mark - home.start for mark in marks], language)
         if grown != inside:
             grown = _stripped(home.of(text), grown)
         judged, part = with_subject(home.of(text), grown, language)

@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pincite.text.figures import MONTHS, folded, roman
+from pincite.text.figures import MONTHS, fold, roman
 from pincite.text.languages import Rendering
 from pincite.types import Span
 
@@ -31,7 +31,7 @@ def in_english(text: str, language: str) -> Rendering:
         return Rendering("", (), ())
     words, read = _words(language), _cjk if language in _CJK else _european
     rendered, starts, pieces = "", list[int](), list[tuple[Span, bool]]()
-    for match in words.pattern.finditer(folded(text)):
+    for match in words.pattern.finditer(fold(text)):
         meaning = read(match, words)
         english, unsure = meaning or (_LETTER.sub("q", match[0]), False)
         if language in _CJK and meaning:  # no spaces separate words there
