@@ -36,9 +36,8 @@ OF_POSIX = {
 }
 
 
-# Folders whose tests all bear a marker. A run without it does not import them: a browser takes
-# longer than hundreds of tests, and `make test` has neither.
-ROOMS = {"web": HERE / "server", "mcp": HERE / "clients"}
+# Folders whose tests all bear a marker. A run without it does not import them.
+ROOMS = {"mcp": HERE / "clients"}
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -12,8 +12,8 @@ from pincite import settings
 from pincite.cli import cli
 from pincite.errors import ConfigError
 from pincite.llm.templates import Templates
-from pincite.server.settings import load as load_server
 from pincite.settings.evidenceseeker import imported
+from pincite_server.settings import load as load_server
 
 PLANTED = "sk-planted-1234567890abcdef"
 

@@ -93,7 +93,7 @@ def test_no_password_is_shipped_and_the_database_is_internal() -> None:
 def test_every_setting_exists() -> None:
     from dataclasses import fields
 
-    from pincite.server.settings import ServerSettings
+    from pincite_server.settings import ServerSettings
 
     known = {f"PINCITE_SERVER_{field.name.upper()}" for field in fields(ServerSettings)}
     places = [DOCKERFILE, (ROOT / "compose.yaml").read_text(), UNIT.read_text()]

@@ -22,13 +22,13 @@ from server.conftest import (
 from support.wiki_server import serving
 
 from conftest import _no_lists_of_the_user, _no_network
-from pincite.server import plugins
-from pincite.server.database import Database
 from pincite.settings import load
 from pincite.verbs.verify import build
 from pincite.web.fetch import WebClient, WebRules
 from pincite.wiki.addresses import site_at
 from pincite.wiki.api import ActionApi
+from pincite_server import plugins
+from pincite_server.database import Database
 from pincite_watch import store, watcher
 from pincite_watch.store import Watch
 from pincite_watch.watcher import Plan, Watcher, wiki_name

@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 from edited_wiki import FERRY, WEIR, WRONG, EditedWiki, text_of
 
-from pincite.server.database import Database
+from pincite_server.database import Database
 from pincite_watch import cli
 from pincite_watch.tables import findings
 

@@ -10,9 +10,9 @@ from fastapi.testclient import TestClient
 from server.conftest import client_of
 from server.people_of_tests import SERVER
 
-from pincite.server.database import Database
-from pincite.server.site import Site
-from pincite.server.wikis import browser_token
+from pincite_server.database import Database
+from pincite_server.site import Site
+from pincite_server.wikis import browser_token
 from pincite_watch import watcher as watching
 from pincite_watch.gate import Kind
 from pincite_watch.shown import KINDS

@@ -7,8 +7,8 @@ import pytest
 import sqlalchemy as sa
 from edited_wiki import FERRY, WEIR, WRONG, Clock, EditedWiki, Making, sentence, text_of
 
-from pincite.server.database import Database
 from pincite.verbs.verify.pipeline import VerifyPipeline
+from pincite_server.database import Database
 from pincite_watch.gate import Kind
 from pincite_watch.store import NEW, Hidden, Watch
 from pincite_watch.tables import findings, pages

@@ -82,18 +82,18 @@ def value_of_another(claim: str, passage: str) -> Witness | None:
     """
     if not (is_english(claim) and is_english(passage)):
         return None
-    wanted = sorted((v for v in values(claim) if not v.weak), key=lambda v: v.measure == "date")
+    claimed = sorted((v for v in values(claim) if not v.weak), key=lambda v: v.measure == "date")
     spans = [s for s in wording.sentences_of(passage) if not tables.cells_of(s.of(passage))]
     pairs = list(zip(spans, [*spans[1:], *spans[-1:]], strict=True))
-    for value, (first, last) in product(wanted, pairs):
+    for value, (first, last) in product(claimed, pairs):
         window = Span(first.start, last.end)
-        pieces = _with_values(passage, window, value.measure, _noun_counted_by(claim, value))
+        pieces = _with_values(passage, window, value.measure, _noun_after(claim, value))
         at = [n for n, (_, other) in enumerate(pieces) if quantities.states(other, value)]
-        asked = _keys(f"{claim[: value.span.start]} {claim[value.span.end :]}")
+        wanted = _keys(f"{claim[: value.span.start]} {claim[value.span.end :]}")
         for rival, other in pieces[max(0, at[0] - 1) : at[0] + 2] if len(at) == 1 else ():
-            own, same = pieces[at[0]][0], [v for v in wanted if v.measure == value.measure]
+            own, same = pieces[at[0]][0], [v for v in claimed if v.measure == value.measure]
             apart = all(quantities.conflict(other, v) for v in same)
-            if apart and _is_given_for(asked, own, rival, passage):
+            if apart and _is_given_for(wanted, own, rival, passage):
                 source = own.of(passage).strip(" ,;.")
                 return Witness(WitnessKind.OWNER, value.span.of(claim), source, first)
     return None
@@ -129,12 +129,12 @@ def _stem(word: str) -> str:
 def _in_roles(agent: str, verb: str, patient: str, gap: str) -> str:
     """Return a pattern of one doing it to the other, or of this done by the first."""
     # Of a name the last word; of another phrase all words.
-    one, two = (
-        rf"{re.escape(each.rpartition(' ')[2] if each[0].isupper() else each)}\b(?!['’]s)"
-        for each in (agent, patient)
+    agent, patient = (
+        rf"{re.escape(name.rpartition(' ')[2] if name[0].isupper() else name)}\b(?!['’]s)"
+        for name in (agent, patient)
     )
-    active = rf"{one}{gap}\b{verb}(?!\w* by ){gap}\b{two}"
-    return rf"\b(?:{active}|{two}{gap}\b{verb}\w* by {gap}\b{one})"
+    active = rf"{agent}{gap}\b{verb}(?!\w* by ){gap}\b{patient}"
+    return rf"\b(?:{active}|{patient}{gap}\b{verb}\w* by {gap}\b{agent})"
 
 
 # ── Of what a description or a pronoun stands for ────────────────────────────────────────────────
@@ -142,37 +142,33 @@ def _in_roles(agent: str, verb: str, patient: str, gap: str) -> str:
 
 def _of_other_referent(text: str, passage: Passage, page: str) -> Witness | None:
     """Find the claim's words where "the canal" is another than the claim's, or may be."""
-    own = subject_name(text)
-    said = text.partition(own)[2] if own else ""
-    told = [
-        each
-        for each in referents_in(passage.text, page)
-        if each.span.start == each.sentence.start
-        and wording.missing_words(said, each.sentence.of(passage.text)) <= 1 - _SHARE
-    ]
-    if not said or not told or _is_said_of(own, said, page):
-        return None
-    (place, sentence, others), *_ = told
-    if "" in others or not _differ(own, others[0]):
-        return None
-    kind = WitnessKind.UNCLEAR if len(others) > 1 else WitnessKind.NAMESAKE
-    return Witness(kind, own, place.of(passage.text), sentence, others[0])
+    name = subject_name(text)
+    predicate = text.partition(name)[2] if name else ""
+    for span, sentence, others in referents_in(passage.text, page) if predicate else ():
+        words = sentence.of(passage.text)
+        if span.start == sentence.start and _has_most_of(predicate, words):
+            is_same = "" in others or not _differ(name, others[0])
+            if is_same or _is_stated_of(name, predicate, page):
+                return None
+            kind = WitnessKind.UNCLEAR if len(others) > 1 else WitnessKind.NAMESAKE
+            return Witness(kind, name, span.of(passage.text), sentence, others[0])
+    return None
 
 
-def _is_said_of(own: str, said: str, page: str) -> bool:
-    return any(
-        not names.missing(f": {own}", each) and wording.missing_words(said, each) <= 1 - _SHARE
-        for each in (span.of(page) for span in wording.sentences_of(page))
-    )
+def _has_most_of(predicate: str, sentence: str) -> bool:
+    return wording.missing_words(predicate, sentence) <= 1 - _SHARE
+
+
+def _is_stated_of(name: str, predicate: str, page: str) -> bool:
+    sentences = (span.of(page) for span in wording.sentences_of(page))
+    return any(_has_most_of(predicate, s) and not names.missing(f": {name}", s) for s in sentences)
 
 
 def _differ(name: str, other_name: str) -> bool:
     """Whether each of two names has words that the other lacks: "Nils Berg", "Tore Berg"."""
-    words, other_words = (
-        {*" ".join(re.findall(NAME, text)).split()} for text in (name, other_name)
-    )
+    words, others = ({*" ".join(re.findall(NAME, n)).split()} for n in (name, other_name))
     missing = names.missing(f": {name}", other_name)
-    return bool(words - other_words and other_words - words and missing)
+    return bool(words - others and others - words and missing)
 
 
 # ── Of another person than the article's ─────────────────────────────────────────────────────────
@@ -213,7 +209,7 @@ def _keys(text: str) -> frozenset[str]:
     return frozenset([*wording.roots(text), *_DIGITS.findall(text)])
 
 
-def _noun_counted_by(text: str, value: Value) -> str:
+def _noun_after(text: str, value: Value) -> str:
     """The stem of what a bare number counts; empty if it is left out."""
     noun = _COUNTED.match(text, value.span.end) if not value.measure else None
     return "" if noun is None or noun[1] in syntax.PARTICLES else wording.stem(noun[1])
@@ -224,13 +220,12 @@ def _with_values(text: str, window: Span, measure: str, noun: str) -> list[tuple
     found = [
         v
         for v in values(window.of(text), "en")
-        if v.measure == measure
-        and not v.weak
-        and _noun_counted_by(window.of(text), v) in ("", noun)
+        if v.measure == measure and not v.weak and _noun_after(window.of(text), v) in ("", noun)
     ]
     cuts = [0]
-    for one, other in pairwise(found):
-        joins = (join.search(window.of(text), one.span.end, other.span.start) for join in _JOINS)
+    for value, following in pairwise(found):
+        between = value.span.end, following.span.start
+        joins = (join.search(window.of(text), *between) for join in _JOINS)
         cuts.append(next((join.end() for join in joins if join), cuts[-1]))
     ends = [*cuts[1:], len(window.of(text))]
     pieces = [Span(a, b).moved(window.start) for a, b in zip(cuts, ends, strict=True) if a < b]
@@ -238,23 +233,23 @@ def _with_values(text: str, window: Span, measure: str, noun: str) -> list[tuple
     return list(zip(pieces, found, strict=True)) if sure else []
 
 
-def _is_given_for(asked: frozenset[str], own: Span, rival: Span, passage: str) -> bool:
+def _is_given_for(wanted: frozenset[str], own: Span, rival: Span, passage: str) -> bool:
     """Whether words of the claim are beside the rival, in the place of others beside its own value.
 
     What stands before may be meant of what follows, too.
     """
-    mine, theirs = _keys(own.of(passage)), _keys(rival.of(passage))
-    beside, others = asked & theirs - mine, mine - asked - theirs
-    if not (beside and others and asked <= mine | theirs):
+    of_own, of_rival = _keys(own.of(passage)), _keys(rival.of(passage))
+    beside, others = wanted & of_rival - of_own, of_own - wanted - of_rival
+    if not (beside and others and wanted <= of_own | of_rival):
         return False
-    (one, *ones), (two, *twos) = _SLOT.split(own.of(passage)), _SLOT.split(rival.of(passage))
-    in_place = {"": two, **dict(zip(twos[::2], twos[1::2], strict=True))}
-    slots = {"": one, **dict(zip(ones[::2], ones[1::2], strict=True))}
+    (first, *rest), (second, *rival_rest) = (_SLOT.split(s.of(passage)) for s in (own, rival))
+    in_place = {"": second, **dict(zip(rival_rest[::2], rival_rest[1::2], strict=True))}
+    slots = {"": first, **dict(zip(rest[::2], rest[1::2], strict=True))}
     met = any(
         _keys(words) & others and _keys(in_place.get(slot, "")) & beside
         for slot, words in slots.items()
     )
     dated = any(word[0].isdigit() for word in beside)
     timed = others <= _TIMES or all(word[0].isdigit() for word in others)
-    meant = own.start < rival.start or not asked & mine - theirs
+    meant = own.start < rival.start or not wanted & of_own - of_rival
     return met and (dated or not timed) and meant

@@ -12,23 +12,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
+from pincite.text import LEXICON
 from pincite.types import Span
 
-ONES = tuple(
-    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
-    "sixteen seventeen eighteen nineteen".split()
-)
-TENS = tuple("twenty thirty forty fifty sixty seventy eighty ninety".split())
-ORDINALS = tuple(
-    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth "
-    "fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth".split()
-)
-TENTHS = tuple(
-    "twentieth thirtieth fortieth fiftieth sixtieth seventieth eightieth ninetieth".split()
-)
-MONTHS = (
-    *("January", "February", "March", "April", "May", "June", "July", "August", "September"),
-    *("October", "November", "December"),
+ONES, TENS, ORDINALS, TENTHS, MONTHS = (
+    tuple(LEXICON["numbers"][name].split())
+    for name in ("ones", "tens", "ordinals", "tenths", "months")
 )
 MONTH_NUMBERS = {name.lower()[:3]: n for n, name in enumerate(MONTHS, 1)}
 MONTH_NUMBERS |= {name.lower(): n for n, name in enumerate(MONTHS, 1)} | {"sept": 9}

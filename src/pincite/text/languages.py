@@ -95,14 +95,15 @@ def is_english(text: str) -> bool:
     return identify(text) in ("en", None)
 
 
-def common(one: str, other: str, declared: str = "") -> str:
-    """Return the language of two texts, "en" if nothing speaks against it; "" if they differ.
+def common(claim: str, text: str, declared: str = "") -> str:
+    """Return the language of a claim and a text, "en" if nothing speaks against it; "" if two.
 
-    `declared`: of the first, used if its words do not tell.
+    `declared`: of the claim, used if its words do not tell.
     """
-    second = identify(other)
-    first = of_claim(one, second, declared)
-    return (first or second or "en") if not (first and second) or first == second else ""
+    of_text = identify(text)
+    language = of_claim(claim, of_text, declared)
+    differ = language and of_text and language != of_text
+    return "" if differ else language or of_text or "en"
 
 
 def of_claim(claim: str, other: str | None, declared: str = "") -> str | None:
@@ -113,9 +114,9 @@ def of_claim(claim: str, other: str | None, declared: str = "") -> str | None:
     >>> of_claim("It opened on 1 May 1904.", "de"), of_claim("Kanal von 1904", "de")
     ('en', None)
     """
-    found = identify(claim, declared)
-    if found or other in ("en", None):
-        return found
+    language = identify(claim, declared)
+    if language or other in ("en", None):
+        return language
     return None if _OWN["en"].isdisjoint(claim.lower().split()) else "en"
 
 
@@ -146,14 +147,14 @@ def terms(text: str) -> list[str]:
     >>> terms("1911年に開業 l'été"), terms("สะพานยาว")
     (['1911', '年に', 'に開', '開業', 'l', 'été'], ['สะพา', 'ะพาน', 'พานย', 'านยา', 'นยาว'])
     """
-    found: list[str] = []
+    cut: list[str] = []
     for run in _RUN.finditer(text):
         n = _GRAM.get(run.lastgroup or "", 0)
         if n:
-            found += [run[0][i : i + n] for i in range(max(1, len(run[0]) - n + 1))]
+            cut += [run[0][i : i + n] for i in range(max(1, len(run[0]) - n + 1))]
         else:
-            found.append(_ARABIC_ARTICLE.sub("", run[0]))
-    return found
+            cut.append(_ARABIC_ARTICLE.sub("", run[0]))
+    return cut
 
 
 def denies(text: str, language: str) -> bool:
@@ -182,22 +183,32 @@ def _identify(sample: str, declared: str | None) -> str | None:
         return next(marked, _CODES[script][0])
     if script:
         return declared
-    in_order = _LATIN.findall(sample)  # a capitalised word is a name, unless it is the first
-    words = {word.lower() for n, word in enumerate(in_order) if n == 0 or not word[0].isupper()}
-    n_words = len(words)
-    words |= {letter for word in words if not word.isascii() for letter in word if letter > "~"}
-    scores = defaultdict[str, float](float)
-    for word in words:
-        languages = _LANGUAGES_OF.get(word, ())
-        shared = "en" in languages and len(languages) > 1
-        for language in languages:
-            weak = shared or word in _WEAK or (len(word) == 1 and not word.isascii())
-            scores[language] += 0.5 if weak else 1.0
+    words = _latin_words(sample)
+    scores = _scores(words)
     if likely not in _LISTS:
         scores = defaultdict(float, en=scores["en"])  # a language like it may be listed
     best = max(scores, key=lambda code: (scores[code], code == declared, code), default="")
-    least = max(_LEAST, _LEAST_OF_WORDS * n_words, _RATIO * scores[likely] * (best != likely))
+    least = max(_LEAST, _LEAST_OF_WORDS * len(words), _RATIO * scores[likely] * (best != likely))
     return best if scores[best] >= least else declared
+
+
+def _latin_words(sample: str) -> set[str]:
+    """Return the words that are no names: capitals count of the first only."""
+    in_order = _LATIN.findall(sample)
+    return {word.lower() for n, word in enumerate(in_order) if n == 0 or not word[0].isupper()}
+
+
+def _scores(words: Collection[str]) -> defaultdict[str, float]:
+    """Return by language how many of the words, and letters beyond ASCII, its list has."""
+    letters = {letter for word in words if not word.isascii() for letter in word if letter > "~"}
+    scores = defaultdict[str, float](float)
+    for word in {*words, *letters}:
+        languages = _LANGUAGES_OF.get(word, ())
+        shared = "en" in languages and len(languages) > 1
+        weak = shared or word in _WEAK or (len(word) == 1 and not word.isascii())
+        for language in languages:
+            scores[language] += 0.5 if weak else 1.0
+    return scores
 
 
 def _script(sample: str) -> str:
@@ -229,9 +240,9 @@ class Rendering(NamedTuple):
     starts: Sequence[int]  # of the pieces, in `text`
     pieces: Sequence[tuple[Span, bool]]  # their place in the original; whether they are unsure
 
-    def original(self, found: Span) -> tuple[Span, bool]:
+    def original(self, span: Span) -> tuple[Span, bool]:
         """The place in the original of a span of `text`, and whether it is unsure."""
-        first, last = (bisect_right(self.starts, at) - 1 for at in (found.start, found.end - 1))
+        first, last = (bisect_right(self.starts, at) - 1 for at in (span.start, span.end - 1))
         places, unsure = zip(*self.pieces[first : last + 1], strict=True)
         return Span(places[0].start, places[-1].end), any(unsure)
 

@@ -78,7 +78,7 @@ def command(
     page stays watched, so the lists are needed only once. A finding moves with its sentence. Only
     sentences whose text, references or sources changed are judged again. Ctrl-C or a crash loses
     nothing: run the same command again.
-    """  # noqa: D301 - a mark for click
+    """
     from pincite.verbs.verify import articles
     from pincite_watch import routes, shown
     from pincite_watch.watcher import wiki_name
@@ -127,8 +127,8 @@ def _plan(given: dict[str, Any], namespace: int, drafts: int | None) -> "Plan":
 
 @contextmanager
 def _opened(data: str | None, config: Path | None) -> Iterator["Watch"]:
-    from pincite.server.database import Database
-    from pincite.server.settings import load
+    from pincite_server.database import Database
+    from pincite_server.settings import load
     from pincite_watch.store import Watch
 
     database = Database(load({"data": data} if data else {}, config).database_url)

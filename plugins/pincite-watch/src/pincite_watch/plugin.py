@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from pincite.server.plugins import Plugin
+from pincite_server.plugins import Plugin
 from pincite_watch.routes import router
 from pincite_watch.tables import metadata
 

@@ -9,14 +9,14 @@ from pydantic import BaseModel, Field
 
 from pincite import codec
 from pincite.library.feedback import Opinion
-from pincite.server.identity import Admin, Guest, Identity, Permission, Runner
-from pincite.server.jobs import Verdict
-from pincite.server.problems import Problem, not_found
-from pincite.server.rendering import language_of, translations
-from pincite.server.requests import Body, IdPath, Text, page_of, read_cursor
-from pincite.server.routing import Router
-from pincite.server.site import Stores
-from pincite.server.tables import iso, now
+from pincite_server.identity import Admin, Guest, Identity, Permission, Runner
+from pincite_server.jobs import Verdict
+from pincite_server.problems import Problem, not_found
+from pincite_server.rendering import language_of, translations
+from pincite_server.requests import Body, IdPath, Text, page_of, read_cursor
+from pincite_server.routing import Router
+from pincite_server.site import Stores
+from pincite_server.tables import iso, now
 from pincite_watch.shown import shown
 from pincite_watch.store import Hidden, Watch
 

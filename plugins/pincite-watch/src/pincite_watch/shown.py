@@ -6,9 +6,9 @@ from typing import Any
 from pincite.notes import Note, said
 from pincite.report.cells import shortened
 from pincite.report.reasons import why_unchecked
-from pincite.server.tables import iso
 from pincite.types import Reason, Unchecked
 from pincite.wiki.suggest import escape_parameter, escape_url
+from pincite_server.tables import iso
 from pincite_watch.carry import text_hash
 from pincite_watch.gate import PRECISION, Kind
 

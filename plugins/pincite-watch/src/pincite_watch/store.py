@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from pincite.server.database import Database
-from pincite.server.tables import new_id, now
+from pincite_server.database import Database
+from pincite_server.tables import new_id, now
 from pincite_watch.gate import RANKS, Kind
 from pincite_watch.tables import State, counts, findings, notes, pages
 

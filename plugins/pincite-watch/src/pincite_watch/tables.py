@@ -4,7 +4,7 @@ from enum import StrEnum
 
 import sqlalchemy as sa
 
-from pincite.server.tables import HASH, ID
+from pincite_server.tables import HASH, ID
 
 metadata = sa.MetaData()
 WIKI = sa.String(255)  # the wiki's host, and its path unless that is the usual one

@@ -20,8 +20,6 @@ from typing import NamedTuple
 from pincite import containment
 from pincite.errors import FetchError, PinciteError
 from pincite.references import hygiene
-from pincite.server.database import DatabaseError
-from pincite.server.tables import now
 from pincite.text.hosts import host_of
 from pincite.types import Article, Citation, Claim, Document, Failed, Finding, Unchecked
 from pincite.verbs.verify.build import Run, decisive, report_settings
@@ -30,6 +28,8 @@ from pincite.web.sources import FetchStep
 from pincite.wiki.addresses import ArticleAddress, Site
 from pincite.wiki.api import ActionApi, WikiError, article_of, fetch_page
 from pincite.wiki.suggest import date_format_of
+from pincite_server.database import DatabaseError
+from pincite_server.tables import now
 from pincite_watch.carry import carried, inputs_hash, source_hash, text_hash
 from pincite_watch.gate import PUBLISHED, Kind, record_of
 from pincite_watch.lists import changes
