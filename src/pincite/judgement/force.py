@@ -194,7 +194,7 @@ def _in_page(clause: _Clause, passage: str, about: str, page: str) -> Witness | 
     own = clause.own & _roots(span.of(passage))
     if any(
         _is_settled(clause, frame, sentence.of(page))
-        or _states(clause, frame, sentence.of(page), after, most, own)
+        or _states(clause, sentence.of(page), after, most, own)
         for sentence, after in _with_next(page)
     ):
         return None
@@ -214,9 +214,7 @@ def _is_of_other(clause: _Clause, sentence: str) -> bool:
     return " " in other and bool(subject_name(clause.text)) and not _roots(other) & clause.stems
 
 
-def _states(
-    clause: _Clause, frame: _Frame, sentence: str, after: str, most: int, own: frozenset[str]
-) -> bool:
+def _states(clause: _Clause, sentence: str, after: str, most: int, own: frozenset[str]) -> bool:
     """Whether a sentence states a clause: with as many of its words, and no frame.
 
     `own`: the words of the clause in the sentence that is weakened; `most`: how many with names.
@@ -226,7 +224,7 @@ def _states(
         return False
     enough = len(clause.own & shared) >= len(own) - _FEWER
     enough = enough if clause.predicate in shared & clause.own else len(shared) >= most
-    if not enough or (frame.claims == "present" and _is_of_other(clause, sentence)):
+    if not enough or _is_of_other(clause, sentence):
         return False
     return not any(_in_sentence(clause, sentence, after))
 
@@ -315,7 +313,7 @@ def _governs(
 def _is_noun_phrase(clause: _Clause) -> bool:
     """Whether a clause says what something is, not what it does: "is the capital"."""
     complement = _COMPLEMENT.search(clause.text)
-    return bool(complement) and not syntax.is_participle(complement["head"])
+    return complement is not None and not syntax.is_participle(complement["head"])
 
 
 def _was_so(clause: _Clause, words: list[_Term], sentence: str, scope: Span) -> bool:
