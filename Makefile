@@ -69,8 +69,8 @@ test-train: $(TRAIN) ## training with torch, and a real chat server
 test-mcp: $(MCP) ## the MCP server, notebooks and frameworks
 	tools/offline.sh $(PYTEST) -m "mcp and not slow" tests/clients
 
-test-wiki: $(STAMP) ## a real MediaWiki from Debian's package, and the user script on it in Chromium
-	tools/offline.sh $(BIN)/python -m pytest -q -n 0 -m wiki tests/wiki/test_mediawiki.py plugins/pincite-server/tests/server/browser/test_user_script.py
+test-wiki: $(WATCH) ## a real MediaWiki from Debian's package, and the user script on it in Chromium
+	tools/offline.sh $(BIN)/python -m pytest -q -n 0 -m wiki tests/wiki/test_mediawiki.py plugins/pincite-server/tests/server/browser/test_user_script.py plugins/pincite-watch/tests/test_watch_mediawiki.py
 
 # Ray alone takes 250 MB.
 $(CLUSTER): $(STAMP) plugins/pincite-cluster/pyproject.toml

@@ -17,7 +17,7 @@ from pincite.judgement.confirmation import rank
 from pincite.settings import Settings
 from pincite.types import Claim, Document, Passage, Span
 from pincite.verbs.check import confirm
-from pincite.verbs.check.parts import joined
+from pincite.verbs.check.parts import conjuncts
 from pincite.verbs.check.speakers import Occasion, alone
 
 CASES = Path(__file__).parents[1] / "cases/check/spoken"
@@ -39,7 +39,7 @@ def test_a_spoken_statement_is_made_to_stand_alone(
 
 @each_row("check/spoken/joined")
 def test_the_parts_of_a_whole(text: str, parts: tuple[str, ...]) -> None:
-    assert tuple(joined(text)) == parts
+    assert tuple(conjuncts(text)) == parts
 
 
 @pytest.mark.models

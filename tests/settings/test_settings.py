@@ -31,7 +31,7 @@ def in_file(text: str) -> Settings:
     return load({})
 
 
-def test_defaults() -> None:
+def test_no_settings_are_the_defaults() -> None:
     assert load({}) == Settings() == Settings.of()
 
 

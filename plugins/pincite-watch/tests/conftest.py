@@ -14,6 +14,7 @@ from server.conftest import (
     database,
     database_url,
     make_site,
+    mariadb_url,
     migrated,
     postgres,
     postgres_url,
@@ -42,6 +43,7 @@ __all__ = [
     "database",
     "database_url",
     "make_site",
+    "mariadb_url",
     "migrated",
     "postgres",
     "postgres_url",
@@ -93,4 +95,4 @@ def making(wiki: EditedWiki, database: Database, folder: Path, clock: Clock) -> 
         api = ActionApi(site_at(wiki.url), web)
         plan = Plan(settle_seconds=0)
         Watch(database).set_note(wiki_name(api.site), "changes", "2026-01-01T00:00:00Z")
-        yield lambda **given: Watcher(Watch(database), api, run, **{"plan": plan, **given})
+        yield lambda **given: Watcher(Watch(database), api, **{"plan": plan, "run": run, **given})

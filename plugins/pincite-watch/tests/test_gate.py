@@ -75,6 +75,7 @@ class Row:
     """A row of the table, with text from outside that tries to be markup."""
 
     title, kind, claim = "A|B]]", "other_value", "x || y\n|-\n{{evil}} [[z]]"
+    private = False
 
     def __init__(self, url: str) -> None:
         self.record: dict[str, Any] = record("refuted", "value").values() | {"source_url": url}

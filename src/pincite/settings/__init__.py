@@ -35,8 +35,8 @@ from pincite.web.addresses import PORTS, WAYBACK_API, WAYBACK_PAUSE, WebRules, p
 
 # Personal addresses and local paths: never in a report, which others may read.
 PRIVATE = frozenset(
-    "web.contact web.cache web.private_hosts library.own_copies library.judges library.corpora "
-    "check.template results.folder".split()
+    "web.contact web.cache web.private_hosts web.ca_file library.own_copies library.judges "
+    "library.corpora check.template results.folder".split()
 )
 # How pages are requested, not which copies count. The age limit of cached pages is included: it
 # does not apply to finished reports.
@@ -169,6 +169,9 @@ class CheckSettings:
     probabilities: Annotated[Probabilities, "Source of a model's probabilities."] = "logprobs"
     repetitions: Annotated[int, _Thousand, "Repetitions of the multiple-choice question."] = 1
     guidance: Annotated[GuidanceKind, "How a model is held to the answer format."] = "json"
+    schema_for_lists: Annotated[bool, "With prompted: send a schema for other replies still."] = (
+        False
+    )
     answer_labels: Annotated[Texts, "Letters or digits that label the answers."] = ("A", "B", "C")
     label_delimiter: Annotated[str, "Text between a label and its answer."] = "."
     passage_source: Annotated[bool, "Show the model each passage's title, author and year."] = True
@@ -388,6 +391,7 @@ class WebSettings:
     contact: Annotated[str, "Your e-mail or web address, sent to hosts in the User-Agent."] = ""
     ports: Annotated[Texts, "Ports that may be connected to."] = tuple(map(str, PORTS))
     private_hosts: Annotated[Texts, "Hosts of your own network to read: HOST or HOST:PORT."] = ()
+    ca_file: Annotated[str, PATH, "PEM file of further certificates to trust."] = ""
     proxies: Annotated[bool, "Use HTTP_PROXY, HTTPS_PROXY and NO_PROXY."] = False
     pause: Annotated[float, Range(0, 3600), "Seconds between requests to a host."] = _RULES.pause
     at_once: Annotated[int, Range(1, 256), "Hosts to fetch from at the same time."] = _RULES.at_once
@@ -426,6 +430,7 @@ class WebSettings:
             contact=self.contact,
             ports=tuple(map(int, self.ports)),
             private_hosts=frozenset(map(private_host, self.private_hosts)),
+            ca_file=self.ca_file,
             environment_proxies=self.proxies,
             pause=self.pause,
             at_once=self.at_once,

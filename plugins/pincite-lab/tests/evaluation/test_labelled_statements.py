@@ -121,7 +121,7 @@ def test_a_date_leaves_out_what_came_later_and_what_has_none() -> None:
     assert prediction(check, before) == Prediction(Outcome.NO_EVIDENCE, None)
 
 
-def test_a_table() -> None:
+def test_a_table_names_wrong_predictions() -> None:
     rows, said = [row("confirmed"), row("disconfirmed")], [CONFIRMED, CONFIRMED]
     found = {"file": "s.jsonl", **measured(rows, said), "rows": lines(rows, said)}
     table = tables.check_table(found)

@@ -292,8 +292,10 @@ class Accounts:
         name, stored = valid_name(name), hash_password(password, name)
         used = invitations.update().where(_invites(token)).values(uses=invitations.c.uses - 1)
         with _unique(name), self._db.writing() as db:
-            role = db.execute(used.returning(invitations.c.role)).scalar()
-            return _add(db, new_id(), name, Role(role), stored) if role else None
+            role = db.scalar(sa.select(invitations.c.role).where(_invites(token)))
+            if role is None or not db.execute(used).rowcount:
+                return None
+            return _add(db, new_id(), name, Role(role), stored)
 
     def is_invited(self, token: str) -> bool:
         return self._db.first(sa.select(invitations).where(_invites(token))) is not None

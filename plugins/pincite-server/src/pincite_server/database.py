@@ -1,4 +1,4 @@
-"""The server's database, SQLite or PostgreSQL: connections, transactions, and table creation.
+"""The server's database, SQLite, PostgreSQL or MariaDB: connections, transactions, tables.
 
 SQLite uses a write-ahead log, so readers never wait for writers, and writers queue instead of
 failing. A transaction that writes must declare it at the start, because SQLite may refuse to
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import sqlalchemy as sa
+from sqlalchemy.ext.compiler import compiles
 
 from pincite.errors import ConfigError, PinciteError
 from pincite_server import plugins
@@ -26,7 +27,10 @@ CONNECT_SECONDS = 10  # how long to wait for an unresponsive database server
 # Unreachable, full, locked for too long, or disconnected: worth a retry. Errors in a statement or
 # its data are our bugs and are raised unchanged.
 _UNAVAILABLE = (sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.TimeoutError)
-_EXPECTED = "expected postgresql+psycopg://USER@HOST/NAME, or nothing for SQLite in the data folder"
+_EXPECTED = (
+    "expected postgresql+psycopg://USER@HOST/NAME, mariadb+pymysql://USER@HOST/NAME, or nothing "
+    "for SQLite in the data folder"
+)
 LOG = logging.getLogger("pincite.server")
 
 
@@ -49,17 +53,17 @@ class Database:
     def __init__(self, url: str) -> None:
         """Create the folder of an SQLite file, without opening a connection.
 
-        Raises ConfigError: `url` is not the address of an SQLite or PostgreSQL database.
+        Raises ConfigError: `url` is not the address of such a database.
         """
         try:
             self.url = sa.make_url(url)
         except sa.exc.ArgumentError as error:
             raise ConfigError(f"server.database is not a URL; {_EXPECTED}.") from error
         kind = self.url.get_backend_name()
-        if kind not in ("sqlite", "postgresql"):
+        if kind not in ("sqlite", "postgresql", "mariadb"):
             raise ConfigError(f"server.database is a URL of {kind!r}; {_EXPECTED}.")
         self._lock, self._lost = threading.Lock(), 0.0  # since when it has been unavailable
-        self.is_sqlite = kind == "sqlite"
+        self.is_sqlite, self._is_mariadb = kind == "sqlite", kind == "mariadb"
         if self.is_sqlite:
             if self.url.database:
                 create_folder(Path(self.url.database).parent)
@@ -69,15 +73,20 @@ class Database:
         else:
             connect = {"connect_timeout": CONNECT_SECONDS}
             self._engine = sa.create_engine(
-                self.url, pool_pre_ping=True, pool_size=10, connect_args=connect
+                self.url,
+                isolation_level="READ COMMITTED",  # PostgreSQL's default
+                pool_pre_ping=True,
+                pool_size=10,
+                connect_args=connect,
             )
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
         """A read-only transaction with a consistent snapshot."""
-        # By default, each PostgreSQL statement sees a new snapshot.
-        snapshot = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
-        options = {} if self.is_sqlite else snapshot
+        # By default, each statement sees a new snapshot.
+        options: dict[str, Any] = {} if self.is_sqlite else {"isolation_level": "REPEATABLE READ"}
+        if not (self.is_sqlite or self._is_mariadb):
+            options["postgresql_readonly"] = True
         with self._report_outage(), self._engine.connect() as plain:
             connection = plain.execution_options(**options)
             with connection.begin():
@@ -112,7 +121,10 @@ class Database:
 
         For decisions that depend on rows that do not exist yet, which cannot be locked.
         """
-        if not self.is_sqlite:  # SQLite has a single writer anyway
+        if self._is_mariadb:  # its advisory locks outlive transactions
+            if what is not Lock.TABLES:  # else this table may not exist yet
+                connection.execute(sa.text("SELECT version FROM pincite_version FOR UPDATE"))
+        elif not self.is_sqlite:  # SQLite has a single writer anyway
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(what.value)))
 
     def create_tables(self) -> None:
@@ -209,3 +221,10 @@ def _set_up(connection: Any, _record: Any) -> None:
 def _begin(connection: sa.Connection) -> None:
     writes = connection.get_execution_options().get("pincite_writes")
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+# MariaDB's own TEXT and BLOB hold 64 kB, and its databases may compare without case.
+_EXACT = "CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
+compiles(sa.Text, "mariadb")(lambda *_, **__: f"LONGTEXT {_EXACT}")
+compiles(sa.LargeBinary, "mariadb")(lambda *_, **__: "LONGBLOB")
+compiles(sa.String, "mariadb")(lambda type_, *_, **__: f"VARCHAR({type_.length}) {_EXACT}")

@@ -406,12 +406,9 @@ class JobStore:
     def _add_event(
         self, db: sa.Connection, job_id: str, kind: str, data: Mapping[str, Any]
     ) -> None:
-        number = db.execute(
-            jobs.update()
-            .where(jobs.c.job_id == job_id)
-            .values(n_events=jobs.c.n_events + 1)
-            .returning(jobs.c.n_events)
-        ).scalar_one()
+        this = jobs.c.job_id == job_id
+        db.execute(jobs.update().where(this).values(n_events=jobs.c.n_events + 1))
+        number = db.execute(sa.select(jobs.c.n_events).where(this)).scalar_one()
         row = {"job_id": job_id, "number": number, "kind": kind, "data": dict(data), "at": now()}
         db.execute(job_events.insert().values(row))
 

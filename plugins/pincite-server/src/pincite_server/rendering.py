@@ -211,6 +211,7 @@ def page(
     """Render a page, or a part of one, in the visitor's language; `values` are for the template."""
     language = language_of(request)
     template = _environment(language).get_template(name)
+    server = request.app.state.site.server
     forms: dict[str, Any] = {"faults": {}, "given": {}}  # for a form without errors
     text = template.render(
         **forms | values,
@@ -222,7 +223,8 @@ def page(
         text_of=partial(chosen, request.app.state.texts, language),
         language=language,
         languages=LANGUAGES,
-        server_mode=request.app.state.site.server.mode == "server",
+        server_mode=server.mode == "server",
+        start=server.start,
         version=version("pincite"),
         added=[each for plugin in plugins.loaded() for each in plugin.navigation],
     )

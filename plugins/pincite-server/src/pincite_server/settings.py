@@ -22,6 +22,7 @@ TABLE = "server"
 LOCAL_NAMES = frozenset({"127.0.0.1", "localhost", "::1"})
 _ORIGIN = re.compile(r"https?://[a-z0-9.-]+(:[0-9]{1,5})?")
 Mode = Literal["local", "server"]
+Start = Literal["verify", "check", "ask"]
 LogForm = Literal["text", "json"]
 Registration = Literal["closed", "invitation", "open"]
 _Many = Annotated[int, Range(0, 1_000_000)]
@@ -42,7 +43,7 @@ class ServerSettings:
     hosts: Annotated[_Texts, "Other host names of the server: pincite.example.org."] = ()
     data: Annotated[str, PATH, "Folder for the database, corpora and uploads."] = ""
     database: Annotated[
-        str, "Database: postgresql+psycopg://user@host/name. [SQLite in `data`]"
+        str, "Database: postgresql+psycopg://… or mariadb+pymysql://…. [SQLite in `data`]"
     ] = ""
     secure_cookies: Annotated[bool, "Send cookies over https only."] = True
     address: Annotated[str, "Public address, for links and logins: https://pincite.example.org"] = (
@@ -66,6 +67,7 @@ class ServerSettings:
     shared_account: Annotated[str, "Account that visitors log in to by its password alone."] = ""
     consent: Annotated[str, PATH, "Markdown file to accept first; NAME.de.md in German."] = ""
     # ── Texts of the pages (docs/pages.md)
+    start: Annotated[Start, "The form that visitors see first."] = "verify"
     texts: Annotated[str, PATH, "A TOML file with titles, introductions and notes."] = ""
     examples: Annotated[str, PATH, "A text file of example statements, one per line."] = ""
     questions: Annotated[str, PATH, "A text file of example questions, one per line."] = ""

@@ -1,11 +1,14 @@
 """Sites on SQLite and on PostgreSQL, and a client that speaks to the application directly."""
 
+import os
+import secrets
 import shutil
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 from argon2 import PasswordHasher
 from fastapi.testclient import TestClient
 from playwright.sync_api import Browser, sync_playwright
@@ -23,7 +26,8 @@ from pincite_server.site import Site, opened
 
 ON_POSTGRESQL = pytest.mark.xdist_group("postgresql")  # one server, which one process starts
 HERE = Path(__file__).parent
-BOTH = ["sqlite", pytest.param("postgresql", marks=ON_POSTGRESQL)]
+MARIADB = os.environ.get("TESTS_MARIADB")  # mariadb+pymysql://root@127.0.0.1: a server for tests
+KINDS = ["sqlite", pytest.param("postgresql", marks=ON_POSTGRESQL), *(["mariadb"] * bool(MARIADB))]
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -72,12 +76,25 @@ def postgres_url(postgres: Postgres) -> Iterator[str]:
     postgres.drop(url)
 
 
-@pytest.fixture(params=BOTH)
+@pytest.fixture
+def mariadb_url() -> Iterator[str]:
+    """A new, empty database of the server in TESTS_MARIADB."""
+    engine, name = sa.create_engine(f"{MARIADB}/mysql"), f"t_{secrets.token_hex(6)}"
+    with engine.begin() as db:
+        db.exec_driver_sql(f"CREATE DATABASE {name} CHARACTER SET latin1")
+    yield f"{MARIADB}/{name}"
+    with engine.begin() as db:
+        db.exec_driver_sql(f"DROP DATABASE {name}")
+    engine.dispose()
+
+
+@pytest.fixture(params=KINDS)
 def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """A new, empty database: a test that asks for this one runs on both kinds."""
+    """A new, empty database: a test that asks for this one runs on all kinds."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'data' / 'pincite.sqlite'}"
-    return str(request.getfixturevalue("postgres_url"))
+    names = {"postgresql": "postgres_url", "mariadb": "mariadb_url"}
+    return str(request.getfixturevalue(names[request.param]))
 
 
 @pytest.fixture

@@ -517,3 +517,38 @@ def test_the_text_of_a_source_in_another_language_is_shown(client: TestClient, s
     page = unescape(client.get(f"/jobs/{job_id}?claim={found['claim_id']}").text)
     assert words.strip()[-40:] in page
     assert "(a translation)" in page
+
+
+# ── Drafts ───────────────────────────────────────────────────────────────────────────────────────
+
+DRAFT = """The bridge of Varde opened in 1937.<ref>{{cite web |title=Bridge
+|url=https://a.example/bridge?utm_source=chatgpt.com}}</ref>
+
+Holm wrote in 1911 that it was “the finest <b>bridge that was ever built here”.
+"""
+
+
+@pytest.mark.parametrize("uploaded", [True, False])
+def test_a_draft_is_summed_up_on_one_screen(site: Site, client: TestClient, uploaded: bool) -> None:
+    fields = {"title": "Varde", "draft": "1"}
+    if uploaded:
+        reply = sent(client, [("draft.wiki", DRAFT.encode())], "file", **fields)
+    else:
+        reply = post(client, "/verify", fields | {"article": DRAFT})
+    address = reply.headers["location"]
+    assert "<progress" in client.get(address).text
+    run_next(site)
+    shown = client.get(address).text
+    heads = [int(head) for head in re.findall(r"<h2>(\d+) ", shown)]
+    assert len(heads) == 4
+    assert heads[2:] == [1, 1]
+    assert "utm_source=chatgpt.com" in shown
+    assert "<b>" not in shown
+    report = re.search(r'href="(/jobs/[^"/]+)"', shown)
+    assert report
+    assert f'href="{address}"' in client.get(report[1]).text
+
+
+def test_other_jobs_are_no_drafts(site: Site, client: TestClient) -> None:
+    job = site.jobs.submit("local", "check", "Varde", {})
+    assert client.get(f"/jobs/{job.job_id}/draft").status_code == 404

@@ -173,6 +173,8 @@ def test_a_made_folder_serves_wherever_it_lies(
     client = visitor(site)
     assert client.get("/check", headers=PAGE).headers["location"].startswith("/consent")
     client.post("/consent", data={"log": "no"})
+    assert client.get("/").headers["location"] == "/check"
+    assert 'href="/verify" aria-current' in client.get("/verify", headers=PAGE).text
     german = client.get("/check", headers={**PAGE, "Accept-Language": "de"}).text
     assert "Unsere Dokumente</title>" in german
 

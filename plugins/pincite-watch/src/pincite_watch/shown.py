@@ -36,9 +36,16 @@ def reasons(record: dict[str, Any], say: Callable[[str], str] = str) -> list[str
     return found
 
 
-def shown(row: Any, say: Callable[[str], str] = str) -> dict[str, Any]:
+def public_record(row: Any) -> dict[str, Any]:
+    """What may be published of a finding: nothing from a private copy of a source."""
+    quoting: dict[str, Any] = {"quote": "", "notes": [], "unread": None, "proposed": ""}
+    return row.record | quoting if row.private else dict(row.record)
+
+
+def shown(row: Any, say: Callable[[str], str] = str, *, is_public: bool = False) -> dict[str, Any]:
     """The values of a finding, as in README.md."""
-    record, url = row.record, row.record["source_url"]
+    record = public_record(row) if is_public else row.record
+    url = record["source_url"]
     kind = Kind(row.kind)
     return {
         "id": row.finding_id,
@@ -66,17 +73,18 @@ def shown(row: Any, say: Callable[[str], str] = str) -> dict[str, Any]:
         "judge": row.judge,
         "state": row.state,
         "published": row.published,
+        "hidden": row.hidden,
         "judged_at": iso(row.judged),
         "expires_at": iso(row.expires),
     }
 
 
 def worklist(rows: Iterable[Any], say: Callable[[str], str] = str) -> str:
-    """A sortable table in wikitext for a project page; the rows stay in their order."""
+    """A sortable table in wikitext for a project page, so public; the rows stay in their order."""
     heads = " !! ".join(map(say, (N_("Article"), N_("Statement"), N_("Finding"), N_("Source"))))
     lines = ['{| class="wikitable sortable"', f"! {heads}"]
     for row in rows:
-        record = row.record
+        record = public_record(row)
         why = "; ".join([say(KINDS[Kind(row.kind)]), *reasons(record, say)])
         quote = f": “{shortened(record['quote'], LONGEST)}”" if record["quote"] else ""
         claim = _cell(shortened(row.claim, LONGEST))

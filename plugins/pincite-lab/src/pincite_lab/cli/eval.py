@@ -233,15 +233,22 @@ def scifact(folder: Path, as_json: bool, quiet: bool, **given: Any) -> None:
 @click.command("wafer", short_help="print an article's claims as WAFER's records")
 @click.argument("file")
 @click.option("--language", help="Language of the articles, if they declare none: en, de, ja, …")
-def records(file: str, language: str | None) -> None:
+@click.option(
+    "--split",
+    type=click.Choice(["train", "dev", "test"]),
+    help="Only articles of this part: 90, 5 and 5 % of them, by a hash of the title.",
+)
+def records(file: str, language: str | None, split: str | None) -> None:
     """Print WAFER records of FILE's claims that cite an address.
 
     FILE is what `pincite claims` reads: wikitext, HTML, a manuscript, a dump, or - for stdin.
     """
     from pincite.wiki.article import read_articles
-    from pincite_lab.evaluation.wafer import records_in, to_line
+    from pincite_lab.evaluation.wafer import records_in, split_of, to_line
 
     for article in read_articles(file, language=language):
+        if split not in (None, split_of(article.title)):
+            continue
         for record in records_in(article):
             click.echo(to_line(record))
 

@@ -154,9 +154,9 @@ def learn(
 
     FILES are rows from `pincite feedback export` or a server's /api/v1/feedback/export; by default,
     what `pincite feedback` kept here. A fifth of the documents is held back. The new verifier is
-    used if its gain on them is certain (95 % interval above 0), and it does not get worse on the
-    regression set (AUROC within 0.005). --undo goes back to the old one. Run the same command
-    again to continue an interrupted run.
+    used if its gain on them is certain (95 % interval above 0), unless a loss on the regression set
+    is as certain. --undo goes back to the old one. Run the same command again to continue an
+    interrupted run.
 
     Needs pincite[train].
     """

@@ -91,6 +91,16 @@ def job_page(job_id: str, request: Request, who: Reader, site: Stores) -> HTMLRe
     return page(request, "job.html", who, **_progress(request, site, job))
 
 
+@pages.get("/jobs/{job_id}/draft")
+def draft(job_id: str, request: Request, who: Reader, site: Stores) -> HTMLResponse:
+    """A verified draft on one screen, or the progress of its job."""
+    job = readable(site, job_id, who)
+    if job.kind != "verify":
+        raise not_found()
+    shown = verify.draft_page(request, who, site, job)
+    return shown or page(request, "job.html", who, **_progress(request, site, job))
+
+
 @pages.get("/jobs/{job_id}/report.{ending}")
 def export(job_id: str, ending: str, request: Request, who: Reader, site: Stores) -> Response:
     """The report as a file, such as HTML, wikitext to paste, or references for a bibliography."""

@@ -77,6 +77,7 @@ FIELDS = {
     f"{SOURCES}-folder": _COPIES,
     "corpus": {"type": "string", "description": "Id of a corpus to search for better sources."},
     "verify_uncited": {"type": "string", "description": "1: also find sentences without sources."},
+    "draft": {"type": "string", "description": "1: the same, to be summed up at /jobs/ID/draft."},
 }
 api = Router(prefix="/api/v1", tags=["jobs"])
 pages = Router(include_in_schema=False)
@@ -134,9 +135,15 @@ def report_at(verified: Verified, threshold: float | None, wrong: Collection[str
 # ── The form ─────────────────────────────────────────────────────────────────────────────────────
 
 
-@pages.get("/verify")  # the address of a form with an error, when it is opened again
 @pages.get("/")
-def home(request: Request, who: Reader, site: Stores) -> HTMLResponse:
+def home(request: Request, who: Reader, site: Stores) -> Response:
+    """The form that visitors see first."""
+    start = site.server.start
+    return forms.redirect(f"/{start}") if start != "verify" else _form(request, who, site)
+
+
+@pages.get("/verify")
+def verify_page(request: Request, who: Reader, site: Stores) -> HTMLResponse:
     """The form for an article, and examples."""
     return _form(request, who, site)
 
@@ -161,7 +168,8 @@ async def verify(request: Request, who: Runner, site: Stores) -> Response:
             raise
         again = forms.rejected(request, problem, received[0].fields)
         return await run_sync(partial(_form, request, who, site, **again))
-    return forms.redirect(f"/jobs/{job.job_id}")
+    is_draft = received[0].fields.get("draft")
+    return forms.redirect(f"/jobs/{job.job_id}{'/draft' if is_draft else ''}")
 
 
 @api.post(
@@ -205,7 +213,7 @@ def _started(site: Site, who: Identity, upload_id: str, sent: SentForm) -> Job:
     values = _article(site, sent, site.library.uploads.at(upload_id))
     if corpora := sent.fields.get("corpus", "").split():
         values["corpus"] = corpora
-    if sent.fields.get("verify_uncited"):
+    if sent.fields.get("verify_uncited") or sent.fields.get("draft"):
         values["settings"] = {"verify_uncited": True}
     if sources:
         values |= {"upload": upload_id, "files": sources}
@@ -287,6 +295,17 @@ def result_page(
     part = request.headers.get("hx-target")  # of the page, if a script replaces only that
     name = f"{part}.html" if part in ("board", "finding") else "verified.html"
     return page(request, name, look.who, status=422 if refused else 200, **values)
+
+
+def draft_page(request: Request, who: Identity, site: Site, job: Job) -> HTMLResponse | None:
+    """Sum up a report for the reviewer of a draft; None if there is no report."""
+    verified = verified_in(site, job)
+    if verified is None:
+        return None
+    source = str((site.jobs.file(job.job_id, "article") or {}).get("source", ""))
+    draft = render.draft_of(verified.report, source, words_of(request).say)
+    report = f"/jobs/{job.job_id}"
+    return page(request, "draft.html.j2", who, layout="base.html", draft=draft, report=report)
 
 
 def threshold_in(request: Request) -> float | None:

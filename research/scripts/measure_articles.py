@@ -2,6 +2,8 @@
 
 The articles lie outside of the project (see shared/data/README.md); set PINCITE_SHARED to the
 folder, or keep it beside the checkout.
+
+    pytest -o python_files=measure_*.py -m '' research/scripts/measure_articles.py
 """
 
 import gzip
@@ -21,12 +23,9 @@ SHARED = Path(os.environ.get("PINCITE_SHARED", Path(__file__).parents[3] / "shar
 ARTICLES = SHARED / "data/wikipedia/articles-2016.jsonl.gz"
 DUMP = SHARED / "data/wikipedia/pages-articles-2016.xml.bz2"
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        not ARTICLES.exists(), reason=f"no articles at {ARTICLES}; set PINCITE_SHARED to read them"
-    ),
-]
+pytestmark = pytest.mark.skipif(
+    not ARTICLES.exists(), reason=f"no articles at {ARTICLES}; set PINCITE_SHARED to read them"
+)
 
 # Reference uses, counted without our parser, where no reference list or comment can hide some.
 REF = re.compile(r"<ref\b[^<>]*>|\{\{\s*sfnp?\s*\|", re.IGNORECASE)

@@ -1,4 +1,7 @@
-"""HALLMARK: invented and altered bibliography entries (MIT; PINCITE_SHARED names its folder)."""
+"""HALLMARK: invented and altered bibliography entries (MIT; PINCITE_SHARED names its folder).
+
+    pytest -o python_files=measure_*.py -m '' research/scripts/measure_references.py
+"""
 
 import gzip
 import json
@@ -20,10 +23,7 @@ from pincite.references.works import Work, ask, ids_of
 from pincite.types import FaultKind
 
 DATA = Path(os.environ.get("PINCITE_SHARED", "none"), "data", "references")
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not DATA.is_dir(), reason="needs PINCITE_SHARED"),
-]
+pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="needs PINCITE_SHARED")
 TODAY = date(2026, 11, 29)
 INVENTED = {"plausible_fabrication", "chimeric_title", "hybrid_fabrication", "fabricated_doi"}
 VENUE, PEOPLE = {"venue"}, {"authors", "other_work"}
