@@ -56,6 +56,7 @@ class _Frame(NamedTuple):
     governed: bool  # only where the word before leaves it undone
     corrects: bool  # takes back a figure or a name
     is_own: bool  # the page's own words: another value behind them corrects, too
+    of_amount: bool  # how much, not how surely: of hedged claims, too
     is_to: bool  # "to" at the end is followed by a verb
 
 
@@ -101,10 +102,10 @@ def weaker(
     if voice and voice.is_opinion and not (is_hedged or figures(claim) or voice.is_in(claim)):
         return Witness(WitnessKind.WEAKER, "", OPINION)
     correction = _correction_of(claim, passage, page or passage)
-    if correction or is_hedged:
+    if correction:
         return correction
     texts = [c.text for c in clauses(claim) if covered is None or c.span.overlaps(covered)]
-    limits = (_in_page(_clause(text), passage, about, page or passage) for text in texts)
+    limits = (_in_page(_clause(text, is_hedged), passage, about, page or passage) for text in texts)
     return next(filter(None, limits), None)
 
 
@@ -134,11 +135,12 @@ def _terms(text: str, language: str) -> frozenset[str]:
     return frozenset(term[: wording.STEM] for term in terms) - languages.NEGATIONS[language]
 
 
-def _clause(text: str) -> _Clause:
+def _clause(text: str, is_hedged: bool) -> _Clause:
     stems, verb = _roots(text), _predicate(text)
     names = {stem for name in wording.names(text) for stem in _roots(name)}
     own = {frame.kind for frame in _FRAMES if not frame.governed and frame.words.search(text)}
-    frames = [frame for frame in _FRAMES if frame.kind not in own and _may_weaken(frame, text)]
+    known = [frame for frame in _FRAMES if frame.of_amount or not is_hedged]
+    frames = [frame for frame in known if frame.kind not in own and _may_weaken(frame, text)]
     return _Clause(text, stems, stems - names, stem(verb[0]) if verb else "", frames)
 
 
@@ -484,21 +486,21 @@ def _frame(kind: str, how: str, table: dict[str, Any]) -> _Frame:
         *(needs, unless, beside, settled),
         table.get("settled_by_words", False),
         table.get("claims", ""),
-        table.get("is_past", False),
-        table.get("is_valued", False),
-        table.get("governed", False),
-        table.get("corrects", False),
-        table.get("is_own", False),
+        *(table.get(flag, False) for flag in _FLAGS),
         how == "opens" and not table.get("is_past", False),
     )
 
 
+_FLAGS = ("is_past", "is_valued", "governed", "corrects", "is_own", "of_amount")
 _ALL = [_frame(kind, how, table) for kind, table in _KINDS.items() for how in _HOW if how in table]
 _FRAMES = [frame for frame in _ALL if not frame.corrects]
 _CORRECTIONS = [frame for frame in _ALL if frame.corrects]
 _CLAIMS: dict[str, Callable[[str], bool]] = {
     "present": _is_present,
     "superlative": _has_superlative,
+    "unique": lambda text: (
+        _has_superlative(text) or bool(re.search(r"\b(?:first|last|only)\b", text))
+    ),
     "not future": lambda text: "will" not in text.split(),
 }
 _COUNTS = frozenset(("number", "percent"))
