@@ -486,8 +486,8 @@ def _frame(kind: str, how: str, table: dict[str, Any]) -> _Frame:
         *(needs, unless, beside, settled),
         table.get("settled_by_words", False),
         table.get("claims", ""),
-        *(table.get(flag, False) for flag in _FLAGS),
-        how == "opens" and not table.get("is_past", False),
+        is_to=how == "opens" and not table.get("is_past", False),
+        **{flag: table.get(flag, False) for flag in _FLAGS},
     )
 
 
