@@ -195,7 +195,7 @@ def _in_page(clause: _Clause, passage: str, about: str, page: str) -> Witness | 
     most, span, source, frame = max(limits, key=itemgetter(0))
     own = clause.own & _roots(span.of(passage))
     if any(
-        _is_settled(clause, frame, sentence.of(page))
+        _is_settled(clause, frame, sentence.of(page), own)
         or _states(clause, sentence.of(page), after, most, own)
         for sentence, after in _with_next(page)
     ):
@@ -203,10 +203,12 @@ def _in_page(clause: _Clause, passage: str, about: str, page: str) -> Witness | 
     return Witness(WitnessKind.WEAKER, "", source, span)
 
 
-def _is_settled(clause: _Clause, frame: _Frame, sentence: str) -> bool:
-    """Whether a sentence says that what the frame leaves open came true."""
-    is_about = not frame.settled_by_words or clause.own & _roots(sentence)
-    is_said = bool(frame.settled and is_about and frame.settled.search(sentence))
+def _is_settled(clause: _Clause, frame: _Frame, sentence: str, own: frozenset[str]) -> bool:
+    """Whether a sentence says that what the frame leaves open came true. `own`: as for `_states`."""
+    topic = (own if frame.settled_by_words else clause.stems) - {clause.predicate}
+    pronoun = (_PRONOUN.match if frame.settled_by_words else _PRONOUN.search)(sentence)
+    is_about = not topic or topic & _roots(sentence) or pronoun
+    is_said = bool(is_about and frame.settled and frame.settled.search(sentence))
     return is_said and not _is_of_other(clause, sentence)
 
 
@@ -224,7 +226,10 @@ def _states(clause: _Clause, sentence: str, after: str, most: int, own: frozense
     shared = clause.stems & _roots(sentence)
     if not own & shared >= {term for term in own if _is_figure(term)}:
         return False
-    enough = len(clause.own & shared) >= len(own) - _FEWER
+    least = len(own) - _FEWER
+    if not _PRONOUN.match(sentence):
+        least = max(least, min(2, len(own)))  # not the predicate alone, of another subject
+    enough = len(clause.own & shared) >= least
     enough = enough if clause.predicate in shared & clause.own else len(shared) >= most
     if not enough or _is_of_other(clause, sentence):
         return False
@@ -511,6 +516,7 @@ _ENDS = re.compile(_WORDS["ends"])
 _JOINTS = re.compile(f"{_WORDS['ends']}|{_WORDS['joints']}")
 _NOW, _WAS = re.compile(r"\b(?:is|are|has|have|will|remains?)\b"), {"was", "were", "had", "did"}
 _CLAUSE_END = re.compile(r"[.;](?:\s|\Z)")
+_PRONOUN = re.compile(r"\b(?:[Hh]e|[Ss]he|[Tt]hey|[Ii]t|him|her|them)\b")
 _COMMA = re.compile("[,;:，、；：—–()（）]")
 _NEXT = re.compile(rf"(?:\s(?:\w+ly|{'|'.join(_WORDS['skipped'].split())})\b)*\s([^\W\d_]+)")
 _COMPLEMENT = re.compile(
