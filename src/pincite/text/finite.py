@@ -33,6 +33,7 @@ _PLURALS = frozenset(
     "many most few several some all both others two three four five six seven eight nine "
     "ten".split()
 )
+_SHARES = frozenset("half third quarter fifth tenth majority minority".split())
 _NO_PLURALS = re.compile(r"(?:ss|us|is|news|series|species)$")
 _THINGS = frozenset("it he she this that everyone everybody someone nobody nothing".split())
 _NO_VERB_AFTER = (
@@ -87,6 +88,9 @@ def lemmas(word: str) -> dict[str, tuple[str, ...]]:
 def is_plural(phrase: str) -> bool:
     """Whether a noun phrase takes a plural verb: "the mills of Varde", "tin and lead"."""
     words = [m[0].lower() for m in _TOKEN.finditer(phrase)]
+    of = words.index("of") if "of" in words else 0
+    if of and words[of - 1].rstrip("s") in _SHARES:
+        words = words[of + 1 :]  # "a third of the bridges need repair"
     words = words[: next((n for n, w in enumerate(words) if n and w in syntax.PREPOSITIONS), None)]
     if "and" in words:
         return not words[0].endswith("ing")  # "combining A and B is": one thing
@@ -116,6 +120,8 @@ def finite_verb(text: str) -> Finite | None:
     found = list(_candidates(tokens, text))
     if not found:
         return None
+    than = next((n for n, (word, _) in enumerate(tokens) if word == "than"), len(tokens))
+    found = [each for each in found if each[0] < than] or found  # "fewer than we were promised"
     (at, first), *others = found
     if first.word in _HAVE and _may_own(tokens, at + 1):
         return None
@@ -293,7 +299,8 @@ def _candidates(tokens: Sequence[Token], text: str) -> Iterator[tuple[int, Finit
         else:
             verb = _lexical(lower, before, text[start:place])
             after = _word(tokens, n + 1)
-            if verb is None or (verb[1] == "past" and after == "by"):
+            passive = verb and verb[1] == "past" and after == "by" and syntax.is_participle(lower)
+            if verb is None or passive:
                 continue
             if after == "of" and _may_be_noun(lower):
                 continue
