@@ -18,6 +18,7 @@ from pincite.settings import Settings
 from pincite.types import Claim, Document, Passage, Span
 from pincite.verbs.check import confirm
 from pincite.verbs.check.parts import joined
+from pincite.verbs.check.readings import interpret_by_rules
 from pincite.verbs.check.speakers import Occasion, alone
 
 CASES = Path(__file__).parents[1] / "cases/check/spoken"
@@ -35,6 +36,15 @@ def test_a_spoken_statement_is_made_to_stand_alone(
     statement: str, speaker: str, date: str, place: str, text: str, lacks: tuple[str, ...]
 ) -> None:
     assert alone(statement, Occasion(speaker, date, place)) == (text, lacks)
+
+
+@each_row("check/spoken8")
+def test_what_is_judged_of_a_spoken_statement(
+    statement: str, speaker: str, date: str, place: str, judged: tuple[str, ...]
+) -> None:
+    found = interpret_by_rules(statement, "en", Occasion(speaker, date, place)).readings
+    texts = [each.text.rstrip(".") for each in found if each.kind == "descriptive"]
+    assert texts == [each.rstrip(".") for each in judged]
 
 
 @each_row("check/spoken/joined")
