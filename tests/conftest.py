@@ -95,7 +95,7 @@ def _no_lists_of_the_user(
 def _no_multilingual_verifier(monkeypatch: pytest.MonkeyPatch) -> None:
     """A package that is installed here must not change what others test."""
     monkeypatch.setattr("pincite.models.weights.multilingual_verifier", lambda: None)
-    monkeypatch.setattr("pincite.text.languages.renderer", lambda: None)
+    monkeypatch.setattr("pincite.text.figures.renderer", lambda: None)
 
 
 def tiny_weights(seed: int = 0, labels: int = 0) -> dict[str, np.ndarray]:

@@ -39,7 +39,8 @@ from pincite.types import (
     WitnessKind,
 )
 from pincite.verbs.check import confirm
-from pincite.verbs.check.confirm import ModelJudge, VerifierJudge
+from pincite.verbs.check.confirm import VerifierJudge
+from pincite.verbs.check.model_judge import ModelJudge
 from pincite.verbs.check.pipeline import with_wholes
 from pincite.verbs.check.readings import ModelInterpreter, interpret_by_rules
 from pincite.verbs.check.report import Reading, ReadingResult

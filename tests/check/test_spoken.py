@@ -17,7 +17,7 @@ from pincite.judgement.confirmation import rank
 from pincite.settings import Settings
 from pincite.types import Claim, Document, Passage, Span
 from pincite.verbs.check import confirm
-from pincite.verbs.check.parts import joined
+from pincite.verbs.check.parts import conjuncts
 from pincite.verbs.check.readings import interpret_by_rules
 from pincite.verbs.check.speakers import Occasion, alone
 
@@ -49,7 +49,7 @@ def test_what_is_judged_of_a_spoken_statement(
 
 @each_row("check/spoken/joined")
 def test_the_parts_of_a_whole(text: str, parts: tuple[str, ...]) -> None:
-    assert tuple(joined(text)) == parts
+    assert tuple(conjuncts(text)) == parts
 
 
 @pytest.mark.models

@@ -20,7 +20,6 @@ from support.rows import each_row
 from pincite.errors import ConfigError
 from pincite.judgement.confirmation import Outcome, Unjudged
 from pincite.judgement.provenance import Source, SourceKind
-from pincite.report import yaml_text
 from pincite.report.reasons import BARS, REASONS
 from pincite.types import Bar, Exclusion, Reason, Unchecked
 from pincite.verbs.check import render, terminal, wording
@@ -262,7 +261,7 @@ VALUES = st.recursive(
 
 @given_any(VALUES)
 def test_yaml_of_any_shape(value: object) -> None:
-    text = yaml_text.to_yaml(value)
+    text = render.to_yaml(value)
     assert yaml.safe_load(text) == value
     assert json.dumps(yaml.safe_load(text)) == json.dumps(value)  # 1 and True are equal too
 
@@ -270,7 +269,7 @@ def test_yaml_of_any_shape(value: object) -> None:
 @given_any(TEXTS)
 def test_yaml_of_a_text_says_that_it_is_one(text: str) -> None:
     """Whichever version of YAML its reader knows: 1.1 and 1.2 differ in "no", "y" and "1e5"."""
-    assert re.fullmatch(r'- "[^\n]*"\n', yaml_text.to_yaml([text]))
+    assert re.fullmatch(r'- "[^\n]*"\n', render.to_yaml([text]))
 
 
 @pytest.mark.parametrize(("text", "url"), CASES)

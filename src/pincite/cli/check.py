@@ -78,7 +78,7 @@ def command(
     from pincite.verbs.check import build, render
 
     outputs = options.pop_outputs(given)
-    check_outputs(outputs, template)
+    options.check_outputs(outputs, template)
     if given.pop("llm"):
         given |= {"interpretation": "model", "confirmation": "model"}
     settings = options.load_settings(given)
@@ -90,7 +90,7 @@ def command(
             f"{date!r}; expected 2019-05-14, 2019-05 or 2019.", param_hint="--date"
         )
     if file and not statement and file.suffix.lower() in (".csv", ".jsonl"):
-        statements, occasions = _rows(file, occasion)
+        statements, occasions = _read_rows(file, occasion)
     else:
         statements = options.text_or_lines(statement, file, "STATEMENT")
         occasions = [occasion] * len(statements)
@@ -100,7 +100,7 @@ def command(
         corpora = [*corpus] or settings.library.places
         with build.checking(settings, corpora, trace, partial(display, "asking")) as run:
             options.say(run.estimate, quiet or not run.estimate)
-            edit = edited(display.bars, settings.language, run.pipeline.interpretation)
+            edit = readings_editor(display.bars, settings.language, run.pipeline.interpretation)
             report = run.check(statements, display, edit if interactive else None, occasions)
     texts = settings.check.texts
     deliver(report, outputs, template=template, limit=limit, quiet=quiet, translation=texts)
@@ -114,7 +114,7 @@ def command(
         raise click.exceptions.Exit(PARTIAL)
 
 
-def _rows(file: Path, occasion: Occasion) -> tuple[list[str], list[Occasion]]:
+def _read_rows(file: Path, occasion: Occasion) -> tuple[list[str], list[Occasion]]:
     """Read a table of statements; an empty cell is as the options say."""
     lines = options.read_lines(file, str.splitlines)
     try:
@@ -126,21 +126,6 @@ def _rows(file: Path, occasion: Occasion) -> tuple[list[str], list[Occasion]]:
     names = ("speaker", "date", "place")
     given = [{name: row[name] for name in names if row.get(name)} for row in rows]
     return statements, [replace(occasion, **each) for each in given]
-
-
-def check_outputs(outputs: Mapping[str, Path | None], template: Path | None) -> None:
-    """Check that the outputs can be written before any paid call is made."""
-    if template and not outputs.get("markdown"):
-        raise click.UsageError("--template needs --markdown.")
-    for name, path in outputs.items():
-        if path and str(path) != "-" and not path.resolve().parent.is_dir():
-            raise click.UsageError(
-                f"--{name} {path} cannot be written: expected a file in an existing folder."
-            )
-    if template:
-        from pincite.report import templates
-
-        templates.parsed(template)
 
 
 def deliver(
@@ -155,7 +140,6 @@ def deliver(
     """Like `options.deliver`; then say what to know before publishing the ClaimReview."""
     from rich.console import Console
 
-    from pincite.report import yaml_text
     from pincite.verbs.check import render, terminal
 
     writers: dict[str, Callable[[], str]] = {
@@ -163,7 +147,7 @@ def deliver(
         "html": lambda: render.to_html(report),
         "csv": lambda: render.to_csv(report),
         "markdown": lambda: render.to_markdown(report, template, translation=translation),
-        "yaml": lambda: yaml_text.to_yaml(report.to_values()),
+        "yaml": lambda: render.to_yaml(report.to_values()),
         "claimreview": lambda: render.to_claimreview(report),
     }
     options.deliver(
@@ -173,7 +157,7 @@ def deliver(
         options.say(hint, quiet)
 
 
-def edited(
+def readings_editor(
     bars: Any, language: str, interpretation: Callable[[str, Occasion], Interpretation]
 ) -> Callable[[str, Occasion], Interpretation]:
     """Return a function that opens a statement's readings in an editor, one per line."""
@@ -192,7 +176,7 @@ def edited(
         chosen = [known.get(line) or readings.user_reading(line, language) for line in lines]
         # The rules may have found no reading, but the user has written one.
         failures = tuple(f for f in found.failures if f.step != "statement" or not chosen)
-        mine = tuple(readings.numbered(chosen))
-        return replace(found, readings=mine, by=f"{found.by} + user", failures=failures)
+        edited = tuple(readings.numbered(chosen))
+        return replace(found, readings=edited, by=f"{found.by} + user", failures=failures)
 
     return edit

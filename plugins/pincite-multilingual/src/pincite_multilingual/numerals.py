@@ -12,8 +12,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pincite.text.figures import MONTHS, folded, roman
-from pincite.text.languages import Rendering
+from pincite.text.figures import MONTHS, Rendering, folded, roman
 from pincite.types import Span
 
 _CJK = frozenset({"ja", "zh"})

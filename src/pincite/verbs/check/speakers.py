@@ -85,7 +85,7 @@ def _who(reading: str, text: str, span: Span, language: str) -> str:
     said = ascription(sentence, language)
     name = named_speaker(said.speaker) if said else ""
     if name and _ITSELF.isdisjoint(name.lower().split()):
-        return _named(text, span, name)
+        return _full_name(text, span, name)
     start = max(0, text.rfind("\n", 0, span.start) + 1, span.start - _NEAR)
     near = text[start : span.end + _FOLLOWING]
     quotations = (Span(*found.span()).moved(start) for found in _QUOTATION.finditer(near))
@@ -94,7 +94,7 @@ def _who(reading: str, text: str, span: Span, language: str) -> str:
     rest = _QUOTATION.sub(" ", sentence) if quoted != sentence else ""
     if n_words(quoted) >= _SHORTEST and shared(reading, quoted) > shared(reading, rest):
         whole = Span(inside[0].start, inside[-1].end)
-        return _named(text, whole, _tag(text, start, whole))
+        return _full_name(text, whole, _tag(text, start, whole))
     return ""
 
 
@@ -107,7 +107,7 @@ def _tag(text: str, start: int, quotation: Span) -> str:
     return found[-1]["who"] if found else ""
 
 
-def _named(text: str, span: Span, name: str) -> str:
+def _full_name(text: str, span: Span, name: str) -> str:
     """Return a speaker's name; for a pronoun or none, the one who spoke before."""
     name = named_speaker(name)
     if name and not _PRONOUNS & {*name.lower().split()[:1]}:
@@ -192,8 +192,8 @@ def alone(text: str, occasion: Occasion) -> tuple[str, tuple[str, ...]]:
     >>> alone("I can tell you that we opened it last year.", Occasion())
     ('We opened it last year.', ('speaker', 'date'))
     """
-    text, dated = _dated(_plain(text), occasion.date)
-    text = _resolved(text, occasion)
+    text, dated = _write_dates(_plain(text), occasion.date)
+    text = _resolve_words(text, occasion)
     lacks = [name for name, words in _LEFT.items() if words.search(text)]
     return text[:1].upper() + text[1:], (*lacks, *(() if dated else ("date",)))
 
@@ -273,7 +273,7 @@ def _comments(clause: str) -> bool:
     return bool(subject) and anyone and known and last in _POINTING and not _FELT.isdisjoint(words)
 
 
-def _dated(text: str, date: str) -> tuple[str, bool]:
+def _write_dates(text: str, date: str) -> tuple[str, bool]:
     """Write out "last year" by the date; also whether nothing of the kind is left."""
     times = resolved(text, date or _ANY_DAY)
     known = [each for each in times if not each.span.of(text).endswith(" ago")]
@@ -296,7 +296,7 @@ def _is_noun(text: str, time: Span) -> bool:
     return rest.startswith(("'s", "’s")) or bool(verb and verb.start == len("It "))
 
 
-def _resolved(text: str, occasion: Occasion) -> str:
+def _resolve_words(text: str, occasion: Occasion) -> str:
     """Name who "I" and "we" are, and where "here" is, as far as it is known.
 
     What is "ours" belongs to the place that the speaker's body is of: "our pupils".
