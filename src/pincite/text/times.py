@@ -32,7 +32,8 @@ _ANY = re.compile(
         | (?P<of>{"|".join(_MONTHS)})(?!\ \d))
     | (?i:{_NUMBER})\ (?P<ago>day|week|month|year)s?\ ago
     | (?:[Oo]n|[Ss]ince|[Uu]ntil|[Bb]y|[Ff]rom)\ (?P<weekday>{"|".join(_WEEKDAYS)})
-    | (?:(?i:on|in|since|until|by|from|early|late)\ )?(?:(?P<nth>\d{{1,2}})(?:st|nd|rd|th)?\ )?(?:of\ )?
+    | (?:(?i:on|in|since|until|by|from|early|late)\ )?
+      (?:(?P<nth>\d{{1,2}})(?:st|nd|rd|th)?\ (?:of\ )?)?
       (?P<in>{"|".join(_MONTHS)})\ (?:of\ )?(?P<whose>last|this|next)\ year
     | (?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?:\ of)?\ {_MONTH}(?!,?\ \d)
     | {_MONTH.replace("month", "first")}\ (?P<after>\d{{1,2}})(?:st|nd|rd|th)?(?!,?\ \d|\d)

@@ -12,8 +12,8 @@ from pincite.judgement.force import weaker
 from pincite.llm.calls import Progress
 from pincite.models.verifier import RoutedVerifier
 from pincite.protocols import Verifier
-from pincite.text import antonyms, names, tables, words
-from pincite.text.finite import finite_verb
+from pincite.text import antonyms, names, tables, words, words_of
+from pincite.text.finite import NAME, finite_verb
 from pincite.text.languages import common
 from pincite.text.sentences import is_question, n_words
 from pincite.types import (
@@ -54,6 +54,11 @@ NEAR = 0.5  # share of a reading's words that sentences read alone may lack, the
 _UNSAID = 0.2  # the same of what a word of the opposite meaning is said of
 SHORTEST_QUOTE = 4  # words; fewer state nothing ("High Court"), unless one is a figure
 
+_NEAR_SUPPORT, _SURE = 0.2, 0.6  # support of a passage that is read again under its head
+_PLACED = re.compile(rf"\b(?:[Ii]n|[Aa]cross|[Tt]hroughout|[Aa]t|of) (?:the )?(?P<name>{NAME})")
+_OWNED = re.compile(rf"\b({NAME})['’]s\b")
+_OTHERWHERE = words_of("spoken", "elsewhere")
+
 _Pair: TypeAlias = tuple[Reading, Passage]
 
 
@@ -91,10 +96,30 @@ class VerifierJudge:
         for start in range(0, len(pairs), _CHUNK):
             chunk = pairs[start : start + _CHUNK]
             claims = [(Claim.alone(reading.text), passage) for reading, passage in chunk]
-            evidence += self.verifier.verify(claims)
+            evidence += self._read_under_heads(claims, self.verifier.verify(claims))
             if self.on_progress:
                 self.on_progress(len(evidence), len(pairs))
         return evidence
+
+    def _read_under_heads(
+        self, claims: Sequence[tuple[Claim, Passage]], evidence: Sequence[Evidence]
+    ) -> list[Evidence]:
+        """Read near passages again without the places that their page's head already names."""
+        near = [
+            n
+            for n, ((claim, passage), read) in enumerate(zip(claims, evidence, strict=True))
+            if _NEAR_SUPPORT <= read.prob_supported < _SURE
+            and not decide.refutes(read)
+            and without_head(claim.text, passage) != claim.text
+        ]
+        bare = [
+            (Claim.alone(without_head(claims[n][0].text, claims[n][1])), claims[n][1]) for n in near
+        ]
+        result = [*evidence]
+        for n, read in zip(near, self.verifier.verify(bare), strict=True):
+            if read.prob_supported > result[n].prob_supported and not decide.refutes(read):
+                result[n] = read
+        return result
 
     def _require_sentence(
         self, pairs: Sequence[_Pair], evidence: Sequence[Evidence]
@@ -144,7 +169,18 @@ class VerifierJudge:
         return result
 
     def _margins(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[float]:
-        """Return by how much the support of each pair exceeds its refutation."""
+        """Return by how much the support of each pair exceeds its refutation.
+
+        A place that the page's head names may be left out.
+        """
+        bare = [(Claim.alone(without_head(claim.text, page)), page) for claim, page in pairs]
+        shorter = [n for n, pair in enumerate(bare) if pair[0].text != pairs[n][0].text]
+        found = self._margins_of([*pairs, *(bare[n] for n in shorter)])
+        for n, margin in zip(shorter, found[len(pairs) :], strict=True):
+            found[n] = max(found[n], margin)
+        return found[: len(pairs)]
+
+    def _margins_of(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[float]:
         if self.reader is None:
             evidence = self.verifier.verify(pairs)
             return [read.prob_supported - read.prob_refuted for read in evidence]
@@ -281,21 +317,50 @@ def candidate_sentences(reading: str, passage: Passage) -> list[Span]:
     both = words.best_quote(reading, text)
     if both and both not in sentences:
         spans.append(both)
-    return [span for span in spans if _may_confirm(reading, text, span, sentences)]
+    return [span for span in spans if _may_confirm(reading, passage, span, sentences)]
 
 
-def _may_confirm(reading: str, text: str, span: Span, sentences: Sequence[Span]) -> bool:
-    sentence = span.of(text)
+def _may_confirm(reading: str, passage: Passage, span: Span, sentences: Sequence[Span]) -> bool:
+    text, sentence = passage.text, span.of(passage.text)
     following = next((later.of(text) for later in sentences if later.start >= span.end), "")
     same_topic = words.missing_words(reading, sentence) <= confirmation.SAME_TOPIC
     return not (
-        _differs_in_negation(reading, sentence)
+        _is_of_another_place(reading, passage.about, sentence.rpartition("\n")[2])
+        or _differs_in_negation(reading, sentence)
         or _lacks_a_finding(reading, sentence)
         or weaker(reading, sentence)
         or weaker(reading, f"{sentence} {following}")
         or (common(reading, text) == "en" and swapped(reading, sentence, text))
         or (same_topic and antonyms.contrasts(reading, sentence))
     )
+
+
+def _is_of_another_place(reading: str, about: str, sentence: str) -> bool:
+    """Whether the page's head names the reading's place, and the sentence names another.
+
+    >>> _is_of_another_place("Theft fell in Varde.", "Varde crime figures", "In Orsen theft fell.")
+    True
+    """
+    headed = [n for n in words.names(reading) if n in about and not words.is_named(n, sentence)]
+    others = (match["name"] for match in _PLACED.finditer(sentence))
+    named = any(names.missing(f"In {name}", f"{about}\n{reading}") for name in others)
+    return bool(headed) and (
+        named or not _OTHERWHERE.isdisjoint(re.findall(r"\w+", sentence.lower()))
+    )
+
+
+def without_head(reading: str, passage: Passage) -> str:
+    """Return a reading without the places that the page's head names.
+
+    >>> without_head("Theft fell in Varde.", Passage("", "", "", "", Span(0, 0), "Varde 2025"))
+    'Theft fell.'
+    """
+    placed = (match["name"] for match in _PLACED.finditer(reading))
+    for name in {*placed, *_OWNED.findall(reading)}:
+        if name in passage.about:
+            reading = re.sub(rf"\A[Ii]n {name}, | (?:in|across) {name}\b(?!['’])", "", reading)
+            reading = re.sub(rf"\b{name}['’]s\b", "the", reading)
+    return reading[:1].upper() + reading[1:]
 
 
 def near_spans(reading: str, passage: Passage) -> list[Span]:
@@ -362,7 +427,7 @@ def alone_stance(
     whole = Span(0, len(text))
     one = len(words.sentences_of(text)) == 1  # of two, the first may be of another subject
     supports = one and read.prob_supported >= CONFIRMED_FROM and margin >= PROBABLY
-    if supports and not against and _may_confirm(reading, text, whole, [whole]):
+    if supports and not against and _may_confirm(reading, read.passage, whole, [whole]):
         return (min(read.prob_supported, confirmation.MEDIUM), 0.0), ()
     return (0.0, 0.0), ()
 
