@@ -54,6 +54,7 @@ NEAR = 0.5  # share of a reading's words that sentences read alone may lack, the
 _UNSAID = 0.2  # the same of what a word of the opposite meaning is said of
 SHORTEST_QUOTE = 4  # words; fewer state nothing ("High Court"), unless one is a figure
 
+_BYLINE_DATE = re.compile(r"\d{4}-\d\d-\d\d$")
 _NEAR_SUPPORT, _SURE = 0.2, 0.6  # support of a passage that is read again under its head
 _PLACED = re.compile(rf"\b(?:[Ii]n|[Aa]cross|[Tt]hroughout|[Aa]t|of) (?:the )?(?P<name>{NAME})")
 _OWNED = re.compile(rf"\b({NAME})['’]s\b")
@@ -476,7 +477,7 @@ def with_sentence_quoted(reading: str, evidence: Evidence) -> Evidence:
     heading, gap, _ = quote.of(text).rpartition("\n\n")
     if gap and not heading.rstrip().endswith((".", "!", "?", "”", '"', ":", "|")):
         quote = Span(quote.start + len(heading) + len(gap), quote.end)
-    if _states_nothing(text, quote):
+    if quote.of(text) == evidence.passage.title or _states_nothing(text, quote):
         found = (span for span, share in words.quotable(reading, text) if share > 0)
         quote = next((span for span in found if not _states_nothing(text, span)), None)
     return replace(evidence, quote=quote)
@@ -484,9 +485,13 @@ def with_sentence_quoted(reading: str, evidence: Evidence) -> Evidence:
 
 def _states_nothing(text: str, span: Span) -> bool:
     line = span.of(text)
-    if "|" in line or any(map(str.isdigit, line)):
+    if line.rstrip().endswith("?"):
+        return True
+    undated = _BYLINE_DATE.sub("", line)
+    if "|" in line or any(map(str.isdigit, undated)):
         return False
     is_name = all(word[:1].isupper() for word in line.split() if len(word) > 3)
     if n_words(line) < SHORTEST_QUOTE:
         return True
-    return (is_name or words.is_heading(text, span)) and not finite_verb(line)
+    bare = is_name or undated != line or words.is_heading(text, span)
+    return bare and not finite_verb(line)
