@@ -307,8 +307,12 @@ def _resolve_words(text: str, occasion: Occasion) -> str:
     place = occasion.place or _place_of(group)
     owner = place if place and place in group else group
 
+    nouns = {noun for word in text.lower().split() for noun in lemmas(word).get("NOUN", ())}
+    compares_places = bool(place) and not _PLACES.isdisjoint(nouns)
+
     def does(match: re.Match[str]) -> str:
-        who, verb = name if match[1] == "I" else group, match[3]
+        compared = match.string[: match.start()].endswith(("than ", " as ")) and compares_places
+        who, verb = name if match[1] == "I" else place if compared else group, match[3]
         base = verb in lemmas(verb).get("VERB", ()) and verb not in syntax.AUXILIARIES
         verb = _AGREES.get(verb) or (syntax.third_person(verb) if base else verb)
         return f"{who}{match[2]} {verb}" if who else match[0]
