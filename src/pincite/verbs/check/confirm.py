@@ -336,18 +336,23 @@ def _may_confirm(reading: str, passage: Passage, span: Span, sentences: Sequence
     )
 
 
+def _headed_places(reading: str, about: str) -> set[str]:
+    """The places of a reading that its page's head names: "in Varde", "Varde's mills"."""
+    placed = (match["name"] for match in _PLACED.finditer(reading))
+    return {name for name in (*placed, *_OWNED.findall(reading)) if name in about}
+
+
 def _is_of_another_place(reading: str, about: str, sentence: str) -> bool:
     """Whether the page's head names the reading's place, and the sentence names another.
 
     >>> _is_of_another_place("Theft fell in Varde.", "Varde crime figures", "In Orsen theft fell.")
     True
     """
-    headed = [n for n in words.names(reading) if n in about and not words.is_named(n, sentence)]
+    if all(words.is_named(name, sentence) for name in _headed_places(reading, about)):
+        return False
     others = (match["name"] for match in _PLACED.finditer(sentence))
     named = any(names.missing(f"In {name}", f"{about}\n{reading}") for name in others)
-    return bool(headed) and (
-        named or not _OTHERWHERE.isdisjoint(re.findall(r"\w+", sentence.lower()))
-    )
+    return named or not _OTHERWHERE.isdisjoint(re.findall(r"\w+", sentence.lower()))
 
 
 def without_head(reading: str, passage: Passage) -> str:
@@ -356,11 +361,9 @@ def without_head(reading: str, passage: Passage) -> str:
     >>> without_head("Theft fell in Varde.", Passage("", "", "", "", Span(0, 0), "Varde 2025"))
     'Theft fell.'
     """
-    placed = (match["name"] for match in _PLACED.finditer(reading))
-    for name in {*placed, *_OWNED.findall(reading)}:
-        if name in passage.about:
-            reading = re.sub(rf"\A[Ii]n {name}, | (?:in|across) {name}\b(?!['’])", "", reading)
-            reading = re.sub(rf"\b{name}['’]s\b", "the", reading)
+    for name in map(re.escape, _headed_places(reading, passage.about)):
+        reading = re.sub(rf"\A[Ii]n {name}, | (?:in|across) {name}\b(?!['’])", "", reading)
+        reading = re.sub(rf"\b{name}['’]s\b", "the", reading)
     return reading[:1].upper() + reading[1:]
 
 
