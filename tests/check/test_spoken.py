@@ -49,6 +49,15 @@ def test_what_is_judged_of_a_spoken_statement(
     assert texts == [each.rstrip(".") for each in judged]
 
 
+def test_most_sealed_statements_are_read_as_a_person_would() -> None:
+    right = 0
+    for _, statement, speaker, date, place, judged in table("check/spoken8_sealed"):
+        found = interpret_by_rules(statement, "en", Occasion(speaker, date, place)).readings
+        texts = [each.text.rstrip(".") for each in found if each.kind == "descriptive"]
+        right += texts == [each.rstrip(".") for each in judged]
+    assert right >= 20  # of 24
+
+
 @each_row("check/spoken/joined")
 def test_the_parts_of_a_whole(text: str, parts: tuple[str, ...]) -> None:
     assert tuple(conjuncts(text)) == parts
@@ -102,11 +111,12 @@ def test_no_sentence_with_another_subject_time_or_quality_counts_alone(of: str) 
 
 @pytest.mark.models
 @pytest.mark.xdist_group("demo")
-def test_a_sentence_is_read_under_its_pages_head() -> None:
+@pytest.mark.parametrize("rows_of", ["headed", "headed_held_back"])
+def test_a_sentence_is_read_under_its_pages_head(rows_of: str) -> None:
     verifier = runtime.verifier(Settings().models)
     judge = confirm.VerifierJudge(verifier, verifier)
     confirmed: dict[str, int] = {"for": 0, "silent": 0}
-    for n, (title, text, reading, side) in enumerate(table("check/confirm/headed")):
+    for n, (title, text, reading, side) in enumerate(table(f"check/confirm/{rows_of}")):
         page = Passage(str(n), "", title, text, Span(0, len(text)), title)
         (read,) = judge.judge([(Reading("r1", reading, StatementType.DESCRIPTIVE), page)])
         assert isinstance(read, Evidence)
