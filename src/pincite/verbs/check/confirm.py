@@ -103,22 +103,18 @@ class VerifierJudge:
         return evidence
 
     def _read_under_heads(
-        self, claims: Sequence[tuple[Claim, Passage]], evidence: Sequence[Evidence]
+        self, claims: Sequence[tuple[Claim, Passage]], evidence: list[Evidence]
     ) -> list[Evidence]:
         """Read near passages again without the places that their page's head already names."""
-        near = [
-            n
-            for n, ((claim, passage), read) in enumerate(zip(claims, evidence, strict=True))
-            if _NEAR_SUPPORT <= read.prob_supported < _SURE
-            and not decide.refutes(read)
-            and without_head(claim.text, passage) != claim.text
-        ]
-        bare = [
-            (Claim.alone(without_head(claims[n][0].text, claims[n][1])), claims[n][1]) for n in near
-        ]
         result = [*evidence]
-        for n, read in zip(near, self.verifier.verify(bare), strict=True):
-            if read.prob_supported > result[n].prob_supported and not decide.refutes(read):
+        near = {
+            n: pair
+            for n, pair in _under_heads(claims).items()
+            if _NEAR_SUPPORT <= evidence[n].prob_supported < _SURE
+            and not decide.refutes(evidence[n])
+        }
+        for n, read in zip(near, self.verifier.verify([*near.values()]), strict=True):
+            if read.prob_supported > evidence[n].prob_supported and not decide.refutes(read):
                 result[n] = read
         return result
 
@@ -174,10 +170,9 @@ class VerifierJudge:
 
         A place that the page's head names may be left out.
         """
-        bare = [(Claim.alone(without_head(claim.text, page)), page) for claim, page in pairs]
-        shorter = [n for n, pair in enumerate(bare) if pair[0].text != pairs[n][0].text]
-        found = self._margins_of([*pairs, *(bare[n] for n in shorter)])
-        for n, margin in zip(shorter, found[len(pairs) :], strict=True):
+        bare = _under_heads(pairs)
+        found = self._margins_of([*pairs, *bare.values()])
+        for n, margin in zip(bare, found[len(pairs) :], strict=True):
             found[n] = max(found[n], margin)
         return found[: len(pairs)]
 
@@ -192,6 +187,12 @@ class VerifierJudge:
 def _alone(pairs: Sequence[_Pair], excerpt: _Excerpt) -> tuple[Claim, Passage]:
     reading, passage = pairs[excerpt.n]
     return Claim.alone(reading.text), replace(passage, text=excerpt.span.of(passage.text))
+
+
+def _under_heads(pairs: Sequence[tuple[Claim, Passage]]) -> dict[int, tuple[Claim, Passage]]:
+    """The pairs whose claim is shorter without the places that the page's head names."""
+    bare = ((n, without_head(claim.text, page), page) for n, (claim, page) in enumerate(pairs))
+    return {n: (Claim.alone(text), page) for n, text, page in bare if text != pairs[n][0].text}
 
 
 def _texts(pair: _Pair) -> tuple[str, Passage]:
@@ -343,11 +344,7 @@ def _headed_places(reading: str, about: str) -> set[str]:
 
 
 def _is_of_another_place(reading: str, about: str, sentence: str) -> bool:
-    """Whether the page's head names the reading's place, and the sentence names another.
-
-    >>> _is_of_another_place("Theft fell in Varde.", "Varde crime figures", "In Orsen theft fell.")
-    True
-    """
+    """Whether the page's head names the reading's place, and the sentence names another."""
     if all(words.is_named(name, sentence) for name in _headed_places(reading, about)):
         return False
     others = (match["name"] for match in _PLACED.finditer(sentence))

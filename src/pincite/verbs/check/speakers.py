@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import takewhile
 from typing import Annotated
 
 from pincite.judgement.attribution import subject_name
@@ -199,11 +200,7 @@ def alone(text: str, occasion: Occasion) -> tuple[str, tuple[str, ...]]:
 
 
 def without_tag(text: str) -> str:
-    """A statement without the question behind it.
-
-    >>> without_tag("The mill has closed, hasn't it?"), without_tag("Has the mill closed?")
-    ('The mill has closed.', 'Has the mill closed?')
-    """
+    """A statement without the question behind it: "The mill has closed, hasn't it?"."""
     stated = _TAG_QUESTION.sub(".", text)
     return stated if finite_verb(stated) else text
 
@@ -301,10 +298,13 @@ def _resolve_words(text: str, occasion: Occasion) -> str:
 
     What is "ours" belongs to the place that the speaker's body is of: "our pupils".
     """
-    name, _, office = map(str.strip, occasion.speaker.partition(","))
+    given = (occasion.speaker, occasion.place)
+    speaker, stated_place = (text.replace("\\", "") for text in given)  # they become patterns
+    name, _, office = map(str.strip, speaker.partition(","))
     of = _ORGANISATION.search(office)
-    group = of[1] if of else occasion.place
-    place = occasion.place or _place_of(group)
+    group = of[1] if of else stated_place
+    before = " ".join(takewhile(lambda word: word.lower() not in _PLACES, group.split()))
+    place = stated_place or ("" if before == group and " " in group else before)
     owner = place if place and place in group else group
 
     nouns = {noun for word in text.lower().split() for noun in lemmas(word).get("NOUN", ())}
@@ -331,10 +331,3 @@ def _resolve_words(text: str, occasion: Occasion) -> str:
     ):
         text = re.sub(pattern, known, text) if known else text
     return text
-
-
-def _place_of(body: str) -> str:
-    """The place in the name of a body: "Varde" in "Varde Borough Council", "Varde" itself."""
-    words = body.split()
-    at = next((n for n, word in enumerate(words) if word.lower() in _PLACES), 0)
-    return " ".join(words[:at]) if at else body * (len(words) == 1)
