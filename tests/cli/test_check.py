@@ -258,6 +258,17 @@ def test_a_table_names_who_said_a_statement_when_and_where(run: Callable[..., Re
     run("check", STATEMENT, "--corpus", "kb", "--date", "yesterday", code=2)
 
 
+def test_a_date_may_be_written_day_first_unless_it_is_ambiguous(
+    run: Callable[..., Result],
+) -> None:
+    given = ("--corpus", "kb", "--json", "-")
+    report = written(run("check", STATEMENT, "--date", "20/07/2012", *given))
+    assert report["checks"][0]["date"] == "2012-07-20"
+    run("check", STATEMENT, "--date", "05/06/2012", *given, code=2)
+    Path("said.csv").write_text("statement,date\nA.,20/07/2012\nB.,05/06/2012\n")
+    assert "row 2" in run("check", "--file", "said.csv", *given, code=2).stderr
+
+
 def test_claimreview_says_what_is_not_set(run: Callable[..., Result], tmp_path: Path) -> None:
     nothing = (*CHECK, "--where", "author == nobody", "--claimreview", "out.jsonld")
     assert "no reading has a rating" in run(*nothing).stderr

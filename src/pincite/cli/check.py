@@ -13,6 +13,7 @@ import click
 
 from pincite.cli import options
 from pincite.cli.shell import PARTIAL
+from pincite.documents.dates import stated_date
 from pincite.verbs.check.report import CheckReport, Interpretation
 from pincite.verbs.check.speakers import Occasion
 
@@ -84,11 +85,7 @@ def command(
     settings = options.load_settings(given)
     if template is None and (template := settings.check.template_file):
         templates.parsed(template)
-    occasion = Occasion(speaker, date, place)
-    if not re.fullmatch(r"(?:\d{4}(?:-\d\d(?:-\d\d)?)?)?", date):
-        raise click.BadParameter(
-            f"{date!r}; expected 2019-05-14, 2019-05 or 2019.", param_hint="--date"
-        )
+    occasion = Occasion(speaker, _iso_date(date, "--date"), place)
     if file and not statement and file.suffix.lower() in (".csv", ".jsonl"):
         statements, occasions = _read_rows(file, occasion)
     else:
@@ -125,7 +122,20 @@ def _read_rows(file: Path, occasion: Occasion) -> tuple[list[str], list[Occasion
         raise click.UsageError(f"{file}: expected rows with a column “statement”.") from error
     names = ("speaker", "date", "place")
     given = [{name: row[name] for name in names if row.get(name)} for row in rows]
+    for n, each in enumerate(given, 1):
+        if "date" in each:
+            each["date"] = _iso_date(each["date"], f"{file}, row {n}")
     return statements, [replace(occasion, **each) for each in given]
+
+
+def _iso_date(text: str, place: str) -> str:
+    """Read a date, also one with the day first: 20/07/2012, but not 05/06/2012."""
+    date = text if re.fullmatch(r"\d{4}-\d\d", text) else stated_date(text)
+    if text and (not date or (len(date) == 4 and date != text)):
+        raise click.BadParameter(
+            f"{text!r}; expected 2019-05-14, 2019-05 or 2019.", param_hint=place
+        )
+    return date
 
 
 def deliver(

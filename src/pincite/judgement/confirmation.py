@@ -109,7 +109,7 @@ class Outcome(StrEnum):
     STRONG_DISCONFIRMATION = "strong_disconfirmation"
     NO_EVIDENCE = "no_evidence"  # nothing found is for or against it
     FAILED = "failed"  # what was found could not be judged
-    NOT_JUDGED = "not_judged"  # skipped on purpose: readings of its type are ignored
+    NOT_JUDGED = "not_judged"  # on purpose: of an ignored type, or of an unknown speaker
 
 
 @dataclass(frozen=True, slots=True)

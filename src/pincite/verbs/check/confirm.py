@@ -12,8 +12,8 @@ from pincite.judgement.force import weaker
 from pincite.llm.calls import Progress
 from pincite.models.verifier import RoutedVerifier
 from pincite.protocols import Verifier
-from pincite.text import antonyms, names, tables, words
-from pincite.text.finite import finite_verb
+from pincite.text import antonyms, names, tables, words, words_of
+from pincite.text.finite import NAME, finite_verb
 from pincite.text.languages import common
 from pincite.text.sentences import is_question, n_words
 from pincite.types import (
@@ -54,6 +54,12 @@ NEAR = 0.5  # share of a reading's words that sentences read alone may lack, the
 _UNSAID = 0.2  # the same of what a word of the opposite meaning is said of
 SHORTEST_QUOTE = 4  # words; fewer state nothing ("High Court"), unless one is a figure
 
+_BYLINE_DATE = re.compile(r"\d{4}-\d\d-\d\d$")
+_NEAR_SUPPORT, _SURE = 0.2, 0.6  # support of a passage that is read again under its head
+_PLACED = re.compile(rf"\b(?:[Ii]n|[Aa]cross|[Tt]hroughout|[Aa]t|of) (?:the )?(?P<name>{NAME})")
+_OWNED = re.compile(rf"\b({NAME})['’]s\b")
+_OTHERWHERE = words_of("spoken", "elsewhere")
+
 _Pair: TypeAlias = tuple[Reading, Passage]
 
 
@@ -91,10 +97,26 @@ class VerifierJudge:
         for start in range(0, len(pairs), _CHUNK):
             chunk = pairs[start : start + _CHUNK]
             claims = [(Claim.alone(reading.text), passage) for reading, passage in chunk]
-            evidence += self.verifier.verify(claims)
+            evidence += self._read_under_heads(claims, self.verifier.verify(claims))
             if self.on_progress:
                 self.on_progress(len(evidence), len(pairs))
         return evidence
+
+    def _read_under_heads(
+        self, claims: Sequence[tuple[Claim, Passage]], evidence: list[Evidence]
+    ) -> list[Evidence]:
+        """Read near passages again without the places that their page's head already names."""
+        result = [*evidence]
+        near = {
+            n: pair
+            for n, pair in _under_heads(claims).items()
+            if _NEAR_SUPPORT <= evidence[n].prob_supported < _SURE
+            and not decide.refutes(evidence[n])
+        }
+        for n, read in zip(near, self.verifier.verify([*near.values()]), strict=True):
+            if read.prob_supported > evidence[n].prob_supported and not decide.refutes(read):
+                result[n] = read
+        return result
 
     def _require_sentence(
         self, pairs: Sequence[_Pair], evidence: Sequence[Evidence]
@@ -144,7 +166,17 @@ class VerifierJudge:
         return result
 
     def _margins(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[float]:
-        """Return by how much the support of each pair exceeds its refutation."""
+        """Return by how much the support of each pair exceeds its refutation.
+
+        A place that the page's head names may be left out.
+        """
+        bare = _under_heads(pairs)
+        found = self._margins_of([*pairs, *bare.values()])
+        for n, margin in zip(bare, found[len(pairs) :], strict=True):
+            found[n] = max(found[n], margin)
+        return found[: len(pairs)]
+
+    def _margins_of(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[float]:
         if self.reader is None:
             evidence = self.verifier.verify(pairs)
             return [read.prob_supported - read.prob_refuted for read in evidence]
@@ -155,6 +187,12 @@ class VerifierJudge:
 def _alone(pairs: Sequence[_Pair], excerpt: _Excerpt) -> tuple[Claim, Passage]:
     reading, passage = pairs[excerpt.n]
     return Claim.alone(reading.text), replace(passage, text=excerpt.span.of(passage.text))
+
+
+def _under_heads(pairs: Sequence[tuple[Claim, Passage]]) -> dict[int, tuple[Claim, Passage]]:
+    """The pairs whose claim is shorter without the places that the page's head names."""
+    bare = ((n, without_head(claim.text, page), page) for n, (claim, page) in enumerate(pairs))
+    return {n: (Claim.alone(text), page) for n, text, page in bare if text != pairs[n][0].text}
 
 
 def _texts(pair: _Pair) -> tuple[str, Passage]:
@@ -281,21 +319,49 @@ def candidate_sentences(reading: str, passage: Passage) -> list[Span]:
     both = words.best_quote(reading, text)
     if both and both not in sentences:
         spans.append(both)
-    return [span for span in spans if _may_confirm(reading, text, span, sentences)]
+    return [span for span in spans if _may_confirm(reading, passage, span, sentences)]
 
 
-def _may_confirm(reading: str, text: str, span: Span, sentences: Sequence[Span]) -> bool:
-    sentence = span.of(text)
+def _may_confirm(reading: str, passage: Passage, span: Span, sentences: Sequence[Span]) -> bool:
+    text, sentence = passage.text, span.of(passage.text)
     following = next((later.of(text) for later in sentences if later.start >= span.end), "")
     same_topic = words.missing_words(reading, sentence) <= confirmation.SAME_TOPIC
     return not (
-        _differs_in_negation(reading, sentence)
+        _is_of_another_place(reading, passage.about, sentence.rpartition("\n")[2])
+        or _differs_in_negation(reading, sentence)
         or _lacks_a_finding(reading, sentence)
         or weaker(reading, sentence)
         or weaker(reading, f"{sentence} {following}")
         or (common(reading, text) == "en" and swapped(reading, sentence, text))
         or (same_topic and antonyms.contrasts(reading, sentence))
     )
+
+
+def _headed_places(reading: str, about: str) -> set[str]:
+    """The places of a reading that its page's head names: "in Varde", "Varde's mills"."""
+    placed = (match["name"] for match in _PLACED.finditer(reading))
+    return {name for name in (*placed, *_OWNED.findall(reading)) if name in about}
+
+
+def _is_of_another_place(reading: str, about: str, sentence: str) -> bool:
+    """Whether the page's head names the reading's place, and the sentence names another."""
+    if all(words.is_named(name, sentence) for name in _headed_places(reading, about)):
+        return False
+    others = (match["name"] for match in _PLACED.finditer(sentence))
+    named = any(names.missing(f"In {name}", f"{about}\n{reading}") for name in others)
+    return named or not _OTHERWHERE.isdisjoint(re.findall(r"\w+", sentence.lower()))
+
+
+def without_head(reading: str, passage: Passage) -> str:
+    """Return a reading without the places that the page's head names.
+
+    >>> without_head("Theft fell in Varde.", Passage("", "", "", "", Span(0, 0), "Varde 2025"))
+    'Theft fell.'
+    """
+    for name in map(re.escape, _headed_places(reading, passage.about)):
+        reading = re.sub(rf"\A[Ii]n {name}, | (?:in|across) {name}\b(?!['’])", "", reading)
+        reading = re.sub(rf"\b{name}['’]s\b", "the", reading)
+    return reading[:1].upper() + reading[1:]
 
 
 def near_spans(reading: str, passage: Passage) -> list[Span]:
@@ -362,7 +428,7 @@ def alone_stance(
     whole = Span(0, len(text))
     one = len(words.sentences_of(text)) == 1  # of two, the first may be of another subject
     supports = one and read.prob_supported >= CONFIRMED_FROM and margin >= PROBABLY
-    if supports and not against and _may_confirm(reading, text, whole, [whole]):
+    if supports and not against and _may_confirm(reading, read.passage, whole, [whole]):
         return (min(read.prob_supported, confirmation.MEDIUM), 0.0), ()
     return (0.0, 0.0), ()
 
@@ -411,7 +477,7 @@ def with_sentence_quoted(reading: str, evidence: Evidence) -> Evidence:
     heading, gap, _ = quote.of(text).rpartition("\n\n")
     if gap and not heading.rstrip().endswith((".", "!", "?", "”", '"', ":", "|")):
         quote = Span(quote.start + len(heading) + len(gap), quote.end)
-    if _states_nothing(text, quote):
+    if quote.of(text) == evidence.passage.title or _states_nothing(text, quote):
         found = (span for span, share in words.quotable(reading, text) if share > 0)
         quote = next((span for span in found if not _states_nothing(text, span)), None)
     return replace(evidence, quote=quote)
@@ -419,9 +485,13 @@ def with_sentence_quoted(reading: str, evidence: Evidence) -> Evidence:
 
 def _states_nothing(text: str, span: Span) -> bool:
     line = span.of(text)
-    if "|" in line or any(map(str.isdigit, line)):
+    if line.rstrip().endswith("?"):
+        return True
+    undated = _BYLINE_DATE.sub("", line)
+    if "|" in line or any(map(str.isdigit, undated)):
         return False
     is_name = all(word[:1].isupper() for word in line.split() if len(word) > 3)
     if n_words(line) < SHORTEST_QUOTE:
         return True
-    return (is_name or words.is_heading(text, span)) and not finite_verb(line)
+    bare = is_name or undated != line or words.is_heading(text, span)
+    return bare and not finite_verb(line)

@@ -20,7 +20,7 @@ from pincite.verbs.check.negation import negation
 
 # Between a fact and an opinion: "Nobody died, and the mayor should resign", "… and should resign".
 _BESIDE = re.compile(
-    r"(?:, (?:and|but|so|which)|[;.]) "
+    r"(?:, (?:and|but|so|which)|[;:.]) "
     r"|,? (?:and|but) (?=(?:\w+ly )?(?:should|must|ought|shouldn't|mustn't)\b)"
 )
 _BARE_AND = re.compile(r",?\s+(?:and|but)\s+")

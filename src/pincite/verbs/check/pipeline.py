@@ -121,7 +121,11 @@ class CheckPipeline:
         readings = codec.values_of(interpretation)
         self.record({"event": "statement", "statement": statement, "interpretation": readings})
         ignored = self.settings.check.ignored_types
-        judged = [r for r in interpretation.readings if r.kind not in ignored]
+        judged = [
+            reading
+            for reading in interpretation.readings
+            if reading.kind not in ignored and not reading.is_about_unknown_speaker
+        ]
         retrieved = containment.each(self._retrieve, judged, lambda _, why: why)
         pairs = [
             (reading, each)

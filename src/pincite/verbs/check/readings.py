@@ -27,7 +27,7 @@ from pincite.verbs.check.kinds import LONGEST, MARKS, WORD, ascription, kind_of,
 from pincite.verbs.check.negation import negation
 from pincite.verbs.check.parts import conjuncts, parts
 from pincite.verbs.check.report import Interpretation, Reading
-from pincite.verbs.check.speakers import UNKNOWN, Occasion, alone
+from pincite.verbs.check.speakers import UNKNOWN, Occasion, alone, without_tag
 
 _TAG = re.compile(r"[,.]?[”\"“],? (?:she|he|they) \w+\Z")
 DEEPEST = 3  # an ascription of a valuation of two statements
@@ -42,6 +42,7 @@ def interpret_by_rules(
 ) -> Interpretation:
     if language == "en" and _is_german(statement):
         language = "de"
+    statement = without_tag(statement) if language == "en" else statement
     result = [] if is_question(statement) else readings(statement, language, occasion)
     why = "" if result else _QUESTION if is_question(statement) else _NO_READING
     if any(said.unread for each in result if (said := ascription(each.text, language))):
