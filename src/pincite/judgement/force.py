@@ -204,7 +204,7 @@ def _in_page(clause: _Clause, passage: str, about: str, page: str) -> Witness | 
 
 
 def _is_settled(clause: _Clause, frame: _Frame, sentence: str, own: frozenset[str]) -> bool:
-    """Whether a sentence says that what the frame leaves open came true. `own`: as for `_states`."""
+    """Whether a sentence says that what is open came true. `own`: as for `_states`."""
     topic = (own if frame.settled_by_words else clause.stems) - {clause.predicate}
     pronoun = (_PRONOUN.match if frame.settled_by_words else _PRONOUN.search)(sentence)
     is_about = not topic or topic & _roots(sentence) or pronoun

@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 from pincite.judgement import aggregation, confirmation, decide
 from pincite.judgement.attribution import swapped
+from pincite.judgement.contradictions import contrary_by_word
 from pincite.judgement.force import weaker
 from pincite.llm.calls import Progress
 from pincite.models.verifier import RoutedVerifier
@@ -51,7 +52,6 @@ PROBABLY = 0.05
 # By how much the refutation of a lone sentence that says the opposite must exceed its support.
 OPPOSED_FROM = 0.2
 NEAR = 0.5  # share of a reading's words that sentences read alone may lack, the title included
-_UNSAID = 0.2  # the same of what a word of the opposite meaning is said of
 SHORTEST_QUOTE = 4  # words; fewer state nothing ("High Court"), unless one is a figure
 
 _BYLINE_DATE = re.compile(r"\d{4}-\d\d-\d\d$")
@@ -385,24 +385,18 @@ def near_spans(reading: str, passage: Passage) -> list[Span]:
 def _contrary(reading: str, read: Evidence) -> tuple[Witness, ...]:
     """Return what shows that sentences contradict a reading: a rule, or the opposite word.
 
-    Of the opposite word, the sentences must have nearly all else of the reading, its subject in
-    full. The network alone counts only of sentences that have all words.
+    The network alone counts only of sentences that have all words.
     """
-    known = {*words.roots(f"{read.passage.about}\n{read.passage.text}")}
-    own, verb = {*words.roots(reading)}, finite_verb(reading)
-    subject = {*words.roots(reading[: verb.start])} if verb else own
+    about, text = read.passage.about, read.passage.text
     by_rule = tuple(w for w in read.witnesses if w.kind is not WitnessKind.NETWORK)
-    if tables.unstated(reading, f"{read.passage.about}\n{read.passage.text}") or by_rule:
+    if tables.unstated(reading, f"{about}\n{text}") or by_rule:
         return by_rule if decide.refutes(read) else ()
-    if own <= known and len(own) >= SHORTEST_QUOTE and decide.refutes(read):
+    own = {*words.roots(reading)}
+    has_all = len(own) >= SHORTEST_QUOTE and own <= {*words.roots(f"{about}\n{text}")}
+    if has_all and decide.refutes(read):
         return read.witnesses
-    compares = " than" in reading and " than" in read.passage.text
-    for word, opposite in antonyms.contrasts(reading, read.passage.text):
-        missing = own - known - {*words.roots(word)}
-        reverses = compares or antonyms.reverses_sentence(word)
-        if reverses and subject <= known and len(missing) <= _UNSAID * len(own):
-            return (Witness(WitnessKind.VALUE, word, opposite, Span(0, len(read.passage.text))),)
-    return ()
+    word = contrary_by_word(reading, text, about)
+    return (word,) if word else ()
 
 
 def _differs_in_negation(reading: str, sentence: str) -> bool:
