@@ -86,7 +86,7 @@ def export_feedback(
 ) -> Response:
     """Feedback as rows of test data.
 
-    claims: for `pincite train verifier --extra` and `pincite eval claims`; statements: readings
+    claims: for `pincite learn` and `pincite eval claims`; statements: readings
     for `pincite eval check`; opinions: everything, as `pincite feedback list --json` prints it.
     """
     if everybody and not who.is_admin:
