@@ -16,7 +16,7 @@ from pincite.text import LEXICON, alternatives, antonyms, names, quantities, syn
 from pincite.text import words as wording
 from pincite.text.clauses import clauses
 from pincite.text.figures import MONTHS
-from pincite.text.finite import finite_verb, referents
+from pincite.text.finite import referents
 from pincite.text.languages import NEGATIONS, common
 from pincite.text.quantities import Value, with_hedge
 from pincite.text.quantities import values as values_of
@@ -27,7 +27,6 @@ from pincite.types import Span, Witness, WitnessKind
 # Shares of the clause's other content words that the sentence (with the page's title) must have.
 # Chosen on half of claims/train's sets, which the network never saw; research/refutation.md.
 _REST_OF_VALUE, _REST_OF_NAME, _REST_OF_TURN = 0.75, 0.8, 0.8
-_UNSAID = 0.2  # the same that a text may lack which is read alone beside an opposite word
 _LEAST_WORDS = 2  # content words besides the value that must be shared
 _NEGATION = re.compile(
     r"\b(?:not|never|cannot|neither|no)\b(?!-)|n['’]t\b|\b(?:failed|refused|declined) to\b",
@@ -396,26 +395,6 @@ def _of_contrary(part: str, claim: str, source: _Source) -> Witness | None:
         rest = re.sub(rf"\b{word}\b", " ", part, flags=re.IGNORECASE)
         if _says(rest, sentence, source, _REST_OF_TURN):
             return Witness(WitnessKind.VALUE, word, opposite, span)
-    return None
-
-
-def contrary_by_word(claim: str, text: str, about: str = "") -> Witness | None:
-    """Return a word of the claim whose opposite a text has, read alone, beside nearly all else.
-
-    It has the claim's subject in full; both compare, or the opposite reverses a sentence.
-
-    >>> contrary_by_word("Sales of tin rose in May.", "In May, sales of tin fell.").source
-    'fell'
-    """
-    own, verb = {*roots(claim)}, finite_verb(claim)
-    known = {*roots(f"{about}\n{text}")}
-    subject = {*roots(claim[: verb.start])} if verb else own
-    compares = " than" in claim and " than" in text
-    for word, opposite in antonyms.contrasts(claim, text) if subject <= known else ():
-        missing = own - known - {*roots(word)}
-        reverses = compares or antonyms.reverses_sentence(word)
-        if reverses and len(missing) <= _UNSAID * len(own):
-            return Witness(WitnessKind.VALUE, word, opposite, Span(0, len(text)))
     return None
 
 
