@@ -54,22 +54,6 @@ def test_metadata_is_shown_and_filtered_by(run: Callable[..., Result]) -> None:
     assert len(written(run(*CHECK, *nothing, "--json", "-"))["warnings"]) == 1
 
 
-def test_labelled_statements_are_measured(run: Callable[..., Result]) -> None:
-    labelled = [
-        {"statement": STATEMENT, "label": "confirmed", "type": "descriptive"},
-        {"statement": "It should be of wood.", "label": "not_judged", "type": "normative"},
-        {"statement": "The bridge opened in 1913.", "label": "disconfirmed", "date": "2000"},
-    ]
-    Path("labelled.jsonl").write_text("\n".join(map(json.dumps, labelled)))
-    arguments = ("eval", "check", "kb", "labelled.jsonl", "-q")
-    found = json.loads(run(*arguments, "--json").stdout)
-    assert (found["n"], set(found["by_type"])) == (3, {"descriptive", "normative"})
-    assert [row["statement"] for row in found["rows"]] == [one["statement"] for one in labelled]
-    assert found["rows"][1]["predicted"] == "not_judged"
-    assert found["versions"]["corpus"]
-    assert "accuracy" in run(*arguments).stdout
-
-
 def test_only_older_documents(run: Callable[..., Result]) -> None:
     report = written(run(*CHECK, "--to-date", "2016", "--json", "-"))
     (reading,) = readings(report)

@@ -264,15 +264,6 @@ def _contradictions(degrees: Sequence[float | None], doc: float) -> list[int]:
     return [n for n, _ in strong] if len({d > 0 for _, d in strong}) == 2 else []
 
 
-def as_of(items: Sequence[Weighed], date: str) -> list[Weighed]:
-    """Keep the items published up to a date ("2019"), compared at the coarser precision."""
-    return [
-        item
-        for item in items
-        if item.published and item.published[: len(date)] <= date[: len(item.published)]
-    ]
-
-
 def side(doc: float | None, threshold: float = THRESHOLD) -> Side:
     if doc is None:
         return "failed"

@@ -95,11 +95,10 @@ def test_last_feedback_counts_and_wrong_alone_makes_no_row(client: TestClient, s
     assert [row["quote"] for row in exported(client, "opinions")] == [QUOTE, better]
 
 
-def test_a_reading_becomes_a_row_of_a_test_set(client: TestClient, site: Site) -> None:
+def test_an_opinion_on_a_reading_makes_no_row_of_claims(client: TestClient, site: Site) -> None:
     say(client, ended(site, "check"), "1.r1", verdict="wrong", label="disconfirmed")
-    assert exported(client, "statements") == [
-        {"statement": "The bridge is of 1911.", "label": "disconfirmed", "type": "descriptive"}
-    ]
+    (opinion,) = exported(client, "opinions")
+    assert opinion["given"] == "disconfirmed"
     assert exported(client) == []
 
 

@@ -167,43 +167,6 @@ def claims(
     click.echo(json.dumps(report, indent=1) if as_json else tables.claims_table(results))
 
 
-@command.command("check")
-@click.argument("corpus", type=options.FilePath)
-@click.argument("labelled", type=options.FilePath)
-@json_option
-@quiet_option
-@options.setting_options("models", "filters")
-def check(corpus: Path, labelled: Path, as_json: bool, quiet: bool, **given: Any) -> None:
-    """Measure how often `pincite check` is right about the statements of LABELLED on CORPUS.
-
-    LABELLED has a JSON object per line: statement, label (confirmed, disconfirmed, inconclusive,
-    not_judged), and if known type (descriptive, ascriptive, normative) and date. For each
-    statement, the first judged reading of its type counts.
-    """
-    from pincite.verbs.check import build as build_check
-    from pincite_lab.evaluation import labelled_statements, tables
-
-    settings = options.load_settings({**given, "online": False})  # the web changes, CORPUS does not
-    rows = labelled_statements.read_statements(labelled)
-    threshold, predictions = settings.check.threshold, []
-    with (
-        build_check.checking(settings, corpus, keep=False) as run,
-        options.progress(quiet) as display,
-    ):
-        for number, row in enumerate(rows, start=1):
-            found = run.pipeline.check(row.statement)
-            predictions.append(labelled_statements.prediction(found, row, threshold))
-            display("statements", number, len(rows))
-        versions = dict(run.versions)
-    result = {
-        "file": labelled.name,
-        **labelled_statements.measured(rows, predictions),
-        "rows": labelled_statements.lines(rows, predictions),
-        "versions": versions,
-    }
-    click.echo(json.dumps(result, indent=1) if as_json else tables.check_table(result))
-
-
 @command.command("scifact")
 @click.argument("folder", type=options.FilePath)
 @json_option

@@ -3,7 +3,7 @@
 import json
 from contextlib import suppress
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import Query, Request, Response
 from fastapi.responses import HTMLResponse
@@ -81,26 +81,20 @@ def give_feedback(body: NewFeedback, who: Runner, site: Stores) -> None:
 def export_feedback(
     who: Reader,
     site: Stores,
-    form: Annotated[Literal["claims", "statements", "opinions"], Query(alias="format")] = "claims",
+    form: Annotated[Literal["claims", "opinions"], Query(alias="format")] = "claims",
     everybody: Annotated[bool, Query(description="For administrators.")] = False,
 ) -> Response:
     """Feedback as rows of test data.
 
-    claims: for `pincite train verifier --extra` and `pincite eval claims`; statements: readings
-    for `pincite eval check`; opinions: everything, as `pincite feedback list --json` prints it.
+    claims: for `pincite learn` and `pincite eval claims`; opinions: everything, as
+    `pincite feedback list --json` prints it.
     """
     if everybody and not who.is_admin:
         raise Problem(
             403, "not_allowed", "Only an administrator may export the feedback of others."
         )
     found = site.feedback.opinions(None if everybody else who.account_id)
-    rows: list[Any]
-    if form == "claims":
-        rows = opinions.claims(found)
-    elif form == "statements":
-        rows = opinions.statements(found)
-    else:
-        rows = [opinions.plain(each) for each in found]
+    rows = opinions.claims(found) if form == "claims" else map(opinions.plain, found)
     text = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
     headers = {"Content-Disposition": f'attachment; filename="feedback-{form}.jsonl"'}
     return Response(whole(text), media_type="application/jsonl", headers=headers)
