@@ -18,11 +18,11 @@ BENCH := .venv-bench
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
 
-$(STAMP): pyproject.toml plugins/pincite-lab/pyproject.toml constraints.txt
+$(STAMP): pyproject.toml plugins/pincite-lab/pyproject.toml plugins/pincite-server/pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12 …")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[server]' -e plugins/pincite-lab --group dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e . -e plugins/pincite-lab -e plugins/pincite-server --group dev
 	@touch $@
 
 # Apart from the rest, which the demo needs too: torch for training, and a real chat server. Its model
@@ -61,7 +61,7 @@ test-models: $(STAMP) ## the demos, and planted faults, with the shipped models
 	tools/offline.sh $(BIN)/python -m pytest -q -m "models and not slow" $(OF_MODELS)
 
 test-web: $(STAMP) ## the server: both databases, real processes, a browser
-	tools/offline.sh $(PYTEST) -m "web and not slow and not wiki" tests/server
+	tools/offline.sh $(PYTEST) -m "web and not slow and not wiki" plugins/pincite-server/tests
 
 test-train: $(TRAIN) ## training with torch, and a real chat server
 	tools/offline.sh $(PYTEST) -m "train and not slow" $(OF_TRAIN)
@@ -69,8 +69,8 @@ test-train: $(TRAIN) ## training with torch, and a real chat server
 test-mcp: $(MCP) ## the MCP server, notebooks and frameworks
 	tools/offline.sh $(PYTEST) -m "mcp and not slow" tests/clients
 
-test-wiki: $(STAMP) ## a real MediaWiki from Debian's package, and the user script on it in Chromium
-	tools/offline.sh $(BIN)/python -m pytest -q -n 0 -m wiki tests/wiki/test_mediawiki.py tests/server/browser/test_user_script.py
+test-wiki: $(WATCH) ## a real MediaWiki from Debian's package, and the user script on it in Chromium
+	tools/offline.sh $(BIN)/python -m pytest -q -n 0 -m wiki tests/wiki/test_mediawiki.py plugins/pincite-server/tests/server/browser/test_user_script.py plugins/pincite-watch/tests/test_watch_mediawiki.py
 
 # Ray alone takes 250 MB.
 $(CLUSTER): $(STAMP) plugins/pincite-cluster/pyproject.toml

@@ -36,9 +36,8 @@ OF_POSIX = {
 }
 
 
-# Folders whose tests all bear a marker. A run without it does not import them: a browser takes
-# longer than hundreds of tests, and `make test` has neither.
-ROOMS = {"web": HERE / "server", "mcp": HERE / "clients"}
+# Folders whose tests all bear a marker. A run without it does not import them.
+ROOMS = {"mcp": HERE / "clients"}
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -96,7 +95,7 @@ def _no_lists_of_the_user(
 def _no_multilingual_verifier(monkeypatch: pytest.MonkeyPatch) -> None:
     """A package that is installed here must not change what others test."""
     monkeypatch.setattr("pincite.models.weights.multilingual_verifier", lambda: None)
-    monkeypatch.setattr("pincite.text.languages.renderer", lambda: None)
+    monkeypatch.setattr("pincite.text.figures.renderer", lambda: None)
 
 
 def tiny_weights(seed: int = 0, labels: int = 0) -> dict[str, np.ndarray]:

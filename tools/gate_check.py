@@ -3,7 +3,7 @@
     python tools/gate_check.py [--half open|sealed|both] [--json OUT] [--reveal]
 
 For each domain a corpus is made of its documents, and the statements of a half are checked against
-it by the command itself. The first reading that was judged answers, as in `pincite eval check`.
+it by the command itself. The first reading that was judged answers.
 Right is any confirmation of what is true, any disconfirmation of what is false, and "no evidence"
 or "balanced" for what the documents do not cover. Statements of the sealed half are only counted,
 unless --reveal says that the work is done.

@@ -59,13 +59,13 @@ def closure(module: str) -> set[str]:
 
 
 def modules_in_post() -> int:
-    """Modules of `pincite.server` of which a function runs while one verification is queued."""
+    """Modules of `pincite_server` of which a function runs while one verification is queued."""
     from fastapi.testclient import TestClient
 
-    from pincite.server.app import create_app
-    from pincite.server.settings import ServerSettings
-    from pincite.server.site import opened
     from pincite.settings import Settings
+    from pincite_server.app import create_app
+    from pincite_server.settings import ServerSettings
+    from pincite_server.site import opened
 
     ran: set[str] = set()
     counting = False
@@ -87,7 +87,7 @@ def modules_in_post() -> int:
         threading.setprofile(None)
     if reply.status_code != 202:
         raise SystemExit(f"POST /api/v1/verify: {reply.status_code} {reply.text}")
-    return len({name for name in ran if name.startswith("pincite.server")})
+    return len({name for name in ran if name.startswith("pincite_server")})
 
 
 def counts() -> dict[str, int]:

@@ -1,7 +1,7 @@
 """Collect what the pages say, and compile what translators made of it: `make locale`.
 
-`pincite.po` in `src/pincite/server/locale/de/LC_MESSAGES` is the file to edit; texts that are new
-stand in it with an empty `msgstr`. The `.mo` beside it is what the program reads; it is committed.
+`pincite.po` in the server's `locale/de/LC_MESSAGES` is the file to edit; texts that are new stand
+in it with an empty `msgstr`. The `.mo` beside it is what the program reads; it is committed.
 A plugin with a folder `locale` has its own, of what the server does not say.
 """
 
@@ -17,16 +17,18 @@ from babel.messages.extract import extract_from_dir, extract_from_file
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
+import pincite
 from pincite import notes
 from pincite.judgement.reliability import LABELS as LISTED
 from pincite.report import bibliography, reasons
-from pincite.server import forms, rendering
 from pincite.verbs.ask import wording as ask_wording
 from pincite.verbs.check import wording as check_wording
 from pincite.verbs.verify import wording
+from pincite_server import forms, rendering
 
 SERVER = rendering.LOCALE.parent
-PLUGINS = sorted(path.parent for path in SERVER.parents[2].glob("plugins/*/src/*/locale"))
+CORE = Path(pincite.__file__).parent
+PLUGINS = sorted({path.parent for path in SERVER.parents[2].glob("*/src/*/locale")} - {SERVER})
 METHODS = [
     ("*.py", "python"),
     ("routes/**.py", "python"),
@@ -39,12 +41,8 @@ SHARED: tuple[Iterable[str], ...] = (
     *([look.label for look in of.LOOKS.values()] for of in (wording, check_wording, ask_wording)),
     [look.label for look in reasons.WORKS.values()],
     check_wording.KINDS.values(),
-    (
-        *check_wording.SOURCES.values(),
-        check_wording.OWN,
-        check_wording.PRIMARY,
-        check_wording.NEAREST,
-    ),
+    check_wording.SOURCES.values(),
+    (check_wording.OWN, check_wording.PRIMARY, check_wording.NEAREST),
     ask_wording.VERDICTS.values(),
     *(table.values() for table in (wording.READ, wording.ARCHIVED, wording.CHANGED)),
     *(table.values() for table in (wording.ON_PAGE, wording.ELSEWHERE, wording.VERDICTS)),
@@ -79,11 +77,11 @@ def collected(folder: Path = SERVER) -> Catalog:
     if folder != SERVER:
         return catalog
     options = {"*.j2": {"trimmed": "true", "silent": "false"}}
-    macros = extract_from_dir(SERVER.parent / "report", [("*.j2", "jinja2")], options)
+    macros = extract_from_dir(CORE / "report", [("*.j2", "jinja2")], options)
     for file, _, message, _, _ in sorted(macros, key=lambda each: (each[0], each[1])):
         catalog.add(message, locations=[(f"report/{file}", 0)])
     for verb in ("ask", "check"):  # what their wordings give to `say` and `plural`
-        path = SERVER.parent / "verbs" / verb / "wording.py"
+        path = CORE / "verbs" / verb / "wording.py"
         for _, message, _, _ in extract_from_file("python", path, CALLS):
             catalog.add(message, locations=[(f"verbs/{verb}/wording.py", 0)])
     for text in chain.from_iterable(SHARED):

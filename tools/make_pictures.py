@@ -19,7 +19,7 @@ from server.browser.test_gadget import Wiki, checked, served_to_the_wiki  # noqa
 from server.browser.watched import CHROMIUM, FLAGS  # noqa: E402
 from server.processes import Served  # noqa: E402
 
-from pincite.server import demo, wikis  # noqa: E402
+from pincite_server import demo, wikis  # noqa: E402
 
 OUT = Path(__file__).parents[1] / "docs" / "pictures"
 WIDTH, HEIGHT = 1200, 900

@@ -12,6 +12,7 @@ import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from pincite.documents.collection import collected
@@ -59,6 +60,7 @@ class Planted:
     how: str = ""
 
 
+@cache
 def documents() -> dict[str, Document]:
     """The demo's abstracts by PMID."""
     collection = collected([ABSTRACTS])

@@ -61,10 +61,10 @@ def _outside(name: str) -> str:
 
 def _http() -> str:
     """The HTTP API: each operation with what it is for."""
-    from pincite.server.app import create_app
-    from pincite.server.settings import ServerSettings
-    from pincite.server.site import opened
     from pincite.settings import Settings
+    from pincite_server.app import create_app
+    from pincite_server.settings import ServerSettings
+    from pincite_server.site import opened
 
     with tempfile.TemporaryDirectory() as folder:
         site = opened(ServerSettings(data=folder), Settings())
@@ -92,9 +92,9 @@ below `[retrieval]`). The first of these that sets it wins.
 
 def _settings() -> str:
     """All settings: name, default, range and help, as they are declared."""
-    from pincite.server.settings import ServerSettings
     from pincite.settings import Settings
     from pincite.settings.schema import declared
+    from pincite_server.settings import ServerSettings
 
     rows = [(each.name, each) for each in declared(Settings).values()]
     rows += [(f"server.{each.name}", each) for each in declared(ServerSettings).values()]

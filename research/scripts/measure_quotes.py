@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from pincite.documents.jsonl import LabelledClaim, read_labelled
-from pincite_lab.evaluation.measures import wilson
-from pincite_lab.evaluation.claims import cut
-from pincite.judgement import aggregation, decide
+from pincite.judgement import decide
 from pincite.models import weights
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.text import words
 from pincite.types import Claim
+from pincite_lab.evaluation.claims import cut
+from pincite_lab.evaluation.measures import wilson
 
 SPEAKS = ("support", "partial")
 MOST_OF = 0.8  # of a sentence's words: then it is in the quote, wherever the text was cut

@@ -23,14 +23,14 @@ from typing import Any
 import numpy as np
 
 from pincite.documents.jsonl import LabelledClaim, read_labelled
-from pincite_lab.evaluation import measures
 from pincite.models import weights
 from pincite.models.session import Session
 from pincite.models.verifier import MAX_TOKENS, CrossEncoderVerifier
 from pincite.protocols import Floats
+from pincite.types import Claim, Passage, Span
+from pincite_lab.evaluation import measures
 from pincite_lab.training.groups import cut, half_of, is_held_back
 from pincite_lab.training.recipe import SHIPPED, Recipe, recipe_in
-from pincite.types import Claim, Passage, Span
 
 DEV = ("scifact_dev", "wice_claim_dev", "citation_integrity_dev")
 SAYS = ("support", "refute", "nei")  # labels in the order of the logits

@@ -1,4 +1,4 @@
-"""Public claims as a knowledge base with labelled statements, for `pincite eval check`.
+"""Public claims as a knowledge base with labelled statements.
 
     python research/scripts/statements.py scifact FOLDER_OF_SCIFACT OUT
     python research/scripts/statements.py climate climate_fever.jsonl.gz OUT

@@ -64,8 +64,11 @@ class MissingExtra(PinciteError, ImportError):
     exit_code = 6
 
 
-# whose extras these are
-PLUGINS = dict.fromkeys(("milvus", "postgres", "ray"), "pincite-cluster")
+# The distributions that bring these extras: a whole one each, or an extra of pincite-cluster.
+_WHOLE = ("lab", "multilingual", "server", "study", "watch")
+PLUGINS = {name: f"pincite-{name}" for name in _WHOLE} | dict.fromkeys(
+    ("milvus", "postgres", "ray"), "pincite-cluster"
+)
 
 
 def install_command(extra: str = "") -> str:
@@ -81,7 +84,8 @@ def install_command(extra: str = "") -> str:
         url, commit = str(record.get("url", "")), record.get("vcs_info")
     except (PackageNotFoundError, ValueError, AttributeError):
         record, url, commit = {}, "", None
-    extras, wanted = f"[{extra}]" if extra else "", [] if extra else ["--force-reinstall"]
+    extras = f"[{extra}]" if extra and extra not in _WHOLE else ""
+    wanted = [] if extra else ["--force-reinstall"]
     plugin = PLUGINS.get(extra)
     name = f"{plugin or 'pincite'}{extras}"
     if commit:
@@ -89,16 +93,16 @@ def install_command(extra: str = "") -> str:
         wanted.append(f"{name} @ {commit['vcs']}+{url}@{commit['commit_id']}{part}")
     elif url.startswith("file://"):
         path = url2pathname(url.removeprefix("file://"))
-        folder = Path(path, "plugins", plugin or f"pincite-{extra}")
+        folder = Path(path, "plugins", plugin or "")
         makefile = Path(path, "Makefile")
         if extra and makefile.is_file() and f"\n{extra}:" in makefile.read_text("utf-8"):
             return shlex.join(["make", "-C", path, extra])
         editable = record.get("dir_info", {}).get("editable")
         wanted += ["-e"] if editable else ["--find-links", str(Path(path).parent)]
-        if folder.is_dir():
-            wanted.append(f"{folder}{extras if plugin else ''}")
+        if plugin:
+            wanted.append(f"{folder}{extras}" if folder.is_dir() else name)
         else:
-            wanted.append(name if plugin else f"{path}{extras}")
+            wanted.append(f"{path}{extras}")
     else:
         wanted.append(name)
     pip = [sys.executable, "-m", "pip", "install"]

@@ -64,6 +64,15 @@ ENGLISH: Mapping[str, str] = {
     "source_retracted": "the source was retracted",
     "source_retracted_partly": "the source was partially retracted",
     "source_of_concern": "the source's journal issued an expression of concern",
+    # A draft, for its reviewer.
+    "draft_citations": (
+        "citations: %(n)s; of %(checked)s that could be checked, %(failing)s fail (%(percent)s %%)"
+    ),
+    "draft_unchecked": "citations: %(n)s; none could be checked",
+    "draft_unsupported": "claims that their sources do not support",
+    "draft_references": "references that do not hold",
+    "draft_uncited": "sentences without a source",
+    "draft_traces": "traces of a chatbot",
     # What is wrong with a reference as written.
     "isbn_invalid": "ISBN %(words)s cannot be right: copy it from the book or a catalogue",
     "issn_invalid": "ISSN %(words)s cannot be right: its check digit does not fit",

@@ -444,11 +444,17 @@ class Citation:
     tags: tuple[str, ...] = ()  # "dead link", "failed verification", … found at this use
 
     @property
+    def is_marked(self) -> bool:
+        """Whether its readers are warned that the work was retracted or is of concern."""
+        return not WARNINGS.isdisjoint(self.tags)
+
+    @property
     def reference(self) -> tuple[Span, str]:
         """What all uses of a reference share; the works that it names differ."""
         return self.definition, self.citation_id.partition(".")[2]
 
 
+WARNINGS = frozenset({"retracted", "expression of concern"})  # tags
 # By these tags an editor doubts a source, or asks for another one.
 SOURCE_TAGS = frozenset(
     {

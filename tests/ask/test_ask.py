@@ -122,8 +122,8 @@ def pipeline(
     )
 
 
-def extractor(verifier: CrossEncoderVerifier, least: float = -4.0) -> Extractor:
-    return Extractor(verifier, OnnxEncoder(weights.locate(weights.ENCODER)), 9, least)
+def extractor(verifier: CrossEncoderVerifier) -> Extractor:
+    return Extractor(verifier, OnnxEncoder(weights.locate(weights.ENCODER)), 9)
 
 
 def check(verifier: CrossEncoderVerifier, text: str, *pmids: int) -> list[Checked]:
@@ -159,7 +159,7 @@ def test_an_abstract_in_another_language_is_not_quoted(verifier: CrossEncoderVer
         "Velorin a réduit le nombre de jours de migraine chez les adultes."
     )
     given = numbered([FoundDocument(paper(15, "Velorin", text), (), 0.0)])
-    (((quote,),), *_) = extractor(verifier, -99.0).quotes([QUESTION], given)
+    (((quote,),), *_) = extractor(verifier).quotes([QUESTION], given)
     assert (quote.text, quote.source) == (
         "Velorin reduced the number of migraine days in adults.",
         0,
@@ -185,7 +185,7 @@ def test_of_a_long_document_the_nearest_passages_are_quoted(
     ((found,), _) = LiteratureFinder(Finds(), lambda urls: [long for _ in urls]).find(QUESTION)
     texts = [passage.text for passage in found.passages]
     assert said in texts[1]  # behind the one that was found
-    (((quote, *_),), *_) = extractor(verifier, -99.0).quotes([QUESTION], numbered([found]))
+    (((quote, *_),), *_) = extractor(verifier).quotes([QUESTION], numbered([found]))
     assert (quote.text, quote.span.of(text)) == (said, said)
 
 
@@ -232,7 +232,7 @@ def test_citation_marks_inside_a_quote_are_text(verifier: CrossEncoderVerifier) 
 
     finder = Found(None, None, list, None)  # type: ignore[arg-type]
     plan = AskPipeline(
-        finder, extractor(verifier, -99.0), AnswerChecker(verifier), Searched("d", 3, "weighted")
+        finder, extractor(verifier), AnswerChecker(verifier), Searched("d", 3, "weighted")
     )
     answer = plan.ask(QUESTION)
     shown = "As Holm et al. (3) saw, velorin reduced the number of migraine days (2, 55) (12)."

@@ -8,7 +8,8 @@ from support.laws import check_evidence
 
 from pincite.judgement.confirmation import from_answers
 from pincite.types import Evidence, Failed, Passage
-from pincite.verbs.check.confirm import ModelJudge, VerifierJudge
+from pincite.verbs.check.confirm import VerifierJudge
+from pincite.verbs.check.model_judge import ModelJudge
 from pincite.verbs.check.report import Interpretation, Reading
 
 _WORD = re.compile(r"\w+")

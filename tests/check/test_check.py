@@ -56,6 +56,11 @@ def test_a_text_on_two_pages_is_found_once_with_both_addresses(
     assert len([f for f in found if "granite" in f.passage.text]) == 2
 
 
+def test_what_an_unknown_speaker_did_is_not_judged(corpus: EmbeddedCorpus) -> None:
+    (result,) = pipeline(corpus).check("I closed the mill.").results
+    assert (result.weight.outcome, result.reading.lacks) == (Outcome.NOT_JUDGED, ("speaker",))
+
+
 def test_the_source_of_a_passage_is_kept(corpus: EmbeddedCorpus) -> None:
     (result,) = pipeline(corpus).check("The mill closed long ago.").results
     item = next(item for item in result.items if item.passage.title == "Mill")

@@ -39,7 +39,8 @@ from pincite.types import (
     WitnessKind,
 )
 from pincite.verbs.check import confirm
-from pincite.verbs.check.confirm import ModelJudge, VerifierJudge
+from pincite.verbs.check.confirm import VerifierJudge
+from pincite.verbs.check.model_judge import ModelJudge
 from pincite.verbs.check.pipeline import with_wholes
 from pincite.verbs.check.readings import ModelInterpreter, interpret_by_rules
 from pincite.verbs.check.report import Reading, ReadingResult
@@ -257,6 +258,25 @@ def test_page_text_is_fenced_as_data(server: Server) -> None:
 
 def interpreter_of(server: Server, **models: str) -> ModelInterpreter:
     return ModelInterpreter(calls_to(server, models=models), Templates.load("en", "en"))
+
+
+@pytest.mark.parametrize(
+    ("check", "n_guided"),
+    [
+        ({"guidance": "json"}, 5),  # of eight requests: three lists and two negations
+        ({"guidance": "grammar"}, 5),  # of the choice; lists have a schema
+        ({"guidance": "prompted"}, 0),
+        ({"guidance": "prompted", "schema_for_lists": True}, 5),
+    ],
+)
+def test_lists_have_a_schema_unless_all_is_prompted(
+    server: Server, check: dict[str, Any], n_guided: int
+) -> None:
+    server.by_request = Model()
+    settings = Settings(check=CheckSettings(**check))
+    reader = ModelInterpreter(calls_to(server), Templates.load("en", "en"), settings)
+    reader.interpret("The bridge is of stone and should stay so.")
+    assert sum("response_format" in request for request in server.asked) == n_guided
 
 
 def test_evidenceseekers_steps(server: Server) -> None:

@@ -7,15 +7,6 @@ from pincite.verbs.check.speakers import speaker_in
 
 OIL = "Tarn poured oil into the river"
 READING = f"{OIL}."
-SPEECH = f"“We have proof. *{OIL}.* It must stop"
-TRANSCRIPT = """LIV BERG: Good morning.
-
-ADA QUILL: Good morning. We won.
-
-LIV BERG: *And Tarn poured oil into the river.*
-
-ADA QUILL: That is so.
-"""
 
 
 def speaker(text: str, reading: str = READING) -> str:

@@ -11,13 +11,16 @@ from typing import Any
 
 import pytest
 from support.rows import each_row
+from support.rows import rows as table
 
 from pincite import api, runtime
-from pincite.judgement.confirmation import rank
+from pincite.judgement.confirmation import StatementType, rank
 from pincite.settings import Settings
-from pincite.types import Claim, Document, Passage, Span
+from pincite.types import Claim, Document, Evidence, Passage, Span
 from pincite.verbs.check import confirm
-from pincite.verbs.check.parts import joined
+from pincite.verbs.check.parts import conjuncts
+from pincite.verbs.check.readings import interpret_by_rules
+from pincite.verbs.check.report import Reading
 from pincite.verbs.check.speakers import Occasion, alone
 
 CASES = Path(__file__).parents[1] / "cases/check/spoken"
@@ -37,9 +40,27 @@ def test_a_spoken_statement_is_made_to_stand_alone(
     assert alone(statement, Occasion(speaker, date, place)) == (text, lacks)
 
 
+@each_row("check/spoken8")
+def test_what_is_judged_of_a_spoken_statement(
+    statement: str, speaker: str, date: str, place: str, judged: tuple[str, ...]
+) -> None:
+    found = interpret_by_rules(statement, "en", Occasion(speaker, date, place)).readings
+    texts = [each.text.rstrip(".") for each in found if each.kind == "descriptive"]
+    assert texts == [each.rstrip(".") for each in judged]
+
+
+def test_most_sealed_statements_are_read_as_a_person_would() -> None:
+    right = 0
+    for _, statement, speaker, date, place, judged in table("check/spoken8_sealed"):
+        found = interpret_by_rules(statement, "en", Occasion(speaker, date, place)).readings
+        texts = [each.text.rstrip(".") for each in found if each.kind == "descriptive"]
+        right += texts == [each.rstrip(".") for each in judged]
+    assert right >= 20  # of 24
+
+
 @each_row("check/spoken/joined")
 def test_the_parts_of_a_whole(text: str, parts: tuple[str, ...]) -> None:
-    assert tuple(joined(text)) == parts
+    assert tuple(conjuncts(text)) == parts
 
 
 @pytest.mark.models
@@ -86,3 +107,19 @@ def test_no_sentence_with_another_subject_time_or_quality_counts_alone(of: str) 
         for (claim, _), read in zip(pairs, verifier.verify(pairs), strict=True)
     ]
     assert sum(stance[1] > 0 for stance in stances) <= len(silent) / 4
+
+
+@pytest.mark.models
+@pytest.mark.xdist_group("demo")
+@pytest.mark.parametrize("rows_of", ["headed", "headed_held_back"])
+def test_a_sentence_is_read_under_its_pages_head(rows_of: str) -> None:
+    verifier = runtime.verifier(Settings().models)
+    judge = confirm.VerifierJudge(verifier, verifier)
+    confirmed: dict[str, int] = {"for": 0, "silent": 0}
+    for n, (title, text, reading, side) in enumerate(table(f"check/confirm/{rows_of}")):
+        page = Passage(str(n), "", title, text, Span(0, len(text)), title)
+        (read,) = judge.judge([(Reading("r1", reading, StatementType.DESCRIPTIVE), page)])
+        assert isinstance(read, Evidence)
+        confirmed[side] += bool(read.stance and read.stance[0])
+    assert confirmed["for"] >= 5
+    assert confirmed["silent"] <= 1

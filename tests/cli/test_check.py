@@ -54,22 +54,6 @@ def test_metadata_is_shown_and_filtered_by(run: Callable[..., Result]) -> None:
     assert len(written(run(*CHECK, *nothing, "--json", "-"))["warnings"]) == 1
 
 
-def test_labelled_statements_are_measured(run: Callable[..., Result]) -> None:
-    labelled = [
-        {"statement": STATEMENT, "label": "confirmed", "type": "descriptive"},
-        {"statement": "It should be of wood.", "label": "not_judged", "type": "normative"},
-        {"statement": "The bridge opened in 1913.", "label": "disconfirmed", "date": "2000"},
-    ]
-    Path("labelled.jsonl").write_text("\n".join(map(json.dumps, labelled)))
-    arguments = ("eval", "check", "kb", "labelled.jsonl", "-q")
-    found = json.loads(run(*arguments, "--json").stdout)
-    assert (found["n"], set(found["by_type"])) == (3, {"descriptive", "normative"})
-    assert [row["statement"] for row in found["rows"]] == [one["statement"] for one in labelled]
-    assert found["rows"][1]["predicted"] == "not_judged"
-    assert found["versions"]["corpus"]
-    assert "accuracy" in run(*arguments).stdout
-
-
 def test_only_older_documents(run: Callable[..., Result]) -> None:
     report = written(run(*CHECK, "--to-date", "2016", "--json", "-"))
     (reading,) = readings(report)
@@ -256,6 +240,17 @@ def test_a_table_names_who_said_a_statement_when_and_where(run: Callable[..., Re
     lacking = written(run("check", "We opened it last year.", "--corpus", "kb", "--json", "-"))
     assert readings(lacking)[0]["lacks"] == ["speaker", "date"]
     run("check", STATEMENT, "--corpus", "kb", "--date", "yesterday", code=2)
+
+
+def test_a_date_may_be_written_day_first_unless_it_is_ambiguous(
+    run: Callable[..., Result],
+) -> None:
+    given = ("--corpus", "kb", "--json", "-")
+    report = written(run("check", STATEMENT, "--date", "20/07/2012", *given))
+    assert report["checks"][0]["date"] == "2012-07-20"
+    run("check", STATEMENT, "--date", "05/06/2012", *given, code=2)
+    Path("said.csv").write_text("statement,date\nA.,20/07/2012\nB.,05/06/2012\n")
+    assert "row 2" in run("check", "--file", "said.csv", *given, code=2).stderr
 
 
 def test_claimreview_says_what_is_not_set(run: Callable[..., Result], tmp_path: Path) -> None:

@@ -141,6 +141,8 @@ def test_wafer_prints_a_record_for_each_cited_address(home: Path) -> None:
         "https://varde.example/bridge",
         "https://gone.example/",
     ]
+    parts = [run("wafer", "article.wiki", "--split", s).stdout for s in ("train", "dev", "test")]
+    assert [part.splitlines() for part in sorted(parts)] == [[], [], records]
 
 
 def test_a_knowledge_base_is_kept_up_to_date(home: Path) -> None:

@@ -12,8 +12,8 @@ from pincite import settings
 from pincite.cli import cli
 from pincite.errors import ConfigError
 from pincite.llm.templates import Templates
-from pincite.server.settings import load as load_server
 from pincite.settings.evidenceseeker import imported
+from pincite_server.settings import load as load_server
 
 PLANTED = "sk-planted-1234567890abcdef"
 
@@ -146,6 +146,35 @@ def test_database_of_evidence_seeker_becomes_an_address(
     result = run("import", "r.yaml", "-o", "pincite.toml")
     assert PLANTED not in result.output + (tmp_path / "pincite.toml").read_text()
     assert settings.load({}).library.corpora == corpora
+
+
+@pytest.mark.parametrize(
+    ("step", "given", "guidance"),
+    [
+        ("multiple_choice_confirmation_analysis", "json", "json"),
+        ("multiple_choice_confirmation_analysis", "structured_llm", "json"),
+        ("multiple_choice_confirmation_analysis", "prompted", "prompted"),
+        ("multiple_choice_confirmation_analysis", "regex", "json"),
+        ("multiple_choice_confirmation_analysis", "tool", None),
+        ("freetext_confirmation_analysis", "json", "json"),
+        ("list_normative_statements", "pydantic", "json"),
+        ("list_normative_statements", "prompted", None),
+    ],
+)
+def test_each_guidance_type_is_converted_or_refused(
+    tmp_path: Path, step: str, given: str, guidance: str | None
+) -> None:
+    (tmp_path / "c.yaml").write_text(
+        "used_model_key: m\nmodels: {m: {base_url: 'http://h/v1', model: m}}\n"
+        f"{step}: {{llm_specific_configs: {{default: {{guidance_type: {given}}}}}}}\n"
+    )
+    if guidance is None:
+        with pytest.raises(ConfigError, match=rf"{step}\.guidance_type is '{given}'"):
+            imported([tmp_path / "c.yaml"])
+    else:
+        run("import", "c.yaml", "-o", "pincite.toml")
+        found = settings.load({}).check
+        assert (found.guidance, found.schema_for_lists) == (guidance, guidance == "prompted")
 
 
 def test_evidence_seeker_s_files_become_one_of_ours(tmp_path: Path) -> None:

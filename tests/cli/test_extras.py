@@ -53,7 +53,7 @@ for arguments in commands:
 print(json.dumps(results))
 """
 # What needs an extra by all that is below it.
-NEEDS = {"serve": "server", "worker": "server", "server": "server"}
+NEEDS = dict.fromkeys(("init", "serve", "worker", "server"), "server")
 NEEDS |= dict.fromkeys(("train", "learn", "eval", "calibrate", "wafer"), "lab")
 NEEDS |= {"mcp": "mcp", "study": "study", "watch": "watch"}  # the latter two where installed
 RUNS = {"demo"}  # to its end, for some time; without arguments it asks for no extra's work

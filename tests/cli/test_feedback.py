@@ -150,15 +150,6 @@ def test_from_opinions_to_rows(home: Path) -> None:
     ]
     assert labelled[1].evidence == TRAM
 
-    run("export", "--format", "readings", "readings.jsonl")
-    assert rows(home / "readings.jsonl") == [
-        {
-            "statement": "The tram runs to the harbour today.",
-            "label": "confirmed",
-            "type": "descriptive",
-        }
-    ]
-
 
 def test_the_last_word_counts(home: Path) -> None:
     for label in ("support", "nei"):

@@ -167,7 +167,9 @@ def test_damaged_document_can_be_deleted_and_damaged_vector_made_anew(folder: Pa
     assert verify(folder) == []
 
 
-def test_refused(folder: Path, tmp_path: Path) -> None:
+def test_a_corpus_being_written_of_another_format_or_absent_is_not_checked(
+    folder: Path, tmp_path: Path
+) -> None:
     with (
         EmbeddedCorpus.open(folder, FakeEncoder(), write=True),
         pytest.raises(CorpusError, match="is being written by process"),

@@ -36,7 +36,7 @@ def found(corpus: EmbeddedCorpus, query: str, k: int = 10) -> list[str]:
     return [hit.passage.title for hit in corpus.lexical().retrieve([query], k)[0]]
 
 
-def test_laws(folder: Path) -> None:
+def test_an_embedded_corpus_keeps_the_laws(folder: Path) -> None:
     opened: list[EmbeddedCorpus] = []
 
     def reopen(corpus: Corpus) -> Corpus:
@@ -210,7 +210,7 @@ def test_indexes_that_follow_are_left_by_an_error_and_made_later(folder: Path) -
         assert found(corpus, "kept") == ["a"]
 
 
-def test_status(corpus: EmbeddedCorpus, folder: Path) -> None:
+def test_status_counts_documents_passages_and_bytes(corpus: EmbeddedCorpus, folder: Path) -> None:
     corpus.add([page("a", "One. " * 150), page("b", "Two.")])
     status = corpus.status()
     assert (status.n_documents, status.n_passages, status.sequence) == (2, 3, 1)

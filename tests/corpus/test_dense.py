@@ -90,16 +90,16 @@ def test_a_filter_leaves_the_nearest_of_what_it_accepts(
 ) -> None:
     monkeypatch.setattr(catalogue, "FEW", 100)
     monkeypatch.setattr(dense, "EXACT_LIMIT", 100)
-    vectors = clustered(25_000, 24)
+    vectors = clustered(12_000, 24)
     put(store, "a", vectors)
     index = DenseIndex(tmp_path, store, 24)
     index.build()
     index.open()
     assert not len(index._tail)
     queries = near(vectors, 30)
-    nearest = exact(vectors, queries, 25_000)
+    nearest = exact(vectors, queries, 12_000)
     for share in (0.02, 0.3, 0.9):
-        chosen = np.random.default_rng(4).random(25_001) < share
+        chosen = np.random.default_rng(4).random(12_001) < share
         chosen[0] = False  # no key
         some = Accepted(np.packbits(chosen, bitorder="little"), int(chosen.sum()), share)
         found = index.search(queries, 20, some)

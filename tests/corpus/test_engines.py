@@ -51,7 +51,7 @@ def test_path_of_an_address_is_the_address() -> None:
         ("postgresql://me:a@b:secret@host/db/name", "PGPASSFILE"),
     ],
 )
-def test_wrong_addresses(address: str, said: str) -> None:
+def test_wrong_addresses_are_refused(address: str, said: str) -> None:
     with pytest.raises(ConfigError, match=said) as raised:
         engines.open(address, None)
     assert "secret" not in str(raised.value).replace("token=secret", "")

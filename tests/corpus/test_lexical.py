@@ -117,7 +117,7 @@ def test_other_rule_is_indexed_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert after != before
 
 
-def test_weighted_words(tmp_path: Path) -> None:
+def test_a_word_counts_by_its_weight(tmp_path: Path) -> None:
     with EmbeddedCorpus.create(tmp_path / "c", None) as corpus:
         add(corpus, {"a": "ape ibex", "b": "bear ibex"})
         words = corpus.lexical()

@@ -106,7 +106,7 @@ def test_documents_bear_the_name_of_their_corpus(corpora: Corpora) -> None:
     assert only.corpus == "", "one corpus needs no name"
 
 
-def test_of_an_address_in_two_corpora_the_first_counts(corpora: Corpora) -> None:
+def test_the_first_corpus_gives_the_document_of_a_shared_address(corpora: Corpora) -> None:
     other = Document(BRIDGE.url, "Bridge", "The bridge of Varde opened in 1950, says this copy.")
     corpora.named["two"].add([other])
     assert corpora.get([BRIDGE.url]) == [BRIDGE]
@@ -129,7 +129,7 @@ def test_results_record_what_each_corpus_held(corpora: Corpora) -> None:
 
 
 @given(st.lists(st.lists(st.floats(-9, 9, width=16), max_size=6), max_size=4), st.integers(0, 9))
-def test_merged_rankings(scores: list[list[float]], k: int) -> None:
+def test_merged_rankings_are_in_order_and_of_k_hits(scores: list[list[float]], k: int) -> None:
     runs = [
         [
             Hit(Passage(f"{n}-{rank}", "", "", "", Span(0, 0)), score, rank)
@@ -154,7 +154,7 @@ def test_merged_rankings(scores: list[list[float]], k: int) -> None:
 # ── Names and encoders ───────────────────────────────────────────────────────────────────────────
 
 
-def test_names(tmp_path: Path) -> None:
+def test_corpora_of_one_name_get_distinct_names(tmp_path: Path) -> None:
     given = [tmp_path / "a/kb", tmp_path / "b/kb", Path(f"press={tmp_path / 'c'}")]
     assert list(runtime.name_corpora(given)) == ["kb", "kb (2)", "press"]
     assert runtime.name_corpora(given)["press"] == tmp_path / "c"

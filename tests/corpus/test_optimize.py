@@ -16,7 +16,6 @@ from pincite.types import Document
 
 DOCUMENTS = [Document(f"u:{i}", f"Page {i}", f"Words of page{i}. " * 400) for i in range(80)]
 DIM, EXACT_LIMIT, BATCH = 256, 100, 20
-DELETED = [d.url for d in DOCUMENTS[1::2][:30]]
 QUERIES = ["page8", "words page42", "page79"]
 
 

@@ -165,7 +165,9 @@ def test_a_flipped_bit_is_refused_or_changes_nothing(place: float, bit: int, pac
         ([], "nothing else"),
     ],
 )
-def test_other_members(tmp_path: Path, packed: Path, names: list[str], said: str) -> None:
+def test_a_package_with_other_members_is_refused(
+    tmp_path: Path, packed: Path, names: list[str], said: str
+) -> None:
     with zipfile.ZipFile(packed) as old, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a name that occurs twice
         with zipfile.ZipFile(tmp_path / "file", "w") as archive:
@@ -243,7 +245,9 @@ def test_ctrl_c_leaves_nothing(packed: Path, corpus: Path, tmp_path: Path) -> No
     assert {path.name for path in tmp_path.iterdir()} == {"out"}
 
 
-def test_commands(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_pack_and_unpack_a_corpus(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.chdir(tmp_path)
 

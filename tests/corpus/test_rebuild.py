@@ -39,7 +39,7 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-def test_other_encoder(folder: Path) -> None:
+def test_a_rebuild_may_change_the_encoder(folder: Path) -> None:
     seen: list[tuple[int, int]] = []
     with EmbeddedCorpus.open(folder, None) as corpus:
         before = corpus.manifest()
@@ -102,7 +102,7 @@ def test_unfinished_rebuild_for_another_encoder_is_dropped(
     EmbeddedCorpus.open(folder, FakeEncoder(16)).close()
 
 
-def test_readers_follow(folder: Path) -> None:
+def test_readers_follow_a_rebuild(folder: Path) -> None:
     encoder = FakeEncoder()
     with EmbeddedCorpus.open(folder, encoder) as reader, EmbeddedCorpus.open(folder, None) as words:
         retriever = reader.lexical()

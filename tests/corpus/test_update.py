@@ -454,7 +454,7 @@ def only(n: int, add: Any) -> Any:
     return added
 
 
-@pytest.mark.parametrize("n_commits", [1, 2, 4])
+@pytest.mark.parametrize("n_commits", [1, 4])
 def test_a_cut_load_goes_on_and_encodes_nothing_twice(
     numbered_files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_commits: int
 ) -> None:

@@ -1,51 +1,14 @@
 import pytest
+from support.rows import each_row
 
 from pincite.documents.body import Format, format_of, type_of_ending
 
-HTML = b"\n <!-- note --><!DOCTYPE html><html><body>x</body></html>"
 
-
-@pytest.mark.parametrize(
-    ("data", "url", "content_type", "expected"),
-    [
-        (HTML, "https://e.org/", "text/html; charset=utf-8", Format.HTML),
-        (HTML, "https://e.org/report.pdf", "application/pdf", Format.HTML),
-        (HTML, "https://e.org/a", "text/plain", Format.HTML),
-        (b"\xff\xfe" + HTML.decode().encode("utf-16-le"), "u", None, Format.HTML),
-        (b'<?xml version="1.0"?>\n<html xmlns="x">', "u", "application/xml", Format.HTML),
-        (b"<p>fragment", "https://e.org/a", None, Format.HTML),
-        (b"just words", "https://e.org/a", "text/html", Format.HTML),
-        (b"junk\n%PDF-1.4", "https://e.org/a", "text/html", Format.PDF),
-        (b"no pdf", "https://e.org/a.pdf", "application/pdf", Format.MISLABELLED),
-        (b"no pdf", "https://e.org/a.pdf?x=1", None, Format.MISLABELLED),
-        (b"words", "file:///a/notes.md", None, Format.MARKDOWN),
-        (b"words", "https://e.org/README.md", "text/plain", Format.MARKDOWN),
-        (b"words", "https://e.org/a", None, Format.TEXT),
-        (b"words", "https://e.org/a.v2", "application/octet-stream", Format.TEXT),
-        (b"words", "https://e.org/a", "text/x-something", Format.TEXT),
-        (b"\x89PNG\r\n\x1a\n", "https://e.org/a", "text/html", Format.IMAGE),
-        (b"PMID- 1\nTI  - A\n\nPMID- 2\n", "file:///a.nbib", None, Format.UNSUPPORTED),
-        (b"PMID- 1\nTI  - A\n", "file:///a.nbib", None, Format.TEXT),
-        (b"GIF89a", "https://e.org/a", "text/html", Format.UNSUPPORTED),
-        (b"PK\3\4", "https://e.org/a.docx", None, Format.UNSUPPORTED),
-        (b"PK\3\4...word/document.xml", "https://e.org/a", "text/html", Format.DOCX),
-        (b"PK\3\4...ppt/presentation.xml..word/document", "u", None, Format.PPTX),
-        (b"PK\3\4...META-INF/container.xml", "https://e.org/a", "text/html", Format.EPUB),
-        (b"{\\rtf1 x}", "https://e.org/a.doc", "application/msword", Format.RTF),
-        (b"WEBVTT\n\n", "https://e.org/a", "text/vtt", Format.SUBTITLES),
-        (b"\xef\xbb\xbf1\r\n00:00:01,000 --> 0", "u", "application/x-subrip", Format.SUBTITLES),
-        (b"0:01 a\n0:04 b\n0:09 c\n", "file:///a.txt", None, Format.SUBTITLES),
-        (b"0:01 a\n0:04 b\n", "file:///a.txt", None, Format.TEXT),
-        (b"From: A\r\nContent-Type: multipart/related", "u", "message/rfc822", Format.MHTML),
-        (b"From: A\r\nContent-Type: text/plain", "u", "text/plain", Format.TEXT),
-        (b"<svg xmlns='x'>", "https://e.org/a", "image/svg+xml", Format.UNSUPPORTED),
-        (b"{}", "https://e.org/a", "application/json", Format.UNSUPPORTED),
-        (b"a,b", "https://e.org/a.csv", None, Format.CSV),
-        (b"x", "http://[bad", None, Format.TEXT),
-    ],
-)
-def test_format(data: bytes, url: str, content_type: str | None, expected: Format) -> None:
-    assert format_of(data, url, content_type)[0] is expected
+@each_row("documents/body/format")
+def test_the_format_is_that_of_the_bytes_before_the_label_and_the_ending(
+    format: str, url: str, data: bytes, content_type: str | None
+) -> None:
+    assert format_of(data, url, content_type)[0] is Format[format]
 
 
 def test_an_unsupported_format_has_a_name() -> None:

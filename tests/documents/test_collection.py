@@ -37,19 +37,19 @@ https://web.archive.org/web/2014/https://web.archive.org/web/2013/http://example
 
 
 @pytest.mark.parametrize("pair", SAME.strip().split("\n"))
-def test_equal_addresses(pair: str) -> None:
+def test_addresses_of_one_page_have_one_key(pair: str) -> None:
     one, other = pair.split()
     assert exact_key(one) == exact_key(other)
 
 
 @pytest.mark.parametrize("pair", DIFFERENT.strip().split("\n"))
-def test_different_addresses(pair: str) -> None:
+def test_addresses_of_different_pages_have_different_keys(pair: str) -> None:
     one, other = pair.split()
     assert exact_key(one) != exact_key(other)
 
 
 @pytest.mark.parametrize("url", LOOSE.split())
-def test_loose_key(url: str) -> None:
+def test_loose_keys_ignore_archives_and_www(url: str) -> None:
     assert loose_key(url) == "example.org/a"
 
 
@@ -69,7 +69,7 @@ def page(title: str, text: str = "Opened in 1931.", head: str = "") -> bytes:
     return PAGE.format(title=title, text=text, head=head).encode()
 
 
-def test_a_manifest(tmp_path: Path) -> None:
+def test_a_manifest_gives_files_addresses_and_statuses(tmp_path: Path) -> None:
     (tmp_path / "a.bin").write_bytes(page("A"))
     write_jsonl(
         tmp_path / MANIFEST,
@@ -246,7 +246,7 @@ def test_a_body_is_read_on_demand(tmp_path: Path) -> None:
     assert refusal(fresh.get("https://e.org/a")).reason is Reason.NOT_SUPPLIED
 
 
-def test_no_folder(tmp_path: Path) -> None:
+def test_an_absent_folder_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="absent"):
         open_sources(tmp_path / "absent")
 

@@ -1,30 +1,15 @@
 """Dates in words and numbers, in the languages of the Wikipedias that are read."""
 
 import pytest
+from babel.dates import get_month_names
 from support.rows import each_row
 
 from pincite.documents.dates import stated_date
 
-_MONTHS = {
-    "en": "January February March April May June July August September October November December",
-    "de": "Januar Februar März April Mai Juni Juli August September Oktober November Dezember",
-    "fr": "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
-    "es": "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre "
-    "diciembre",
-    "it": "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre "
-    "dicembre",
-    "pt": "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro "
-    "dezembro",
-    "nl": "januari februari maart april mei juni juli augustus september oktober november december",
-    "pl": "stycznia lutego marca kwietnia maja czerwca lipca sierpnia września października "
-    "listopada grudnia",
-    "ru": "января февраля марта апреля мая июня июля августа сентября октября ноября декабря",
-}
 
-
-@pytest.mark.parametrize("language", _MONTHS)
+@pytest.mark.parametrize("language", "en de fr es it pt nl pl ru".split())
 def test_every_month_is_known(language: str) -> None:
-    months = _MONTHS[language].split()
+    months = get_month_names("wide", locale=language).values()
     found = [stated_date(f"7 {month} 2019") for month in months]
     assert found == [f"2019-{number:02}-07" for number in range(1, 13)]
 

@@ -27,7 +27,7 @@ from pincite.types import Document, Reason, Unchecked
 
 GOOD = "The old bridge at Varde was opened in 1931.\n"
 RANDOM = random.Random(7)
-SMALL = Limits(max_bytes=3_000_000, seconds=5)  # so that bombs need not be large to be bombs
+SMALL = Limits(max_bytes=3_000_000, seconds=2)  # so that bombs need not be large to be bombs
 
 WORDS = b"word " * 30
 LAUGHS = b'<!DOCTYPE l [<!ENTITY a "ha">' + b"".join(
@@ -323,9 +323,10 @@ def test_a_hostile_file_costs_itself(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", FILES)
 def test_a_hostile_body_of_an_address_costs_itself(name: str) -> None:
-    data = FILES[name]()[:1_000_000]
-    labels = (None, "text/html", "application/pdf", "text/plain; charset=utf-16")
-    for label in labels[:1] if data.startswith(b"%PDF") else labels:
+    data = FILES[name]()[:300_000]
+    own = "text/html" if name.endswith(".html") else None
+    others = {"text/html", "application/pdf", "text/plain; charset=utf-16"}
+    for label in [own] if data.startswith(b"%PDF") else {own, *others}:
         assert isinstance(
             read_bytes(data, url="https://e.org/x", content_type=label, limits=SMALL),
             (Document, Unchecked),

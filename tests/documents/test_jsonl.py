@@ -85,7 +85,7 @@ def test_an_id_stands_in_for_the_url(tmp_path: Path) -> None:
     assert [d.meta for d in pages(found)] == [{}, {}]
 
 
-def test_beir(tmp_path: Path) -> None:
+def test_beir_records_keep_their_ids_or_addresses(tmp_path: Path) -> None:
     records = [
         {"_id": "7", "title": "One", "text": "a", "metadata": {}},
         {"_id": "8", "title": "Two", "text": "b", "metadata": {"url": "https://e.org/2"}},

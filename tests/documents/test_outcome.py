@@ -36,7 +36,9 @@ URL = "https://example.org/a"
         (None, (200, None)),
     ],
 )
-def test_status(reason: Reason | None, codes: tuple[int | None, ...]) -> None:
+def test_a_status_tells_why_a_page_was_not_read(
+    reason: Reason | None, codes: tuple[int | None, ...]
+) -> None:
     for status in codes:
         outcome = of_status(URL, status)
         assert (outcome.reason if outcome else None) == reason
@@ -88,7 +90,9 @@ def test_a_teaser_on_a_page_full_of_headlines() -> None:
         (WORD * 120, Markup("Page not found: a novel"), None),
     ],
 )
-def test_error_pages(text: str, signs: Markup, reason: Reason | None) -> None:
+def test_short_pages_with_signs_of_an_error_are_refused(
+    text: str, signs: Markup, reason: Reason | None
+) -> None:
     assert reason_of(text, text, signs) == reason
 
 
@@ -108,59 +112,17 @@ def outcome(title: str, *paragraphs: str, extra: str = "") -> Document | Uncheck
     return read_bytes(source, url="https://e.org/a", content_type="text/html")
 
 
-def cases(table: str) -> list[tuple[str, ...]]:
+def cases(name: str) -> list[tuple[str, ...]]:
     """Rows with bars between their cells."""
-    return [tuple(map(str.strip, line.split(" / "))) for line in table.strip().split("\n")]
+    lines = text_of(f"documents/outcome/{name}.txt").splitlines()
+    return [tuple(map(str.strip, line.split(" / "))) for line in lines]
 
 
 PASSWORD = '<form><input name="u"><input type="password" name="p"></form>'
 SCRIPTS = "<script>var app = 1</script>" * 3
-PRIVACY = (
-    "We and our partners store cookies on your device and process your data. Our partners use them "
-    "to show advertising on this site and to measure it. You may accept all cookies, or manage "
-    "your consent for each purpose in the settings. Your privacy choices are kept for a year, and "
-    "you may change your settings at any time."
-)
-SHELLS = f"""
-usurped / vardeposten.example / This domain is for sale. / Varde mill - Varde news
-usurped / varde-mill.example / The domain varde-mill.example is available for sale.
-usurped / Mill / This domain name has expired. Are you the owner? Contact support.
-usurped / Welcome / This site is parked with Registrar Inc. Related searches: mill
-usurped / varde.example / Buy this domain! / Mill of Varde 1911 / Cheap flights
-usurped / Account suspended / This account has been suspended. Contact your host.
-usurped / Welcome to nginx! / If you see this page, the web server is working.
-usurped / mill.example / Diese Domain steht zum Verkauf / Mühle Varde 1911
-refused / 451 / Unavailable due to legal reasons / Our lawyers ask us not to show this page.
-refused / Varde Post / This content is not available in your region.
-refused / Varde Post / Our site is currently unavailable in most European countries.
-refused / Be right back / We are down for scheduled maintenance. Please try again.
-refused / 503 Service Unavailable / The server cannot handle the request now.
-refused / Access Denied / You don't have permission to access this server.
-refused / Error / Error establishing a database connection
-refused / Just a moment... / Checking your browser. This may take a few seconds.
-refused / Security check / Please complete the captcha to go on to varde.example.
-refused / Are you human? / Verify you are human by completing the action below.
-refused / Attention Required! | Shield / Sorry, you have been blocked from this site.
-soft_404 / 404 Not Found / The requested URL was not found on this server.
-soft_404 / Varde Post | Page not found / Try the search, or go to the front page.
-soft_404 / Oops! / We can't find that page. It may have been moved or deleted.
-soft_404 / Error 404 / Sorry, that page does not exist on our site any more.
-soft_404 / Varde Post / The article you are looking for is no longer available.
-soft_404 / Seite nicht gefunden / Die gesuchte Seite wurde leider verschoben.
-soft_404 / Page introuvable / Retournez à l'accueil du site.
-soft_404 / Search results for 'mill 1911' / Your search for mill 1911 gave 0 results.
-consent / Before you continue / We use cookies. Accept all cookies or manage consent.
-consent / Your privacy / {PRIVACY}
-login / Sign in / Enter your email address to continue to Varde Library.
-login / Varde Forum / You must be logged in to view this page.
-login / Log in | Varde University / Use your university account.
-login / Members / Please log in to access the archive of this site.
-not_supplied / Redirecting / Redirecting to https://varde.example/new.
-not_supplied / 301 Moved Permanently / The document has moved here.
-"""
 
 
-@pytest.mark.parametrize("words", cases(SHELLS), ids=lambda words: words[1])
+@pytest.mark.parametrize("words", cases("notices"), ids=lambda words: words[1])
 def test_notices_in_place_of_the_page(words: tuple[str, ...]) -> None:
     assert refusal(outcome(*words[1:])).reason == words[0]
 
@@ -172,43 +134,15 @@ def test_few_words_beside_a_password_field_or_scripts() -> None:
 
 
 MILL = "The mill at Varde was built in 1911 by the miller Ida Holm."
-REAL = f"""
-404 – Chronicle / In the year 404 the harbour of Varde froze for nine weeks.
-Error 404 / Error 404 is a play by Ida Holm. It was first staged in Varde in 2003.
-Error 404: how links die / Half of all citations in court rulings lead nowhere by now.
-404 tram / The tram was bought in 1953. It carried three thousand people a day.
-Page Not Found (film) / The film was shot in Varde in the winter of 2009.
-Not found / Not Found is the third novel of Ida Holm, printed in Varde in 1988.
-The lost document / The document was not found until 1874, when the church was repaired.
-Domain for sale / The old royal domain at Varde was sold to a timber merchant in 1874.
-This domain is for sale: a history / Trade in names began in 1994 with a ruling in Ohio.
-Access denied / The council denied reporters entry to the mill in May 1911. / {MILL}
-Maintenance / The bridge is closed for maintenance until June, the council decided in 1911.
-Under maintenance / The railway keeps forty engines in the shed at Varde.
-Captcha / The captcha was invented in 2003 by four people in Pittsburgh. / {MILL}
-Verify you are human / An exhibition of that name opened in Varde in 2021. / {MILL}
-Consent / The law of 1911 asked parents for consent before a child could work in a mill.
-Cookies / Cookies were baked in Varde from 1911 on. The recipe came from Utrecht. / {MILL}
-Sign in / The sign in the window of the mill dated from before the fire of 1911.
-Login / Login is a village of forty houses in the hills above Varde.
-Redirecting the river / The river was led round the town in 1874 by Karl Moor's engineers.
-Search results for a lost ship / Divers mapped the wreck near Varde in 2011.
-Unavailable / The second volume was withdrawn by the printer in 1911. / {MILL}
-Welcome to Varde / {MILL}
-Oops! A history / The word was first printed in a Chicago newspaper in 1922.
-"""
 
 
-@pytest.mark.parametrize("words", cases(REAL), ids=lambda words: words[0])
+@pytest.mark.parametrize("words", cases("pages_like_notices"), ids=lambda words: words[0])
 @pytest.mark.parametrize("extra", ["", SCRIPTS, PASSWORD, "<p>Sign in to your account</p>"])
 def test_real_pages_that_resemble_notices(words: tuple[str, ...], extra: str) -> None:
     assert words[1].split(".")[0] in document(outcome(*words, extra=extra)).text
 
 
 # ── Copies of Wikipedia ──────────────────────────────────────────────────────────────────────────
-
-MILL_URL = "https://en.wikipedia.org/wiki/Varde_Mill"
-OLD_URL = "https://en.wikipedia.org/w/index.php?title=Varde_Mill&oldid=4"
 
 
 @each_row("documents/outcome/copies_of_wikipedia")

@@ -159,7 +159,7 @@ def test_names_of_signs_are_known_without_a_dtd(read: Read) -> None:
     assert found.text == "α-blockers ≤ 5 mg <b>"
 
 
-def test_encodings(read: Read) -> None:
+def test_records_are_decoded_as_they_declare_or_refused(read: Read) -> None:
     text = file_of(record(1, "Trams in Århus & Łódź".replace("&", "&amp;")))
     for encoding in ("utf-8", "utf-8-sig", "utf-16"):
         assert document(*read(text.encode(encoding))).text == "Trams in Århus & Łódź"
@@ -215,7 +215,7 @@ def test_records_in_comments_are_ignored(read: Read) -> None:
     assert document(found[1]).text == "It rang."
 
 
-def test_deleted_records(read: Read) -> None:
+def test_deleted_records_are_withdrawn(read: Read) -> None:
     gone = "<DeleteCitation><PMID Version='1'>5</PMID><PMID Version='1'>6</PMID></DeleteCitation>"
     assert [u.url[-3:] for u in unread(read(file_of(gone + "\n")))] == ["/5/", "/6/"]
     found = read(file_of(record(1), gone))
@@ -248,7 +248,7 @@ def test_an_article_at_the_address_where_it_was_found() -> None:
 
 
 @each_row("documents/papers/bodies")
-def test_bodies(read: Read, body: str, text: str) -> None:
+def test_bodies_become_paragraphs(read: Read, body: str, text: str) -> None:
     assert document(*read(ARTICLE.format(body=body), "a.nxml")).text == text
 
 
@@ -258,7 +258,7 @@ def test_broken_or_deep_articles_are_reported(read: Read) -> None:
 
 
 @each_row("documents/papers/formulas")
-def test_formulas(read: Read, inside: str, line: str) -> None:
+def test_formulas_become_one_line(read: Read, inside: str, line: str) -> None:
     body = f"<p><mml:math>{inside.replace('</', '</mml:').replace('<m', '<mml:m')}</mml:math></p>"
     body = body.replace("<semantics", "<mml:semantics").replace("<annotation", "<mml:annotation")
     assert document(*read(ARTICLE.format(body=body), "a.nxml")).text == line

@@ -61,7 +61,7 @@ def test_titles_of_word_processors_are_none(title: str) -> None:
     assert document(read(pdf_of([PAGE_TWO], f"/Title ({title})"))).title == ""
 
 
-def test_reasons() -> None:
+def test_pdfs_that_cannot_be_read_have_a_reason() -> None:
     whole = pdf_of([PAGE_ONE, PAGE_TWO])
     assert reason(read(locked_pdf())) is Reason.ENCRYPTED
     assert reason(read(pdf_of([[], []]))) is Reason.EMPTY

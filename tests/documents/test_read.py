@@ -44,7 +44,9 @@ def reason(found: Document | Unchecked) -> Reason | None:
         (PAGE, {"content_type": "text/html; charset=nonsense"}, None),
     ],
 )
-def test_reasons(data: bytes, known: dict[str, object], expected: Reason | None) -> None:
+def test_bodies_that_cannot_be_read_have_a_reason(
+    data: bytes, known: dict[str, object], expected: Reason | None
+) -> None:
     assert reason(read_bytes(data, url=URL, **known)) is expected  # type: ignore[arg-type]
 
 

@@ -29,7 +29,7 @@ def test_characters_title_and_author() -> None:
 
 
 @each_row("documents/rtf/code_pages")
-def test_code_pages(head: str, body: str, expected: str) -> None:
+def test_characters_of_every_code_page_are_read(head: str, body: str, expected: str) -> None:
     assert read(rf"{{\rtf1{head} {body}\par}}").text == expected
 
 

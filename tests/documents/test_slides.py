@@ -111,11 +111,6 @@ def test_slides_come_in_the_order_of_the_talk() -> None:
     assert [place.label for place in places if place] == ["1", "3", "3"]  # the second is hidden
 
 
-def test_a_presentation_may_contain_a_word_file() -> None:
-    files: dict[str, str | bytes] = {**FILES, "ppt/embeddings/a.docx": b"PK\3\4word/document.xml"}
-    assert document(read_bytes(pptx(files), url=URL)).kind == "pptx"
-
-
 def test_bad_presentations_are_refused() -> None:
     for name, text, reason in (
         ("ppt/slides/slide1.xml", bytes(5_000_000), Reason.TOO_LARGE),

@@ -23,7 +23,7 @@ def at(found: Document, words: str) -> str:
     return place.label
 
 
-def test_webvtt() -> None:
+def test_webvtt_has_speakers_and_times() -> None:
     found = read(VTT)
     assert found.text == (
         "Maren Holt: The tram opened in 1931, and it closed in 1960 & never reopened.\n"
@@ -36,7 +36,7 @@ def test_webvtt() -> None:
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
 @pytest.mark.parametrize("url", ["https://e.org/film", "file:///film.srt"])
-def test_srt(encoding: str, url: str) -> None:
+def test_srt_is_read_in_any_encoding(encoding: str, url: str) -> None:
     found = read(SRT.replace("\n", "\r\n"), url, encoding)
     assert found.text == "The tram opened in 1931, with 1,200 riders. 1960 was its last year."
     assert [at(found, words) for words in ("The", "riders", "1960")] == [

@@ -88,7 +88,7 @@ def test_layout_tables_and_hidden_cells_are_left_alone() -> None:
 
 
 @pytest.mark.parametrize("sign", [",", ";", "\t"])
-def test_separated_values(sign: str) -> None:
+def test_separated_values_are_rows_whatever_separates_them(sign: str) -> None:
     found = read(ROWS.replace(",", sign), ".csv", "text/plain")
     assert (found.kind, found.text.split("\n")[0]) == ("csv", "Crop: Wheat; Area: 3; 2001: 4.5")
 

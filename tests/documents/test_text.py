@@ -37,7 +37,7 @@ def test_cleaned_is_idempotent(text: str) -> None:
 
 
 @each_row("documents/text/cleaned")
-def test_cleaned(raw: str, expected: str) -> None:
+def test_cleaned_text_has_one_kind_of_space_and_line(raw: str, expected: str) -> None:
     assert cleaned(raw) == expected
     assert one_line(f" {raw}\n") == " ".join(expected.split())
 
@@ -129,7 +129,7 @@ def test_bytes_that_are_not_text() -> None:
 
 
 @given(st.binary(max_size=300), st.sampled_from([None, "utf-16", "shift_jis", "gb18030", "hz"]))
-def test_any_bytes(data: bytes, label: str | None) -> None:
+def test_any_bytes_are_read_or_refused(data: bytes, label: str | None) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert decoded(data, label) is None or isinstance(decoded(data, label), str)
@@ -157,7 +157,7 @@ CHINESE = (
         ("", None),
     ],
 )
-def test_detect(text: str, code: str | None) -> None:
+def test_the_language_of_a_text_is_detected_or_unknown(text: str, code: str | None) -> None:
     assert detect(text) == code
 
 
@@ -193,7 +193,7 @@ def test_markdown_without_its_marks() -> None:
 
 
 @pytest.mark.parametrize("source", ["> " * 20_000, "*a " * 50_000, "- " * 10_000, "x" * 1_100_000])
-def test_hostile_markdown(source: str) -> None:
+def test_hostile_markdown_is_read_or_refused(source: str) -> None:
     assert isinstance(read_markdown(Body("u", source.encode())), Document | Unchecked)
 
 

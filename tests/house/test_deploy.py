@@ -9,7 +9,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,6 @@ import yaml
 
 ROOT = Path(__file__).parents[2]
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
-PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
 UNIT = ROOT / "deploy" / "pincite.service"
 KUBERNETES = ROOT / "deploy" / "kubernetes.yaml"
@@ -93,7 +91,7 @@ def test_no_password_is_shipped_and_the_database_is_internal() -> None:
 def test_every_setting_exists() -> None:
     from dataclasses import fields
 
-    from pincite.server.settings import ServerSettings
+    from pincite_server.settings import ServerSettings
 
     known = {f"PINCITE_SERVER_{field.name.upper()}" for field in fields(ServerSettings)}
     places = [DOCKERFILE, (ROOT / "compose.yaml").read_text(), UNIT.read_text()]

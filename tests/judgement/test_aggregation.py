@@ -427,11 +427,11 @@ def test_missing_atoms_are_spans_of_the_claim_in_order(claim: str, source: str) 
     "unit", ["“", '"a b c" ', "[", "“a b c [” ", "14 ", "Ab ", "a of 1, ", "…"]
 )
 def test_hostile_claims_take_linear_time(unit: str) -> None:
-    claim = (unit * 100_000)[:100_000]
+    claim = (unit * 30_000)[:30_000]
     started = time.process_time()
     aggregation.atoms(claim)
     aggregation.missing_atoms(claim, [passage("Nothing of it.")])
-    assert time.process_time() - started < 60  # 4; quadratic: hours
+    assert time.process_time() - started < 20  # 1; quadratic: minutes
 
 
 def test_an_item_that_stands_in_the_passage_is_not_missing() -> None:

@@ -101,12 +101,6 @@ def test_a_strong_contradiction_is_never_averaged_out_of_sight() -> None:
     assert (both.outcome, both.contradictions) == (Outcome.BALANCED, (0, 1)), "of one document too"
 
 
-def test_as_of_a_date() -> None:
-    found = [item(0.9, 0, "2015-03-01"), item(-0.9, 1, "2021"), item(0.9, 2)]
-    assert confirmation.as_of(found, "2015-02") == []
-    assert confirmation.as_of(found, "2021-06") == found[:2], "2021 may be before June"
-
-
 def test_a_sentence_that_overlapping_passages_quote_is_shown_once() -> None:
     def quoting(doc_id: str, start: int, quote: int, support: float) -> Weighed:
         passage = Passage(doc_id, "", "", "It rained. It burnt.", Span(start, start + 20))

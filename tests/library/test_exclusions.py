@@ -37,7 +37,7 @@ def hits(*pages: tuple[str, str]) -> list[Hit]:
 
 
 @each_row("library/exclusions/sites")
-def test_sites(url: str, bar: Bar | None) -> None:
+def test_excluded_sites_are_no_sources(url: str, bar: Bar | None) -> None:
     kept, excluded = RULES.split(claim(), hits((url, OTHER)), (), None, None)
     assert [e.bar for e in excluded] == ([bar] if bar else [])
     assert len(kept) == (0 if bar else 1)

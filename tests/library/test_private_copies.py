@@ -186,7 +186,7 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
         OwnCopies(tmp_path / "file" / "own").attach(copy(), DATA)
 
 
-def test_two_processes(tmp_path: Path) -> None:
+def test_processes_that_attach_at_once_lose_nothing(tmp_path: Path) -> None:
     most = 25
     started = [writer(tmp_path, name, most) for name in "abc"]
     store = OwnCopies(tmp_path)
@@ -315,7 +315,7 @@ def test_invalid_names_of_sources(ref: str, message: str) -> None:
         private_copies.named(ref)
 
 
-def test_numbers() -> None:
+def test_numbers_of_a_work_are_normalised_or_none() -> None:
     assert isbn13("080442957X") == "9780804429573"
     assert isbn13("0-306-40615-2, 978-0-306-40615-7") == "9780306406157"
     assert isbn13("4006381333931") is None  # a good check digit, of a felt-tip pen

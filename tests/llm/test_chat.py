@@ -233,7 +233,7 @@ def test_the_key_comes_from_the_environment_and_is_never_shown(
         "http://me:secret@a.example/v1", "http://a.example/v1?key=secret",
     ],
 )  # fmt: skip
-def test_invalid_addresses(url: str) -> None:
+def test_invalid_addresses_are_refused(url: str) -> None:
     with pytest.raises(ConfigError, match=r"chat\.url") as raised:
         ChatClient(url, "tiny")
     assert "secret" not in str(raised.value)

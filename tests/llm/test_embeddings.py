@@ -57,7 +57,7 @@ def encoder(server: Server, **more: Any) -> ServedEncoder:
     return ServedEncoder("e5", server.url, KEY, limits=more.pop("limits", FAST), **more)
 
 
-def test_laws(server: Server) -> None:
+def test_a_served_encoder_keeps_the_laws(server: Server) -> None:
     check_encoder(encoder(server))
 
 
@@ -73,7 +73,7 @@ def test_requests_and_order_of_vectors(server: Server) -> None:
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
-def test_tei(server: Server) -> None:
+def test_an_embed_endpoint_is_asked_in_the_form_of_tei(server: Server) -> None:
     server.by_request = tei
     url = server.url.removesuffix("/v1") + "/embed"
     found = ServedEncoder("bge", url, limits=FAST).encode(TEXTS, "query")
@@ -109,7 +109,9 @@ def test_the_fingerprint_has_the_model_without_its_address(server: Server) -> No
         (lambda _: Answer(body=b"[" * 99_999), "expected a vector"),
     ],
 )
-def test_bad_replies(server: Server, answer: Callable[[dict[str, Any]], Answer], said: str) -> None:
+def test_a_bad_reply_is_not_asked_for_again(
+    server: Server, answer: Callable[[dict[str, Any]], Answer], said: str
+) -> None:
     server.by_request = answer
     with pytest.raises(BadReply, match=said) as raised:
         encoder(server).encode(["one"], "query")

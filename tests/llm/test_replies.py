@@ -31,12 +31,12 @@ def test_replies_without_a_choice(reply: str) -> None:
 
 
 @each_row("llm/replies/lists")
-def test_lists(reply: str, expected: list[str] | None) -> None:
+def test_lists_are_found_in_replies(reply: str, expected: list[str] | None) -> None:
     assert parse_list(reply) == expected
 
 
 @each_row("llm/replies/one_statement")
-def test_one_statement(reply: str, expected: str | None) -> None:
+def test_one_statement_is_found_in_a_reply(reply: str, expected: str | None) -> None:
     assert parse_statement(reply, "negation", plain=True) == expected
     asked_for_json = expected if reply.startswith("{") else None
     assert parse_statement(reply, "negation") == asked_for_json
@@ -67,7 +67,7 @@ def tokens(*texts: str, at: int, top: Sequence[tuple[str, float]]) -> Completion
         tokens("<think>A? B?</think>", "B", at=1, top=[("B", 0.7), ("A", 0.2), ("C", 0.1)]),
     ],
 )
-def test_label_probabilities(reply: Completion) -> None:
+def test_label_probabilities_are_read_in_any_spelling_of_the_reply(reply: Completion) -> None:
     found = label_probabilities(reply, ABC)
     assert found is not None
     assert {label: round(p, 6) for label, p in found.items()} == {"A": 0.2, "B": 0.7, "C": 0.1}

@@ -71,7 +71,7 @@ def test_what_else_is_asked_changes_nothing(tiny_encoder: Path) -> None:
         assert np.array_equal(encoder.encode([text], "passage")[0], row)
 
 
-def test_encoder_laws(tiny_encoder: Path) -> None:
+def test_an_encoder_keeps_the_laws(tiny_encoder: Path) -> None:
     check_encoder(OnnxEncoder(tiny_encoder))
 
 

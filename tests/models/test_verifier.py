@@ -38,7 +38,7 @@ def verifier(tiny_verifier: Path) -> CrossEncoderVerifier:
     return CrossEncoderVerifier(tiny_verifier)
 
 
-def test_verifier_laws(verifier: CrossEncoderVerifier) -> None:
+def test_a_verifier_keeps_the_laws(verifier: CrossEncoderVerifier) -> None:
     check_verifier(verifier, PAIRS)
 
 

@@ -181,7 +181,7 @@ OUTAGES: dict[str, bytes | Writer] = {
 }  # fmt: skip
 
 
-FULL = ("503", "another form")  # tried with every row; the others with these
+FULL = ("503",)  # tried with every row; the others with these
 FEW = ("doi_of_another_work", "title_in_pubmed", "isbn_of_another_book", "page_of_the_web")
 
 

@@ -79,6 +79,26 @@ def test_an_impossible_identifier_accuses_and_the_work_is_still_found() -> None:
     assert (outcome.status, outcome.work) == (Status.IMPOSSIBLE, record)
 
 
+@pytest.mark.parametrize(
+    ("kind", "given"),
+    [
+        (FaultKind.PMID, {"pmid": "99999999999"}),
+        (FaultKind.PMC, {"pmc": "PMC99999999999"}),
+        (FaultKind.ARXIV, {"arxiv": "9913.00001"}),
+        (FaultKind.DOI, {"doi": "10.1000/x y"}),
+        (FaultKind.REGISTRANT, {"doi": "10.99999999/x"}),
+    ],
+)
+def test_an_impossible_identifier_is_not_also_reported_as_unknown(
+    kind: FaultKind, given: dict[str, str]
+) -> None:
+    cited = citation({"title": "Rye", "authors": ["Ida Holm"], **given})
+    asked = Lookups([], ["catalogue"])
+    assert decide(cited, asked).unknown_ids
+    wrong = replace(cited, faults=(Fault(kind, next(iter(given.values()))),))
+    assert decide(wrong, asked).unknown_ids == ()
+
+
 @pytest.mark.parametrize("kinds", list(combinations(NoticeKind, 2)))
 def test_the_gravest_notice_decides(kinds: tuple[NoticeKind, NoticeKind]) -> None:
     notices = [Notice(kind, "", f"200{n}") for n, kind in enumerate(kinds)]

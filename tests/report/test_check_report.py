@@ -20,7 +20,6 @@ from support.rows import each_row
 from pincite.errors import ConfigError
 from pincite.judgement.confirmation import Outcome, Unjudged
 from pincite.judgement.provenance import Source, SourceKind
-from pincite.report import yaml_text
 from pincite.report.reasons import BARS, REASONS
 from pincite.types import Bar, Exclusion, Reason, Unchecked
 from pincite.verbs.check import render, terminal, wording
@@ -57,18 +56,6 @@ def test_what_the_json_says() -> None:
     assert against["outcome"] == "disconfirmation"
     item = first["evidence"][0]
     assert (item["quote"], item["passage"][9:14]) == ("Varde", "Varde")
-
-
-def test_a_page_shows_both_sides_and_what_failed() -> None:
-    page = Page(render.to_html(check_report()))
-    for words in (
-        "▲ For it (2)",
-        "▽ Against it (1)",
-        "could not be judged",
-        "contradict each other",
-    ):
-        assert words in " ".join(page.text.split())
-    assert "stopped after 1 of 2 statements" in page.text
 
 
 def with_sources(*sources: Source, outcome: Outcome = Outcome.BALANCED) -> CheckReport:
@@ -166,18 +153,6 @@ def test_a_warning_counts_documents(text_ids: tuple[int, ...], outcome: Outcome,
     assert said in wording.warning(weight, items).partition(";")[0]
 
 
-def test_a_claimreview_rates_readings_without_denying_it() -> None:
-    reviews = json.loads(render.to_claimreview(check_report()))["@graph"]
-    assert all(review["reviewBody"] != wording.ADVICE for review in reviews)
-    assert "ClaimReview" not in render.to_html(check_report())
-
-
-def test_settings_are_folded() -> None:
-    page = render.to_html(check_report())
-    assert page.rindex("<details>") < page.index("<dt>filters.where</dt>")
-    assert page.index("<dt>filters.where</dt>") < page.rindex("</details>")
-
-
 def test_a_page_is_accessible() -> None:
     """In English around quotes of any language, its headings without gaps, no colour alone."""
     page = render.to_html(check_report())
@@ -262,7 +237,7 @@ VALUES = st.recursive(
 
 @given_any(VALUES)
 def test_yaml_of_any_shape(value: object) -> None:
-    text = yaml_text.to_yaml(value)
+    text = render.to_yaml(value)
     assert yaml.safe_load(text) == value
     assert json.dumps(yaml.safe_load(text)) == json.dumps(value)  # 1 and True are equal too
 
@@ -270,11 +245,11 @@ def test_yaml_of_any_shape(value: object) -> None:
 @given_any(TEXTS)
 def test_yaml_of_a_text_says_that_it_is_one(text: str) -> None:
     """Whichever version of YAML its reader knows: 1.1 and 1.2 differ in "no", "y" and "1e5"."""
-    assert re.fullmatch(r'- "[^\n]*"\n', yaml_text.to_yaml([text]))
+    assert re.fullmatch(r'- "[^\n]*"\n', render.to_yaml([text]))
 
 
 @pytest.mark.parametrize(("text", "url"), CASES)
-def test_claimreview(text: str, url: str) -> None:
+def test_claimreview_is_valid_and_holds_no_markup(text: str, url: str) -> None:
     written = render.to_claimreview(check_report(text, url))
     assert "<" not in written
     document = json.loads(written)

@@ -90,7 +90,7 @@ def validator(kind: Any) -> jsonschema.Draft202012Validator:
 
 
 @pytest.mark.parametrize("kind", [kind for kind, _ in make_schema.RECORDS.values()])
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_every_record_reads_back_and_is_valid(kind: Any, data: st.DataObject) -> None:
     record = data.draw(any_of(kind))

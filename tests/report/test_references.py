@@ -97,7 +97,7 @@ def test_hostile_texts_stay_texts(text: str) -> None:
 
 @given(st.lists(sources(), max_size=4))
 @settings(max_examples=60)
-def test_any_references(given: list[Reference]) -> None:
+def test_any_references_read_back_in_every_format(given: list[Reference]) -> None:
     titles = [bibliography.line(r.document.title) or bibliography.line(r.ref_id) for r in given]
     csl = csl_read(bibliography.to_csl(given))
     assert [item.get("title", "") for item in csl] == titles
@@ -127,7 +127,7 @@ def test_braces_are_balanced_whatever_a_title_holds(title: str) -> None:
 
 
 @each_row("report/references/names")
-def test_names(stated: str, names: list[CslName] | str) -> None:
+def test_names_of_authors_are_parsed(stated: str, names: list[CslName] | str) -> None:
     found, _ = bibliography.parse_authors({"author": stated})
     if isinstance(names, str):
         wanted = [name for name in names.split("|") if name]
@@ -141,7 +141,7 @@ def test_capitals_are_protected(title: str, written: str) -> None:
     assert bibliography.protected(title) == written
 
 
-def test_kinds() -> None:
+def test_books_pages_and_files_have_types_of_their_own() -> None:
     book = Document("https://x.example/b", "On trams", "", meta={"book": "All of Varde"})
     page = Document("https://x.example/p", "On trams", "", published="2020-05", meta={})
     file = Document("file:///tmp/a.txt", "On trams", "")

@@ -189,16 +189,6 @@ def test_the_missing_part_is_marked_in_the_claim_and_escaped() -> None:
     assert "“closed &lt;in&gt; 1952”.</p>" in page
 
 
-def test_the_missing_part_is_named_in_every_format() -> None:
-    sample = only(partly())
-    found = json.loads(sample.to_json())["findings"][0]
-    assert [part["words"] for part in found["missing"]] == ["closed <in> 1952"]
-    assert [part["supported"] for part in found["citations"][0]["clauses"]] == [True, False]
-    assert render.to_csv(sample).splitlines()[1].count("closed <in> 1952,closed <in> 1952") == 1
-    assert "does not seem to state “closed &lt;in&gt; 1952”" in render.to_wikitext(sample, TODAY)
-    assert "“closed <in> 1952”" in on_terminal(sample)
-
-
 def test_a_part_that_is_denied_is_not_called_missing() -> None:
     (part,) = partly().missing
     assert part.evidence is not None

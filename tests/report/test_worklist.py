@@ -65,7 +65,7 @@ def test_an_empty_list_can_be_written() -> None:
 
 
 @pytest.mark.parametrize(("text", "url"), CASES)
-def test_hostile_titles(text: str, url: str) -> None:
+def test_hostile_titles_stay_text(text: str, url: str) -> None:
     found = worklist.worklist([row(text, url), worklist.Row(text, problem=text)], 2)
     page = Page(worklist.to_html(found))
     assert not {"script", "img"} & set(page.tags)

@@ -60,7 +60,7 @@ def test_languages_and_kinds() -> None:
 
 
 @each_row("retrieval/filters/conditions")
-def test_conditions(text: str, holds: bool) -> None:
+def test_a_condition_holds_or_not(text: str, holds: bool) -> None:
     found = facts("2019-05-14", section="news", pages="12")
     assert condition(text).holds(found) is holds
     assert Filters(where=(condition(text),)).accepts(found) is holds

@@ -38,7 +38,7 @@ def ids(hits: list[Hit]) -> str:
 runs = st.permutations("abcdef").map(lambda names: run("".join(names[:4])))
 
 
-def test_by_hand() -> None:
+def test_fused_scores_are_sums_of_reciprocal_ranks() -> None:
     fused = reciprocal_rank_fusion([run("ab"), run("bc")], 10)
     assert ids(fused) == "bac"
     assert fused[0].score == 1 / 62 + 1 / 61

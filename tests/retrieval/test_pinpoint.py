@@ -95,7 +95,7 @@ def test_the_page_of_an_address_is_the_file_s() -> None:
 
 
 @each_row("retrieval/pinpoint/text_fragments")
-def test_text_fragments(fragment: str, words: str) -> None:
+def test_a_text_fragment_aims_at_its_words(fragment: str, words: str) -> None:
     aim = aim_of(citation(url=f"https://a.example/#{fragment}"), document())
     assert aim is not None
     assert [span.of(TEXT) for span in aim.spans] == [words]
@@ -117,7 +117,7 @@ def test_words_are_whole() -> None:
     assert text_directives("no:text=x") == []
 
 
-def test_sections() -> None:
+def test_a_fragment_aims_at_its_section() -> None:
     page = Document("u", "", TEXT, anchors={"Später": STARTS[3]})
     aim = aim_of(citation(url="https://a.example/#Sp%C3%A4ter"), page)
     assert aim is not None

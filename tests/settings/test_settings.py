@@ -12,9 +12,9 @@ from pydantic import BaseModel, ValidationError
 from support.rows import each_row
 
 from pincite.errors import ConfigError
-from pincite.server.settings import ServerSettings
 from pincite.settings import PRIVATE, SHORT, Settings, load, public_settings, schema
 from pincite.settings.schema import Range
+from pincite_server.settings import ServerSettings
 
 DECLARED = schema.declared(Settings)
 RANGES = {name: each.limits for name, each in DECLARED.items() if each.limits}
@@ -31,7 +31,7 @@ def in_file(text: str) -> Settings:
     return load({})
 
 
-def test_defaults() -> None:
+def test_no_settings_are_the_defaults() -> None:
     assert load({}) == Settings() == Settings.of()
 
 

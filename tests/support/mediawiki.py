@@ -191,8 +191,8 @@ class MediaWiki:
         done = self._write("edit", title=title, text=text, summary=summary)
         return int(done.get("newrevid") or self.revision(title))
 
-    def move(self, title: str, to: str) -> None:
-        self._write("move", **{"from": title, "to": to})
+    def move(self, title: str, to: str, **more: object) -> None:
+        self._write("move", **{"from": title, "to": to, **more})
 
     def delete(self, title: str) -> None:
         self._write("delete", title=title)

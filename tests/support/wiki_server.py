@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import ssl
 import threading
 import time
 from collections.abc import Iterator
@@ -109,7 +110,8 @@ class Wiki:
         last = page.revisions[-1][0]
         number = wanted or last
         text = dict(page.revisions)[number]
-        row: dict[str, Any] = {"pageid": page.page_id, "ns": 0, "title": page.title}
+        space = 118 if page.title.startswith("Draft:") else 0
+        row: dict[str, Any] = {"pageid": page.page_id, "ns": space, "title": page.title}
         row |= {"lastrevid": last, "pagelanguage": self.language}
         if page.redirect_to:
             row["redirect"] = True
@@ -186,13 +188,15 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serving(wiki: Wiki) -> Iterator[Wiki]:
+def serving(wiki: Wiki, tls: ssl.SSLContext | None = None) -> Iterator[Wiki]:
     handler = type("Handler", (_Handler,), {"wiki": wiki})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.daemon_threads = True
+    if tls:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
-    wiki.url = f"http://127.0.0.1:{server.server_address[1]}"
+    wiki.url = f"{'https' if tls else 'http'}://127.0.0.1:{server.server_address[1]}"
     try:
         yield wiki
     finally:

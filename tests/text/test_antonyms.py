@@ -31,22 +31,7 @@ def test_contrasts(claim: str, quote: str, found: list[tuple[str, str]]) -> None
     assert contrasts(claim, quote) == found
 
 
-@pytest.mark.parametrize(
-    ("claim", "sentence", "agrees"),
-    [
-        ("Lead is above the limit.", "Lead is below the limit.", False),
-        ("Lead exceeds tin.", "Tin exceeds lead.", False),
-        ("Lead exceeds tin.", "Tin is below lead.", True),
-        ("The vote came after the war.", "The war came before the vote.", True),
-        (
-            "The old mill uses less coal than the new one.",
-            "The new mill uses less coal than the old one.",
-            False,
-        ),
-        ("More than 50 came.", "Fewer than 90 came.", None),
-        ("Lead is above the limit.", "Tin is below the limit.", None),
-    ],
-)
+@each_row("text/antonyms/a_comparison_has_a_sense_and_an_order")
 def test_a_comparison_has_a_sense_and_an_order(
     claim: str, sentence: str, agrees: bool | None
 ) -> None:

@@ -11,7 +11,7 @@ from pincite.text.clauses import MAX_CLAUSES, clauses
 
 
 @each_row("text/clauses/cut")
-def test_cut(claim: str, texts: list[str]) -> None:
+def test_claims_are_cut_into_clauses(claim: str, texts: list[str]) -> None:
     assert [clause.text for clause in clauses(claim)] == texts
 
 

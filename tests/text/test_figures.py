@@ -5,7 +5,7 @@ from pincite.text.figures import MONTHS, figures, missing, rivals
 
 
 @each_row("text/figures/values")
-def test_values(text: str, values: list[float]) -> None:
+def test_figures_have_their_values(text: str, values: list[float]) -> None:
     assert [f.value for f in figures(text)] == values
 
 

@@ -21,7 +21,7 @@ def test_no_verb_in_doubt(clause: str) -> None:
 
 
 @each_row("text/finite/plural")
-def test_plural(phrase: str, plural: bool) -> None:
+def test_a_plural_phrase_is_recognised(phrase: str, plural: bool) -> None:
     assert is_plural(phrase) == plural
 
 
@@ -32,6 +32,6 @@ def test_what_a_description_stands_for(text: str, expected: tuple[tuple[str, str
 
 
 @given(st.text(max_size=200))
-def test_any_text(text: str) -> None:
+def test_the_verb_of_any_text_is_a_span_of_it_or_none(text: str) -> None:
     found = finite_verb(text)
     assert found is None or 0 <= found.start < found.end <= len(text)

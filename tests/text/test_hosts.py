@@ -113,7 +113,7 @@ def in_tokyo() -> Iterator[None]:
     ],
 )
 @pytest.mark.usefixtures("in_tokyo")
-def test_retry_after(value: str, seconds: float | None) -> None:
+def test_retry_after_is_seconds_or_a_date(value: str, seconds: float | None) -> None:
     assert seconds_to_wait(value, NOW.timestamp()) == seconds
 
 

@@ -48,7 +48,9 @@ TABLE = "The dam is large.\n\nName: Skeld dam\nCompleted: 1963\nHeight: 41 m\n\n
 
 
 @each_row("text/words/quotes")
-def test_quotes(claim: str, passage: str, expected: str) -> None:
+def test_the_sentence_with_most_shared_words_is_quoted(
+    claim: str, passage: str, expected: str
+) -> None:
     assert quote(claim, passage) == expected
 
 

@@ -160,6 +160,8 @@ RETRACTED = replace(WEAR, notices=(Notice(NoticeKind.RETRACTED, "10.1000/n", "20
         ("</ref>", False),
         (" {{Retracted|doi=10.1000/n|intentional=yes}}</ref>", True),
         ("</ref>{{retracted|pmid=7}}", True),
+        ("</ref><!-- 2016 -->{{Expression of concern|doi=10.1000/n}}", True),
+        (" {{Retraction}}</ref>", True),
         ("</ref> And:<ref>Rye. {{retracted}}</ref>", False),
     ],
 )

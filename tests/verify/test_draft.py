@@ -1,6 +1,7 @@
 """What a reviewer sees of a draft."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,7 @@ def draft(tmp_path: Path) -> Draft:
     place.write_text(json.dumps({"url": url, "title": "Mill", "text": PAGE}))
     settings = load({"verify_uncited": True})
     record = pincite.verify(TEXT, sources=place, title="Tolne Mill", settings=settings).record
-    return draft_of(record, article_in(TEXT, title="Tolne Mill"))
+    return draft_of(record, TEXT)
 
 
 def test_counts_of_a_draft(draft: Draft) -> None:
@@ -43,11 +44,18 @@ def test_counts_of_a_draft(draft: Draft) -> None:
 
 def test_without_a_checked_citation_there_is_no_share() -> None:
     article = article_in("It opened.<ref>A book</ref>", title="Mill")
-    found = draft_of(pincite.verify(article).record, article)
+    found = draft_of(pincite.verify(article).record, article.source)
     assert (found.n_citations, found.share) == (1, None)
 
 
 def test_it_fits_on_a_screen_and_escapes_its_text(draft: Draft) -> None:
     assert len(list(draft_lines(draft))) <= 2 + 4 * (DRAFT_SHOWN + 2)
-    page = draft_html(Draft("<b>", 1, 1, 1, draft.parts))
+    page = draft_html(replace(draft, title="<b>"))
     assert "<h1>&lt;b&gt;</h1>" in page
+
+
+def test_its_words_are_translated() -> None:
+    report = pincite.verify(TEXT, title="Tolne Mill").record
+    english, other = draft_of(report, TEXT), draft_of(report, TEXT, str.swapcase)
+    heads = [[found.head, *(part.head for part in found.parts)] for found in (english, other)]
+    assert set(heads[0]).isdisjoint(heads[1])

@@ -30,7 +30,7 @@ def prune(path: Path, older_than_days: float) -> int:
         return cache.prune(older_than_days)
 
 
-def test_holdings(tmp_path: Path) -> None:
+def test_holdings_are_counted_and_an_absent_cache_is_not_made(tmp_path: Path) -> None:
     assert holdings(tmp_path / "none") == (0, 0)
     assert not (tmp_path / "none").exists()
     filled(tmp_path / "c").close()

@@ -27,7 +27,7 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
 
 @settings(max_examples=50)
 @given(st.sampled_from(sorted(PACKERS)), st.binary(max_size=400).map(lambda data: data * 100))
-def test_round_trip(encoding: str, data: bytes) -> None:
+def test_packed_bodies_are_unpacked(encoding: str, data: bytes) -> None:
     assert unpacked(PACKERS[encoding](data), encoding, "u", LIMIT) == data
 
 
@@ -58,6 +58,6 @@ def test_members_without_end_are_refused() -> None:
 
 
 @pytest.mark.parametrize("encoding", ["br", "zstd", "gzip, gzip", "gzip, br", "compress", "ä"])
-def test_unrequested_encodings(encoding: str) -> None:
+def test_encodings_that_were_not_requested_are_refused(encoding: str) -> None:
     with pytest.raises(FetchError, check=lambda error: error.reason is Reason.UNDECODABLE):
         unpacked(b"x", encoding, "u", LIMIT)

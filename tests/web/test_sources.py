@@ -414,7 +414,9 @@ def test_every_reason_has_a_page() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_outcomes(page: Page, outcomes: dict[str, Document | Unchecked]) -> None:
+def test_every_kind_of_page_has_its_outcome(
+    page: Page, outcomes: dict[str, Document | Unchecked]
+) -> None:
     found = outcomes[page.name]
     reason = found.reason if isinstance(found, Unchecked) else None
     assert reason == page.reason, found

@@ -26,7 +26,7 @@ TITLES = st.text(st.one_of(LETTERS, st.sampled_from(" -'().,!?&+=/$")), min_size
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0].strip())
-def test_golden(row: list[str]) -> None:
+def test_addresses_name_site_title_and_revision(row: list[str]) -> None:
     typed, base, *fields = row
     found = parse_address(typed, HOME)
     title, revision, page, section = (field or None for field in fields)
@@ -49,7 +49,7 @@ def test_golden(row: list[str]) -> None:
         "https://en.wikipedia.org/wiki/Special:Random",
     ],
 )
-def test_refused(typed: str) -> None:
+def test_other_addresses_are_refused_without_their_password(typed: str) -> None:
     with pytest.raises(InputError) as caught:
         parse_address(typed, HOME)
     assert "secret" not in str(caught.value)

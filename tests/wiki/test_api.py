@@ -140,7 +140,7 @@ def test_a_missing_page_lists_similar_titles(api: ActionApi, wiki: Wiki) -> None
 
 
 @each_row("wiki/api/other_refusals")
-def test_other_refusals(api: ActionApi, typed: str, code: str) -> None:
+def test_refusals_of_a_wiki_have_a_code(api: ActionApi, typed: str, code: str) -> None:
     assert error(api, typed).code == code
 
 

@@ -109,7 +109,7 @@ def test_html_states_title_and_revision(tmp_path: Path, revision: str) -> None:
     assert (article.title, article.revision_id) == ("Borg & Hall", "12")
 
 
-def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_article_is_read_from_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     buffer = io.BytesIO(b"It is old.<ref>x</ref>")
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(buffer))
     (article,) = read_articles("-", title="Alba")

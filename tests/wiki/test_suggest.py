@@ -81,7 +81,7 @@ def test_unknown_fields_stay_out() -> None:
 
 
 @each_row("wiki/suggest/urls")
-def test_urls(url: str, expected: str) -> None:
+def test_addresses_are_escaped_for_templates(url: str, expected: str) -> None:
     assert escape_url(url) == expected
 
 

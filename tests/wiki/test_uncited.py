@@ -84,7 +84,7 @@ def test_sections_that_need_none(heading: str) -> None:
         ("* the 12 largest bridges of 1911", Exempt.NOT_PROSE),
     ],
 )
-def test_exemptions(text: str, exempt: Exempt) -> None:
+def test_exempt_sentences_need_no_citation(text: str, exempt: Exempt) -> None:
     assert exempt in {each.exempt for each in article_of(body(text))}
     assert found(body(text)) == []
 

@@ -30,7 +30,7 @@ from pincite_cluster.milvus.client import place_of
         ("postgresql://host/db/kb?colour=secret", "Expected postgresql://USER@HOST"),
     ],
 )
-def test_wrong_addresses(address: str, said: str) -> None:
+def test_wrong_addresses_are_refused(address: str, said: str) -> None:
     with pytest.raises(ConfigError, match=said) as raised:
         engines.open(address, None)
     assert "secret" not in str(raised.value).replace("token=secret", "")

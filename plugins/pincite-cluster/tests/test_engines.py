@@ -313,10 +313,10 @@ def test_a_server_links_it(address: str, tmp_path: Path, tiny_encoder: Path) -> 
     from server.applications import app_of
 
     from pincite.models.session import OnnxEncoder
-    from pincite.server.corpora import link
-    from pincite.server.settings import ServerSettings
-    from pincite.server.site import opened
     from pincite.settings import Settings
+    from pincite_server.corpora import link
+    from pincite_server.settings import ServerSettings
+    from pincite_server.site import opened
 
     with engines.create(address, OnnxEncoder(tiny_encoder)) as corpus:
         corpus.add(pages(3))

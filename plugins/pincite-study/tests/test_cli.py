@@ -15,9 +15,9 @@ from samples import report
 from pincite.cli import cli
 from pincite.documents.collection import open_sources
 from pincite.errors import InputError
-from pincite.server.database import Database
 from pincite.text.passages import cited_passages
 from pincite.types import Document, Evidence
+from pincite_server.database import Database
 from pincite_study.preferences import Amount
 from pincite_study.rating import Answered, RatingStore
 from pincite_study.studies import StudyStore

@@ -16,10 +16,10 @@ from server.test_routes import (
 from study_samples import study
 
 import make_locale
-from pincite.server import plugins
-from pincite.server.database import Database, DatabaseError
-from pincite.server.identity import Role, allowed
-from pincite.server.site import Site
+from pincite_server import plugins
+from pincite_server.database import Database, DatabaseError
+from pincite_server.identity import Role, allowed
+from pincite_server.site import Site
 from pincite_study.plugin import PLUGIN
 from pincite_study.rating import metadata
 from pincite_study.routes.rating import RATE, STUDY

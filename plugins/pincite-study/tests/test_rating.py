@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from study_samples import study
 
-from pincite.server.database import Database
+from pincite_server.database import Database
 from pincite_study import rating
 from pincite_study.rating import Answered, Ended, Full, Rater, RatingStore
 from pincite_study.studies import StudyStore

@@ -12,10 +12,10 @@ from control_samples import CHOSEN, at_hand, chosen_in, page, read_report
 from fastapi.testclient import TestClient
 
 from pincite.errors import InputError
-from pincite.server.jobs import Status
-from pincite.server.site import Site
 from pincite.text.passages import PASSAGE_WORDS
 from pincite.types import Document, Evidence
+from pincite_server.jobs import Status
+from pincite_server.site import Site
 from pincite_study.items import Gathered, gathered, item_of, sampled, shown
 from pincite_study.preferences import Amount
 from pincite_study.rating import Answer, Answered, RatingStore

@@ -14,10 +14,10 @@ from server.applications import app_of
 from server.people_of_tests import SERVER, browser, somebody
 from study_samples import item, study
 
-from pincite.server import rendering
-from pincite.server.identity import Role
-from pincite.server.jobs import Status
-from pincite.server.site import Site
+from pincite_server import rendering
+from pincite_server.identity import Role
+from pincite_server.jobs import Status
+from pincite_server.site import Site
 from pincite_study import rating
 from pincite_study.items import Item, shown
 from pincite_study.studies import StudyStore

@@ -12,7 +12,7 @@ import own_statistics as own
 import pytest
 from study_samples import item
 
-from pincite.server.database import Database
+from pincite_server.database import Database
 from pincite_study.items import shown
 from pincite_study.preferences import PAIRS, Amount
 from pincite_study.rating import ANSWERS, Answer, Answered, RatingStore, Task

@@ -14,6 +14,7 @@ from server.conftest import (
     database,
     database_url,
     make_site,
+    mariadb_url,
     migrated,
     postgres,
     postgres_url,
@@ -22,13 +23,13 @@ from server.conftest import (
 from support.wiki_server import serving
 
 from conftest import _no_lists_of_the_user, _no_network
-from pincite.server import plugins
-from pincite.server.database import Database
 from pincite.settings import load
 from pincite.verbs.verify import build
 from pincite.web.fetch import WebClient, WebRules
 from pincite.wiki.addresses import site_at
 from pincite.wiki.api import ActionApi
+from pincite_server import plugins
+from pincite_server.database import Database
 from pincite_watch import store, watcher
 from pincite_watch.store import Watch
 from pincite_watch.watcher import Plan, Watcher, wiki_name
@@ -42,6 +43,7 @@ __all__ = [
     "database",
     "database_url",
     "make_site",
+    "mariadb_url",
     "migrated",
     "postgres",
     "postgres_url",
@@ -93,4 +95,4 @@ def making(wiki: EditedWiki, database: Database, folder: Path, clock: Clock) -> 
         api = ActionApi(site_at(wiki.url), web)
         plan = Plan(settle_seconds=0)
         Watch(database).set_note(wiki_name(api.site), "changes", "2026-01-01T00:00:00Z")
-        yield lambda **given: Watcher(Watch(database), api, run, **{"plan": plan, **given})
+        yield lambda **given: Watcher(Watch(database), api, **{"plan": plan, "run": run, **given})

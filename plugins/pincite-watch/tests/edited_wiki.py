@@ -39,14 +39,16 @@ class EditedWiki(Wiki):
         self._log("edit" if page else "new", title)
         return self.revision
 
-    def move(self, title: str, to: str) -> None:
+    def move(self, title: str, to: str, *, leaves_redirect: bool = True) -> None:
         page = self.titled(title)
         assert page
         page.title = to
         self.revision += 1
-        redirect: list[tuple[int, str | None]] = [(self.revision, f"#REDIRECT [[{to}]]")]
-        self.pages.append(WikiPage(5_000 + self.revision, title, redirect, to))
+        if leaves_redirect:
+            redirect: list[tuple[int, str | None]] = [(self.revision, f"#REDIRECT [[{to}]]")]
+            self.pages.append(WikiPage(5_000 + self.revision, title, redirect, to))
         self._log("log", title)
+        self.changes[-1] |= {"logtype": "move", "logparams": {"target_title": to}}
 
     def delete(self, title: str) -> None:
         self.pages = [page for page in self.pages if page.title != title]
@@ -55,11 +57,15 @@ class EditedWiki(Wiki):
     def _log(self, kind: str, title: str) -> None:
         n = len(self.changes)
         stamp = f"2026-01-01T{n // 3600:02}:{n // 60 % 60:02}:{n % 60:02}Z"
-        self.changes.append({"type": kind, "title": title, "timestamp": stamp, "ns": 0})
+        space = 118 if title.startswith("Draft:") else 0
+        row = {"type": kind, "title": title, "timestamp": stamp, "ns": space, "rcid": n + 1}
+        self.changes.append(row)
 
     def _changes(self, asked: dict[str, str]) -> dict[str, Any]:
         self.asked_changes += 1
-        later = [each for each in self.changes if each["timestamp"] >= asked["rcstart"]]
+        spaces = list(map(int, asked["rcnamespace"].split("|")))
+        wanted = [each for each in self.changes if each["ns"] in spaces]
+        later = [each for each in wanted if each["timestamp"] >= asked["rcstart"]]
         start = int(asked.get("rccontinue", "0"))
         reply: dict[str, Any] = {"query": {"recentchanges": later[start : start + PER_REPLY]}}
         if start + PER_REPLY < len(later):

@@ -1,13 +1,15 @@
 """What a finding survives: any edit that leaves its sentence, reference and source alone."""
 
 from collections import Counter
-from dataclasses import replace
+from dataclasses import fields, replace
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pincite.types import Citation, Claim, Document, Reason, Span, Unchecked
-from pincite_watch.carry import carried, inputs_hash, source_hash, text_hash
+from pincite_watch.carry import carried, context_hash, inputs_hash, source_hash, text_hash
 
 KEYS = st.lists(st.sampled_from("abcdef"), max_size=12)
 PAGE = Document("https://a.example/", "Weir", "The weir was built in 1911.")
@@ -16,7 +18,27 @@ CLAIM = Claim("0" * 12, "The weir dates from 1911.", "Weir", ("History",), citat
 
 
 def key(claim: Claim = CLAIM, page: Document | Unchecked = PAGE, verifier: str = "v1") -> str:
-    return inputs_hash(claim, source_hash([page]), (verifier, ""))
+    return inputs_hash(context_hash(claim, (verifier, "")), source_hash([page]))
+
+
+# Places in the article, and what no verdict is based on.
+UNREAD = {
+    *("claim_id", "span", "sentence", "part", "mark", "after", "origin", "uncited_before"),
+}
+VALUES: dict[str, Any] = {"own": Span(0, 3), "span": Span(0, 3), "part": Span(0, 3), "mark": (1, 2)}
+VALUES |= {"citations": (), "earlier": (CITED,), "section": ("A",), "tags": ("dubious",)}
+VALUES |= {"unread": ("as of",), "uncited_before": ("It rained.",)}
+
+
+@pytest.mark.parametrize("name", [each.name for each in fields(Claim)])
+def test_all_of_a_claim_that_its_verdict_may_depend_on_changes_the_hash(name: str) -> None:
+    other = replace(CLAIM, **{name: VALUES.get(name, "other")})
+    assert (key(other) == key()) is (name in UNREAD)
+
+
+def test_the_texts_of_earlier_sources_change_the_inputs_but_not_the_context() -> None:
+    context, page = context_hash(CLAIM, ()), source_hash([PAGE])
+    assert inputs_hash(context, page, page) != inputs_hash(context, page, source_hash([]))
 
 
 @given(KEYS, KEYS)

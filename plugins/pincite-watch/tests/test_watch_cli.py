@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import MagicMock
 
+import click
 import pytest
 import sqlalchemy as sa
 from edited_wiki import FERRY, WEIR, WRONG, EditedWiki, text_of
 
-from pincite.server.database import Database
+from pincite.errors import InputError
+from pincite_server.database import Database
 from pincite_watch import cli
+from pincite_watch.gate import PUBLISHED, Kind
 from pincite_watch.tables import findings
 
 # `pincite watch` with the loopback allowed; argument 1: the port, 2: when it ends itself. A number
@@ -135,3 +138,36 @@ def test_changes_are_read_while_other_pages_wait(monkeypatch: pytest.MonkeyPatch
     watcher.step.side_effect = [True, True, False]
     cli._watch(watcher, once=True)
     assert watcher.follow.call_count == 3
+
+
+def test_titles_of_other_wikis_are_an_error_that_names_them(home: Path, wiki: EditedWiki) -> None:
+    lines = ["Tolne", "https://de.wikipedia.org/wiki/Aue", "https://fr.wikipedia.org/wiki/Loue"]
+    Path("titles.txt").write_text("\n".join(lines))
+    done = watch(wiki, "never")
+    assert done.returncode == InputError.exit_code
+    assert "Aue (de.wikipedia.org)" in done.stderr
+    assert "Loue (fr.wikipedia.org)" in done.stderr
+    assert rows() == []
+
+
+def test_a_start_that_names_nothing_goes_on_with_what_was_watched(
+    home: Path, wiki: EditedWiki
+) -> None:
+    wiki.category["Mills"] = ["Mill"]
+    started = ("--online", "--once", "--json", "--sources", "sources.jsonl")
+    watch(wiki, "never", *started, "--category", "Mills", "--new-pages")
+    wiki.category["Mills"] = ["Mill", "Tolne"]
+    wiki.edit("Weir", text_of(WEIR))
+    wiki.changes[-1]["timestamp"] = "2099-01-01T00:00:00Z"
+    status = json.loads(watch(wiki, "never", *started).stdout)
+    assert status["pages"] == {"watched": 3, "checked": 3, "due": 0, "failing": 0}
+
+
+@pytest.mark.parametrize("name", ["other_number", "of_no_kind"])
+def test_more_kinds_of_findings_are_published_on_request(name: str) -> None:
+    given = {"expire_days": None, "settle": None, "new_pages": False, "publish": (name,)}
+    if name in set(Kind):
+        assert cli._plan(given).publish == PUBLISHED | {Kind(name)}
+    else:
+        with pytest.raises(click.BadParameter):
+            cli._plan(given)

@@ -14,8 +14,8 @@ from server.test_routes import (
 from test_watch_routes import add
 
 import make_locale
-from pincite.server import plugins
-from pincite.server.site import Site
+from pincite_server import plugins
+from pincite_server.site import Site
 from pincite_watch.plugin import PLUGIN
 from pincite_watch.store import Watch
 

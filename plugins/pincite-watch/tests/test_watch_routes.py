@@ -10,18 +10,25 @@ from fastapi.testclient import TestClient
 from server.conftest import client_of
 from server.people_of_tests import SERVER
 
-from pincite.server.database import Database
-from pincite.server.site import Site
-from pincite.server.wikis import browser_token
+from pincite_server.database import Database
+from pincite_server.site import Site
+from pincite_server.wikis import browser_token
 from pincite_watch import watcher as watching
-from pincite_watch.gate import Kind
-from pincite_watch.shown import KINDS
+from pincite_watch.gate import MEASURED, Kind
+from pincite_watch.shown import KINDS, worklist
 from pincite_watch.store import Place, Watch
 
 WIKI = "en.wikipedia.org"
 
 
-def add(store: Watch, title: str = "Tolne", kind: Kind = Kind.VALUE, n: int = 1) -> list[str]:
+def add(
+    store: Watch,
+    title: str = "Tolne",
+    kind: Kind = Kind.DATE,
+    n: int = 1,
+    *,
+    private: bool = False,
+) -> list[str]:
     """Findings of a page, as a watcher stores them."""
     store.add(WIKI, [title])
     page = store.next(WIKI)
@@ -42,6 +49,7 @@ def add(store: Watch, title: str = "Tolne", kind: Kind = Kind.VALUE, n: int = 1)
         "claim_sha256": "1" * 64,
     }
     values |= {"source_hash": "2" * 64, "inputs": "3" * 64, "verifier": "v", "judge": ""}
+    values |= {"context": "5" * 64, "private": private}
     values |= {"claim": "It burned in 1937.", "first_revision": 7, "revision": 7, "kind": kind}
     values |= {"published": True, "expires": 4e9, "record": record}
     found = [store.add_finding(Place(i, i + 9, "4" * 64), values, {}) for i in range(n)]
@@ -70,14 +78,16 @@ def test_a_page_has_its_findings_and_the_revision_that_their_spans_refer_to(
     found = listed(client, title="Tolne_river", revision=8)
     (one,) = found["findings"]
     assert (found["revision"], found["current"], found["next"]) == (7, False, None)
-    assert (one["id"], one["span"], one["kind"]) == (finding_id, [0, 9], "other_value")
+    assert (one["id"], one["span"], one["kind"]) == (finding_id, [0, 9], "other_date")
+    measured = MEASURED[Kind.DATE]
+    assert (one["precision"], one["precision_n"]) == (measured.precision, measured.n)
     assert one["source_url_hash"] == hashlib.sha256(b"https://mill.example/").hexdigest()
 
 
 def test_pages_of_a_list_join_without_gap_or_repetition_worst_first(
     client: TestClient, store: Watch
 ) -> None:
-    added = [*add(store, "A", Kind.NOT_THE_PAGE, 3), *add(store, "B", Kind.VALUE, 4)]
+    added = [*add(store, "A", Kind.NOT_THE_PAGE, 3), *add(store, "B", Kind.DATE, 4)]
     cursor: str | None = None
     seen: list[dict[str, Any]] = []
     while True:
@@ -87,7 +97,7 @@ def test_pages_of_a_list_join_without_gap_or_repetition_worst_first(
         if not cursor:
             break
     assert sorted(one["id"] for one in seen) == sorted(added)
-    assert [one["kind"] for one in seen] == ["other_value"] * 4 + ["not_the_page"] * 3
+    assert [one["kind"] for one in seen] == ["other_date"] * 4 + ["not_the_page"] * 3
 
 
 def test_an_unchanged_answer_is_not_sent_again(client: TestClient, store: Watch) -> None:
@@ -140,7 +150,7 @@ def test_findings_need_a_login_until_the_operator_makes_them_public(
 def test_operators_see_counts(client: TestClient, store: Watch) -> None:
     add(store, n=3)
     text = client.get("/api/v1/findings/metrics").text
-    assert 'pincite_watch_published{state="live",kind="other_value"} 3' in text
+    assert 'pincite_watch_published{state="live",kind="other_date"} 3' in text
     assert 'pincite_watch_today{what="judged"} 3' in text
 
 
@@ -178,3 +188,41 @@ def test_the_script_of_a_wiki_gets_no_private_findings_of_another(
         address = f"/api/v1/findings/{finding_id}/feedback"
         assert client.post(address, json={"verdict": "wrong"}).status_code == 404
         assert listed(client, wiki="de.wikipedia.org")["findings"] == []
+
+
+def test_nothing_of_a_private_copy_is_public(client: TestClient, store: Watch) -> None:
+    add(store, private=True)
+    assert "1934" in str(listed(client))
+    store.set_note(WIKI, "public", "1")
+    found = listed(client)["findings"]
+    assert [one["kind"] for one in found] == ["other_date"]
+    assert "1934" not in str(found)
+    assert "1934" not in worklist(store.published(WIKI, None, None, 9))
+
+
+def test_an_administrator_sees_and_shows_again_what_editors_hid(
+    client: TestClient, store: Watch
+) -> None:
+    store.set_note(WIKI, "public", "1")
+    (finding_id,) = add(store)
+    for hidden in ("wrong", "fixed"):
+        address = f"/api/v1/findings/{finding_id}/feedback"
+        origin = {"Origin": "http://127.0.0.1"}
+        client.post(address, json={"verdict": hidden}, headers=origin)
+        (one,) = listed(client, hidden=True)["findings"]
+        assert (one["id"], one["hidden"]) == (finding_id, hidden)
+        assert listed(client)["findings"] == []
+        assert client.delete(address, headers=origin).status_code == 204
+        assert [one["id"] for one in listed(client)["findings"]] == [finding_id]
+        assert listed(client, hidden=True)["findings"] == []
+    unknown = f"/api/v1/findings/{'0' * len(finding_id)}/feedback"
+    assert client.delete(unknown, headers=origin).status_code == 404
+
+
+def test_hidden_findings_are_not_listed_for_visitors(make_site: Callable[..., Site]) -> None:
+    site = make_site(**SERVER, requests_a_minute=0)
+    Watch(site.database).set_note(WIKI, "public", "1")
+    with client_of(site) as client:
+        client.base_url = "https://pincite.example.org"
+        reply = client.get("/api/v1/findings", params={"wiki": WIKI, "hidden": "1"})
+        assert reply.status_code in (401, 403)

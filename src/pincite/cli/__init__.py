@@ -47,19 +47,22 @@ VERBS = {
         "mcp": "offer Pincite's tools to language-model agents",
     },
 }
-KNOWN = [name for listed in VERBS.values() for name in listed]
+SERVER = ("init", "serve", "worker", "server")
+KNOWN = [name for listed in VERBS.values() for name in listed if name not in SERVER]
 
 # Commands in a module of another name: the module, and the command.
 PLACES = {
-    **{verb: ("server", verb) for verb in ("init", "serve", "worker", "mcp", "server")},
     **{verb: ("local", verb) for verb in ("config", "models", "judges", "cache", "doctor")},
     "works": ("references", "works"),
     **{verb: ("library", verb) for verb in ("reliability", "source", "feedback")},
 }
 # Commands of plugins: the extra that brings each.
-PLUGINS = {"study": "study", "watch": "watch"} | dict.fromkeys(
-    ("eval", "calibrate", "train", "learn", "wafer"), "lab"
-)
+PLUGINS = {
+    "study": "study",
+    "watch": "watch",
+    **dict.fromkeys(SERVER, "server"),
+    **dict.fromkeys(("eval", "calibrate", "train", "learn", "wafer"), "lab"),
+}
 GROUP = "pincite.commands"  # entry points of other distributions' commands
 
 
@@ -90,8 +93,9 @@ class _Verbs(click.Group):
         for heading, listed in VERBS.items():
             with formatter.section(heading):
                 formatter.write_dl([*listed.items()])
-        commands = {name: self.get_command(ctx, name) for name in _plugin_commands()}
-        if added := [(name, each.get_short_help_str()) for name, each in commands.items() if each]:
+        others = sorted(_plugin_commands().keys() - set(SERVER))
+        commands = [command for name in others if (command := self.get_command(ctx, name))]
+        if added := [(str(command.name), command.get_short_help_str(60)) for command in commands]:
             with formatter.section("Laboratory and plugins"):
                 formatter.write_dl(added)
 

@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from pincite.cli import options
-from pincite.cli.check import check_outputs
 from pincite.cli.shell import PARTIAL
 from pincite.verbs.ask.report import AnswerReport, Checked
 
@@ -60,7 +59,7 @@ def command(
     from pincite.verbs.ask import build
 
     outputs = options.pop_outputs(given)
-    check_outputs(outputs, template)
+    options.check_outputs(outputs, template)
     if given.pop("llm"):
         given["answer"] = "model"
     settings = options.load_settings(given)

@@ -13,6 +13,7 @@ import click
 
 from pincite.cli import options
 from pincite.cli.shell import PARTIAL
+from pincite.documents.dates import stated_date
 from pincite.verbs.check.report import CheckReport, Interpretation
 from pincite.verbs.check.speakers import Occasion
 
@@ -78,19 +79,15 @@ def command(
     from pincite.verbs.check import build, render
 
     outputs = options.pop_outputs(given)
-    check_outputs(outputs, template)
+    options.check_outputs(outputs, template)
     if given.pop("llm"):
         given |= {"interpretation": "model", "confirmation": "model"}
     settings = options.load_settings(given)
     if template is None and (template := settings.check.template_file):
         templates.parsed(template)
-    occasion = Occasion(speaker, date, place)
-    if not re.fullmatch(r"(?:\d{4}(?:-\d\d(?:-\d\d)?)?)?", date):
-        raise click.BadParameter(
-            f"{date!r}; expected 2019-05-14, 2019-05 or 2019.", param_hint="--date"
-        )
+    occasion = Occasion(speaker, _iso_date(date, "--date"), place)
     if file and not statement and file.suffix.lower() in (".csv", ".jsonl"):
-        statements, occasions = _rows(file, occasion)
+        statements, occasions = _read_rows(file, occasion)
     else:
         statements = options.text_or_lines(statement, file, "STATEMENT")
         occasions = [occasion] * len(statements)
@@ -100,7 +97,7 @@ def command(
         corpora = [*corpus] or settings.library.places
         with build.checking(settings, corpora, trace, partial(display, "asking")) as run:
             options.say(run.estimate, quiet or not run.estimate)
-            edit = edited(display.bars, settings.language, run.pipeline.interpretation)
+            edit = readings_editor(display.bars, settings.language, run.pipeline.interpretation)
             report = run.check(statements, display, edit if interactive else None, occasions)
     texts = settings.check.texts
     deliver(report, outputs, template=template, limit=limit, quiet=quiet, translation=texts)
@@ -114,7 +111,7 @@ def command(
         raise click.exceptions.Exit(PARTIAL)
 
 
-def _rows(file: Path, occasion: Occasion) -> tuple[list[str], list[Occasion]]:
+def _read_rows(file: Path, occasion: Occasion) -> tuple[list[str], list[Occasion]]:
     """Read a table of statements; an empty cell is as the options say."""
     lines = options.read_lines(file, str.splitlines)
     try:
@@ -125,22 +122,20 @@ def _rows(file: Path, occasion: Occasion) -> tuple[list[str], list[Occasion]]:
         raise click.UsageError(f"{file}: expected rows with a column “statement”.") from error
     names = ("speaker", "date", "place")
     given = [{name: row[name] for name in names if row.get(name)} for row in rows]
+    for n, each in enumerate(given, 1):
+        if "date" in each:
+            each["date"] = _iso_date(each["date"], f"{file}, row {n}")
     return statements, [replace(occasion, **each) for each in given]
 
 
-def check_outputs(outputs: Mapping[str, Path | None], template: Path | None) -> None:
-    """Check that the outputs can be written before any paid call is made."""
-    if template and not outputs.get("markdown"):
-        raise click.UsageError("--template needs --markdown.")
-    for name, path in outputs.items():
-        if path and str(path) != "-" and not path.resolve().parent.is_dir():
-            raise click.UsageError(
-                f"--{name} {path} cannot be written: expected a file in an existing folder."
-            )
-    if template:
-        from pincite.report import templates
-
-        templates.parsed(template)
+def _iso_date(text: str, place: str) -> str:
+    """Read a date, also one with the day first: 20/07/2012, but not 05/06/2012."""
+    date = text if re.fullmatch(r"\d{4}-\d\d", text) else stated_date(text)
+    if text and (not date or (len(date) == 4 and date != text)):
+        raise click.BadParameter(
+            f"{text!r}; expected 2019-05-14, 2019-05 or 2019.", param_hint=place
+        )
+    return date
 
 
 def deliver(
@@ -155,7 +150,6 @@ def deliver(
     """Like `options.deliver`; then say what to know before publishing the ClaimReview."""
     from rich.console import Console
 
-    from pincite.report import yaml_text
     from pincite.verbs.check import render, terminal
 
     writers: dict[str, Callable[[], str]] = {
@@ -163,7 +157,7 @@ def deliver(
         "html": lambda: render.to_html(report),
         "csv": lambda: render.to_csv(report),
         "markdown": lambda: render.to_markdown(report, template, translation=translation),
-        "yaml": lambda: yaml_text.to_yaml(report.to_values()),
+        "yaml": lambda: render.to_yaml(report.to_values()),
         "claimreview": lambda: render.to_claimreview(report),
     }
     options.deliver(
@@ -173,7 +167,7 @@ def deliver(
         options.say(hint, quiet)
 
 
-def edited(
+def readings_editor(
     bars: Any, language: str, interpretation: Callable[[str, Occasion], Interpretation]
 ) -> Callable[[str, Occasion], Interpretation]:
     """Return a function that opens a statement's readings in an editor, one per line."""
@@ -192,7 +186,7 @@ def edited(
         chosen = [known.get(line) or readings.user_reading(line, language) for line in lines]
         # The rules may have found no reading, but the user has written one.
         failures = tuple(f for f in found.failures if f.step != "statement" or not chosen)
-        mine = tuple(readings.numbered(chosen))
-        return replace(found, readings=mine, by=f"{found.by} + user", failures=failures)
+        edited = tuple(readings.numbered(chosen))
+        return replace(found, readings=edited, by=f"{found.by} + user", failures=failures)
 
     return edit

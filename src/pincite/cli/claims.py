@@ -14,32 +14,29 @@ from pincite.verbs.verify.wording import name_of
 @click.argument("file")
 @click.option("--title", help="Page to check in a dump, or the title of a wikitext file's article.")
 @click.option("--language", help="Language of the article, if it declares none: en, de, ja, …")
-@click.option("--all", "every", is_flag=True, help="Print every page of a dump.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines, one per claim.")
 @options.quiet_option
 def command(
     file: str,
     title: str | None,
     language: str | None,
-    every: bool,
     as_json: bool,
     quiet: bool,
 ) -> None:
     """Print the claims of FILE: wikitext, HTML, a manuscript, a dump, or - for stdin."""
     from pincite.wiki.article import read_articles
 
-    articles = read_articles(file, title=title, language=language)
-    for number, article in enumerate(articles):
-        if number and not every:
-            break
-        for claim in article.claims:
-            if as_json:
-                row = {"revision_id": article.revision_id, "context": claim.context}
-                options.print_json({**row, **dataclasses.asdict(claim)}, line=True)
-            else:
-                _print(claim)
-        for warning in article.warnings:
-            options.say(f"{one_line(article.title)}: {one_line(warning)}", quiet)
+    article = next(iter(read_articles(file, title=title, language=language)), None)
+    if article is None:
+        return
+    for claim in article.claims:
+        if as_json:
+            row = {"revision_id": article.revision_id, "context": claim.context}
+            options.print_json({**row, **dataclasses.asdict(claim)}, line=True)
+        else:
+            _print(claim)
+    for warning in article.warnings:
+        options.say(f"{one_line(article.title)}: {one_line(warning)}", quiet)
 
 
 def _mark_part(claim: Claim) -> str:

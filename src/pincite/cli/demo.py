@@ -43,7 +43,7 @@ def command(out: Path, what: str | None, quiet: bool) -> None:
 
 
 def _verify(out: Path, settings: Settings, quiet: bool) -> None:
-    from pincite.cli.verify import deliver, in_passing
+    from pincite.cli.verify import claim_printer, deliver
     from pincite.verbs.verify import build
     from pincite.wiki.article import read_articles
 
@@ -54,7 +54,7 @@ def _verify(out: Path, settings: Settings, quiet: bool) -> None:
             build.verifying(settings, folder, [DEMO / "sources"]) as run,
             options.progress(quiet) as display,
         ):
-            report = run.verify(page, display, in_passing(display))
+            report = run.verify(page, display, claim_printer(display))
     deliver(report, _outputs(out, "report"), limit=None, quiet=quiet)
     shutil.copy(DEMO / "article.wiki", out)
     if report.stopped:

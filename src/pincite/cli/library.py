@@ -21,7 +21,6 @@ from pincite.library.feedback import (
     file_of,
     opinion,
     plain,
-    statements,
 )
 from pincite.library.results import read_result
 from pincite.report.cells import one_line, shortened
@@ -316,27 +315,16 @@ def list_opinions(as_json: bool, config: Path | None) -> None:
 
 
 @feedback.command("export")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["claims", "readings"]),
-    default="claims",
-    show_default=True,
-    help="Kind of rows.",
-)
 @click.argument("output", type=options.OutFile)
 @options.config_option
-def export(form: str, output: Path, config: Path | None) -> None:
-    """Write the opinions to OUTPUT as JSON lines; if several concern one item, the last counts.
+def export(output: Path, config: Path | None) -> None:
+    """Write the opinions on passages to OUTPUT as JSON lines, for eval claims and learn.
 
-    \b
-    claims    for eval claims, train verifier and learn; --down alone makes no row
-    readings  for eval check
+    If several concern one passage, the last counts. --down alone makes no row.
     """
-    convert = {"claims": claims, "readings": statements}
     with _open_opinions(config) as opinions:
         found = opinions.all()
-    rows = convert[form](found)
+    rows = claims(found)
     options.write("".join(codec.to_json(row, None) for row in rows), output)
     options.say(f"{len(rows)} rows from {len(found)} opinions.")
 

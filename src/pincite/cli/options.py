@@ -214,6 +214,21 @@ def pop_outputs(options: dict[str, Any]) -> dict[str, Path | None]:
     return {name.removesuffix("_path"): options.pop(name) for name in names}
 
 
+def check_outputs(outputs: Mapping[str, Path | None], template: Path | None) -> None:
+    """Check that the outputs can be written before any paid call is made."""
+    if template and not outputs.get("markdown"):
+        raise click.UsageError("--template needs --markdown.")
+    for name, path in outputs.items():
+        if path and str(path) != "-" and not path.resolve().parent.is_dir():
+            raise click.UsageError(
+                f"--{name} {path} cannot be written: expected a file in an existing folder."
+            )
+    if template:
+        from pincite.report import templates
+
+        templates.parsed(template)
+
+
 def parallel_options(command: Command) -> Command:
     """Add `--on` and `--workers`: work in this process, or on a Ray cluster."""
     command = click.option(

@@ -213,7 +213,7 @@ def _prepare_streams() -> None:
 # dependencies.
 LIBRARIES: Mapping[str, tuple[str, ...]] = {
     "server": (
-        *("argon2", "authlib", "fastapi", "prometheus_client", "psycopg"),
+        *("pincite_server", "argon2", "authlib", "fastapi", "prometheus_client", "psycopg"),
         *("python_multipart", "sqlalchemy", "starlette", "uvicorn"),
     ),
     "mcp": ("mcp",),

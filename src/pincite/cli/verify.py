@@ -5,9 +5,7 @@ complete report, made with the same settings and versions, so running the comman
 interrupted run.
 """
 
-import hashlib
 import math
-import re
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -54,7 +52,7 @@ class LabelChoice(click.Choice[str]):
         return "refuted" if shown == "contradicted" else shown
 
 
-def _one(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> str | None:
+def _single_article(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> str | None:
     if len(given) > 1:  # a shell has expanded `--sources pages/*.pdf`
         raise click.UsageError(
             f"Expected one ARTICLE, not {len(given)}. For several articles give --titles FILE; for "
@@ -68,7 +66,7 @@ def _one(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> str |
     cls=options.GroupedCommand,
     first="html_path json_path corpus sources online titles out suggest language fail_on",
 )
-@click.argument("article", metavar="[ARTICLE]", nargs=-1, callback=_one)
+@click.argument("article", metavar="[ARTICLE]", nargs=-1, callback=_single_article)
 @options.corpus_option("Corpus to suggest better sources from.")
 @click.option(
     "--sources",
@@ -158,8 +156,6 @@ def command(
     work-list, the riskiest article first. Run the same command again to continue after an
     interruption.
     """
-    from pincite.verbs.verify import build
-
     outputs = options.pop_outputs(given)
     given["verify_uncited"] = as_draft or given["verify_uncited"]
     settings = options.load_settings(given)
@@ -184,32 +180,17 @@ def command(
         *(article, title, settings, lambda line: options.say(line, quiet)),
         language=given["language"],
     )
-    with (
-        options.progress(quiet) as display,
-        build.verifying_one(
-            *(page, settings, corpora, sources),
-            fetching=fetched(display),
-            reading=partial(display, "reading sources"),
-        ) as run,
-    ):
-        display.hide("reading sources")
-        for line in matching.lines(run.files) if run.files else ():
-            options.say(line, quiet)
+    with _open_run(page, settings, corpora, sources, quiet) as (run, display):
         if only_estimate:
-            plan, to_file = run.estimate(page), outputs["json"]
-            text = "".join(f"{line}\n" for line in estimate.lines(plan, run.settings))
-            options.write(codec.to_json(plan) if to_file else text, to_file)
+            _write_estimate(run.estimate(page), run.settings, outputs["json"])
             return
         if not quiet and estimate.asks_others(settings):
             _say_estimate(run.estimate(page), run.settings)
-        report = run.verify(page, display, in_passing(display))
-    if worst:
-        n_checked = sum(finding.label is not Label.UNCHECKED for finding in report.findings)
-        limit = min(limit or n_checked, math.ceil(worst * n_checked))
-    draft = page if as_draft else None
+        report = run.verify(page, display, claim_printer(display))
     deliver(
         *(report, outputs),
-        limit=limit, quiet=quiet, excluded=show_excluded, only=only, draft=draft,
+        limit=_lower_limit(report, worst, limit) if worst else limit,
+        quiet=quiet, excluded=show_excluded, only=only, draft=page if as_draft else None,
     )  # fmt: skip
     if report.stopped:
         options.stop(
@@ -233,12 +214,48 @@ def _check_dump_options(dump: Any, others: Any, on: str, settings: Settings) -> 
         )
 
 
+@contextmanager
+def _open_run(
+    page: Article,
+    settings: Settings,
+    corpora: Sequence[Path | str] | None,
+    sources: Sequence[Path],
+    quiet: bool,
+) -> Iterator[tuple["Run", options.Display]]:
+    """Read the sources of one article, and say which saved file is which source."""
+    from pincite.verbs.verify import build
+
+    with (
+        options.progress(quiet) as display,
+        build.verifying_one(
+            *(page, settings, corpora, sources),
+            fetching=fetch_display(display),
+            reading=partial(display, "reading sources"),
+        ) as run,
+    ):
+        display.hide("reading sources")
+        for line in matching.lines(run.files) if run.files else ():
+            options.say(line, quiet)
+        yield run, display
+
+
+def _lower_limit(report: Report, worst: float, limit: int | None) -> int:
+    """Return how many rows are the `worst` share of the checked claims, at most `limit`."""
+    n_checked = sum(finding.label is not Label.UNCHECKED for finding in report.findings)
+    return min(limit or n_checked, math.ceil(worst * n_checked))
+
+
+def _write_estimate(plan: estimate.Estimate, settings: Settings, to_file: Path | None) -> None:
+    text = "".join(f"{line}\n" for line in estimate.lines(plan, settings))
+    options.write(codec.to_json(plan) if to_file else text, to_file)
+
+
 def _say_estimate(plan: estimate.Estimate, settings: Settings) -> None:
     for line in estimate.lines(plan, settings):
         options.say(f"  {line}")
 
 
-def fetched(display: options.Display) -> Callable[[Any], None]:
+def fetch_display(display: options.Display) -> Callable[[Any], None]:
     """Return a function that shows the progress of fetching: host, and addresses left."""
 
     def step(now: Any) -> None:
@@ -252,14 +269,14 @@ def fetched(display: options.Display) -> Callable[[Any], None]:
     return step
 
 
-def in_passing(display: options.Display) -> Callable[[Finding], None]:
+def claim_printer(display: options.Display) -> Callable[[Finding], None]:
     """Return a function that prints each claim that needs an editor, above the progress bar."""
 
-    def tell(finding: Finding) -> None:
+    def print_claim(finding: Finding) -> None:
         if display.is_shown and (line := terminal.progress_line(finding)):
             display.bars.console.print(line, no_wrap=True, overflow="ellipsis")
 
-    return tell
+    return print_claim
 
 
 def deliver(
@@ -282,7 +299,7 @@ def deliver(
     }
     show = partial(terminal.print_report, report, Console(), limit, excluded=excluded, only=only)
     if draft:
-        found = render.draft_of(report, draft)
+        found = render.draft_of(report, draft.source)
         writers["html"] = partial(render.draft_html, found)
         show = partial(click.echo, "\n".join(render.draft_lines(found)))
     options.deliver(writers, outputs, show, quiet)
@@ -315,10 +332,13 @@ class Batch:
             wikis = articles.Wikis(web, self.settings, lambda line: options.say(line, self.quiet))
             named = articles.list_articles(wikis, self.settings, lines, category)
             listed: list[Path | ArticleAddress] = [*map(Path, dict.fromkeys(files)), *named]
-            with self._verifying(fetched(display)) as run, self._folder(len(listed), run) as folder:
+            with (
+                self._open_run(fetch_display(display)) as run,
+                self._folder(len(listed), run) as folder,
+            ):
 
                 def is_done(site: Site, revision_id: str) -> bool:
-                    return folder.has(_name(site.host, revision_id))
+                    return folder.has(worklist.name_of(site.host, revision_id))
 
                 def report(page: Page | Article) -> Report | str:
                     nonlocal wants_estimate
@@ -328,23 +348,19 @@ class Batch:
                         wants_estimate = False
                     return run.verify(article, display)
 
-                for number, given in enumerate(listed, 1):
-                    page = articles.page_of(wikis, given, is_done, self.settings)
+                for number, place in enumerate(listed, 1):
+                    page = articles.page_of(wikis, place, is_done, self.settings)
                     head = f"{number}/{len(listed)}"
                     if isinstance(page, Exception):
                         options.say(f"{head} {page}", self.quiet)
-                        folder.add_problem(str(given), str(page))
+                        folder.add_problem(str(place), str(page))
                     elif page is not None:
-                        if isinstance(page, Article):
-                            name, about = _name_in_file(Path(str(given)), page), page.title
-                            if folder.has(name):
-                                continue
-                        else:
-                            name = _name(page.site.host, page.revision_id)
-                            about = articles.about(page)
-                        options.say(f"{head} {about}", self.quiet)
-                        found = containment.attempted(partial(report, page), could_not_be_checked)
-                        folder.store(str(given), name, found)
+                        name, about = _name_and_title(place, page)
+                        if not (isinstance(page, Article) and folder.has(name)):
+                            options.say(f"{head} {about}", self.quiet)
+                            checked = partial(report, page)
+                            result = containment.attempted(checked, could_not_be_checked)
+                            folder.store(str(place), name, result)
                     display("articles", number, len(listed))
 
     def check_dump(self, dump: Path | str, on: str, workers: int | None) -> None:
@@ -360,7 +376,7 @@ class Batch:
         with (
             options.parallel(on, workers) as parallel,
             options.progress(self.quiet) as display,
-            self._verifying() as run,
+            self._open_run() as run,
             self._folder(total, run) as folder,
         ):
             report_on = run.report_on
@@ -371,7 +387,7 @@ class Batch:
             def remaining_pages() -> Iterator[PageText]:
                 nonlocal n_done
                 for page in read_pages_of(local, None):
-                    if folder.has(_name_in_file(local, page)):
+                    if folder.has(worklist.name_in_file(local, page)):
                         n_done += 1
                     else:
                         started.append(page)
@@ -379,11 +395,11 @@ class Batch:
 
             for found in parallel.map(report_on, remaining_pages()):
                 page = started.popleft()
-                folder.store(page.title, _name_in_file(local, page), found)
+                folder.store(page.title, worklist.name_in_file(local, page), found)
                 n_done += 1
                 display("articles", n_done, total)
 
-    def _verifying(
+    def _open_run(
         self, fetching: Callable[[Any], None] = lambda _: None
     ) -> AbstractContextManager["Run"]:
         from pincite.verbs.verify import build
@@ -413,13 +429,8 @@ class Batch:
             raise click.exceptions.Exit(shell.PARTIAL)
 
 
-def _name(host: str, revision_id: str) -> str:
-    """Return a report's file name; a revision id is unique within its wiki."""
-    return re.sub(r"[^a-z0-9.-]", "_", f"{host}.{revision_id}".lower())
-
-
-def _name_in_file(file: Path, page: PageText | Article) -> str:
-    """Return the report's name for a page of a file; without a revision, it uses a hash."""
-    text = f"{page.title}\0{page.source}".encode("utf-8", "surrogatepass")
-    revision = page.revision_id or hashlib.sha256(text).hexdigest()[:16]
-    return _name(file.name.partition(".")[0], revision)
+def _name_and_title(place: Path | ArticleAddress, page: Page | Article) -> tuple[str, str]:
+    """Return the name of a page's report, and what to call the page on the screen."""
+    if isinstance(page, Article):
+        return worklist.name_in_file(Path(str(place)), page), page.title
+    return worklist.name_of(page.site.host, page.revision_id), articles.about(page)

@@ -763,11 +763,17 @@ MAX_AUTHORS = 20  # papers of large collaborations list thousands
 def author_of(stated: Statements, site: str, found: str = "") -> str:
     """The authors' names, joined by "; "; empty if there are none.
 
-    Catalogue metadata comes first; `found` is trafilatura's result from JSON-LD, other meta
-    elements and bylines.
+    Catalogue metadata comes first, then bodies named in JSON-LD; `found` is trafilatura's result
+    from JSON-LD, other meta elements and bylines, cut at "and".
     """
+    authors = (thing.get("author") for thing in _things(stated.json_ld) if _is_written(thing))
+    bodies = [
+        str(author.get("name") or "")
+        for author in authors
+        if isinstance(author, dict) and "Organization" in str(author.get("@type"))
+    ]
     sites = {_letters(name) for name in (site, *stated.metas.get("og:site_name", ()))}
-    for source in (*(stated.metas.get(name, ()) for name in AUTHOR_METAS), [found]):
+    for source in (*(stated.metas.get(name, ()) for name in AUTHOR_METAS), bodies, [found]):
         names = [_name(piece) for text in source for piece in one_line(text).split(";")]
         names = [name for name in names if name and _letters(name) not in sites]
         if names:

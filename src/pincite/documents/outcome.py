@@ -109,10 +109,10 @@ def features(kind: str, look: Look) -> dict[str, float]:
 
     A notice says what it is in its title or headline, unless it is very short.
     """
-    lines, parts, own = _lines(look.text), title_parts(look.title), _own(look)
+    lines, parts, own = _lines(look.text), title_parts(look.title), _own_sentences(look)
     words = _words_of(own)
     cued = [each for each in own if next(_find_cues(kind, [each]), "")]
-    lead = [each for each in (look.headline, _first(look)) if _points(each)]
+    lead = [each for each in (look.headline, _first_sentence(look)) if _means_this_page(each)]
     in_title = max(_share_of_cues(kind, part) for part in (look.title, *parts, *lead))
     in_headline = _share_of_cues(kind, look.headline)
     advertises = kind == "parked" and _is_domain(look)
@@ -143,21 +143,21 @@ def declares(kind: str, look: Look) -> bool:
     """Whether a headline is a notice about "this page", or one that the first sentence repeats."""
     heads = [look.headline] if look.headline else [look.title, *title_parts(look.title)]
     whole = [head for head in heads if kind not in LISTS and _share_of_cues(kind, head) >= WHOLE]
-    repeated = [each for each in [_first(look)] if next(_find_cues(kind, [each]), "")]
-    return bool(whole) and any(map(_points, [*whole, *repeated]))
+    repeated = [each for each in [_first_sentence(look)] if next(_find_cues(kind, [each]), "")]
+    return bool(whole) and any(map(_means_this_page, [*whole, *repeated]))
 
 
-def _points(text: str) -> bool:
+def _means_this_page(text: str) -> bool:
     return cues("this").search(typographic(text)) is not None
 
 
-def _first(look: Look) -> str:
+def _first_sentence(look: Look) -> str:
     """The first sentence below the headline."""
     below = look.text.rpartition(f"{look.headline}\n")[2]
-    return next(iter(_own(replace(look, text=below))), "")
+    return next(iter(_own_sentences(replace(look, text=below))), "")
 
 
-def _own(look: Look) -> list[str]:
+def _own_sentences(look: Look) -> list[str]:
     """The sentences of a page that do not repeat its title or headline."""
     known = {*title_parts(look.title), look.title, look.headline}
     spoken = (span.of(line).strip() for line in _lines(look.text) for span in sentences(line))
@@ -200,7 +200,7 @@ def _is_statement(sentence: str) -> bool:
         return False
     if _YEAR.search(typographic(sentence)):
         return True
-    if sentence.rstrip(_CLOSING)[-1:] not in _ENDS or any(_found_kinds(sentence)):
+    if sentence.rstrip(_CLOSING)[-1:] not in _ENDS or any(_kinds_cued(sentence)):
         return False
     of_notices = {word.lower() for word in _vocabulary("words").findall(typographic(sentence))}
     # One is allowed beside a name, except in German, where all nouns have capitals.
@@ -215,10 +215,10 @@ def _addresses(sentence: str) -> bool:
 
 def _is_of_notice(sentence: str) -> bool:
     words = _vocabulary("words").search(typographic(sentence))
-    return bool(words) or _addresses(sentence) or any(_found_kinds(sentence))
+    return bool(words) or _addresses(sentence) or any(_kinds_cued(sentence))
 
 
-def _found_kinds(sentence: str) -> Iterator[str]:
+def _kinds_cued(sentence: str) -> Iterator[str]:
     return (kind for kind in KINDS if next(_find_cues(kind, [sentence]), ""))
 
 

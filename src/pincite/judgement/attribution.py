@@ -233,6 +233,10 @@ def _with_values(text: str, window: Span, measure: str, noun: str) -> list[tuple
     return list(zip(pieces, found, strict=True)) if sure else []
 
 
+def _years(keys: frozenset[str]) -> set[str]:
+    return {key for key in keys if key.isdigit() and len(key) == 4}
+
+
 def _is_given_for(wanted: frozenset[str], own: Span, rival: Span, passage: str) -> bool:
     """Whether words of the claim are beside the rival, in the place of others beside its own value.
 
@@ -242,13 +246,16 @@ def _is_given_for(wanted: frozenset[str], own: Span, rival: Span, passage: str) 
     beside, others = wanted & of_rival - of_own, of_own - wanted - of_rival
     if not (beside and others and wanted <= of_own | of_rival):
         return False
-    (first, *rest), (second, *rival_rest) = (_SLOT.split(s.of(passage)) for s in (own, rival))
+    (first, *rest), (second, *rival_rest) = (
+        _SLOT.split(s.of(passage).lower()) for s in (own, rival)
+    )
     in_place = {"": second, **dict(zip(rival_rest[::2], rival_rest[1::2], strict=True))}
     slots = {"": first, **dict(zip(rest[::2], rest[1::2], strict=True))}
     met = any(
         _keys(words) & others and _keys(in_place.get(slot, "")) & beside
         for slot, words in slots.items()
     )
+    met = met or bool(_years(beside) and _years(others))  # "in 2022", "by 2023"
     dated = any(word[0].isdigit() for word in beside)
     timed = others <= _TIMES or all(word[0].isdigit() for word in others)
     meant = own.start < rival.start or not wanted & of_own - of_rival

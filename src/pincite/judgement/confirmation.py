@@ -109,7 +109,7 @@ class Outcome(StrEnum):
     STRONG_DISCONFIRMATION = "strong_disconfirmation"
     NO_EVIDENCE = "no_evidence"  # nothing found is for or against it
     FAILED = "failed"  # what was found could not be judged
-    NOT_JUDGED = "not_judged"  # skipped on purpose: readings of its type are ignored
+    NOT_JUDGED = "not_judged"  # on purpose: of an ignored type, or of an unknown speaker
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,15 +262,6 @@ def _contradictions(degrees: Sequence[float | None], doc: float) -> list[int]:
     if abs(doc) > WEAK:
         return [n for n, d in strong if (d > 0) != (doc > 0)]
     return [n for n, _ in strong] if len({d > 0 for _, d in strong}) == 2 else []
-
-
-def as_of(items: Sequence[Weighed], date: str) -> list[Weighed]:
-    """Keep the items published up to a date ("2019"), compared at the coarser precision."""
-    return [
-        item
-        for item in items
-        if item.published and item.published[: len(date)] <= date[: len(item.published)]
-    ]
 
 
 def side(doc: float | None, threshold: float = THRESHOLD) -> Side:

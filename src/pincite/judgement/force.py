@@ -13,6 +13,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pincite.judgement.attribution import subject_name
 from pincite.text import languages, syntax
 from pincite.text import words as wording
 from pincite.text.clauses import clauses
@@ -51,9 +52,11 @@ class _Frame(NamedTuple):
     settled_by_words: bool  # … with a word of the claim
     claims: str  # a key of `_CLAIMS`; "": all
     is_past: bool  # only with the claim's verb, in the past
+    is_valued: bool  # only with the claim's verb, or a figure
     governed: bool  # only where the word before leaves it undone
     corrects: bool  # takes back a figure or a name
-    is_own: bool  # the page's earlier words: another value behind them corrects, too
+    is_own: bool  # the page's own words: another value behind them corrects, too
+    of_amount: bool  # how much, not how surely: of hedged claims, too
     is_to: bool  # "to" at the end is followed by a verb
 
 
@@ -99,10 +102,10 @@ def weaker(
     if voice and voice.is_opinion and not (is_hedged or figures(claim) or voice.is_in(claim)):
         return Witness(WitnessKind.WEAKER, "", OPINION)
     correction = _correction_of(claim, passage, page or passage)
-    if correction or is_hedged:
+    if correction:
         return correction
     texts = [c.text for c in clauses(claim) if covered is None or c.span.overlaps(covered)]
-    limits = (_in_page(_clause(text), passage, about, page or passage) for text in texts)
+    limits = (_in_page(_clause(text, is_hedged), passage, about, page or passage) for text in texts)
     return next(filter(None, limits), None)
 
 
@@ -132,11 +135,12 @@ def _terms(text: str, language: str) -> frozenset[str]:
     return frozenset(term[: wording.STEM] for term in terms) - languages.NEGATIONS[language]
 
 
-def _clause(text: str) -> _Clause:
+def _clause(text: str, is_hedged: bool) -> _Clause:
     stems, verb = _roots(text), _predicate(text)
     names = {stem for name in wording.names(text) for stem in _roots(name)}
     own = {frame.kind for frame in _FRAMES if not frame.governed and frame.words.search(text)}
-    frames = [frame for frame in _FRAMES if frame.kind not in own and _may_weaken(frame, text)]
+    known = [frame for frame in _FRAMES if frame.of_amount or not is_hedged]
+    frames = [frame for frame in known if frame.kind not in own and _may_weaken(frame, text)]
     return _Clause(text, stems, stems - names, stem(verb[0]) if verb else "", frames)
 
 
@@ -182,34 +186,54 @@ def _in_page(clause: _Clause, passage: str, about: str, page: str) -> Witness | 
     for span, after in _with_next(passage):
         shared = clause.stems & _roots(f"{subjects.get(span, '')} {span.of(passage)}")
         enough = len(shared | known) >= _SHARE * len(clause.stems)
-        if enough and len(shared) >= min(2, len(clause.stems)):
+        some = len(shared) >= min(2, len(clause.stems)) or any(map(_is_figure, shared))
+        if enough and some:
             source, frame = _in_sentence(clause, span.of(passage), after)
             limits += [(len(shared), span, source, frame)] if frame else []
     if not limits:
         return None
     most, span, source, frame = max(limits, key=itemgetter(0))
-    least = len(clause.own & _roots(span.of(passage))) - _FEWER
+    own = clause.own & _roots(span.of(passage))
     if any(
-        _is_settled(clause, frame, sentence.of(page))
-        or _states(clause, sentence.of(page), after, most, least)
+        _is_settled(clause, frame, sentence.of(page), own)
+        or _states(clause, sentence.of(page), after, most, own)
         for sentence, after in _with_next(page)
     ):
         return None
     return Witness(WitnessKind.WEAKER, "", source, span)
 
 
-def _is_settled(clause: _Clause, frame: _Frame, sentence: str) -> bool:
-    """Whether a sentence says that what the frame leaves open came true."""
-    is_about = not frame.settled_by_words or clause.own & _roots(sentence)
-    return bool(frame.settled and is_about and frame.settled.search(sentence))
+def _is_settled(clause: _Clause, frame: _Frame, sentence: str, own: frozenset[str]) -> bool:
+    """Whether a sentence says that what is open came true. `own`: as for `_states`."""
+    topic = (own if frame.settled_by_words else clause.stems) - {clause.predicate}
+    pronoun = (_PRONOUN.match if frame.settled_by_words else _PRONOUN.search)(sentence)
+    is_about = not topic or topic & _roots(sentence) or pronoun
+    is_said = bool(is_about and frame.settled and frame.settled.search(sentence))
+    return is_said and not _is_of_other(clause, sentence)
 
 
-def _states(clause: _Clause, sentence: str, after: str, most: int, least: int) -> bool:
-    """Whether a sentence states a clause: with as many of its words, and no frame."""
+def _is_of_other(clause: _Clause, sentence: str) -> bool:
+    """Whether a clause and a sentence have the names of two people as their subjects."""
+    other = subject_name(sentence)
+    return " " in other and bool(subject_name(clause.text)) and not _roots(other) & clause.stems
+
+
+def _states(clause: _Clause, sentence: str, after: str, most: int, own: frozenset[str]) -> bool:
+    """Whether a sentence states a clause: with as many of its words, and no frame.
+
+    `own`: the words of the clause in the sentence that is weakened; `most`: how many with names.
+    """
     shared = clause.stems & _roots(sentence)
-    own = shared & clause.own
-    enough = len(own) >= least if clause.predicate in own else len(shared) >= most
-    return enough and not any(_in_sentence(clause, sentence, after))
+    if not own & shared >= {term for term in own if _is_figure(term)}:
+        return False
+    least = len(own) - _FEWER
+    if not _PRONOUN.match(sentence):
+        least = max(least, min(2, len(own)))  # not the predicate alone, of another subject
+    enough = len(clause.own & shared) >= least
+    enough = enough if clause.predicate in shared & clause.own else len(shared) >= most
+    if not enough or _is_of_other(clause, sentence):
+        return False
+    return not any(_in_sentence(clause, sentence, after))
 
 
 def _with_next(text: str) -> list[tuple[Span, str]]:
@@ -278,21 +302,49 @@ def _governs(
     free = clause.own & governed
     free -= _roots(f"{sentence[: words[0].span.start]} {sentence[words[-1].span.end :]}")
     own = clause.own & _roots(sentence)
+    has_figure = any(map(_is_figure, free))
+    if frame.is_valued and not has_figure and _is_noun_phrase(clause):
+        return False
     if frame.is_past:
-        has = not clause.predicate and _HAS.search(clause.text) and _HAD.search(scope.of(sentence))
-        return (bool(has) or clause.predicate in free) and not _is_present(scope.of(sentence))
+        return clause.predicate in ("", *free) and _was_so(clause, words, sentence, scope)
     if clause.predicate in own or frame.governed:
         return clause.predicate in free
     if not is_word and any(map(_is_figure, own - free)):
         return False
-    share = _SHARE if any(map(_is_figure, free)) else _GOVERNED
+    if frame.is_valued and not has_figure:
+        return False
+    share = _SHARE if has_figure else _GOVERNED
     return len(free) >= (1 if is_word else max(1, share * len(own)))
+
+
+def _is_noun_phrase(clause: _Clause) -> bool:
+    """Whether a clause says what something is, not what it does: "is the capital"."""
+    complement = _COMPLEMENT.search(clause.text)
+    return complement is not None and not syntax.is_participle(complement["head"])
+
+
+def _was_so(clause: _Clause, words: list[_Term], sentence: str, scope: Span) -> bool:
+    """Whether what a claim says in the present is in the past tense: "chaired", "was the mayor"."""
+    own = (
+        word.span.of(clause.text)
+        for word in _terms_in(clause.text, 0, len(clause.text))
+        if word.term == clause.predicate
+    )
+    if _PERFECT.search(clause.text) or any(map(syntax.may_be_past, own)):
+        return False
+    if not clause.predicate:
+        return bool(_HAS.search(clause.text) and _HAD.search(scope.of(sentence)))
+    verbs = (word.span for word in words if word.term == clause.predicate)
+    return any(
+        syntax.may_be_past(verb.of(sentence)) or _WERE.search(sentence[scope.start : verb.start])
+        for verb in verbs
+    )
 
 
 def _scope(frame: _Frame, match: re.Match[str]) -> Span:
     """Return what part of a sentence a frame weakens: a word, or a part of the clause."""
     sentence, end = match.string, match.end()
-    is_long = frame.how == "throughout" or frame.corrects
+    is_long = frame.how == "throughout" or frame.is_own
     is_long |= match[0].lower().endswith(("that", "whether"))
     joint = _ENDS if is_long else _JOINTS
     ends = (each.end() for each in joint.finditer(sentence))
@@ -339,10 +391,10 @@ def _correction_of(claim: str, passage: str, page: str) -> Witness | None:
     """Return where the page corrects the claim's figure or name, if it has it nowhere else."""
     wanted = {figure.key for figure in figures(claim)}
     names, roots = () if wanted else wording.names(claim), _roots(claim)
-    for scope, shown in _corrections(page):
+    for scope, shown, is_own in _corrections(page):
         inside = {figure.key for figure in figures(scope.of(page))} & wanted
         named = {name for name in names if name in scope.of(page)}
-        whole = inside == wanted and roots <= _roots(scope.of(page))
+        whole = is_own and inside == wanted and roots <= _roots(scope.of(page))
         rest = f"{page[: scope.start]} {page[scope.end :]}" if inside or named or whole else ""
         lacks = inside - {figure.key for figure in figures(rest)} or any(
             n not in rest for n in named
@@ -356,9 +408,9 @@ def _correction_of(claim: str, passage: str, page: str) -> Witness | None:
 
 
 @lru_cache(maxsize=64)  # each passage of a page is read with the page
-def _corrections(page: str) -> list[tuple[Span, Span]]:
-    """Return what a page takes back, and the words that show it up to the end of the sentence."""
-    corrections = list[tuple[Span, Span]]()
+def _corrections(page: str) -> list[tuple[Span, Span, bool]]:
+    """Return what a page takes back, the words that show it, and whether it wrote that itself."""
+    corrections = list[tuple[Span, Span, bool]]()
     for span, after in _with_next(page):
         sentence = span.of(page)
         for frame in _CORRECTIONS:
@@ -366,16 +418,19 @@ def _corrections(page: str) -> list[tuple[Span, Span]]:
                 scope = _scope(frame, match)
                 rest = f"{sentence[scope.end :]} {after}"
                 if _applies(frame, sentence, after) or (
-                    frame.is_own and _rivals(scope.of(sentence), rest)
+                    frame.is_own and rest[0] != "," and _rivals(scope.of(sentence), rest)
                 ):
                     shown = Span(span.start + match.start(), span.end)
-                    corrections.append((scope.moved(span.start), shown))
+                    corrections.append((scope.moved(span.start), shown, frame.is_own))
     return corrections[:_MOST_CORRECTIONS]
 
 
 def _rivals(stated: str, after: str) -> bool:
-    """Whether a text has another value in place of one that was stated."""
-    others = values(after)
+    """Whether the next clause repeats what was stated, with another value: "It cost 41 million"."""
+    clause = _CLAUSE_END.split(after.strip(" ;,"))[0]
+    rest = {term for term in _roots(clause) if not _is_figure(term)}
+    repeated = 2 * len(rest & _roots(stated)) >= max(1, len(rest))
+    others = values(clause) if repeated else ()
     return any(conflict(value, other) for value in values(stated) for other in others)
 
 
@@ -436,14 +491,12 @@ def _frame(kind: str, how: str, table: dict[str, Any]) -> _Frame:
         *(needs, unless, beside, settled),
         table.get("settled_by_words", False),
         table.get("claims", ""),
-        table.get("is_past", False),
-        table.get("governed", False),
-        table.get("corrects", False),
-        kind == "own_words",
-        how == "opens" and not table.get("is_past", False),
+        is_to=how == "opens" and not table.get("is_past", False),
+        **{flag: table.get(flag, False) for flag in _FLAGS},
     )
 
 
+_FLAGS = ("is_past", "is_valued", "governed", "corrects", "is_own", "of_amount")
 _ALL = [_frame(kind, how, table) for kind, table in _KINDS.items() for how in _HOW if how in table]
 _FRAMES = [frame for frame in _ALL if not frame.corrects]
 _CORRECTIONS = [frame for frame in _ALL if frame.corrects]
@@ -457,10 +510,13 @@ _CLAIMS: dict[str, Callable[[str], bool]] = {
 }
 _COUNTS = frozenset(("number", "percent"))
 _HAS, _HAD = re.compile(r"\b(?:has|have)\b"), re.compile(r"\bhad\b")
+_PERFECT, _WERE = re.compile(r"\bha(?:s|ve) (?:been|\w+ed)\b"), re.compile(r"\bw(?:as|ere)\b")
 _HEDGED = _pattern(_WORDS["hedged"])
 _ENDS = re.compile(_WORDS["ends"])
 _JOINTS = re.compile(f"{_WORDS['ends']}|{_WORDS['joints']}")
 _NOW, _WAS = re.compile(r"\b(?:is|are|has|have|will|remains?)\b"), {"was", "were", "had", "did"}
+_CLAUSE_END = re.compile(r"[.;](?:\s|\Z)")
+_PRONOUN = re.compile(r"\b(?:[Hh]e|[Ss]he|[Tt]hey|[Ii]t|him|her|them)\b")
 _COMMA = re.compile("[,;:，、；：—–()（）]")
 _NEXT = re.compile(rf"(?:\s(?:\w+ly|{'|'.join(_WORDS['skipped'].split())})\b)*\s([^\W\d_]+)")
 _COMPLEMENT = re.compile(

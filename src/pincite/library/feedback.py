@@ -19,7 +19,7 @@ from pincite.documents.jsonl import LABELS
 from pincite.errors import ConfigError, InputError, usable
 from pincite.library.results import Item, Result
 
-SIGNS = ("confirmed", "disconfirmed", "inconclusive")  # of a reading, as `eval check` expects them
+SIGNS = ("confirmed", "disconfirmed", "inconclusive")  # of a reading
 UP, DOWN = "up", "down"
 THUMBS = {UP: "positive", DOWN: "negative"}  # EvidenceSeeker's words, in templates and logs
 # Verdict on a passage → label of a row that agrees. A thumbs down says only that the verdict is
@@ -176,15 +176,6 @@ def claims(given: Iterable[Opinion]) -> list[dict[str, Any]]:
                 }
             )
     return rows
-
-
-def statements(given: Iterable[Opinion]) -> list[dict[str, object]]:
-    """Make rows for `pincite eval check` from labels of readings; the last one counts."""
-    return [
-        {"statement": each.statement, "label": each.given, "type": each.statement_type}
-        for each in _latest(g for g in given if g.kind == "check" and g.item_id and not g.passage)
-        if each.given in SIGNS
-    ]
 
 
 def plain(each: Opinion) -> Mapping[str, object]:

@@ -26,7 +26,7 @@ from pincite.references.works import (
     in_force,
 )
 from pincite.text.names import ET_AL
-from pincite.types import Citation, Doc, WorkStatus, written
+from pincite.types import Citation, Doc, FaultKind, WorkStatus, written
 
 Status = WorkStatus
 GRAVE_STATUSES = tuple(map(Status, GRAVE))
@@ -66,7 +66,9 @@ class Outcome:
     differences: tuple[Difference, ...] = ()
     notices: Annotated[tuple[Notice, ...], Doc("in force, the gravest first")] = ()
     wrong_ids: Annotated[tuple[tuple[str, str], ...], Doc("identifiers of another work")] = ()
-    unknown_ids: Annotated[tuple[tuple[str, str], ...], Doc("that no source has")] = ()
+    unknown_ids: Annotated[
+        tuple[tuple[str, str], ...], Doc("that no source has, though they can exist")
+    ] = ()
     unconfirmed: Annotated[str, Doc("venue of a reference whose only record is a preprint")] = ""
     other: Annotated[Work | None, Doc("the work that a wrong identifier belongs to")] = None
     asked: Annotated[tuple[str, ...], Doc("sources that answered")] = ()
@@ -89,6 +91,14 @@ FEW_TITLE_WORDS = 4  # with the same year or venue; below, a title says nothing 
 PREPRINT_YEARS = 3  # a preprint may be published so much later
 NEAR_YEARS = 1  # online first, or printed in January
 CLOSE_FROM = 0.5  # share of words in common: from here the closest title is worth showing
+_ID_OF = {  # the identifier that a fault says cannot exist
+    FaultKind.DOI: "doi",
+    FaultKind.REGISTRANT: "doi",
+    FaultKind.ARXIV: "arxiv",
+    FaultKind.PMID: "pmid",
+    FaultKind.PMC: "pmc",
+    FaultKind.ISBN: "isbn",
+}
 _YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
 _Id = tuple[str, str]
 
@@ -165,13 +175,14 @@ def decide(citation: Citation, found: Lookups, *, is_record: bool = False) -> Ou
     if best and best.is_same:  # its preprint may also have been published
         best = max([best, *(m for m in same if m.is_same)], key=lambda m: m.rank)
     unknown = _unknown_ids(wanted, matches) if found.asked else []
+    impossible = {_ID_OF.get(fault.kind) for fault in citation.faults}
     of_wrong = (m.work for m in matches if m.is_other and not m.work.ids.isdisjoint(wrong))
     outcome = Outcome(
         Status.UNVERIFIED,
         asked=tuple(dict.fromkeys(found.asked)),
         failed=tuple(dict.fromkeys(found.failed)),
         wrong_ids=tuple(wrong),
-        unknown_ids=tuple(unknown),
+        unknown_ids=tuple(pair for pair in unknown if pair[0] not in impossible),
         other=next(of_wrong, None),
         archived=next((work.url for work in found.works if not work.title and work.url), ""),
     )

@@ -35,8 +35,8 @@ from pincite.web.addresses import PORTS, WAYBACK_API, WAYBACK_PAUSE, WebRules, p
 
 # Personal addresses and local paths: never in a report, which others may read.
 PRIVATE = frozenset(
-    "web.contact web.cache web.private_hosts library.own_copies library.judges library.corpora "
-    "check.template results.folder".split()
+    "web.contact web.cache web.private_hosts web.ca_file library.own_copies library.judges "
+    "library.corpora check.template results.folder".split()
 )
 # How pages are requested, not which copies count. The age limit of cached pages is included: it
 # does not apply to finished reports.
@@ -61,7 +61,6 @@ _AT_ONCE = "Requests at the same time."
 # 92 % have their own paper above it, and 7 % the likeliest other one. (With an earlier network, at
 # 1.0, of 100: 97 answered with their paper in the corpus, 27 without.) See research.
 LEAST_RELEVANCE = 0.6
-LEAST_ANSWER = -2.0  # few sentences below it answer; chosen on half of the labelled sentences
 MOST_TOKENS = 100_000  # of one reply; more is a typing error
 _RULES = WebRules()
 
@@ -169,6 +168,9 @@ class CheckSettings:
     probabilities: Annotated[Probabilities, "Source of a model's probabilities."] = "logprobs"
     repetitions: Annotated[int, _Thousand, "Repetitions of the multiple-choice question."] = 1
     guidance: Annotated[GuidanceKind, "How a model is held to the answer format."] = "json"
+    schema_for_lists: Annotated[bool, "With prompted: send a schema for other replies still."] = (
+        False
+    )
     answer_labels: Annotated[Texts, "Letters or digits that label the answers."] = ("A", "B", "C")
     label_delimiter: Annotated[str, "Text between a label and its answer."] = "."
     passage_source: Annotated[bool, "Show the model each passage's title, author and year."] = True
@@ -240,9 +242,7 @@ class AskSettings:
     documents: Annotated[int, _Million, "Number of papers to answer from."] = 10  # as Verif.ai
     sentences: Annotated[int, _Million, "Maximum sentences in an answer without a model."] = 4
     rerank: Annotated[bool, "Let the verifier rerank the search results."] = True
-    exact_first: Annotated[bool, "Rank quoted phrases and exact matches first."] = True
     least_relevance: Annotated[float, "Minimum log-odds of the best document."] = LEAST_RELEVANCE
-    least_answer: Annotated[float, "Minimum log-odds of a quoted sentence."] = LEAST_ANSWER
     include_retracted: Annotated[bool, "Use retracted papers too, marked as such."] = False
     supported_from: Annotated[Share, "Minimum probability for “supported”."] = SUPPORTED_FROM
     uncited: Annotated[
@@ -388,6 +388,7 @@ class WebSettings:
     contact: Annotated[str, "Your e-mail or web address, sent to hosts in the User-Agent."] = ""
     ports: Annotated[Texts, "Ports that may be connected to."] = tuple(map(str, PORTS))
     private_hosts: Annotated[Texts, "Hosts of your own network to read: HOST or HOST:PORT."] = ()
+    ca_file: Annotated[str, PATH, "PEM file of further certificates to trust."] = ""
     proxies: Annotated[bool, "Use HTTP_PROXY, HTTPS_PROXY and NO_PROXY."] = False
     pause: Annotated[float, Range(0, 3600), "Seconds between requests to a host."] = _RULES.pause
     at_once: Annotated[int, Range(1, 256), "Hosts to fetch from at the same time."] = _RULES.at_once
@@ -426,6 +427,7 @@ class WebSettings:
             contact=self.contact,
             ports=tuple(map(int, self.ports)),
             private_hosts=frozenset(map(private_host, self.private_hosts)),
+            ca_file=self.ca_file,
             environment_proxies=self.proxies,
             pause=self.pause,
             at_once=self.at_once,

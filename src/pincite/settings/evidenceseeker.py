@@ -284,8 +284,11 @@ class _Importer:
         names: Mapping[str, str] = TABLES["names"].get(option, {})
         if not setting or (option == "answer_labels" and not isinstance(value, list)):
             self.note(place, TABLES["step_notes"].get(option, "unknown to Pincite: left out"))
-        elif option == "guidance_type" and step != CHOICE:
-            pass  # EvidenceSeeker allows only pydantic here
+        elif option == "guidance_type" and step in CONFIRMATION and step != CHOICE:
+            self.note(place, "free text is not held to a format: left out")
+        elif option == "guidance_type" and step in PREPROCESSING:
+            if value != "pydantic":  # EvidenceSeeker refuses it too
+                raise ConfigError(f"{place} is {value!r}; expected 'pydantic'.")
         elif names and str(value) not in names:
             raise ConfigError(f"{place} is {value!r}; expected one of {', '.join(names)}.")
         else:
@@ -369,6 +372,8 @@ def _choose_server(found: Imported, models: Mapping[str, Mapping[str, Any]]) -> 
         values["check.guidance"] = "json"
         message = f"OpenAI's interface does not enforce {guidance}: json is used"
         notes.append(Note("", "guidance_type", message))
+    elif guidance == "prompted":
+        values["check.schema_for_lists"] = True  # only the choice is prompted
 
 
 def _table(value: Any) -> dict[str, Any]:

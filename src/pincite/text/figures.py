@@ -7,10 +7,14 @@ Models miss small changes of numbers (Verif.ai reports this of its own model); r
 import math
 import re
 import unicodedata
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib.metadata import entry_points
 from itertools import pairwise
+from types import ModuleType
+from typing import NamedTuple
 
 from pincite.text import LEXICON
 from pincite.types import Span
@@ -179,3 +183,41 @@ def _months(text: str) -> Iterator[Figure]:
         sure = len(word) > 3 and match["month"][0].isupper()
         if word in MONTH_NUMBERS and (sure or any(char.isdigit() for char in near)):
             yield Figure("month", float(MONTH_NUMBERS[word]), Span(*match.span("month")))
+
+
+# ── Numbers in other languages ───────────────────────────────────────────────────────────────────
+
+# Without a plugin (pincite-multilingual) only English is read: so is the verifier's network.
+NUMERALS = "pincite.numerals"  # entry points: a module with `LANGUAGES` and `in_english`
+
+
+class Rendering(NamedTuple):
+    """A text in English, and the place and the certainty of each of its pieces."""
+
+    text: str
+    starts: Sequence[int]  # of the pieces, in `text`
+    pieces: Sequence[tuple[Span, bool]]  # their place in the original; whether they are unsure
+
+    def original(self, found: Span) -> tuple[Span, bool]:
+        """The place in the original of a span of `text`, and whether it is unsure."""
+        first, last = (bisect_right(self.starts, at) - 1 for at in (found.start, found.end - 1))
+        places, unsure = zip(*self.pieces[first : last + 1], strict=True)
+        return Span(places[0].start, places[-1].end), any(unsure)
+
+
+@cache
+def renderer() -> ModuleType | None:
+    return next((point.load() for point in entry_points(group=NUMERALS)), None)
+
+
+def reads_numbers(language: str | None) -> bool:
+    """Whether numbers in a text of this language can be read."""
+    plugin = renderer() if language and language != "en" else None
+    return language == "en" or (plugin is not None and language in plugin.LANGUAGES)
+
+
+def in_english(text: str, language: str) -> Rendering:
+    """Render a text in English, all other words blanked; empty if its language is not read."""
+    plugin = renderer()
+    rendering: Rendering = plugin.in_english(text, language) if plugin else Rendering("", (), ())
+    return rendering

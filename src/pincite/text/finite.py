@@ -28,6 +28,7 @@ _BE_OR_MODAL, _PLURALS, _THINGS = (
     words_of("verb_phrases", name) for name in ("be_or_modal", "plurals", "things")
 )
 NOT = frozenset("not never cannot".split())
+_SHARES = frozenset("half third quarter fifth tenth majority minority".split())
 _NO_PLURALS = re.compile(r"(?:ss|us|is|news|series|species)$")
 _NO_VERB_AFTER = words_of("verb_phrases", "no_verb_after") | syntax.PREPOSITIONS
 _CLAUSE_OPENERS = syntax.SUBORDINATORS - {"once"}
@@ -78,6 +79,9 @@ def lemmas(word: str) -> dict[str, tuple[str, ...]]:
 def is_plural(phrase: str) -> bool:
     """Whether a noun phrase takes a plural verb: "the mills of Varde", "tin and lead"."""
     words = [m[0].lower() for m in _TOKEN.finditer(phrase)]
+    of = words.index("of") if "of" in words else 0
+    if of and words[of - 1].rstrip("s") in _SHARES:
+        words = words[of + 1 :]  # "a third of the bridges need repair"
     words = words[: next((n for n, w in enumerate(words) if n and w in syntax.PREPOSITIONS), None)]
     if "and" in words:
         return not words[0].endswith("ing")  # "combining A and B is": one thing
@@ -107,6 +111,8 @@ def finite_verb(text: str) -> Finite | None:
     found = list(_candidates(tokens, text))
     if not found:
         return None
+    than = next((n for n, (word, _) in enumerate(tokens) if word == "than"), len(tokens))
+    found = [each for each in found if each[0] < than] or found  # "fewer than we were promised"
     (at, first), *others = found
     if first.word in _HAVE and _may_own(tokens, at + 1):
         return None
@@ -284,7 +290,8 @@ def _candidates(tokens: Sequence[Token], text: str) -> Iterator[tuple[int, Finit
         else:
             verb = _lexical(lower, before, text[start:place])
             after = _word(tokens, n + 1)
-            if verb is None or (verb[1] == "past" and after == "by"):
+            passive = verb and verb[1] == "past" and after == "by" and syntax.is_participle(lower)
+            if verb is None or passive:
                 continue
             if after == "of" and _may_be_noun(lower):
                 continue

@@ -7,17 +7,12 @@ Function words identify a language in texts that are too short for letter statis
 import re
 import tomllib
 import unicodedata
-from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Collection, Sequence
-from functools import cache, lru_cache
-from importlib.metadata import entry_points
+from collections.abc import Collection
+from functools import lru_cache
 from pathlib import Path
-from types import ModuleType
-from typing import NamedTuple
 
 from pincite.text import words_of
-from pincite.types import Span
 
 _KNOWN = tomllib.loads(Path(__file__).with_name("languages.toml").read_text(encoding="utf-8"))
 FUNCTION_WORDS, NEGATIONS = (
@@ -53,10 +48,10 @@ _LISTS = {
     "en": words_of("words", "function"),
 }
 _WEAK = frozenset(_KNOWN["weak"]["words"].split())
-_LANGUAGES_OF = defaultdict[str, list[str]](list)
-for _code, _words in _LISTS.items():
-    for _word in _words:
-        _LANGUAGES_OF[_word].append(_code)
+_LANGUAGES_OF = {
+    word: [code for code, words in _LISTS.items() if word in words]
+    for word in frozenset().union(*_LISTS.values())
+}
 _OWN = {
     code: frozenset(word for word in words if _LANGUAGES_OF[word] == [code])
     for code, words in _LISTS.items()
@@ -225,41 +220,3 @@ def _script(sample: str) -> str:
 @lru_cache(maxsize=8192)
 def _script_of(letter: str) -> str:
     return next(name for name, ranges in _RANGES.items() if re.match(f"[{ranges}]", letter))
-
-
-# ── Numbers in other languages ───────────────────────────────────────────────────────────────────
-
-# Without a plugin (pincite-multilingual) only English is read: so is the verifier's network.
-NUMERALS = "pincite.numerals"  # entry points: a module with `LANGUAGES` and `in_english`
-
-
-class Rendering(NamedTuple):
-    """A text in English, and the place and the certainty of each of its pieces."""
-
-    text: str
-    starts: Sequence[int]  # of the pieces, in `text`
-    pieces: Sequence[tuple[Span, bool]]  # their place in the original; whether they are unsure
-
-    def original(self, span: Span) -> tuple[Span, bool]:
-        """The place in the original of a span of `text`, and whether it is unsure."""
-        first, last = (bisect_right(self.starts, at) - 1 for at in (span.start, span.end - 1))
-        places, unsure = zip(*self.pieces[first : last + 1], strict=True)
-        return Span(places[0].start, places[-1].end), any(unsure)
-
-
-@cache
-def renderer() -> ModuleType | None:
-    return next((point.load() for point in entry_points(group=NUMERALS)), None)
-
-
-def reads_numbers(language: str | None) -> bool:
-    """Whether numbers in a text of this language can be read."""
-    plugin = renderer() if language and language != "en" else None
-    return language == "en" or (plugin is not None and language in plugin.LANGUAGES)
-
-
-def in_english(text: str, language: str) -> Rendering:
-    """Render a text in English, all other words blanked; empty if its language is not read."""
-    plugin = renderer()
-    rendering: Rendering = plugin.in_english(text, language) if plugin else Rendering("", (), ())
-    return rendering

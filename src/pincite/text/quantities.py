@@ -24,10 +24,12 @@ from pincite.text.figures import (
     TENS,
     TENTHS,
     fold,
+    in_english,
     number_in_words,
+    reads_numbers,
     roman,
 )
-from pincite.text.languages import identify, in_english, of_claim, reads_numbers
+from pincite.text.languages import identify, of_claim
 from pincite.types import Span
 
 

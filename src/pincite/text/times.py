@@ -27,11 +27,14 @@ _ANY = re.compile(
     | (?P<yesterday>[Yy]esterday|[Ll]ast\ night)
     | (?P<today>[Tt]oday|[Tt]onight|[Tt]his\ (?:very\ )?{_PART})
     | (?P<tomorrow>[Tt]omorrow)
-    | (?P<which>[Ll]ast|[Pp]ast|[Nn]ext|[Tt]his(?:\ coming)?|[Cc]oming)\ (?:
+    | (?<![Tt]he\ )(?P<which>[Ll]ast|[Pp]ast|[Nn]ext|[Tt]his(?:\ coming)?|[Cc]oming)\ (?:
         (?P<unit>month|year) | (?P<season>spring|summer|autumn) | (?P<named>{"|".join(_WEEKDAYS)})
         | (?P<of>{"|".join(_MONTHS)})(?!\ \d))
     | (?i:{_NUMBER})\ (?P<ago>day|week|month|year)s?\ ago
     | (?:[Oo]n|[Ss]ince|[Uu]ntil|[Bb]y|[Ff]rom)\ (?P<weekday>{"|".join(_WEEKDAYS)})
+    | (?:(?i:on|in|since|until|by|from|early|late)\ )?
+      (?:(?P<nth>\d{{1,2}})(?:st|nd|rd|th)?\ (?:of\ )?)?
+      (?P<in>{"|".join(_MONTHS)})\ (?:of\ )?(?P<whose>last|this|next)\ year
     | (?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?:\ of)?\ {_MONTH}(?!,?\ \d)
     | {_MONTH.replace("month", "first")}\ (?P<after>\d{{1,2}})(?:st|nd|rd|th)?(?!,?\ \d|\d)
     | (?i:in|since|until|by|from|early|late)\ (?P<only>{"|".join(_MONTHS)})(?!,?\ \d)
@@ -136,9 +139,10 @@ def _month(match: re.Match[str], now: date, ahead: bool) -> str | None:
 def _year(match: re.Match[str], now: date) -> str | None:
     if match["ago"] == "year":
         return str(now.year - _count(match))
-    which = (match["which"] or "").lower()
-    if match["unit"] == "year":
-        return str(now.year + {"last": -1, "past": -1, "next": 1}.get(which, 0))
+    which = (match["which"] or match["whose"] or "").lower()
+    if match["unit"] == "year" or match["whose"]:
+        year = now.year + {"last": -1, "past": -1, "next": 1}.get(which, 0)
+        return " ".join(filter(None, (match["nth"], match["in"], str(year))))
     return str(now.year) if match["season"] and which == "this" else None
 
 

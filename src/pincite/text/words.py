@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from pincite.text import LEXICON, languages, words_of
-from pincite.text.figures import MONTHS, figures, missing, rivals
+from pincite.text.figures import MONTHS, figures, in_english, missing, reads_numbers, rivals
 from pincite.text.languages import FUNCTION_WORDS, identify, is_english
 from pincite.text.sentences import SPACELESS, is_question, n_words, source_sentences
 from pincite.types import Span
@@ -311,8 +311,8 @@ def stated(terms: Collection[Term], sentence: str) -> list[Term]:
 def _in_english(text: str) -> str:
     """Return a text whose numbers and dates `figures` can read."""
     language = identify(text)
-    is_other = language and language != "en" and languages.reads_numbers(language)
-    return languages.in_english(text, language).text if language and is_other else text
+    is_other = language and language != "en" and reads_numbers(language)
+    return in_english(text, language).text if language and is_other else text
 
 
 @lru_cache(maxsize=4096)

@@ -253,6 +253,7 @@ class WebRules:
     contact: str = ""  # an e-mail or web address for the hosts' administrators
     ports: tuple[int, ...] = PORTS
     private_hosts: PrivateHosts = frozenset()  # of the user's own network
+    ca_file: str = ""  # of certificates to trust besides the system's
     environment_proxies: bool = False  # whether to use HTTP_PROXY and the like
     # Politeness. Archives and small sites ask for a second between requests.
     pause: float = 1.0  # seconds between the end of a request and the next to the same host

@@ -16,12 +16,13 @@ import zlib
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import httpcore2
 
-from pincite.errors import FetchError, FetchStopped, UntrustedHost
+from pincite.errors import ConfigError, FetchError, FetchStopped, UntrustedHost, usable
 from pincite.types import Reason
 from pincite.web.addresses import Response, Target, WebRules, proxy_of
 
@@ -78,7 +79,7 @@ class Connection:
         self.close()
         self._proxy = proxy
         options: dict[str, Any] = {
-            "ssl_context": self._trust or _certificates(),
+            "ssl_context": self._trust or _certificates(self._rules.ca_file),
             "max_connections": 1,
             "network_backend": self._network,
         }
@@ -227,8 +228,13 @@ def _printable(error: BaseException) -> str:
 
 
 @functools.cache
-def _certificates() -> ssl.SSLContext:
-    return httpcore2.default_ssl_context()
+def _certificates(ca_file: str) -> ssl.SSLContext:
+    context = httpcore2.default_ssl_context()
+    if ca_file:
+        place = Path(ca_file).expanduser()
+        with usable(place, "read as certificates (web.ca_file)", ConfigError):
+            context.load_verify_locations(place)
+    return context
 
 
 class _Network(httpcore2.NetworkBackend):

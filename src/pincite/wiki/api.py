@@ -212,6 +212,7 @@ class Page:
     language: str
     notes: tuple[str, ...] = ()
     page_id: str = ""  # stays the same when the page is moved
+    namespace: int = 0
 
 
 def article_of(page: Page) -> Article:
@@ -312,6 +313,7 @@ def _page(
         language,
         tuple(_notes(address, query, page, str(revision["revid"]))),
         str(page.get("pageid", "")),
+        int(page.get("ns", 0)),
     )
 
 

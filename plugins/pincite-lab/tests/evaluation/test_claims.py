@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -335,3 +336,35 @@ def test_a_gain_is_shown_only_if_documents_agree_on_it() -> None:
     assert [(each.n_documents, each.shown) for each in (few, many)] == [(4, False), (20, True)]
     assert claims.refused(mixed, sure)
     assert not claims.refused(sure, sure)
+
+
+@pytest.mark.parametrize(
+    ("n_documents", "n_forgotten", "refused"),
+    [(300, 30, True), (300, 0, False), (4, 30, False)],
+)
+def test_a_loss_counts_only_if_documents_agree_on_it(
+    n_documents: int, n_forgotten: int, refused: bool
+) -> None:
+    rows = [
+        LabelledClaim(
+            str(n), TRUE, TRUE, "nei" if n % 2 else "support", {"url": n * n_documents // 300}
+        )
+        for n in range(300)
+    ]
+
+    def verifier(n_wrong: int) -> Any:
+        numbers = count()
+
+        def verify(pairs: Any) -> list[Any]:
+            good = [(n % 2 == 0) != (n < n_wrong) for n, _ in zip(numbers, pairs, strict=False)]
+            found = WordVerifier().verify(pairs)
+            return [
+                replace(one, prob_supported=0.1 + 0.8 * yes, score=4.0 * yes - 2)
+                for one, yes in zip(found, good, strict=True)
+            ]
+
+        return SimpleNamespace(fingerprint=str(n_wrong), verify=verify)
+
+    guard = claims.compared(rows, verifier(2), verifier(2 + n_forgotten), 0.5)
+    gained = claims.compared(rows, verifier(100), verifier(0), 0.5)
+    assert bool(claims.refused(replace(gained, shown=True), guard)) == refused

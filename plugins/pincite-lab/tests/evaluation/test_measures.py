@@ -107,7 +107,7 @@ SAID = ["yes", "yes", "no", "perhaps", "no", "yes", "no", "no"]
 CLASSES = ["yes", "no", "maybe"]
 
 
-def test_by_hand() -> None:
+def test_measures_by_class_by_hand() -> None:
     found = measures.by_class(WANTED, SAID, CLASSES)
     assert found["accuracy"] == 0.5
     yes, no, maybe = (found["classes"][name] for name in CLASSES)

@@ -1,6 +1,7 @@
 """WAFER: records, answers in context, and failed verification (fig. 2c)."""
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -29,6 +30,7 @@ from pincite_lab.evaluation.wafer import (
     open_collection,
     read_records,
     records_in,
+    split_of,
 )
 
 LINE: dict[str, Any] = {
@@ -87,7 +89,7 @@ def test_all_fields_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["w.jsonl", "w.jsonl.gz"])
-def test_round_trip(tmp_path: Path, name: str) -> None:
+def test_records_read_back_as_written(tmp_path: Path, name: str) -> None:
     smallest = {"id": 2, "input": "It is old.[CIT]"}
     records = list(read_records(write(tmp_path / "a.jsonl", LINE, smallest)))
     assert records[1] == WaferRecord("2", "It is old.[CIT]")
@@ -105,7 +107,9 @@ def test_errors_name_file_line_and_field(tmp_path: Path, line: object, message: 
 
 
 @each_row("lab/evaluation/wafer/parts")
-def test_parts(text: str, expected: tuple[str, tuple[str, ...], str, str, str]) -> None:
+def test_an_input_has_title_section_and_claim(
+    text: str, expected: tuple[str, tuple[str, ...], str, str, str]
+) -> None:
     claim = claim_of(WaferRecord("r", text))
     assert (claim.title, claim.section, claim.before, claim.text, claim.after) == expected
     assert claim.claim_id == "r"
@@ -181,7 +185,7 @@ def test_a_tag_in_the_sentence_marks_all_its_citations() -> None:
 
 
 @each_row("lab/evaluation/wafer/featured")
-def test_featured(source: str, language: str, expected: bool) -> None:
+def test_featured_articles_are_recognised(source: str, language: str, expected: bool) -> None:
     markup: Literal["html", "wikitext"] = "html" if language == "html" else "wikitext"
     article = parse_article(source, "Alba", markup=markup, language=language)
     assert is_featured(article) is expected
@@ -313,3 +317,9 @@ def test_a_collection_without_pages_as_a_user_meets_it(
     found = json.loads(CliRunner().invoke(cli, [*command, "--json"]).output)
     assert found["failed_verification"]["systems"]["URL depth"]["auroc"] == 1.0
     assert (found["n"], found["n_failed"]) == (6, 3)
+
+
+def test_articles_are_split_into_a_large_part_and_two_small_ones() -> None:
+    sizes = Counter(split_of(f"Article {n}") for n in range(2000))
+    assert sizes.keys() == {"train", "dev", "test"}
+    assert all(60 <= sizes[part] <= 140 for part in ("dev", "test"))

@@ -12,8 +12,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pincite.text.figures import MONTHS, fold, roman
-from pincite.text.languages import Rendering
+from pincite.text.figures import MONTHS, Rendering, fold, roman
 from pincite.types import Span
 
 _CJK = frozenset({"ja", "zh"})

@@ -21,12 +21,12 @@ from urllib.parse import urlsplit
 
 from pincite import codec
 from pincite.errors import InputError
-from pincite.server.jobs import JobStore
-from pincite.server.tables import whole
 from pincite.text.passages import PASSAGE_WORDS, WIDE_WORDS, windows
 from pincite.types import Document, Evidence, Finding, Passage, Span, own_digest
 from pincite.verbs.ask.report import Answer, AnswerReport
 from pincite.verbs.verify.report import Report
+from pincite_server.jobs import JobStore
+from pincite_server.tables import whole
 from pincite_study.preferences import PAIRS, Compared, Comparison
 
 Sample = Literal["low-scores", "random"]

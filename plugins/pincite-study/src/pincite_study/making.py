@@ -8,13 +8,13 @@ from pathlib import Path
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.documents.collection import open_sources
 from pincite.errors import InputError
-from pincite.server.database import Database
-from pincite.server.identity import LOCAL
-from pincite.server.jobs import JobStore
-from pincite.server.settings import load
 from pincite.types import CitationResult, Document, Evidence
 from pincite.verbs.ask.report import AnswerReport
 from pincite.verbs.verify.report import Report
+from pincite_server.database import Database
+from pincite_server.identity import LOCAL
+from pincite_server.jobs import JobStore
+from pincite_server.settings import load
 from pincite_study.items import DocumentOf, Sample, documents_beside, sampled
 from pincite_study.preferences import Comparison
 from pincite_study.studies import (

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from pincite.server.identity import Role
-from pincite.server.plugins import Plugin
+from pincite_server.identity import Role
+from pincite_server.plugins import Plugin
 from pincite_study.rating import metadata
 from pincite_study.rating import studies as studies_table
 from pincite_study.routes import rating, studies

@@ -14,8 +14,8 @@ from typing import Any, Literal, get_args
 import sqlalchemy as sa
 
 from pincite.errors import PinciteError
-from pincite.server.database import Database
-from pincite.server.tables import HASH, ID, OWNER, new_id, now
+from pincite_server.database import Database
+from pincite_server.tables import HASH, ID, OWNER, new_id, now
 from pincite_study.items import Item, item_of
 from pincite_study.preferences import PAIRS, Amount, Choice, Comparison, Side
 

@@ -14,8 +14,8 @@ from typing import Any
 
 from pincite.errors import InputError
 from pincite.report.cells import csv_text, one_line
-from pincite.server import rendering
-from pincite.server.tables import iso
+from pincite_server import rendering
+from pincite_server.tables import iso
 from pincite_study import preferences
 from pincite_study.agreement import majority, wilson
 from pincite_study.preferences import NO_MAJORITY, PAIRS, Comparison, Pair, Side

@@ -10,10 +10,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from pincite.server.database import Database
-from pincite.server.tables import accounts, new_id, newest_first, now
 from pincite.verbs.ask.report import AnswerReport
 from pincite.verbs.verify.report import Report
+from pincite_server.database import Database
+from pincite_server.tables import accounts, new_id, newest_first, now
 from pincite_study.items import (
     DocumentOf,
     Gathered,

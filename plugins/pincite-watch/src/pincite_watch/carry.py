@@ -1,9 +1,10 @@
 """Which findings of one revision hold for the next: matched by hashes, never by position.
 
-A claim has two hashes. `claim_sha256` names its sentence: SHA-256 of its text in NFC with single
-spaces, as in Source Verifier. `inputs` covers all that its verdict depends on: the sentence with
-its context, its references, the texts of their sources, the verifier and the judge. A finding is
-kept while `inputs` stays the same, wherever in the article its sentence stands.
+A claim has three hashes. `claim_sha256` names its sentence: SHA-256 of its text in NFC with single
+spaces, as in Source Verifier. `context` covers the sentence with its context, its references, the
+verifier and the judge; `inputs` also the texts of the sources, so all that its verdict depends on.
+A finding is kept while `inputs` stays the same, wherever in the article its sentence stands, and
+while `context` does if a source cannot be read for now.
 """
 
 import hashlib
@@ -18,6 +19,11 @@ from pincite.types import Citation, Claim, Document, Unchecked
 
 # Where a reference stands in the article does not change what it cites.
 _PLACES = ("citation_id", "span", "definition", "name", "group")
+# Of a claim: places, and what no verdict is based on.
+_UNREAD = (
+    *("claim_id", "span", "sentence", "part", "mark", "after", "origin", "uncited_before"),
+    *("citations", "earlier"),
+)
 
 
 class Carried(NamedTuple):
@@ -62,11 +68,16 @@ def source_hash(sources: Sequence[Document | Unchecked]) -> str:
     return _digest([s.text if isinstance(s, Document) else f"\0{s.reason}" for s in sources])
 
 
-def inputs_hash(claim: Claim, sources: str, versions: Sequence[str]) -> str:
-    """Hash all that a verdict depends on; `sources`: their `source_hash`."""
+def context_hash(claim: Claim, versions: Sequence[str]) -> str:
+    """Hash all that a verdict depends on except the sources."""
     cited = [[_as_cited(each) for each in some] for some in (claim.citations, claim.earlier)]
-    context = (claim.title, claim.section, claim.before, claim.about, claim.own, claim.tags)
-    return _digest([claim.text, claim.language, context, cited, sources, versions])
+    read = {name: value for name, value in asdict(claim).items() if name not in _UNREAD}
+    return _digest([read, cited, versions])
+
+
+def inputs_hash(context: str, *sources: str) -> str:
+    """Hash all that a verdict depends on; `sources`: hashes of those of the claim, and earlier."""
+    return _digest([context, sources])
 
 
 def _as_cited(citation: Citation) -> dict[str, Any]:

@@ -9,13 +9,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pincite.cli import options
+from pincite.errors import InputError
 
 if TYPE_CHECKING:
+    from pincite.wiki.addresses import Site
+    from pincite_watch.lists import Watched
     from pincite_watch.store import Watch
     from pincite_watch.watcher import Limits, Plan, Watcher
 
 POLL_SECONDS = 60.0  # between two looks at the recent changes
 MOST_LISTED = 500  # rows of a list for a project page
+MOST_NAMED = 5  # titles in a message
 
 
 @click.command(
@@ -33,7 +37,11 @@ MOST_LISTED = 500  # rows of a list for a project page
 @click.option(
     "--drafts", type=int, metavar="NAMESPACE", help="Watch all pages of a namespace: 118."
 )
-@click.option("--new-pages", is_flag=True, help="Also watch pages that are created from now on.")
+@click.option(
+    "--new-pages/--no-new-pages",
+    default=None,
+    help="Also watch pages that are created from now on.",
+)
 @click.option("--once", is_flag=True, help="Stop when no page is due.")
 @click.option("--list", "list_path", type=options.OutFile, help="Only write a list in wikitext.")
 @click.option("--status", is_flag=True, help="Only show what was watched, found and used.")
@@ -41,8 +49,11 @@ MOST_LISTED = 500  # rows of a list for a project page
 @click.option("--citations", type=float, help="Citations to judge in a day. [5000]")
 @click.option("--cpu-seconds", type=float, help="CPU-seconds to use in a day. [43200]")
 @click.option("--requests", type=float, help="Requests to a host in a day. [500]")
-@click.option("--settle", type=float, help="Seconds to wait after an edit. [600]")
+@click.option("--settle", type=float, help="Seconds to wait after the last edit. [600]")
 @click.option("--expire-days", type=float, help="Days until an unconfirmed finding ends. [30]")
+@click.option(
+    "--publish", multiple=True, metavar="KIND", help="Also publish a kind of finding: other_number."
+)
 @click.option("--public/--private", default=None, help="Whether findings are read without a login.")
 @click.option("--sources", type=options.FilePath, multiple=True, help="Saved copies of sources.")
 @options.corpus_option("Corpus to suggest better sources from.")
@@ -51,11 +62,7 @@ MOST_LISTED = 500  # rows of a list for a project page
 @options.setting_options("verify.suggest", "language", "models", "web", "judge", "budget")
 def command(
     titles: Path | None,
-    category: tuple[str, ...],
-    pagepile: tuple[int, ...],
-    petscan: tuple[int, ...],
-    namespace: int,
-    drafts: int | None,
+    new_pages: bool | None,
     once: bool,
     list_path: Path | None,
     status: bool,
@@ -72,19 +79,20 @@ def command(
     \b
     pincite watch --titles list.txt --online
     pincite watch --category "Harbours" --new-pages --online --once
+    pincite watch --online
     pincite watch --list worklist.wiki
 
-    Findings are stored in the database of `pincite serve`, whose API editors' tools read. A watched
-    page stays watched, so the lists are needed only once. A finding moves with its sentence. Only
-    sentences whose text, references or sources changed are judged again. Ctrl-C or a crash loses
-    nothing: run the same command again.
-    """  # noqa: D301 - a mark for click
+    Findings are stored in the database of `pincite serve`, whose API editors' tools read. What
+    is watched is stored there, too: a later start needs to name nothing, and adds what it names. A
+    finding moves with its sentence. Only sentences whose text, references or sources changed are
+    judged again. Ctrl-C or a crash loses nothing.
+    """
     from pincite.verbs.verify import articles
     from pincite_watch import routes, shown
     from pincite_watch.watcher import wiki_name
 
     config = given["config"]
-    limits, plan = _limits(given), _plan(given, namespace, drafts)
+    limits, plan, named = _limits(given), _plan(given), _named(given, new_pages)
     settings = options.load_settings(given)
     site = articles.home(settings)
     wiki = wiki_name(site)
@@ -98,7 +106,9 @@ def command(
         if not status:
             articles.require_online(settings, "articles", site)
             with _watcher(store, settings, corpus, sources, limits, plan, quiet) as watcher:
-                _add(watcher, titles, category, pagepile, petscan, namespace, drafts)
+                if new_pages is False:
+                    watcher.ignore_new_pages()
+                _add(watcher, titles, named)
                 _watch(watcher, once=once)
         if status or as_json or once:
             found = store.status()
@@ -116,19 +126,24 @@ def _limits(given: dict[str, Any]) -> "Limits":
     return Limits(**{name: value for name, value in values.items() if value is not None})
 
 
-def _plan(given: dict[str, Any], namespace: int, drafts: int | None) -> "Plan":
+def _plan(given: dict[str, Any]) -> "Plan":
+    from pincite_watch.gate import PUBLISHED, Kind
     from pincite_watch.watcher import Plan
 
+    more = given.pop("publish")
+    if unknown := [name for name in more if name not in set(Kind)]:
+        kinds = ", ".join(Kind)
+        raise click.BadParameter(f"{unknown[0]} is none of {kinds}.", param_hint="--publish")
+
     values = {"expire_days": given.pop("expire_days"), "settle_seconds": given.pop("settle")}
-    spaces = frozenset({namespace} if drafts is None else {namespace, drafts})
     chosen = {name: value for name, value in values.items() if value is not None}
-    return Plan(namespaces=spaces, new_pages=given.pop("new_pages"), **chosen)
+    return Plan(publish=PUBLISHED | frozenset(map(Kind, more)), **chosen)
 
 
 @contextmanager
 def _opened(data: str | None, config: Path | None) -> Iterator["Watch"]:
-    from pincite.server.database import Database
-    from pincite.server.settings import load
+    from pincite_server.database import Database
+    from pincite_server.settings import load
     from pincite_watch.store import Watch
 
     database = Database(load({"data": data} if data else {}, config).database_url)
@@ -150,10 +165,12 @@ def _watcher(
     quiet: bool,
 ) -> Iterator["Watcher"]:
     from pincite.library import web_pages
+    from pincite.text.hosts import host_of
     from pincite.verbs.verify import articles, build
     from pincite_watch.watcher import Usage, Watcher
 
-    usage, corpora = Usage(), [*corpus] or settings.library.places or None
+    usage = Usage(host_of(settings.web.wayback_api))
+    corpora = [*corpus] or settings.library.places or None
 
     def tell(line: str) -> None:
         options.say(line, quiet)
@@ -166,36 +183,42 @@ def _watcher(
         yield Watcher(store, api, run, limits, plan, usage, tell)
 
 
-def _add(
-    watcher: "Watcher",
-    titles: Path | None,
-    category: tuple[str, ...],
-    pagepile: tuple[int, ...],
-    petscan: tuple[int, ...],
-    namespace: int,
-    drafts: int | None,
-) -> None:
-    """Watch what the options list."""
-    from pincite.wiki.addresses import addresses_in, category_at
-    from pincite_watch import lists
+def _named(given: dict[str, Any], new_pages: bool | None) -> "Watched":
+    """What the options add to what is watched."""
+    from pincite_watch.lists import Watched
 
-    api = watcher.api
-    named: list[str] = []
-    if titles:
-        found = addresses_in(options.read_lines(titles), api.site)
-        named += [each.title for each in found if each.title and each.site == api.site]
-    for each in category:
-        named += lists.members(api, category_at(each, api.site)[1], namespace)
-    database = f"{api.site.language}wiki" if api.site.host.endswith(".wikipedia.org") else ""
-    for number in pagepile:
-        named += lists.page_pile(api.web, number, database.replace("-", "_"))
-    for number in petscan:
-        named += lists.pet_scan(api.web, number)
-    if drafts is not None:
-        named += lists.in_namespace(api, drafts)
-    if named:
-        added = watcher.store.add(watcher.wiki, [name[:1].upper() + name[1:] for name in named])
-        watcher.tell(f"{len(named)} pages listed, {added} of them new")
+    space, drafts = given.pop("namespace"), given.pop("drafts")
+    of_drafts = () if drafts is None else (drafts,)
+    return Watched(
+        categories=tuple((each, space) for each in given.pop("category")),
+        piles=given.pop("pagepile"),
+        queries=given.pop("petscan"),
+        drafts=of_drafts,
+        new_in=(*((space,) if new_pages else ()), *of_drafts),
+        namespaces=(space, *of_drafts),
+    )
+
+
+def _add(watcher: "Watcher", titles: Path | None, named: "Watched") -> None:
+    """Watch what the options name, and what earlier ones named."""
+    watcher.watch(named)
+    listed = [*_titles(titles, watcher.api.site), *watcher.watched.titles(watcher.api)]
+    if listed:
+        added = watcher.store.add(watcher.wiki, [name[:1].upper() + name[1:] for name in listed])
+        watcher.tell(f"{len(listed)} pages listed, {added} of them new")
+
+
+def _titles(path: Path | None, site: "Site") -> list[str]:
+    from pincite.wiki.addresses import addresses_in
+
+    found = addresses_in(options.read_lines(path), site) if path else []
+    if others := [str(each) for each in found if each.site != site or not each.title]:
+        more = f" and {len(others) - MOST_NAMED} more" if len(others) > MOST_NAMED else ""
+        raise InputError(
+            f"{path}: no titles of {site.host}: {'; '.join(others[:MOST_NAMED])}{more}. "
+            "Watch each wiki by a watcher of its own."
+        )
+    return [each.title for each in found if each.title]
 
 
 def _watch(watcher: "Watcher", *, once: bool) -> None:

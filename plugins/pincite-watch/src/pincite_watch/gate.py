@@ -1,22 +1,31 @@
 """What a finding is, whether editors see it by default, and what is stored of it.
 
-The gate goes by what can be shown: a value that differs from the quote, a page that is not the
-page cited, a retraction, an identifier that no work can have. A verdict that rests on the network
-alone, "partly supported" and "could not check" are counted, and not published.
+The gate goes by what can be shown: a date that differs from the quote, a page that is not the page
+cited, a retraction, an identifier that no work can have. A kind is published if precision.toml
+has measured it at `LEAST`, on documents that did not choose its conditions, or if it had no false
+alarm among thousands of real pages. All else, "partly supported" and "could not check" among it, is
+counted, and published only on request.
 """
 
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
+from importlib.resources import files
 from types import MappingProxyType
 from typing import Any
 
 from pincite.judgement import decide
-from pincite.judgement.references import Retraction, retraction_of
+from pincite.judgement.references import Retraction, is_retracted_title, retraction_of
 from pincite.notes import Note, Value
+from pincite.text.clauses import clauses
+from pincite.text.quantities import values
+from pincite.text.words import roots
 from pincite.types import (
+    Citation,
     CitationResult,
+    Claim,
     Document,
     Evidence,
     FaultKind,
@@ -24,6 +33,7 @@ from pincite.types import (
     Label,
     Reason,
     Unchecked,
+    Witness,
     WitnessKind,
 )
 from pincite.verbs.verify import render, wording
@@ -31,13 +41,16 @@ from pincite.wiki.suggest import DateFormat, Dates
 
 
 class Kind(StrEnum):
-    """What a finding shows, worst first; from `NETWORK` on, not published by default."""
+    """What a finding shows, worst first."""
 
-    VALUE = "other_value"  # the source has another value or name, in its quote
+    DATE = "other_date"  # the source has another date, in its quote, and else says the same
     RETRACTED = "retracted"
-    IDENTIFIER = "identifier"  # of another work, or of none
+    IDENTIFIER = "identifier"  # that no work can have
     NOT_THE_PAGE = "not_the_page"  # its address leads to an error, a front page or a list
-    NETWORK = "contradicted"  # a contradiction without a value to show
+    NUMBER = "other_number"
+    NAME = "other_name"
+    SHARED = "shared_identifier"  # with another reference: one of them is wrong
+    NETWORK = "contradicted"  # any other contradiction
     NOT_SUPPORTED = "not_supported"
     DISPUTED = "disputed"
     PARTLY = "partly_supported"
@@ -45,17 +58,38 @@ class Kind(StrEnum):
     SUPPORTED = "supported"
 
 
-# Measured share of findings that were right; None: not measured. `OF_A_RULE` is the precision of
-# rules on rows that did not choose them, rounded down.
-PRECISION: Mapping[Kind, float | None] = MappingProxyType(
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """How often findings of a kind were right, and false alarms among sound pages."""
+
+    right: int = 0
+    n: int = 0
+    false_alarms: int = 0
+    pages: int = 0
+
+    @property
+    def precision(self) -> float | None:
+        return round(self.right / self.n, 2) if self.n else None
+
+    @property
+    def is_precise(self) -> bool:
+        if self.n:
+            return self.right >= LEAST * self.n
+        return self.pages >= MANY and not self.false_alarms
+
+
+LEAST = 0.9  # issue 62
+MANY = 3_000  # pages without a false alarm: fewer than one in a thousand, by the rule of three
+MEASURED: Mapping[Kind, Measured] = MappingProxyType(
     {
-        Kind.VALUE: decide.OF_A_RULE,
-        Kind.RETRACTED: None,
-        Kind.IDENTIFIER: None,
-        Kind.NOT_THE_PAGE: None,
+        Kind(name): Measured(**{key: n for key, n in row.items() if key != "how"})
+        for name, row in tomllib.loads(
+            files("pincite_watch").joinpath("precision.toml").read_text("utf-8")
+        ).items()
     }
 )
-PUBLISHED = frozenset(PRECISION)
+PUBLISHED = frozenset(kind for kind, each in MEASURED.items() if each.is_precise)
+_RETRACTED = frozenset(roots("retracted withdrawn"))
 RANKS = {kind: number for number, kind in enumerate(Kind)}
 _OTHER_PAGE = (Reason.SOFT_404, Reason.FRONT_PAGE, Reason.LISTING)
 _OF_LABEL = {
@@ -103,7 +137,9 @@ def record_of(
     if kind is Kind.RETRACTED:
         notes = [Note("source_retracted")]
     elif kind is Kind.IDENTIFIER and shown:
-        notes = [fault.note for fault in shown.citation.faults if _is_other_work(fault.kind)]
+        notes = [fault.note for fault in shown.citation.faults if fault.kind.is_impossible]
+    elif kind is Kind.SHARED and shown:
+        notes = [f.note for f in shown.citation.faults if f.kind is FaultKind.SAME_DOI]
     citation = shown.citation if shown else None
     unread = (str(outcome.reason), outcome.detail) if isinstance(outcome, Unchecked) else None
     return Record(
@@ -122,31 +158,57 @@ def record_of(
 def _kind(finding: Finding, result: CitationResult, source: Document | Unchecked) -> Kind:
     """What one citation shows."""
     outcome = result.outcome
-    if isinstance(source, Document) and retraction_of(source) is Retraction.YES:
+    is_retracted = isinstance(source, Document) and retraction_of(source) is Retraction.YES
+    if is_retracted and not _says_retracted(finding.claim, result.citation):
         return Kind.RETRACTED
-    if any(_is_other_work(fault.kind) for fault in result.citation.faults):
+    if any(fault.kind.is_impossible for fault in result.citation.faults):
         return Kind.IDENTIFIER
     if isinstance(outcome, Unchecked):
         return Kind.NOT_THE_PAGE if outcome.reason in _OTHER_PAGE else _OF_LABEL[finding.label]
     if finding.label is Label.REFUTED and result.label is Label.REFUTED:
-        return Kind.VALUE if _shows_value(result, outcome) else Kind.NETWORK
+        return _shown_by(finding.claim, result, outcome)
+    if any(fault.kind is FaultKind.SAME_DOI for fault in result.citation.faults):
+        return Kind.SHARED
     return _OF_LABEL[finding.label]
 
 
-def _shows_value(result: CitationResult, evidence: Evidence) -> bool:
-    """Whether the quote itself has the other value."""
-    seen = evidence.contradiction
+def _shown_by(claim: Claim, result: CitationResult, evidence: Evidence) -> Kind:
+    """What the quote itself has in place of the claim's words, if it says all else of the clause.
+
+    The network must agree: where it half believes the claim, rules were wrong.
+    """
+    seen, readout = evidence.contradiction, evidence.readout
+    if seen is None or seen.kind is not WitnessKind.VALUE or seen.sentence is None:
+        return Kind.NETWORK
+    network = readout.network if readout else None
+    quoted = bool(seen.source) and seen.source.casefold() in evidence.quoted.casefold()
+    agrees = network is not None and network <= decide.COUNTS_BELOW
+    if result.other_copy or not (quoted and agrees and _says_the_rest(claim, evidence, seen)):
+        return Kind.NETWORK
+    mine, theirs = values(seen.claim)[:1], values(seen.source)[:1]
+    if mine and theirs and bool(mine[0].dates) == bool(theirs[0].dates):
+        return Kind.DATE if mine[0].dates else Kind.NUMBER
+    is_named = seen.claim[:1].isupper() and seen.source[:1].isupper()
+    return Kind.NAME if is_named and not (mine or theirs) else Kind.NETWORK
+
+
+def _says_the_rest(claim: Claim, evidence: Evidence, seen: Witness) -> bool:
+    """Whether the sentence, with the titles of page and article, has the clause's other words."""
+    parts = [clause.text for clause in clauses(claim.text) if seen.claim in clause.text]
+    rest = min([*parts, claim.text], key=len).replace(seen.claim, " ", 1)
+    sentence = seen.sentence.of(evidence.passage.text) if seen.sentence else ""
+    known = roots(f"{claim.title}\n{evidence.passage.about}\n{sentence}")
+    return set(roots(rest)) <= set(known)
+
+
+def _says_retracted(claim: Claim, citation: Citation) -> bool:
+    """Whether the article itself says so: by a template, the cited title, or in the sentence."""
+    is_titled = is_retracted_title(citation.title or "")
     return (
-        seen is not None
-        and seen.kind is WitnessKind.VALUE
-        and bool(seen.source)
-        and seen.source.casefold() in evidence.quoted.casefold()
-        and not result.other_copy
+        citation.is_marked
+        or is_titled
+        or not _RETRACTED.isdisjoint(roots(claim.sentence or claim.text))
     )
-
-
-def _is_other_work(kind: FaultKind) -> bool:
-    return kind.is_impossible or kind is FaultKind.SAME_DOI
 
 
 def _by_label(result: CitationResult) -> int:

@@ -1,22 +1,64 @@
 """Which pages to watch: categories, PagePile and PetScan lists, and the wiki's recent changes."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from pincite.errors import InputError
+from pincite.wiki.addresses import category_at
 from pincite.wiki.api import MAX_CONTINUED, ActionApi, Web, WikiError
 
 PAGEPILE = "https://pagepile.toolforge.org/api.php"
 PETSCAN = "https://petscan.wmcloud.org/"
 
 
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """What of a wiki is watched, besides single pages. Lists are read again at each start."""
+
+    categories: tuple[tuple[str, int], ...] = ()  # with the namespace of their pages
+    piles: tuple[int, ...] = ()
+    queries: tuple[int, ...] = ()  # of PetScan
+    drafts: tuple[int, ...] = ()  # namespaces, all of whose pages are watched
+    new_in: tuple[int, ...] = ()  # namespaces whose new pages are watched
+    namespaces: tuple[int, ...] = (0,)  # whose changes are read
+
+    @classmethod
+    def of_json(cls, text: str | None) -> "Watched":
+        stored = {} if text is None else json.loads(text)
+        if text is not None:
+            stored["categories"] = [(title, space) for title, space in stored["categories"]]
+        return cls(**{name: tuple(values) for name, values in stored.items()})
+
+    def __or__(self, other: "Watched") -> "Watched":
+        names = [each.name for each in fields(self)]
+        both = {name: {*getattr(self, name), *getattr(other, name)} for name in names}
+        return Watched(**{name: tuple(sorted(values)) for name, values in both.items()})
+
+    def titles(self, api: ActionApi) -> list[str]:
+        """Read the lists."""
+        wiki = f"{api.site.language}wiki" if api.site.host.endswith(".wikipedia.org") else ""
+        found: list[str] = []
+        for category, namespace in self.categories:
+            found += members(api, category_at(category, api.site)[1], namespace)
+        for number in self.piles:
+            found += page_pile(api.web, number, wiki.replace("-", "_"))
+        for number in self.queries:
+            found += pet_scan(api.web, number)
+        for namespace in self.drafts:
+            found += in_namespace(api, namespace)
+        return found
+
+
 class Changes(NamedTuple):
-    """One reply of the wiki's recent changes."""
+    """One reply of the wiki's recent changes; pages have the titles that they have at its end."""
 
     titles: tuple[str, ...]  # created, edited, moved, deleted or restored
-    new: tuple[str, ...]  # created; without redirects, which would add the pages they lead to
+    # Created, with their namespaces; without redirects, which would add the pages they lead to.
+    new: tuple[tuple[str, int], ...]
+    moves: tuple[tuple[str, str], ...]  # titles before and after, in order
     read_to: str  # where the next request begins
 
 
@@ -49,20 +91,39 @@ def in_namespace(api: ActionApi, namespace: int) -> list[str]:
     return [str(row["title"]) for rows in found for row in rows if "title" in row]
 
 
-def changes(api: ActionApi, since: str, namespaces: frozenset[int]) -> Iterator[Changes]:
-    """What changed since a time, oldest first, in replies that each say how far they reach.
+def changes(api: ActionApi, read_to: str, namespaces: Iterable[int]) -> Iterator[Changes]:
+    """What changed since the last time, oldest first, in replies that say how far each reaches.
 
-    A change at the very time where a reply ends may come twice.
+    That is a time and the numbers of the changes at that time, which must not come twice.
     """
+    since, *seen = read_to.split("|")
     asked = {"rcdir": "newer", "rcstart": since, "rclimit": 500, "rctype": "edit|new|log"}
-    asked |= {"rcprop": "title|timestamp|redirect"}
+    asked |= {"rcprop": "ids|title|timestamp|redirect|loginfo"}
     asked["rcnamespace"] = "|".join(map(str, sorted(namespaces)))
     for rows in listing(api, "recentchanges", **asked):
-        named = [row for row in rows if row.get("title")]
-        since = max([since, *(str(row["timestamp"]) for row in rows if row.get("timestamp"))])
-        new = [r for r in named if r.get("type") == "new" and not r.get("redirect")]
-        titles, created = (tuple(str(row["title"]) for row in rows) for rows in (named, new))
-        yield Changes(titles, created, since)
+        titles, new, moves = dict[str, None](), dict[str, int](), list[tuple[str, str]]()
+        for row in rows:
+            at, number, title = (
+                str(row.get("timestamp", "")),
+                str(row.get("rcid")),
+                row.get("title"),
+            )
+            if at > since:
+                since, seen = at, []
+            if not title or number in seen:
+                continue
+            if at == since:
+                seen.append(number)
+            titles[title] = None
+            if row.get("type") == "new" and not row.get("redirect"):
+                new[title] = row.get("ns", 0)
+            to = (row.get("logparams") or {}).get("target_title")
+            if row.get("logtype") == "move" and to:
+                moves.append((title, to))
+                titles[to] = None
+                if title in new:
+                    new[to] = new.pop(title)
+        yield Changes(tuple(titles), tuple(new.items()), tuple(moves), "|".join([since, *seen]))
 
 
 def page_pile(web: Web, number: int, database: str) -> list[str]:

@@ -9,14 +9,14 @@ from pydantic import BaseModel, Field
 
 from pincite import codec
 from pincite.library.feedback import Opinion
-from pincite.server.identity import Admin, Guest, Identity, Permission, Runner
-from pincite.server.jobs import Verdict
-from pincite.server.problems import Problem, not_found
-from pincite.server.rendering import language_of, translations
-from pincite.server.requests import Body, IdPath, Text, page_of, read_cursor
-from pincite.server.routing import Router
-from pincite.server.site import Stores
-from pincite.server.tables import iso, now
+from pincite_server.identity import Admin, Guest, Identity, Permission, Runner
+from pincite_server.jobs import Verdict
+from pincite_server.problems import Problem, not_found
+from pincite_server.rendering import language_of, translations
+from pincite_server.requests import Body, IdPath, Text, page_of, read_cursor
+from pincite_server.routing import Router
+from pincite_server.site import Stores
+from pincite_server.tables import iso, now
 from pincite_watch.shown import shown
 from pincite_watch.store import Hidden, Watch
 
@@ -39,6 +39,7 @@ class Wanted(BaseModel):
     revision: Annotated[int, Field(ge=1, le=2**53)] | None = None
     limit: Annotated[int, Field(ge=1, le=200)] = 100
     cursor: Annotated[Text, Field(max_length=500)] | None = None
+    hidden: bool = False
 
 
 def _store(site: Stores) -> Watch:
@@ -55,13 +56,16 @@ def list_findings(
     """The published findings of a page, or of all watched pages, worst first.
 
     `revision`: the one that the reader has; `current` says whether the spans refer to it.
+    `hidden`: those that editors hid instead, for administrators.
     """
-    is_public = bool(store.note(wanted.wiki, PUBLIC))
+    is_public = bool(store.note(wanted.wiki, PUBLIC)) and not wanted.hidden
+    if wanted.hidden and not (who and Permission.ADMIN in who.may):
+        raise Problem(403, "not_allowed", "Only administrators see hidden findings.")
     if not (is_public or (who and Permission.READ in who.may and _is_of(who, wanted.wiki))):
         raise Problem(401, "not_logged_in", "The findings of this wiki need a login.")
     title = wanted.title.replace("_", " ") or None
     after: Any = read_cursor(wanted.cursor, (int, str))
-    rows = store.published(wanted.wiki, title, after, wanted.limit + 1)
+    rows = store.published(wanted.wiki, title, after, wanted.limit + 1, hidden=wanted.hidden)
     shown_rows, following = page_of(list(rows), wanted.limit, lambda r: (r.rank, r.finding_id))
     say = translations(language_of(request)).gettext
     checked = store.revision(wanted.wiki, title) if title else None
@@ -70,7 +74,7 @@ def list_findings(
         "title": title,
         "revision": checked,
         "current": None if wanted.revision is None else wanted.revision == checked,
-        "findings": [shown(row, say) for row in shown_rows],
+        "findings": [shown(row, say, is_public=is_public) for row in shown_rows],
         "next": following,
     }
     return _answer(request, answer, any_site=is_public)
@@ -143,3 +147,11 @@ def give_feedback(finding_id: IdPath, body: EditorsVerdict, who: Runner, site: S
     )
     site.feedback.add(who.account_id, None, _VERDICTS[body.verdict], opinion)
     store.hide(finding_id, body.verdict)
+
+
+@router.delete("/{finding_id}/feedback", status_code=204, operation_id="unhide_finding")
+def unhide(finding_id: IdPath, store: Store, who: Admin) -> None:
+    """Show a finding again that editors hid. Their feedback stays."""
+    if store.get(finding_id) is None:
+        raise not_found()
+    store.unhide(finding_id)

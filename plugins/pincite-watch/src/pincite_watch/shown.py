@@ -6,19 +6,22 @@ from typing import Any
 from pincite.notes import Note, said
 from pincite.report.cells import shortened
 from pincite.report.reasons import why_unchecked
-from pincite.server.tables import iso
 from pincite.types import Reason, Unchecked
 from pincite.wiki.suggest import escape_parameter, escape_url
+from pincite_server.tables import iso
 from pincite_watch.carry import text_hash
-from pincite_watch.gate import PRECISION, Kind
+from pincite_watch.gate import MEASURED, Kind, Measured
 
 LONGEST = 300  # characters of a claim or a quote in a list
 N_ = str  # marks a text for the translators
 KINDS = {
-    Kind.VALUE: N_("the source has another value"),
+    Kind.DATE: N_("the source has another value"),
     Kind.RETRACTED: N_("the source was retracted"),
     Kind.IDENTIFIER: N_("wrong identifier"),
     Kind.NOT_THE_PAGE: N_("the address leads to another page"),
+    Kind.NUMBER: N_("the source has another value"),
+    Kind.NAME: N_("the source has another value"),
+    Kind.SHARED: N_("wrong identifier"),
     Kind.NETWORK: N_("contradicted?"),
     Kind.NOT_SUPPORTED: N_("not supported"),
     Kind.DISPUTED: N_("disputed"),
@@ -36,10 +39,18 @@ def reasons(record: dict[str, Any], say: Callable[[str], str] = str) -> list[str
     return found
 
 
-def shown(row: Any, say: Callable[[str], str] = str) -> dict[str, Any]:
+def public_record(row: Any) -> dict[str, Any]:
+    """What may be published of a finding: nothing from a private copy of a source."""
+    quoting: dict[str, Any] = {"quote": "", "notes": [], "unread": None, "proposed": ""}
+    return row.record | quoting if row.private else dict(row.record)
+
+
+def shown(row: Any, say: Callable[[str], str] = str, *, is_public: bool = False) -> dict[str, Any]:
     """The values of a finding, as in README.md."""
-    record, url = row.record, row.record["source_url"]
+    record = public_record(row) if is_public else row.record
+    url = record["source_url"]
     kind = Kind(row.kind)
+    measured = MEASURED.get(kind, Measured())
     return {
         "id": row.finding_id,
         "wiki": row.wiki,
@@ -54,7 +65,8 @@ def shown(row: Any, say: Callable[[str], str] = str) -> dict[str, Any]:
         "label": record["label"],
         "confidence": record["confidence"],
         "kind": kind,
-        "precision": PRECISION.get(kind),
+        "precision": measured.precision,
+        "precision_n": measured.n,
         "quote": record["quote"],
         "reasons": [say(KINDS[kind]), *reasons(record, say)],
         "ref_name": record["ref_name"],
@@ -66,17 +78,18 @@ def shown(row: Any, say: Callable[[str], str] = str) -> dict[str, Any]:
         "judge": row.judge,
         "state": row.state,
         "published": row.published,
+        "hidden": row.hidden,
         "judged_at": iso(row.judged),
         "expires_at": iso(row.expires),
     }
 
 
 def worklist(rows: Iterable[Any], say: Callable[[str], str] = str) -> str:
-    """A sortable table in wikitext for a project page; the rows stay in their order."""
+    """A sortable table in wikitext for a project page, so public; the rows stay in their order."""
     heads = " !! ".join(map(say, (N_("Article"), N_("Statement"), N_("Finding"), N_("Source"))))
     lines = ['{| class="wikitable sortable"', f"! {heads}"]
     for row in rows:
-        record = row.record
+        record = public_record(row)
         why = "; ".join([say(KINDS[Kind(row.kind)]), *reasons(record, say)])
         quote = f": “{shortened(record['quote'], LONGEST)}”" if record["quote"] else ""
         claim = _cell(shortened(row.claim, LONGEST))

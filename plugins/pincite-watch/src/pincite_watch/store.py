@@ -4,22 +4,26 @@ A check of a page is a series of them, each of which leaves a valid state: a kil
 the page still in the queue, and what it had judged among the findings.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import mysql, postgresql, sqlite
 
-from pincite.server.database import Database
-from pincite.server.tables import new_id, now
+from pincite_server.database import Database
+from pincite_server.tables import new_id, now
 from pincite_watch.gate import RANKS, Kind
-from pincite_watch.tables import State, counts, findings, notes, pages
+from pincite_watch.lists import Changes
+from pincite_watch.tables import LONGEST, State, counts, findings, notes, pages
 
 LISTED, CHANGED, NEW = 0, 2, 1  # priorities: a page of a list, a changed page, a new page
 FIRST_WAIT, LONGEST_WAIT = 300.0, 86_400.0  # seconds until a failed page is tried again, doubled
 AT_ONCE = 500  # titles in one statement
+MOST_WAITS = 6  # an article that never rests is checked this many times `settle` after an edit
+REQUESTS = "requests "  # the name of a host's counts begins with it
 
 
 class Hidden(StrEnum):
@@ -44,10 +48,13 @@ class Held(NamedTuple):
     """A finding of the last revision."""
 
     finding_id: str
+    context: str
     inputs: str
     claim_sha256: str
     source_hash: str
+    kind: str
     hidden: str | None
+    expires: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,20 +87,25 @@ class Watch:
         with self._db.writing() as db:
             return _add(db, wiki, titles, priority, now())
 
-    def changed(
-        self, wiki: str, titles: Iterable[str], due: float, read_to: str, added: Iterable[str] = ()
-    ) -> None:
-        """Queue watched pages that changed, and note up to where changes were read.
+    def changed(self, wiki: str, seen: Changes, settle: float, new_in: Container[int]) -> None:
+        """Queue the watched pages that changed, and note up to where changes were read.
 
-        `added`: new pages, which are watched from now on.
+        A page is due `settle` seconds after its last edit, but not much later than after the first
+        one. `new_in`: the namespaces whose new pages are watched from now on.
         """
+        at = now()
+        first = sa.func.coalesce(pages.c.changed, at)
+        latest = first + MOST_WAITS * settle
+        due = sa.case((latest < at + settle, latest), else_=at + settle)
         with self._db.writing() as db:
-            for some in _portions(list(dict.fromkeys(titles))):
-                sooner = sa.func.coalesce(sa.case((pages.c.due < due, pages.c.due)), due)
+            for old, new in seen.moves:
+                _rename(db, wiki, old, new)
+            for some in _portions(seen.titles):
                 this = pages.update().where(_titled(wiki, some))
-                db.execute(this.values(priority=CHANGED, due=sooner))
-            _add(db, wiki, added, NEW, due)
-            _note(db, wiki, "changes", read_to)
+                db.execute(this.values(priority=CHANGED, due=due, changed=first))
+            added = [title for title, namespace in seen.new if namespace in new_in]
+            _add(db, wiki, added, NEW, at + settle)
+            _note(db, wiki, "changes", seen.read_to)
 
     def next(self, wiki: str) -> PageRow | None:
         """The page to check now, if any."""
@@ -111,18 +123,16 @@ class Watch:
             "checked": now(),
             "failures": 0,
         }
+        values |= {"due": due, "priority": LISTED, "problem": None, "changed": None}
         with self._db.writing() as db:
-            if title != page.title:  # it moved; perhaps the new title is watched, too
-                db.execute(pages.delete().where(_titled(page.wiki, [title])))
-            this = pages.update().where(_titled(page.wiki, [page.title]))
-            values |= {"title": title, "due": due, "priority": LISTED, "problem": None}
-            db.execute(this.values(values))
+            _rename(db, page.wiki, page.title, title)
+            db.execute(pages.update().where(_titled(page.wiki, [title])).values(values))
 
     def postpone(self, page: PageRow, until: float, problem: str | None = None) -> None:
         """Leave a page in the queue for later: a problem, or the day's budget is spent."""
         failures = page.failures + 1 if problem else page.failures
         this = pages.update().where(_titled(page.wiki, [page.title]))
-        self._db.write(this.values(due=until, problem=problem, failures=failures))
+        self._db.write(this.values(due=until, problem=problem, failures=failures, changed=None))
 
     def failed(self, page: PageRow, problem: str) -> None:
         """Try a page again later, each time after twice as long."""
@@ -151,12 +161,11 @@ class Watch:
 
     def carry(
         self,
-        kept: Sequence[tuple[str, Place]],
+        kept: Sequence[tuple[str, Place, float]],
         withdrawn: Sequence[str],
         revision: int,
-        expires: float,
     ) -> None:
-        """Move findings with their sentences, and withdraw the others."""
+        """Move findings with their sentences, each with when it expires; withdraw the others."""
         row = findings.c.finding_id
         moved = sa.case((findings.c.span_start == sa.bindparam("new_start"), 0), else_=1)
         move = findings.update().where(row == sa.bindparam("which")).values(
@@ -165,14 +174,16 @@ class Watch:
             span_sha256=sa.bindparam("new_sha256"),
             moved=findings.c.moved + moved,
             revision=revision,
-            expires=expires,
+            expires=sa.bindparam("new_expires"),
             state=State.LIVE,
             ended=None,
         )  # fmt: skip
         with self._db.writing() as db:
+            names = ("new_start", "new_end", "new_sha256")
             given = [
-                {"which": which, "new_start": p.start, "new_end": p.end, "new_sha256": p.sha256}
-                for which, p in kept
+                {"which": which, "new_expires": expires}
+                | dict(zip(names, (place.start, place.end, place.sha256), strict=True))
+                for which, place, expires in kept
             ]
             if given:
                 db.execute(move, given)
@@ -212,15 +223,32 @@ class Watch:
                 this |= _equal(row._asdict())
             db.execute(findings.update().where(this).values(hidden=why))
 
+    def unhide(self, finding_id: str) -> None:
+        """Show a finding again, and those of the same sentence and sources that were hidden."""
+        this = findings.c.finding_id == finding_id
+        with self._db.writing() as db:
+            if row := db.execute(sa.select(findings).where(this)).first():
+                db.execute(findings.update().where(_equal(row._asdict())).values(hidden=None))
+
     def published(
-        self, wiki: str, title: str | None, after: tuple[int, str] | None, limit: int
+        self,
+        wiki: str,
+        title: str | None,
+        after: tuple[int, str] | None,
+        limit: int,
+        *,
+        hidden: bool = False,
     ) -> Sequence[Any]:
-        """What editors see, worst first, from after a rank and id on; of one page or all."""
+        """What editors see, worst first, from after a rank and id on; of one page or all.
+
+        `hidden`: what they hid instead.
+        """
+        is_shown = findings.c.hidden.is_(None)
         wanted = _with_title().where(
             findings.c.wiki == wiki,
             findings.c.state == State.LIVE,
             findings.c.published,
-            findings.c.hidden.is_(None),
+            ~is_shown if hidden else is_shown,
             findings.c.expires > now(),
         )
         if title is not None:
@@ -243,11 +271,12 @@ class Watch:
         with self._db.writing() as db:
             _count(db, done)
 
-    def spent(self) -> dict[str, float]:
-        """What was used today."""
-        today = counts.c.day == day_of(now())
-        rows = self._db.rows(sa.select(counts.c.what, counts.c.n).where(today))
-        return {what: n for what, n in rows}  # noqa: C416 - rows are no tuples
+    def spent(self, *names: str) -> dict[str, float]:
+        """What was used today, of what is named."""
+        this = (counts.c.day == day_of(now())) & counts.c.what.in_([_name(each) for each in names])
+        rows = self._db.rows(sa.select(counts.c.what, counts.c.n).where(this))
+        found = {row.what: row.n for row in rows}
+        return {name: found.get(_name(name), 0.0) for name in names}
 
     def note(self, wiki: str, name: str) -> str | None:
         this = (notes.c.wiki == wiki) & (notes.c.name == name)
@@ -270,16 +299,21 @@ class Watch:
             sa.func.count(sa.case((pages.c.due <= now(), 1))),
             sa.func.count(sa.case((pages.c.failures > 0, 1))),
         )
+        is_host = counts.c.what.startswith(REQUESTS)  # a day has thousands of hosts
+        what = sa.case((is_host, REQUESTS.strip()), else_=counts.c.what).label("used")
+        total = sa.func.sum(counts.c.n).label("total")
+        of_today = sa.select(what, total).where(counts.c.day == day_of(now())).group_by("used")
         with self._db.reading() as db:
             watched, checked, due, failing = db.execute(of_pages).one()
             rows = db.execute(of_findings).all()
+            today = db.execute(of_today).all()
         return {
             "pages": {"watched": watched, "checked": checked, "due": due, "failing": failing},
             "findings": [
                 {"state": state, "kind": kind, "n": total, "published": int(published)}
                 for state, kind, total, published in rows
             ],
-            "today": self.spent(),
+            "today": {row.used: row.total for row in today},
         }
 
 
@@ -320,6 +354,14 @@ def _add(db: sa.Connection, wiki: str, titles: Iterable[str], priority: int, due
     return added
 
 
+def _rename(db: sa.Connection, wiki: str, old: str, new: str) -> None:
+    """Give a watched page its new title; perhaps that is watched, too."""
+    this = pages.update().where(_titled(wiki, [old]))
+    if old != new and db.scalar(sa.select(pages.c.title).where(_titled(wiki, [old]))):
+        db.execute(pages.delete().where(_titled(wiki, [new])))
+        db.execute(this.values(title=new))
+
+
 def _ended() -> dict[str, object]:
     return {"state": State.WITHDRAWN, "ended": now()}
 
@@ -330,13 +372,25 @@ def _portions(values: Sequence[str]) -> Iterable[Sequence[str]]:
 
 def _count(db: sa.Connection, done: Mapping[str, float]) -> None:
     day = day_of(now())
-    for what, n in done.items():
-        this = (counts.c.day == day) & (counts.c.what == what[:300])
-        if not db.execute(counts.update().where(this).values(n=counts.c.n + n)).rowcount:
-            db.execute(counts.insert().values(day=day, what=what[:300], n=n))
+    for what, n in sorted(done.items()):  # in one order, so that two writers do not deadlock
+        _put(db, counts, {"day": day, "what": _name(what), "n": n}, {"n": counts.c.n + n})
+
+
+def _name(what: str) -> str:
+    return what[:LONGEST]
 
 
 def _note(db: sa.Connection, wiki: str, name: str, value: str) -> None:
-    this = (notes.c.wiki == wiki) & (notes.c.name == name)
-    if not db.execute(notes.update().where(this).values(value=value)).rowcount:
-        db.execute(notes.insert().values(wiki=wiki, name=name, value=value))
+    _put(db, notes, {"wiki": wiki, "name": name, "value": value}, {"value": value})
+
+
+def _put(
+    db: sa.Connection, table: sa.Table, row: Mapping[str, Any], changes: Mapping[str, Any]
+) -> None:
+    """Insert a row, or change the one that has its key: one statement, as others write too."""
+    if db.dialect.name == "mariadb":
+        db.execute(mysql.insert(table).values(row).on_duplicate_key_update(**changes))
+        return
+    insert = sqlite.insert if db.dialect.name == "sqlite" else postgresql.insert
+    key = list(table.primary_key.columns)
+    db.execute(insert(table).values(row).on_conflict_do_update(index_elements=key, set_=changes))

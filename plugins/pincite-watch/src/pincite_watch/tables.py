@@ -4,9 +4,10 @@ from enum import StrEnum
 
 import sqlalchemy as sa
 
-from pincite.server.tables import HASH, ID
+from pincite_server.tables import HASH, ID
 
 metadata = sa.MetaData()
+LONGEST = 300  # characters of what is counted
 WIKI = sa.String(255)  # the wiki's host, and its path unless that is the usual one
 
 
@@ -27,6 +28,7 @@ findings = sa.Table(  # all of them, with those that have ended
     sa.Column("claim_hash", sa.String(12), nullable=False),  # `Claim.claim_id`
     sa.Column("claim_sha256", HASH, nullable=False),  # see `carry`
     sa.Column("source_hash", HASH, nullable=False),
+    sa.Column("context", HASH, nullable=False),  # see `carry`, as the next one
     sa.Column("inputs", HASH, nullable=False),
     sa.Column("verifier", sa.Text, nullable=False),
     sa.Column("judge", sa.Text, nullable=False),
@@ -41,6 +43,7 @@ findings = sa.Table(  # all of them, with those that have ended
     sa.Column("kind", sa.String(20), nullable=False),  # gate.Kind
     sa.Column("rank", sa.Integer, nullable=False),  # worst first
     sa.Column("published", sa.Boolean, nullable=False),  # it passed the gate
+    sa.Column("private", sa.Boolean, nullable=False),  # it quotes what only the operator may read
     sa.Column("hidden", sa.String(10)),  # why editors hid it; null: they did not
     sa.Column("record", sa.JSON, nullable=False),  # gate.Record
     sa.Column("judged", sa.Double, nullable=False),
@@ -58,6 +61,7 @@ pages = sa.Table(  # the watched articles, and the queue: those with a time in `
     sa.Column("page_id", sa.BigInteger),  # null: not read yet
     sa.Column("priority", sa.Integer, nullable=False),  # the highest is checked first
     sa.Column("due", sa.Double),
+    sa.Column("changed", sa.Double),  # the first edit since the last check
     sa.Column("revision", sa.BigInteger),  # the last one that was checked
     sa.Column("checked", sa.Double),
     sa.Column("failures", sa.Integer, nullable=False, default=0),  # in a row
@@ -69,10 +73,10 @@ counts = sa.Table(  # what was used and done on each day, UTC
     "watch_counts",
     metadata,
     sa.Column("day", sa.String(10), primary_key=True),
-    sa.Column("what", sa.String(300), primary_key=True),
+    sa.Column("what", sa.String(LONGEST), primary_key=True),
     sa.Column("n", sa.Double, nullable=False),
 )
-notes = sa.Table(  # of each wiki: up to where changes were read, whether findings are public
+notes = sa.Table(  # of each wiki: what is watched, read up to where, whether findings are public
     "watch_notes",
     metadata,
     sa.Column("wiki", WIKI, primary_key=True),

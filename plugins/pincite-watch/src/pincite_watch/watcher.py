@@ -11,8 +11,8 @@ import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import NamedTuple
@@ -20,26 +20,40 @@ from typing import NamedTuple
 from pincite import containment
 from pincite.errors import FetchError, PinciteError
 from pincite.references import hygiene
-from pincite.server.database import DatabaseError
-from pincite.server.tables import now
 from pincite.text.hosts import host_of
-from pincite.types import Article, Citation, Claim, Document, Failed, Finding, Unchecked
+from pincite.types import (
+    Article,
+    Citation,
+    Claim,
+    CopyKind,
+    Failed,
+    Finding,
+    Reason,
+    Unchecked,
+)
 from pincite.verbs.verify.build import Run, decisive, report_settings
+from pincite.verbs.verify.cited_copies import CitedSource
 from pincite.verbs.verify.coverage import addresses
-from pincite.web.sources import FetchStep
+from pincite.web.addresses import WAYBACK_API
+from pincite.web.sources import TRANSIENT, FetchStep
 from pincite.wiki.addresses import ArticleAddress, Site
-from pincite.wiki.api import ActionApi, WikiError, article_of, fetch_page
+from pincite.wiki.api import ActionApi, Page, WikiError, article_of, fetch_page
 from pincite.wiki.suggest import date_format_of
-from pincite_watch.carry import carried, inputs_hash, source_hash, text_hash
+from pincite_server.database import DatabaseError
+from pincite_server.tables import now
+from pincite_watch.carry import carried, context_hash, inputs_hash, source_hash, text_hash
 from pincite_watch.gate import PUBLISHED, Kind, record_of
-from pincite_watch.lists import changes
-from pincite_watch.store import Held, PageRow, Place, Watch
+from pincite_watch.lists import Watched, changes
+from pincite_watch.store import REQUESTS, Held, PageRow, Place, Watch
 
 DAY = 86_400.0
 DUE_AGAIN = 0.8  # of the time until findings expire: then their page is read again
 # The page has no article of its own any more.
 _GONE = frozenset({"missing", "hidden", "invalid", "disambiguation", "interwiki", "not_wikitext"})
-Sources = list[Document | Unchecked]
+# A source of which this is said may be read on another day.
+_PASSING = TRANSIENT | {Reason.ROBOTS, Reason.NO_HOST, Reason.INTERNAL_ERROR}
+_ON_THE_WEB = frozenset({CopyKind.LIVE, CopyKind.ARCHIVED, CopyKind.WAYBACK})
+_BUDGET = ("citations", "cpu_seconds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +65,7 @@ class Limits:
     requests: float = 500
 
     def allow(self, spent: dict[str, float]) -> bool:
-        return (
-            spent.get("citations", 0) < self.citations
-            and spent.get("cpu_seconds", 0) < self.cpu_seconds
-        )
-
-    def allow_host(self, spent: dict[str, float], host: str) -> bool:
-        return spent.get(_requests(host), 0) < self.requests
+        return all(spent[name] < getattr(self, name) for name in _BUDGET)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +73,7 @@ class Plan:
     """How a wiki is watched."""
 
     expire_days: float = 30.0
-    settle_seconds: float = 600.0  # after an edit, so that vandalism may be reverted first
-    namespaces: frozenset[int] = frozenset({0})
-    new_pages: bool = False
+    settle_seconds: float = 600.0  # after the last edit: vandalism may be reverted first
     publish: frozenset[Kind] = PUBLISHED
 
 
@@ -75,12 +81,13 @@ class Plan:
 class Usage:
     """What was used since the last `taken`."""
 
+    archive: str = host_of(WAYBACK_API)  # the host that is asked for archived copies
     requests: Counter[str] = field(default_factory=Counter)
     _cpu: float = field(default_factory=lambda: sum(os.times()[:4]))
 
     def fetching(self, step: FetchStep) -> None:
         if step.state in ("requested", "archive"):
-            self.requests[host_of(step.url)] += 1
+            self.requests[self.archive if step.state == "archive" else host_of(step.url)] += 1
 
     def taken(self) -> dict[str, float]:
         before, self._cpu = self._cpu, sum(os.times()[:4])
@@ -93,10 +100,17 @@ class _Statement(NamedTuple):
     """A claim of the revision, with all that its finding is found by."""
 
     claim: Claim
-    sources: Sources
+    cited: list[CitedSource]
     place: Place
+    context: str
     source_hash: str
     inputs: str
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether a source could not be read, and may be on another day."""
+        failures = [each.not_live or each.source for each in self.cited]
+        return any(isinstance(why, Unchecked) and why.reason in _PASSING for why in failures)
 
 
 def wiki_name(site: Site) -> str:
@@ -120,24 +134,37 @@ class Watcher:
     def wiki(self) -> str:
         return wiki_name(self.api.site)
 
+    @property
+    def watched(self) -> Watched:
+        return Watched.of_json(self.store.note(self.wiki, "watched"))
+
+    def watch(self, watched: Watched) -> None:
+        """Watch more, from now on and after a restart."""
+        merged = json.dumps(asdict(self.watched | watched))
+        self.store.set_note(self.wiki, "watched", merged)
+
+    def ignore_new_pages(self) -> None:
+        """Watch only the new pages of namespaces that are watched as a whole."""
+        watched = self.watched
+        stored = json.dumps(asdict(replace(watched, new_in=watched.drafts)))
+        self.store.set_note(self.wiki, "watched", stored)
+
     def follow(self) -> None:
         """Queue the watched pages that changed since the last time."""
-        since = self.store.note(self.wiki, "changes")
+        since, watched = self.store.note(self.wiki, "changes"), self.watched
         if since is None:  # every page is queued anyway
             self.store.set_note(self.wiki, "changes", f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}")
             return
-        due = now() + self.plan.settle_seconds
         try:
-            for reply in changes(self.api, since, self.plan.namespaces):
+            for reply in changes(self.api, since, watched.namespaces):
                 self.usage.requests[self.api.site.host] += 1
-                added = reply.new if self.plan.new_pages else ()
-                self.store.changed(self.wiki, reply.titles, due, reply.read_to, added)
+                self.store.changed(self.wiki, reply, self.plan.settle_seconds, watched.new_in)
         except (WikiError, FetchError) as error:
             self.tell(str(error))
 
     def step(self) -> bool:
         """Check the next page; False: none is due, or the day's budget is spent."""
-        if not self.limits.allow(self.store.spent()):
+        if not self.limits.allow(self.store.spent(*_BUDGET)):
             return False
         page = self.store.next(self.wiki)
         if page is None:
@@ -155,10 +182,8 @@ class Watcher:
         return True
 
     def _check(self, page: PageRow) -> Failed | None:
-        site = self.api.site
-        self.usage.requests[site.host] += 1
         try:
-            fetched = fetch_page(self.api, ArticleAddress(site, page.title))
+            fetched = self._fetched(page)
         except (WikiError, FetchError) as error:
             self.tell(f"{page.title}: {error}")
             if isinstance(error, WikiError) and error.code in _GONE:
@@ -169,37 +194,65 @@ class Watcher:
         page_id, revision = int(fetched.page_id), int(fetched.revision_id)
         if page.page_id not in (None, page_id):
             self.store.gone(page, "its title leads to another page")
+        if fetched.namespace not in self.watched.namespaces:
+            self.watch(Watched(namespaces=(fetched.namespace,)))
         article = hygiene.checked(article_of(fetched), datetime.now(UTC).date())
-        spent = self.store.spent()
-        hosts = {host_of(url) for c in _citations(article) for url in addresses(c)[:1]}
-        if not all(self.limits.allow_host(spent, host) for host in hosts):
+        hosts = {host_of(url) for c in _citations(article) for url in addresses(c)}
+        requests = self.store.spent(*map(_requests, hosts))
+        if any(n >= self.limits.requests for n in requests.values()):
             self.store.postpone(page, _tomorrow())
             return None
         self.tell(f"{fetched.title}: revision {revision}")
-        if self._judge(article, page_id, revision):
-            due = now() + DUE_AGAIN * self.plan.expire_days * DAY
+        due = self._judge(article, page_id, revision)
+        if due is not None:
             self.store.done(page, fetched.title, page_id, revision, due)
         else:
             self.store.postpone(page, _tomorrow())
         return None
 
-    def _judge(self, article: Article, page_id: int, revision: int) -> bool:
+    def _fetched(self, page: PageRow) -> Page:
+        """Fetch a page by its title, or by its id if it left the title without a redirect."""
+        site, number = self.api.site, str(page.page_id)
+        by_title = ArticleAddress(site, page.title)
+        by_id = page.page_id and ArticleAddress(site, page_id=number)
+        self.usage.requests[site.host] += 1
+        try:
+            found = fetch_page(self.api, by_title)
+        except WikiError as error:
+            if not by_id or error.code != "missing":
+                raise
+            return fetch_page(self.api, by_id)
+        if not by_id or found.page_id == number:
+            return found
+        try:
+            return fetch_page(self.api, by_id)
+        except WikiError:  # it was deleted, and another page has its title
+            return found
+
+    def _judge(self, article: Article, page_id: int, revision: int) -> float | None:
         """Carry the findings of the last revision, and judge what is left.
 
-        Returns False if the day's budget ended before.
+        Returns when the page is due again; None if the day's budget ended before.
         """
         statements = self._statements(article)
         held = self.store.held(self.wiki, page_id)
         found = carried([each.inputs for each in held], [each.inputs for each in statements])
-        expires = now() + self.plan.expire_days * DAY
-        kept = [(held[f].finding_id, statements[c].place) for f, c in found.kept]
-        withdrawn = [held[number].finding_id for number in found.withdrawn]
-        self.store.carry(kept, withdrawn, revision, expires)
+        at = now()
+        expires = at + self.plan.expire_days * DAY
+        kept = [(held[f].finding_id, statements[c].place, expires) for f, c in found.kept]
+        # A source that cannot be read today withdraws nothing, until the finding expires.
+        new, gone = [statements[n] for n in found.new], [held[n] for n in found.withdrawn]
+        unread = [each for each in new if each.is_unread]
+        read = [each for each in gone if each.kind != Kind.UNCHECKED and each.expires > at]
+        for f, c in carried([each.context for each in read], [s.context for s in unread]).kept:
+            kept.append((read[f].finding_id, unread[c].place, read[f].expires))
+            new.remove(unread[c])
+            gone.remove(read[f])
+        self.store.carry(kept, [each.finding_id for each in gone], revision)
         hidden = {_same(each): each.hidden for each in held if each.hidden}
-        for number in found.new:
-            if not self.limits.allow(self.store.spent()):
-                return False
-            each = statements[number]
+        for each in new:
+            if not self.limits.allow(self.store.spent(*_BUDGET)):
+                return None
             values = self._values(each, article) | {
                 "wiki": self.wiki,
                 "page_id": page_id,
@@ -210,29 +263,33 @@ class Watcher:
             }
             used = {"citations": float(len(each.claim.citations)), **self.usage.taken()}
             self.store.add_finding(each.place, values, used)
-        return True
+        waits = len(kept) > len(found.kept)
+        return at + (DAY if waits else DUE_AGAIN * self.plan.expire_days * DAY)
 
     def _statements(self, article: Article) -> list[_Statement]:
         copies = self.run.pipeline.copies
         if copies.web:  # a source may have changed since an earlier check, and memory is finite
             copies.web.forget()
         copies.prepare(article)
-        found = []
+        found, versions = [], [*self._versions, self._settings]
         for claim in article.claims:
             if claim.span is None:
                 continue
-            sources: Sources = [self._source(each, article.timestamp) for each in claim.citations]
+            cited, earlier = (
+                [self._source(each, article.timestamp) for each in some]
+                for some in (claim.citations, claim.earlier)
+            )
             text = claim.span.of(article.source)
             place = Place(claim.span.start, claim.span.end, _sha256(text))
-            hashed = source_hash(sources)
-            inputs = inputs_hash(claim, hashed, [*self._versions, self._settings])
-            found.append(_Statement(claim, sources, place, hashed, inputs))
+            context, hashed = context_hash(claim, versions), _hash_of(cited)
+            inputs = inputs_hash(context, hashed, _hash_of(earlier))
+            found.append(_Statement(claim, cited, place, context, hashed, inputs))
         return found
 
-    def _source(self, citation: Citation, written: str | None) -> Document | Unchecked:
+    def _source(self, citation: Citation, written: str | None) -> CitedSource:
         return containment.attempted(
-            lambda: self.run.pipeline.copies.read(citation, written).source,
-            lambda why: containment.unchecked(citation.url or "", why),
+            lambda: self.run.pipeline.copies.read(citation, written),
+            lambda why: CitedSource(containment.unchecked(citation.url or "", why)),
         )
 
     def _finding(self, claim: Claim, article: Article) -> Finding:
@@ -245,20 +302,37 @@ class Watcher:
     def _values(self, each: _Statement, article: Article) -> dict[str, object]:
         finding = self._finding(each.claim, article)
         today = datetime.now(UTC).date()
-        record = record_of(finding, each.sources, today, date_format_of(article.source))
+        sources = [cited.source for cited in each.cited]
+        record = record_of(finding, sources, today, date_format_of(article.source))
         verifier, judge = self._versions
         return {
             "claim_hash": each.claim.claim_id,
             "claim_sha256": text_hash(each.claim.text),
             "claim": each.claim.text,
             "source_hash": each.source_hash,
+            "context": each.context,
             "inputs": each.inputs,
+            "private": self._is_private(finding),
             "verifier": verifier,
             "judge": judge,
             "kind": record.kind,
             "published": record.kind in self.plan.publish,
             "record": record.values(),
         }
+
+    def _is_private(self, finding: Finding) -> bool:
+        """Whether a finding may quote what only the operator can read."""
+        web, private = self.run.pipeline.copies.web, self.run.settings.web.rules.private_hosts
+        urls = [url for result in finding.citations for url in addresses(result.citation)]
+        copies = [result.copy for result in finding.citations if result.copy]
+        if web and private:  # a public address may lead to a private host
+            live = (copy.url for copy in copies if copy.kind is CopyKind.LIVE)
+            urls += [web.get(url).final_url for url in live]
+        return (
+            any(copy.kind not in _ON_THE_WEB for copy in copies)
+            or any(suggestion.found_by for suggestion in finding.suggestions)
+            or not {host_of(url) for url in urls}.isdisjoint(host for host, _ in private)
+        )
 
     @property
     def _versions(self) -> tuple[str, str]:
@@ -274,6 +348,10 @@ def _same(held: Held) -> tuple[str, str]:
     return held.claim_sha256, held.source_hash
 
 
+def _hash_of(cited: Sequence[CitedSource]) -> str:
+    return source_hash([each.source for each in cited])
+
+
 def _citations(article: Article) -> list[Citation]:
     return [citation for claim in article.claims for citation in claim.citations]
 
@@ -283,7 +361,7 @@ def _sha256(text: str) -> str:
 
 
 def _requests(host: str) -> str:
-    return f"requests {host}"
+    return f"{REQUESTS}{host}"
 
 
 def _tomorrow() -> float:

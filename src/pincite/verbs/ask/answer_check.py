@@ -82,7 +82,7 @@ class AnswerChecker:
         for (key, reference), of_pair in zip(new.items(), evidence, strict=True):
             self._known[key] = self._verdict(key[0], reference, of_pair)
         return [
-            self._checked(sentence, inherited, of_sentence)
+            self._with_verdicts(sentence, inherited, of_sentence)
             for (sentence, inherited), of_sentence in zip(to_check, references_cited, strict=True)
         ]
 
@@ -136,7 +136,7 @@ class AnswerChecker:
         unjudged = containment.notes_of(failures[0]) if failures else ()
         return replace(verdict, why_coded=unjudged or self._unreadable(reference.document))
 
-    def _checked(
+    def _with_verdicts(
         self, sentence: Sentence, inherited: bool, cited: Sequence[tuple[str, Reference | None]]
     ) -> Checked:
         verdicts, notes = list[ReferenceVerdict](), list[Note]()
@@ -206,7 +206,7 @@ class Repairer:
             if checked.standing is Standing.CONTRADICTED:
                 dropped.append(checked)
             elif checked.standing in _UNPROVEN:
-                change = self._changed(checked, answer.references, checker)
+                change = self._repair_sentence(checked, answer.references, checker)
                 changes.append(change)
                 texts += [change.after] if change.after else []
             else:
@@ -221,14 +221,14 @@ class Repairer:
             changes=tuple(changes),
         )
 
-    def _changed(
+    def _repair_sentence(
         self, checked: Checked, references: Sequence[Reference], checker: AnswerChecker
     ) -> Change:
         if checked.standing is Standing.FABRICATED:
             return Change(checked, "", (Note("references_do_not_exist"),))
         if self.calls is None or self.templates is None:
             return Change(checked, "", (_SILENT,))
-        after = self._rewritten(checked, self.calls, self.templates)
+        after = self._rewrite(checked, self.calls, self.templates)
         if isinstance(after, Failed):
             return Change(checked, "", (_SILENT, *as_written(after.detail)))
         marks = "".join(f"[{v.number}]" for v in checked.verdicts if v.number)
@@ -239,7 +239,7 @@ class Repairer:
             return Change(checked, proposed, (Note("rewritten"),))
         return Change(checked, "", (Note("references_still_silent"),))
 
-    def _rewritten(self, checked: Checked, calls: Calls, templates: Templates) -> str | Failed:
+    def _rewrite(self, checked: Checked, calls: Calls, templates: Templates) -> str | Failed:
         texts = [v.evidence.passage.text for v in checked.verdicts if v.evidence]
         while texts:
             system, user = templates.fill(

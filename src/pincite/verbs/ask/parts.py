@@ -4,7 +4,6 @@ import re
 from collections.abc import Sequence
 from enum import StrEnum
 from itertools import dropwhile
-from operator import or_
 
 from pincite.verbs.ask.patterns import patterns, words
 
@@ -39,44 +38,52 @@ def parts(sentences: Sequence[str], *, whole: bool = True) -> list[Part]:
     In a `whole` abstract of a study without labels, place decides too: background stands before the
     first aim or method, and conclusions after the last method or figure.
     """
-    within: Part | None = None  # of the current section, once one is labelled
+    section: Part | None = None  # the current one, once one is labelled
     found = list[Part]()
     for sentence in sentences:
         rest = unlabelled(sentence)
-        label = sentence[: len(sentence) - len(rest)].lower()
-        if label:
-            words = re.findall(r"\w+", label)
-            known_parts = [_PART_OF[word] for word in words if word in _PART_OF]
-            within = known_parts[0] if known_parts else Part.OTHER
-            if {Part.METHOD, Part.RESULT} <= set(known_parts):
-                within = Part.OTHER
-        if within not in (None, Part.OTHER):
-            found.append(within)
-        elif AIM.match(rest) or TO_DO.match(rest):
-            found.append(Part.AIM)
-        elif _P["done"].search(rest) and not _P["found"].search(rest):
-            found.append(Part.METHOD)
-        elif _P["figures"].search(rest):
-            found.append(Part.RESULT)
-        else:
-            found.append(Part.CONCLUSION if _P["concludes"].search(rest) else Part.OTHER)
-    of_paper = Part.AIM in found or Part.METHOD in found
-    if within is None and whole and of_paper and FEWEST_PLACED <= len(found) <= MOST_OF_AN_ABSTRACT:
-        early = (n for n, part in enumerate(found) if part in (Part.AIM, Part.METHOD))
-        begins = next(early, 0)
-        late = (n for n, part in enumerate(found, 1) if part in (Part.METHOD, Part.RESULT))
-        ends = max((*late, begins + 1, len(found) - MOST_CONCLUSIONS))
-        past = [
-            bool(_P["past"].search(each) and not _P["present"].search(each)) for each in sentences
-        ]
-        open_ = [bool(OPEN.search(each)) for each in sentences]
-        found[:begins] = [Part.BACKGROUND] * begins
-        found[ends:] = [
-            # "Pain fell. Tea is effective.": results are in the past, conclusions need not be.
-            Part.RESULT if past[n] and not all(map(or_, past[n:], open_[n:])) else Part.CONCLUSION
-            for n in range(ends, len(found))
-        ]
-    return found
+        if label := sentence[: len(sentence) - len(rest)]:
+            section = _part_of_label(label)
+        is_known = section not in (None, Part.OTHER)
+        found.append(section if section and is_known else _part_by_wording(rest))
+    of_study = Part.AIM in found or Part.METHOD in found
+    if section or not (whole and of_study):
+        return found
+    is_abstract = FEWEST_PLACED <= len(found) <= MOST_OF_AN_ABSTRACT
+    return _with_places(sentences, found) if is_abstract else found
+
+
+def _part_of_label(label: str) -> Part:
+    known = [_PART_OF[word] for word in re.findall(r"\w+", label.lower()) if word in _PART_OF]
+    mixed = {Part.METHOD, Part.RESULT}.issubset(known)
+    return known[0] if known and not mixed else Part.OTHER
+
+
+def _part_by_wording(sentence: str) -> Part:
+    if AIM.match(sentence) or TO_DO.match(sentence):
+        return Part.AIM
+    if _P["done"].search(sentence) and not _P["found"].search(sentence):
+        return Part.METHOD
+    if _P["figures"].search(sentence):
+        return Part.RESULT
+    return Part.CONCLUSION if _P["concludes"].search(sentence) else Part.OTHER
+
+
+def _with_places(sentences: Sequence[str], by_wording: Sequence[Part]) -> list[Part]:
+    """Make what stands before the study background, and its end conclusions or results."""
+    n_all, study, figures = len(by_wording), (Part.AIM, Part.METHOD), (Part.METHOD, Part.RESULT)
+    begins = next((n for n, part in enumerate(by_wording) if part in study), 0)
+    last = max((n for n, part in enumerate(by_wording) if part in figures), default=begins)
+    ends = max(last + 1, begins + 1, n_all - MOST_CONCLUSIONS)
+    past = [bool(_P["past"].search(s) and not _P["present"].search(s)) for s in sentences]
+    # "Pain fell. Tea is effective.": results are in the past, conclusions need not be, unless all
+    # that follows is in the past or open.
+    closing = [past[n] or bool(OPEN.search(sentence)) for n, sentence in enumerate(sentences)]
+    end = [
+        Part.RESULT if past[n] and not all(closing[n:]) else Part.CONCLUSION
+        for n in range(ends, n_all)
+    ]
+    return [*[Part.BACKGROUND] * begins, *by_wording[begins:ends], *end]
 
 
 def unlabelled(sentence: str) -> str:

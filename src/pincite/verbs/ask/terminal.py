@@ -14,7 +14,7 @@ from pincite.verbs.ask.report import Answer, AnswerReport, Change, Checked, Refe
 
 GRAVE = (Retraction.YES, Retraction.PARTLY, Retraction.CONCERN)
 # Characters before an ellipsis.
-TITLE_WIDTH, QUOTE_WIDTH, QUESTION_WIDTH, NAME_WIDTH, CELL_WIDTH = 200, 300, 90, 24, 80
+TITLE_WIDTH, QUOTE_WIDTH, QUESTION_WIDTH, NAME_WIDTH = 200, 300, 90, 24
 
 
 def print_report(report: AnswerReport, console: Console) -> None:

@@ -22,7 +22,8 @@ from pincite.protocols import Progress, WebSearch
 from pincite.settings import Settings, public_settings
 from pincite.text.languages import identify
 from pincite.types import Failed
-from pincite.verbs.check.confirm import FEW_REPETITIONS, ModelJudge, VerifierJudge
+from pincite.verbs.check.confirm import VerifierJudge
+from pincite.verbs.check.model_judge import FEW_REPETITIONS, ModelJudge
 from pincite.verbs.check.negation import negation
 from pincite.verbs.check.pipeline import CheckPipeline, PassageFinder, SearchedWeb, WindowFinder
 from pincite.verbs.check.readings import ModelInterpreter

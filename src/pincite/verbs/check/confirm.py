@@ -1,33 +1,20 @@
-"""How far a passage confirms a reading: by a local verifier, or by a language model.
+"""How far a passage confirms a reading, by a local verifier."""
 
-A model takes EvidenceSeeker's steps, for the reading and again for its negation:
-
-    (passage, I) ─▶ free analysis ─▶ multiple choice ─▶ P(first option | I, D)
-"""
-
-import hashlib
-import random
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
-from pincite.completions import Completion, Prompt
-from pincite.errors import ConfigError
 from pincite.judgement import aggregation, confirmation, decide
 from pincite.judgement.attribution import swapped
+from pincite.judgement.contradictions import contrary_by_word
 from pincite.judgement.force import weaker
-from pincite.llm import replies
-from pincite.llm.calls import Calls, Progress, run_concurrently, scaled_progress
-from pincite.llm.chat import guidance_for
-from pincite.llm.templates import Templates
+from pincite.llm.calls import Progress
 from pincite.models.verifier import RoutedVerifier
 from pincite.protocols import Verifier
-from pincite.settings import Settings
-from pincite.text import antonyms, names, tables, words
-from pincite.text.finite import finite_verb
+from pincite.text import antonyms, names, tables, words, words_of
+from pincite.text.finite import NAME, finite_verb
 from pincite.text.languages import common
 from pincite.text.sentences import is_question, n_words
 from pincite.types import (
@@ -43,13 +30,7 @@ from pincite.types import (
 )
 from pincite.verbs.check.report import Reading
 
-ANALYSE, CHOOSE = "freetext_confirmation_analysis", "multiple_choice_confirmation_analysis"
-FEW_REPETITIONS = 30  # for `estimate`: EvidenceSeeker's guide recommends at least this many
-SEED = 13
-ANALYSIS_TOKENS, CHOICE_TOKENS = 500, 60
 _CHUNK = 16  # pairs between two checks for Ctrl-C: about a second of verifier time on two cores
-_ENOUGH = 0.5  # share of the repetitions that must be readable
-_PROMPTED_TOKENS = 260  # for a choice if nothing prevents the model from explaining itself
 # Probability of support from which a passage confirms a reading; below it, and without a
 # contradiction, it is neutral. Chosen on the open half of tests/cases/gate. `decide.THRESHOLD` is
 # enough if an examined model agrees: of dev claims between the two, 0.32 (WiCE) and 0.58 (SciFact)
@@ -71,18 +52,27 @@ PROBABLY = 0.05
 # By how much the refutation of a lone sentence that says the opposite must exceed its support.
 OPPOSED_FROM = 0.2
 NEAR = 0.5  # share of a reading's words that sentences read alone may lack, the title included
-_UNSAID = 0.2  # the same of what a word of the opposite meaning is said of
 SHORTEST_QUOTE = 4  # words; fewer state nothing ("High Court"), unless one is a figure
 
-_Branch: TypeAlias = tuple[float, str] | Failed  # P(first option), the analysis
+_BYLINE_DATE = re.compile(r"\d{4}-\d\d-\d\d$")
+_NEAR_SUPPORT, _SURE = 0.2, 0.6  # support of a passage that is read again under its head
+_PLACED = re.compile(rf"\b(?:[Ii]n|[Aa]cross|[Tt]hroughout|[Aa]t|of) (?:the )?(?P<name>{NAME})")
+_OWNED = re.compile(rf"\b({NAME})['’]s\b")
+_OTHERWHERE = words_of("spoken", "elsewhere")
+
+_Pair: TypeAlias = tuple[Reading, Passage]
+
+
+class _Excerpt(NamedTuple):
+    """One or two sentences of a pair's passage, which are judged without the others."""
+
+    n: int  # of the pair
+    span: Span
 
 
 @dataclass(frozen=True, slots=True)
 class VerifierJudge:
-    """DOC = supported - refuted, by a local verifier; the negation is not judged.
-
-    A passage that confirms is judged again sentence by sentence (`confirm_by_sentence`).
-    """
+    """DOC = supported - refuted, by a local verifier; the negation is not judged."""
 
     verifier: Verifier
     reader: RoutedVerifier | None = None  # None: the verifier reads sentences too
@@ -92,118 +82,160 @@ class VerifierJudge:
     def fingerprint(self) -> str:
         return self.verifier.fingerprint
 
-    def judge(self, pairs: Sequence[tuple[Reading, Passage]]) -> list[Evidence | Failed]:
+    def judge(self, pairs: Sequence[_Pair]) -> list[Evidence | Failed]:
         """Judge each pair, taking into account everything found in the same document."""
-        evidence: list[Evidence] = []
         try:
-            for start in range(0, len(pairs), _CHUNK):
-                chunk = pairs[start : start + _CHUNK]
-                claims = [(Claim.alone(reading.text), passage) for reading, passage in chunk]
-                evidence += self.verifier.verify(claims)
-                if self.on_progress:
-                    self.on_progress(len(evidence), len(pairs))
-            quoted = self._quoted(pairs, _in_documents(pairs, evidence))
-            quoted = self._closely_read(pairs, quoted)
+            evidence = weigh_in_documents(pairs, self._read(pairs))
+            evidence = self._require_sentence(pairs, evidence)
+            evidence = self._read_silent_documents(pairs, evidence)
         except KeyboardInterrupt:
             return [STOPPED] * len(pairs)
-        return [each.failed or each for each in _fully_quoted(pairs, quoted)]
+        return [judged.failed or judged for judged in prefer_stated_figures(pairs, evidence)]
 
-    def _closely_read(
-        self, pairs: Sequence[tuple[Reading, Passage]], evidence: Sequence[Evidence]
+    def _read(self, pairs: Sequence[_Pair]) -> list[Evidence]:
+        evidence: list[Evidence] = []
+        for start in range(0, len(pairs), _CHUNK):
+            chunk = pairs[start : start + _CHUNK]
+            claims = [(Claim.alone(reading.text), passage) for reading, passage in chunk]
+            evidence += self._read_under_heads(claims, self.verifier.verify(claims))
+            if self.on_progress:
+                self.on_progress(len(evidence), len(pairs))
+        return evidence
+
+    def _read_under_heads(
+        self, claims: Sequence[tuple[Claim, Passage]], evidence: list[Evidence]
     ) -> list[Evidence]:
-        """Read one or two sentences alone in near documents that say nothing as they were read.
+        """Read near passages again without the places that their page's head already names."""
+        result = [*evidence]
+        near = {
+            n: pair
+            for n, pair in _under_heads(claims).items()
+            if _NEAR_SUPPORT <= evidence[n].prob_supported < _SURE
+            and not decide.refutes(evidence[n])
+        }
+        for n, read in zip(near, self.verifier.verify([*near.values()]), strict=True):
+            if read.prob_supported > evidence[n].prob_supported and not decide.refutes(read):
+                result[n] = read
+        return result
 
-        What they confirm is confirmed weakly; they count against a reading if nothing in their
-        document is for it, and a rule or the network shows how they contradict it.
-        """
-        keys = [(reading.text, passage.doc_id) for reading, passage in pairs]
-        decided = {key for key, each in zip(keys, evidence, strict=True) if any(each.stance or ())}
-        places = [
-            (n, span)
-            for n, (reading, passage) in enumerate(pairs)
-            if keys[n] not in decided and evidence[n].failed is None
-            for span in near_spans(reading.text, passage)
-        ]
-        alone = [_alone(*pairs[n], span) for n, span in places]
-        read, margins = self.verifier.verify(alone), self._margins(alone)
-        found = [*evidence]
-        for side in (True, False):
-            for (n, span), each, margin in zip(places, read, margins, strict=True):
-                stance, witnesses = alone_stance(pairs[n][0].text, each, margin)
-                if any(stance) and bool(stance[0]) is side and keys[n] not in decided:
-                    found[n] = replace(found[n], stance=stance, quote=span, witnesses=witnesses)
-            decided.update(keys[n] for n, each in enumerate(found) if any(each.stance or ()))
-        return found
-
-    def _quoted(
-        self, pairs: Sequence[tuple[Reading, Passage]], evidence: Sequence[Evidence]
+    def _require_sentence(
+        self, pairs: Sequence[_Pair], evidence: Sequence[Evidence]
     ) -> list[Evidence]:
         """Let no confirmation count that cannot quote a sentence which confirms alone."""
-        confirming = [n for n, each in enumerate(evidence) if _confirms(each)]
-        places = [
-            (n, span)
-            for n in confirming
-            for span in candidate_sentences(pairs[n][0].text, pairs[n][1])
+        margins: dict[int, dict[Span, float]] = {n: {} for n in _confirming(evidence)}
+        excerpts = [
+            _Excerpt(n, span) for n in margins for span in candidate_sentences(*_texts(pairs[n]))
         ]
-        alone = [_alone(*pairs[n], span) for n, span in places]
-        margins: dict[int, dict[Span, float]] = {n: {} for n in confirming}
-        for (n, span), margin in zip(places, self._margins(alone), strict=True):
+        found = self._margins([_alone(pairs, excerpt) for excerpt in excerpts])
+        for (n, span), margin in zip(excerpts, found, strict=True):
             margins[n][span] = margin
-        return [
-            confirm_by_sentence(pairs[n][0].text, each, margins[n]) if n in margins else each
-            for n, each in enumerate(evidence)
+        quoted = [*evidence]
+        for n, of_passage in margins.items():
+            quoted[n] = confirm_by_sentence(pairs[n][0].text, evidence[n], of_passage)
+        return quoted
+
+    def _read_silent_documents(
+        self, pairs: Sequence[_Pair], evidence: Sequence[Evidence]
+    ) -> list[Evidence]:
+        """Read one or two sentences alone where a document says nothing as it was read.
+
+        What they confirm is confirmed weakly. They count against a reading only if nothing in
+        their document is for it, and a rule or the network shows how they contradict it.
+        """
+        keys = _documents_of(pairs)
+        decided = {key for key, one in zip(keys, evidence, strict=True) if any(one.stance or ())}
+        excerpts = [
+            _Excerpt(n, span)
+            for n, pair in enumerate(pairs)
+            if keys[n] not in decided and evidence[n].failed is None
+            for span in near_spans(*_texts(pair))
         ]
+        alone = [_alone(pairs, excerpt) for excerpt in excerpts]
+        judged = zip(excerpts, self.verifier.verify(alone), self._margins(alone), strict=True)
+        supporting, opposing = list[tuple[int, Evidence]](), list[tuple[int, Evidence]]()
+        for (n, span), read, margin in judged:
+            stance, witnesses = alone_stance(pairs[n][0].text, read, margin)
+            found = replace(evidence[n], stance=stance, quote=span, witnesses=witnesses)
+            (supporting if stance[0] else opposing).append((n, found))
+        result = [*evidence]
+        for side in (supporting, opposing):
+            undecided = [(n, f) for n, f in side if any(f.stance or ()) and keys[n] not in decided]
+            for n, found in undecided:
+                result[n] = found
+            decided.update(keys[n] for n, _ in undecided)
+        return result
 
     def _margins(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[float]:
-        """Return by how much the support of each pair exceeds its refutation."""
+        """Return by how much the support of each pair exceeds its refutation.
+
+        A place that the page's head names may be left out.
+        """
+        bare = _under_heads(pairs)
+        found = self._margins_of([*pairs, *bare.values()])
+        for n, margin in zip(bare, found[len(pairs) :], strict=True):
+            found[n] = max(found[n], margin)
+        return found[: len(pairs)]
+
+    def _margins_of(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[float]:
         if self.reader is None:
             evidence = self.verifier.verify(pairs)
-            return [each.prob_supported - each.prob_refuted for each in evidence]
+            return [read.prob_supported - read.prob_refuted for read in evidence]
         odds = ((sigmoid(a), sigmoid(b)) for a, b in self.reader.log_odds(pairs).tolist())
         return [supported - (1 - supported) * refuted for supported, refuted in odds]
 
 
-def _alone(reading: Reading, passage: Passage, span: Span) -> tuple[Claim, Passage]:
-    return Claim.alone(reading.text), replace(passage, text=span.of(passage.text))
+def _alone(pairs: Sequence[_Pair], excerpt: _Excerpt) -> tuple[Claim, Passage]:
+    reading, passage = pairs[excerpt.n]
+    return Claim.alone(reading.text), replace(passage, text=excerpt.span.of(passage.text))
 
 
-def _confirms(evidence: Evidence) -> bool:
-    return bool(evidence.stance and evidence.stance[0])
+def _under_heads(pairs: Sequence[tuple[Claim, Passage]]) -> dict[int, tuple[Claim, Passage]]:
+    """The pairs whose claim is shorter without the places that the page's head names."""
+    bare = ((n, without_head(claim.text, page), page) for n, (claim, page) in enumerate(pairs))
+    return {n: (Claim.alone(text), page) for n, text, page in bare if text != pairs[n][0].text}
 
 
-def _in_documents(
-    pairs: Sequence[tuple[Reading, Passage]], found: Sequence[Evidence]
-) -> list[Evidence]:
+def _texts(pair: _Pair) -> tuple[str, Passage]:
+    return pair[0].text, pair[1]
+
+
+def _documents_of(pairs: Sequence[_Pair]) -> list[tuple[str, str]]:
+    """Return a key for each pair that those of the same reading and document share."""
+    return [(reading.text, passage.doc_id) for reading, passage in pairs]
+
+
+def _confirming(evidence: Sequence[Evidence]) -> list[int]:
+    return [n for n, judged in enumerate(evidence) if judged.stance and judged.stance[0]]
+
+
+def weigh_in_documents(pairs: Sequence[_Pair], evidence: Sequence[Evidence]) -> list[Evidence]:
     """Decide each pair with the texts and evidence of all passages of its document."""
-    keys = [(reading.text, passage.doc_id) for reading, passage in pairs]
-    texts: dict[tuple[str, str], dict[str, None]] = {}  # each once: passages may share a page
+    keys = _documents_of(pairs)
+    texts: dict[tuple[str, str], dict[str, None]] = {}  # distinct: passages may share a page
     of_document: dict[tuple[str, str], list[Evidence]] = {}
-    for key, (_, passage), evidence in zip(keys, pairs, found, strict=True):
+    for key, (_, passage), read in zip(keys, pairs, evidence, strict=True):
         texts.setdefault(key, {passage.about: None})[passage.page or passage.text] = None
-        of_document.setdefault(key, []).append(evidence)
+        of_document.setdefault(key, []).append(read)
     return [
-        with_stance(key[0], evidence, "\n".join(texts[key]), of_document[key])
-        for key, evidence in zip(keys, found, strict=True)
+        with_stance(key[0], read, "\n".join(texts[key]), of_document[key])
+        for key, read in zip(keys, evidence, strict=True)
     ]
 
 
-def _fully_quoted(
-    pairs: Sequence[tuple[Reading, Passage]], evidence: Sequence[Evidence]
-) -> list[Evidence]:
+def prefer_stated_figures(pairs: Sequence[_Pair], evidence: Sequence[Evidence]) -> list[Evidence]:
     """Let no confirmation count that lacks a figure, if another of its document states them all."""
-    confirming = {n for n, each in enumerate(evidence) if _confirms(each)}
-    lacking = {
-        n
-        for n in confirming
-        if tables.unstated(pairs[n][0].text, f"{evidence[n].passage.about}\n{evidence[n].quoted}")
-    }
-    exact = {(pairs[n][0], evidence[n].passage.doc_id) for n in confirming - lacking}
-    return [
-        replace(each, stance=(0.0, 0.0))
-        if n in lacking and (pairs[n][0], each.passage.doc_id) in exact
-        else each
-        for n, each in enumerate(evidence)
-    ]
+    keys, result = _documents_of(pairs), [*evidence]
+    lacking, exact = list[int](), set[tuple[str, str]]()
+    for n in _confirming(evidence):
+        stated = f"{evidence[n].passage.about}\n{evidence[n].quoted}"
+        if tables.unstated(pairs[n][0].text, stated):
+            lacking.append(n)
+        else:
+            exact.add(keys[n])
+    for n in lacking:
+        if keys[n] in exact:
+            result[n] = replace(evidence[n], stance=(0.0, 0.0))
+    return result
 
 
 # ── What a passage says of a reading ─────────────────────────────────────────────────────────────
@@ -224,10 +256,8 @@ def with_stance(
         of_document: the evidence from each passage found in it.
     """
     evidence = aggregation.discard_rebutted(Claim.alone(reading), evidence, document)
-    across = not common(reading, document)  # where words tell nothing of the topic
-    elsewhere = not across and words.missing_words(reading, document) > ELSEWHERE
-    elsewhere = elsewhere or _names_others(reading, document)
-    counts = not elsewhere and decide.counts_as_refutation(evidence, of_document)
+    counts = not _is_elsewhere(reading, document)
+    counts = counts and decide.counts_as_refutation(evidence, of_document)
     if counts and evidence.contradiction is None and evidence.quote:  # read by the network alone
         counts = not _lacks_a_finding(reading, evidence.quote.of(evidence.passage.text))
     against = evidence.prob_refuted if counts and decide.refutes(evidence) else 0.0
@@ -240,8 +270,13 @@ def with_stance(
     return replace(evidence, stance=(supported, against))
 
 
-def _names_others(reading: str, document: str) -> bool:
-    """Whether a document is about something else: of a reading's names it has none, in any form."""
+def _is_elsewhere(reading: str, document: str) -> bool:
+    """Whether a document is about something else: it lacks most words of a reading, or all names.
+
+    Between two languages, words tell nothing of the topic.
+    """
+    if common(reading, document) and words.missing_words(reading, document) > ELSEWHERE:
+        return True
     known = (words.is_named(name, document) for name in words.names(reading))
     return bool(names.missing(reading, document)) and not any(known)
 
@@ -276,29 +311,57 @@ def candidate_sentences(reading: str, passage: Passage) -> list[Span]:
     SciFact dev, this confirms five more true claims and no false one. Headings, questions, and
     sentences with another force than the reading are left out.
     """
-    text, all_of = passage.text, words.sentences_of(passage.text)
+    text, sentences = passage.text, words.sentences_of(passage.text)
     most = SENTENCES if common(reading, text) else SENTENCES_ACROSS
     spans = [span for span, _ in words.quotable(reading, text)][:most]
     if not spans:  # a title may be the only text
-        spans = [span for span in all_of if not is_question(span.of(text))][:SENTENCES]
+        spans = [span for span in sentences if not is_question(span.of(text))][:SENTENCES]
     both = words.best_quote(reading, text)
-    if both and both not in all_of:
+    if both and both not in sentences:
         spans.append(both)
-    return [span for span in spans if _may_confirm(reading, text, span, all_of)]
+    return [span for span in spans if _may_confirm(reading, passage, span, sentences)]
 
 
-def _may_confirm(reading: str, text: str, span: Span, all_spans: Sequence[Span]) -> bool:
-    sentence = span.of(text)
-    behind = next((each.of(text) for each in all_spans if each.start >= span.end), "")
+def _may_confirm(reading: str, passage: Passage, span: Span, sentences: Sequence[Span]) -> bool:
+    text, sentence = passage.text, span.of(passage.text)
+    following = next((later.of(text) for later in sentences if later.start >= span.end), "")
     same_topic = words.missing_words(reading, sentence) <= confirmation.SAME_TOPIC
     return not (
-        _differs_in_negation(reading, sentence)
+        _is_of_another_place(reading, passage.about, sentence.rpartition("\n")[2])
+        or _differs_in_negation(reading, sentence)
         or _lacks_a_finding(reading, sentence)
         or weaker(reading, sentence)
-        or weaker(reading, f"{sentence} {behind}")
+        or weaker(reading, f"{sentence} {following}")
         or (common(reading, text) == "en" and swapped(reading, sentence, text))
         or (same_topic and antonyms.contrasts(reading, sentence))
     )
+
+
+def _headed_places(reading: str, about: str) -> set[str]:
+    """The places of a reading that its page's head names: "in Varde", "Varde's mills"."""
+    placed = (match["name"] for match in _PLACED.finditer(reading))
+    return {name for name in (*placed, *_OWNED.findall(reading)) if name in about}
+
+
+def _is_of_another_place(reading: str, about: str, sentence: str) -> bool:
+    """Whether the page's head names the reading's place, and the sentence names another."""
+    if all(words.is_named(name, sentence) for name in _headed_places(reading, about)):
+        return False
+    others = (match["name"] for match in _PLACED.finditer(sentence))
+    named = any(names.missing(f"In {name}", f"{about}\n{reading}") for name in others)
+    return named or not _OTHERWHERE.isdisjoint(re.findall(r"\w+", sentence.lower()))
+
+
+def without_head(reading: str, passage: Passage) -> str:
+    """Return a reading without the places that the page's head names.
+
+    >>> without_head("Theft fell in Varde.", Passage("", "", "", "", Span(0, 0), "Varde 2025"))
+    'Theft fell.'
+    """
+    for name in map(re.escape, _headed_places(reading, passage.about)):
+        reading = re.sub(rf"\A[Ii]n {name}, | (?:in|across) {name}\b(?!['’])", "", reading)
+        reading = re.sub(rf"\b{name}['’]s\b", "the", reading)
+    return reading[:1].upper() + reading[1:]
 
 
 def near_spans(reading: str, passage: Passage) -> list[Span]:
@@ -322,24 +385,18 @@ def near_spans(reading: str, passage: Passage) -> list[Span]:
 def _contrary(reading: str, read: Evidence) -> tuple[Witness, ...]:
     """Return what shows that sentences contradict a reading: a rule, or the opposite word.
 
-    Of the opposite word, the sentences must have nearly all else of the reading, its subject in
-    full. The network alone counts only of sentences that have all words.
+    The network alone counts only of sentences that have all words.
     """
-    known = {*words.roots(f"{read.passage.about}\n{read.passage.text}")}
-    own, verb = {*words.roots(reading)}, finite_verb(reading)
-    subject = {*words.roots(reading[: verb.start])} if verb else own
-    by_rule = tuple(each for each in read.witnesses if each.kind is not WitnessKind.NETWORK)
-    if tables.unstated(reading, f"{read.passage.about}\n{read.passage.text}") or by_rule:
+    about, text = read.passage.about, read.passage.text
+    by_rule = tuple(w for w in read.witnesses if w.kind is not WitnessKind.NETWORK)
+    if tables.unstated(reading, f"{about}\n{text}") or by_rule:
         return by_rule if decide.refutes(read) else ()
-    if own <= known and len(own) >= SHORTEST_QUOTE and decide.refutes(read):
+    own = {*words.roots(reading)}
+    has_all = len(own) >= SHORTEST_QUOTE and own <= {*words.roots(f"{about}\n{text}")}
+    if has_all and decide.refutes(read):
         return read.witnesses
-    compares = " than" in reading and " than" in read.passage.text
-    for word, opposite in antonyms.contrasts(reading, read.passage.text):
-        missing = own - known - {*words.roots(word)}
-        reverses = compares or antonyms.reverses_sentence(word)
-        if reverses and subject <= known and len(missing) <= _UNSAID * len(own):
-            return (Witness(WitnessKind.VALUE, word, opposite, Span(0, len(read.passage.text))),)
-    return ()
+    word = contrary_by_word(reading, text, about)
+    return (word,) if word else ()
 
 
 def _differs_in_negation(reading: str, sentence: str) -> bool:
@@ -365,7 +422,7 @@ def alone_stance(
     whole = Span(0, len(text))
     one = len(words.sentences_of(text)) == 1  # of two, the first may be of another subject
     supports = one and read.prob_supported >= CONFIRMED_FROM and margin >= PROBABLY
-    if supports and not against and _may_confirm(reading, text, whole, [whole]):
+    if supports and not against and _may_confirm(reading, read.passage, whole, [whole]):
         return (min(read.prob_supported, confirmation.MEDIUM), 0.0), ()
     return (0.0, 0.0), ()
 
@@ -414,7 +471,7 @@ def with_sentence_quoted(reading: str, evidence: Evidence) -> Evidence:
     heading, gap, _ = quote.of(text).rpartition("\n\n")
     if gap and not heading.rstrip().endswith((".", "!", "?", "”", '"', ":", "|")):
         quote = Span(quote.start + len(heading) + len(gap), quote.end)
-    if _states_nothing(text, quote):
+    if quote.of(text) == evidence.passage.title or _states_nothing(text, quote):
         found = (span for span, share in words.quotable(reading, text) if share > 0)
         quote = next((span for span in found if not _states_nothing(text, span)), None)
     return replace(evidence, quote=quote)
@@ -422,139 +479,13 @@ def with_sentence_quoted(reading: str, evidence: Evidence) -> Evidence:
 
 def _states_nothing(text: str, span: Span) -> bool:
     line = span.of(text)
-    if "|" in line or any(map(str.isdigit, line)):
+    if line.rstrip().endswith("?"):
+        return True
+    undated = _BYLINE_DATE.sub("", line)
+    if "|" in line or any(map(str.isdigit, undated)):
         return False
     is_name = all(word[:1].isupper() for word in line.split() if len(word) > 3)
     if n_words(line) < SHORTEST_QUOTE:
         return True
-    return (is_name or words.is_heading(text, span)) and not finite_verb(line)
-
-
-@dataclass(frozen=True, slots=True)
-class ModelJudge:
-    """DOC = P(first option | I, D) - P(first option | non-I, D), by a language model."""
-
-    calls: Calls
-    templates: Templates
-    settings: Settings = field(default_factory=Settings)
-    on_progress: Progress | None = None  # calls done, total
-
-    def __post_init__(self) -> None:
-        n_options, n_labels = len(self.templates.options), len(self.settings.check.answer_labels)
-        if n_labels < n_options:
-            raise ConfigError(
-                f"check.answer_labels has {n_labels} labels; expected {n_options}, one for each "
-                "line of options.txt."
-            )
-
-    @property
-    def fingerprint(self) -> str:
-        """The models of both steps, and the source of the probabilities."""
-        models = dict.fromkeys(self.calls.model(step).fingerprint for step in (ANALYSE, CHOOSE))
-        return f"{' + '.join(models)} by {self.settings.check.probabilities}"
-
-    def judge(self, pairs: Sequence[tuple[Reading, Passage]]) -> list[Evidence | Failed]:
-        """Judge the reading and its negation for all pairs, `chat.at_once` at a time."""
-        tasks = [
-            partial(self._branch, reading, statement, passage)
-            for reading, passage in pairs
-            for statement in (reading.text, reading.negation)
-        ]
-        progress = scaled_progress(self.on_progress, 1 + self.settings.check.repetitions)
-        branches = iter(run_concurrently(tasks, self.settings.chat.at_once, self.calls, progress))
-        return [_combined(next(branches), next(branches), *pair) for pair in pairs]
-
-    def _branch(self, reading: Reading, statement: str, passage: Passage) -> _Branch:
-        if not statement:
-            return Failed("negation", f"“{reading.text}” has no negation to compare with")
-        check, chat = self.settings.check, self.settings.chat
-        about = {
-            "reading": reading.reading_id,
-            "passage": passage.passage_id,
-            "statement": statement,
-        }
-        source = passage.about if check.passage_source else ""
-        evidence = f"{source}\n{passage.text}" if source else passage.text
-        system, user = self.templates.fill(ANALYSE, statement=statement, evidence_item=evidence)
-        max_tokens = chat.tokens_of_steps.get(ANALYSE, ANALYSIS_TOKENS)
-        prompt = Prompt(user, system, max_tokens, chat.temperatures_of_steps[ANALYSE], SEED)
-        analysis = self.calls.read(ANALYSE, prompt, about, lambda reply: reply.text)
-        if isinstance(analysis, Failed):
-            return analysis
-        choices = [
-            self._choice({**about, "repetition": n}, statement, evidence, analysis)
-            for n in range(1, check.repetitions + 1)
-        ]
-        probabilities = [each for each in choices if not isinstance(each, Failed)]
-        failures = [each for each in choices if isinstance(each, Failed)]
-        too_few = len(probabilities) < _ENOUGH * len(choices)
-        if failures and (failures[0].step != "reply" or too_few):
-            return failures[0]
-        return sum(probabilities) / len(probabilities), analysis
-
-    def _choice(
-        self, about: dict[str, object], statement: str, evidence: str, analysis: str
-    ) -> float | Failed:
-        check, chat = self.settings.check, self.settings.chat
-        key = (SEED, about["passage"], statement, about["repetition"])
-        digest = hashlib.sha256("\0".join(map(str, key)).encode("utf-8", "replace")).digest()
-        # The order is derived from the pair, so that repeating a question gives the same prompt.
-        chance = random.Random(int.from_bytes(digest[:8], "big"))  # noqa: S311 - not a secret
-        n_options = len(self.templates.options)
-        places = sorted(chance.sample(range(len(check.answer_labels)), n_options))
-        labels = [check.answer_labels[place] for place in places]
-        order = list(range(n_options))
-        chance.shuffle(order)
-        options = [
-            f"{label}{check.label_delimiter} {self.templates.options[n]}"
-            for label, n in zip(labels, order, strict=True)
-        ]
-        system, user = self.templates.fill(
-            CHOOSE,
-            statement=statement,
-            evidence_item=evidence,
-            analysis=analysis,
-            options="\n".join(options),
-            labels=", ".join(labels),
-        )
-        by_logprobs = check.probabilities == "logprobs"
-        guidance = guidance_for(check.guidance, labels)
-        prompt = Prompt(
-            user,
-            system,
-            chat.tokens_of_steps.get(CHOOSE, CHOICE_TOKENS if guidance else _PROMPTED_TOKENS),
-            chat.temperatures_of_steps[CHOOSE],
-            chance.randrange(2**31),
-            check.top_logprobs if by_logprobs else 0,
-            guidance,
-        )
-        first = labels[order.index(0)]
-
-        def probability(reply: Completion) -> float | None:
-            if by_logprobs:
-                shares = replies.label_probabilities(reply, labels)
-                return shares[first] if shares else None
-            label = replies.parse_label(reply.text, labels)
-            return None if label is None else float(label == first)
-
-        result = self.calls.read(CHOOSE, prompt, {**about, "first": first}, probability)
-        if by_logprobs and isinstance(result, Failed) and result.step == "reply":
-            hint = "; the server may send no log probabilities, or the options may have little of "
-            hint += 'them: try probabilities = "estimate"'
-            return Failed("reply", result.detail + hint)
-        return result
-
-
-def _combined(
-    confirming: _Branch | None, denying: _Branch | None, reading: Reading, passage: Passage
-) -> Evidence | Failed:
-    if confirming is None or denying is None:
-        return STOPPED
-    if isinstance(confirming, Failed):
-        return confirming
-    if isinstance(denying, Failed):
-        return denying
-    # The quote is chosen by rule; quotes by the model are not shown.
-    quote = words.best_quote(reading.text, passage.text)
-    evidence = confirmation.from_answers(passage, confirming[0], denying[0], quote)
-    return replace(evidence, analysis=confirming[1])
+    bare = is_name or undated != line or words.is_heading(text, span)
+    return bare and not finite_verb(line)

@@ -7,6 +7,7 @@ condition or a negation governs is no part: "if A, B" states neither A nor B.
 import re
 from collections.abc import Callable
 from functools import partial
+from typing import TypeAlias
 
 from pincite.judgement.confirmation import StatementType
 from pincite.text import syntax, words_of
@@ -19,7 +20,7 @@ from pincite.verbs.check.negation import negation
 
 # Between a fact and an opinion: "Nobody died, and the mayor should resign", "… and should resign".
 _BESIDE = re.compile(
-    r"(?:, (?:and|but|so|which)|[;.]) "
+    r"(?:, (?:and|but|so|which)|[;:.]) "
     r"|,? (?:and|but) (?=(?:\w+ly )?(?:should|must|ought|shouldn't|mustn't)\b)"
 )
 _BARE_AND = re.compile(r",?\s+(?:and|but)\s+")
@@ -92,13 +93,30 @@ def parts(text: str, language: str = "en") -> list[str]:
     if len(text) > LONGEST:
         return []
     if (said := ascription(text, language)) is not None:
-        name = _without_pronoun if language == "en" else _german_named
+        name = _without_pronoun if language == "en" else _resolve_german
         content = name(said.content, said.speaker) if said.content else None
         if content and said.denied:
             content = negation(content, language)
         return [content] if content else []
-    text = text.strip(MARKS) if text.count('"') % 2 == 0 else text
-    return next(filter(None, (rule(text) for rule in _RULES.get(language, ()))), [])
+    return _apply_rules(text, language)[0]
+
+
+def conjuncts(text: str, language: str = "en") -> list[str]:
+    """Return the parts of a text of which each must hold, and that are all of it; else nothing."""
+    if len(text) > LONGEST or ascription(text, language) is not None:
+        return []
+    found, rule = _apply_rules(text, language)
+    n_clauses = len(_PIECES.findall(text))
+    return found if rule in _EXHAUSTIVE and len(found) > max(1, n_clauses) else []
+
+
+def _apply_rules(text: str, language: str) -> tuple[list[str], "_Rule | None"]:
+    """Return the parts that the first rule finds which finds any, and that rule."""
+    bare = text.strip(MARKS) if text.count('"') % 2 == 0 else text
+    for rule in _RULES.get(language, ()):
+        if found := rule(bare):
+            return found, rule
+    return [], None
 
 
 def _verdict(text: str, language: str = "en") -> list[str]:
@@ -118,19 +136,25 @@ def _valued_fact(text: str) -> list[str]:
 
 def _reason(text: str, language: str = "en") -> list[str]:
     """“A because B” and “A although B” state both; only B if A is a demand or a valuation."""
-    match = next(filter(None, (each.fullmatch(text) for each in _REASONS[language])), None)
+    matches = (pattern.fullmatch(text) for pattern in _REASONS[language])
+    match = next(filter(None, matches), None)
     if match is None or _CONDITION.search(text):
         return []
-    (a, b), first, name = match.group("a", "b"), match.start("a") == 0, _named
+    main, reason = match.group("a", "b")
+    resolve: Callable[[str, str], str | None] = _resolve_pronoun
     if language == "de":
-        a, b, name = a if first else main_order(a), main_order(b), _german_named
-    unclear = _NOT.search(a) and not _CONCEDED.search(text)  # "not because": which is denied?
-    valued = kind_of(a, language) is StatementType.NORMATIVE
-    found = [] if unclear else [None if valued else name(a, b), name(b, a)]
-    return [each for each in (found if first else found[::-1]) if each]
+        main = main if match.start("a") == 0 else main_order(main)
+        reason, resolve = main_order(reason), _resolve_german
+    if _NOT.search(main) and not _CONCEDED.search(text):
+        return []  # "not because": which is denied?
+    is_valued = kind_of(main, language) is StatementType.NORMATIVE
+    stated = [None if is_valued else resolve(main, reason), resolve(reason, main)]
+    if match.start("a") > 0:
+        stated.reverse()
+    return [clause for clause in stated if clause]
 
 
-def _named(clause: str, other: str) -> str | None:
+def _resolve_pronoun(clause: str, other: str) -> str | None:
     """A clause whose "it" is replaced by what the other clause names; None if that is unclear."""
     if finite_verb(clause) is None:
         return None
@@ -141,7 +165,7 @@ def _named(clause: str, other: str) -> str | None:
     return _without_pronoun(clause, name)
 
 
-def _german_named(clause: str, other: str) -> str:
+def _resolve_german(clause: str, other: str) -> str:
     """A clause whose “es” is what alone in the other clause has this gender; "" if unclear."""
     pronoun, _, rest = clause.partition(" ")
     article = _GENDERS.get(pronoun.lower())
@@ -187,15 +211,16 @@ def _fact_beside_opinion(text: str) -> list[str]:
         return []
     for match in _BESIDE.finditer(text):
         left, right = text[: match.start()], text[match.end() :]
-        alone = finite_verb(right) and "which" not in match[0]
-        right = right if alone else f"It {right}"
-        kinds = list(map(kind_of, (left, right)))
+        has_subject = finite_verb(right) is not None and "which" not in match[0]
+        if not has_subject:
+            right = f"It {right}"
+        kinds = (kind_of(left), kind_of(right))
         if set(kinds) != {StatementType.DESCRIPTIVE, StatementType.NORMATIVE}:
             continue
-        fact, other = (left, right) if kinds[0] is StatementType.DESCRIPTIVE else (right, left)
-        if finite_verb(left) and finite_verb(right) and (alone or fact is left):
-            named = fact if fact is left else _named(fact, other)
-            return [_sentence(named)] if named else []
+        is_left = kinds[0] is StatementType.DESCRIPTIVE
+        if finite_verb(left) and finite_verb(right) and (has_subject or is_left):
+            fact = left if is_left else _resolve_pronoun(right, left)
+            return [_sentence(fact)] if fact else []
     return []
 
 
@@ -239,7 +264,7 @@ def _but(text: str) -> list[str]:
         return []
     said = ascription(a)
     of_content = said and said.content and re.match(r"(?:it|they)\b", b)
-    second = _named(b, said.content if said and of_content else a)
+    second = _resolve_pronoun(b, said.content if said and of_content else a)
     return [a, second] if second else [a]
 
 
@@ -252,9 +277,11 @@ def _since(text: str) -> list[str]:
         pairs = [(" ".join(words[n:]), " ".join(words[:n]).rstrip(",")) for n in cuts]
     for main, other in pairs:
         verb, past = finite_verb(main), finite_verb(other)
-        told = verb and main[verb.end :].strip(" .") and main[: verb.start].strip()
-        ended = past and other[past.end :].strip() and not _OTHERS.search(other)
-        if told and ended and past and (past.form == "past" or past.word in ("was", "were", "had")):
+        if verb is None or past is None or _OTHERS.search(other):
+            continue
+        is_whole = main[verb.end :].strip(" .") and main[: verb.start].strip()
+        is_past = past.form == "past" or past.word in ("was", "were", "had")
+        if is_whole and is_past and other[past.end :].strip():
             return [_sentence(main), _sentence(other)]
     return []
 
@@ -266,7 +293,7 @@ def _clauses(text: str) -> list[str]:
     pieces = [clause.text for clause in clauses(text)]
     if len(pieces) < 2:
         return _halves(text) or shared(text)
-    named = [_named(piece, pieces[0]) if n else piece for n, piece in enumerate(pieces)]
+    named = [_resolve_pronoun(piece, pieces[0]) if n else piece for n, piece in enumerate(pieces)]
     return [
         each or piece
         for each, piece in zip(named, pieces, strict=True)
@@ -286,7 +313,11 @@ def _halves(text: str) -> list[str]:
         is_closed = _is_closed(left, verb)
         if _surely_a_sentence(right, after_closed=is_closed):
             return [left, right]
-        if is_closed and _refers(right, left[: verb.start]) and (named := _named(right, left)):
+        if (
+            is_closed
+            and _refers(right, left[: verb.start])
+            and (named := _resolve_pronoun(right, left))
+        ):
             return [left, named]
     return []
 
@@ -341,20 +372,15 @@ def _surely_a_sentence(text: str, *, after_closed: bool) -> bool:
     return (sure or after_closed) and (named or bare or subject[0].lower() in syntax.DETERMINERS)
 
 
+_Rule: TypeAlias = Callable[[str], list[str]]
 _german_verdict, _german_reason = (partial(rule, language="de") for rule in (_verdict, _reason))
-_ALL = (_neither, _only, _but, _since, _clauses)
-_RULES: dict[str, tuple[Callable[[str], list[str]], ...]] = {
-    "en": (_verdict, _valued_fact, _reason, _fact_beside_opinion, _without_value, *_ALL),
+_RULES: dict[str, tuple[_Rule, ...]] = {
+    "en": (
+        *(_verdict, _valued_fact, _reason, _fact_beside_opinion, _without_value),
+        *(_neither, _only, _but, _since, _clauses),
+    ),
     "de": (_german_verdict, _german_reason, _german_halves),
 }
-# Their parts together say what the text says.
-_WHOLE = (_neither, _but, _since, _clauses, _reason, _german_reason, _german_halves)
+# Rules whose parts together say what the text says.
+_EXHAUSTIVE = (_neither, _but, _since, _clauses, _reason, _german_reason, _german_halves)
 _PIECES = re.compile(r"; |, (?:and|but) (?=it\b|they\b|he\b|she\b)")
-
-
-def joined(text: str, language: str = "en") -> list[str]:
-    """Return the parts of a text of which each must hold, and that are all of it; else nothing."""
-    found = parts(text, language)
-    by = next((rule for rule in _RULES.get(language, ()) if rule(text.strip(MARKS))), None)
-    whole = by in _WHOLE and len(found) > max(1, len(_PIECES.findall(text)))
-    return found if whole and not ascription(text, language) else []

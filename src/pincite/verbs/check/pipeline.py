@@ -38,8 +38,9 @@ from pincite.types import (
     Span,
     Unchecked,
 )
-from pincite.verbs.check.confirm import ModelJudge, VerifierJudge, with_sentence_quoted
+from pincite.verbs.check.confirm import VerifierJudge, with_sentence_quoted
 from pincite.verbs.check.kinds import without_speaker
+from pincite.verbs.check.model_judge import ModelJudge
 from pincite.verbs.check.readings import ModelInterpreter, interpret_by_rules
 from pincite.verbs.check.report import Check, Interpretation, Reading, ReadingResult, failed
 from pincite.verbs.check.speakers import UNKNOWN as UNSAID
@@ -92,12 +93,12 @@ class CheckPipeline:
             reading = Reading("r1", " ".join(statement.split()), StatementType.DESCRIPTIVE)
             return Interpretation((reading,), "rules", (why,))
 
-        def interpreted() -> Interpretation:
+        def interpret() -> Interpretation:
             if self.interpreter is None:
                 return interpret_by_rules(statement, self.settings.language, occasion)
             return self.interpreter.interpret(statement)
 
-        return containment.attempted(interpreted, as_stated)
+        return containment.attempted(interpret, as_stated)
 
     def check(
         self,
@@ -112,16 +113,20 @@ class CheckPipeline:
             results = tuple(failed(reading) for reading in readings.readings)
             return Check(statement, results, readings.by, (*readings.failures, why))
 
-        checked = containment.attempted(lambda: self._checked(statement, readings), unjudged)
+        checked = containment.attempted(lambda: self._check_readings(statement, readings), unjudged)
         speaker = occasion.speaker or without_speaker(" ".join(statement.split()))[0]
         return replace(checked, occasion=replace(occasion, speaker=speaker))
 
-    def _checked(self, statement: str, interpretation: Interpretation) -> Check:
+    def _check_readings(self, statement: str, interpretation: Interpretation) -> Check:
         readings = codec.values_of(interpretation)
         self.record({"event": "statement", "statement": statement, "interpretation": readings})
         ignored = self.settings.check.ignored_types
-        judged = [r for r in interpretation.readings if r.kind not in ignored]
-        retrieved = containment.each(self._retrieved, judged, lambda _, why: why)
+        judged = [
+            reading
+            for reading in interpretation.readings
+            if reading.kind not in ignored and not reading.is_about_unknown_speaker
+        ]
+        retrieved = containment.each(self._retrieve, judged, lambda _, why: why)
         pairs = [
             (reading, each)
             for reading, of_reading in zip(judged, retrieved, strict=True)
@@ -129,7 +134,7 @@ class CheckPipeline:
             for each in of_reading.found
         ]
         items: dict[Reading, list[Weighed]] = {reading: [] for reading in judged}
-        for (reading, candidate), outcome in zip(pairs, self._outcomes(pairs), strict=True):
+        for (reading, candidate), outcome in zip(pairs, self._judge(pairs), strict=True):
             judged_as: Evidence | Unjudged
             if isinstance(outcome, Evidence):
                 quoted = with_sentence_quoted(reading.text, outcome)
@@ -171,7 +176,7 @@ class CheckPipeline:
         )
         return ReadingResult(reading, weighed, weight, retrieved.unread, retrieved.excluded)
 
-    def _retrieved(self, readings: Sequence[Reading]) -> list[Retrieval | Failed]:
+    def _retrieve(self, readings: Sequence[Reading]) -> list[Retrieval | Failed]:
         if not readings:
             return []
         stored = self.finder.find(readings) if self.finder else [[] for _ in readings]
@@ -191,8 +196,8 @@ class CheckPipeline:
             both.append(replace(pages, found=(*candidates, *pages.found)))
         return both
 
-    def _outcomes(self, pairs: Sequence[tuple[Reading, Candidate]]) -> list[Evidence | Failed]:
-        failures = [self._unusable(candidate) for _, candidate in pairs]
+    def _judge(self, pairs: Sequence[tuple[Reading, Candidate]]) -> list[Evidence | Failed]:
+        failures = [self._why_unusable(candidate) for _, candidate in pairs]
         usable = [
             (reading, candidate.passage)
             for (reading, candidate), failure in zip(pairs, failures, strict=True)
@@ -201,7 +206,7 @@ class CheckPipeline:
         answers = iter(containment.each(self.judge.judge, usable, lambda _, why: why))
         return [failure or next(answers) for failure in failures]
 
-    def _unusable(self, candidate: Candidate) -> Failed | None:
+    def _why_unusable(self, candidate: Candidate) -> Failed | None:
         if candidate.lost or reads(self.languages, candidate.language):
             return candidate.lost
         language = (candidate.language or "").split("-")[0]

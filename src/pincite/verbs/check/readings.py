@@ -25,9 +25,9 @@ from pincite.text.sentences import sentences
 from pincite.types import STOPPED, Failed
 from pincite.verbs.check.kinds import LONGEST, MARKS, WORD, ascription, kind_of, without_speaker
 from pincite.verbs.check.negation import negation
-from pincite.verbs.check.parts import joined, parts
+from pincite.verbs.check.parts import conjuncts, parts
 from pincite.verbs.check.report import Interpretation, Reading
-from pincite.verbs.check.speakers import UNKNOWN, Occasion, alone
+from pincite.verbs.check.speakers import UNKNOWN, Occasion, alone, without_tag
 
 _TAG = re.compile(r"[,.]?[”\"“],? (?:she|he|they) \w+\Z")
 DEEPEST = 3  # an ascription of a valuation of two statements
@@ -42,6 +42,7 @@ def interpret_by_rules(
 ) -> Interpretation:
     if language == "en" and _is_german(statement):
         language = "de"
+    statement = without_tag(statement) if language == "en" else statement
     result = [] if is_question(statement) else readings(statement, language, occasion)
     why = "" if result else _QUESTION if is_question(statement) else _NO_READING
     if any(said.unread for each in result if (said := ascription(each.text, language))):
@@ -69,7 +70,7 @@ def readings(statement: str, language: str = "en", occasion: Occasion = UNKNOWN)
     if language == "en":
         text, lacks = alone(text, replace(occasion, speaker=occasion.speaker or speaker))
     origins: list[tuple[str, ReadingOrigin]] = [(text, "statement")]
-    for part in _unfolded(text, language, DEEPEST):
+    for part in _unfold(text, language, DEEPEST):
         opening = part.lstrip(MARKS)[:20]
         cut = any(f"{mark}{opening}" in text for mark in '“"„')
         origins.append((_as_sentence(part) if cut else part, "rule"))
@@ -80,7 +81,7 @@ def readings(statement: str, language: str = "en", occasion: Occasion = UNKNOWN)
             kind_of(each, language),
             negation(each, language),
             origin,
-            tuple(joined(each, language)),
+            tuple(conjuncts(each, language)),
             lacks,
         )
         for each, origin in origins
@@ -93,10 +94,10 @@ def _as_sentence(quoted: str) -> str:
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?", "”", '"')) else ".")
 
 
-def _unfolded(text: str, language: str, depth: int) -> list[str]:
+def _unfold(text: str, language: str, depth: int) -> list[str]:
     """The parts of a text, each followed by its own parts."""
     inside = parts(text, language) if depth else []
-    return [each for part in inside for each in (part, *_unfolded(part, language, depth - 1))]
+    return [each for part in inside for each in (part, *_unfold(part, language, depth - 1))]
 
 
 def is_question(text: str) -> bool:
@@ -150,7 +151,7 @@ class ModelInterpreter:
     def interpret(self, statement: str) -> Interpretation:
         """Return the model's readings with their negations; the rules' if it gave none."""
         at_once, language = self.settings.chat.at_once, self.settings.language
-        tasks = [partial(self._listed, statement, kind) for kind in StatementType]
+        tasks = [partial(self._list_readings, statement, kind) for kind in StatementType]
         lists = run_concurrently(tasks, at_once, self.calls, scaled_progress(self.on_progress, 2))
         readings_listed, failures = list[Reading](), list[Failed]()
         for kind, texts in zip(StatementType, lists, strict=True):
@@ -165,7 +166,7 @@ class ModelInterpreter:
             cut = f"the first {MOST_READINGS} of {len(distinct)} readings are kept"
             failures.append(Failed("budget", cut))
         result = list[Reading]()
-        denials = [partial(self._negated, reading) for reading in distinct[:MOST_READINGS]]
+        denials = [partial(self._negate, reading) for reading in distinct[:MOST_READINGS]]
         negations = run_concurrently(denials, at_once, self.calls, self.on_progress)
         for reading, answer in zip(distinct, negations, strict=False):
             if not isinstance(answer, str):
@@ -175,7 +176,7 @@ class ModelInterpreter:
             result.append(replace(reading, negation=answer))
         return Interpretation(tuple(result), by, tuple(failures))
 
-    def _listed(self, text: str, kind: StatementType) -> list[str] | Failed:
+    def _list_readings(self, text: str, kind: StatementType) -> list[str] | Failed:
         about = {"statement": text, "type": str(kind)}
         step = f"freetext_{kind}_analysis"
         prompt = self._prompt(step, ANALYSIS_TOKENS, claim=text)
@@ -187,7 +188,7 @@ class ModelInterpreter:
         prompt = self._prompt(step, LIST_TOKENS, _CLAIMS, **values)
         return self.calls.read(step, prompt, about, lambda reply: replies.parse_list(reply.text))
 
-    def _negated(self, reading: Reading) -> str | Failed:
+    def _negate(self, reading: Reading) -> str | Failed:
         # A user's prompt states how it wants the answer; EvidenceSeeker's wants plain text.
         schema = "" if "negate_claim" in self.templates.own else _NEGATION
         prompt = self._prompt("negate_claim", NEGATION_TOKENS, schema, statement=reading.text)
@@ -199,9 +200,9 @@ class ModelInterpreter:
         return self.calls.read("negate_claim", prompt, {"reading": reading.text}, read)
 
     def _prompt(self, step: str, max_tokens: int, schema: str = "", **values: str) -> Prompt:
-        chat = self.settings.chat
+        chat, check = self.settings.chat, self.settings.check
         system, user = self.templates.fill(step, **values)
-        guided = schema and self.settings.check.guidance == "json"
+        guided = schema and (check.guidance != "prompted" or check.schema_for_lists)
         return Prompt(
             user,
             system,

@@ -1,5 +1,6 @@
 """The report of `check` and its JSON."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -26,6 +27,7 @@ from pincite.verbs.check.speakers import UNKNOWN, Occasion
 
 T = TypeVar("T")
 MOST_NEAREST = 3  # neutral quotes shown if nothing else is
+_FIRST_PERSON = re.compile(r"\b(?:I|[Mm]y)\b")  # "we" may be all of us
 MOST_LACKING = 0.75  # share of the reading's words that the nearest quote may lack
 
 
@@ -40,6 +42,10 @@ class Reading:
     origin: Annotated[ReadingOrigin, Doc("the statement itself, a rule, …")] = "statement"
     parts: Annotated[tuple[str, ...], Doc("texts of the readings that it joins")] = ()
     lacks: Annotated[tuple[str, ...], Doc("speaker, date, place: what it needs and lacks")] = ()
+
+    @property
+    def is_about_unknown_speaker(self) -> bool:
+        return "speaker" in self.lacks and bool(_FIRST_PERSON.search(self.text))
 
 
 @dataclass(frozen=True, slots=True)

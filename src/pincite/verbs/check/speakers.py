@@ -11,12 +11,13 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import takewhile
 from typing import Annotated
 
 from pincite.judgement.attribution import subject_name
 from pincite.judgement.provenance import named_speaker
 from pincite.text import syntax, words_of
-from pincite.text.finite import NOT, finite_verb, lemmas
+from pincite.text.finite import NOT, finite_verb, is_plural, lemmas
 from pincite.text.sentences import n_words, source_sentences
 from pincite.text.times import resolved
 from pincite.text.words import names, shared
@@ -85,7 +86,7 @@ def _who(reading: str, text: str, span: Span, language: str) -> str:
     said = ascription(sentence, language)
     name = named_speaker(said.speaker) if said else ""
     if name and _ITSELF.isdisjoint(name.lower().split()):
-        return _named(text, span, name)
+        return _full_name(text, span, name)
     start = max(0, text.rfind("\n", 0, span.start) + 1, span.start - _NEAR)
     near = text[start : span.end + _FOLLOWING]
     quotations = (Span(*found.span()).moved(start) for found in _QUOTATION.finditer(near))
@@ -94,7 +95,7 @@ def _who(reading: str, text: str, span: Span, language: str) -> str:
     rest = _QUOTATION.sub(" ", sentence) if quoted != sentence else ""
     if n_words(quoted) >= _SHORTEST and shared(reading, quoted) > shared(reading, rest):
         whole = Span(inside[0].start, inside[-1].end)
-        return _named(text, whole, _tag(text, start, whole))
+        return _full_name(text, whole, _tag(text, start, whole))
     return ""
 
 
@@ -107,7 +108,7 @@ def _tag(text: str, start: int, quotation: Span) -> str:
     return found[-1]["who"] if found else ""
 
 
-def _named(text: str, span: Span, name: str) -> str:
+def _full_name(text: str, span: Span, name: str) -> str:
     """Return a speaker's name; for a pronoun or none, the one who spoke before."""
     name = named_speaker(name)
     if name and not _PRONOUNS & {*name.lower().split()[:1]}:
@@ -160,8 +161,15 @@ _SHELLS = (
 _LISTENER, _ASKING = frozenset("me my you us".split()), frozenset("i you let as would can".split())
 _JOINING = frozenset("and but or so who which whose as".split())
 _LONG = {"m": " am", "re": " are", "ve": " have", "ll": " will"}
-_CONTRACTED = re.compile(r"(?i)\b(i|we|you)['’](m|re|ve|ll)\b")
-_ORGANISATION = re.compile(r"\b(?:of|at|for|from) (?:the )?([A-ZÀ-Þ].*)")
+_CONTRACTED = re.compile(r"(?i)\b(i|we|you|he|she|it|they|there|who)['’](m|re|ve|ll)\b")
+_NEGATED = re.compile(r"\b((?i:ca|wo|sha|\w{2,6}))n['’]t\b")
+_SHORT_NOT = {"ca": "cannot", "wo": "will not", "sha": "shall not"}
+_TAG_QUESTION = re.compile(
+    rf",? (?:{'|'.join(syntax.AUXILIARIES)})(?:n['’]t)? (?:not )?(?:I|we|you|he|she|it|they|there)"
+    r"(?: not)?\?\Z|, \w+\?\Z"
+)
+_ASKED = re.compile(r"[^.?!]+\? (?=\S)")
+_ORGANISATION = re.compile(r"(?:\b(?:of|at|for|from) (?:the )?|, )([A-ZÀ-Þ].*)")
 _THERE = re.compile(
     rf"\b(?:(?i:our|this) (?:{'|'.join(_PLACES)})\b(?! \w*(?:council|team))"
     r"|(?i:around |round |in )?\b[Hh]ere\b)"
@@ -173,6 +181,8 @@ _AGREES = {"am": "is", "are": "is", "were": "was", "have": "has", "do": "does"}
 _LEFT = {"speaker": re.compile(r"\b(?:I|[Ww]e|me|[Mm]y|[Oo]ur|us)\b"), "place": _THERE}
 _PREPOSED = re.compile(r"(?:on|in|since|until|by|from|early|late) ", re.IGNORECASE)
 _ANY_DAY = "2000-01-01"
+_FELT = words_of("spoken", "felt")
+_POINTING = frozenset("it that this".split())
 
 
 def alone(text: str, occasion: Occasion) -> tuple[str, tuple[str, ...]]:
@@ -183,10 +193,16 @@ def alone(text: str, occasion: Occasion) -> tuple[str, tuple[str, ...]]:
     >>> alone("I can tell you that we opened it last year.", Occasion())
     ('We opened it last year.', ('speaker', 'date'))
     """
-    text, dated = _dated(_plain(text), occasion.date)
-    text = _resolved(text, occasion)
+    text, dated = _write_dates(_plain(text), occasion.date)
+    text = _resolve_words(text, occasion)
     lacks = [name for name, words in _LEFT.items() if words.search(text)]
     return text[:1].upper() + text[1:], (*lacks, *(() if dated else ("date",)))
+
+
+def without_tag(text: str) -> str:
+    """A statement without the question behind it: "The mill has closed, hasn't it?"."""
+    stated = _TAG_QUESTION.sub(".", text)
+    return stated if finite_verb(stated) else text
 
 
 def _plain(text: str) -> str:
@@ -195,6 +211,12 @@ def _plain(text: str) -> str:
         r"\A(It|That|Let)['’]s\b", lambda m: f"{m[1]} {'us' if m[1] == 'Let' else 'is'}", text
     )
     text = _CONTRACTED.sub(lambda match: match[1] + _LONG[match[2]], text)
+    if not _QUOTATION.search(text):
+        text = _NEGATED.sub(lambda m: _SHORT_NOT.get(m[1].lower(), f"{m[1]} not"), text)
+    asked = _ASKED.match(text)
+    answer = finite_verb(text[asked.end() :]) if asked else None
+    if asked and answer and text[asked.end() + answer.end :].strip(" .!"):
+        return _plain(text[asked.end() :])
     found = filter(None, (shell.fullmatch(text) for shell in _SHELLS))
     rest = next(
         (match["rest"] for match in found if _is_shell(*match.group("what", "mark", "rest"))), ""
@@ -209,15 +231,23 @@ def _is_shell(what: str, mark: str, rest: str) -> bool:
     """Whether words beside a statement only address the listener; `mark`: "" behind it."""
     spoken = re.sub(rf"(?i)\A(?:(?:{'|'.join(_JOINING)}) )+|['’]s\b", "", what)
     words = spoken.lower().split()
+    if not mark and spoken != what and _comments(spoken):
+        return True
     named = any(word[:1].isupper() and word != "I" for word in spoken.split()[1:])
     going_on = bool(mark) and rest.split(maxsplit=1)[0].lower() in _JOINING
     if named or going_on or not words or len(rest.split()) < _SHORTEST:
         return False
     if mark != " that" and _CALLS.issuperset(words):
         return True
+    if words[0] == "what" and mark == " that":  # "what nobody tells you is that"
+        return words[-1] in ("is", "was") and _HOPES.isdisjoint(words)
+    if mark == ":" and words[0] in _POINTING and words[1:2] == ["is"]:  # "it is simple: "
+        return finite_verb(rest) is not None
     if words[0] in ("the", "that", "this", "it"):  # "the truth is", "that is a fact"
         return not _FACTS.isdisjoint(words) and (words[-1] == "is" or words[-1] in _FACTS)
     verb, asks = finite_verb(spoken), words[0] in _ASKING
+    if words[:2] == ["i", "will"] and not _LISTENER.isdisjoint(words[2:]):
+        return True
     if verb and (verb.form == "past" or verb.word in ("was", "were", "had", "have", "will")):
         return False
     if words[0] != "let" and not _HOPES.union(NOT).isdisjoint(words[1:]):
@@ -230,7 +260,17 @@ def _is_shell(what: str, mark: str, rest: str) -> bool:
     return not _LISTENER.isdisjoint(words) and (asks or commands)
 
 
-def _dated(text: str, date: str) -> tuple[str, bool]:
+def _comments(clause: str) -> bool:
+    """Whether a clause only says how people take what was said: "people can feel it"."""
+    *words, last = clause.lower().rstrip(" .!").split()
+    verb = finite_verb(clause)
+    subject = clause[: verb.start].lower().split() if verb else []
+    anyone = is_plural(" ".join(subject)) or " ".join(subject).startswith("every")
+    known = syntax.DETERMINERS.isdisjoint(subject) and syntax.PRONOUNS.isdisjoint(subject)
+    return bool(subject) and anyone and known and last in _POINTING and not _FELT.isdisjoint(words)
+
+
+def _write_dates(text: str, date: str) -> tuple[str, bool]:
     """Write out "last year" by the date; also whether nothing of the kind is left."""
     times = resolved(text, date or _ANY_DAY)
     known = [each for each in times if not each.span.of(text).endswith(" ago")]
@@ -239,19 +279,40 @@ def _dated(text: str, date: str) -> tuple[str, bool]:
         lead = given[0] if given else "on " if meant[0].isdigit() and " " in meant else "in "
         before = text[: span.start].rstrip().rpartition(" ")[2].lower()
         lead = "" if before in syntax.PREPOSITIONS and not given else lead
+        if not given and _is_noun(text, span):
+            lead = ""
         text = f"{text[: span.start]}{lead}{meant}{text[span.end :]}"
     return text, bool(date) or not known
 
 
-def _resolved(text: str, occasion: Occasion) -> str:
-    """Name who "I" and "we" are, and where "here" is, as far as it is known."""
-    name, _, office = map(str.strip, occasion.speaker.partition(","))
+def _is_noun(text: str, time: Span) -> bool:
+    """Whether "last year" is a subject or an owner: "last year was dry", "last year's budget"."""
+    rest = text[time.end :]
+    opens = not text[: time.start].strip() or text[: time.start].endswith(", ")
+    verb = finite_verb(f"It {rest.strip()}") if opens else None
+    return rest.startswith(("'s", "’s")) or bool(verb and verb.start == len("It "))
+
+
+def _resolve_words(text: str, occasion: Occasion) -> str:
+    """Name who "I" and "we" are, and where "here" is, as far as it is known.
+
+    What is "ours" belongs to the place that the speaker's body is of: "our pupils".
+    """
+    given = (occasion.speaker, occasion.place)
+    speaker, stated_place = (text.replace("\\", "") for text in given)  # they become patterns
+    name, _, office = map(str.strip, speaker.partition(","))
     of = _ORGANISATION.search(office)
-    group = of[1] if of else occasion.place
-    place = occasion.place or ("" if " " in group else group)
+    group = of[1] if of else stated_place
+    before = " ".join(takewhile(lambda word: word.lower() not in _PLACES, group.split()))
+    place = stated_place or ("" if before == group and " " in group else before)
+    owner = place if place and place in group else group
+
+    nouns = {noun for word in text.lower().split() for noun in lemmas(word).get("NOUN", ())}
+    compares_places = bool(place) and not _PLACES.isdisjoint(nouns)
 
     def does(match: re.Match[str]) -> str:
-        who, verb = name if match[1] == "I" else group, match[3]
+        compared = match.string[: match.start()].endswith(("than ", " as ")) and compares_places
+        who, verb = name if match[1] == "I" else place if compared else group, match[3]
         base = verb in lemmas(verb).get("VERB", ()) and verb not in syntax.AUXILIARIES
         verb = _AGREES.get(verb) or (syntax.third_person(verb) if base else verb)
         return f"{who}{match[2]} {verb}" if who else match[0]
@@ -261,11 +322,12 @@ def _resolved(text: str, occasion: Occasion) -> str:
     text = _DOER.sub(does, text)
     kind = group.rpartition(" ")[2].lower()  # "our council": Varde Borough Council
     for pattern, known in (
-        (rf"\b[Oo]ur {kind}\b", group if " " in group else ""),
-        (r"\b[Oo]ur\b", group and f"{group}'s"),
+        (rf"\b(?:[Oo]ur|[Tt]his) {kind}\b", group if " " in group else ""),
+        (rf"(?<={re.escape(group)} )(?P<between>[^,;:]*?)\bour\b", group and r"\g<between>its"),
+        (r"\b[Oo]ur\b", owner and f"{owner}'s"),
         (r"\bus\b", group),
         (r"\b[Mm]y\b", name and f"{name}'s"),
         (r"\bme\b", name),
     ):
-        text = re.sub(pattern, known.replace("\\", ""), text) if known else text
+        text = re.sub(pattern, known, text) if known else text
     return text

@@ -1,7 +1,6 @@
 """Builds the `verify` pipeline from settings, and runs it on articles."""
 
 import atexit
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -105,9 +104,8 @@ class WorkLookup:
         if only_here:  # a catalogue of one's own lacks most works and identifiers
             outcome = replace(outcome, unknown_ids=())
         notes = () if is_open and (only_here or outcome.failed) else outcome.notes
-        after = re.split(r"\n\n|<ref", article.source[citation.definition.end :][:NEAR])[0]
         reference = citation.definition.of(article.source)
-        is_marked = status in outcomes.GRAVE_STATUSES and bool(MARKED.search(reference + after))
+        is_marked = status in outcomes.GRAVE_STATUSES and citation.is_marked
         known = {PARAMETERS[d.field]: d.known for d in outcome.differences if d.field in PARAMETERS}
         return CitedWork(
             status,
@@ -119,8 +117,6 @@ class WorkLookup:
 
 
 OF_WORKS = ("journal", "book", "conference", "thesis", "report")  # in names of templates
-NEAR = 100  # characters after a reference in which a template may mark it
-MARKED = re.compile(r"\{\{\s*(?:retracted|expression of concern)\s*[|}]", re.IGNORECASE)
 PARAMETERS = {Field.TITLE: "title", Field.YEAR: "date", Field.VENUE: "publisher", Field.DOI: "doi"}
 
 

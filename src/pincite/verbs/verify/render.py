@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from pincite import containment
 from pincite.judgement import aggregation
-from pincite.notes import IN_ENGLISH, Language, Note
+from pincite.notes import IN_ENGLISH, Language, Note, said
 from pincite.references import hygiene
 from pincite.report import cells, templates
 from pincite.report.reasons import REASONS, WORKS, why_excluded
@@ -20,7 +20,6 @@ from pincite.text.hosts import host_of
 from pincite.text.sentences import n_words, sentences
 from pincite.types import (
     NO_WORK,
-    Article,
     CitationResult,
     Claim,
     CopyKind,
@@ -607,9 +606,10 @@ class DraftPart:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """The parts of the screen, and the share of checked citations that fail."""
+    """The screen in the reader's language, and the share of checked citations that fail."""
 
     title: str
+    head: str
     n_citations: int
     n_checked: int
     n_failing: int
@@ -621,43 +621,44 @@ class Draft:
         return self.n_failing / self.n_checked if self.n_checked else None
 
 
-def draft_of(report: Report, article: Article) -> Draft:
-    """Sum up a report for a reviewer; `article`: the one that it is on."""
+def draft_of(report: Report, source: str, say: Callable[[str], str] = str) -> Draft:
+    """Sum up a report for a reviewer; `source`: the article's."""
     results = [(f, result) for f in report.findings for result in f.citations]
     checked = [(f, result) for f, result in results if isinstance(result.outcome, Evidence)]
     failing = [(f, r) for f, r in checked if r.label in _DENIED and f.label in _DENIED]
     faulty = {r.citation.definition: r.citation for _, r in results if r.citation.faults}
     faults = tuple(
-        f"{wording.name_of(c)}: {'; '.join(fault.message for fault in c.faults)}"
+        f"{wording.name_of(c)}: {'; '.join(said(fault.note, say) for fault in c.faults)}"
         for c in faulty.values()
     )
-    claims = {f.claim.claim_id: _of_claim(f) for f, _ in failing}
-    uncited = tuple(each.claim.text for each in report.uncited or ())
-    parts = (
-        DraftPart("claims that their sources do not support", tuple(claims.values())),
-        DraftPart("references that do not hold", faults),
-        DraftPart("sentences without a source", uncited),
-        DraftPart("traces of a chatbot", hygiene.traces(article.source)),
+    claims = {
+        f.claim.claim_id: f"{say(wording.LOOKS[f.label].label)}: {f.claim.text}" for f, _ in failing
+    }
+    parts = {
+        "draft_unsupported": tuple(claims.values()),
+        "draft_references": faults,
+        "draft_uncited": tuple(each.claim.text for each in report.uncited or ()),
+        "draft_traces": hygiene.traces(source),
+    }
+    head: dict[str, str | int] = {
+        "n": len(results),
+        "checked": len(checked),
+        "failing": len(failing),
+    }
+    if checked:
+        head["percent"] = cells.percent(len(failing) / len(checked))
+    return Draft(
+        report.title,
+        said(Note("draft_citations" if checked else "draft_unchecked", head), say),
+        *(len(results), len(checked), len(failing)),
+        tuple(DraftPart(said(Note(code), say), items) for code, items in parts.items()),
     )
-    return Draft(report.title, len(results), len(checked), len(failing), parts)
-
-
-def _of_claim(finding: Finding) -> str:
-    return f"{wording.LOOKS[finding.label].label}: {finding.claim.text}"
-
-
-def draft_head(draft: Draft) -> str:
-    share = "none could be checked"
-    if draft.share is not None:
-        n = cells.n_of(draft.n_checked, "citation")
-        share = f"{draft.n_failing} of {n} that could be checked fail ({draft.share:.0%})"
-    return f"{cells.n_of(draft.n_citations, 'citation')}; {share}"
 
 
 def draft_lines(draft: Draft) -> Iterator[str]:
     """Lines for a terminal: one screen."""
     yield cells.one_line(draft.title)
-    yield draft_head(draft)
+    yield draft.head
     for part in draft.parts:
         yield f"{len(part.items):4} {part.head}"
         shown = (cells.shortened(item, DRAFT_WIDTH) for item in part.items[:DRAFT_SHOWN])
@@ -667,5 +668,5 @@ def draft_lines(draft: Draft) -> Iterator[str]:
 
 
 def draft_html(draft: Draft) -> str:
-    css = templates.style()
-    return templates.page("draft.html.j2").render(draft=draft, head=draft_head(draft), css=css)
+    values = {"layout": "file.html.j2", "css": templates.style()}
+    return templates.page("draft.html.j2").render(draft=draft, report="", **values)

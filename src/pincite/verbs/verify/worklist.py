@@ -4,8 +4,10 @@ Risk is the expected number of claims that their sources do not support: the sum
 over the claims that could be checked.
 """
 
+import hashlib
 import heapq
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,10 +17,11 @@ from pincite import codec, containment, durable
 from pincite.errors import InputError
 from pincite.report import cells, templates
 from pincite.report.cells import n_of, safe_link
-from pincite.types import Label, Reliability
+from pincite.types import Article, Label, Reliability
 from pincite.verbs.verify import coverage, render, wording
 from pincite.verbs.verify.coverage import FLAGS, Coverage, Stage, summed
 from pincite.verbs.verify.report import Report, could_not_be_checked
+from pincite.wiki.article import PageText
 
 FLAGGED = "Flagged claims are those labelled “contradicted?” or “not supported”."
 NOTHING_CHECKED = "nothing could be checked"
@@ -107,6 +110,18 @@ def worklist(rows: Sequence[Row], n_articles: int) -> WorkList:
         return bool(row.problem), row.n_claims > 0 == row.n_checked, -row.risk, row.title
 
     return WorkList(tuple(sorted(rows, key=order)), n_articles)
+
+
+def name_of(host: str, revision_id: str) -> str:
+    """Return a report's file name; a revision id is unique within its wiki."""
+    return re.sub(r"[^a-z0-9.-]", "_", f"{host}.{revision_id}".lower())
+
+
+def name_in_file(file: Path, page: PageText | Article) -> str:
+    """Return the report's name for a page of a file; without a revision, it uses a hash."""
+    text = f"{page.title}\0{page.source}".encode("utf-8", "surrogatepass")
+    revision = page.revision_id or hashlib.sha256(text).hexdigest()[:16]
+    return name_of(file.name.partition(".")[0], revision)
 
 
 class ReportFolder:

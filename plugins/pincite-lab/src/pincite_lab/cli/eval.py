@@ -167,43 +167,6 @@ def claims(
     click.echo(json.dumps(report, indent=1) if as_json else tables.claims_table(results))
 
 
-@command.command("check")
-@click.argument("corpus", type=options.FilePath)
-@click.argument("labelled", type=options.FilePath)
-@json_option
-@quiet_option
-@options.setting_options("models", "filters")
-def check(corpus: Path, labelled: Path, as_json: bool, quiet: bool, **given: Any) -> None:
-    """Measure how often `pincite check` is right about the statements of LABELLED on CORPUS.
-
-    LABELLED has a JSON object per line: statement, label (confirmed, disconfirmed, inconclusive,
-    not_judged), and if known type (descriptive, ascriptive, normative) and date. For each
-    statement, the first judged reading of its type counts.
-    """
-    from pincite.verbs.check import build as build_check
-    from pincite_lab.evaluation import labelled_statements, tables
-
-    settings = options.load_settings({**given, "online": False})  # the web changes, CORPUS does not
-    rows = labelled_statements.read_statements(labelled)
-    threshold, predictions = settings.check.threshold, []
-    with (
-        build_check.checking(settings, corpus, keep=False) as run,
-        options.progress(quiet) as display,
-    ):
-        for number, row in enumerate(rows, start=1):
-            found = run.pipeline.check(row.statement)
-            predictions.append(labelled_statements.prediction(found, row, threshold))
-            display("statements", number, len(rows))
-        versions = dict(run.versions)
-    result = {
-        "file": labelled.name,
-        **labelled_statements.measured(rows, predictions),
-        "rows": labelled_statements.lines(rows, predictions),
-        "versions": versions,
-    }
-    click.echo(json.dumps(result, indent=1) if as_json else tables.check_table(result))
-
-
 @command.command("scifact")
 @click.argument("folder", type=options.FilePath)
 @json_option
@@ -233,15 +196,22 @@ def scifact(folder: Path, as_json: bool, quiet: bool, **given: Any) -> None:
 @click.command("wafer", short_help="print an article's claims as WAFER's records")
 @click.argument("file")
 @click.option("--language", help="Language of the articles, if they declare none: en, de, ja, …")
-def records(file: str, language: str | None) -> None:
+@click.option(
+    "--split",
+    type=click.Choice(["train", "dev", "test"]),
+    help="Only articles of this part: 90, 5 and 5 % of them, by a hash of the title.",
+)
+def records(file: str, language: str | None, split: str | None) -> None:
     """Print WAFER records of FILE's claims that cite an address.
 
     FILE is what `pincite claims` reads: wikitext, HTML, a manuscript, a dump, or - for stdin.
     """
     from pincite.wiki.article import read_articles
-    from pincite_lab.evaluation.wafer import records_in, to_line
+    from pincite_lab.evaluation.wafer import records_in, split_of, to_line
 
     for article in read_articles(file, language=language):
+        if split not in (None, split_of(article.title)):
+            continue
         for record in records_in(article):
             click.echo(to_line(record))
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -54,43 +53,14 @@ def command() -> None:
 @click.option(
     "--teacher", help="Trained model to imitate too: pincite-verifier, or a run's folder."
 )
-@click.option(
-    "--extra",
-    "files",
-    type=options.FilePath,
-    multiple=True,
-    help="Your own rows, as pincite feedback export writes them. Repeatable.",
-)
-@options.json_option
-def verifier(
-    recipe: Path, quiet: bool, as_json: bool, files: tuple[Path, ...], **given: Any
-) -> None:
-    """Train on DATA: a folder with a file NAME.jsonl.gz for each set of the recipe.
-
-    A fifth of the documents of --extra is held back, to compare the model with Pincite's verifier.
-    """
+def verifier(recipe: Path, quiet: bool, **given: Any) -> None:
+    """Train on DATA: a folder with a file NAME.jsonl.gz for each set of the recipe."""
     wanted = recipes.recipe_in(recipe)
     shell.require("train")
-    from pincite.documents.jsonl import read_labelled
-    from pincite.models.verifier import CrossEncoderVerifier
-    from pincite.settings import VerifySettings
-    from pincite_lab.evaluation import claims
-    from pincite_lab.training import groups
-    from pincite_lab.training.export import export
     from pincite_lab.training.verifier import train_verifier
 
-    run = Run(recipe=wanted, extra=files, **given)
-    model = _train(lambda *callbacks: train_verifier(run, *callbacks), run.folder, quiet, EXPORT)
-    held = [row for path in files for row in groups.split([*read_labelled(path)], wanted.seed)[1]]
-    result: dict[str, Any] = {"model": str(model)}
-    if held:
-        export(model, new := run.folder / "verifier", source="a run", licence="not stated")
-        old, after = map(CrossEncoderVerifier, (weights.locate(weights.VERIFIER), new))
-        with options.progress(quiet) as display:
-            shown, threshold = partial(display, "held back"), VerifySettings().threshold
-            compared = claims.compared(held, old, after, threshold, shown)
-        result["feedback"] = asdict(compared)
-    _print_comparisons(result, as_json)
+    run = Run(recipe=wanted, **given)
+    _train(lambda *callbacks: train_verifier(run, *callbacks), run.folder, quiet, EXPORT)
 
 
 def _train(train: Train, folder: Path, quiet: bool, then: str) -> Path:
@@ -154,9 +124,9 @@ def learn(
 
     FILES are rows from `pincite feedback export` or a server's /api/v1/feedback/export; by default,
     what `pincite feedback` kept here. A fifth of the documents is held back. The new verifier is
-    used if its gain on them is certain (95 % interval above 0), and it does not get worse on the
-    regression set (AUROC within 0.005). --undo goes back to the old one. Run the same command
-    again to continue an interrupted run.
+    used if its gain on them is certain (95 % interval above 0), unless a loss on the regression set
+    is as certain. --undo goes back to the old one. Run the same command again to continue an
+    interrupted run.
 
     Needs pincite[train].
     """

@@ -6,18 +6,18 @@ is NO_EVIDENCE. Nothing in the dev split was trained on. The abstract is given, 
 not compare with SciFact's leaderboard, where it has to be found.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from pincite.documents import jsonl
-from pincite.errors import InputError
+from pincite.documents.body import DEFAULT_LIMITS
+from pincite.errors import InputError, usable
 from pincite.judgement.references import Support, support_of
-from pincite.types import Document
+from pincite.types import Document, Unchecked
 from pincite.verbs.ask.answer_check import AnswerChecker
 from pincite_lab.evaluation import measures
-from pincite_lab.evaluation.labelled_statements import find_file, is_texts, read_records
 
 NO_EVIDENCE, SUPPORT, CONTRADICT = "NO_EVIDENCE", "SUPPORT", "CONTRADICT"
 LABELS = (NO_EVIDENCE, SUPPORT, CONTRADICT)  # in the order of Verif.ai's Table I
@@ -40,10 +40,9 @@ def read_rows(folder: Path) -> list[Row]:
     Raises:
         InputError: A file is missing or not in SciFact's schema.
     """
-    layout = "SciFact's corpus and claims_dev"
-    corpus = _corpus(find_file(folder, "corpus", layout))
+    corpus = _corpus(_find_file(folder, "corpus"))
     rows: list[Row] = []
-    for place, record in read_records(find_file(folder, "claims_dev", layout)):
+    for place, record in _read_records(_find_file(folder, "claims_dev")):
         text, cited = jsonl.field_of(record, "claim"), record.get("cited_doc_ids")
         evidence = record.get("evidence")
         if not text or not isinstance(cited, list) or not isinstance(evidence, dict):
@@ -79,9 +78,9 @@ def measured(
 def _corpus(path: Path) -> dict[str, Document]:
     """Read the abstracts by id; the text is the joined sentences."""
     found = {}
-    for place, record in read_records(path):
+    for place, record in _read_records(path):
         doc_id, sentences = jsonl.field_of(record, "doc_id"), record.get("abstract")
-        if not doc_id or not is_texts(sentences):
+        if not doc_id or not _is_texts(sentences):
             raise InputError(f"{place}: expected doc_id, title and abstract, a list of sentences.")
         title = jsonl.field_of(record, "title") or ""
         text = " ".join(sentence.strip() for sentence in sentences)
@@ -96,3 +95,23 @@ def _label(rationales: Any, place: str) -> str:
     if found not in ({SUPPORT}, {CONTRADICT}):
         raise InputError(f"{place}: expected rationales of one label, SUPPORT or CONTRADICT.")
     return SUPPORT if found == {SUPPORT} else CONTRADICT
+
+
+def _find_file(folder: Path, name: str) -> Path:
+    if path := jsonl.find(folder, name):
+        return path
+    raise InputError(f"{folder} has no {name}.jsonl or {name}.jsonl.gz; expected SciFact's files.")
+
+
+def _read_records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the place and the JSON object of each line; raises InputError for any other line."""
+    with usable(path):
+        for line in jsonl.lines(path):
+            record = jsonl.record_of(line, path, DEFAULT_LIMITS)
+            if isinstance(record, Unchecked):
+                raise InputError(f"{path.parent / record.detail}.")
+            yield str(path.parent / jsonl.place(line, path)), record
+
+
+def _is_texts(value: Any) -> TypeGuard[list[str]]:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)

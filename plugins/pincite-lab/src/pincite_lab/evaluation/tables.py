@@ -113,24 +113,6 @@ def judge_table(model: str, measured: Measured) -> str:
     return "\n".join(lines)
 
 
-def check_table(result: Mapping[str, Any]) -> str:
-    columns = ("n", "accuracy", "macro_f1", "sign_accuracy", "ece")
-    rows = [[result["file"], *columns]]
-    for name, one in {"all": result, **result["by_type"]}.items():
-        rows.append([name, *("n/a" if one[c] is None else f"{one[c]:g}" for c in columns)])
-    low, high = result["accuracy_interval"]
-    predicted = list(next(iter(result["confusion"].values())))
-    confusion = [["label", *predicted]]
-    for label, counts in result["confusion"].items():
-        confusion.append([label, *(str(counts[name]) for name in predicted)])
-    interval = f"accuracy: 95 % interval {low:g} to {high:g}"
-    lines = [*_grid(rows), interval, "", *_grid(confusion)]
-    wrong = [row for row in result["rows"] if row["predicted"] != row["label"]]
-    lines += [""] * bool(wrong)
-    lines += [f"{row['label']} ≠ {row['outcome']}: {row['statement']}" for row in wrong]
-    return "\n".join(lines)
-
-
 def wafer_table(result: Mapping[str, Any]) -> str:
     """SIDE's table 4 and figure 2c as text, as far as the collection allows."""
     lines: list[str] = []

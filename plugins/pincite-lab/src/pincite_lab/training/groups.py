@@ -29,8 +29,6 @@ from pincite.text.passages import cited_passages, windows
 from pincite.types import Document, Passage, Span
 from pincite_lab.training import perturbations
 from pincite_lab.training.recipe import (
-    EXTRA_VISITS,
-    EXTRA_WEIGHT,
     GROUPS,
     MAX_BAD,
     Recipe,
@@ -69,15 +67,8 @@ class Group:
     weight: float = 1.0
 
 
-OwnRows = Sequence[tuple[SetRecipe, list[LabelledClaim]]]
-
-
-def prepared(
-    run: Run, encoder: Encoder | None, tell: Tell, warn: Warn, own: OwnRows = ()
-) -> list[Group]:
+def prepared(run: Run, encoder: Encoder | None, tell: Tell, warn: Warn) -> list[Group]:
     """Load the groups saved in the run's folder, or make them from its data and save them.
-
-    Groups of `own` rows come after the recipe's and do not change them.
 
     Raises:
         InputError: A file is missing, or has more than MAX_BAD malformed rows.
@@ -97,10 +88,10 @@ def prepared(
             of_claim = negatives(corpus, evidences, encoder is not None, tell)
             found = {claim: [p.text for p in passages] for claim, passages in of_claim.items()}
     groups: list[Group] = []
-    all_sets = [*((wanted, sets[wanted.name]) for wanted in recipe.sets), *own]
-    for n, (wanted, rows) in enumerate(all_sets, 1):
+    for n, wanted in enumerate(recipe.sets, 1):
+        rows = sets[wanted.name]
         groups += groups_of(rows, wanted, recipe, lambda row: found.get(row.claim, ()))
-        tell("cutting evidence", n, len(all_sets))
+        tell("cutting evidence", n, len(recipe.sets))
     write_groups(saved, groups)
     return groups
 
@@ -115,25 +106,6 @@ def read_sets(data: Path, recipe: Recipe, warn: Warn) -> dict[str, list[Labelled
         InputError: A file is missing, or has more than MAX_BAD malformed rows.
     """
     return {each.name: read_set(data, each, recipe.seed, warn) for each in recipe.sets}
-
-
-def read_own(files: Sequence[Path], seed: int, warn: Warn) -> OwnRows:
-    """Read the user's rows, one numbered set per file: moving a file does not change the run.
-
-    Raises:
-        InputError: A file cannot be read, has no rows, or more than MAX_BAD malformed ones.
-    """
-    own = []
-    try:
-        for number, path in enumerate(files, 1):
-            wanted = SetRecipe(f"own rows {number}", visits=EXTRA_VISITS, weight=EXTRA_WEIGHT)
-            own.append((wanted, split(_read_file(path, wanted, seed, warn), seed)[0]))
-    except InputError as error:
-        raise InputError(
-            "An --extra file cannot be used; expected what `pincite feedback export --format "
-            f"claims` writes: {error}"
-        ) from error
-    return own
 
 
 def read_set(folder: Path, wanted: SetRecipe, seed: int, warn: Warn) -> list[LabelledClaim]:

@@ -4,7 +4,6 @@
 that the weights depend on: the same command resumes the run, and a different one is rejected.
 """
 
-import hashlib
 import json
 import tomllib
 from dataclasses import asdict
@@ -21,7 +20,6 @@ from pincite.errors import ConfigError
 SHIPPED = Path(__file__).parent / "verifier.toml"
 MAX_BAD = 20  # malformed rows skipped per file before the run is rejected
 # Of the user's rows: those of the small clean sets of the shipped recipe.
-EXTRA_VISITS, EXTRA_WEIGHT = 2, 1.5
 GROUPS = "groups.jsonl"  # in a run's folder
 STATE = "state.safetensors"
 RECORD = "run.json"
@@ -118,7 +116,6 @@ class Run:
     dense: bool = True  # find negatives by meaning too, not only by words
     device: str = "auto"  # or cpu, cuda
     threads: int = 0  # 0: all cores
-    extra: tuple[Path, ...] = ()  # files of the user's rows
 
 
 def begun(run: Run) -> str:
@@ -156,9 +153,6 @@ def record(run: Run) -> None:
     inputs |= {"dense": run.dense}
     inputs |= {f"recipe.{key}": value for key, value in asdict(run.recipe).items()}
     # By content: an export of feedback grows under the same name.
-    inputs["extra rows"] = [
-        f"sha256 {hashlib.sha256(path.read_bytes()).hexdigest()[:16]}" for path in run.extra
-    ]
     inputs = json.loads(json.dumps(inputs))  # to compare equal with the record
     if not path.exists():
         run.folder.mkdir(parents=True, exist_ok=True)

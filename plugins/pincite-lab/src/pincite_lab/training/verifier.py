@@ -42,8 +42,6 @@ def train_verifier(run: Run, tell: Tell, warn: Warn, progress: Progress) -> Path
         ConfigError, InputError: Run, data or saved state do not fit.
         MissingModel: The base, teacher or encoder cannot be found.
     """
-    # Before the run is recorded, so that a bad file can be fixed and the command repeated.
-    own = grouped.read_own(run.extra, run.recipe.seed, warn)
     device = begun(run)
     model, tokenizer = network.load(run.base)
     teacher = None
@@ -54,9 +52,9 @@ def train_verifier(run: Run, tell: Tell, warn: Warn, progress: Progress) -> Path
     encoder = None
     if run.dense and not (run.folder / GROUPS).exists():
         encoder = OnnxEncoder(weights.locate(weights.ENCODER), threads=run.threads)
-    groups = grouped.prepared(run, encoder, tell, warn, own)
+    groups = grouped.prepared(run, encoder, tell, warn)
     train(groups, run.recipe, model.to(device), tokenizer, run.folder, teacher, progress)
-    n_own = sum(len(rows) for _, rows in own) + network.own_rows(Path(run.base))
+    n_own = network.own_rows(Path(run.base))
     network.write_model(model, tokenizer, run.folder / MODEL, network.own_card(n_own))
     return run.folder / MODEL
 

@@ -453,45 +453,6 @@ def test_what_is_wrong_is_one_message(
     assert message in train("--run", "run", *more, code=code)
 
 
-def test_rows_of_ones_own_are_counted_in_the_card_and_kept_to(
-    home: Path, train: Callable[..., str], pincite: Callable[..., str]
-) -> None:
-    own = write_jsonl(
-        home / "own.jsonl", *[{**row, "claim": "My own."} for row in invented(5, seed=9)]
-    )
-    train("--run", "run", "--extra", own, "-q")
-    card = (home / "run" / "model" / "pincite.json").read_text()
-    assert json.loads(card) == {"kind": "verifier", "own_rows": 5}
-    train("--run", "run", "--extra", own.rename(home / "moved.jsonl"), "-q")
-    pincite("train", "export", home / "run" / "model", "out")
-    assert weights.read_card(home / "out")["own_rows"] == 5
-    assert "My own" not in (home / "out" / "pincite.json").read_text()
-    write_jsonl(home / "moved.jsonl", *invented(6, seed=9))
-    for more in (["--extra", "moved.jsonl"], []):
-        assert "extra rows was ['sha256 " in train("--run", "run", *more, code=2)
-
-
-def test_rows_of_ones_own_are_held_back_and_compared(
-    home: Path, train: Callable[..., str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    printed = list[dict[str, Any]]()
-    monkeypatch.setattr("pincite.cli.options.print_json", printed.append)
-    own = [{**row, "meta": {"url": n % 50}} for n, row in enumerate(invented(120, seed=9))]
-    train("--run", "run", "--extra", write_jsonl(home / "own.jsonl", *own), "--json")
-    found = printed[0]["feedback"]
-    card = json.loads((home / "run" / "model" / "pincite.json").read_text())
-    assert found["n"] + card["own_rows"] <= 120
-    assert found["n_documents"] >= 5
-    assert found["shown"] == (found["interval"][0] > 0)
-
-
-def test_a_bad_file_of_ones_own_can_be_mended(home: Path, train: Callable[..., str]) -> None:
-    write_jsonl(home / "own.jsonl", "{}")
-    assert "own.jsonl has no usable rows" in train("--extra", "own.jsonl", code=3)
-    write_jsonl(home / "own.jsonl", *invented(3))
-    train("--extra", "own.jsonl", "-q")
-
-
 def test_a_gpu_that_is_not_there_is_named(
     home: Path, train: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

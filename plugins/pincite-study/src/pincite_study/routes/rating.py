@@ -10,14 +10,14 @@ from fastapi import Depends, Path, Request, Response
 from fastapi.responses import RedirectResponse
 from pydantic import Field
 
-from pincite.server import forms
-from pincite.server.forms import Form
-from pincite.server.identity import LOCAL, Guest, Identity, needs
-from pincite.server.problems import Problem, not_found
-from pincite.server.rendering import language_of, page, translations
-from pincite.server.requests import Body
-from pincite.server.routing import Router
-from pincite.server.site import Stores
+from pincite_server import forms
+from pincite_server.forms import Form
+from pincite_server.identity import LOCAL, Guest, Identity, needs
+from pincite_server.problems import Problem, not_found
+from pincite_server.rendering import language_of, page, translations
+from pincite_server.requests import Body
+from pincite_server.routing import Router
+from pincite_server.site import Stores
 from pincite_study.items import shown
 from pincite_study.preferences import AMOUNTS, PAIRS, Amount, Comparison
 from pincite_study.rating import (

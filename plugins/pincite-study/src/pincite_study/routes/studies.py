@@ -7,17 +7,17 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from pydantic import Field
 
 from pincite.errors import InputError
-from pincite.server import forms
-from pincite.server.forms import Form
-from pincite.server.identity import Identity
-from pincite.server.jobs import Job, Status
-from pincite.server.problems import Problem, not_found
-from pincite.server.rendering import language_of, page, translations
-from pincite.server.requests import Body, Id, Text
-from pincite.server.routes.jobs import readable
-from pincite.server.routing import Router
-from pincite.server.site import Site, Stores, base_of
 from pincite.verbs.verify.report import Report
+from pincite_server import forms
+from pincite_server.forms import Form
+from pincite_server.identity import Identity
+from pincite_server.jobs import Job, Status
+from pincite_server.problems import Problem, not_found
+from pincite_server.rendering import language_of, page, translations
+from pincite_server.requests import Body, Id, Text
+from pincite_server.routes.jobs import readable
+from pincite_server.routing import Router
+from pincite_server.site import Site, Stores, base_of
 from pincite_study import report as study_report
 from pincite_study.items import DocumentOf, Sample, documents_beside, sampled
 from pincite_study.routes.rating import STUDY, RaterAccount, Researcher

@@ -1,0 +1,432 @@
+"""The corpora of a server: the register, their folders, the pool of open corpora, and quotas.
+
+The server stores its own corpora in its data folder. A linked corpus (`server.corpora`) is in
+another folder, or at an address that another engine opens. Every user can read it, the server never
+changes it, and users never see its location.
+
+A corpus is deleted in three steps: the register hides it, its folder is removed once no process
+writes to it, and then its entry is removed. The next start finishes what a killed process left. A
+folder that is not in the register is kept, because an older database may have been restored.
+"""
+
+import logging
+import shutil
+import threading
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from pincite import runtime
+from pincite.corpus import engines
+from pincite.corpus.catalogue import Contents
+from pincite.corpus.embedded import is_corpus
+from pincite.corpus.protocol import Address, Catalogue, Corpus
+from pincite.durable import WriterLock, n_bytes
+from pincite.errors import (
+    ConfigError,
+    CorpusError,
+    MissingExtra,
+    MissingModel,
+    PinciteError,
+    StaleCorpus,
+)
+from pincite.library.private_copies import AccountCopies
+from pincite.protocols import Encoder
+from pincite_server.database import Database
+from pincite_server.jobs import JobStore
+from pincite_server.settings import ServerSettings
+from pincite_server.tables import corpora, new_id, now
+from pincite_server.uploads import Uploads
+
+
+class Shared(StrEnum):
+    """Who can read a corpus besides its owner."""
+
+    PRIVATE = "private"
+    EVERYBODY = "everybody"
+
+
+class NameTaken(PinciteError):
+    """The owner already has a corpus with this name."""
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusEntry:
+    """A corpus in the register."""
+
+    corpus_id: str
+    owner: str
+    name: str
+    about: str
+    address: Address
+    shared: Shared
+    created: float
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether its folder holds no corpus (yet, or any more); other engines are not asked."""
+        return isinstance(self.address, Path) and not is_corpus(self.address)
+
+
+class CorpusRegister:
+    """The corpora of a server. Every method is one transaction."""
+
+    def __init__(self, database: Database, folder: Path) -> None:
+        self._db, self._folder = database, folder
+
+    def add(
+        self,
+        owner: str,
+        name: str,
+        *,
+        about: str = "",
+        address: Address | None = None,
+        shared: Shared = Shared.PRIVATE,
+    ) -> CorpusEntry:
+        """Add an entry without creating the folder.
+
+        `name` must be unique per owner. `address` is that of an existing corpus, or None for a new
+        corpus in the server's folder.
+
+        Raises NameTaken.
+        """
+        corpus_id = new_id()
+        where = address or self.folder_of(corpus_id)
+        entry = CorpusEntry(corpus_id, owner, name, about, where, shared, now())
+        values = {each: getattr(entry, each) for each in CorpusEntry.__slots__ if each != "address"}
+        values["folder"] = str(address or corpus_id)  # relative, because the data folder may move
+        try:
+            self._db.write(corpora.insert().values(values))
+        except sa.exc.IntegrityError as error:
+            raise NameTaken(f"There is already a corpus called {name!r}.") from error
+        return entry
+
+    def folder_of(self, corpus_id: str) -> Path:
+        return self._folder / corpus_id
+
+    def is_linked(self, entry: CorpusEntry) -> bool:
+        """Whether the corpus is stored elsewhere, so that the server does not change it."""
+        return entry.address != self.folder_of(entry.corpus_id)
+
+    def is_empty(self, entry: CorpusEntry) -> bool:
+        """Whether the corpus has no documents; False for a linked one, without opening it."""
+        return not self.is_linked(entry) and entry.is_missing
+
+    def get(self, corpus_id: str) -> CorpusEntry | None:
+        row = self._db.first(_SEEN.where(corpora.c.corpus_id == corpus_id))
+        return self._entry(row) if row else None
+
+    def listed(self) -> list[CorpusEntry]:
+        """All entries by name and id; the caller checks permissions."""
+        found = [self._entry(row) for row in self._db.rows(_SEEN)]
+        return sorted(found, key=lambda entry: (entry.name, entry.corpus_id))
+
+    def change(self, corpus_id: str, **values: object) -> None:
+        """Change the name, the description, or who can read the corpus. Raises NameTaken."""
+        try:
+            this = corpora.c.corpus_id == corpus_id
+            self._db.write(corpora.update().where(this).values(**values))
+        except sa.exc.IntegrityError as error:
+            raise NameTaken(f"There is already a corpus called {values['name']!r}.") from error
+
+    def mark_deleted(self, corpus_id: str) -> None:
+        """Hide the corpus from all users and free its name."""
+        self.change(corpus_id, deleted=now(), name=f"deleted {corpus_id}")
+
+    def deleted(self) -> list[CorpusEntry]:
+        """The deleted entries whose folders still have to be removed."""
+        wanted = sa.select(*_FIELDS).where(corpora.c.deleted.is_not(None))
+        return [self._entry(row) for row in self._db.rows(wanted)]
+
+    def remove(self, corpus_id: str) -> None:
+        self._db.write(corpora.delete().where(corpora.c.corpus_id == corpus_id))
+
+    def _entry(self, row: sa.Row[tuple[object, ...]]) -> CorpusEntry:
+        values = dict(row._mapping)
+        where = engines.address(values["address"])
+        values["address"] = self._folder / where if isinstance(where, Path) else where
+        values["shared"] = Shared(values["shared"])
+        return CorpusEntry(**values)
+
+
+_FIELDS = [
+    corpora.c.folder.label(name) if name == "address" else corpora.c[name]
+    for name in CorpusEntry.__slots__
+]
+_SEEN = sa.select(*_FIELDS).where(corpora.c.deleted.is_(None))
+
+
+SETTING = "server.corpora"
+LOG = logging.getLogger("pincite.server.corpora")
+UNREADABLE = (
+    "The corpus is stored elsewhere and cannot be read now. `pincite server check` says why."
+)
+
+
+def link(register: CorpusRegister, owner: str, addresses: Sequence[str]) -> list[CorpusEntry]:
+    """Replace the linked corpora in the register with these; return their entries.
+
+    New entries belong to `owner`. `addresses` are of folders or engines, optionally as NAME=….
+
+    Raises ConfigError: no engine opens an address, or a name is used twice.
+    """
+
+    def linked() -> dict[str, CorpusEntry]:
+        return {entry.name: entry for entry in register.listed() if register.is_linked(entry)}
+
+    wanted = dict[str, Address]()
+    try:
+        for name, place in runtime.name_corpora(addresses).items() if addresses else ():
+            engines.engine(str(place))  # raises ConfigError if there is none
+            address = engines.address(str(place))
+            if isinstance(address, Path):
+                address = address.expanduser().absolute()
+            wanted[name] = address
+    except ConfigError as error:
+        raise ConfigError(f"{SETTING}: {error}") from error
+    known = linked()
+    for name in known.keys() - wanted.keys():
+        register.remove(known[name].corpus_id)
+    for name, address in wanted.items():
+        if name in known:  # it may have moved; jobs still refer to the entry
+            register.change(known[name].corpus_id, folder=str(address))
+            continue
+        try:
+            register.add(owner, name, address=address, shared=Shared.EVERYBODY)
+        except NameTaken as error:
+            if name not in linked():  # otherwise another starting process has added it
+                raise ConfigError(f"{SETTING}: {error}") from error
+    return list(linked().values())
+
+
+def fault(entry: CorpusEntry) -> str:
+    """Why a linked corpus cannot be read, for the operator; empty if it can."""
+    try:
+        found = engines.exists(entry.address)
+    except PinciteError as error:
+        return f"{SETTING}: {entry.name}: {error}"
+    return "" if found else f"{SETTING}: {entry.name}: there is no corpus at {entry.address}"
+
+
+def hide_places(error: Exception, places: Iterable[Address], instead: str = "The corpus") -> str:
+    """An error message for users that does not reveal where corpora are stored.
+
+    An engine's message may name a server in any form, so it is only logged. So is the message about
+    a missing folder, which explains how to create one.
+    """
+    text, addresses = str(error), tuple(places)
+    others = [each for each in addresses if isinstance(each, str) or not each.exists()]
+    if others and (isinstance(error, CorpusError) or any(str(each) in text for each in others)):
+        LOG.warning("%s", text)
+        return UNREADABLE
+    for each in addresses:
+        text = text.replace(str(each), instead)
+    return text
+
+
+MAX_OPEN = 8  # an index of a million vectors takes 0.4 GB
+# A remote engine that hangs can block its readers for a minute, but must never block all 40 of our
+# threads.
+MAX_REMOTE_READERS = 16
+_OTHER = "It was built with an encoder other than this server's."
+
+
+@dataclass(slots=True, weakref_slot=True)
+class Opened:
+    """An open corpus; `no_meaning` says why only keyword search works, if so."""
+
+    corpus: Corpus
+    no_meaning: str
+    counted: tuple[int, Contents] | None = None  # batch sequence at the last count
+
+    @property
+    def catalogue(self) -> Catalogue | None:
+        """The corpus, if its documents can be listed."""
+        return self.corpus if isinstance(self.corpus, Catalogue) else None
+
+    def contents(self) -> Contents:
+        """Statistics of the documents, recounted only after a change."""
+        if self.catalogue is None:
+            return Contents({}, {}, None, None, 0)
+        sequence = self.corpus.status().sequence
+        if self.counted is None or self.counted[0] != sequence:
+            self.counted = sequence, self.catalogue.contents()
+        return self.counted[1]
+
+
+class CorpusPool:
+    """The open corpora of one process. Thread-safe.
+
+    A corpus that leaves the pool is closed when the last request that reads it has finished.
+    """
+
+    def __init__(self, load_encoder: Callable[[], Encoder]) -> None:
+        """Call `load_encoder` once, when the server's encoder is first needed."""
+        self._load = load_encoder
+        self._encoder: Encoder | None = None
+        self._mutex, self._loading = threading.Lock(), threading.Lock()
+        self._open: OrderedDict[Address, Opened] = OrderedDict()
+        self._remote_readers = threading.Semaphore(MAX_REMOTE_READERS)
+
+    @contextmanager
+    def reading(self, address: Address) -> Iterator[Opened]:
+        """Open the corpus at an address for the duration of the block.
+
+        Raises CorpusError: it is missing or damaged, or its server does not respond.
+        """
+        is_remote = isinstance(address, str)
+        if is_remote and not self._remote_readers.acquire(blocking=False):
+            raise CorpusError(
+                f"{address}: {MAX_REMOTE_READERS} requests are already waiting for such corpora."
+            )
+        try:
+            yield self._get(address)
+        except CorpusError:  # reopening may help
+            self.drop(address)
+            raise
+        finally:
+            if is_remote:
+                self._remote_readers.release()
+
+    def drop(self, address: Address) -> None:
+        """Close a corpus as soon as no request reads it."""
+        with self._mutex:
+            self._open.pop(address, None)
+
+    def close(self) -> None:
+        with self._mutex:
+            self._open.clear()
+
+    def _get(self, address: Address) -> Opened:
+        with self._mutex:
+            if address in self._open:
+                self._open.move_to_end(address)
+                return self._open[address]
+        try:
+            opened = self._open_corpus(address)
+        except (ConfigError, MissingExtra) as error:  # an operator's error, not the user's
+            raise CorpusError(str(error)) from error
+        weakref.finalize(opened, opened.corpus.close).atexit = False
+        with self._mutex:
+            first = self._open.setdefault(address, opened)  # another thread may have been faster
+            while len(self._open) > MAX_OPEN:
+                self._open.popitem(last=False)
+        return first
+
+    def _open_corpus(self, address: Address) -> Opened:
+        try:
+            with self._loading:
+                self._encoder = self._encoder or self._load()
+            return Opened(engines.open(address, self._encoder), "")
+        except StaleCorpus as error:
+            is_remote = isinstance(address, str)
+            why = _OTHER if is_remote else hide_places(error, [address], "It")
+        except MissingModel as error:
+            why = str(error)
+        return Opened(engines.open(address, None), why)
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """The corpora of a server, with the stores that deleting a corpus involves."""
+
+    register: CorpusRegister
+    uploads: Uploads
+    jobs: JobStore
+    pool: CorpusPool
+
+    def delete(self, entry: CorpusEntry) -> None:
+        """Delete a corpus; the folder of a linked one is kept."""
+        self.register.mark_deleted(entry.corpus_id)
+        for job_id, request in self.jobs.open_requests("ingest"):
+            if request["corpus"] == entry.corpus_id:
+                self.jobs.cancel(job_id)
+        self.pool.drop(entry.address)
+        self.tidy()
+
+    def tidy(self) -> None:
+        """Remove the folders of deleted corpora, and uploads that no job references."""
+        for entry in self.register.deleted():
+            folder = self.register.folder_of(entry.corpus_id)
+            if self.register.is_linked(entry) or removed(folder):
+                self.register.remove(entry.corpus_id)
+        waiting = {request["upload"] for _, request in self.jobs.open_requests("ingest")}
+        if n_swept := self.uploads.sweep(waiting | self.jobs.upload_sizes().keys()):
+            LOG.warning("%s uploads that no job uses were removed", n_swept)
+
+
+def removed(folder: Path) -> bool:
+    """Remove the folder of a corpus; False if a process is writing to it."""
+    if not folder.is_dir():
+        return True
+    with WriterLock(folder).attempt() as is_free:
+        if is_free:
+            shutil.rmtree(folder)
+    return is_free
+
+
+class DiskFull(PinciteError):
+    """The disk has less free space than the settings reserve."""
+
+
+class AccountFull(PinciteError):
+    """The account's storage limit is reached or would be exceeded."""
+
+
+class Quotas:
+    """Limits on disk usage."""
+
+    def __init__(self, server: ServerSettings, library: Library, own: AccountCopies) -> None:
+        self._folder, self._library, self._own = server.folder, library, own
+        self._spare = server.disk_free_megabytes * 1e6
+        self._each = server.account_megabytes * 1e6 if server.mode == "server" else 0.0
+
+    def check_disk(self) -> None:
+        """Refuse new jobs and files while the disk is nearly full. Raises DiskFull."""
+        if shutil.disk_usage(self._folder).free < self._spare:
+            raise DiskFull(
+                "The server's disk is nearly full, so it takes no new jobs or files. Try again "
+                "later, or tell the operator."
+            )
+
+    def check_account(self, owner: str, n_more: int = 0) -> None:
+        """Refuse `n_more` bytes of files if they would exceed the account's limit.
+
+        Raises AccountFull.
+        """
+        if not self._each:
+            return
+        register = self._library.register
+        own = {
+            each.corpus_id: n_bytes(register.folder_of(each.corpus_id))
+            for each in register.listed()
+            if each.owner == owner
+        }
+        sizes = {
+            "corpora": sum(own.values()),
+            "own copies": sum(copy.n_bytes for copy in self._own.of(owner).all()),
+            "sources of articles": sum(self._library.jobs.upload_sizes(owner).values()),
+        }
+        used = sum(sizes.values())
+        n_more += sum(  # files that queued jobs will add to these corpora
+            file["n_bytes"]
+            for _, request in self._library.jobs.open_requests("ingest")
+            if request["corpus"] in own
+            for file in request["files"]
+        )
+        if used + n_more > self._each:
+            parts = ", ".join(f"{name} {_mb(size)}" for name, size in sizes.items())
+            raise AccountFull(
+                f"An account may store {_mb(self._each)}. Yours stores {_mb(used)} ({parts}), and "
+                f"{_mb(n_more)} would be added. Delete something, or upload less."
+            )
+
+
+def _mb(size: float) -> str:
+    return f"{size / 1e6:,.1f} MB"

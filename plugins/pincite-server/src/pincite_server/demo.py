@@ -1,0 +1,86 @@
+"""The corpora of `pincite serve --demo`: bundled documents, all fictional."""
+
+import json
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from pincite import runtime
+from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.update import ingest
+from pincite_server.corpora import Shared
+from pincite_server.identity import LOCAL
+from pincite_server.requests import DEMO
+from pincite_server.site import Site
+from pincite_server.tables import Kind
+
+WEB = "Demo: the web around Varrowmouth"
+KNOWLEDGE = "Demo: a knowledge base"
+ABSTRACTS = "Demo: sixty abstracts"
+_ASIDE = ".demo-"  # prefix of temporary folders
+_CORPORA = {
+    WEB: (
+        DEMO / "verify" / "corpus",
+        "Pages of museums, newspapers and councils; for Verify.",
+    ),
+    KNOWLEDGE: (DEMO / "check" / "documents", "Thirty documents; for Check."),
+    ABSTRACTS: (DEMO / "ask" / "abstracts.xml", "Papers, some retracted; for Ask."),
+}
+
+
+def furnish(site: Site, say: Callable[[str], None]) -> None:
+    """Create the missing corpora, which takes a few seconds.
+
+    Each is created in a temporary folder and renamed, so that a kill leaves no partial corpus.
+    """
+    for left in site.server.folder.glob(f"{_ASIDE}*"):  # from a killed start
+        shutil.rmtree(left, ignore_errors=True)
+    existing = {entry.name: entry for entry in site.corpora.listed() if entry.owner == LOCAL}
+    filled = {name for name, entry in existing.items() if not site.corpora.is_empty(entry)}
+    missing = [name for name in _CORPORA if name not in filled]
+    encoder = runtime.encoder(site.settings) if missing else None
+    for name in missing:
+        if name in existing:
+            site.corpora.remove(existing[name].corpus_id)
+        say(f"Indexing “{name}” …")
+        documents, about = _CORPORA[name]
+        with tempfile.TemporaryDirectory(prefix=_ASIDE, dir=site.server.folder) as aside:
+            folder = Path(aside) / "corpus"
+            with EmbeddedCorpus.create(folder, encoder) as corpus:
+                ingest(corpus, [documents])
+            entry = site.corpora.add(LOCAL, name, about=about, shared=Shared.EVERYBODY)
+            place = site.corpora.folder_of(entry.corpus_id)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            folder.rename(place)
+
+
+class Examples(NamedTuple):
+    """Texts to try with a corpus."""
+
+    corpus_id: str
+    texts: list[str]
+
+
+def web(site: Site) -> str | None:
+    """The id of the corpus of better sources for the first example; None without `--demo`."""
+    return _corpus(site, WEB)
+
+
+def examples(site: Site, kind: Kind) -> Examples | None:
+    """Example statements or questions with their corpus; None without `--demo`."""
+    name, many, one = {
+        "check": (KNOWLEDGE, "statements", "statement"),
+        "ask": (ABSTRACTS, "questions", "question"),
+    }[kind]
+    corpus_id = _corpus(site, name)
+    if corpus_id is None:
+        return None
+    expected = json.loads((DEMO / kind / "expected.json").read_text(encoding="utf-8"))
+    return Examples(corpus_id, [each[one] for each in expected[many]])
+
+
+def _corpus(site: Site, name: str) -> str | None:
+    found = (entry.corpus_id for entry in site.corpora.listed() if entry.name == name)
+    return next(found, None)

@@ -1,0 +1,340 @@
+"""Accounts, share links, and the deletion of an account, on both databases."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import ask_samples
+import pytest
+import sqlalchemy as sa
+from server.corpora_of_tests import finished
+from server.people_of_tests import PASSWORD, SERVER, Somebody, browser, log_in, somebody
+
+from pincite.errors import ConfigError
+from pincite_server import tables
+from pincite_server.accounts import (
+    MAX_KEY,
+    OWNERS,
+    AccountExists,
+    LastAdmin,
+    forget,
+    name_key,
+    valid_name,
+)
+from pincite_server.corpora import Shared
+from pincite_server.database import Database
+from pincite_server.identity import Role
+from pincite_server.jobs import JobStore, ShareLinks, Status
+from pincite_server.settings import ServerSettings
+from pincite_server.site import Site, open_people
+from pincite_server.tables import metadata
+
+MakeSite = Callable[..., Site]
+UNREADABLE = ["", " ", " a", "a ", "a  b", "a\tb", "a\nb", "a\0b", "x" * 61, "a\u202eb", "a\u200bb"]
+UNREADABLE += ["\ud800", "\x1b[31mred", "\u2028", "\ufeff", "\ufdfa" * 40, "\u00a0a"]
+READABLE = ["Ada", "Zoë", "李四", "أحمد", "'; DROP TABLE accounts; --", "<img src=x>", "%s{0}"]
+READABLE += ["\ufdfa"]
+
+
+@pytest.fixture
+def site(make_site: MakeSite, database_url: str) -> Site:
+    return make_site(**SERVER, database=database_url)
+
+
+@pytest.fixture
+def admin(site: Site) -> Somebody:
+    return somebody(site, Role.ADMIN)
+
+
+def where(account: Somebody) -> str:
+    return f"/admin/accounts/{account.account.account_id}"
+
+
+# ── Names ────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_invisible_or_ambiguous_names_are_refused(site: Site, name: str) -> None:
+    with pytest.raises(ConfigError):
+        valid_name(name)
+
+
+@pytest.mark.parametrize("name", READABLE)
+def test_names_of_all_kinds_are_kept_as_they_are(site: Site, name: str) -> None:
+    account = site.people.accounts.add(name, Role.READER, PASSWORD)
+    assert site.people.accounts.named(name) == account
+    assert account.name == valid_name(name)
+    assert len(name_key(name)) <= MAX_KEY
+    assert site.people.accounts.log_in(name, PASSWORD)
+
+
+@pytest.mark.parametrize("twin", ["ADA", "ada", "\uff21da", "\U0001d400da"])
+def test_names_that_look_the_same_are_one(site: Site, twin: str) -> None:
+    site.people.accounts.add("Ada", Role.READER)
+    with pytest.raises(AccountExists):
+        site.people.accounts.add(twin, Role.READER)
+
+
+# ── Accounts, as admins look after them ──────────────────────────────────────────────────────────
+
+
+def test_an_admin_makes_changes_and_deletes_accounts(site: Site, admin: Somebody) -> None:
+    body = {"name": "Ada", "role": "editor", "password": PASSWORD}
+    assert admin.client.post("/admin/accounts", data=body).status_code == 303
+    again = admin.client.post("/admin/accounts", data=body)
+    assert (again.status_code, again.json()["code"]) == (409, "name_taken")
+    account = site.people.accounts.named("Ada")
+    assert account
+    here = f"/admin/accounts/{account.account_id}"
+    ada = browser(site)
+    log_in(ada, "Ada")
+    assert admin.client.post(here, data={"disabled": "true"}).status_code == 303
+    assert ada.get("/api/v1/me").status_code == 401
+    enabled = {"disabled": "false", "role": "rater"}
+    assert admin.client.post(here, data=enabled).status_code == 303
+    log_in(ada, "Ada")
+    assert ada.get("/api/v1/me").json()["may"] == []
+    assert admin.client.post(f"{here}/delete", data={"name": "ada"}).status_code == 303
+    assert admin.client.post(here, data={"role": "reader"}).status_code == 404
+    assert ada.get("/api/v1/me").status_code == 401
+
+
+def test_only_an_admin_sees_the_jobs_of_everybody(site: Site, admin: Somebody) -> None:
+    ada = somebody(site, Role.EDITOR, "Ada")
+    for owner in (ada, admin):
+        site.jobs.submit(owner.account.account_id, "verify", f"by {owner.account.name}", {})
+    shown = admin.client.get("/history?everybody=true").text
+    assert re.search(r"by Ada</a>\s*<span class=\"meta\">Ada ", shown)
+    assert "by the admin" in shown
+    assert "by Ada" not in admin.client.get("/history").text
+    assert "by the admin" not in ada.client.get("/history?everybody=true").text
+    (waiting,) = site.jobs.listed(ada.account.account_id, 9)
+    assert "ahead of this one" not in ada.client.get(f"/jobs/{waiting.job_id}").text
+    (behind,) = site.jobs.listed(admin.account.account_id, 9)
+    assert "1 job is ahead of this one" in admin.client.get(f"/jobs/{behind.job_id}").text
+
+
+def test_accounts_are_listed_in_pages(site: Site, admin: Somebody) -> None:
+    for n in range(7):
+        site.people.accounts.add(f"reader {n}", Role.READER)
+    first = site.people.accounts.listed(5)
+    rest = site.people.accounts.listed(9, (name_key(first[-1].name),))
+    names = [each.name for each in [*first, *rest]]
+    assert names == [*(f"reader {n}" for n in range(7)), "the admin"]
+
+
+@pytest.mark.parametrize("change", [{"role": "editor"}, {"disabled": "true"}])
+def test_the_last_admin_stays(site: Site, admin: Somebody, change: dict[str, str]) -> None:
+    account_id = admin.account.account_id
+    reply = admin.client.post(where(admin), data=change)
+    assert (reply.status_code, reply.json()["code"]) == (409, "last_admin")
+    named = {"name": admin.account.name}
+    assert admin.client.post(f"{where(admin)}/delete", data=named).status_code == 409
+    gone = admin.client.post("/account/delete", data={"password": PASSWORD})
+    assert gone.status_code == 409
+    other = site.people.accounts.add("another", Role.ADMIN)
+    site.people.accounts.change(other.account_id, disabled=True)  # a disabled one does not count
+    with pytest.raises(LastAdmin):
+        site.people.accounts.change(account_id, role=Role.READER)
+    site.people.accounts.change(other.account_id, disabled=False)
+    assert site.people.accounts.change(account_id, role=Role.READER)
+
+
+# ── Password links ───────────────────────────────────────────────────────────────────────────────
+
+
+def link_of(site: Site, account_id: str) -> str:
+    account = site.people.accounts.get(account_id)
+    assert account
+    return site.people.accounts.new_link(account)[0]
+
+
+def test_a_password_link_works_once(site: Site) -> None:
+    accounts = site.people.accounts
+    ada = somebody(site, Role.EDITOR, "Ada")
+    _, text = site.people.keys.add(ada.account.account_id, "k", ["read"], 1)
+    token = link_of(site, ada.account.account_id)
+    assert accounts.log_in("Ada", PASSWORD)  # until it is used
+    with pytest.raises(ConfigError):
+        accounts.use_link(token, "short")
+    assert accounts.by_link(token) == accounts.named("Ada")  # looking uses nothing up
+    assert accounts.use_link(token, "a new password")
+    assert accounts.use_link(token, "another password") is None
+    assert accounts.by_link(token) is None
+    assert accounts.log_in("Ada", "a new password")
+    assert accounts.log_in("Ada", PASSWORD) is None
+    assert site.people.keys.identity(text) is None
+    assert ada.client.get("/api/v1/me").status_code == 401
+
+
+def test_only_the_hash_of_a_password_link_is_stored(site: Site) -> None:
+    token = link_of(site, site.people.accounts.add("Ada", Role.EDITOR).account_id)
+    rows = site.database.rows(sa.select(tables.password_links))
+    assert [row.token_hash for row in rows] == [tables.hash_secret(token)]
+    assert token not in str(rows)
+
+
+@pytest.mark.parametrize("how", ["replaced", "expired", "disabled", "password", "deleted"])
+def test_a_password_link_ends(site: Site, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    accounts = site.people.accounts
+    account_id = accounts.add("Ada", Role.EDITOR).account_id
+    token = link_of(site, account_id)
+    if how == "replaced":
+        assert accounts.by_link(link_of(site, account_id))
+    elif how == "expired":
+        later = tables.now() + 8 * 86400
+        monkeypatch.setattr("pincite_server.accounts.now", lambda: later)
+        monkeypatch.setattr("pincite_server.site.now", lambda: later)
+    elif how == "disabled":
+        accounts.change(account_id, disabled=True)
+        accounts.change(account_id, disabled=False)
+    elif how == "password":
+        accounts.change(account_id, password=PASSWORD)
+    else:
+        assert forget(site.database, account_id, site.own)
+    assert accounts.by_link(token) is None
+    assert accounts.use_link(token, "a new password") is None
+    site.people.forget_old()
+    left = site.database.scalar(sa.select(sa.func.count()).select_from(tables.password_links))
+    assert left == (how == "replaced")
+
+
+def test_a_disabled_account_gets_no_use_of_a_new_link(site: Site) -> None:
+    account_id = site.people.accounts.add("Ada", Role.EDITOR).account_id
+    site.people.accounts.change(account_id, disabled=True)
+    assert site.people.accounts.by_link(link_of(site, account_id)) is None
+
+
+# ── Share links ──────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_share_link_opens_one_result_until_it_is_revoked(site: Site) -> None:
+    ada, grace = somebody(site, Role.EDITOR, "Ada"), somebody(site, Role.EDITOR, "Grace")
+    result = ask_samples.everything().to_json()
+    source = {"doc_id": "d", "text": "the whole of a source"}
+    owner = ada.account.account_id
+    job_id = finished(site, "ask", result, owner=owner, files={"d": source})
+    here = f"/jobs/{job_id}/links"
+    waiting = site.jobs.submit(owner, "verify", "t", {"example": "article"}).job_id
+    assert ada.client.post(f"/jobs/{waiting}/links", data={"days": "1"}).status_code == 404
+    assert grace.client.post(here, data={"days": "2"}).status_code == 404
+    made = ada.client.post(here, data={"days": "2"}).text
+    (token,) = set(re.findall(r"https://pincite\.example\.org/s/([\w-]{43})", made))
+    (link,) = site.people.links.of(job_id)
+    visitor = browser(site)
+    shared = visitor.get(f"/s/{token}")
+    assert shared.status_code == 200
+    assert "whole of a source" not in shared.text
+    for wrong in ("", token[:-1], token + "x", token.swapcase(), job_id, link.link_id):
+        assert visitor.get(f"/s/{wrong}").status_code == 404
+    assert token not in ada.client.get(here).text
+    with site.database.reading() as db:
+        assert token not in str(db.execute(sa.select(tables.share_links)).all())
+    revoke, form = f"{here}/{link.link_id}/revoke", {"nothing": "1"}
+    assert grace.client.post(revoke, data=form).status_code == 404
+    for disabled, status in ((True, 404), (False, 200)):
+        site.people.accounts.change(owner, disabled=disabled)
+        assert visitor.get(f"/s/{token}").status_code == status
+    log_in(ada.client, "Ada")
+    assert ada.client.post(revoke, data=form).status_code == 303
+    assert visitor.get(f"/s/{token}").status_code == 404
+
+
+def test_a_result_has_no_forms_for_an_owner_who_may_only_read_now(site: Site) -> None:
+    ada = somebody(site, Role.EDITOR, "Ada")
+    result = ask_samples.everything().to_json()
+    job_id = finished(site, "ask", result, owner=ada.account.account_id)
+    mine = re.compile(rf'(?:action|href)="/jobs/{job_id}/(?:feedback|links|again)')
+    assert mine.search(ada.client.get(f"/jobs/{job_id}").text)
+    site.people.accounts.change(ada.account.account_id, role=Role.READER)
+    log_in(ada.client, "Ada")
+    shown = ada.client.get(f"/jobs/{job_id}")
+    assert shown.status_code == 200
+    assert not mine.search(shown.text)
+
+
+def test_share_links_expire_and_go_with_their_job(database: Database) -> None:
+    jobs, links = JobStore(database), ShareLinks(database)
+    job = jobs.submit("local", "verify", "t", {})
+    _, short = links.add(job.job_id, 1e-9)
+    assert links.job_of(short) is None
+    assert links.of(job.job_id) == []
+    open_people(database, ServerSettings()).forget_old()
+    with database.reading() as db:
+        assert db.execute(sa.select(tables.share_links)).all() == []
+    _, long = links.add(job.job_id, 1)
+    assert links.job_of(long) == job.job_id
+    jobs.cancel(job.job_id)
+    jobs.delete_older(tables.now() + 60)
+    assert links.job_of(long) is None
+
+
+# ── Deletion ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def of_everything(site: Site, who: Somebody) -> tuple[str, Path]:
+    """A job, corpora, a key; the job's id and the private corpus's folder."""
+    owner = who.account.account_id
+    job_id = finished(site, owner=owner)
+    site.people.keys.add(owner, "k", ["read"], 1)
+    site.people.links.add(job_id, 1)
+    private = site.corpora.add(owner, "private")
+    site.corpora.folder_of(private.corpus_id).mkdir(parents=True)
+    site.corpora.add(owner, "for all", shared=Shared.EVERYBODY)
+    return job_id, site.corpora.folder_of(private.corpus_id)
+
+
+@pytest.mark.parametrize("by", ["themselves", "an admin"])
+def test_deleting_an_account_keeps_only_shared_corpora(
+    site: Site, admin: Somebody, by: str
+) -> None:
+    ada, grace = somebody(site, Role.EDITOR, "Ada"), somebody(site, Role.EDITOR, "Grace")
+    job_id, folder = of_everything(site, ada)
+    kept, _ = of_everything(site, grace)
+    if by == "themselves":
+        for wrong in ({"nothing": "1"}, {"password": "wrong password"}):
+            reply = ada.client.post("/account/delete", data=wrong)
+            assert (reply.status_code, reply.json()["code"]) == (403, "wrong_password")
+        done = ada.client.post("/account/delete", data={"password": PASSWORD})
+        assert done.status_code == 303
+    else:
+        named = {"name": ada.account.name}
+        assert admin.client.post(f"{where(ada)}/delete", data=named).status_code == 303
+    assert site.jobs.get(job_id) is None
+    assert site.jobs.get(kept)
+    assert not folder.exists()
+    by_name: dict[str, list[str]] = {}
+    for entry in site.corpora.listed():
+        by_name.setdefault(entry.name, []).append(entry.owner)
+    assert by_name["private"] == [grace.account.account_id]
+    assert len(by_name["for all"]) == 2
+    with site.database.reading() as db:
+        everything = str([db.execute(sa.select(t)).all() for t in metadata.sorted_tables])
+    assert ada.account.account_id not in everything
+    assert "'Ada'" not in everything
+    assert ada.client.get("/api/v1/me").status_code == 401
+
+
+def test_a_job_that_runs_when_its_owner_leaves_ends_without_a_trace(site: Site) -> None:
+    ada = somebody(site, Role.EDITOR, "Ada")
+    job = site.jobs.submit(ada.account.account_id, "verify", "t", {"example": "article"})
+    assert site.jobs.take("w")
+    assert forget(site.database, ada.account.account_id, site.own)
+    assert not site.jobs.renew(job.job_id, "w")
+    assert not site.jobs.finish(job.job_id, "w", Status.DONE, result="{}")
+    assert not forget(site.database, ada.account.account_id, site.own)
+
+
+def test_no_table_keeps_the_rows_of_a_deleted_account() -> None:
+    """`corpora` are marked as deleted; the rest is deleted, by the database or by `forget`."""
+    whose = [
+        column
+        for table in metadata.tables.values()
+        for column in table.columns
+        if column.name in ("owner", "account_id") and table is not tables.accounts
+    ]
+    deleted = [
+        each for each in whose if any(key.ondelete == "CASCADE" for key in each.foreign_keys)
+    ]
+
+    assert {*whose} - {*deleted} == {*OWNERS, tables.corpora.c.owner}

@@ -1,0 +1,560 @@
+"""The pages of corpora, checks and answers as a browser without scripts meets them."""
+
+import contextlib
+import io
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import ask_samples
+import pytest
+from check_samples import check_report
+from fastapi.testclient import TestClient
+from hostile import Page
+from samples import HOSTILE
+from server.corpora_of_tests import BRIDGE, TOWER, C, filled, finished, ingested, run_next
+from server.people_of_tests import SERVER, browser, somebody
+
+from pincite.codec import to_json, values_of
+from pincite.errors import ConfigError, PinciteError
+from pincite.library.results import result_in
+from pincite.settings import Settings
+from pincite.types import Reason
+from pincite.verbs.ask import wording
+from pincite_server.corpora import Shared
+from pincite_server.identity import Role
+from pincite_server.jobs import Status
+from pincite_server.requests import MOST_AT_ONCE
+from pincite_server.site import Site
+from pincite_server.work import Unread
+
+# All that our templates write; what a text smuggled in would be another, or have an address or a
+# handler that runs.
+TAGS = set(
+    "html head meta title link script body a header nav form input button span main p h1 h2 h3 h4 "
+    "article section div ol ul li details summary dl dt dd blockquote mark bdi strong label select "
+    "h5 option textarea svg rect sup del ins footer pre time b noscript dialog kbd aside "
+    "table thead tbody tr th td code fieldset legend".split()
+)
+
+
+def assert_harmless(text: str) -> None:
+    """A page has only our elements, and nothing in it runs or is loaded from elsewhere."""
+    page = Page(text)
+    assert set(page.tags) <= TAGS
+    assert all(source.startswith("/static/") for source in page.all("src"))
+    for name, value in page.attributes:
+        assert not name.startswith("on")
+        assert name != "style"
+        if name in ("href", "src", "action") or name.startswith("hx-"):
+            assert not value.strip().lower().startswith(("javascript:", "data:"))
+
+
+READINGS = {
+    "readings": [
+        {"reading_id": "r1", "text": "It is old.", "kind": "descriptive", "negation": "It is not."},
+        {"reading_id": "r2", "text": "Ann says so.", "kind": "ascriptive", "negation": ""},
+    ],
+    "by": "rules",
+    "failures": [],
+}
+
+
+@pytest.fixture
+def site(make_site: Callable[..., Site], tiny_encoder: Path) -> Site:
+    return make_site(Settings.of(encoder=str(tiny_encoder)))
+
+
+@pytest.fixture
+def corpus_id(client: TestClient, site: Site) -> str:
+    return filled(client, site)
+
+
+def post(client: TestClient, path: str, **fields: Any) -> Any:
+    """Send a form as a browser does: the one of an article may have files."""
+    if path == "/verify":
+        several = {name: [v] if isinstance(v, str) else v for name, v in fields.items()}
+        parts = [(name, (None, value)) for name, values in several.items() for value in values]
+        return client.post(path, files=parts, follow_redirects=False)
+    return client.post(path, data=fields, follow_redirects=False)
+
+
+def request_of(site: Site, answer: Any) -> dict[str, Any]:
+    """Of the job that a form started."""
+    assert answer.status_code == 303, answer.text
+    job = site.jobs.get(answer.headers["location"].removeprefix("/jobs/"))
+    assert job
+    return dict(job.request)
+
+
+def test_last_used_corpus_comes_first(client: TestClient, two: list[str]) -> None:
+    for last in two:
+        post(client, "/check", statement="It is old.", corpus=last)
+        assert re.findall(r'<option value="([^"]+)">', client.get("/check").text)[0] == last
+
+
+@pytest.fixture
+def two(client: TestClient, site: Site, corpus_id: str) -> list[str]:
+    """Two corpora with a document each."""
+    return [corpus_id, filled(client, site, "Towers", ("tower.jsonl", TOWER))]
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [("/ask", {"question": "Was the tower built?"}), ("/check", {"statement": "It is old."}),
+     ("/verify", {"article": "One.\nTwo."})],
+)  # fmt: skip
+def test_several_corpora_can_be_chosen(
+    client: TestClient, site: Site, two: list[str], path: str, said: dict[str, str]
+) -> None:
+    shown = client.get("/" if path == "/verify" else path).text
+    assert set(re.findall(r'type="checkbox" name="corpus" value="([^"]+)">', shown)) == set(two)
+    assert request_of(site, post(client, path, **said, corpus=two))["corpus"] == two
+    for one in (two[1:], [two[1], two[1]]):
+        assert request_of(site, post(client, path, **said, corpus=one))["corpus"] == two[1]
+    again = post(client, path, **said, corpus=[two[0], "gone"])
+    assert again.status_code == 422
+    assert 'id="fault-corpus"' in again.text
+    empty = dict.fromkeys(said, " ")
+    again = post(client, path, **empty, corpus=two)
+    assert again.status_code == 422
+    assert re.findall(r'value="([^"]+)" checked', again.text) == two[1:]
+    assert f'<option value="{two[0]}" selected' in again.text
+
+
+def test_an_answer_from_several_corpora_names_them(
+    client: TestClient, site: Site, two: list[str]
+) -> None:
+    sent = client.post("/api/v1/ask", json={"question": "When was the tower built?", "corpus": two})
+    assert sent.status_code == 202, sent.text
+    job_id = run_next(site)
+    (answer,) = client.get(f"/api/v1/jobs/{job_id}/result").json()["answers"]
+    names = {each["url"]: each["corpus"] for each in answer["references"]}
+    assert names["https://e.example/tower"] == "Towers"
+    assert "corpus Towers" in client.get(f"/jobs/{job_id}").text
+    assert client.post("/api/v1/ask", json={"question": "q", "corpus": []}).status_code == 422
+
+
+def field(page: str, name: str) -> str:
+    """The value of a number or a slider in a page."""
+    (found,) = re.findall(rf'type="(?:number|range)" name="{name}"[^>]* value="([^"]*)"', page)
+    return str(found)
+
+
+def test_form_settings_are_sent_and_remembered(
+    client: TestClient, site: Site, corpus_id: str
+) -> None:
+    asked = {"corpus": corpus_id, "dense_share": "0.7"}
+    sent = {"statement": "It is old.", "top_k": "3", "confirmation_threshold": "0.4"}
+    request = request_of(site, post(client, "/check", **asked, **sent))
+    assert request["settings"] == {"top_k": 3, "confirmation_threshold": 0.4, "dense_share": 0.7}
+    request = request_of(site, post(client, "/ask", **asked, question="Is it old?", documents="4"))
+    assert request["settings"] == {"documents": 4, "dense_share": 0.7}
+    shown = client.get("/check").text
+    assert field(shown, "top_k") == "3"
+    assert field(shown, "dense_share") == "0.7"
+    assert field(client.get("/ask").text, "documents") == "4"
+    assert 'name="temperature"' not in shown, "no model is asked here"
+    post(client, "/ask", corpus=corpus_id, question="Is it old?", dense_share="0")
+    assert field(client.get("/ask").text, "dense_share") == "0.0"
+    again = post(client, "/check", corpus=corpus_id, statement="It is old.", top_k="1000")
+    assert again.status_code == 422
+    assert "Enter a number within the limits." in again.text
+    assert field(again.text, "top_k") == "1000"
+
+
+def test_only_offered_models_are_accepted(make_site: Callable[..., Site]) -> None:
+    site = make_site(models=("small", "large"))
+    chosen = {"confirmation": "model", "chat_url": "http://127.0.0.1:1/v1", "chat_model": "small"}
+    client = browser(replace(site, settings=site.settings.replace(**chosen)))
+    corpus_id = filled(client, site)
+    shown = client.get("/check").text
+    assert re.findall(r'<option value="(\w+)">(?:small|large)', shown) == ["small", "large"]
+    asked = {"corpus": corpus_id, "statement": "It is old.", "temperature": "0.5"}
+    request = request_of(site, post(client, "/check", **asked, chat_model="large"))
+    assert request["settings"] == {"temperature": 0.5, "chat_model": "large"}
+    assert '<option value="large" selected>' in client.get("/check").text
+    refused = post(client, "/check", **asked, chat_model="another")
+    assert (refused.status_code, "Choose one of the models." in refused.text) == (422, True)
+
+
+def test_a_user_keeps_a_check_out_of_the_log(
+    make_site: Callable[..., Site], tmp_path: Path
+) -> None:
+    site = make_site()
+    assert 'name="unlogged"' not in browser(site).get("/check").text, "there is no log"
+    client = browser(replace(site, settings=site.settings.replace(results_folder=str(tmp_path))))
+    corpus_id = filled(client, site)
+    assert 'name="unlogged"' in client.get("/check").text
+    sent = {"corpus": corpus_id, "statement": "It is old."}
+    assert not request_of(site, post(client, "/check", **sent)).get("unlogged")
+    assert request_of(site, post(client, "/check", **sent, unlogged="true"))["unlogged"] is True
+
+
+def test_a_servers_own_examples(make_site: Callable[..., Site], tmp_path: Path) -> None:
+    (tmp_path / "examples.txt").write_text("# to be tried\nThe bridge is of stone.\n\nIt is old.\n")
+    (tmp_path / "questions.txt").write_text("Is it old?")
+    files = {name: str(tmp_path / f"{name}.txt") for name in ("examples", "questions")}
+    site = make_site(**files)
+    client = browser(site)
+    assert "It is old." not in client.get("/check").text, "there is no corpus to try it on"
+    filled(client, site)
+    shown = re.findall(r'<button name="statement" value="([^"]+)"', client.get("/check").text)
+    assert shown[1:] == ["The bridge is of stone.", "It is old."]
+    assert shown[0] in shown[1:], "drawn by chance"
+    assert '<button name="question" value="Is it old?"' in client.get("/ask").text
+    assert "/verify/example" not in client.get("/").text, "its own, not invented ones"
+    with pytest.raises(ConfigError):
+        browser(make_site(examples="/no/such"))
+
+
+# ── Check ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_readings_are_edited_without_scripts(
+    client: TestClient, site: Site, corpus_id: str
+) -> None:
+    settings = {"published_from": "1900", "undated": "1"}
+    step = {"statement": "It is old.", "corpus": corpus_id, "step": "readings", **settings}
+    asked = request_of(site, post(client, "/check", **step))
+    assert asked["only_readings"] is True
+    assert asked["settings"] == {"published_from": "1900", "undated": True}
+    site.jobs.take("w")
+    job_id = finished(site, "check", json.dumps(READINGS), **asked)
+    page = client.get(f"/jobs/{job_id}").text
+    assert "It is old." in page
+    assert "Ann says so." in page
+    here = f"/jobs/{job_id}/readings"
+    columns = ("text", "was", "negation", "kind", "keep")
+    table = [
+        ("It is old.", "It is old.", "It is not.", "descriptive", "1"),
+        ("Ann says it is old.", "Ann says so.", "She does not.", "ascriptive", "1"),
+        ("", "", "", "", "1"),  # the empty fields for another one
+    ]
+    rows = {
+        f"{name}-{n}": value
+        for n, values in enumerate(table)
+        for name, value in zip(columns, values, strict=True)
+    }
+    assert 'name="text-2"' in page
+    kept = request_of(site, post(client, here, **rows))["readings"]
+    assert kept == [
+        {"text": "It is old.", "kind": "descriptive", "negation": "It is not."},
+        {"text": "Ann says it is old.", "kind": "ascriptive", "negation": ""},
+    ]
+    struck = {name: value for name, value in rows.items() if name != "keep-0"}
+    again = request_of(site, post(client, here, **struck))
+    assert [each["text"] for each in again["readings"]] == ["Ann says it is old."]
+    assert again["settings"] == asked["settings"]
+    assert again["readings_of"] == job_id
+    listed = re.findall(r'<li><a href="/jobs/([^"]+)"', client.get("/history").text)
+    assert job_id not in listed, "its two checks are listed instead"
+    assert len(listed) == len(set(listed)) > 1
+    assert job_id in {each["job_id"] for each in client.get("/api/v1/jobs").json()["jobs"]}
+    none = post(client, here, **{"text-0": "x"})
+    assert none.status_code == 422
+
+
+SIX = [f"The bridge was opened in 191{n}." for n in range(6)]
+FORMS = [("check", "statement", "checks"), ("ask", "question", "answers")]
+
+
+@pytest.mark.parametrize(("kind", "field", "results"), FORMS)
+def test_pasted_lines_are_shown_then_run_as_one_job(
+    client: TestClient, site: Site, corpus_id: str, kind: str, field: str, results: str
+) -> None:
+    form = {field: "\r\n".join(SIX), "corpus": corpus_id, "top_k": "3"}
+    shown = post(client, f"/{kind}", **form)
+    assert shown.status_code == 200
+    assert re.findall(r'<li dir="auto">([^<]+)', shown.text) == SIX
+    (typed,) = re.findall(r"<textarea[^>]*>\n([^<]+)", shown.text)
+    assert len(site.jobs.listed("local", 9, kinds=(kind,))) == 0
+    asked = request_of(site, post(client, f"/{kind}", **{**form, field: typed}, step="evidence"))
+    assert asked[field] == SIX
+    job_id = run_next(site)
+    events = client.get(f"/api/v1/jobs/{job_id}/events").json()["events"]
+    places = [(e["data"]["number"], e["data"]["total"]) for e in events if e["kind"] == "item"]
+    assert places == [(n, 6) for n in range(1, 7)]
+    report = client.get(f"/api/v1/jobs/{job_id}/result").json()
+    assert [each[field] for each in report[results]] == SIX
+    page = client.get(f"/jobs/{job_id}").text
+    prefix = results.removesuffix("s")
+    links = re.findall(rf'href="#({prefix}-\d)"', page)
+    assert links == [f"{prefix}-{n}" for n in range(1, 7)]
+    assert all(f'id="{each}"' in page for each in links)
+    rows = client.get(f"/jobs/{job_id}/report.csv")
+    assert rows.headers["content-type"].startswith("text/csv")
+    assert set(SIX) <= set(rows.text.replace("\n", ",").split(","))
+    assert client.get("/history").text.count("/jobs/") == 2  # this, and the files of the corpus
+    if kind == "check":  # each statement leads to its own readings
+        (form_of_one, *others) = re.findall(
+            r'<form method="post" action="/check">.*?</form>', page, re.S
+        )
+        assert len(others) == 5
+        sent = dict(re.findall(r'name="(\w+)" value="([^"]*)"', form_of_one))
+        sent |= {"statement": SIX[0]}
+        one = request_of(
+            site, post(client, "/check", **{k: v for k, v in sent.items() if k != "csrf"})
+        )
+        assert (one["statement"], one["only_readings"]) == (SIX[0], True)
+        assert (one["corpus"], one["settings"]) == (asked["corpus"], asked["settings"])
+
+
+@pytest.mark.parametrize(("kind", "field", "_results"), FORMS)
+def test_pasted_lines_can_be_one_text_and_are_limited(
+    client: TestClient, site: Site, corpus_id: str, kind: str, field: str, _results: str
+) -> None:
+    form = {field: "\n".join(SIX), "corpus": corpus_id, "step": "one"}
+    assert request_of(site, post(client, f"/{kind}", **form))[field] == " ".join(SIX)
+    many = "\n\n".join(map(str, range(MOST_AT_ONCE + 1)))
+    refused = post(client, f"/{kind}", **{field: many}, corpus=corpus_id)
+    assert refused.status_code == 422
+    assert f'id="fault-{field}"' in refused.text
+    assert f"at most {MOST_AT_ONCE}" in refused.text
+    sent = {field: many.split(), "corpus": corpus_id}
+    assert client.post(f"/api/v1/{kind}", json=sent).json()["errors"][0]["where"].endswith(field)
+    listed = client.post(f"/api/v1/{kind}", json={field: [*SIX], "corpus": corpus_id})
+    assert listed.json()["request"][field] == SIX
+
+
+@pytest.mark.parametrize(("kind", "field", "_results"), FORMS)
+def test_a_file_of_lines_is_read_with_the_form(
+    client: TestClient, site: Site, corpus_id: str, kind: str, field: str, _results: str
+) -> None:
+    sent = b"\xef\xbb\xbf# a list\r\nThe old\r\nBridge.\r\n"
+    form = {field: SIX[0], "corpus": corpus_id, "step": "evidence"}
+    for data, found in ((sent, [SIX[0], "The old Bridge."]), (b"", SIX[0])):
+        answer = client.post(
+            f"/{kind}", data=form, files={"file": ("a.txt", data)}, follow_redirects=False
+        )
+        assert request_of(site, answer)[field] == found
+    rejected = client.post(f"/{kind}", data={field: ""}, files={"file": ("a.txt", b"\0\xff")})
+    assert rejected.status_code == 422
+
+
+def test_readings_belong_to_one_statement(client: TestClient, corpus_id: str) -> None:
+    for more in ({"only_readings": True}, {"readings": [{"text": "It is."}]}):
+        sent = {"statement": SIX, "corpus": corpus_id, **more}
+        assert client.post("/api/v1/check", json=sent).status_code == 422
+
+
+@pytest.mark.parametrize(("kind", "field", "results"), FORMS)
+def test_a_stopped_list_keeps_what_was_done(
+    client: TestClient, site: Site, kind: str, field: str, results: str
+) -> None:
+    made = {"check": check_report(), "ask": ask_samples.everything()}[kind]
+    few = replace(made, **{f"n_{field}s": 9})  # type: ignore[type-var]
+    page = client.get(f"/jobs/{finished(site, kind, few.to_json(), **{field: SIX})}").text  # type: ignore[arg-type]
+    assert re.search(r"<strong>[^<]* \d of 9\b", page)
+    assert 'id="overview"' in page
+
+
+def test_progress_of_a_list_names_the_item(client: TestClient, site: Site) -> None:
+    job = site.jobs.submit("local", "ask", "Questions", {"question": SIX})
+    site.jobs.take("w")
+    verified = values_of(ask_samples.everything().answers[0].sentences[0], 4)
+    item = {"done": 2, "total": 6, "number": 3, "text": "When <b>?"}
+    site.jobs.add_events(job.job_id, "w", [("sentence", verified), ("item", item)])
+    page = client.get(f"/jobs/{job.job_id}/progress").text
+    assert "3 of 6" in page
+    assert 'value="2" max="6"' in page
+    assert "When &lt;b&gt;?" in page
+    assert "<li" not in page, "sentences of an earlier question are left out"
+
+
+def test_check_shows_each_outcome_separately(
+    client: TestClient, site: Site, corpus_id: str
+) -> None:
+    report = check_report("Varde <b>")
+    job_id = finished(site, "check", report.to_json(), statement="S", corpus=corpus_id)
+    page = client.get(f"/jobs/{job_id}").text
+    shown = re.findall(r'data-outcome="(\w+)"', page)
+    assert shown == [str(r.weight.outcome) for r in report.checks[0].results]
+    assert {"balanced", "no_evidence", "failed"} <= set(shown)
+    assert f'href="/jobs/{job_id}/report.html"' in page
+    assert f"/jobs/{job_id}/links" not in page, "nobody could open a link to this machine"
+    assert "ratingValue" not in page
+    assert "ratingValue" in client.get(f"/jobs/{job_id}/report.jsonld").text
+    text = unescape(page)
+    shared = ("strongly contradict each other", "could not be judged")
+    for said in (*shared, "from the web", "2 web pages", "behind a paywall"):
+        assert said in text
+    assert "Varde &lt;b&gt;" in page
+    assert "Varde <b>" not in page
+    for ending, mark in (("md", "[^"), ("jsonld", "ClaimReview"), ("html", "<!doctype html>")):
+        file = client.get(f"/jobs/{job_id}/report.{ending}")
+        assert mark in file.text
+        assert file.headers["content-disposition"].startswith("attachment")
+    assert client.get(f"/jobs/{job_id}/report.exe").status_code == 404
+
+
+# ── Ask ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_answer_shows_references_and_dropped_sentences(
+    client: TestClient, site: Site, corpus_id: str
+) -> None:
+    report = ask_samples.everything()
+    job_id = finished(site, "ask", report.to_json(), question="Q", corpus=corpus_id)
+    page = client.get(f"/jobs/{job_id}").text
+    sentences = [s for answer in report.answers for s in answer.sentences]
+    assert re.findall(r'data-standing="(\w+)"', page) == [str(s.standing) for s in sentences]
+    text = unescape(page)
+    dropped = [s.sentence.text for answer in report.answers for s in answer.dropped]
+    assert dropped
+    assert all(f'<del dir="auto">{each}' in text for each in dropped)
+    assert "RETRACTED" in text
+    marks = {"bib": "@", "ris": "TY  -", "csl.json": '"type"', "md": "#", "html": "<!doctype html>"}
+    for ending, mark in marks.items():
+        assert mark in client.get(f"/jobs/{job_id}/report.{ending}").text, ending
+    assert client.get(f"/jobs/{job_id}/report.pdf").status_code == 404
+
+
+def test_feedback_on_a_reference_becomes_training_data(
+    client: TestClient, site: Site, corpus_id: str
+) -> None:
+    report = ask_samples.everything()
+    job_id = finished(site, "ask", report.to_json(), question="Q", corpus=corpus_id)
+    page = client.get(f"/jobs/{job_id}").text
+    forms = re.findall(r'<form class="feedback".*?</form>', page, re.DOTALL)
+    items = {re.findall(r'name="item" value="([^"]*)"', form)[0]: form for form in forms}
+    judged = [i.item_id for i in result_in(report.to_json().encode(), "it").items if i.passage]
+    assert judged
+    copied = {"2.s1/r1", "2.s2/r1"}  # have no label that could be wrong
+    assert set(judged) - set(items) == copied
+    assert {"1", "1.s1"} < set(items)
+    assert "2.s1" not in items
+    labels = re.findall(r'<option value="(\w*)">', items[judged[0]])
+    assert labels == ["", "support", "refute", "nei"]
+    assert "<select" not in items["1.s1"]
+    fields = {"item": judged[0], "verdict": "wrong", "label": "nei"}
+    assert client.post(f"/jobs/{job_id}/feedback", data=fields).status_code == 200
+    other = {"item": "1", "verdict": "wrong", "quote": "It was another year."}
+    assert client.post(f"/jobs/{job_id}/feedback", data=other).status_code == 200
+    (row,) = client.get("/api/v1/feedback/export").text.splitlines()
+    assert json.loads(row)["label"] == "nei"
+    told = client.get("/api/v1/feedback/export", params={"format": "opinions"}).text
+    assert json.loads(told.splitlines()[1])["correction"] == "It was another year."
+
+
+def test_question_form_sends_filters(client: TestClient, site: Site, corpus_id: str) -> None:
+    form = {"question": "When?", "corpus": corpus_id, "fusion": "rrf", "repair": "1"}
+    form |= {"kinds": "pubmed, pdf", "source_languages": "en", "published_to": "2020"}
+    asked = request_of(site, post(client, "/ask", **form))
+    assert asked["repair"] is True
+    assert asked["settings"] == {
+        "fusion": "rrf",
+        "kinds": ["pubmed", "pdf"],
+        "source_languages": ["en"],
+        "published_to": "2020",
+    }
+    assert post(client, "/ask", **{**form, "fusion": "magic"}).status_code == 422
+
+
+def test_unverified_sentences_are_marked(client: TestClient, site: Site) -> None:
+    job = site.jobs.submit("local", "ask", "A question", {"question": "Q"})
+    site.jobs.take("w")
+    (checked, *_) = ask_samples.everything().answers[0].sentences
+    verified = values_of(checked, 4)
+    events = [("draft", {"after": 0, "texts": ["One <b>.", "Two."]}), ("sentence", verified)]
+    site.jobs.add_events(job.job_id, "w", events)
+    page = client.get(f"/jobs/{job.job_id}").text
+    shown = page[page.index('<ol class="answer growing">') :]
+    assert "Two." in shown
+    assert "One" not in shown
+    assert wording.LOOKS[checked.standing].label in shown
+    assert shown.count(">… ") == 1
+
+
+# ── Corpora ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_corpus_is_managed_by_forms(client: TestClient, site: Site) -> None:
+    made = post(client, "/corpora", name="Mine", about="Things.")
+    here = made.headers["location"]
+    assert "This corpus is empty." in client.get(here).text
+    parts = [("files", ("<i>.txt", io.BytesIO(BRIDGE)))]
+    sent = client.post(f"{here}/documents", files=parts, follow_redirects=False)
+    assert sent.status_code == 303
+    assert "Files are being added" in client.get(here).text
+    run_next(site)
+    assert "Go to the corpus" in client.get(sent.headers["location"]).text
+    page = client.get(here, params={"q": "bridge opened"}).text
+    assert "&lt;i&gt;.txt" in page
+    assert "<i>.txt" not in page
+    found = re.search(r'href="(/corpora/[^"]+passage=[^"]+)"', page)
+    assert found
+    document = client.get(unescape(found[1])).text
+    assert '<mark id="passage"' in document
+    assert 'role="alert"' in client.get(here, params={"q": "x", "by": "magic"}).text
+    assert 'role="alert"' in client.get(here, params={"q": "x", "published_from": "May"}).text
+    post(client, here, name="Ours", about="")
+    assert "Ours" in client.get("/corpora").text
+    assert post(client, f"{here}/delete", name="Mine").status_code == 422
+    doc = unescape(found[1]).partition("?")[0]
+    assert post(client, f"{doc}/delete", csrf="").headers["location"] == here
+    assert post(client, f"{here}/delete", name="Ours").headers["location"] == "/corpora"
+    assert client.get(here).status_code == 404
+
+
+@pytest.mark.parametrize("root", ["", "/api/v1"])
+def test_an_upload_needs_the_sessions_token(make_site: Callable[..., Site], root: str) -> None:
+    site = make_site(**SERVER)
+    anna = somebody(site, Role.EDITOR).client
+    corpus_id = anna.post(C, json={"name": "Mine"}).json()["corpus_id"]
+    token = anna.headers.pop("X-CSRF-Token")
+    parts = [("files", ("a.txt", io.BytesIO(BRIDGE)))]
+    here = f"{root}/corpora/{corpus_id}/documents"
+    assert anna.post(here, files=parts, data={"csrf": "wrong"}).status_code == 403
+    assert anna.post(here, files=parts).status_code == 403
+    assert anna.post(here, files=parts, headers={"X-CSRF-Token": "no"}).status_code == 403
+    assert not list((site.server.folder / "uploads").iterdir())
+    assert anna.post(here, files=parts, data={"csrf": token}).status_code in (202, 303)
+    kept = anna.post(here, files=parts, headers={"X-CSRF-Token": token})
+    assert kept.status_code in (202, 303)
+    assert browser(site).post(here, files=parts).status_code == 401
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_hostile_texts_are_escaped(client: TestClient, site: Site, language: str) -> None:
+    url = "javascript:alert(1)"
+    for text in HOSTILE:
+        answers = ask_samples.answer_report(ask_samples.hostile(text, url), note=text)
+        readings = {
+            **READINGS,
+            "readings": [{"text": text, "kind": "descriptive", "negation": text}],
+        }
+        for kind, result in (
+            ("check", check_report(text, url).to_json()),
+            ("check", json.dumps(readings)),
+            ("ask", answers.to_json()),
+        ):
+            asked = {"statement": text, "question": text, "corpus": "x"}
+            job_id = finished(site, kind, result, **asked)  # type: ignore[arg-type]
+            page = client.get(f"/jobs/{job_id}", headers={"accept-language": language})
+            assert page.status_code == 200, page.text
+            assert_harmless(page.text)
+
+
+def test_hostile_names_are_escaped(make_site: Callable[..., Site]) -> None:
+    site = make_site(**SERVER)
+    admin = somebody(site, Role.ADMIN)
+    owner = admin.account.account_id
+    texts = [text for text in HOSTILE if "\ud800" not in text]
+    for text in texts:
+        with contextlib.suppress(PinciteError):  # not every text may be a name
+            site.people.accounts.add(text, Role.READER)
+        with contextlib.suppress(PinciteError):
+            site.corpora.add(owner, text, about=text, shared=Shared.EVERYBODY)
+    result = to_json(ingested(*(Unread(text, text, Reason.UNDECODABLE, text) for text in texts)))
+    job = site.jobs.submit(owner, "ingest", texts[0], {"corpus": "x"})
+    site.jobs.take("w")
+    site.jobs.finish(job.job_id, "w", Status.DONE, result=result)
+    for path in ("/admin/accounts", "/corpora", "/history", f"/jobs/{job.job_id}"):
+        page = admin.client.get(path)
+        assert page.status_code == 200
+        assert_harmless(page.text)

@@ -1,0 +1,149 @@
+"""Feedback over HTTP: on results of each verb, as rows that training reads."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from server.corpora_of_tests import as_somebody, finished
+
+from pincite.documents.jsonl import read_labelled
+from pincite_server.identity import Role
+from pincite_server.site import Site
+from pincite_server.tables import Kind, now
+
+F = "/api/v1/feedback"
+PASSAGE = "The bridge opened in 1911. It was built of local stone. The mayor came."
+
+
+QUOTE = "The bridge opened in 1911."
+EVIDENCE = {"passage": PASSAGE, "url": "https://e.example/a", "quote": QUOTE}
+HEAD = {"created": "2026-01-02T03:04:05+00:00", "versions": {"pincite": "0.9", "verifier": "v@1"}}
+CLAIM = {
+    "claim_id": "c0ffee",
+    "claim": "The bridge opened in 1913.",
+    "citations": [{"citation_id": "r1", "label": "supported", "evidence": EVIDENCE}],
+    "suggestions": [],
+}
+READING = {
+    "reading_id": "r1",
+    "text": "The bridge is of 1911.",
+    "kind": "descriptive",
+    "outcome": "strong_confirmation",
+    "evidence": [{"side": "for", **EVIDENCE}],
+}
+SENTENCE = {
+    "text": "It opened in 1911.",
+    "standing": "supported",
+    "verdicts": [{"number": 3, "support": "supports", "evidence": EVIDENCE}],
+}
+ANSWER = {"question": "When did it open?", "abstained": None, "sentences": [SENTENCE]}
+RESULTS: dict[Kind, dict[str, Any]] = {
+    "verify": HEAD | {"findings": [CLAIM]},
+    "check": HEAD | {"checks": [{"readings": [READING]}]},
+    "ask": HEAD | {"answers": [ANSWER]},
+}
+
+
+def ended(site: Site, kind: Kind, owner: str = "local") -> str:
+    return finished(site, kind, json.dumps(RESULTS[kind]), owner=owner)
+
+
+def say(client: TestClient, job_id: str, item: str = "", **more: Any) -> Any:
+    return client.post(F, json={"job_id": job_id, "item": item, "verdict": "right"} | more)
+
+
+def exported(client: TestClient, form: str = "claims") -> list[dict[str, Any]]:
+    answer = client.get(f"{F}/export", params={"format": form})
+    assert answer.headers["content-disposition"].startswith("attachment")
+    return [json.loads(line) for line in answer.text.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("kind", "item", "statement"),
+    [
+        ("verify", "c0ffee/r1", "The bridge opened in 1913."),
+        ("verify", "c0ffee", "The bridge opened in 1913."),
+        ("check", "1.r1/e1", "The bridge is of 1911."),
+        ("ask", "1.s1/r3", "It opened in 1911."),
+    ],
+)
+def test_confirmed_item_becomes_a_training_row(
+    client: TestClient, site: Site, tmp_path: Path, kind: Kind, item: str, statement: str
+) -> None:
+    answer = say(client, ended(site, kind), item)
+    assert answer.status_code == 204, answer.text
+    (said,) = exported(client, "opinions")
+    assert (said["statement"], said["versions"]) == (statement, HEAD["versions"])
+    (row,) = exported(client)
+    assert (row["claim"], row["evidence"], row["label"]) == (statement, PASSAGE, "support")
+    file = tmp_path / "rows.jsonl"
+    file.write_text(json.dumps(row) + "\n")
+    assert [r.label for r in read_labelled(file)] == ["support"]
+
+
+def test_last_feedback_counts_and_wrong_alone_makes_no_row(client: TestClient, site: Site) -> None:
+    job_id = ended(site, "verify")
+    say(client, job_id, "c0ffee/r1", verdict="wrong", note="The year!")
+    assert exported(client) == []
+    better = "It was built of local stone."
+    say(client, job_id, "c0ffee/r1", verdict="wrong", label="refute", quote=better)
+    _, last = exported(client, "opinions")
+    assert (last["given"], last["correction"], last["said"]) == ("refute", better, "supported")
+    assert [row["label"] for row in exported(client)] == ["refute"]
+    assert [row["quote"] for row in exported(client, "opinions")] == [QUOTE, better]
+
+
+def test_an_opinion_on_a_reading_makes_no_row_of_claims(client: TestClient, site: Site) -> None:
+    say(client, ended(site, "check"), "1.r1", verdict="wrong", label="disconfirmed")
+    (opinion,) = exported(client, "opinions")
+    assert opinion["given"] == "disconfirmed"
+    assert exported(client) == []
+
+
+def test_invalid_feedback_is_refused(client: TestClient, site: Site) -> None:
+    job_id = ended(site, "verify")
+    readings = finished(site, "check", '{"readings": []}')
+    unfinished = site.jobs.submit("local", "ask", "A question", {}).job_id
+    for body, status, code in (
+        ({"item": "nothing"}, 422, "unknown_item"),
+        ({"item": "c0ffee/r1", "label": "confirmed"}, 422, "invalid_setting"),
+        ({"item": "", "label": "support"}, 422, "invalid_setting"),
+        ({"verdict": "perhaps"}, 422, "invalid_request"),
+        ({"quote": "a\0b"}, 422, "invalid_request"),
+        ({"owner": "me"}, 422, "invalid_request"),
+        ({"job_id": unfinished}, 409, "no_result"),
+        ({"job_id": "x" * 22}, 404, "not_found"),
+        ({"job_id": readings}, 422, "unknown_item"),
+    ):
+        answer = say(client, **{"job_id": job_id} | body)
+        assert (answer.status_code, answer.json()["code"]) == (status, code), body
+    assert exported(client, "opinions") == []
+
+
+def test_exports_show_own_feedback_only(client: TestClient, site: Site) -> None:
+    mine = [ended(site, "verify"), ended(site, "check")]
+    theirs = ended(site, "ask", "anna")
+    as_somebody(client, "anna", Role.EDITOR)
+    say(client, theirs, "1.s1/r3")
+    as_somebody(client, "local", Role.EDITOR)
+    assert say(client, theirs).status_code == 404
+    for job_id in mine:
+        say(client, job_id)
+    assert [row["kind"] for row in exported(client, "opinions")] == ["verify", "check"]
+    everybody = {"format": "opinions", "everybody": "true"}
+    assert client.get(f"{F}/export", params=everybody).status_code == 403
+    as_somebody(client, "root", Role.ADMIN)
+    assert len(client.get(f"{F}/export", params=everybody).text.splitlines()) == 3
+    as_somebody(client, "cleo", Role.READER)
+    assert say(client, mine[0]).status_code == 403
+
+
+def test_feedback_outlives_its_job(client: TestClient, site: Site) -> None:
+    job_id = ended(site, "verify")
+    say(client, job_id, "c0ffee/r1")
+    site.jobs.delete_older(now() + 60)
+    (said,) = exported(client, "opinions")
+    assert said["statement"] == "The bridge opened in 1913."
+    assert len(exported(client)) == 1

@@ -1,0 +1,59 @@
+"""A form is the body of an API request in another encoding."""
+
+from collections.abc import Callable
+
+import pytest
+from server.people_of_tests import SERVER, browser, somebody
+from starlette.datastructures import FormData
+
+from pincite_server import forms
+from pincite_server.identity import Role
+from pincite_server.problems import Problem
+from pincite_server.requests import AskRequest
+from pincite_server.routes.accounts import LoginRequest
+from pincite_server.site import Site
+
+
+def test_settings_stand_beside_the_other_fields_and_empty_ones_are_left_out() -> None:
+    asked = [("question", " Why? "), ("corpus", "a"), ("corpus", "b"), ("csrf", "x")]
+    beside = [("kinds", "pubmed, pdf"), ("top_k", ""), ("undated", "1"), ("repair", "0")]
+    form = FormData([*asked, *beside])
+    body = forms.body(AskRequest, form)
+    assert (body.question, body.corpus, body.repair) == (("Why?",), ("a", "b"), False)
+    assert body.settings.given() == {"kinds": ("pubmed", "pdf"), "undated": True}
+
+
+def test_blanks_of_a_password_count() -> None:
+    form = FormData([("name", " Ada "), ("password", " secret ")])
+    body = forms.body(LoginRequest, form)
+    assert (body.name, body.password) == ("Ada", " secret ")
+
+
+def test_a_wrong_field_is_named() -> None:
+    form = FormData([("question", "Why?"), ("corpus", "a"), ("published_from", "May")])
+    with pytest.raises(Problem) as caught:
+        forms.body(AskRequest, form)
+    assert [each["where"] for each in caught.value.errors or ()] == ["settings.published_from"]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        f"boundary={'x' * 257}",
+        "charset=utf-8",
+        *(f"boundary=x; charset={name}" for name in ("punycode", "undefined", "idna", "a\0b")),
+    ],
+)
+@pytest.mark.parametrize("name", [b"name", b"\xff..", b"\\ud800-"])
+def test_a_malformed_form_is_refused_before_and_after_login(
+    make_site: Callable[..., Site], kind: str, name: bytes
+) -> None:
+    site = make_site(**SERVER)
+    client = somebody(site, Role.EDITOR).client
+    del client.headers["X-CSRF-Token"]  # so that it is looked for in the form
+    head = b'--x\r\nContent-Disposition: form-data; name="' + name
+    for asked, path in ((browser(site), "/login"), (client, "/account/password")):
+        content = head + b'"\r\n\r\n\xff\r\n--x--\r\n'
+        of_kind = {"content-type": f"multipart/form-data; {kind}"}
+        reply = asked.post(path, headers=of_kind, content=content)
+        assert 400 <= reply.status_code < 500

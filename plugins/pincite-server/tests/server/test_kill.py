@@ -1,0 +1,158 @@
+"""kill -9, SIGTERM and long pauses at any moment: accepted jobs end, and nothing is lost."""
+
+import json
+import os
+import random
+import signal
+import sqlite3
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from server.postgres import running
+from server.processes import Served, Started, children, wait_until
+
+from pincite_server.requests import EXAMPLES
+
+TEXT = (EXAMPLES["article"].folder / "article.wiki").read_text(encoding="utf-8")
+
+
+def all_gone(pids: list[int]) -> bool:
+    states = [Path(f"/proc/{pid}/stat") for pid in pids]
+    return all("Z" in path.read_text().split() for path in states if path.exists())
+
+
+def all_done(server: Served, accepted: list[str]) -> None:
+    """Every job that was answered as accepted is there and ends; results are whole."""
+    for job_id in accepted:
+        wait_until(lambda: server.job(job_id)["finished"])  # noqa: B023
+        job = server.job(job_id)
+        assert job["status"] == "done", job
+        result = json.loads(server.client.get(job["links"]["result"]).content)
+        assert result["counts"]["judged"] == len(result["findings"]) > 20
+        numbers = [event["number"] for event in server.events(job_id)]
+        assert numbers == list(range(1, job["n_events"] + 1))
+
+
+def test_sigterm_puts_the_job_back_and_leaves_no_process(tmp_path: Path) -> None:
+    server = Served(tmp_path, data=tmp_path / "data")
+    job_id = server.submit("verify", text=TEXT * 100)
+    wait_until(lambda: server.job(job_id)["status"] == "running")
+    wait_until(partial(children, server.pid))
+    runners = children(server.pid)
+    assert server.end() == 0, server.log
+    assert all_gone(runners)
+    with sqlite3.connect(tmp_path / "data" / "pincite.sqlite") as plain:
+        row = plain.execute("SELECT status, attempts, lease FROM jobs").fetchone()
+    assert row == ("queued", 0, None)
+
+
+@pytest.mark.slow
+def test_a_server_that_is_killed_again_and_again_loses_nothing(
+    tmp_path: Path, database_url: str
+) -> None:
+    chance = random.Random(8)
+    accepted: list[str] = []
+    given: dict[str, Any] = {"data": tmp_path / "data", "database": database_url, "jobs_at_once": 2}
+    for _ in range(4):
+        server = Served(tmp_path, **given)
+        accepted += [server.submit("verify", example="article") for _ in range(3)]
+        time.sleep(chance.uniform(0.0, 6.0))
+        runners = children(server.pid)
+        server.end(signal.SIGKILL)
+        wait_until(partial(all_gone, runners), 10)
+    server = Served(tmp_path, **given)
+    all_done(server, accepted)
+    listed = server.client.get("/api/v1/jobs?limit=200").json()["jobs"]
+    assert {job["job_id"] for job in listed} == set(accepted)
+    assert server.end() == 0
+
+
+@pytest.mark.slow
+def test_workers_and_their_processes_are_killed_and_others_go_on(
+    tmp_path: Path, database_url: str
+) -> None:
+    chance = random.Random(9)
+    given: dict[str, Any] = {"data": tmp_path / "data", "database": database_url}
+    server = Served(tmp_path, "--jobs", "0", **given)
+    accepted = [server.submit("verify", example="article") for _ in range(8)]
+    worker = Started(tmp_path, "worker", **given)
+    for number in range(3):
+        wait_until(partial(children, worker.pid))
+        time.sleep(chance.uniform(0.0, 3.0))
+        if number == 1:  # its process only: the worker goes on
+            for pid in children(worker.pid):
+                os.kill(pid, signal.SIGKILL)
+            continue
+        worker.end(signal.SIGKILL)
+        worker = Started(tmp_path, "worker", **given)
+    all_done(server, accepted)
+    assert worker.end() == 0
+    assert server.end() == 0
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("postgresql")
+def test_of_two_servers_and_two_workers_one_each_is_killed_and_every_job_ends_once(
+    tmp_path: Path,
+) -> None:
+    with running() as postgres:
+        given: dict[str, Any] = {"data": tmp_path / "data", "database": postgres.create()}
+        servers = [Served(tmp_path, "--jobs", "0", **given) for _ in range(2)]
+        workers = [Started(tmp_path, "worker", **given) for _ in range(2)]
+        accepted = [servers[n % 2].submit("verify", example="article") for n in range(6)]
+        for worker in workers:
+            wait_until(partial(children, worker.pid))
+        workers[0].end(signal.SIGKILL)
+        servers[0].end(signal.SIGKILL)
+        all_done(servers[1], accepted)
+        for job_id in accepted:
+            kinds = [event["kind"] for event in servers[1].events(job_id)]
+            assert kinds.count("ended") == 1
+        assert [each.end() for each in (workers[1], servers[1])] == [0, 0]
+
+
+@pytest.mark.slow
+def test_a_worker_that_was_stopped_for_long_and_goes_on_spoils_nothing(
+    tmp_path: Path, database_url: str
+) -> None:
+    given: dict[str, Any] = {"data": tmp_path / "data", "database": database_url}
+    server = Served(tmp_path, "--jobs", "0", **given)
+    stopped = Started(tmp_path, "worker", **given)
+    job_id = server.submit("verify", text=TEXT * 100, title="Long")
+    wait_until(partial(children, stopped.pid))
+    pids = [stopped.pid, *children(stopped.pid)]
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    other = Started(tmp_path, "worker", **given)
+    wait_until(lambda: server.job(job_id)["attempts"] == 2)
+    for pid in pids:
+        os.kill(pid, signal.SIGCONT)
+    all_done(server, [job_id])
+    assert [worker.end() for worker in (stopped, other, server)] == [0, 0, 0]
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("postgresql")
+def test_a_database_server_that_is_away_for_a_while_costs_no_job(tmp_path: Path) -> None:
+    with running() as postgres:  # one of its own: it is stopped here
+        given: dict[str, Any] = {"data": tmp_path / "data", "database": postgres.create()}
+        server = Served(tmp_path, **given)
+        accepted = [
+            server.submit("verify", example="article"),
+            server.submit("verify", text=TEXT * 60),
+            server.submit("verify", example="article"),
+        ]
+        wait_until(lambda: server.job(accepted[1])["status"] == "running")
+        postgres.stop()
+        assert server.client.get("/api/v1/jobs").status_code == 503
+        ready = server.client.get("/readyz")
+        assert ready.status_code == 503
+        time.sleep(8)
+        postgres.start()
+        all_done(server, accepted)
+        assert {server.job(job_id)["attempts"] for job_id in accepted} == {1}
+        assert server.client.get("/readyz").status_code == 200
+        assert server.end() == 0

@@ -1,0 +1,130 @@
+"""Checks of Host and Origin, security headers, and rate limits."""
+
+from collections.abc import Callable
+
+import pytest
+from fastapi.testclient import TestClient
+from server.applications import app_of
+from server.people_of_tests import SERVER
+
+from pincite_server.middleware import Buckets, address_of
+from pincite_server.site import Site
+
+LOCAL = "http://127.0.0.1:8765"
+OTHERS = ["evil.example", "", ":8765", "127.0.0.1.evil.example", "evil.example@127.0.0.1", "127.1"]
+OTHERS += ["127.0.0.1/x", "127.0.0.1#", "127.0.0.1?", "127.0.0.1\\", "127.0.0.1:x", "127.0.0.1:"]
+OTHERS += ["[::1", "::1", "[::1]x", "[::ffff:127.0.0.1]", "localhost.", "127.0.0.1 ", "0.0.0.0"]
+BROWSER = {"User-Agent": "Mozilla/5.0", "Host": "127.0.0.1:8765"}
+
+
+def client_of(site: Site) -> TestClient:
+    return TestClient(app_of(site), base_url=LOCAL, raise_server_exceptions=False)
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["127.0.0.1", "127.0.0.1:1", "localhost:8765", "LOCALHOST", "[::1]", "[::1]:8765"],
+)
+def test_names_of_this_machine_are_answered_to(site: Site, host: str) -> None:
+    assert client_of(site).get("/healthz", headers={"Host": host}).status_code == 200
+
+
+@pytest.mark.parametrize("host", OTHERS)
+def test_other_names_are_not(site: Site, host: str) -> None:
+    reply = client_of(site).get("/healthz", headers={"Host": host})
+    assert (reply.status_code, reply.json()["code"]) == (421, "unknown_host")
+
+
+def test_two_headers_of_a_kind_are_refused(site: Site) -> None:
+    headers = [("Host", "127.0.0.1"), ("Host", "evil.example")]
+    assert client_of(site).get("/healthz", headers=headers).status_code == 421
+    headers = [*BROWSER.items(), ("Origin", LOCAL), ("Origin", "http://evil.example")]
+    body = {"example": "article"}
+    assert client_of(site).post("/api/v1/verify", json=body, headers=headers).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("headers", "allowed"),
+    [
+        ({"Origin": LOCAL}, True),
+        ({"Origin": LOCAL, "Sec-Fetch-Site": "same-origin"}, True),
+        ({"Sec-Fetch-Site": "same-origin"}, True),
+        ({"User-Agent": "curl/8"}, True),  # a program
+        ({}, False),  # a browser that does not say where it comes from
+        ({"Origin": "null"}, False),
+        ({"Origin": ""}, False),
+        ({"Origin": "http://127.0.0.1"}, False),  # another port is another site
+        ({"Origin": "http://127.0.0.1:3000"}, False),
+        ({"Origin": "http://localhost:8765"}, False),
+        ({"Origin": "http://127.0.0.1:8765.evil.example"}, False),
+        ({"Origin": "http://evil.example@127.0.0.1:8765"}, False),
+        ({"Origin": "ftp://127.0.0.1:8765"}, False),
+        ({"Origin": "http://[::1"}, False),
+        ({"Origin": LOCAL, "Sec-Fetch-Site": "cross-site"}, False),
+        ({"Origin": LOCAL, "Sec-Fetch-Site": "same-site"}, False),
+        ({"Sec-Fetch-Site": "nonsense"}, False),
+    ],
+)
+def test_only_our_own_pages_and_programs_start_jobs(
+    site: Site, headers: dict[str, str], allowed: bool
+) -> None:
+    body = {"example": "article"}
+    reply = client_of(site).post("/api/v1/verify", json=body, headers=BROWSER | headers)
+    assert reply.status_code == (202 if allowed else 403), reply.text
+    assert bool(site.jobs.listed(None, 9)) is allowed
+
+
+@pytest.mark.parametrize(("origin", "status"), [("https", 401), ("http", 403)])
+def test_where_cookies_need_https_pages_do_too(
+    make_site: Callable[..., Site], origin: str, status: int
+) -> None:
+    client = client_of(make_site(**SERVER))
+    headers = {"Host": "pincite.example.org", "Origin": f"{origin}://pincite.example.org"}
+    reply = client.post("/api/v1/verify", json={"example": "article"}, headers=headers)
+    assert reply.status_code == status
+    assert (reply.json()["code"] == "https_required") == (origin == "http")
+    evil = client.post("/login", headers=headers | {"Origin": "http://evil.example"})
+    assert evil.json()["code"] == "foreign_origin"
+
+
+def test_other_sites_may_link_to_pages_but_not_embed_them(site: Site) -> None:
+    client = client_of(site)
+    followed = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+    document = followed | {"Sec-Fetch-Dest": "document"}
+    assert client.get("/help", headers=document).status_code == 200
+    for dest in ("iframe", "embed", "object", ""):
+        assert client.get("/help", headers=followed | {"Sec-Fetch-Dest": dest}).status_code == 403
+    reply = client.get("/help")
+    # "no-referrer" would make browsers send our own forms with `Origin: null`.
+    assert reply.headers["referrer-policy"] == "same-origin"
+    assert "frame-ancestors 'none'" in reply.headers["content-security-policy"]
+    assert reply.headers["cross-origin-resource-policy"] == "same-origin"
+
+
+def test_a_bucket_fills_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    at = 1000.0
+    monkeypatch.setattr("pincite_server.middleware.time.monotonic", lambda: at)
+    bucket = Buckets(2, 60.0)
+    assert [bucket.take("a") for _ in range(3)] == [0, 0, 30]
+    assert bucket.take("b") == 0
+    at += 30
+    assert [bucket.take("a") for _ in range(2)] == [0, 30]
+    bucket.put_back("a")
+    for _ in range(5):
+        bucket.put_back("b")  # never more than its size
+    assert [bucket.take("b") for _ in range(3)] == [0, 0, 30]
+    assert Buckets(0, 60.0).take("a") == 0
+
+
+@pytest.mark.parametrize(
+    ("client", "address"),
+    [
+        ("192.0.2.1", "192.0.2.1"),
+        ("x" * 100, "x" * 50),
+        ("::ffff:192.0.2.1", "192.0.2.1"),
+        ("2001:db8::1:2", "2001:db8::/64"),
+        ("::1", "::/64"),
+    ],
+)
+def test_an_ipv6_network_counts_as_one_address(client: str, address: str) -> None:
+    assert address_of({"client": (client, 1)}) == address

@@ -1,0 +1,339 @@
+"""Login through a provider, against a strict one on loopback."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from fastapi.testclient import TestClient
+from server import provider as providers
+from server.people_of_tests import PASSWORD, SERVER, browser, program, somebody, token_of_session
+from server.provider import CLIENT, SECRET, Provider
+
+from pincite.errors import ConfigError
+from pincite_server import oauth
+from pincite_server.identity import Role
+from pincite_server.routes import accounts
+from pincite_server.routing import cookie_name
+from pincite_server.settings import ServerSettings
+from pincite_server.site import Site
+
+HERE = "/login/wiki"
+WAY_BACK = {
+    "Sec-Fetch-Site": "cross-site",
+    "Sec-Fetch-Mode": "navigate",
+    "Sec-Fetch-Dest": "document",
+}
+
+
+@pytest.fixture
+def provider() -> Iterator[Provider]:
+    with providers.running() as found:
+        yield found
+
+
+@pytest.fixture
+def make(make_site: Callable[..., Site], provider: Provider, tmp_path: Path) -> Callable[..., Site]:
+    def made(role: str = "", client_secret: str = SECRET, place: str = "") -> Site:
+        place = place or f'kind = "mediawiki"\ntitle = "The <b>wiki"\nwiki = "{provider.base}"'
+        path = tmp_path / "providers.toml"
+        path.write_text(
+            f'[wiki]\n{place}\nclient_id = "{CLIENT}"\nclient_secret = "{client_secret}"\n'
+            f'role = "{role}"\n'
+        )
+        return make_site(**SERVER, oauth=str(path))
+
+    return made
+
+
+def away(client: TestClient, query: str = "") -> str:
+    """The provider's address to which a login is redirected."""
+    reply = client.get(HERE + query)
+    assert reply.status_code == 303, reply.text
+    return str(reply.headers["location"])
+
+
+def back(client: TestClient, url: str) -> int:
+    return client.get(url, headers=WAY_BACK).status_code
+
+
+def test_a_new_user_gets_an_account_if_the_provider_has_a_role(
+    make: Callable[..., Site], provider: Provider
+) -> None:
+    site = make("editor")
+    client = browser(site)
+    reply = client.get(provider.allow(away(client, "?next=/history")), headers=WAY_BACK)
+    assert (reply.status_code, reply.headers["location"]) == (303, "/history")
+    me = client.get("/api/v1/me").json()
+    assert (me["name"], me["role"]) == ("Ada W.", "editor")
+    account = site.people.accounts.get(me["account_id"])
+    assert account
+    assert not account.has_password
+    assert site.people.accounts.logins(account.account_id) == [("wiki", "Ada W.")]
+    # And with the same account the next time, under whatever name they go there by then.
+    provider.profile["username"] = "Ada Somebody"
+    again = browser(site)
+    assert back(again, provider.allow(away(again))) == 303
+    assert again.get("/api/v1/me").json()["account_id"] == me["account_id"]
+    agents = {headers["User-Agent"] for _, headers in provider.seen}
+    assert agents == {oauth.AGENT}
+
+
+def test_an_equal_name_does_not_open_an_account(
+    make: Callable[..., Site], provider: Provider
+) -> None:
+    site = make("reader")
+    admin = site.people.accounts.add("ada w.", Role.ADMIN, PASSWORD)
+    client = browser(site)
+    assert back(client, provider.allow(away(client))) == 303
+    me = client.get("/api/v1/me").json()
+    assert me["account_id"] != admin.account_id
+    assert (me["name"], me["role"]) == ("Ada W. (wiki)", "reader")
+
+
+@pytest.mark.parametrize(
+    "name", ["\u202eevil", "", "  ", "a\nb", "x" * 500, "<script>", "\ufdfa" * 60]
+)
+def test_names_of_the_provider_that_will_not_do_become_others(
+    make: Callable[..., Site], provider: Provider, name: str
+) -> None:
+    site = make("reader")
+    provider.profile["username"] = name
+    client = browser(site)
+    assert back(client, provider.allow(away(client))) == 303
+    called = client.get("/api/v1/me").json()["name"]
+    assert called.isprintable()
+    assert 1 <= len(called) <= 60
+
+
+def test_a_logged_in_user_links_a_login(make: Callable[..., Site], provider: Provider) -> None:
+    site = make()
+    ada = somebody(site, Role.EDITOR)
+    url = away(ada.client, "?link=true&next=/account")
+    assert back(ada.client, provider.allow(url)) == 303
+    other = browser(site)
+    assert back(other, provider.allow(away(other))) == 303
+    assert other.get("/api/v1/me").json()["account_id"] == ada.account.account_id
+    grace = somebody(site, Role.EDITOR, "Grace")
+    assert back(grace.client, provider.allow(away(grace.client, "?link=true"))) == 409
+    assert ada.client.post("/account/logins/wiki/unlink").status_code == 303
+    assert back(browser(site), provider.allow(url)) == 400
+
+
+def test_a_forged_attempt_links_nothing_by_key_or_old_session(
+    make: Callable[..., Site], provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = make()
+    ada = somebody(site, Role.EDITOR)
+    key = program(site, ada.account, ["read"])
+    monkeypatch.setattr(accounts, "FRESH_SECONDS", -oauth.ATTEMPT_SECONDS - 1)
+    for client, code in ((key, 401), (ada.client, 403)):
+        callback = f"{site.server.address}{HERE}/callback"
+        url, state, verifier = oauth.begin_login(site.people.providers["wiki"], callback)
+        forged = oauth.Attempt("wiki", state, verifier, ada.account.account_id, "/").cookie()
+        client.cookies.set(cookie_name(site.server, "login"), forged)
+        assert back(client, provider.allow(url)) == code
+    assert site.people.accounts.logins(ada.account.account_id) == []
+
+
+def test_the_last_way_in_is_not_cut(make: Callable[..., Site], provider: Provider) -> None:
+    site = make("reader")
+    client = browser(site)
+    back(client, provider.allow(away(client)))
+    token_of_session(client)
+    reply = client.post("/account/logins/wiki/unlink")
+    assert (reply.status_code, reply.json()["code"]) == (409, "last_way_in")
+    # Who has just come from the provider needs no old password to set a first one.
+    assert client.post("/account/password", data={"new": PASSWORD}).status_code == 303
+
+
+def test_a_login_that_another_browser_began_is_refused(
+    make: Callable[..., Site], provider: Provider
+) -> None:
+    """Login CSRF: the attacker's own login, finished in somebody else's browser."""
+    site = make("reader")
+    attacker, victim = browser(site), browser(site)
+    url = provider.allow(away(attacker))
+    away(victim)  # they have begun one of their own, too
+    assert back(victim, url) == 400
+    assert victim.get("/api/v1/me").status_code == 401
+
+
+def test_a_login_comes_back_once_and_to_its_own_provider(
+    make: Callable[..., Site], provider: Provider
+) -> None:
+    site = make("reader")
+    client = browser(site)
+    url = provider.allow(away(client))
+    assert back(client, url) == 303
+    assert back(client, url) == 400
+    assert back(client, provider.allow(away(client)).replace("/wiki/", "/other/")) == 404
+
+
+def test_a_login_begins_here_and_ends_here(make: Callable[..., Site], provider: Provider) -> None:
+    client = browser(make("reader"))
+    assert client.get(f"{HERE}?link=true").status_code == 401
+    reply = client.get(HERE, headers=WAY_BACK)
+    assert (reply.status_code, reply.json()["code"]) == (403, "foreign_origin")
+    [state] = parse_qs(urlsplit(away(client)).query)["state"]
+    assert back(client, f"{HERE}/callback?error=access_denied&state={state}") == 403
+    assert provider.seen == []
+    url = provider.allow(away(client, "?next=//evil.example"))
+    assert client.get(url, headers=WAY_BACK).headers["location"] == "/"
+
+
+USER = {"sub": 17, "username": "Ada W."}
+
+
+@pytest.mark.parametrize(
+    ("role", "secret", "token_reply", "profile"),
+    [
+        ("", SECRET, "", USER),
+        ("reader", "another", "", USER),
+        *(
+            ("reader", SECRET, text, USER)
+            for text in ("<html>", "[]", "{}", '{"access_token": 5}', '{"error": "x"}', "null")
+        ),
+        *(
+            ("reader", SECRET, "", {"sub": sub, "username": "Ada W."})
+            for sub in ("", None, True, ["x"], "x" * 201, "\ud800", "a\0", 1e400)
+        ),
+        ("reader", SECRET, "", {}),
+        ("reader", SECRET, "", []),
+        ("reader", SECRET, "", USER | {"blocked": True}),
+        ("reader", SECRET, '{"error": "\\ud800"}', USER),
+    ],
+)
+def test_without_a_role_or_a_proper_reply_there_is_no_login(
+    make: Callable[..., Site],
+    provider: Provider,
+    role: str,
+    secret: str,
+    token_reply: str,
+    profile: Any,
+) -> None:
+    site = make(role, client_secret=secret)
+    client = browser(site)
+    provider.broken, provider.profile = token_reply, profile
+    assert back(client, provider.allow(away(client))) == 403
+    assert client.get("/api/v1/me").status_code == 401
+    assert site.people.accounts.listed(10) == []
+
+
+PATHS = ["/.well-known/openid-configuration", "/rest.php/oauth2/access_token"]
+PATHS += ["/rest.php/oauth2/resource/profile"]
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("odd", [{"padding": oauth.MAX_BYTES}, {"pause": 0.05}], ids=str)
+def test_an_endless_or_slow_reply_refuses_the_login(
+    discovering: Callable[[], Site],
+    provider: Provider,
+    path: str,
+    odd: dict[str, float],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    client = browser(discovering())
+    provider.odd_path = path
+    vars(provider).update(odd)
+    if "pause" in odd:
+        monkeypatch.setattr(oauth, "SECONDS", 0.5)  # in total; no single byte is as late
+    reply = client.get(HERE)
+    if reply.status_code == 303:
+        reply = client.get(provider.allow(str(reply.headers["location"])), headers=WAY_BACK)
+    assert (reply.status_code, reply.json()["code"]) == (403, "login_refused")
+
+
+@pytest.mark.parametrize("seconds", [60, 1, 0])
+def test_a_short_lived_token_identifies_its_user(
+    make: Callable[..., Site], provider: Provider, seconds: int
+) -> None:
+    provider.lifetime = seconds
+    client = browser(make("reader"))
+    assert back(client, provider.allow(away(client))) == 303
+
+
+def test_an_odd_name_at_the_provider_can_be_linked(
+    make: Callable[..., Site], provider: Provider
+) -> None:
+    provider.profile["username"] = "\ud800\0"
+    ada = somebody(make(), Role.EDITOR)
+    assert back(ada.client, provider.allow(away(ada.client, "?link=true"))) == 303
+
+
+def test_a_disabled_user_cannot_log_in(make: Callable[..., Site], provider: Provider) -> None:
+    site = make("reader")
+    client = browser(site)
+    assert back(client, provider.allow(away(client))) == 303
+    site.people.accounts.change(client.get("/api/v1/me").json()["account_id"], disabled=True)
+    assert back(client, provider.allow(away(client))) == 403
+
+
+@pytest.fixture
+def discovering(make: Callable[..., Site], provider: Provider) -> Callable[[], Site]:
+    """A site that knows only the issuer of its provider."""
+    return partial(make, "editor", place=f'issuer = "{provider.base}"')
+
+
+@pytest.mark.parametrize("methods", [None, ["client_secret_basic"], ["client_secret_post"]])
+def test_an_issuer_states_its_endpoints(
+    discovering: Callable[[], Site], provider: Provider, methods: list[str] | None
+) -> None:
+    if methods:
+        provider.issuer = {"token_endpoint_auth_methods_supported": methods}
+    site = discovering()
+    assert provider.seen == []  # an unreachable issuer keeps no server from starting
+    client = browser(site)
+    provider.profile = {"sub": "17", "name": "Ada W."}
+    assert back(client, provider.allow(away(client))) == 303
+    assert client.get("/api/v1/me").json()["name"] == "Ada W."
+    basic = [path for path, sent in provider.seen if sent.get("Authorization", "")[:5] == "Basic"]
+    assert len(basic) == (methods != ["client_secret_post"])
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [
+        {"issuer": "https://another.example"},
+        {"issuer": None},
+        {"token_endpoint": "http://another.example/token"},
+        {"userinfo_endpoint": None},
+    ],
+)
+def test_a_bad_discovery_refuses_the_login_until_it_is_mended(
+    discovering: Callable[[], Site], provider: Provider, stated: dict[str, Any]
+) -> None:
+    client = browser(discovering())
+    provider.issuer = stated
+    reply = client.get(HERE)
+    assert (reply.status_code, reply.json()["code"]) == (403, "login_refused")
+    provider.issuer = {}
+    assert away(client).startswith(provider.base)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[a]\nissuer = 'http://id.example'\nclient_id = 'x'",
+        "[a]\nclient_id = 'x'\nauthorize_url = 'http://a.example/x'",
+        "[a]\nkind = 'mediawiki'",
+        "[a]\nkind = 'mediawiki'\nclient_id = 'x'\nrole = 'admin'",
+        "[a]\nkind = 'mediawiki'\nclient_id = 'x'\nrole = 'king'",
+        "[a]\nkind = 'saml'",
+        "['../x']\nclient_id = 'x'",
+        "a = 5",
+        "[a",
+    ],
+)
+def test_incomplete_providers_stop_the_start(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "p.toml"
+    path.write_text(text)
+    with pytest.raises(ConfigError):
+        oauth.providers(path)
+
+
+def test_providers_need_the_servers_own_address() -> None:
+    with pytest.raises(ConfigError, match=r"server\.address"):
+        ServerSettings(mode="server", oauth="x.toml")

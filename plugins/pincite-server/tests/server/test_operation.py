@@ -1,0 +1,160 @@
+"""Log lines and readiness, and what they must not contain."""
+
+import json
+import logging
+from collections.abc import Callable, Iterator
+
+import pytest
+from fastapi.testclient import TestClient
+from server.conftest import client_of
+from server.people_of_tests import SERVER, browser, somebody
+
+from pincite_server.identity import Role
+from pincite_server.jobs import Job, Status
+from pincite_server.middleware import configure_logs
+from pincite_server.operation import examine
+from pincite_server.site import Site
+
+SECRET = "Nobody may read this claim"
+
+
+@pytest.fixture
+def logged() -> Iterator[None]:
+    """Puts back what `logs.configure` changes."""
+    root = logging.getLogger()
+    before, level = list(root.handlers), root.level
+    yield
+    root.handlers[:] = before
+    root.setLevel(level)
+    logging.getLogger("pincite.requests").setLevel(logging.NOTSET)
+
+
+def test_metrics_count_requests_and_jobs_without_text(site: Site, client: TestClient) -> None:
+    job = site.jobs.submit("local", "verify", SECRET, {"text": SECRET})
+    client.get(f"/api/v1/jobs/{job.job_id}")
+    client.get(f"/{SECRET}")
+    text = client.get("/metrics").text
+    for line in (
+        'pincite_jobs{status="queued"} 1.0',
+        'pincite_jobs{status="done"} 0.0',
+        'pincite_request_seconds_count{route="/api/v1/jobs/{job_id}",status="200"} 1.0',
+        'pincite_request_seconds_count{route="(none)",status="404"} 1.0',
+    ):
+        assert line in text.splitlines()
+    assert SECRET not in text
+    assert job.job_id not in text
+
+
+def test_a_line_for_each_request_with_its_id_and_no_address(
+    site: Site, client: TestClient, logged: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    configure_logs("json", requests=True)
+    answer = client.get("/api/v1/jobs/secret-of-mine")
+    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    (line,) = [line for line in lines if line["logger"] == "pincite.requests"]
+    assert line["request_id"] == answer.headers["x-request-id"]
+    assert (line["method"], line["route"], line["status"]) == ("GET", "/api/v1/jobs/{job_id}", 404)
+    assert line["seconds"] >= 0
+    assert "secret-of-mine" not in json.dumps(lines)
+    configure_logs("text")
+    client.get("/healthz")
+    assert capsys.readouterr().err == ""
+
+
+def test_changes_are_logged_with_account_and_action_but_no_text(
+    make_site: Callable[..., Site], logged: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    site = make_site(**SERVER)
+    configure_logs("json")
+    ada = somebody(site, Role.EDITOR, "Ada")
+    job = ada.client.post("/api/v1/verify", json={"text": SECRET, "title": SECRET}).json()["job_id"]
+    ada.client.get("/api/v1/jobs")
+    ada.client.delete("/api/v1/jobs/missing")
+    ada.client.delete(f"/api/v1/jobs/{job}")
+    browser(site).post("/login", data={"name": "Ada", "password": "wrong password"})
+    text = capsys.readouterr().err
+    lines = [json.loads(line) for line in text.splitlines()]
+    account_id = ada.account.account_id
+    assert [(x.get("account"), x.get("action"), x.get("target")) for x in lines] == [
+        (account_id, "log_in", ""),
+        (account_id, "verify", ""),
+        (account_id, "cancel_job", job),
+        (None, None, None),
+    ]
+    assert account_id in lines[-1]["message"]
+    assert SECRET not in text
+    assert "wrong password" not in text
+
+
+def test_a_refused_login_is_logged_with_the_account(
+    make_site: Callable[..., Site], logged: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    site = make_site(**{**SERVER, "login_tries": 1})
+    ada = somebody(site, Role.EDITOR, "Ada")
+    configure_logs("json")
+    wrong = {"name": "ada", "password": "wrong password"}
+    client = browser(site)
+    last = [client.post("/login", data=wrong).status_code for _ in range(9)][-1]
+    assert last == 429
+    line = json.loads(capsys.readouterr().err.splitlines()[-1])
+    assert f"Ada ({ada.account.account_id})" in line["message"]
+
+
+def test_a_fault_of_the_program_is_found_by_its_request(
+    site: Site, logged: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Broken:
+        """As if a store had a bug."""
+
+        def listed(self, *_: object, **__: object) -> list[Job]:
+            raise ZeroDivisionError
+
+    object.__setattr__(site, "jobs", Broken())
+    configure_logs("json")
+    with client_of(site) as client:
+        answer = client.get("/api/v1/jobs")
+    assert (answer.status_code, answer.json()["code"]) == (500, "internal")
+    line, coded = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    assert line["request_id"] == coded["request_id"] == answer.json()["request_id"]
+    assert coded["code"] == "internal"
+    assert "ZeroDivisionError" in line["traceback"]
+    configure_logs("text")
+    with client_of(site) as client:
+        request_id = client.get("/api/v1/jobs").json()["request_id"]
+    first = capsys.readouterr().err.splitlines()[0]
+    assert first.endswith(f"error in the program [{request_id}]")
+
+
+def test_ready_says_which_part_is_not(make_site: Callable[..., Site]) -> None:
+    site = make_site()
+    with client_of(site) as client:
+        ready = client.get("/readyz").json()
+        assert ready["parts"] == {"database": "ok", "folder": "ok", "worker": "ok"}
+        with site.database.writing() as connection:
+            connection.exec_driver_sql("UPDATE pincite_version SET version = 9999")
+        answer = client.get("/readyz")
+        assert answer.status_code == 503
+        assert [each["where"] for each in answer.json()["errors"]] == ["database"]
+        assert client.get("/healthz").json() == {"status": "ok"}
+        assert set(client.get("/version").json()) == {"pincite", "api"}
+
+
+def test_ready_names_the_worker_when_jobs_wait_and_none_is_alive(
+    make_site: Callable[..., Site],
+) -> None:
+    site = make_site()
+    job = site.jobs.submit("local", "verify", "waits", {})
+    with client_of(site) as client:
+        assert client.get("/readyz").status_code == 200  # a worker may be about to take it
+        with site.database.writing() as connection:
+            connection.exec_driver_sql("UPDATE jobs SET created = created - 60")
+        answer = client.get("/readyz")
+        assert answer.status_code == 503
+        assert [each["where"] for each in answer.json()["errors"]] == ["worker"]
+        assert [part.well for part in examine(site.server) if part.name == "workers"] == [False]
+        site.jobs.submit("local", "verify", "waits, too", {})
+        assert site.jobs.take("w")
+        assert client.get("/readyz").status_code == 200  # it runs
+        assert site.jobs.finish(job.job_id, "w", Status.DONE)
+        assert client.get("/readyz").status_code == 200  # it was there a moment ago
+    assert [part.well for part in examine(site.server) if part.name == "workers"] == [True]

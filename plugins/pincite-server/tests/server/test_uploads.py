@@ -1,0 +1,319 @@
+"""Uploads for a corpus: hostile names, limits, crashes, and two writers."""
+
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from fastapi.testclient import TestClient
+from server.corpora_of_tests import BRIDGE, NOISE, TOWER, C, run_next, send, uploads
+from server.processes import wait_until
+
+from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.durable import WriterLock
+from pincite.models.session import OnnxEncoder
+from pincite.settings import Settings
+from pincite.types import Document
+from pincite_server.jobs import Status
+from pincite_server.site import Site, opened
+from pincite_server.uploads import BadForm, Form, Uploads, receive_form
+from pincite_server.worker import Runner
+
+HOSTILE = [
+    "../../etc/passwd.txt",
+    "/etc/passwd.txt",
+    "..",
+    "a/../../b.txt",
+    "C:\\windows\\x.txt",
+    "<img src=x onerror=alert(1)>.txt",
+    'a";filename="b.txt',
+    "x" * 2_000 + ".txt",
+    "\u202egpj.txt",
+    "né 文.txt",
+    "%00.txt",
+    ".hidden",
+    "con.txt ",
+    "a.sh;rm -rf.txt",
+    "manifest.jsonl",
+]
+
+
+@pytest.fixture
+def site(make_site: Callable[..., Site], tiny_encoder: Path) -> Site:
+    return make_site(Settings.of(encoder=str(tiny_encoder)), upload_megabytes=0.2)
+
+
+@pytest.fixture
+def corpus_id(client: TestClient) -> str:
+    return str(client.post(C, json={"name": "Bridges"}).json()["corpus_id"])
+
+
+def everything(folder: Path) -> set[Path]:
+    return {p for p in folder.rglob("*") if p.is_file()}
+
+
+def test_a_name_is_a_text_and_never_a_path(
+    client: TestClient, site: Site, corpus_id: str, tmp_path: Path
+) -> None:
+    outside = everything(tmp_path) - everything(site.server.folder)
+    texts = [f"The old bridge number {n}.".encode() for n, _ in enumerate(HOSTILE)]
+    answer = send(client, corpus_id, *zip(HOSTILE, texts, strict=True))
+    assert answer.status_code == 202, answer.text
+    stored = [p.name for p in uploads(site) if p.name != "lock"]
+    assert len(stored) == len(HOSTILE)
+    assert all(re.fullmatch(r"000\d\d(\.[a-z0-9]{1,8}){0,2}", name) for name in stored), stored
+    job_id = run_next(site)
+    assert everything(tmp_path) - everything(site.server.folder) == outside
+    listed = client.get(f"{C}/{corpus_id}/documents").json()["documents"]
+    unread = client.get(f"/api/v1/jobs/{job_id}/result").json()["problems"]
+    assert len(listed) == len(HOSTILE) - 1
+    assert [p["file"] for p in unread] == ["manifest.jsonl"]  # no JSON in it, whatever its name
+    shown = json.dumps([listed, unread])
+    assert str(tmp_path) not in shown
+    assert not any(name in shown for name in stored)
+
+
+def test_a_file_uploaded_again_replaces_the_first(
+    client: TestClient, site: Site, corpus_id: str
+) -> None:
+    here = f"{C}/{corpus_id}"
+    send(client, corpus_id, ("note.txt", BRIDGE), ("bad.bin", NOISE))
+    first = client.get(f"/api/v1/jobs/{run_next(site)}/result").json()
+    assert first["n_problems"] == 1
+    send(client, corpus_id, ("note.txt", BRIDGE.replace(b"1911", b"1913")), ("bad.bin", BRIDGE))
+    result = client.get(f"/api/v1/jobs/{run_next(site)}/result").json()
+    assert (result["n_changed"], result["n_added"]) == (1, 1)
+    assert result["n_problems"] == 0
+    assert client.get(here).json()["n_documents"] == 2
+
+
+def test_a_table_is_called_by_the_name_of_its_file(
+    client: TestClient, site: Site, corpus_id: str
+) -> None:
+    send(client, corpus_id, ("crime_statistics.csv", b"town,thefts\nVarde,12\nHolm,7\n"))
+    run_next(site)
+    [listed] = client.get(f"{C}/{corpus_id}/documents").json()["documents"]
+    assert listed["title"] == "crime statistics"
+
+
+def test_files_of_one_name_are_kept_apart_and_equal_ones_once(
+    client: TestClient, site: Site, corpus_id: str
+) -> None:
+    other = b"Another old town."
+    files = [("a.txt", BRIDGE), ("a.txt", other), ("a.txt", BRIDGE), ("a.txt", b"A third town.")]
+    send(client, corpus_id, *files, ("a (2).txt", other))
+    result = client.get(f"/api/v1/jobs/{run_next(site)}/result").json()
+    assert (result["n_added"], result["n_problems"]) == (3, 0)
+    assert result["restarted"] is False
+
+
+def test_an_invalid_upload_leaves_nothing(client: TestClient, site: Site, corpus_id: str) -> None:
+    url = f"{C}/{corpus_id}/documents"
+    kind = {"content-type": "multipart/form-data; boundary=x"}
+    part = b'--x\r\nContent-Disposition: form-data; name="files"; filename="a.txt"\r\n\r\n'
+    bodies: list[tuple[Any, dict[str, str], str]] = [
+        (b"{}", {"content-type": "application/json"}, "invalid_form"),
+        (b"", {"content-type": "multipart/form-data"}, "invalid_form"),
+        (b"nonsense", kind, "invalid_form"),
+        (b"", {"content-type": f"multipart/form-data; boundary={'x' * 257}"}, "invalid_form"),
+        (part + b"cut short", kind, "invalid_form"),
+        (b"--x--\r\n", kind, "no_files"),
+        (part.replace(b"a.txt", b"") + b"\r\n--x--\r\n", kind, "no_files"),
+        (
+            b"--x\r\nContent-Disposition: form-data; name=n\r\n\r\n1\r\n--x--\r\n",
+            kind,
+            "invalid_form",
+        ),
+        (part.replace(b"files", b"file") + b"\r\n--x--\r\n", kind, "invalid_form"),
+        (b"--x\r\n" + b"A: b\r\n" * 100 + b"\r\n1\r\n--x--\r\n", kind, "invalid_form"),
+        (part + b"a" * 300_000 + b"\r\n--x--\r\n", kind, "too_large"),
+        (iter([part, *[b"a" * 10_000] * 100]), kind, "too_large"),  # without a length
+    ]
+    for body, headers, code in bodies:
+        answer = client.post(url, content=body, headers=headers)
+        assert answer.status_code in (413, 422), (body, answer.text)
+        assert answer.json()["code"] == code, body
+        assert uploads(site) == []
+    assert client.get("/api/v1/jobs").json()["jobs"] == []
+
+
+def test_too_many_files_and_unknown_fields(tmp_path: Path) -> None:
+    async def body(head: str, n: int) -> AsyncIterator[bytes]:
+        for number in range(n):
+            name = head.format(number)
+            yield f"--x\r\nContent-Disposition: form-data; {name}\r\n\r\na\r\n".encode()
+        yield b"--x--\r\n"
+
+    def read(head: str, n: int) -> Form:
+        folder = tmp_path / f"{len(list(tmp_path.iterdir()))}"
+        folder.mkdir()
+        kind = "multipart/form-data; boundary=x"
+        with ThreadPoolExecutor(1) as other:  # this thread may have the browser's loop
+            run = partial(receive_form, kind, body(head, n), folder, ["f0", "f1", "files"], {})
+            return other.submit(anyio.run, run).result()
+
+    assert read("name=f{}", 2).fields == {"f0": "a", "f1": "a"}
+    for head, n in (("name=f{}", 3), ('name="files"; filename="{}"', 1_001)):
+        with pytest.raises(BadForm):
+            read(head, n)
+
+
+def test_a_full_disk_is_an_error_and_nothing_is_stored(
+    client: TestClient, site: Site, corpus_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(self: Path, *args: object, **more: object) -> io.BytesIO:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "open", full)
+        answer = send(client, corpus_id, ("a.txt", BRIDGE))
+    assert (answer.status_code, answer.json()["code"]) == (507, "disk_full")
+    assert uploads(site) == []
+
+
+def test_a_corpus_that_is_being_written_waits_or_is_refused(
+    client: TestClient, site: Site, corpus_id: str
+) -> None:
+    here = f"{C}/{corpus_id}"
+    send(client, corpus_id, ("bridge.txt", BRIDGE))
+    run_next(site)
+    (document,) = client.get(f"{here}/documents").json()["documents"]
+    job_id = send(client, corpus_id, ("rows.jsonl", TOWER)).json()["job_id"]
+    lock = WriterLock(site.corpora.folder_of(corpus_id))
+    lock.acquire()
+    refused = client.delete(f"{here}/documents/{document['doc_id']}")
+    assert (refused.status_code, refused.json()["code"]) == (409, "corpus_in_use")
+    assert refused.headers["retry-after"]
+
+    def let_go() -> None:
+        wait_until(lambda: "waiting" in kinds(client, job_id))
+        lock.release()
+
+    waiting = threading.Thread(target=let_go)
+    waiting.start()
+    run_next(site)
+    waiting.join()
+    assert client.get(f"/api/v1/jobs/{job_id}").json()["status"] == "done"
+    assert client.get(here).json()["n_documents"] == 2
+
+
+def kinds(client: TestClient, job_id: str) -> list[str]:
+    events = client.get(f"/api/v1/jobs/{job_id}/events").json()["events"]
+    return [event["kind"] for event in events]
+
+
+def test_deleting_while_a_job_writes_leaves_nothing(
+    client: TestClient, site: Site, corpus_id: str
+) -> None:
+    folder = site.corpora.folder_of(corpus_id)
+    send(client, corpus_id, ("bridge.txt", BRIDGE))
+    run_next(site)
+    waiting = send(client, corpus_id, ("rows.jsonl", TOWER)).json()["job_id"]
+    with WriterLock(folder):
+        assert client.delete(f"{C}/{corpus_id}").status_code == 204
+        assert folder.exists()  # whoever writes it may finish its batch
+    assert client.get(f"{C}/{corpus_id}").status_code == 404
+    assert client.get(f"/api/v1/jobs/{waiting}").json()["status"] == "cancelled"
+    assert client.post(C, json={"name": "Bridges"}).status_code == 201
+    site.library.tidy()
+    assert not folder.exists()
+    assert uploads(site) == []
+
+
+def test_a_corpus_deleted_under_a_running_job_does_not_come_back(
+    client: TestClient, site: Site, corpus_id: str
+) -> None:
+    send(client, corpus_id, ("bridge.txt", BRIDGE))
+    job = site.jobs.take("test")
+    assert job
+    client.delete(f"{C}/{corpus_id}")
+    Runner("test", site.server, site.settings).run(job.job_id)
+    assert site.jobs.get(job.job_id).status in (Status.FAILED, Status.CANCELLED)  # type: ignore[union-attr]
+    assert not site.corpora.folder_of(corpus_id).exists()
+    assert uploads(site) == []
+
+
+def test_a_start_finishes_interrupted_deletions(
+    site: Site, client: TestClient, corpus_id: str, tiny_encoder: Path
+) -> None:
+    """Killed after the entry was marked, and while files came in; strangers' folders stay."""
+    folder = site.corpora.folder_of(corpus_id)
+    with EmbeddedCorpus.create(folder, OnnxEncoder(tiny_encoder)) as corpus:
+        corpus.add([Document("https://e.example/a", "A", BRIDGE.decode())])
+    site.corpora.mark_deleted(corpus_id)
+    kept = client.post(C, json={"name": "Kept"}).json()["corpus_id"]
+    send(client, kept, ("bridge.txt", BRIDGE))
+    waiting = [p for p in uploads(site) if p.name != "lock"]
+    left = site.server.folder / "uploads" / ("u" * 22)
+    (left / "files").mkdir(parents=True)
+    (left / "files" / "00001.txt").write_bytes(BRIDGE)
+    stranger = site.server.folder / "corpora" / ("s" * 22)
+    stranger.mkdir()
+    again = opened(site.server, site.settings)
+    try:
+        assert not folder.exists()
+        assert not left.exists()
+        assert stranger.exists()
+        assert again.corpora.deleted() == []
+        assert [p for p in uploads(site) if p.name != "lock"] == waiting
+        run_next(again)
+        assert uploads(site) == []
+    finally:
+        again.database.close()
+
+
+def test_an_upload_that_is_being_filled_is_not_swept_away(tmp_path: Path) -> None:
+    found = Uploads(tmp_path / "uploads")
+    with found.filling() as upload_id:
+        assert Uploads(tmp_path / "uploads").sweep(()) == 0
+        assert found.at(upload_id).is_dir()
+    assert found.sweep({upload_id}) == 0
+    assert found.sweep(()) == 1
+    assert not found.at(upload_id).exists()
+    with pytest.raises(ValueError, match="id of an upload"):
+        found.at("../../etc")
+
+
+def test_a_killed_worker_costs_no_document(
+    client: TestClient, site: Site, corpus_id: str, tiny_encoder: Path
+) -> None:
+    """SIGKILL in the middle of an upload of several batches: the job goes on where it was."""
+    rows = "".join(
+        json.dumps({"url": f"https://e.example/{n}", "text": f"The old town {n}. " * 200}) + "\n"
+        for n in range(40)
+    )
+    job_id = send(client, corpus_id, ("rows.jsonl", rows.encode())).json()["job_id"]
+    config = site.server.folder / "pincite.toml"
+    config.write_text(f'models.encoder = "{tiny_encoder}"\n')
+    environment = os.environ | {
+        "PINCITE_SERVER_DATA": str(site.server.folder),
+        "PYTHONPATH": os.pathsep.join(sys.path),
+    }
+    site.jobs.take("w")
+    command = [sys.executable, "-m", "pincite_server.worker", "w", str(config)]
+    with subprocess.Popen(
+        command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as runner:
+        assert runner.stdin
+        runner.stdin.write(f"{job_id}\n".encode())
+        runner.stdin.flush()
+        folder = site.corpora.folder_of(corpus_id)
+        wait_until((folder / "corpus.json").exists, 60)
+        runner.kill()
+    site.jobs.requeue(job_id, "w", died=True)
+    assert uploads(site)
+    run_next(site)
+    assert client.get(f"/api/v1/jobs/{job_id}/result").json()["restarted"] is True
+    state = client.get(f"{C}/{corpus_id}").json()
+    assert state["n_documents"] == 40
+    assert uploads(site) == []

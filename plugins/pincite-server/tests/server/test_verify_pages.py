@@ -1,0 +1,554 @@
+"""The box of `verify` and its result, as a browser without scripts meets them."""
+
+import dataclasses
+import re
+from collections.abc import Callable, Mapping
+from html import unescape
+from typing import Any, get_args
+
+import pytest
+from check_samples import weighed
+from fastapi.testclient import TestClient
+from samples import report
+from server.conftest import client_of
+from server.corpora_of_tests import C, filled, finished, run_next, uploads
+from server.people_of_tests import SERVER, somebody
+from support.articles import parse_article
+
+from pincite.judgement import confirmation
+from pincite.judgement.confirmation import StatementType
+from pincite.types import DecidedBy, Failed, Label, Opinion, Reason, Span, Unchecked, Verdict
+from pincite.verbs.check import render
+from pincite.verbs.check.report import Reading, ReadingResult
+from pincite.verbs.verify.matching import Unmatched
+from pincite.verbs.verify.report import Report
+from pincite.verbs.verify.wording import LOOKS, MARKED_WRONG
+from pincite_server.identity import Role
+from pincite_server.jobs import Status
+from pincite_server.routes.verify import (
+    Verified,
+    coverage_at,
+    edit_link,
+    edit_summary,
+    report_at,
+)
+from pincite_server.site import Site
+from pincite_server.tables import Kind, now
+from pincite_server.uploads import Why
+from pincite_server.work import THRESHOLDS, blocks_of
+
+FILES = "/verify"
+ARTICLE = """== Bridge ==
+The bridge of Varde opened in 1911.<ref>{{cite web |title=Bridge |url=https://a.example/bridge}}</ref>
+
+== Tram ==
+The tram reached the harbour in 1922.<ref>{{cite web |title=Tram |url=https://a.example/tram.pdf}}</ref>
+"""
+PAGE = (
+    b'<!doctype html><title>Bridge</title><link rel="canonical" href="https://a.example/bridge">'
+    b"<p>The bridge of Varde opened in 1911, and the mayor of the town spoke.</p>"
+)
+
+
+def post(client: TestClient, path: str, fields: Mapping[str, str]) -> Any:
+    """Send a form as a browser does: the one of an article may have files."""
+    parts = {name: (None, value) for name, value in fields.items()}
+    form: dict[str, Any] = {"files": parts} if path == FILES else {"data": fields}
+    return client.post(path, **form, follow_redirects=False)
+
+
+def sent(
+    client: TestClient, files: list[tuple[str, bytes]], field: str = "sources", **fields: str
+) -> Any:
+    parts = [(field, file) for file in files]
+    return client.post(FILES, data=fields, files=parts, follow_redirects=False)
+
+
+def test_the_api_takes_an_article_with_copies_of_its_sources(
+    site: Site, client: TestClient
+) -> None:
+    data = {"article": ARTICLE, "title": "Varde"}
+    files = {"sources": ("bridge.html", PAGE)}
+    reply = client.post("/api/v1/verify/files", data=data, files=files)
+    assert reply.status_code == 202, reply.text
+    run_next(site)
+    report = client.get(reply.json()["links"]["result"]).json()
+    assert report["findings"]
+    assert "supported" in {finding["label"] for finding in report["findings"]}
+    refused = client.post("/api/v1/verify/files", data=data, files={"source": files["sources"]})
+    assert (refused.status_code, refused.json()["code"]) == (422, "invalid_form")
+    assert "'sources'" in refused.json()["detail"]
+
+
+def test_progress_names_failing_claims(site: Site, client: TestClient) -> None:
+    job = site.jobs.submit("local", "verify", "Varde", {"text": "Varde"})
+    site.jobs.take("w")
+    labels = (Label.SUPPORTED, Label.NOT_SUPPORTED, Label.SUPPORTED)
+    for n, label in enumerate(labels, 1):
+        event = {"label": str(label), "text": f"<b>{n}", "done": n, "total": 9}
+        site.jobs.add_events(job.job_id, "w", [("judged", event)])
+    site.jobs.add_events(job.job_id, "w", [("judged", {"done": 4, "total": 9})])
+    shown = client.get(f"/jobs/{job.job_id}/progress").text
+    said = unescape(re.sub(r"<[^>]+>", "", shown))
+    assert f"{LOOKS[Label.SUPPORTED].label} 2" in said
+    assert f"{LOOKS[Label.NOT_SUPPORTED].label} 1" in said
+    assert "<b>2" in said, "the claim that fails is named"
+    assert "<b>1" not in said
+    assert "<b>" not in shown
+
+
+@pytest.mark.parametrize("kind", get_args(Kind))
+def test_progress_of_every_kind_of_job(site: Site, client: TestClient, kind: Kind) -> None:
+    job = site.jobs.submit("local", kind, "Varde", {})
+    assert "Waiting" in client.get(f"/jobs/{job.job_id}/progress").text
+    site.jobs.take("w")
+    steps: list[list[tuple[str, dict[str, str]]]]
+    steps = [[], [("started", {})], [("note", {"text": "a <b>"})]]
+    for told in steps:
+        site.jobs.add_events(job.job_id, "w", told)
+        shown = client.get(f"/jobs/{job.job_id}/progress")
+        assert shown.status_code == 200
+        assert "<progress" in shown.text
+    site.jobs.finish(job.job_id, "w", Status.FAILED, problem={"detail": "It broke."})
+    assert "It broke." in client.get(f"/jobs/{job.job_id}/progress").text
+
+
+# ── What is missing ──────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("path", "fields", "field", "said"),
+    [
+        ("/verify", {"article": " ", "title": "Kept <b>"}, "article", "Paste an article"),
+        ("/verify", {"article": "A title"}, "article", "does not fetch pages"),
+        ("/check", {"statement": "", "corpus": "x"}, "statement", "Enter the statement"),
+        ("/check", {"statement": "Kept <b>"}, "corpus", "Choose a corpus"),
+        ("/ask", {"question": "", "corpus": "x"}, "question", "Enter your question"),
+        ("/ask", {"question": "Kept <b>?", "corpus": "gone"}, "corpus", "Choose a corpus"),
+        ("/check", {"statement": "S", "published_from": "May"}, "published_from", "Enter a date"),
+        ("/ask", {"question": "w" * 2001, "corpus": "x"}, "question", "too long"),
+    ],
+)
+def test_form_shows_errors_beside_their_fields(
+    client: TestClient, path: str, fields: dict[str, str], field: str, said: str
+) -> None:
+    answer = post(client, path, fields)
+    assert answer.status_code == 422
+    fault = re.search(rf'<p class="fault" role="alert" id="fault-{field}">([^<]+)', answer.text)
+    assert fault
+    assert said in unescape(fault[1])
+    assert "<b>" not in answer.text
+    for value in fields.values():
+        if "Kept" in value:
+            assert value in unescape(answer.text)
+    client.headers["Accept-Language"] = "de"
+    german = post(client, path, fields).text
+    assert f'id="fault-{field}"' in german
+    assert said not in german
+
+
+def test_rejected_form_with_files_stores_nothing(client: TestClient, site: Site) -> None:
+    answer = sent(client, [("a.pdf", b"%PDF")], article="", title="Kept")
+    assert answer.status_code == 422
+    assert 'id="fault-article"' in answer.text
+    assert 'value="Kept"' in answer.text
+    assert not uploads(site)
+    assert not site.jobs.listed(None, 5)
+    assert 'name="article"' in client.get(FILES, follow_redirects=False).text
+
+
+def test_article_over_the_limit_is_refused(make_site: Callable[..., Site]) -> None:
+    site = make_site(body_megabytes=0.01)
+    with client_of(site) as client:
+        answer = sent(client, [("long.wiki", b"x" * 20_000)], field="file")
+        assert answer.status_code == 422
+        assert re.search('id="fault-article">This is too long', answer.text)
+        assert not uploads(site)
+
+
+# ── Sources ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_upload_without_sources_is_removed(client: TestClient, site: Site) -> None:
+    parts = [("file", ("varde.wiki", ARTICLE.encode())), ("sources", ("", b""))]
+    form: dict[str, Any] = {"data": {"title": "Varde"}, "files": parts}
+    answer = client.post(FILES, **form, follow_redirects=False)
+    job = site.jobs.get(answer.headers["location"].removeprefix("/jobs/"))
+    assert job
+    assert job.title == "Varde"
+    assert "upload" not in job.request
+    assert site.jobs.full_request(job)["text"] == ARTICLE
+    assert not uploads(site)
+
+
+def test_sources_are_matched_and_unused_files_listed(client: TestClient, site: Site) -> None:
+    hostile = "<img src=x onerror=alert(1)>.txt"
+    files = [
+        ("mine/bridge.html", PAGE),
+        (hostile, b"Some words that nobody cites."),
+        ("x.zip", b""),
+    ]
+    answer = sent(client, files, article=ARTICLE, title="Varde")
+    job_id = run_next(site)
+    assert answer.headers["location"] == f"/jobs/{job_id}"
+    page = unescape(client.get(f"/jobs/{job_id}").text)
+    assert "3 files uploaded; 1 matched." in page
+    assert "2 files were left out:" in page
+    assert page.count('<span class="why">') >= 2
+    assert "<img" not in client.get(f"/jobs/{job_id}").text
+    findings = client.get(f"/api/v1/jobs/{job_id}/result").json()["findings"]
+    by_claim = sorted(findings, key=lambda finding: str(finding["claim"]))
+    bridge, tram = (each["citations"][0] for each in by_claim)
+    assert bridge["evidence"]["passage"]
+    assert tram["unchecked"]["reason"] == "not_supplied"
+    result = client.get(f"/api/v1/jobs/{job_id}/result").text
+    assert str(site.server.folder) not in result
+    assert "unpacked" not in result
+    view = site.jobs.file(job_id, "view")
+    assert view
+    assert list(view["precision"]) == [f"{threshold:.2f}" for threshold in THRESHOLDS]
+    # They stay as long as the job: it can be run again.
+    site.tidy()
+    again = client.post(f"/jobs/{job_id}/again", data={"csrf": ""}, follow_redirects=False)
+    assert run_next(site) == again.headers["location"].removeprefix("/jobs/")
+    assert "3 files uploaded; 1 matched." in client.get(again.headers["location"]).text
+    corrected = {"text": ARTICLE.replace("1911", "1912")}
+    again = client.post(f"/jobs/{job_id}/again", data=corrected, follow_redirects=False)
+    assert run_next(site) == again.headers["location"].removeprefix("/jobs/")
+    page = unescape(client.get(again.headers["location"]).text)
+    assert "3 files uploaded; 1 matched." in page
+    assert "The bridge of Varde opened in 1912.<ref>" in page  # in the text box
+    assert not list((site.server.folder / "unpacked").iterdir())
+    site.jobs.delete_older(now() + 60)
+    site.tidy()
+    assert not uploads(site)
+
+
+@pytest.mark.parametrize("why", [*Why, *Unmatched])
+def test_every_reason_for_an_unused_file_is_explained(
+    client: TestClient, site: Site, why: str
+) -> None:
+    beside = {"n_files": 1, "n_named": 0, "matched": [], "unused": [["a.pdf", why, ""]]}
+    found = dataclasses.replace(verified(), view={"sent": beside})
+    page = client.get(f"/jobs/{ended(site, found)}")
+    assert page.status_code == 200
+    assert re.search(r'<span class="why">\w', page.text)
+
+
+def test_request_cannot_name_an_upload(client: TestClient, site: Site) -> None:
+    sent(client, [("bridge.html", PAGE)], article=ARTICLE)
+    (job,) = site.jobs.listed(None, 5)
+    body = {"text": ARTICLE, "upload": job.request["upload"], "files": job.request["files"]}
+    assert client.post("/api/v1/verify", json=body).status_code == 422
+
+
+def test_sources_count_towards_the_quota(make_site: Callable[..., Site]) -> None:
+    site = make_site(**SERVER, account_megabytes=0.001)
+    anna = somebody(site, Role.EDITOR).client
+    assert sent(anna, [("bridge.html", PAGE)], article=ARTICLE).status_code == 303
+    refused = sent(anna, [("b.txt", b"x" * 900)], article=ARTICLE)
+    assert refused.status_code == 422
+    assert "sources of articles" in refused.text
+    assert len([path for path in uploads(site) if path.name != "lock"]) == 1
+
+
+def test_a_page_sent_without_a_title_is_named_as_it_says(client: TestClient, site: Site) -> None:
+    page = "<html><head>{}</head><body><h1>The <i>Varde</i> Bridge</h1><p>It opened.</p></body>"
+    for head, title in (("<title>Varde Bridge</title>", "Varde Bridge"), ("", "The Varde Bridge")):
+        sent = {"text": page.format(head), "markup": "html"}
+        assert client.post("/api/v1/verify", json=sent).status_code == 202
+        (job, *_) = site.jobs.listed(None, 5)
+        assert job.title == title
+
+
+def test_pasted_prose_is_a_text_and_named_by_its_bold_subject(
+    client: TestClient, site: Site
+) -> None:
+    for text, title in (
+        ("Wexmoor Lido opened in 1936 beside the river.", "Untitled"),
+        (f"'''Wexmoor Lido''' is a pool.\n{ARTICLE}", "Wexmoor Lido"),
+    ):
+        assert post(client, FILES, {"article": text}).status_code == 303
+        (job, *_) = site.jobs.listed(None, 5)
+        assert job.title == title
+        assert site.jobs.full_request(job)["text"] == text.strip()
+    assert post(client, FILES, {"article": "Wexmoor Lido"}).status_code == 422  # offline
+
+
+# ── The result ───────────────────────────────────────────────────────────────────────────────────
+
+
+def verified(**changed: Any) -> Verified:
+    made = dataclasses.replace(report(), settings={"verify.threshold": 0.3}, **changed)
+    return Verified(made, {})
+
+
+def ended(site: Site, found: Verified, corpus: str | None = None) -> str:
+    files = {"view": dict(found.view)} if found.view else {}
+    result = found.report.to_json()
+    return finished(site, result=result, files=files, text="Varde", corpus=corpus)
+
+
+def test_finding_links_to_its_section_in_the_wiki(client: TestClient, site: Site) -> None:
+    found = verified(
+        title="A & B", revision_id="7", url="https://en.wikipedia.org/w/index.php?oldid=7"
+    )
+    claim_id = found.report.findings[0].claim.claim_id
+    block = {"section": 2, "kind": "paragraph", "text": "x", "label": "", "claims": []}
+    blocks = [block, block | {"claims": [(0, 1, claim_id)]}]
+    found = dataclasses.replace(found, view={"blocks": blocks})
+    link = "https://en.wikipedia.org/w/index.php?title=A_%26_B&action=edit&section=2"
+    assert edit_link(found, claim_id) == (link, "en.wikipedia.org")
+    page = client.get(f"/jobs/{ended(site, found)}").text
+    assert f'href="{link}"'.replace("&", "&amp;") in page
+    assert "Edit this section on Wikipedia" in page
+    assert "Edit this section" not in client.get(f"/jobs/{ended(site, verified())}").text
+
+
+@pytest.mark.parametrize(
+    "url", [None, "javascript:alert(1)//index.php?oldid=7", "https://w.example/wiki/A?oldid=7"]
+)
+def test_no_edit_link_without_a_known_wiki(url: str | None) -> None:
+    found = verified(revision_id="7", url=url)
+    assert edit_link(found, found.report.findings[0].claim.claim_id) is None
+
+
+def test_sections_are_numbered_as_in_the_wiki() -> None:
+    text = (
+        "A lead.<ref>https://a.example/0</ref>\n== One ==\nNothing cited.\n=== Under ===\n"
+        "The bridge opened in 1911.<ref>https://a.example/1</ref>\n== Two ==\n"
+        "The tram came in 1922.<ref>https://a.example/2</ref>"
+    )
+    article = parse_article(text, "Varde")
+    blocks = blocks_of(article, "wikitext")
+    found = {claim_id: block["section"] for block in blocks for *_, claim_id in block["claims"]}
+    by_text = {claim.text: found[claim.claim_id] for claim in article.claims}
+    assert by_text == {"A lead.": 0, "The bridge opened in 1911.": 2, "The tram came in 1922.": 3}
+
+
+def test_flags_follow_the_threshold() -> None:
+    made = verified()
+    for threshold in (0.05, 0.3, 0.95):
+        at = report_at(made, threshold)
+        labels = at.counts.labels
+        uses = sum(
+            len(f.citations) - sum(c.label is Label.UNCHECKED for c in f.citations)
+            for f in at.findings
+            if f.label in (Label.REFUTED, Label.NOT_SUPPORTED)
+        )
+        found = dict(coverage_at(made.report, at))
+        assert found["flagged"] == uses
+        assert bool(uses) == bool(labels[Label.REFUTED] + labels[Label.NOT_SUPPORTED])
+
+
+def test_every_label_has_its_legend_on_the_page(client: TestClient, site: Site) -> None:
+    disputed = dataclasses.replace(verified().report.findings[0], label=Label.DISPUTED)
+    found = verified(findings=(disputed, *report().findings[1:]))
+    page = unescape(client.get(f"/jobs/{ended(site, found)}").text)
+    for label in Label:
+        legend = re.search(rf'<dt><span class="chip {label}">.*?</dt><dd>([^<]+)</dd>', page)
+        assert legend, label
+        assert LOOKS[label].label in page
+    german = {"Accept-Language": "de"}
+    page = unescape(client.get(f"/jobs/{ended(site, verified())}", headers=german).text)
+    for word in ("belegt", "teilweise belegt", "nicht belegt", "Widerspruch?", "nicht prüfbar"):
+        assert word in page
+
+
+def test_documents_are_counted_as_they_are_listed() -> None:
+    items = [
+        weighed(doc, n, "Varde", "https://a.example/")
+        for n, doc in enumerate([0.9, 0.1, -0.8, 0.6, None])
+    ]
+    same = dataclasses.replace(items[3].passage, doc_id=items[0].passage.doc_id, span=Span(90, 115))
+    outcome = dataclasses.replace(items[3].outcome, passage=same)
+    items[3] = dataclasses.replace(items[3], outcome=outcome)
+    pages = dataclasses.replace(
+        items[0], meta={"page_starts": "[0, 10]", "page_labels": '["vii", "8"]'}
+    )
+    reading = Reading("r1", "Varde lies by the sea.", StatementType.DESCRIPTIVE)
+    result = ReadingResult(reading, (pages, *items[1:]), confirmation.combine(items))
+    sides = render.sides(result)
+    listed = {side["word"]: [len(d["passages"]) for d in side["documents"]] for side in sides}
+    assert listed == {"for": [2], "against": [1], "neutral": [1]}
+    assert sides[0]["documents"][0]["passages"][0]["page"] == ("8", True)
+    assert sides[1]["documents"][0]["passages"][0]["page"] is None
+
+
+def test_second_opinion_is_shown_with_any_disagreement(client: TestClient, site: Site) -> None:
+    first = verified().report.findings[0]
+    says = Opinion(
+        Verdict.SUPPORTED, "qwen3@127.0.0.1", ("First.",), ("<b>plain</b>",), "It <i>does</i>.", 2
+    )
+    for opinion, words in (
+        (says, ("Second opinion from qwen3@127.0.0.1: supported", "It &lt;i&gt;does&lt;/i&gt;.",
+                "The model decided", "It points to", "found in no source were left out: 2")),
+        (Failed("source", "nobody <i>there</i>"), ("No second opinion: nobody &lt;i&gt;",)),
+    ):  # fmt: skip
+        told = dataclasses.replace(first, opinion=opinion, decided_by=DecidedBy.MODEL)
+        found = verified(findings=(told, *report().findings[1:]))
+        job_id = ended(site, found)
+        place = f"/jobs/{job_id}?claim={first.claim.claim_id}"
+        page = client.get(place).text
+        assert all(each in page for each in words), page
+        german = client.get(place, headers={"Accept-Language": "de"}).text
+        assert "eine zweite Meinung" in german or "Zweite Meinung von qwen3" in german
+    again = Report.from_json(found.report.to_json()).findings[0].opinion
+    assert again == opinion
+
+
+def test_sentences_without_a_citation_in_both_languages(client: TestClient, site: Site) -> None:
+    place = f"/jobs/{ended(site, verified())}"
+    page = client.get(place).text
+    assert "Sentences without a citation: 2" in page
+    assert "an editor asked for a citation" in page
+    german = client.get(place, headers={"Accept-Language": "de"}).text
+    assert "Sätze ohne Beleg: 2" in german
+    assert "ein Zitat: " in german
+    none = client.get(f"/jobs/{ended(site, verified(uncited=None))}").text
+    assert "Sentences without a citation" not in none
+
+
+def test_a_better_source_names_its_corpus_where_there_are_several(
+    client: TestClient, site: Site
+) -> None:
+    renamed = dataclasses.replace
+    named = [
+        renamed(each, suggestions=tuple(renamed(s, corpus="Press") for s in each.suggestions))
+        for each in report().findings
+    ]
+    assert "corpus Press" not in client.get(f"/jobs/{ended(site, verified())}").text
+    place = f"/jobs/{ended(site, verified(findings=tuple(named)))}"
+    assert "corpus Press" in client.get(place).text
+    assert "Sammlung Press" in client.get(place, headers={"Accept-Language": "de"}).text
+
+
+def test_form_offers_the_corpus_used_last(client: TestClient, site: Site) -> None:
+    client.post(C, json={"name": "Empty"})
+    assert 'name="corpus"' not in client.get("/").text
+    first, second = filled(client, site, "Bridges"), filled(client, site, "Towers")
+    for corpus_id in (first, second):
+        post(client, FILES, {"article": ARTICLE, "corpus": corpus_id})
+        selected = re.findall(r'<option value="([^"]*)" selected', client.get("/").text)
+        assert selected == [corpus_id]
+    again = post(client, FILES, {"article": " ", "corpus": ""}).text
+    assert '<option value="" selected' in again, "the choice of none is kept"
+
+
+@pytest.mark.parametrize("part", ["board", "finding"])
+def test_a_script_gets_only_the_part_that_it_replaces(
+    client: TestClient, site: Site, part: str
+) -> None:
+    where = f"/jobs/{ended(site, verified())}?threshold=0.5"
+    piece = client.get(where, headers={"HX-Target": part}).text.strip()
+    assert re.match(rf'<\w+ id="{part}"', piece)
+    assert piece in client.get(where).text
+
+
+def test_page_says_whether_better_sources_were_searched(client: TestClient, site: Site) -> None:
+    note = 'class="note"'
+    assert note in client.get(f"/jobs/{ended(site, verified())}").text
+    with_corpus = ended(site, verified(), corpus="abc")
+    assert note not in client.get(f"/jobs/{with_corpus}").text
+    corpus_id = filled(client, site)
+    job_id = ended(site, verified())
+    assert f'<option value="{corpus_id}">' in client.get(f"/jobs/{job_id}").text
+    again = post(client, f"/jobs/{job_id}/again", {"corpus": corpus_id}).headers["location"]
+    assert client.get(f"/api/v1{again}").json()["request"]["corpus"] == corpus_id
+
+
+def test_unread_language_asks_for_a_translation(client: TestClient, site: Site) -> None:
+    def page(reason: Reason) -> str:
+        why = Unchecked("https://a.example/", reason, "")
+        found = report().findings[0]
+        (cited,) = found.citations
+        result = dataclasses.replace(cited, outcome=why, label=Label.UNCHECKED)
+        changed = dataclasses.replace(found, citations=(result,), label=Label.UNCHECKED)
+        return client.get(f"/jobs/{ended(site, verified(findings=(changed,)))}").text
+
+    assert "(a translation)" not in page(Reason.PAYWALL)
+    assert "(a translation)" in page(Reason.LANGUAGE)
+
+
+def test_form_can_request_uncited_sentences(client: TestClient, site: Site) -> None:
+    text = f"{ARTICLE}\nHolm wrote that it was “the finest bridge that was ever built here”.\n"
+    for fields, n in (({"verify_uncited": "1"}, "1"), ({}, None)):
+        answer = post(client, "/verify", {"article": text} | fields)
+        assert answer.headers["location"].endswith(run_next(site))
+        page = client.get(answer.headers["location"]).text
+        assert (f"Sentences without a citation: {n}" in page) is bool(n)
+
+
+def test_a_claim_marked_wrong_moves_down_and_loses_its_tag(site: Site, client: TestClient) -> None:
+    one = verified().report
+    findings = tuple(
+        dataclasses.replace(each, claim=dataclasses.replace(each.claim, claim_id=f"c{n}"))
+        for n, each in enumerate(one.findings)
+    )
+    job_id = finished(site, "verify", dataclasses.replace(one, findings=findings).to_json())
+    where = f"/jobs/{job_id}?claim=c0"
+    assert "{{failed verification" in client.get(where).text
+    form = {"item": "c0/r1", "verdict": "wrong"}
+    assert client.post(f"/jobs/{job_id}/feedback", data=form).status_code == 200
+    shown = client.get(where).text
+    assert MARKED_WRONG in shown
+    assert "{{failed verification" not in shown
+    assert re.findall(r'id="row-(c\d)"', shown) == ["c1", "c0", "c2", "c3"]
+    assert MARKED_WRONG[1:] in client.get(f"/jobs/{job_id}/report.html").text
+    form["verdict"] = "right"
+    client.post(f"/jobs/{job_id}/feedback", data=form)
+    assert MARKED_WRONG not in client.get(where).text
+
+
+def test_an_edit_summary_names_the_sources_by_their_titles() -> None:
+    found = report("The mill opened in 1911.").findings[0]
+    assert "“The mill opened in 1911.”" in edit_summary(found)
+    assert edit_summary(dataclasses.replace(found, citations=())) == ""
+
+
+def test_the_text_of_a_source_in_another_language_is_shown(client: TestClient, site: Site) -> None:
+    words = "Badet åbnede i 1936, og borgmesteren holdt en tale ved åen. " * 9
+    files = [("bridge.html", f"<html lang=da><p>{words}".encode())]
+    assert sent(client, files, article=ARTICLE, title="Varde").status_code == 303
+    job_id = run_next(site)
+    findings = client.get(f"/api/v1/jobs/{job_id}/result").json()["findings"]
+    found = {f["citations"][0]["citation_id"]: f for f in findings}["r1"]
+    assert found["citations"][0]["unchecked"]["reason"] == "language"
+    page = unescape(client.get(f"/jobs/{job_id}?claim={found['claim_id']}").text)
+    assert words.strip()[-40:] in page
+    assert "(a translation)" in page
+
+
+# ── Drafts ───────────────────────────────────────────────────────────────────────────────────────
+
+DRAFT = """The bridge of Varde opened in 1937.<ref>{{cite web |title=Bridge
+|url=https://a.example/bridge?utm_source=chatgpt.com}}</ref>
+
+Holm wrote in 1911 that it was “the finest <b>bridge that was ever built here”.
+"""
+
+
+@pytest.mark.parametrize("uploaded", [True, False])
+def test_a_draft_is_summed_up_on_one_screen(site: Site, client: TestClient, uploaded: bool) -> None:
+    fields = {"title": "Varde", "draft": "1"}
+    if uploaded:
+        reply = sent(client, [("draft.wiki", DRAFT.encode())], "file", **fields)
+    else:
+        reply = post(client, "/verify", fields | {"article": DRAFT})
+    address = reply.headers["location"]
+    assert "<progress" in client.get(address).text
+    run_next(site)
+    shown = client.get(address).text
+    heads = [int(head) for head in re.findall(r"<h2>(\d+) ", shown)]
+    assert len(heads) == 4
+    assert heads[2:] == [1, 1]
+    assert "utm_source=chatgpt.com" in shown
+    assert "<b>" not in shown
+    report = re.search(r'href="(/jobs/[^"/]+)"', shown)
+    assert report
+    assert f'href="{address}"' in client.get(report[1]).text
+
+
+def test_other_jobs_are_no_drafts(site: Site, client: TestClient) -> None:
+    job = site.jobs.submit("local", "check", "Varde", {})
+    assert client.get(f"/jobs/{job.job_id}/draft").status_code == 404
