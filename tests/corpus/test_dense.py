@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pincite.corpus import accepted_keys, dense
-from pincite.corpus.accepted_keys import AcceptedKeys
+from pincite.corpus.accepted_keys import KeySet
 from pincite.corpus.dense import DenseIndex
 from pincite.corpus.store import Keys, Store
 from pincite.protocols import Floats
@@ -101,7 +101,7 @@ def test_a_filter_leaves_the_nearest_of_what_it_accepts(
     for share in (0.02, 0.3, 0.9):
         chosen = np.random.default_rng(4).random(12_001) < share
         chosen[0] = False  # no key
-        some = AcceptedKeys(np.packbits(chosen, bitorder="little"), int(chosen.sum()), share)
+        some = KeySet(np.packbits(chosen, bitorder="little"), int(chosen.sum()), share)
         found = index.search(queries, 20, some)
         assert all(chosen[key] for pairs in found for key, _ in pairs)
         expected = [[k for k in keys if chosen[k]][:20] for keys in nearest]

@@ -28,7 +28,7 @@ _RANGES = (
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class AcceptedKeys:
+class KeySet:
     """A set of passage keys; equal only to itself."""
 
     bits: npt.NDArray[np.uint8]  # key k is bit k % 8 of byte k // 8
@@ -54,23 +54,23 @@ class AcceptedKeys:
 class _Entry:
     last_document: int
     n_all: int
-    accepted: AcceptedKeys
+    accepted: KeySet
 
 
-class AcceptedKeysCache:
+class AcceptedKeys:
     """The accepted keys of one store by filter, computed when first asked for."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._entries: OrderedDict[Filters, _Entry] = OrderedDict()
 
-    def of(self, filters: Filters) -> AcceptedKeys:
+    def of(self, filters: Filters) -> KeySet:
         """Return the passages of the documents that `filters` accepts; call inside a snapshot.
 
         Raises:
             CorpusError: A document's row is damaged.
         """
-        nothing = AcceptedKeys(np.zeros(1, dtype=np.uint8), 0, 0.0)
+        nothing = KeySet(np.zeros(1, dtype=np.uint8), 0, 0.0)
         entry = self._entries.pop(filters, _Entry(0, 0, nothing))
         [[newest]] = self._store.rows("SELECT COALESCE(MAX(key), 0) FROM documents")
         if newest > entry.last_document:
@@ -92,7 +92,7 @@ class AcceptedKeysCache:
                     lasts.append(last)
         bits = _with_ranges(entry.accepted.bits, firsts, lasts)
         n = entry.accepted.n + int(np.sum(lasts) - np.sum(firsts)) + len(firsts)
-        return _Entry(newest, n_all, AcceptedKeys(bits, n, n / max(n_all, 1)))
+        return _Entry(newest, n_all, KeySet(bits, n, n / max(n_all, 1)))
 
     def _facts(self, fields: list[Any], with_meta: bool) -> Facts:
         key, url, title, kind, published, language, meta = fields

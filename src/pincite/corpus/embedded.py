@@ -39,14 +39,7 @@ from pincite.corpus.protocol import (
     Merge,
 )
 from pincite.corpus.ranking import best, merged, text_of
-from pincite.corpus.store import (
-    After,
-    Contents,
-    ListedDocument,
-    Place,
-    Selection,
-    content_hash,
-)
+from pincite.corpus.store import After, Contents, ListedDocument, Place, Selection, content_hash
 from pincite.durable import Tell, WriterLock, n_bytes
 from pincite.errors import CorpusError, usable
 from pincite.protocols import Encoder, Floats, Query
