@@ -103,7 +103,6 @@ def features(kind: str, page: Signs) -> dict[str, float]:
     """
     lines, parts, own = _lines(page.text), title_parts(page.title), _own_sentences(page)
     n_own = _count_words(own)
-    cued = [sentence for sentence in own if _has_cue(kind, sentence)]
     lead = [text for text in (page.headline, _first_sentence(page)) if _means_this_page(text)]
     in_title = max(_share_of_cues(kind, part) for part in (page.title, *parts, *lead))
     in_headline = _share_of_cues(kind, page.headline)
@@ -118,7 +117,7 @@ def features(kind: str, page: Signs) -> dict[str, float]:
         "in_headline": in_headline,
         "early": float(any(_has_cue(kind, line) for line in lines[:EARLY_LINES])),
         "cues": math.log1p(len({cue.lower() for cue in _find_cues(kind, lines)})),
-        "cued": _count_words(cued) / max(1, n_own),
+        "cued": _count_words(s for s in own if _has_cue(kind, s)) / max(1, n_own),
         "addressed": _count_words(filter(_addresses, own)) / max(1, n_own),
         "unexplained": math.log1p(_count_words(odd)),
         "words": math.log1p(n_own),
@@ -200,7 +199,9 @@ def _is_statement(sentence: str) -> bool:
         return False
     if _YEAR.search(normalise(sentence)):
         return True
-    if sentence.rstrip(_CLOSING)[-1:] not in _ENDS or any(_kinds_cued(sentence)):
+    if sentence.rstrip(_CLOSING)[-1:] not in _ENDS or any(
+        _has_cue(kind, sentence) for kind in KINDS
+    ):
         return False
     of_notices = {word.lower() for word in _vocabulary("words").findall(normalise(sentence))}
     # One is allowed beside a name, except in German, where all nouns have capitals.
@@ -215,11 +216,7 @@ def _addresses(sentence: str) -> bool:
 
 def _is_of_notice(sentence: str) -> bool:
     words = _vocabulary("words").search(normalise(sentence))
-    return bool(words) or _addresses(sentence) or any(_kinds_cued(sentence))
-
-
-def _kinds_cued(sentence: str) -> Iterator[str]:
-    return (kind for kind in KINDS if _has_cue(kind, sentence))
+    return bool(words) or _addresses(sentence) or any(_has_cue(kind, sentence) for kind in KINDS)
 
 
 def _find_cues(kind: str, texts: Sequence[str]) -> Iterator[str]:

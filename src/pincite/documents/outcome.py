@@ -11,15 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import unquote
 
-from pincite.documents.notices import (
-    NOTICE_CHARS,
-    Signs,
-    cue_pattern,
-    find_notice,
-    has_statement,
-    normalise,
-    title_parts,
-)
+from pincite.documents import notices
+from pincite.documents.notices import Signs, cue_pattern, normalise, title_parts
 from pincite.text.hosts import is_front, original_of
 from pincite.text.sentences import n_words
 from pincite.types import Reason, Unchecked
@@ -107,7 +100,7 @@ def of_page(url: str, text: str, article: str, markup: Markup) -> Unchecked | No
     """
     words, markup = n_words(text), replace(markup, text=markup.text or text)
     reason = None
-    if n_words(markup.text[:NOTICE_CHARS]) <= NOTICE_WORDS:
+    if n_words(markup.text[: notices.NOTICE_CHARS]) <= NOTICE_WORDS:
         reason = _notice(url, markup) or _needs_scripts(words, text, markup)
     reason = reason or _paywall(n_words(article) or words, markup)
     if not reason and words == 0:
@@ -158,7 +151,7 @@ def signs_of(url: str, markup: Markup) -> Signs:
 
 
 def _notice(url: str, markup: Markup) -> tuple[Reason, str] | None:
-    if notice := find_notice(signs_of(url, markup)):
+    if notice := notices.find_notice(signs_of(url, markup)):
         reason, what = REASONS[notice.kind]
         return reason, f"{what}: “{notice.cue}”"
     if markup.asks_password and n_words(markup.text) - n_words(markup.headline) < BARE_WORDS:
@@ -192,8 +185,10 @@ def _stands_alone(match: re.Match[str]) -> bool:
 
 
 def _needs_scripts(words: int, text: str, markup: Markup) -> tuple[Reason, str] | None:
-    seen = normalise(f"{markup.visible}\n{text}"[:NOTICE_CHARS])
-    needs_scripts = cue_pattern("scripts").search(seen) and not has_statement(text, markup.title)
+    seen = normalise(f"{markup.visible}\n{text}"[: notices.NOTICE_CHARS])
+    needs_scripts = cue_pattern("scripts").search(seen) and not notices.has_statement(
+        text, markup.title
+    )
     asks = needs_scripts or cue_pattern("scripts").search(normalise(markup.noscript))
     bare = words - n_words(markup.headline) < BARE_WORDS
     is_shell = needs_scripts and words < SHELL_WORDS
