@@ -34,7 +34,7 @@ from pincite import runtime
 from pincite.corpus import engines
 from pincite.corpus.update import ingest
 from pincite.settings import load
-from pincite.text.prompt_quoting import DATA_RULE
+from pincite.llm.templates import DATA_RULE
 from pincite.verbs.check import build as build_check
 
 # A configuration reads three sentences to each side: of these documents always the whole.

@@ -14,7 +14,7 @@ class Guidance(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A prompt; quoted text in it is fenced (`text.prompt_quoting`)."""
+    """A prompt; quoted text in it is fenced (`llm.templates.fence`)."""
 
     user: str
     system: str = ""

@@ -13,8 +13,7 @@ from models.chat_server import Server, good, refusal, serving
 from support.check_values import readings
 
 from pincite.cli import cli
-from pincite.llm.templates import VARIABLES
-from pincite.text.prompt_quoting import DATA_RULE
+from pincite.llm.templates import DATA_RULE, VARIABLES
 
 # ── Without a language model ─────────────────────────────────────────────────────────────────────
 

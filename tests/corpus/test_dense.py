@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pincite.corpus import catalogue, dense
-from pincite.corpus.catalogue import Accepted
+from pincite.corpus import accepted_keys, dense
+from pincite.corpus.accepted_keys import KeySet
 from pincite.corpus.dense import DenseIndex
 from pincite.corpus.store import Keys, Store
 from pincite.protocols import Floats
@@ -88,7 +88,7 @@ def test_it_finds_what_an_exact_search_finds(
 def test_a_filter_leaves_the_nearest_of_what_it_accepts(
     tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(catalogue, "FEW", 100)
+    monkeypatch.setattr(accepted_keys, "FEW", 100)
     monkeypatch.setattr(dense, "EXACT_LIMIT", 100)
     vectors = clustered(12_000, 24)
     put(store, "a", vectors)
@@ -101,7 +101,7 @@ def test_a_filter_leaves_the_nearest_of_what_it_accepts(
     for share in (0.02, 0.3, 0.9):
         chosen = np.random.default_rng(4).random(12_001) < share
         chosen[0] = False  # no key
-        some = Accepted(np.packbits(chosen, bitorder="little"), int(chosen.sum()), share)
+        some = KeySet(np.packbits(chosen, bitorder="little"), int(chosen.sum()), share)
         found = index.search(queries, 20, some)
         assert all(chosen[key] for pairs in found for key, _ in pairs)
         expected = [[k for k in keys if chosen[k]][:20] for keys in nearest]

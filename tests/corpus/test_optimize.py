@@ -15,6 +15,7 @@ from pincite.errors import CorpusError
 from pincite.types import Document
 
 DOCUMENTS = [Document(f"u:{i}", f"Page {i}", f"Words of page{i}. " * 400) for i in range(80)]
+DELETED = [d.url for d in DOCUMENTS[1::2][:30]]  # read by the fixture `made`
 DIM, EXACT_LIMIT, BATCH = 256, 100, 20
 QUERIES = ["page8", "words page42", "page79"]
 

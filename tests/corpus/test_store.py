@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.rows import each_row
 
-from pincite.corpus.store import BLOCK_CHARACTERS, Store, content_hash
+from pincite.corpus.store import BLOCK_CHARACTERS, Order, Selection, Store, content_hash
 from pincite.types import Document, Span
 
 
@@ -101,3 +102,37 @@ def test_snapshot_is_one_state(store: Store) -> None:
             assert reader.sequence == 0
     assert reader.n_documents() == 1
     reader.close()
+
+
+TITLES = ["İstanbul", "STRASSE 100%", "Die Straße", "Σίσυφος", "half \ud800 istanbul"]
+
+
+@each_row("corpus/store/a_text_is_found_whatever_its_case")
+def test_a_text_is_found_whatever_its_case(store: Store, text: str, found: list[int]) -> None:
+    with store.batch():
+        for n, title in enumerate(TITLES):
+            store.put(Document(f"https://a.example/{n}", title, "A."), [])
+    documents = store.list_documents(Selection(text=text), 10)
+    assert sorted(TITLES.index(document.title) for document in documents) == found
+
+
+@pytest.mark.parametrize(
+    ("order", "titles"), [("added", "cbaB"), ("title", "aBbc"), ("date", "Bacb")]
+)
+def test_documents_are_listed_in_pages(store: Store, order: Order, titles: str) -> None:
+    with store.batch():
+        for title, published in (("B", "2001"), ("a", "2000"), ("b", None), ("c", None)):
+            language = "de" if published else None
+            store.put(
+                Document(
+                    f"https://a.example/{title}", title, "A.", "html", published, language=language
+                ),
+                [Span(0, 2)],
+            )
+    listed = store.list_documents(Selection(order), 10)
+    assert "".join(document.title for document in listed) == titles
+    after = (listed[1].sorted_by, listed[1].key)
+    assert store.list_documents(Selection(order), 2, after) == listed[2:]
+    german = store.list_documents(Selection(order, kind="html", language="de"), 10)
+    assert {document.title: document.n_passages for document in german} == {"a": 1, "B": 1}
+    assert store.list_documents(Selection(order, kind="pdf"), 10) == []

@@ -10,15 +10,8 @@ from support.web_pages import Page, pages
 
 from pincite.documents import html
 from pincite.documents.body import DEFAULT_LIMITS, Body
-from pincite.documents.outcome import (
-    TEASER_WORDS,
-    Look,
-    Markup,
-    find_notice,
-    has_statement,
-    of_page,
-    of_status,
-)
+from pincite.documents.notices import Signs, find_notice, has_statement
+from pincite.documents.outcome import TEASER_WORDS, Markup, of_page, of_status
 from pincite.documents.read import read_bytes
 from pincite.types import COPY_OF, Document, Reason, Unchecked
 
@@ -200,29 +193,29 @@ def test_most_notices_of_every_kind_are_recognised(
 def test_a_statement_outweighs_every_cue() -> None:
     text = "Page not found.\nThe band was formed in Varde by Ida Holm in 2003."
     assert has_statement(text)
-    assert find_notice(Look("Page not found", "Page not found", text)) is None
-    assert find_notice(Look("Page not found", "Page not found", "Page not found."))
+    assert find_notice(Signs("Page not found", "Page not found", text)) is None
+    assert find_notice(Signs("Page not found", "Page not found", "Page not found."))
 
 
 def test_lists_are_expected_at_the_address_of_a_search() -> None:
-    look = Look("Search results", "Search results", "38 items found", 0.8, 9)
-    found = find_notice(look)
+    signs = Signs("Search results", "Search results", "38 items found", 0.8, 9)
+    found = find_notice(signs)
     assert found
     assert found.kind == "listing"
-    expected = Look("Search results", "Search results", "38 items found", 0.8, 9, may_list=False)
+    expected = Signs("Search results", "Search results", "38 items found", 0.8, 9, may_list=False)
     assert find_notice(expected) is None
 
 
 def test_what_a_parked_page_advertises_is_no_statement() -> None:
     text = "This domain is for sale!\nRelated searches: Varde 1911 harbour fair, used cars."
     assert has_statement(text)
-    assert find_notice(Look("varde-herald.example", "varde-herald.example", text))
-    assert find_notice(Look("The Varde Herald", "The Varde Herald", text)) is None
+    assert find_notice(Signs("varde-herald.example", "varde-herald.example", text))
+    assert find_notice(Signs("The Varde Herald", "The Varde Herald", text)) is None
 
 
 def test_the_year_in_a_path_is_no_statement() -> None:
     text = "The requested URL /news/2004/tram.html was not found on this server."
-    found = find_notice(Look("Error", "", text))
+    found = find_notice(Signs("Error", "", text))
     assert found
     assert found.kind == "gone"
 
@@ -267,12 +260,12 @@ def test_at_most_one_honest_page_in_forty_is_refused() -> None:
 def test_a_headline_about_this_page_outweighs_why_it_is_gone(
     headline: str, text: str, gone: bool
 ) -> None:
-    found = find_notice(Look(headline, headline, f"{headline}\n{text}"))
+    found = find_notice(Signs(headline, headline, f"{headline}\n{text}"))
     assert (found is not None) is gone
 
 
 def test_a_first_sentence_about_this_page_is_a_notice_without_a_headline() -> None:
     text = "The file you requested could not be found. If you think this is a mistake, write to us."
-    found = find_notice(Look("Error", "", text))
+    found = find_notice(Signs("Error", "", text))
     assert found
     assert found.kind == "gone"

@@ -27,8 +27,8 @@ from pincite.settings import Settings
 from pincite.text.hosts import host_of, snapshot_at
 from pincite.types import Article, Finding, Label
 from pincite.verbs.verify import articles, estimate, matching, render, terminal, worklist
-from pincite.verbs.verify.report import Report
-from pincite.wiki.addresses import ArticleAddress, Site
+from pincite.verbs.verify.report import Report, could_not_be_checked
+from pincite.wiki.addresses import ArticleAddress
 from pincite.wiki.api import Page, article_of
 from pincite.wiki.article import PageText, read_pages_of
 
@@ -36,9 +36,7 @@ if TYPE_CHECKING:
     from pincite.verbs.verify.build import Run
 
 HOST_WIDTH = 40  # characters of status text, which leaves room for the bar
-SHOWN = 20  # warnings
-
-
+MOST_WARNINGS = 20
 LABELS = ("not_supported", "contradicted", "partly_supported", "disputed", "unchecked")
 
 
@@ -161,7 +159,7 @@ def command(
     settings = options.load_settings(given)
     if given["wayback"] and not settings.web.online:
         raise click.UsageError("--wayback queries archive.org, so it needs --online.")
-    _check_dump_options(dump, titles or category, on, settings)
+    _check_dump(dump, titles or category, on, settings)
     corpora = [*corpus] or settings.library.places or None
     if titles or category or dump:
         if article or only_estimate or not out:
@@ -176,10 +174,8 @@ def command(
         return
     if not article:
         raise click.UsageError("Expected an ARTICLE, --titles FILE or --category NAME.")
-    page = articles.open_article(
-        *(article, title, settings, lambda line: options.say(line, quiet)),
-        language=given["language"],
-    )
+    say = partial(options.say, quiet=quiet)
+    page = articles.open_article(article, title, settings, say, language=given["language"])
     with _open_run(page, settings, corpora, sources, quiet) as (run, display):
         if only_estimate:
             _write_estimate(run.estimate(page), run.settings, outputs["json"])
@@ -193,15 +189,16 @@ def command(
         quiet=quiet, excluded=show_excluded, only=only, draft=page if as_draft else None,
     )  # fmt: skip
     if report.stopped:
+        n_done = len(report.findings)
         options.stop(
-            f"Stopped after {len(report.findings)} of {report.n_claims} claims. Run the "
-            "same command again to continue."
+            f"Stopped after {n_done} of {report.n_claims} claims. Run the same command again to "
+            "continue."
         )
     if any(finding.label in fail_on for finding in report.findings):
         raise click.exceptions.Exit(1)
 
 
-def _check_dump_options(dump: Any, others: Any, on: str, settings: Settings) -> None:
+def _check_dump(dump: Path | str | None, others: object, on: str, settings: Settings) -> None:
     if on != "local" and (not dump or settings.web.online or settings.judge.url):
         raise click.UsageError(
             "--on ray needs --dump, and excludes --online and --judge: only one process may "
@@ -299,9 +296,9 @@ def deliver(
     }
     show = partial(terminal.print_report, report, Console(), limit, excluded=excluded, only=only)
     if draft:
-        found = render.draft_of(report, draft.source)
-        writers["html"] = partial(render.draft_html, found)
-        show = partial(click.echo, "\n".join(render.draft_lines(found)))
+        summary = render.draft_of(report, draft.source)
+        writers["html"] = partial(render.draft_html, summary)
+        show = partial(click.echo, "\n".join(render.draft_lines(summary)))
     options.deliver(writers, outputs, show, quiet)
 
 
@@ -319,56 +316,43 @@ class Batch:
     def check_list(self, titles: Path | None, category: str | None) -> None:
         """Check the articles of a file or a category; Ctrl-C still leaves a work-list."""
         from pincite.library import web_pages
-        from pincite.verbs.verify.report import could_not_be_checked
 
-        wants_estimate = not self.quiet and estimate.asks_others(self.settings)
         with (
             web_pages.open_web(self.settings.web) as web,
             options.progress(self.quiet) as display,
         ):
-            lines = options.read_lines(titles) if titles else []
-            files = [line for line in lines if line != "-" and articles.is_file(line)]
-            lines = [line for line in lines if line not in files]
-            wikis = articles.Wikis(web, self.settings, lambda line: options.say(line, self.quiet))
-            named = articles.list_articles(wikis, self.settings, lines, category)
-            listed: list[Path | ArticleAddress] = [*map(Path, dict.fromkeys(files)), *named]
+            wikis = articles.Wikis(web, self.settings, partial(options.say, quiet=self.quiet))
+            places = self._list_places(wikis, titles, category)
             with (
                 self._open_run(fetch_display(display)) as run,
-                self._folder(len(listed), run) as folder,
+                self._folder(len(places), run) as folder,
             ):
-
-                def is_done(site: Site, revision_id: str) -> bool:
-                    return folder.has(worklist.name_of(site.host, revision_id))
-
-                def report(page: Page | Article) -> Report | str:
-                    nonlocal wants_estimate
-                    article = article_of(page) if isinstance(page, Page) else page
-                    if wants_estimate:  # the first article represents the others
-                        _say_estimate(run.estimate(article), self.settings)
-                        wants_estimate = False
-                    return run.verify(article, display)
-
-                for number, place in enumerate(listed, 1):
-                    page = articles.page_of(wikis, place, is_done, self.settings)
-                    head = f"{number}/{len(listed)}"
+                checker = _ListChecker(run, folder, display, self.settings, self.quiet)
+                for number, place in enumerate(places, 1):
+                    page = articles.page_of(wikis, place, folder.has_revision, self.settings)
+                    head = f"{number}/{len(places)}"
                     if isinstance(page, Exception):
                         options.say(f"{head} {page}", self.quiet)
                         folder.add_problem(str(place), str(page))
                     elif page is not None:
-                        name, about = _name_and_title(place, page)
-                        if not (isinstance(page, Article) and folder.has(name)):
-                            options.say(f"{head} {about}", self.quiet)
-                            checked = partial(report, page)
-                            result = containment.attempted(checked, could_not_be_checked)
-                            folder.store(str(place), name, result)
-                    display("articles", number, len(listed))
+                        checker.check(head, place, page)
+                    display("articles", number, len(places))
+
+    def _list_places(
+        self, wikis: articles.Wikis, titles: Path | None, category: str | None
+    ) -> list[Path | ArticleAddress]:
+        """Return the files named in `titles`, then the other articles."""
+        lines = options.read_lines(titles) if titles else []
+        files = [line for line in lines if line != "-" and articles.is_file(line)]
+        others = [line for line in lines if line not in files]
+        addresses = articles.list_articles(wikis, self.settings, others, category)
+        return [*map(Path, dict.fromkeys(files)), *addresses]
 
     def check_dump(self, dump: Path | str, on: str, workers: int | None) -> None:
         """Check every article of a dump, here or by workers; the reports are the same."""
         from pincite.documents import download
         from pincite.verbs.verify import build
 
-        n_done = 0
         with options.progress(self.quiet) as display:
             cache = weights.cache_folder().parent / "downloads"
             (local,) = download.local([dump], cache, display).paths
@@ -385,19 +369,15 @@ class Batch:
             started = deque[PageText]()  # workers run ahead
 
             def remaining_pages() -> Iterator[PageText]:
-                nonlocal n_done
                 for page in read_pages_of(local, None):
-                    if folder.has(worklist.name_in_file(local, page)):
-                        n_done += 1
-                    else:
+                    if not folder.has(worklist.name_in_file(local, page)):
                         started.append(page)
                         yield page
 
-            for found in parallel.map(report_on, remaining_pages()):
+            for report in parallel.map(report_on, remaining_pages()):
                 page = started.popleft()
-                folder.store(page.title, worklist.name_in_file(local, page), found)
-                n_done += 1
-                display("articles", n_done, total)
+                folder.store(page.title, worklist.name_in_file(local, page), report)
+                display("articles", folder.n_done, total)
 
     def _open_run(
         self, fetching: Callable[[Any], None] = lambda _: None
@@ -414,19 +394,44 @@ class Batch:
         with usable(self.out, "created"):
             self.out.mkdir(parents=True, exist_ok=True)
         options.say(f"{n_articles} articles, reports in {self.out}", self.quiet)
-        for warning in run.warnings[:SHOWN]:
+        for warning in run.warnings[:MOST_WARNINGS]:
             options.say(f"warning: {warning}", self.quiet)
         folder = worklist.ReportFolder(self.out, run.wrote, self.worst)
         with options.resumable():
             try:
                 yield folder
             finally:
-                found = folder.write_list(n_articles)
+                work_list = folder.write_list(n_articles)
         if not self.quiet:
-            terminal.print_list(found, Console())
+            terminal.print_list(work_list, Console())
         options.say(f"work-list: {(self.out / 'worklist.html').resolve()}", self.quiet)
-        if found.n_failed:
+        if work_list.n_failed:
             raise click.exceptions.Exit(shell.PARTIAL)
+
+
+@dataclass(slots=True)
+class _ListChecker:
+    run: "Run"
+    folder: worklist.ReportFolder
+    display: options.Display
+    settings: Settings
+    quiet: bool
+    is_first: bool = True  # of the articles, which it represents in the estimate
+
+    def check(self, head: str, place: Path | ArticleAddress, page: Page | Article) -> None:
+        name, title = _name_and_title(place, page)
+        if isinstance(page, Article) and self.folder.has(name):
+            return
+        options.say(f"{head} {title}", self.quiet)
+        report = containment.attempted(partial(self._report_on, page), could_not_be_checked)
+        self.folder.store(str(place), name, report)
+
+    def _report_on(self, page: Page | Article) -> Report | str:
+        article = article_of(page) if isinstance(page, Page) else page
+        if self.is_first and not self.quiet and estimate.asks_others(self.settings):
+            _say_estimate(self.run.estimate(article), self.settings)
+        self.is_first = False
+        return self.run.verify(article, self.display)
 
 
 def _name_and_title(place: Path | ArticleAddress, page: Page | Article) -> tuple[str, str]:

@@ -17,7 +17,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from pincite.corpus.catalogue import Accepted
+from pincite.corpus.accepted_keys import KeySet
 from pincite.corpus.store import Keys, Store
 from pincite.durable import Tell, checksum, read_stamp, silent, sync, write_stamp
 from pincite.errors import CorpusError
@@ -84,7 +84,7 @@ class DenseIndex:
         self._last_key = 0
         self._tail_keys: Keys = np.empty(0, dtype=np.int64)
         self._tail: Floats = np.empty((0, dim), dtype=np.float32)
-        self._few: tuple[Accepted, Keys, Floats] | None = None  # the last small set searched
+        self._few: tuple[KeySet, Keys, Floats] | None = None  # the last small set searched
 
     def open(self) -> None:
         """Load the newest sound built index and the vectors that it lacks."""
@@ -214,7 +214,7 @@ class DenseIndex:
             yield str(self._folder / stamp.file), f"{problem}; {stamp.n_vectors} were written"
 
     def search(
-        self, queries: Floats, depth: int, accepted: Accepted | None = None
+        self, queries: Floats, depth: int, accepted: KeySet | None = None
     ) -> list[list[tuple[int, float]]]:
         """Return (passage key, exact score) pairs, best first, for each query (n_queries, dim).
 
@@ -233,7 +233,7 @@ class DenseIndex:
         return [sorted(pairs, key=lambda pair: -pair[1])[:depth] for pairs in both]
 
     def _search_built(
-        self, queries: Floats, depth: int, accepted: Accepted | None
+        self, queries: Floats, depth: int, accepted: KeySet | None
     ) -> list[list[tuple[int, float]]]:
         if self._built is None:
             return [[] for _ in queries]
@@ -343,13 +343,13 @@ class _Lists:
     def n(self) -> int:
         return int(self._index.ntotal)
 
-    def nearest(self, queries: Floats, n_found: int, accepted: Accepted | None) -> Keys:
+    def nearest(self, queries: Floats, n_found: int, accepted: KeySet | None) -> Keys:
         # Compare as many vectors with a filter as without one.
         share = SCANNED / max(1, self.n) / (accepted.share if accepted else 1.0)
         return self.of_all(queries, n_found, accepted, min(1.0, share))
 
     def of_all(
-        self, queries: Floats, n_found: int, accepted: Accepted | None, share: float = 1.0
+        self, queries: Floats, n_found: int, accepted: KeySet | None, share: float = 1.0
     ) -> Keys:
         import faiss
 
@@ -387,7 +387,7 @@ class _Graph:
     def n(self) -> int:
         return int(self._index.ntotal)
 
-    def nearest(self, queries: Floats, n_found: int, accepted: Accepted | None) -> Keys:
+    def nearest(self, queries: Floats, n_found: int, accepted: KeySet | None) -> Keys:
         import faiss
 
         # The walk also visits passages that are not accepted. If it would visit more neighbours
@@ -400,7 +400,7 @@ class _Graph:
         how = parameters(efSearch=width, **_only(accepted))
         return np.asarray(self._index.search(queries, n_found, params=how)[1], dtype=np.int64)
 
-    def of_all(self, queries: Floats, n_found: int, accepted: Accepted | None) -> Keys:
+    def of_all(self, queries: Floats, n_found: int, accepted: KeySet | None) -> Keys:
         import faiss
 
         selector: Any = faiss.IDSelectorTranslated  # the graph stores positions, not keys
@@ -419,7 +419,7 @@ class _Graph:
         return np.sort(self._keys)
 
 
-def _only(accepted: Accepted | None) -> dict[str, Any]:
+def _only(accepted: KeySet | None) -> dict[str, Any]:
     import faiss
 
     bitmap: Any = faiss.IDSelectorBitmap  # as faiss wraps it, it takes an array

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from pincite.corpus import catalogue, generation, maintenance
+from pincite.corpus import generation, maintenance
 from pincite.corpus.dense import Kind
 from pincite.corpus.generation import (
     POINTER,
@@ -39,7 +39,7 @@ from pincite.corpus.protocol import (
     Merge,
 )
 from pincite.corpus.ranking import best, merged, text_of
-from pincite.corpus.store import Place, content_hash
+from pincite.corpus.store import After, Contents, ListedDocument, Place, Selection, content_hash
 from pincite.durable import Tell, WriterLock, n_bytes
 from pincite.errors import CorpusError, usable
 from pincite.protocols import Encoder, Floats, Query
@@ -173,32 +173,32 @@ class EmbeddedCorpus(Corpus):
 
     def ids(self, urls: Sequence[str]) -> list[str | None]:
         with self._current() as generation:
-            return catalogue.ids_of(generation.store, urls)
+            return [generation.store.id_at(url) for url in urls]
 
-    def listed(
-        self, which: catalogue.Which, limit: int, after: catalogue.After | None = None
-    ) -> list[catalogue.Listed]:
+    def list_documents(
+        self, selection: Selection, limit: int, after: After | None = None
+    ) -> list[ListedDocument]:
         with self._current() as generation:
-            return catalogue.listed(generation.store, which, limit, after)
+            return generation.store.list_documents(selection, limit, after)
 
-    def contents(self) -> catalogue.Contents:
+    def contents(self) -> Contents:
         with self._current() as generation:
-            return catalogue.contents(generation.store)
+            return generation.store.contents()
 
     def by_id(self, doc_id: str) -> tuple[Document, list[Span]] | None:
         with self._current() as generation:
-            url = catalogue.url_of(generation.store, doc_id)
+            url = generation.store.url_of(doc_id)
             document = generation.store.document(url) if url is not None else None
             if document is None:
                 return None
-            return document, catalogue.spans_of(generation.store, document.url)
+            return document, generation.store.spans_at(document.url)
 
     def nearest(self, question: str, urls: Sequence[str], k: int) -> list[list[Passage]]:
         if self.encoder is None or not self._generation.has_vectors or not urls:
             return [[] for _ in urls]
         (vector,) = self.encoder.encode([question], "query")
         with self._current() as generation:
-            return [catalogue.nearest(generation.store, url, vector, k) for url in urls]
+            return [generation.store.nearest_at(url, vector, k) for url in urls]
 
     def counted(self, words: Sequence[str]) -> tuple[int, list[tuple[str, int]]]:
         with self._current() as generation:

@@ -20,7 +20,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from pincite.corpus.catalogue import AcceptedPassages
+from pincite.corpus.accepted_keys import AcceptedKeys
 from pincite.corpus.dense import KIND, KINDS, DenseIndex
 from pincite.corpus.lexical import LexicalIndex
 from pincite.corpus.protocol import Address
@@ -68,7 +68,7 @@ class Generation:
             raise
         self.fingerprint = manifest["encoder"]
         self.dense = DenseIndex(folder, self.store, int(manifest["dim"]))
-        self.accepted = AcceptedPassages(self.store)
+        self.accepted = AcceptedKeys(self.store)
         self._indexed_at: float | None = None  # while indexing is deferred
 
     def close(self) -> None:

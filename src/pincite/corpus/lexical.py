@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pincite.corpus.catalogue import Accepted
+from pincite.corpus.accepted_keys import KeySet
 from pincite.corpus.ranking import idf
 from pincite.corpus.ranking import text_of as text_of_query
 from pincite.corpus.store import Store, folded, miscounted
@@ -171,7 +171,7 @@ class LexicalIndex:
             write_stamp(self._folder / STAMP, asdict(stamp))
 
     def search(
-        self, queries: Sequence[Query], depth: int, accepted: Accepted | None = None
+        self, queries: Sequence[Query], depth: int, accepted: KeySet | None = None
     ) -> list[list[tuple[int, float]]]:
         """Return (passage key, score) pairs, best first, for each query; fewer than `depth` if all.
 
@@ -311,7 +311,7 @@ class _Searcher:
     def __init__(self, index: "tantivy.Index") -> None:
         self._searcher, self._schema = index.searcher(), index.schema
 
-    def best(self, query: Query, depth: int, accepted: Accepted | None) -> list[tuple[int, float]]:
+    def best(self, query: Query, depth: int, accepted: KeySet | None) -> list[tuple[int, float]]:
         """Return the best accepted passages, scored with the statistics of all passages."""
         twins = _twins(query)
         words = {w: x * self._rarity(w, twins[w]) for w, x in weights(query).items()}
@@ -340,7 +340,7 @@ class _Searcher:
         return rare or words
 
     def _ranked(
-        self, words: Mapping[str, float], depth: int, accepted: Accepted | None
+        self, words: Mapping[str, float], depth: int, accepted: KeySet | None
     ) -> list[tuple[int, float]]:
         if not words:
             return []
@@ -501,7 +501,7 @@ def _between(index: "tantivy.Index", first: int, last: int) -> "tantivy.Query":
     return tantivy.Query.range_query(index.schema, "key", tantivy.FieldType.Integer, first, last)
 
 
-def _among(schema: "tantivy.Schema", query: "tantivy.Query", accepted: Accepted) -> "tantivy.Query":
+def _among(schema: "tantivy.Schema", query: "tantivy.Query", accepted: KeySet) -> "tantivy.Query":
     """Restrict the query to these passages, with unchanged scores."""
     import tantivy
 

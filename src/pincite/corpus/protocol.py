@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol, Self, TypeAlias, runtime_checkable
 
-from pincite.corpus.catalogue import After, Contents, Listed, Which
 from pincite.corpus.dense import Kind
+from pincite.corpus.store import After, Contents, ListedDocument, Selection
 from pincite.durable import Tell
 from pincite.errors import ConfigError, CorpusError
 from pincite.protocols import Encoder, Floats, Query, Retriever
@@ -236,7 +236,9 @@ def _sites(exclude: Collection[str]) -> frozenset[str]:
 class Catalogue(Protocol):
     """A corpus that can list its documents, as the web pages of a corpus need."""
 
-    def listed(self, which: Which, limit: int, after: After | None = None) -> list[Listed]:
+    def list_documents(
+        self, selection: Selection, limit: int, after: After | None = None
+    ) -> list[ListedDocument]:
         """At most `limit` documents, without their texts, behind the place `after`."""
 
     def contents(self) -> Contents:

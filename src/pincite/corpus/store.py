@@ -10,14 +10,16 @@ showing a passage does not require unpacking its whole document.
 import hashlib
 import json
 import os
+import re
 import sqlite3
 import unicodedata
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -62,6 +64,46 @@ class Place(NamedTuple):
     @property
     def passage_id(self) -> str:
         return f"{self.doc_id}:{self.span.start}-{self.span.end}"
+
+
+Order: TypeAlias = Literal["added", "title", "date"]  # of a list of documents
+After: TypeAlias = tuple[str, int]  # sort value and key of the last row of a page
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which documents to list; an empty field does not restrict."""
+
+    order: Order = "added"
+    text: str = ""  # substring of the title or the address, ignoring case
+    kind: str = ""
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedDocument:
+    """A document without its text."""
+
+    key: int
+    sorted_by: str  # with `key`: where the next page starts
+    doc_id: str
+    url: str
+    title: str
+    kind: str
+    published: str | None
+    language: str | None
+    n_passages: int
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """Counts of a corpus's documents, most frequent first, and their date range."""
+
+    kinds: Mapping[str, int]
+    languages: Mapping[str, int]  # "": unknown
+    first: str | None  # earliest and latest date of publication, ISO; None: no known dates
+    last: str | None
+    n_undated: int
 
 
 def content_hash(document: Document) -> str:
@@ -259,6 +301,31 @@ _PLACES = (
     "SELECT p.key, p.document, d.doc_id, d.url, d.title, p.first, p.last, d.published,"
     " d.language, d.meta FROM passages p JOIN documents d ON d.key = p.document"
 )
+# SQLite folds the case of ASCII only.
+_CONTAINS = (
+    "(title LIKE CAST(?1 AS TEXT) ESCAPE '!' OR url LIKE CAST(?1 AS TEXT) ESCAPE '!'"
+    " OR length(CAST(title AS BLOB)) > length(title)"
+    " AND instr(folded(CAST(title AS BLOB)), ?2))"
+)
+
+
+def _listing(value: str, follows: str, order: str) -> str:
+    """Return the statement of a page of documents; `follows`: whether a row is on a later one."""
+    return (
+        f"SELECT key, {value}, doc_id, url, title, kind, published, language,"  # noqa: S608
+        " (SELECT COUNT(*) FROM passages WHERE document = documents.key) FROM documents"
+        f" WHERE (length(?2) = 0 OR {_CONTAINS}) AND (?3 = '' OR kind = ?3)"
+        f" AND (?4 = '' OR language = ?4) AND (?6 IS NULL OR {follows}) ORDER BY {order} LIMIT ?7"
+    )
+
+
+_TITLE, _DATE = "substr(title, 1, 200) COLLATE NOCASE", "COALESCE(published, '')"
+# The most recently added comes first; undated documents come last.
+_LISTINGS: Mapping[Order, str] = {
+    "added": _listing("''", "key < ?6", "key DESC"),
+    "title": _listing(_TITLE, f"({_TITLE}, key) > (CAST(?5 AS TEXT), ?6)", f"{_TITLE}, key"),
+    "date": _listing(_DATE, f"({_DATE}, key) < (CAST(?5 AS TEXT), ?6)", f"{_DATE} DESC, key DESC"),
+}
 
 
 class Changes(NamedTuple):
@@ -338,14 +405,14 @@ class Store:
             yield from (url for _, url in rows)
 
     def hash_at(self, url: str) -> str | None:
-        return next((found for (found,) in self.at(url, "content_hash")), None)
+        return next((digest for (digest,) in self._at(url, "content_hash")), None)
 
-    def at(self, url: str, columns: str) -> list[Any]:
+    def _at(self, url: str, columns: str) -> list[Any]:
         """Return these columns of the document at `url`: one row or none."""
         sql = f"SELECT {columns} FROM documents WHERE url = CAST(? AS TEXT)"  # noqa: S608
         return self.rows(sql, (raw(url),))
 
-    def passages_at(self, url: str, columns: str) -> list[Any]:
+    def _passages_at(self, url: str, columns: str) -> list[Any]:
         """Return these columns of the passages (`p`) of the document (`d`) at `url`."""
         sql = f"SELECT {columns} FROM documents d JOIN passages p ON p.document = d.key"  # noqa: S608
         return self.rows(
@@ -355,7 +422,7 @@ class Store:
     def document(self, url: str) -> Document | None:
         """Return the document at `url`, equal to the one that was added; None if there is none."""
         columns = "key, meta, url, title, kind, published, fetched, language"
-        for key, meta, at, title, kind, published, fetched, language in self.at(url, columns):
+        for key, meta, at, title, kind, published, fetched, language in self._at(url, columns):
             sql = "SELECT data FROM blocks WHERE document = ? ORDER BY number"
             with self._readable(f"the document at {url}"):
                 text = "".join(unpacked(data) for (data,) in self.rows(sql, (key,)))
@@ -396,6 +463,45 @@ class Store:
                 for meta in [json.loads(p.meta)]
                 for text in [text_of(p, blocks)]
             ]
+
+    def list_documents(
+        self, selection: Selection, limit: int, after: After | None = None
+    ) -> list[ListedDocument]:
+        text, (value, key) = folded(selection.text), after or ("", None)
+        pattern = re.sub("[!%_]", r"!\g<0>", text)
+        arguments = (
+            *(raw(f"%{pattern}%"), raw(text), selection.kind, selection.language),
+            *(raw(value), key, limit),
+        )
+        return [ListedDocument(*row) for row in self.rows(_LISTINGS[selection.order], arguments)]
+
+    def contents(self) -> Contents:
+        """Count the documents by kind, language and date; reads every document's row."""
+        kinds = self.rows("SELECT kind, COUNT(*) FROM documents GROUP BY 1 ORDER BY 2 DESC, 1")
+        sql = "SELECT COALESCE(language, ''), COUNT(*) FROM documents GROUP BY 1 ORDER BY 2 DESC, 1"
+        languages = self.rows(sql)
+        sql = "SELECT MIN(published), MAX(published), COUNT(*) - COUNT(published) FROM documents"
+        [[first, last, n_undated]] = self.rows(sql)
+        return Contents(dict(kinds), dict(languages), first, last, n_undated)
+
+    def url_of(self, doc_id: str) -> str | None:
+        rows = self.rows("SELECT url FROM documents WHERE doc_id = ?", (doc_id,))
+        return str(rows[0][0]) if rows else None
+
+    def id_at(self, url: str) -> str | None:
+        return next((doc_id for (doc_id,) in self._at(url, "doc_id")), None)
+
+    def spans_at(self, url: str) -> list[Span]:
+        """Return the spans of the passages of the document at `url`, in text order."""
+        return [Span(first, last) for first, last in self._passages_at(url, "p.first, p.last")]
+
+    def nearest_at(self, url: str, question: Floats, k: int) -> list[Passage]:
+        """Return the `k` passages of the document at `url` nearest to the vector (dim,)."""
+        of_document = [int(key) for (key,) in self._passages_at(url, "p.key")]
+        keys, vectors = self.vectors(of_document, len(question))
+        best = np.lexsort((keys, -(vectors @ question)))[:k]
+        places = self.places(keys[best])
+        return self.passages([places[int(key)] for key in keys[best]])
 
     def changes(self, after: int) -> Changes:
         """Return the passage keys added and deleted after the sequence number `after`."""
@@ -499,7 +605,7 @@ class Store:
             self._run("INSERT OR REPLACE INTO manifest VALUES (?, ?)", (name, value))
 
     def remove(self, url: str) -> bool:
-        for key, doc_id in self.at(url, "key, doc_id"):
+        for key, doc_id in self._at(url, "key, doc_id"):
             sql = "SELECT MIN(key), MAX(key) FROM passages WHERE document = ?"
             first, last = self.rows(sql, (key,))[0]
             if first is not None:

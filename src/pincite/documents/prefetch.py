@@ -11,10 +11,9 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from itertools import islice
 from queue import Queue, SimpleQueue
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 
-if TYPE_CHECKING:
-    from pincite.protocols import Encoder
+from pincite.protocols import Encoder
 
 T = TypeVar("T")
 Item = TypeVar("Item")
@@ -90,7 +89,7 @@ def read_ahead(
         while (stream := jobs.get()) is not None:
             stream.read()
 
-    def started() -> Iterator[tuple[Name, _Stream[T]]]:
+    def submit() -> Iterator[tuple[Name, _Stream[T]]]:
         try:
             for name, items in streams:
                 stream = _Stream(items)
@@ -101,15 +100,15 @@ def read_ahead(
 
     for _ in range(n_readers):
         threading.Thread(target=work, name="pincite-reader", daemon=True).start()
-    following = started()
-    waiting = deque(islice(following, MOST_STREAMS))
+    submitted = submit()
+    waiting = deque(islice(submitted, MOST_STREAMS))
     try:
         while waiting:
             name, stream = waiting[0]
             yield name, iter(stream)
             stream.abandon()  # the caller may not have exhausted it
             waiting.popleft()
-            waiting.extend(islice(following, 1))
+            waiting.extend(islice(submitted, 1))
     finally:
         for _, stream in waiting:
             stream.abandon()
@@ -125,13 +124,13 @@ def mapped(read: Callable[[Item], T], items: Iterable[Item]) -> Iterator[T]:
     At most `READERS` items are read at once across all callers.
     """
 
-    def found_in(item: Item) -> T:
+    def read_one(item: Item) -> T:
         with _AT_ONCE:
             return read(item)
 
-    with closing(read_ahead((None, map(found_in, (item,))) for item in items)) as streams:
-        for _, found in streams:
-            yield from found
+    with closing(read_ahead((None, map(read_one, (item,))) for item in items)) as streams:
+        for _, results in streams:
+            yield from results
 
 
 class Parallel:
@@ -152,6 +151,6 @@ class Parallel:
         """Yield each item with the iterator of `function`, which ends or raises as it does here."""
         return read_ahead((item, function(item)) for item in items)
 
-    def encoder(self, encoder: "Encoder", load: "Callable[[], Encoder]") -> "Encoder":
+    def encoder(self, encoder: Encoder, load: Callable[[], Encoder]) -> Encoder:
         """Return one that spreads passages; a worker gets the same encoder from `load`."""
         return encoder

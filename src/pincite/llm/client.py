@@ -5,7 +5,6 @@ address. httpx's timeouts apply to single reads, so sockets are shut down when a
 or its call is stopped. `web.connection` is the web fetcher's transport, which pins addresses.
 """
 
-import contextlib
 import functools
 import json
 import os
@@ -13,7 +12,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from urllib.parse import urlsplit
@@ -58,8 +57,8 @@ class Call:
     def stop(self) -> None:
         """End all waiting now; callable from any thread."""
         self.stopped.set()
-        for each in list(self.sockets):
-            _shut(each)
+        for connection in list(self.sockets):
+            _shut(connection)
 
 
 class Retry(Exception):
@@ -119,9 +118,9 @@ class Client:
                 waiting = set(futures)
                 while waiting:  # a wait without end would miss a Ctrl-C as it begins
                     done, waiting = wait(waiting, POLL, return_when=FIRST_EXCEPTION)
-                    for each in done:
-                        each.result()
-                return [each.result() for each in futures]
+                    for future in done:
+                        future.result()
+                return [future.result() for future in futures]
             finally:
                 call.stop()
                 pool.shutdown(wait=True, cancel_futures=True)
@@ -295,8 +294,8 @@ def _deadline(
 
     def end() -> None:
         overdue.set()
-        for each in opened:
-            _shut(each)
+        for connection in opened:
+            _shut(connection)
 
     timer = threading.Timer(seconds, end)
     timer.daemon = True
@@ -309,7 +308,7 @@ def _deadline(
 
 
 def _shut(connection: socket.socket) -> None:
-    with contextlib.suppress(OSError):  # already closed
+    with suppress(OSError):  # already closed
         connection.shutdown(socket.SHUT_RDWR)
 
 

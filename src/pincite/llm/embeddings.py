@@ -82,8 +82,7 @@ class ServedEncoder(Client):
         if len(texts) == 1:
             return self._embed([texts[0][: len(texts[0]) // 2]], call)
         half = len(texts) // 2
-        parts = (texts[:half], texts[half:])
-        return np.concatenate([self._embed(part, call) for part in parts])
+        return np.concatenate([self._embed(part, call) for part in (texts[:half], texts[half:])])
 
     def _vectors(self, texts: list[str], call: Call) -> Floats:
         request: dict[str, Any] = {"model": self._model, "input": texts, "encoding_format": "float"}

@@ -23,13 +23,12 @@ from pincite.errors import usable
 from pincite.judgement import decide
 from pincite.llm.calls import Calls, Progress, run_concurrently, tokens_of
 from pincite.llm.replies import first_json
-from pincite.llm.templates import Templates
+from pincite.llm.templates import Templates, fenced_abstract
 from pincite.notes import Note
 from pincite.protocols import Verifier
 from pincite.retrieval import cascade
 from pincite.text.languages import identify
 from pincite.text.passages import cited_passages
-from pincite.text.prompt_quoting import abstract
 from pincite.types import (
     NO_TRUST,
     STOPPED,
@@ -90,7 +89,7 @@ class Judge:
             context=f"{place}\n{claim.before}".strip() or "–",
             statement=claim.text,
             sources="\n\n".join(
-                abstract(n, "", source.title, text)
+                fenced_abstract(n, "", source.title, text)
                 for n, (source, text) in enumerate(zip(sources, texts, strict=True), 1)
             ),
         )

@@ -57,8 +57,8 @@ class ReferencesReport:
     @property
     @written
     def counts(self) -> Mapping[str, int]:
-        found = Counter(result.outcome.status for result in self.results)
-        return {str(status): found[status] for status in ORDER}
+        counts = Counter(result.outcome.status for result in self.results)
+        return {str(status): counts[status] for status in ORDER}
 
 
 def check(
@@ -69,7 +69,7 @@ def check(
     services: Sequence[Lookup] = (),
 ) -> ReferencesReport:
     """Look every reference up. After Ctrl-C, report on those that were."""
-    cited = hygiene.with_faults([each.citation for each in references], today)
+    cited = hygiene.with_faults([reference.citation for reference in references], today)
     results, stopped = list[Result](), False
     try:
         for reference, citation in zip(references, cited, strict=True):
@@ -88,14 +88,11 @@ def check(
 
 def _result(reference: Reference, sources: Sequence[Source], services: Sequence[Lookup]) -> Result:
     def look_up() -> Outcome:
-        found = ask(citation, sources, services, partial(needed, citation))
-        return decide(citation, found, is_record=reference.is_record)
+        lookups = ask(citation, sources, services, partial(needed, citation))
+        return decide(citation, lookups, is_record=reference.is_record)
 
-    def nothing(_: Any) -> Outcome:  # a bug costs one reference
-        return decide(citation, Lookups())
-
-    citation = reference.citation
-    return Result(reference, containment.attempted(look_up, nothing))
+    citation = reference.citation  # a bug costs one reference
+    return Result(reference, containment.attempted(look_up, lambda _: decide(citation, Lookups())))
 
 
 # ── Formats ──────────────────────────────────────────────────────────────────────────────────────
@@ -151,20 +148,17 @@ def csl_items(report: ReferencesReport) -> list[dict[str, Any]]:
     return [_item(result) for result in report.results]
 
 
-KINDS = frozenset(
-    ("article-journal", "book", "chapter", "paper-conference", "report", "thesis", "webpage")
-)
+KINDS = frozenset("article-journal book chapter paper-conference report thesis webpage".split())
+NOT_FOUND = (Status.UNVERIFIED, Status.UNCHECKED, Status.OTHER_WORK, Status.IMPOSSIBLE)
 
 
 def _item(result: Result) -> dict[str, Any]:
     reference, outcome = result.reference, result.outcome
     citation = reference.citation
-    is_found = outcome.status not in (Status.UNVERIFIED, Status.UNCHECKED, Status.OTHER_WORK)
-    is_found &= outcome.status is not Status.IMPOSSIBLE
-    record = (outcome.work if is_found else None) or Work("")
+    record = (outcome.work if outcome.status not in NOT_FOUND else None) or Work("")
     year = str(record.years[0]) if record.years else ""
-    date_ = stated_date(citation.date or "")
-    date_ = date_ if not year or date_[:4] == year else year
+    stated = stated_date(citation.date or "")
+    issued = stated if not year or stated[:4] == year else year
     fields = {
         "title": record.title or citation.title,
         "container-title": record.venue or citation.publisher,
@@ -182,7 +176,7 @@ def _item(result: Result) -> dict[str, Any]:
         **{name: cells.one_line(value or "") for name, value in fields.items()},
         "author": people,
         "more": len(people) < len(names),  # no field of CSL: "et al."
-        "issued": {"date-parts": [[int(part) for part in date_.split("-")]]} if date_ else {},
+        "issued": {"date-parts": [[int(part) for part in issued.split("-")]]} if issued else {},
         "status": "retracted" if outcome.status is Status.RETRACTED else "",
     }
     return {name: value for name, value in item.items() if value}

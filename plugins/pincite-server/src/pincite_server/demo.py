@@ -78,9 +78,8 @@ def examples(site: Site, kind: Kind) -> Examples | None:
     if corpus_id is None:
         return None
     expected = json.loads((DEMO / kind / "expected.json").read_text(encoding="utf-8"))
-    return Examples(corpus_id, [each[one] for each in expected[many]])
+    return Examples(corpus_id, [example[one] for example in expected[many]])
 
 
 def _corpus(site: Site, name: str) -> str | None:
-    found = (entry.corpus_id for entry in site.corpora.listed() if entry.name == name)
-    return next(found, None)
+    return next((entry.corpus_id for entry in site.corpora.listed() if entry.name == name), None)

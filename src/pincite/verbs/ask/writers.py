@@ -7,9 +7,8 @@ from itertools import accumulate, pairwise
 from pincite.completions import Completion, Prompt
 from pincite.errors import NotAsked, ServerError
 from pincite.llm.calls import CHAT_TOKENS, Calls, tokens_of
-from pincite.llm.templates import Templates
+from pincite.llm.templates import Templates, fenced_abstract
 from pincite.text.passages import passages
-from pincite.text.prompt_quoting import abstract
 from pincite.types import Span
 from pincite.verbs.ask.report import Reference
 
@@ -85,7 +84,7 @@ def within_budget(references: Sequence[Reference], tokens: int) -> list[str]:
 
 
 def _shown(reference: Reference, text: str) -> str:
-    return abstract(reference.number, reference.ref_id, reference.document.title, text)
+    return fenced_abstract(reference.number, reference.ref_id, reference.document.title, text)
 
 
 def _share(costs: Sequence[int], total: int) -> int:

@@ -66,21 +66,21 @@ def to_csv(report: Report) -> str:
 
 def to_csv_of(reports: Iterable[tuple[Report, Collection[int]]]) -> str:
     """Return some claims of several reports, by rank, as one table, the lowest score first."""
-    found = [
+    table = [
         [report.title, *row] for report, ranks in reports for row in rows(report) if row[0] in ranks
     ]
     columns = ("article", *COLUMNS)
     score = columns.index("score")
-    return cells.csv_text(columns, sorted(found, key=lambda row: cast("float", row[score])))
+    return cells.csv_text(columns, sorted(table, key=lambda row: cast("float", row[score])))
 
 
 def rows(report: Report) -> Iterator[list[Value]]:
     """Yield the values of `COLUMNS`: a row per citation, uncited claim and uncited sentence."""
-    found: list[dict[str, Value]] = []
+    table: list[dict[str, Value]] = []
     for rank, finding in enumerate(report.findings, 1):
-        found += containment.shown(partial(_rows, report, rank), finding)
-    found += [containment.shown_uncited(_uncited_row, each) for each in report.uncited or ()]
-    for row in found:
+        table += containment.shown(partial(_rows, report, rank), finding)
+    table += [containment.shown_uncited(_uncited_row, item) for item in report.uncited or ()]
+    for row in table:
         yield [row.get(column) for column in COLUMNS]
 
 
@@ -129,10 +129,8 @@ def _citation_values(result: CitationResult, finding: Finding) -> dict[str, Valu
         row |= {"copy": str(copy.kind), "copy_url": place, "copy_date": copy.date}
         row["not_live"] = str(result.not_live.reason) if result.not_live else None
     if copy and changed:
-        row |= {
-            "changed": wording.LOOKS[changed.label].label,
-            "changed_quote": changed.evidence.quoted,
-        }
+        row["changed"] = wording.LOOKS[changed.label].label
+        row["changed_quote"] = changed.evidence.quoted
     return row
 
 
@@ -240,9 +238,9 @@ def _work_block(result: CitationResult, language: str) -> str:
         f"# {WORKS[work.status].sign} Reference, {WORKS[work.status].label}: {name}",
         *(f"# {cells.one_line(str(note))}" for note in result.reference_notes),
     ]
-    for each in work.corrections:
-        lines.append(f"# − |{each.parameter}={cells.one_line(each.cited)}")
-        lines.append(f"# + |{each.parameter}={each.known}")
+    for correction in work.corrections:
+        lines.append(f"# − |{correction.parameter}={cells.one_line(correction.cited)}")
+        lines.append(f"# + |{correction.parameter}={correction.known}")
     if work.status in TAGS and not is_read(language):
         lines.append(f"# {wording.NO_TAG}")
     return "\n".join(filter(None, [*lines, to_correct(result, language)])) + "\n"
@@ -313,11 +311,11 @@ def reference(suggestion: Suggestion, dates: Dates, language: str = "") -> str |
 
 
 def _authors(names: Sequence[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
+    parameters: dict[str, str] = {}
     for n, name in enumerate(names[:MOST_AUTHORS], 1):
         family, comma, given = map(cells.one_line, name.partition(","))
-        found |= {f"last{n}": family, f"first{n}": given} if comma else {f"author{n}": family}
-    return found | ({"display_authors": "etal"} if len(names) > MOST_AUTHORS else {})
+        parameters |= {f"last{n}": family, f"first{n}": given} if comma else {f"author{n}": family}
+    return parameters | ({"display_authors": "etal"} if len(names) > MOST_AUTHORS else {})
 
 
 def quoted_sentences(evidence: Evidence) -> str:
@@ -395,14 +393,14 @@ def to_html(report: Report, today: date | None = None, wrong: Collection[str] = 
         containment.shown(partial(macros.entry, rank=rank), each)
         for rank, each in enumerate(report.findings, 1)
     ]
-    found = list(zip(report.findings, entries, strict=True))
+    pairs = list(zip(report.findings, entries, strict=True))
     return templates.page("report.html.j2").render(
         shared,
         counts=report.counts,
         cited=report.coverage.stages[Stage.CITED],
         n_judged=report.coverage.stages[Stage.JUDGED].uses,
-        first=[entry for finding, entry in found if _to_look_at(finding)],
-        sound=[entry for finding, entry in found if _is_sound(finding)],
+        first=[entry for finding, entry in pairs if _to_look_at(finding)],
+        sound=[entry for finding, entry in pairs if _is_sound(finding)],
         open=[
             {
                 "why": _sentence(group.why),
@@ -462,21 +460,21 @@ def _to_look_at(finding: Finding) -> bool:
 
 def pieces(text: str, missing: Sequence[Part]) -> list[tuple[str, bool]]:
     """Split the text where its missing parts begin and end. The flag marks the missing ones."""
-    found, end = [], 0
+    split, end = [], 0
     for start, stop in sorted(part.span for part in missing):
         start, stop = max(start, end), max(stop, end)  # parts of different kinds may overlap
-        found += [(text[end:start], False), (text[start:stop], True)]
+        split += [(text[end:start], False), (text[start:stop], True)]
         end = stop
-    return [piece for piece in [*found, (text[end:], False)] if piece[0]]
+    return [piece for piece in [*split, (text[end:], False)] if piece[0]]
 
 
 def _shared_reasons(finding: Finding) -> tuple[Note, ...]:
     """Return the reasons common to all sources, which are shown once."""
     outcomes = [result.outcome for result in finding.citations]
-    found = [outcome.reasons_coded for outcome in outcomes if isinstance(outcome, Evidence)]
-    if len(found) < 2:
+    notes = [outcome.reasons_coded for outcome in outcomes if isinstance(outcome, Evidence)]
+    if len(notes) < 2:
         return ()
-    shared = [reason for reason in found[0] if all(reason in other for other in found[1:])]
+    shared = [note for note in notes[0] if all(note in others for others in notes[1:])]
     return wording.unsaid(shared, finding.missing)
 
 
@@ -640,11 +638,8 @@ def draft_of(report: Report, source: str, say: Callable[[str], str] = str) -> Dr
         "draft_uncited": tuple(each.claim.text for each in report.uncited or ()),
         "draft_traces": hygiene.traces(source),
     }
-    head: dict[str, str | int] = {
-        "n": len(results),
-        "checked": len(checked),
-        "failing": len(failing),
-    }
+    head: dict[str, str | int] = {"n": len(results), "checked": len(checked)}
+    head["failing"] = len(failing)
     if checked:
         head["percent"] = cells.percent(len(failing) / len(checked))
     return Draft(

@@ -21,6 +21,7 @@ from pincite.types import Article, Label, Reliability
 from pincite.verbs.verify import coverage, render, wording
 from pincite.verbs.verify.coverage import FLAGS, Coverage, Stage, summed
 from pincite.verbs.verify.report import Report, could_not_be_checked
+from pincite.wiki.addresses import Site
 from pincite.wiki.article import PageText
 
 FLAGGED = "Flagged claims are those labelled “contradicted?” or “not supported”."
@@ -135,6 +136,10 @@ class ReportFolder:
         self._rows: list[Row] = []
         self._scores: list[tuple[float, str, int]] = []  # with the report and the rank in it
 
+    @property
+    def n_done(self) -> int:
+        return len(self._rows)
+
     def has(self, name: str) -> bool:
         """Whether a complete and current report is there; if so, add it to the list."""
         try:
@@ -145,6 +150,9 @@ class ReportFolder:
             return False
         self._add(report, name)
         return True
+
+    def has_revision(self, site: Site, revision_id: str) -> bool:
+        return self.has(name_of(site.host, revision_id))
 
     def store(self, title: str, name: str, found: Report | str) -> None:
         """Store an article's report and add it to the work-list, or add why there is none.

@@ -54,14 +54,13 @@ def wafer(
     settings = options.load_settings(given)
     collection = measures.open_collection(folder, split)
     every = [*collection.records, *collection.failed]
-    result: dict[str, Any] = {"split": split, "n": len(collection.records)}
-    result |= {"n_failed": len(collection.failed)}
+    n, n_failed = len(collection.records), len(collection.failed)
+    result: dict[str, Any] = {"split": split, "n": n, "n_failed": n_failed}
     with options.progress(quiet) as display:
         if corpus or collection.corpus_file:
             result |= _search(collection, corpus, settings, display)
         else:
-            found = measures.measured(every, None, None, display)
-            result["failed_verification"] = found
+            result["failed_verification"] = measures.measured(every, None, None, display)
     for warning in result.get("warnings", ()):
         options.say(warning)
     click.echo(json.dumps(result, indent=1) if as_json else tables.wafer_table(result))

@@ -13,9 +13,9 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, StringConstraints
 
 from pincite import codec
-from pincite.corpus.catalogue import Order, Which
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.corpus.protocol import Catalogue, Way
+from pincite.corpus.store import Order, Selection
 from pincite.errors import ConfigError, CorpusError, CorpusInUse
 from pincite.retrieval.filters import Filters, condition
 from pincite.text.hosts import without_folder
@@ -380,9 +380,9 @@ def list_documents(
     """The documents of a corpus: the newest first, by title, or by date of publication."""
     entry = readable(site, corpus_id, who)
     after = read_cursor(query.cursor, (str, int))
-    which = Which(query.order, query.text, query.kind, query.language)
+    selection = Selection(query.order, query.text, query.kind, query.language)
     with opened(site, entry) as found:
-        rows = _catalogue(found).listed(which, query.limit + 1, after) if found else []
+        rows = _catalogue(found).list_documents(selection, query.limit + 1, after) if found else []
     shown, following = page_of(rows, query.limit, lambda row: (row.sorted_by, row.key))
     listed = [ListedBody.model_validate(row) for row in shown]
     return DocumentList(documents=listed, next=following)
