@@ -71,8 +71,8 @@ PLUGINS = {name: f"pincite-{name}" for name in _WHOLE} | dict.fromkeys(
 )
 
 
-def install_command(extra: str = "") -> str:
-    """Return the command that adds an extra to this installation; without one, that repairs it.
+def install_command(extra: str = "", *, repair: bool = False) -> str:
+    """Return the command that adds or repairs an extra; without one, that repairs Pincite.
 
     pip records where a package that is of no index came from (PEP 610, direct_url.json).
     """
@@ -85,7 +85,7 @@ def install_command(extra: str = "") -> str:
     except (PackageNotFoundError, ValueError, AttributeError):
         record, url, commit = {}, "", None
     extras = f"[{extra}]" if extra and extra not in _WHOLE else ""
-    wanted = [] if extra else ["--force-reinstall"]
+    wanted = [] if extra and not repair else ["--force-reinstall"]
     plugin = PLUGINS.get(extra)
     name = f"{plugin or 'pincite'}{extras}"
     if commit:

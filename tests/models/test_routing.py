@@ -1,6 +1,7 @@
 """Two networks: the shipped one, and a small random one for other languages."""
 
 import json
+import re
 import shutil
 import sys
 from collections.abc import Sequence
@@ -15,10 +16,10 @@ from support.laws import check_verifier
 
 from conftest import HEADS, WIDTH, tiny_weights
 from pincite import runtime
+from pincite.errors import PinciteWarning, install_command
 from pincite.models import calibration, weights
-from pincite.models.session import VECTORS
 from pincite.models.verifier import CrossEncoderVerifier, RoutedVerifier
-from pincite.models.weights import multilingual_verifier
+from pincite.models.weights import PIECES, VECTORS, multilingual_verifier
 from pincite.settings import ModelSettings
 from pincite.types import (
     Article,
@@ -48,6 +49,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A verifier that takes the vectors of pieces, with a head on the means of both texts."""
     monkeypatch.setitem(sys.modules, "sentencepiece", SimpleNamespace(SentencePieceProcessor=Words))
     np.save(tmp_path / VECTORS, random_rows())
+    (tmp_path / PIECES).touch()
     rng, state = np.random.default_rng(3), tiny_weights(labels=3)
     del state[bert_onnx.WORDS]
     state["pooler.dense.weight"] = rng.normal(0, 0.1, (WIDTH, 4 * WIDTH)).astype(np.float32)
@@ -144,9 +146,19 @@ def test_it_is_found_by_its_entry_point(folder: Path, monkeypatch: pytest.Monkey
     assert multilingual_verifier() == folder
     monkeypatch.setattr(weights, "multilingual_verifier", multilingual_verifier)
     assert runtime.verifier(ModelSettings(), keep=False).languages == {"en", "de", "ja"}
-    (folder / "model.onnx").unlink()
-    assert multilingual_verifier() is None
-    assert runtime.verifier(ModelSettings(), keep=False).languages == {"en"}
+
+
+@pytest.mark.parametrize("lacking", ["model.onnx", f"../{VECTORS}", f"../{PIECES}"])
+def test_a_package_that_lacks_a_file_is_named_and_english_is_still_read(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, lacking: str
+) -> None:
+    point = SimpleNamespace(load=lambda: folder)
+    monkeypatch.setattr(weights, "entry_points", lambda group, name: [point])
+    monkeypatch.setattr(weights, "multilingual_verifier", multilingual_verifier)
+    (folder / lacking).unlink()
+    repair = install_command("multilingual", repair=True)
+    with pytest.warns(PinciteWarning, match=re.escape(repair)):
+        assert runtime.verifier(ModelSettings(), keep=False).languages == {"en"}
 
 
 @pytest.mark.parametrize("across", [-90.0, None])

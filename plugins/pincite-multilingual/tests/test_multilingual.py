@@ -101,7 +101,7 @@ def test_a_question_in_another_language(encoder: OnnxEncoder) -> None:
 
 
 LOADED = """
-from pincite.models.session import VECTORS
+from pincite.models.weights import VECTORS
 from pincite.runtime import encoder
 from pincite.settings import Settings
 loaded = encoder(Settings(), "multilingual")

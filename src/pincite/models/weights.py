@@ -10,6 +10,7 @@ locating never leaves the machine.
 import hashlib
 import json
 import re
+import warnings
 from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 from importlib.metadata import entry_points
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pincite import cache_file, durable
-from pincite.errors import ConfigError, MissingModel, install_command
+from pincite.errors import ConfigError, MissingModel, PinciteWarning, install_command
 from pincite.models import public
 
 ENCODER = "all-MiniLM-L6-v2"  # shipped unchanged in the package
@@ -26,6 +27,7 @@ VERIFIER = "pincite-verifier"
 # An encoder and a verifier, in the package of the extra of the first name.
 MULTILINGUAL, MULTILINGUAL_VERIFIER = "multilingual", "multilingual-verifier"
 RERANKER = "ms-marco-MiniLM-L-12-v2"  # our verifier was trained from it and is compared with it
+PIECES, VECTORS = "sentencepiece.model", "vectors.npy"  # of a vocabulary that networks share
 PACKAGE = Path(__file__).parent / "weights_data"
 GROUP = "pincite.models"
 # In order of preference; int8 for VNNI runs twice as fast.
@@ -84,9 +86,24 @@ def _of_packages(model: str) -> Iterator[Path]:
 
 
 def multilingual_verifier() -> Path | None:
-    """Return the folder of the verifier for other languages; None if it is not installed."""
-    folders = _of_packages(MULTILINGUAL_VERIFIER)
-    return next((folder for folder in folders if (folder / "model.onnx").is_file()), None)
+    """Return the folder of the verifier for other languages; None if not installed whole."""
+    folder = next(_of_packages(MULTILINGUAL_VERIFIER), None)
+    needed = [folder / "model.onnx", *vocabulary(folder)] if folder else []
+    if lacking := next((path for path in needed if not path.is_file()), None):
+        warnings.warn(
+            f"{lacking} is missing, so only English is checked. To repair the installation: "
+            f"{install_command(MULTILINGUAL, repair=True)}",
+            PinciteWarning,
+            stacklevel=2,
+        )
+        return None
+    return folder
+
+
+def vocabulary(folder: Path) -> tuple[Path, Path]:
+    """Return the paths of a shared vocabulary's pieces and vectors: in `folder`, or above it."""
+    place = folder if (folder / VECTORS).is_file() else folder.parent
+    return place / PIECES, place / VECTORS
 
 
 class Served(NamedTuple):
