@@ -83,6 +83,46 @@ FACTS = (
         "In {year}, {count} tiles were laid when the roof of the {thing} was renewed.",
         "year",
     ),
+    (
+        "{who} moved to {place} in {year} and ran its {thing}.",
+        "In {year} {who} moved to {place} and soon ran its {thing}.",
+        "year",
+    ),
+    (
+        "On {day} {month} {year}, a storm damaged the {thing} of {place}.",
+        "The storm of {day} {month} {year} damaged the {thing} of {place} and two barns.",
+        "day",
+    ),
+    (
+        "The {thing} of {place} was sold to {who} in {year} for {count} kroner.",
+        "{who} bought the {thing} for {count} kroner; it was sold in {year}.",
+        "year",
+    ),
+    (
+        "The {thing} of {place} closed in {month} {year}.",
+        "In {month} {year} the {thing} closed for good.",
+        "month",
+    ),
+    (
+        "Electric light reached the {thing} of {place} in {year}.",
+        "Electric light reached the {thing} in {year}, a decade after the town.",
+        "year",
+    ),
+    (
+        "{who} was born in {place} on {day} {month} {year}.",
+        "{who}, born in {place} on {day} {month} {year}, went to school there.",
+        "year",
+    ),
+    (
+        "The {thing} of {place} has been listed since {year}.",
+        "It has been listed since {year}, with its garden.",
+        "year",
+    ),
+    (
+        "A fire on {day} {month} destroyed the {thing} of {place}.",
+        "Fire destroyed the {thing} on {day} {month}.",
+        "day",
+    ),
 )
 UNSAID = "The {thing} of {place} was praised by {who} as the finest of its kind."
 FILLER = (
