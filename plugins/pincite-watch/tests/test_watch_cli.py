@@ -163,6 +163,15 @@ def test_a_start_that_names_nothing_goes_on_with_what_was_watched(
     assert status["pages"] == {"watched": 3, "checked": 3, "due": 0, "failing": 0}
 
 
+def test_kept_findings_follow_the_gate_of_each_start(home: Path, wiki: EditedWiki) -> None:
+    started = ("--titles", "titles.txt", "--online", "--once", "--sources", "sources.jsonl")
+    for more in ((), ("--publish", Kind.SUPPORTED), ()):
+        assert watch(wiki, "never", *started, *more).returncode == 0
+        assert len(rows()) == 4
+        shown = {row.kind for row in rows() if row.published}
+        assert shown == {Kind.DATE, *more[1:]}
+
+
 @pytest.mark.parametrize("name", ["other_number", "of_no_kind"])
 def test_more_kinds_of_findings_are_published_on_request(name: str) -> None:
     given = {"expire_days": None, "settle": None, "new_pages": False, "publish": (name,)}

@@ -51,42 +51,121 @@ main()
 THINGS = "bridge,mill,brewery,lighthouse,school,library,chapel,railway station,theatre,market hall"
 PLACES = "Varde,Ostrup,Lindholm,Tolne,Ravnsborg,Sundby,Hadrup,Kolding Mark,Elmstead,Brinkby"
 PEOPLE = "Hedda Lind,Otto Krag,Ida Brandt,Jens Holm,Agnes Ryberg,Paul Stenner,Marie Voss"
+MONTHS = "January,March,April,June,August,October,December"
+# What articles say, what their sources say, and the field that a fault changes.
 FACTS = (
-    ("The {thing} of {place} was built in {year}.", "In {year} the {thing} of {place} was built."),
-    ("The {thing} in {place} was designed by {who}.", "{who} designed the {thing} in {place}."),
-    ("The {thing} at {place} has {count} rooms.", "There are {count} rooms in the {thing}."),
-    ("The {thing} of {place} burned down in {year}.", "It burned down in {year}."),
+    ("The {thing} of {place} was built in {year}.", "In {year} the {thing} was built.", "year"),
+    ("The {thing} in {place} was designed by {who}.", "{who} designed the {thing}.", "who"),
+    ("The {thing} at {place} has {count} rooms.", "There are {count} rooms in all.", "count"),
+    ("In {year}, the {thing} of {place} burned down.", "It burned down in {year}.", "year"),
+    (
+        "The {thing} of {place} opened on {day} {month} {year} after long delays.",
+        "The {thing} opened to the public on {day} {month} {year}, after long delays.",
+        "day",
+    ),
+    (
+        "{who}, who ran the {thing} of {place}, died in {month} {year}.",
+        "The {thing} was run by {who}. {who} died in {month} {year}.",
+        "month",
+    ),
+    (
+        "Rebuilding the {thing} of {place} cost {count},000 kroner.",
+        "Work to rebuild the {thing} cost {count},000 kroner, twice the estimate.",
+        "count",
+    ),
+    (
+        "By {year} the {thing} of {place} belonged to {who}.",
+        "Ownership passed in {year} to {who}, and the {thing} was rented out.",
+        "who",
+    ),
+    (
+        "The roof of the {thing} at {place} was renewed in {year} with {count} tiles.",
+        "In {year}, {count} tiles were laid when the roof of the {thing} was renewed.",
+        "year",
+    ),
+    (
+        "{who} moved to {place} in {year} and ran its {thing}.",
+        "In {year} {who} moved to {place} and soon ran its {thing}.",
+        "year",
+    ),
+    (
+        "On {day} {month} {year}, a storm damaged the {thing} of {place}.",
+        "The storm of {day} {month} {year} damaged the {thing} of {place} and two barns.",
+        "day",
+    ),
+    (
+        "The {thing} of {place} was sold to {who} in {year} for {count} kroner.",
+        "{who} bought the {thing} for {count} kroner; it was sold in {year}.",
+        "year",
+    ),
+    (
+        "The {thing} of {place} closed in {month} {year}.",
+        "In {month} {year} the {thing} closed for good.",
+        "month",
+    ),
+    (
+        "Electric light reached the {thing} of {place} in {year}.",
+        "Electric light reached the {thing} in {year}, a decade after the town.",
+        "year",
+    ),
+    (
+        "{who} was born in {place} on {day} {month} {year}.",
+        "{who}, born in {place} on {day} {month} {year}, went to school there.",
+        "year",
+    ),
+    (
+        "The {thing} of {place} has been listed since {year}.",
+        "It has been listed since {year}, with its garden.",
+        "year",
+    ),
+    (
+        "A fire on {day} {month} destroyed the {thing} of {place}.",
+        "Fire destroyed the {thing} on {day} {month}.",
+        "day",
+    ),
 )
 UNSAID = "The {thing} of {place} was praised by {who} as the finest of its kind."
-FILLER = "Visitors came by boat in summer. The council met twice a year. A toll paid for repairs."
+FILLER = (
+    "Visitors came by boat in summer. The council met twice a year. A toll paid for repairs.",
+    "A school stood next to it until {other}. Tickets cost 25 ore in {other}.",
+    "The parish counted 840 people in {other}. A flood in May {other} did little harm.",
+)
+# A sound sentence; one with another value; its source is about another thing of the place; what no
+# source says; an address that leads to nothing.
+FAULTS = {"none": 66, "value": 16, "subject": 6, "unsaid": 8, "missing": 4}
 
 
 class Writer:
     def __init__(self, wiki: MediaWiki, seed: int) -> None:
         self.wiki, self.random, self.n = wiki, random.Random(seed), 0  # noqa: S311
+        self.faults: dict[str, tuple[str, str, str]] = {}  # of an address: fault, field, text
 
     def values(self) -> dict[str, str]:
-        number, words = self.random.randint, {"thing": THINGS, "place": PLACES, "who": PEOPLE}
+        number = self.random.randint
+        words = {"thing": THINGS, "place": PLACES, "who": PEOPLE, "month": MONTHS}
         named = {key: self.random.choice(some.split(",")) for key, some in words.items()}
-        return named | {
-            "year": f"{number(1820, 1990)}",
-            "count": f"{number(11, 480)}",
-        }
+        years = {key: f"{number(1820, 1990)}" for key in ("year", "other")}
+        return named | years | {"count": f"{number(11, 480)}", "day": f"{number(1, 28)}"}
 
     def sentence(self) -> str:
         """A sentence with a reference to a new page."""
         self.n += 1
-        values, (stated, source) = self.values(), self.random.choice(FACTS)
-        what = self.random.choices(("true", "other value", "unsaid", "missing"), (70, 14, 12, 4))[0]
-        page = f"The {values['thing']} of {values['place']} is well known. {source} {FILLER}"
+        values, (stated, source, changed) = self.values(), self.random.choice(FACTS)
+        fault = self.random.choices([*FAULTS], [*FAULTS.values()])[0]
+        said = dict(values)
+        if fault == "subject":  # the source gives the field of another thing
+            said["thing"] = self.random.choice([x for x in THINGS.split(",") if x != said["thing"]])
+        if fault in ("value", "subject"):
+            while values[changed] == said[changed]:
+                values[changed] = self.values()[changed]
         url = f"{self.wiki.sources.url}/none-{self.n}.html"
-        if what != "missing":
+        if fault != "missing":
+            page = "The {thing} of {place} is well known. " + source
+            page += f" {self.random.choice(FILLER)}"
             title = f"A history of {values['place']}, part {self.n}"
-            url = self.wiki.sources.put(f"page-{self.n}.html", page.format(**values), title)
-        if what == "other value":
-            fields = ("who", "year", "count")
-            values |= {k: v for k, v in self.values().items() if k in fields and v != values[k]}
-        text = (UNSAID if what == "unsaid" else stated).format(**values)
+            url = self.wiki.sources.put(f"page-{self.n}.html", page.format(**said), title)
+        text = (UNSAID if fault == "unsaid" else stated).format(**values)
+        self.faults[url] = (fault, changed, page.format(**said) if fault != "missing" else "")
         return f"{text}<ref>{{{{cite web |url={url} |title=Part {self.n}}}}}</ref>"
 
     def article(self, n_citations: int) -> str:
@@ -160,6 +239,19 @@ def live(folder: Path, data: str) -> Counter[tuple[object, ...]]:
     return Counter(tuple(row[name] for name in names) for row in found)
 
 
+def published(folder: Path, faults: dict[str, tuple[str, str, str]]) -> Counter[str]:
+    """Published findings by kind, planted fault and field; published.tsv has them for a reader."""
+    found = rows(folder, "week", "select * from watch_findings where state = 'live' and published")
+    lines, n = list[str](), Counter[str]()
+    for row in found:
+        record = json.loads(row["record"])
+        fault, changed, text = faults[record["source_url"]]
+        n[f"{row['kind']}, {fault} {changed}"] += 1
+        lines.append("\t".join((row["kind"], fault, row["claim"], record["quote"], text)))
+    (folder / "published.tsv").write_text("\n".join(sorted(lines)))
+    return n
+
+
 def counted(folder: Path) -> Counter[str]:
     found = rows(folder, "week", "select * from watch_counts")
     return Counter({row["what"]: int(row["n"]) for row in found})
@@ -227,15 +319,19 @@ def simulate(wiki: MediaWiki, folder: Path, given: argparse.Namespace) -> dict[s
         for _ in range(number, given.kills, ROUNDS):
             killed += watch(folder, "week", writer.random.randint(1, 60)) < 0
         watch(folder, "week")
+        print(f"round {number + 1}: {killed} kills", file=sys.stderr, flush=True)
     counts = counted(folder)
     (folder / "titles.txt").write_text("\n".join(titles))
     watch(folder, "again")
     old, new = live(folder, "week"), live(folder, "again")
+    moved = rows(folder, "week", "select count(*) as n from watch_findings where moved")
     judged = counts["judged"] - first["judged"]
     return {
         "edits": editors.done,
         "killed": killed,
         "first run": {"used": first, "readers": readers, "watcher MB": used.ru_maxrss / 1024},
+        "moved": moved[0]["n"],
+        "published": published(folder, writer.faults),
         "edited": {"judged": judged, "kept": counts["kept"], "withdrawn": counts["withdrawn"]},
         "share saved": counts["kept"] / max(1, counts["kept"] + judged),
         "live": {"week": old.total(), "full run": new.total()},

@@ -106,6 +106,7 @@ def command(
         if not status:
             articles.require_online(settings, "articles", site)
             with _watcher(store, settings, corpus, sources, limits, plan, quiet) as watcher:
+                store.publish(wiki, plan.publish)
                 if new_pages is False:
                     watcher.ignore_new_pages()
                 _add(watcher, titles, named)

@@ -211,6 +211,12 @@ class Watch:
         late = (findings.c.state == State.LIVE) & (findings.c.expires < now())
         self._db.write(findings.update().where(late).values(state=State.EXPIRED, ended=now()))
 
+    def publish(self, wiki: str, kinds: Iterable[Kind]) -> None:
+        """Let the findings that were judged under another gate follow this one."""
+        passes = findings.c.kind.in_([*kinds])
+        other = (findings.c.wiki == wiki) & (findings.c.published != passes)
+        self._db.write(findings.update().where(other).values(published=passes))
+
     def get(self, finding_id: str) -> Any:
         return self._db.first(_with_title().where(findings.c.finding_id == finding_id))
 
