@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from support.rows import each_row
 
+from pincite.settings import LEAST_ANSWER
 from pincite.types import Document
 from pincite.verbs.ask import extract
 from pincite.verbs.ask.extract import Quotable, can_stand_alone, choose, repeats
@@ -35,7 +36,7 @@ def test_sentences_are_ranked_and_poor_ones_left_out() -> None:
 def test_an_answer_is_not_padded() -> None:
     far = [quotable(PAIN, 4.0), quotable(NAUSEA, 4.0 - extract.BEHIND - 0.1)]
     assert [each.text for each in choose(far, 5)] == [PAIN]
-    assert choose([quotable(BIRDS, extract.LEAST_ANSWER - 0.1)], 5) == []
+    assert choose([quotable(BIRDS, LEAST_ANSWER - 0.1)], 5) == []
 
 
 def test_the_number_of_sentences_is_limited() -> None:
@@ -179,24 +180,34 @@ def test_place_says_nothing_of_a_text_that_is_no_study() -> None:
     assert Part.CONCLUSION not in parts(report)
 
 
-# ── Sides ───────────────────────────────────────────────────────────────────────────────
+# ── Sides and ages ───────────────────────────────────────────────────────────────────────────────
 
 
-def finding(source: int, agrees: bool | None, answers: float) -> Quotable:
+def finding(source: int, agrees: bool | None, answers: float, fits: bool | None = None) -> Quotable:
     """A conclusion that scores about `answers`, in words of its own."""
     text = f"The trial number {source} found that {'abcdefgh'[source] * 9} changed the outcome."
-    found = Quotable(text, source, 0, part=Part.CONCLUSION, agrees=agrees)
+    found = Quotable(text, source, 0, part=Part.CONCLUSION, agrees=agrees, fits=fits)
     return replace(found, relevance=(answers - found.answers) / extract.WEIGHTS["relevance"])
 
 
 def test_where_studies_disagree_both_sides_are_quoted() -> None:
-    far = extract.LEAST_ANSWER - extract.OTHER_SIDE / 2
+    far = LEAST_ANSWER - extract.OTHER_SIDE / 2
     yes, no, unclear = finding(0, True, 3), finding(1, False, far), finding(2, None, far)
     assert {c.source for c in choose([yes, no, unclear], 4)} == {0, 1}
     assert {c.source for c in choose([yes, replace(no, agrees=True)], 4)} == {0}
     many = [finding(n, True, 3) for n in range(2, 7)]
     assert 1 in {c.source for c in choose([no, *many], 4)}
     assert len(choose([no, *many], 4)) == 4
+
+
+def test_the_other_side_is_not_taken_from_other_ages() -> None:
+    yes, no = finding(0, True, 3, fits=True), finding(1, False, 0, fits=False)
+    assert {c.source for c in choose([yes, no], 4)} == {0}
+
+
+def test_studies_with_the_ages_asked_for_come_first() -> None:
+    other, fitting = finding(0, None, 3), finding(1, None, 2, fits=True)
+    assert [c.source for c in choose([other, fitting], 4)] == [1, 0]
 
 
 QUESTION = "Does Lactovia reuteri reduce crying in infants?"

@@ -61,6 +61,7 @@ _AT_ONCE = "Requests at the same time."
 # 92 % have their own paper above it, and 7 % the likeliest other one. (With an earlier network, at
 # 1.0, of 100: 97 answered with their paper in the corpus, 27 without.) See research.
 LEAST_RELEVANCE = 0.6
+LEAST_ANSWER = -2.0  # few sentences below it answer; chosen on half of the labelled sentences
 MOST_TOKENS = 100_000  # of one reply; more is a typing error
 _RULES = WebRules()
 
@@ -242,7 +243,9 @@ class AskSettings:
     documents: Annotated[int, _Million, "Number of papers to answer from."] = 10  # as Verif.ai
     sentences: Annotated[int, _Million, "Maximum sentences in an answer without a model."] = 4
     rerank: Annotated[bool, "Let the verifier rerank the search results."] = True
+    exact_first: Annotated[bool, "Rank quoted phrases and exact matches first."] = True
     least_relevance: Annotated[float, "Minimum log-odds of the best document."] = LEAST_RELEVANCE
+    least_answer: Annotated[float, "Minimum log-odds of a quoted sentence."] = LEAST_ANSWER
     include_retracted: Annotated[bool, "Use retracted papers too, marked as such."] = False
     supported_from: Annotated[Share, "Minimum probability for “supported”."] = SUPPORTED_FROM
     uncited: Annotated[

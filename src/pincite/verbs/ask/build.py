@@ -101,7 +101,9 @@ def asking(settings: Settings, corpus: runtime.Places, *, keep: bool = True) -> 
             )
         else:
             encoder = stored.encoder or runtime.encoder(settings)
-            writer = Extractor(verifier, encoder, chosen.sentences, documents_read=chosen.rerank)
+            writer = Extractor(
+                verifier, encoder, chosen.sentences, chosen.least_answer, chosen.rerank
+            )
         of_corpus = stored.versions()
         repairer = Repairer(calls, templates, language, chosen.prompt_tokens)
         pipeline = AskPipeline(
@@ -160,5 +162,6 @@ def finder(settings: Settings, corpora: Corpora, verifier: Reader) -> Literature
         limit=settings.ask.documents,
         nearest=corpora.nearest,
         passages=2 * settings.retrieval.depth,
+        exact_first=settings.ask.exact_first,
         include_retracted=settings.ask.include_retracted,
     )

@@ -12,7 +12,7 @@ from pincite import containment
 from pincite.documents.papers import in_own_words
 from pincite.judgement.references import Retraction
 from pincite.protocols import Encoder, Reader
-from pincite.settings import LEAST_RELEVANCE
+from pincite.settings import LEAST_ANSWER, LEAST_RELEVANCE
 from pincite.text import words as wording
 from pincite.text import words_of
 from pincite.text.figures import figures
@@ -21,6 +21,7 @@ from pincite.text.sentences import joined, source_sentences
 from pincite.text.syntax import AUXILIARIES, PREPOSITIONS
 from pincite.types import Claim, Failed, Passage, Span
 from pincite.verbs.ask import stance
+from pincite.verbs.ask.ages import fits, without_ages
 from pincite.verbs.ask.parts import (
     AIM,
     MOST_OF_AN_ABSTRACT,
@@ -45,8 +46,6 @@ from pincite.verbs.ask.report import EXTRACT, Reference, Stance
 # Share of common content words from which a sentence repeats another. Sentences that differ in a
 # figure or in polarity never do: they may contradict each other.
 REPEATS = 0.75
-# Least log-odds of a sentence that is quoted; chosen on half of the labelled sentences.
-LEAST_ANSWER = -2.0
 # Log-odds that a sentence answers its question, from a logistic regression on 30 of PubMedQA's dev
 # questions: sentences of the right paper's conclusion against those of its background and methods
 # and of other papers. `relevance` weighs more than fitted (0.57): of the open questions in
@@ -65,6 +64,7 @@ WEIGHTS = {
     "is_open": -1.5,
     "goes_on": -0.75,
     "lacks": -5.0,
+    "other_ages": -2.0,  # set by reading answers, as `is_open`
 }
 # Chosen on the same half: sentences this far behind the best rarely answer.
 BEHIND = 2.0
@@ -115,6 +115,7 @@ class Quotable:
     depth: float = 0.0  # relative position in its document: 0 first, 1 last
     part: Part = Part.OTHER
     lacks: float = 0.0  # share of the question's subject that its document does not mention
+    fits: bool | None = None  # whether its study has the ages asked for; None: one names none
     is_nearest: bool = False  # quoted though nothing confirms that it answers
     agrees: bool | None = None  # whether it finds what is asked; None: unclear
     span: Span = field(default=Span(0, 0))  # in its document, without the section label
@@ -132,6 +133,7 @@ class Quotable:
             "is_open": float(bool(OPEN.search(self.text))),
             "goes_on": float(bool(_P["goes_on"].match(self.text))),
             "lacks": self.lacks,
+            "other_ages": float(self.fits is False),
         }
         return BIAS + sum(WEIGHTS[name] * value for name, value in values.items())
 
@@ -182,16 +184,18 @@ def depth(place: int, n_sentences: int) -> float:
     return min(LATE, place / (n_sentences - 1))
 
 
-def choose(candidates: Sequence[Quotable], most: int, behind: float = BEHIND) -> list[Quotable]:
+def choose(
+    candidates: Sequence[Quotable], most: int, least: float = LEAST_ANSWER, behind: float = BEHIND
+) -> list[Quotable]:
     """Choose up to `most` sentences that answer the question without repetition.
 
     Documents come best first, and their sentences in their order. A conclusion stands for its
     document: what else it says is left out, such as results with their figures. A sentence must
-    reach `LEAST_ANSWER`, and be at most `behind` below the best. Repeated words lower its score
-    (Carbonell & Goldstein 1998: maximal marginal relevance).
+    reach the log-odds `least`, and be at most `behind` below the best. Repeated words lower its
+    score (Carbonell & Goldstein 1998: maximal marginal relevance).
     """
     selected: list[Quotable] = []
-    left = [c for c in candidates if c.answers >= LEAST_ANSWER]
+    left = [c for c in candidates if c.answers >= least]
     best = max((c.answers for c in left), default=0.0)
     concluded = {c.source for c in left if c.part is Part.CONCLUSION and c.answers >= best - behind}
     left = [c for c in left if c.part is Part.CONCLUSION or c.source not in concluded]
@@ -205,25 +209,22 @@ def choose(candidates: Sequence[Quotable], most: int, behind: float = BEHIND) ->
     while left and len(selected) < most:
         worth = {id(c): c.answers - repeated(c) for c in left}
         first = min(left, key=lambda c: (-worth[id(c)], c.source, c.place))
-        if worth[id(first)] < max(LEAST_ANSWER, best - behind):
+        if worth[id(first)] < max(least, best - behind):
             break
         selected.append(first)
         left = [c for c in left if c is not first and not repeats(c.text, first.text)]
-    return in_order(with_other_side(selected, candidates, most))
+    return in_order(with_other_side(selected, candidates, most, least))
 
 
 def with_other_side(
-    selected: Sequence[Quotable], candidates: Sequence[Quotable], most: int
+    selected: Sequence[Quotable], candidates: Sequence[Quotable], most: int, least: float
 ) -> list[Quotable]:
     """Where studies disagree, add what those without a quote find, the other side first."""
     quoted, sides = {c.source for c in selected}, {c.agrees for c in selected} - {None}
     best: dict[int, Quotable] = {}
     for each in sorted(candidates, key=lambda c: -c.answers):
-        if (
-            each.agrees is not None
-            and each.answers >= LEAST_ANSWER - OTHER_SIDE
-            and each.source not in quoted
-        ):
+        clear = each.agrees is not None and each.fits is not False
+        if clear and each.answers >= least - OTHER_SIDE and each.source not in quoted:
             best.setdefault(each.source, each)
     added = sorted(best.values(), key=lambda c: c.agrees in sides)
     if not sides or len(sides.union(c.agrees for c in added)) == 1:
@@ -233,8 +234,9 @@ def with_other_side(
 
 
 def in_order(selected: Sequence[Quotable]) -> list[Quotable]:
-    """Sort by document, each in the order of its text."""
-    sources = list(dict.fromkeys(c.source for c in selected))
+    """Sort by document, those with the ages asked for first, each in the order of its text."""
+    by_ages = sorted(selected, key=lambda c: (True, None, False).index(c.fits))
+    sources = list(dict.fromkeys(c.source for c in by_ages))
     ordered = sorted(selected, key=lambda c: (sources.index(c.source), c.place))
     opening = {c.source: c for c in reversed(ordered)}  # the first sentence of each document
     alone = Counter(c.source for c in ordered)
@@ -266,6 +268,7 @@ class Extractor:
     reader: Reader
     encoder: Encoder
     sentences: int = 4
+    least: float = LEAST_ANSWER
     documents_read: bool = True  # whether a reference's relevance is the network's log-odds
     fingerprint: str = EXTRACT
 
@@ -328,13 +331,13 @@ class Extractor:
         """Choose sentences that answer, of documents that name what is asked."""
         if is_stated:
             sure = [c for c in map(_anywhere, sentences) if c.relevance >= LEAST_OF_DETAIL]
-            chosen = choose(sure, self.sentences, BEHIND_OF_DETAIL)
+            chosen = choose(sure, self.sentences, self.least, BEHIND_OF_DETAIL)
         elif stance.is_yes_or_no(question):
-            chosen = choose(sentences, self.sentences)
+            chosen = choose(sentences, self.sentences, self.least)
         else:
             of_study = [c if c.part is Part.METHOD else _anywhere(c) for c in sentences]
             sure = [c for c in of_study if c.relevance >= LEAST_RELEVANCE]
-            chosen = choose(sure, self.sentences)
+            chosen = choose(sure, self.sentences, self.least)
         return [
             each
             for each in chosen
@@ -413,7 +416,9 @@ def nearest(sentences: Sequence[Quotable]) -> list[Quotable]:
 
 
 def absent_terms(question: str, references: Sequence[Reference]) -> list[str]:
-    """Return the terms of a question that no reference mentions."""
+    """Return the terms of a question that no reference mentions; ages may be in figures."""
+    if any(fits(question, each.document) for each in references):
+        question = without_ages(question)
     texts = "\n".join(f"{each.document.title}\n{each.document.text}" for each in references)
     return [term for term in unanswered_terms(topic(question), texts) if not is_verb(term)]
 
@@ -421,7 +426,7 @@ def absent_terms(question: str, references: Sequence[Reference]) -> list[str]:
 def is_uncovered(question: str, absent: Sequence[str]) -> bool:
     """Whether most of what the question asks about, on one side, is in `absent` terms."""
     for part in stance.subject(question)[:2]:
-        terms = unanswered_terms(part, "")
+        terms = unanswered_terms(without_ages(part), "")
         if terms and len(set(absent).intersection(terms)) >= MUCH_ABSENT * len(terms):
             return True
     return False
@@ -450,7 +455,7 @@ def with_sides(
         or naming(subject.is_partly_named, elsewhere, Part.CONCLUSION)
         or naming(subject.is_named, "", Part.RESULT, Part.OTHER)
     )
-    sides = {each.place: finds(each.text) for each in deciding}
+    sides = {each.place: finds(each.text) for each in deciding if each.fits is not False}
     is_open = reference.retraction is Retraction.YES or stance.is_undecided(document.text)
     if is_open or not subject.is_compared_in(document) or len(set(sides.values()) - {None}) != 1:
         return list(sentences)
@@ -463,9 +468,11 @@ def on_topic(question: str, reference: Reference) -> bool:
 
 
 def lacking(question: str, reference: Reference) -> float:
-    """Return the share of the question's terms that a document lacks."""
+    """Return the share of the question's terms that a document lacks; ages may be in figures."""
     document, number = reference.document, wanted(question)
     about = number.about if number else topic(question)
+    if fits(question, document):
+        about = without_ages(about)
     is_long = len(document.text) > WHOLE
     texts = [passage.text for passage in reference.passages] if is_long else [document.text]
     terms = unanswered_terms(about, "")
@@ -476,8 +483,8 @@ def for_question(
     question: str, reference: Reference, sentences: Sequence[Quotable]
 ) -> list[Quotable]:
     """Add to the sentences of a document how well it fits a question."""
-    missing = lacking(question, reference)
-    return [replace(each, lacks=missing) for each in sentences]
+    missing, of_age = lacking(question, reference), fits(question, reference.document)
+    return [replace(each, lacks=missing, fits=of_age) for each in sentences]
 
 
 def quotable(source: int, reference: Reference, n_passages: int) -> list[Quotable]:

@@ -22,6 +22,7 @@ from pincite.text import citation_marks
 from pincite.text import words as wording
 from pincite.text.passages import passages
 from pincite.types import Document, Hit, Passage, Span
+from pincite.verbs.ask.ages import fits
 from pincite.verbs.ask.answer_check import AnswerChecker, Repairer, copied_sentence
 from pincite.verbs.ask.extract import (
     MUCH_ABSENT,
@@ -246,8 +247,9 @@ class AskPipeline:
 
 
 def listed(question: str, references: Sequence[Reference], cited: Sequence[int]) -> list[Reference]:
-    """Return the cited references and those on the topic."""
+    """Return the cited references and those on the topic, with the ages asked for before others."""
     kept = [each for each in references if each.number in cited or on_topic(question, each)]
+    kept.sort(key=lambda each: (True, None, False).index(fits(question, each.document)))
     return renumbered(kept, cited)[0]
 
 
@@ -306,12 +308,14 @@ class LiteratureFinder:
     limit: int = 10  # documents
     nearest: Nearest | None = None  # finds passages of long documents; None: by shared words
     passages: int = 200  # retrieved by the search
+    exact_first: bool = True
     include_retracted: bool = False
 
     def find(self, question: str) -> tuple[list[FoundDocument], list[FoundDocument]]:
         """Return the documents, best first, and the retracted ones that were left out."""
         (hits,) = self.search.retrieve([question], self.passages)
-        hits = exact_matches_first(question, hits)
+        if self.exact_first:
+            hits = exact_matches_first(question, hits)
         of_url: dict[str, list[Hit]] = {}
         for hit in hits:
             of_url.setdefault(hit.passage.url, []).append(hit)
