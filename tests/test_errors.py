@@ -51,12 +51,13 @@ def test_an_extra_of_a_release_is_installed_by_name(installed: Record) -> None:
 
 def test_an_extra_of_a_clone_is_installed_from_the_clone(installed: Record, tmp_path: Path) -> None:
     clone = tmp_path / "my clone"
-    for plugin in ("pincite-study", "pincite-cluster"):
+    for plugin in ("pincite-server", "pincite-study", "pincite-cluster"):
         (clone / "plugins" / plugin).mkdir(parents=True)
     installed({"dir_info": {"editable": True}, "url": clone.as_uri()})
     assert arguments("mcp") == ["-e", f"{clone}[mcp]"]
     assert arguments("train,ocr") == ["-e", f"{clone}[train,ocr]"]
-    assert arguments("study") == ["-e", f"{clone}/plugins/pincite-study"]  # on no index yet
+    server = ["-e", f"{clone}/plugins/pincite-server"]  # on no index yet
+    assert arguments("study") == [*server, "-e", f"{clone}/plugins/pincite-study"]
     assert arguments("ray") == ["-e", f"{clone}/plugins/pincite-cluster[ray]"]
 
 

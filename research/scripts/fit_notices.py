@@ -87,7 +87,7 @@ def main() -> None:
 
 def write(weights: dict[str, float], intercept: float, threshold: float) -> None:
     lines = [
-        "# Written by research/scripts/fit_outcome.py: logistic regression, a page and a kind of",
+        "# Written by research/scripts/fit_notices.py: logistic regression, a page and a kind of",
         "# notice whose cue it has, on pages written for the tests.",
         f"threshold = {threshold}",
         f"intercept = {intercept:.3f}",

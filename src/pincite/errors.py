@@ -87,24 +87,25 @@ def install_command(extra: str = "", *, repair: bool = False) -> str:
     extras = f"[{extra}]" if extra and extra not in _WHOLE else ""
     wanted = [] if extra and not repair else ["--force-reinstall"]
     plugin = PLUGINS.get(extra)
-    name = f"{plugin or 'pincite'}{extras}"
+    parts = [PLUGINS["server"], plugin] if extra in ("study", "watch") else [plugin]
     if commit:
-        part = f"#subdirectory=plugins/{plugin}" if plugin else ""
-        wanted.append(f"{name} @ {commit['vcs']}+{url}@{commit['commit_id']}{part}")
+        for part in parts:
+            folder = f"#subdirectory=plugins/{part}" if part else ""
+            source = f"{commit['vcs']}+{url}@{commit['commit_id']}{folder}"
+            wanted.append(f"{part or 'pincite'}{extras} @ {source}")
     elif url.startswith("file://"):
         path = url2pathname(url.removeprefix("file://"))
-        folder = Path(path, "plugins", plugin or "")
         makefile = Path(path, "Makefile")
         if extra and makefile.is_file() and f"\n{extra}:" in makefile.read_text("utf-8"):
             return shlex.join(["make", "-C", path, extra])
         editable = record.get("dir_info", {}).get("editable")
-        wanted += ["-e"] if editable else ["--find-links", str(Path(path).parent)]
-        if plugin:
-            wanted.append(f"{folder}{extras}" if folder.is_dir() else name)
-        else:
-            wanted.append(f"{path}{extras}")
+        wanted += [] if editable else ["--find-links", str(Path(path).parent)]
+        for part in parts:
+            place = Path(path, "plugins", part) if part else Path(path)
+            given = place if not part or place.is_dir() else part
+            wanted += [*(["-e"] if editable else []), f"{given}{extras}"]
     else:
-        wanted.append(name)
+        wanted.append(f"{plugin or 'pincite'}{extras}")
     pip = [sys.executable, "-m", "pip", "install"]
     if find_spec("pip") is None:
         pip = ["uv", "pip", "install", "--python", sys.executable]

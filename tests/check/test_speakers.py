@@ -3,7 +3,7 @@
 from support.rows import each_row
 
 from pincite.types import Span
-from pincite.verbs.check.speakers import speaker_in
+from pincite.verbs.check.speakers import Occasion, alone, speaker_in
 
 OIL = "Tarn poured oil into the river"
 READING = f"{OIL}."
@@ -17,6 +17,11 @@ def speaker(text: str, reading: str = READING) -> str:
 @each_row("check/speakers/ascribed_words_have_a_speaker")
 def test_ascribed_words_have_a_speaker(text: str, name: str) -> None:
     assert speaker(text) == name
+
+
+def test_capitals_are_read_and_an_office_is_no_pattern() -> None:
+    assert alone("WE'RE closing it.", Occasion())[0] == "WE are closing it."
+    assert alone("Our mill froze.", Occasion("Ada Holm, leader of Varde Council (Lab"))[1] == ()
 
 
 @each_row("check/speakers/what_a_document_states_has_no_speaker")

@@ -37,6 +37,11 @@ def test_statement_that_source_makes(claim: str, passage: str) -> None:
     assert weaker(claim, passage) is None
 
 
+@pytest.mark.parametrize("passage", ["", " \n"])
+def test_empty_passage_weakens_nothing(passage: str) -> None:
+    assert weaker("Willow bark relieves headaches.", passage) is None
+
+
 def test_page_that_states_it_elsewhere() -> None:
     claim, passage = "Willow bark relieves headaches.", "Willow bark may relieve headaches."
     page = f"{passage}\n\nIn a later trial, willow bark clearly relieved headaches."
@@ -85,6 +90,7 @@ def test_hostile_text_takes_no_time() -> None:
     began = time.perf_counter()
     weaker(claim, text)
     weaker(claim, "Willow bark may relieve headaches. " * 2_000)
+    weaker(claim, f"Willow bark used{' during' * 48} (again) to relieve headaches.")
     assert time.perf_counter() - began < 5
 
 

@@ -74,6 +74,12 @@ def test_other_numbers_are_no_changes(text: str) -> None:
     assert (*stated_changes(text), *computed_changes(text)) == ()
 
 
+def test_letters_that_look_alike_and_long_numbers_are_read() -> None:
+    assert [change.words for change in stated_changes("It tr\u0131pled.")] == ["tripled"]
+    assert [rank.place for rank in ranks("It came fir\u017ft of ten.")] == [1]
+    assert ranks(f"It came {'9' * 5000}th of ten.") == ()
+
+
 @each_row("text/antonyms/ranks")
 def test_ranks_have_a_place_and_an_order(text: str, place: int, order: str) -> None:
     assert [rank[1:] for rank in ranks(text)] == [(place, order)]

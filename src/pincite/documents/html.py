@@ -497,8 +497,8 @@ _PROBES = (8, 3)
 MAX_ELEMENTS = 40_000
 _TABLE_RULE = re.compile(r"---[|\- ]*")
 # An extraction with less than this share of the visible words, and at most FULL_TEXT_WORDS words,
-# counts as failed. Calibrated on Mozilla Readability's 60 cases (tests/documents/test_html_cases.py
-# has recall and F1 for these values).
+# counts as failed. Calibrated on Mozilla Readability's 60 cases (tools/bench_html.py measures
+# recall and F1).
 MIN_SHARE = 0.35
 FULL_TEXT_WORDS = 200
 

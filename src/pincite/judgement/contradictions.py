@@ -36,8 +36,8 @@ _NEGATION = re.compile(
 _NO_DENIAL = re.compile(rf"\b(?:{alternatives('denials', 'no_denial')})", re.IGNORECASE)
 _DENIED_VERB = re.compile(r"not\b|never\b|cannot\b|\w*n['’]t\b", re.IGNORECASE)
 _LONGEST = 45  # words of a sentence: longer ones are lists and menus, or make several statements
-# "We examined whether", "Did it close?", "the hypothesis that": these assert nothing.
-_ASKS = re.compile(r"\bwhether\b|\bhypothes[ei][sz]|\?[\"”’)]*\s*\Z", re.IGNORECASE)
+# "We examined whether", "If it closes, …", "Did it close?": these assert nothing.
+_ASKS = re.compile(r"\A\W*if\b|\bwhether\b|\bhypothes[ei][sz]|\?[\"”’)]*\s*\Z", re.IGNORECASE)
 # "Does not think that he is to blame" denies that he is.
 _RAISED = re.compile(r" (?:believ|consider|find|found|think|thought|accept|agre)\w* that (?:the )?")
 _MAX_QUOTED = 60  # characters of the words that a negation denies, as far as it reaches
@@ -384,9 +384,13 @@ def _is_same_order(
     wanted = {*roots(part)} - {*roots(rank.span.of(part)), "ever"}
     known = {*roots(f"{source.about}\n{sentence}")}
     earlier = sentence[: other.span.start]
+    # "The youngest of 24 starters" may come second of 24.
+    measured = {*roots(part[rank.span.end :])} - {*roots(field)}
+    is_comparable = other.order or rank.order == "most" or measured
     dated, own = ([v for v in values_of(text) if v.dates] for text in (earlier, part))
     return (
-        wanted <= known
+        bool(is_comparable)
+        and wanted <= known
         and {*roots(field)} <= {*roots(part)}
         and all(any(not quantities.conflict(d, v) for v in own) for d in dated)
         and _at_one_time(part, sentence, source)
@@ -498,6 +502,9 @@ def _of_contrary(part: str, claim: str, source: _Source) -> Witness | None:
             continue
         if antonyms.are_events(word) and not any(v.dates for v in values_of(part)):
             continue  # what was opened once may be closed now
+        object_of_rival = roots(re.split(rf"(?i)\b{opposite}\b", sentence)[-1])[:1]
+        if opposite in ("gained", "lost", "won") and not {*object_of_rival} <= {*roots(part)}:
+            continue  # "lost the election" beside "gained 4 seats"
         rest = re.sub(rf"\b{word}\b", " ", part, flags=re.IGNORECASE)
         if _says(rest, sentence, source, _REST_OF_TURN):
             return Witness(WitnessKind.VALUE, word, opposite, span)

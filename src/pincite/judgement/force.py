@@ -239,7 +239,7 @@ def _states(clause: _Clause, sentence: str, after: str, most: int, own: frozense
 def _with_next(text: str) -> list[tuple[Span, str]]:
     """Return the sentences of a text, each with the words of the next."""
     spans = wording.sentences_of(text)
-    return list(zip(spans, [*(span.of(text) for span in spans[1:]), ""], strict=True))
+    return list(zip(spans, [*(span.of(text) for span in spans[1:]), ""], strict=False))
 
 
 def _in_sentence(clause: _Clause, sentence: str, after: str) -> tuple[str, _Frame | None]:
@@ -367,7 +367,7 @@ _UNDONE_BY = frozenset(_WORDS["undone_by"].split())
 _GOVERNOR = re.compile(
     r"(?P<word>[A-Za-z]{3,})(?:,? (?:not|also|again|yesterday|today|now|\w+ly"
     r"|(?:last|this|next) \w+"
-    r"|(?:on|in|at|by|during|from|after|before) (?:the |its |an? )?[\w-]+(?: \w+)?),?)*\s\Z"
+    r"|(?:on|in|at|by|during|from|after|before) (?:the |its |an? )?[\w-]+(?: \w+)?),?){0,4}\s\Z"
 )
 
 
@@ -391,7 +391,10 @@ def _correction_of(claim: str, passage: str, page: str) -> Witness | None:
     """Return where the page corrects the claim's figure or name, if it has it nowhere else."""
     wanted = {figure.key for figure in figures(claim)}
     names, roots = () if wanted else wording.names(claim), _roots(claim)
+    is_first = any(frame.words.search(claim) for frame in _CORRECTIONS if not frame.is_own)
     for scope, shown, is_own in _corrections(page):
+        if is_first and not is_own:
+            continue  # the claim says itself that it was only the first count
         inside = {figure.key for figure in figures(scope.of(page))} & wanted
         named = {name for name in names if name in scope.of(page)}
         whole = is_own and inside == wanted and roots <= _roots(scope.of(page))

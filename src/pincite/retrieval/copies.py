@@ -19,7 +19,7 @@ from pincite.types import Hit
 
 RUN = 3  # words: two texts on one topic share words, but few runs of three
 # Share of a passage's words in no shared run. Copies with 5 % of the words changed are found 95
-# times in 100, with 15 % never (tests/text/test_copies.py).
+# times in 100, with 15 % never (tests/retrieval/test_copies.py).
 OTHER_WORDS = 0.10
 # A passage split between two neighbours has a Jaccard similarity of at least 1/4 to one of them.
 # With 128 hashes the estimate is off by 0.04, so 0.12 misses fewer than 1 in 1,000.

@@ -7,6 +7,7 @@ contrasted with "fell". A change is computed where a text gives its two values.
 import math
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -14,6 +15,7 @@ from typing import NamedTuple
 from pincite.text import LEXICON
 from pincite.text import words as wording
 from pincite.text.figures import ONES, ORDINALS, Figure, fold, missing, rivals
+from pincite.text.finite import lemmas
 from pincite.text.languages import common
 from pincite.text.quantities import Value, hedged, values, with_hedge
 from pincite.types import Span
@@ -204,6 +206,7 @@ _BY = re.compile(
     re.IGNORECASE,
 )
 _MORE = re.compile(r"\s(?P<turn>more|higher|greater|larger|fewer|less|lower|smaller)\b")
+_AMOUNTS = {"more", "fewer", "less"}  # with a bare number: "20 smaller towns" are no change
 _FALLS = _DOWN | {"down", "lost", "less"}
 _COUNTS = {"gain", "gains", "gained", "lost", "cut"}  # with a bare number: "raised 500" is another
 _NO_CHANGE = frozenset({"date", "clock", "time"})
@@ -226,6 +229,7 @@ def stated_changes(text: str) -> tuple[Change, ...]:
     >>> [(c.words, c.low, c.measure) for c in stated_changes("It doubled and then lost 34 seats.")]
     [('doubled', 0.94, 'share'), ('lost 34', -34.0, '')]
     """
+    text = fold(text)
     known = values(text, "en") if _TURNING.search(text) or _MORE.search(text) else ()
     found = [change for value in known if (change := _stated(value, text))]
     for match in _MULTIPLE.finditer(text):
@@ -249,6 +253,8 @@ def _stated(value: Value, text: str) -> Change | None:
     turn, than = word["turn"].lower(), _THAN.match(text, word.end()) if word is after else None
     if than and not _THEN.match(text, than.end()):
         return None  # more than another has, not than before
+    if word is after and not (than or value.measure or turn in _AMOUNTS):
+        return None
     if word is before and not (before["by"] or value.measure == "share" or turn in _COUNTS):
         return None
     low, high = value.low, math.inf if value.sense > 0 else value.high
@@ -266,7 +272,9 @@ def turn_alone(text: str) -> Change | None:
     >>> turn_alone("Visits fell in 2024.").high < 0, turn_alone("Visits rose, then fell.")
     (True, None)
     """
-    found = [word for word in _TURNING.finditer(text) if word["turn"]]
+    # "It lost the election" is no fall: these need a number.
+    turns = (word for word in _TURNING.finditer(text) if word["turn"])
+    found = [word for word in turns if word["turn"].lower() not in _COUNTS]
     sides = {word["turn"].lower() in _FALLS for word in found}
     turned = found[0] if len(sides) == 1 else None
     if not turned or turned[0].lower().endswith("er"):
@@ -299,6 +307,8 @@ def computed_changes(text: str) -> tuple[Change, ...]:
     known = [v for v in values(text, "en") if not v.weak and v.measure not in _NO_CHANGE]
     for one, other in pairwise(known):
         gap = one.span.end, other.span.start
+        if other.measure and not one.measure:
+            other = _without_unit(other, text)  # "from 40 to 80 tonnes"
         if one.measure != other.measure or min(one.low, other.low) <= 0:
             continue
         if _TO.match(text, *gap) and _FROM.search(
@@ -314,6 +324,13 @@ def computed_changes(text: str) -> tuple[Change, ...]:
         if earlier and later:
             found += _computed(earlier, later, text)
     return tuple(found)
+
+
+def _without_unit(value: Value, text: str) -> Value:
+    """Return the number of a value with a unit; the value itself if it has none in figures."""
+    number = re.match(r"[\d.,]*\d", value.span.of(text))
+    bare = values(number[0], "en") if number else ()
+    return replace(bare[0], span=value.span) if bare else value
 
 
 def _computed(earlier: Value, later: Value, text: str) -> Iterator[Change]:
@@ -350,7 +367,7 @@ _SUPERLATIVE = re.compile(
     re.IGNORECASE,
 )
 _PLACED = re.compile(
-    rf"\b(?:ranked|came|finished|placed|was|is) (?P<nth>first|{_ORDINAL}|\d+(?:st|nd|rd|th))"
+    rf"\b(?:ranked|came|finished|placed|was|is) (?P<nth>first|{_ORDINAL}|\d{{1,4}}(?:st|nd|rd|th))"
     r"(?= (?:out )?of \S)",  # the size of the field is no place
     re.IGNORECASE,
 )
@@ -381,13 +398,17 @@ def ranks(text: str) -> tuple[Rank, ...]:
     >>> [rank[1:] for rank in ranks("It is the second-tallest; only two are wider than it.")]
     [(2, 'tall'), (3, 'wid')]
     """
-    found = list[Rank]()
+    text, found = fold(text), list[Rank]()
     for match in (m for form in (_SUPERLATIVE, _PLACED, _EXCEEDED) for m in form.finditer(text)):
         if match.re is _SUPERLATIVE and _OF_SOME.search(
             text, max(0, match.start() - 12), match.start()
         ):
             continue
         parts = match.groupdict()
+        if match.re is _SUPERLATIVE and parts["order"]:
+            word = f"{parts['order']}est".lower()
+            if word in lemmas(word).get("ADJ", (word,)) and word != "eldest":
+                continue  # "the second protest"
         if match.re is _EXCEEDED:
             place = 1 + (ONES.index(parts["n"].lower()) + 1 if parts["n"] else 0)
         else:

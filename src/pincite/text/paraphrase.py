@@ -129,8 +129,8 @@ def with_derived_values(passage: str, claim: str) -> str:
 
     >>> with_derived_values("Of 94 samples, 47 were bad.", "Half of the samples were bad.")
     'Of 94 samples, 47 (half) were bad.'
-    >>> with_derived_values("It rose from 40 to 80 tonnes.", "It doubled.")
-    'It rose from 40 to 80 tonnes (doubled).'
+    >>> with_derived_values("Sales rose from 40 to 80 tonnes.", "Sales doubled.")
+    'Sales rose from 40 to 80 tonnes (doubled).'
     >>> with_derived_values("Nine voted for it and three against.", "They voted 9–3 for it.")
     '9–3, Nine voted for it and three against.'
     >>> with_derived_values("Those of ≥40 kg m-2 lost weight.", "Those of 40 kg/m2 or more did.")

@@ -15,7 +15,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from pincite.text import antonyms, quantities
-from pincite.text.figures import ORDINALS
+from pincite.text.figures import ORDINALS, fold
 from pincite.text.quantities import Value, states, values
 from pincite.text.words import roots
 
@@ -328,7 +328,7 @@ def _share(claim: str, part: Value, totals: Sequence[Value]) -> str:
 
 def _rank(claim: str, number: float, column: Sequence[float]) -> str:
     """Return the claim's words for a rank, if a number has it alone among three or more."""
-    rank = _RANK.search(claim)
+    rank = _RANK.search(fold(claim))
     if not rank or len(column) < 3 or column.count(number) != 1:
         return ""
     place = ORDINALS.index((rank["nth"] or rank["place"] or "first").lower())

@@ -28,8 +28,8 @@ CONNECT_SECONDS = 10  # how long to wait for an unresponsive database server
 # its data are our bugs and are raised unchanged.
 _UNAVAILABLE = (sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.TimeoutError)
 _EXPECTED = (
-    "expected postgresql+psycopg://USER@HOST/NAME, mariadb+pymysql://USER@HOST/NAME, or nothing "
-    "for SQLite in the data folder"
+    "expected postgresql+psycopg://USER@HOST/NAME, mariadb+pymysql://USER@HOST/NAME (with: pip "
+    "install pymysql), or nothing for SQLite in the data folder"
 )
 LOG = logging.getLogger("pincite.server")
 
@@ -57,7 +57,10 @@ class Database:
         """
         try:
             self.url = sa.make_url(url)
-        except sa.exc.ArgumentError as error:
+            self.url.get_dialect().import_dbapi()
+        except ImportError as error:
+            raise ConfigError(f"server.database: {error}; {_EXPECTED}.") from error
+        except (sa.exc.ArgumentError, ValueError) as error:
             raise ConfigError(f"server.database is not a URL; {_EXPECTED}.") from error
         kind = self.url.get_backend_name()
         if kind not in ("sqlite", "postgresql", "mariadb"):
@@ -121,9 +124,11 @@ class Database:
 
         For decisions that depend on rows that do not exist yet, which cannot be locked.
         """
-        if self._is_mariadb:  # its advisory locks outlive transactions
-            if what is not Lock.TABLES:  # else this table may not exist yet
-                connection.execute(sa.text("SELECT version FROM pincite_version FOR UPDATE"))
+        if self._is_mariadb and what is Lock.TABLES:  # its advisory locks end with the connection
+            connection.detach()
+            connection.execute(sa.select(sa.func.get_lock(sa.func.database(), BUSY_SECONDS)))
+        elif self._is_mariadb:
+            connection.execute(sa.text("SELECT version FROM pincite_version FOR UPDATE"))
         elif not self.is_sqlite:  # SQLite has a single writer anyway
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(what.value)))
 

@@ -1,4 +1,4 @@
-"""The tables of the server's database, for SQLite and PostgreSQL.
+"""The tables of the server's database, for SQLite, PostgreSQL and MariaDB.
 
 A release that changes them increments `database.VERSION`. Times are seconds since 1970, UTC. Ids
 are 22 characters from 128 random bits, so they cannot be guessed.

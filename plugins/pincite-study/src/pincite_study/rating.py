@@ -197,7 +197,7 @@ class RatingStore:
             by_link = study_raters.c.key_hash.is_not(None) & study_raters.c.account_hash.is_(None)
             number = study_raters.c.number
             counts = sa.select(
-                sa.func.coalesce(sa.func.max(number), 0), sa.func.count().filter(by_link)
+                sa.func.coalesce(sa.func.max(number), 0), sa.func.count(sa.case((by_link, 1)))
             )
             last, n_by_link = db.execute(counts.where(study_raters.c.study_id == study_id)).one()
             if account is None and n_by_link >= MAX_BY_LINK:

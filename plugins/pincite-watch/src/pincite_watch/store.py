@@ -168,15 +168,15 @@ class Watch:
         """Move findings with their sentences, each with when it expires; withdraw the others."""
         row = findings.c.finding_id
         moved = sa.case((findings.c.span_start == sa.bindparam("new_start"), 0), else_=1)
-        move = findings.update().where(row == sa.bindparam("which")).values(
-            span_start=sa.bindparam("new_start"),
-            span_end=sa.bindparam("new_end"),
-            span_sha256=sa.bindparam("new_sha256"),
-            moved=findings.c.moved + moved,
-            revision=revision,
-            expires=sa.bindparam("new_expires"),
-            state=State.LIVE,
-            ended=None,
+        move = findings.update().where(row == sa.bindparam("which")).ordered_values(
+            ("moved", findings.c.moved + moved),  # first: MariaDB assigns one after another
+            ("span_start", sa.bindparam("new_start")),
+            ("span_end", sa.bindparam("new_end")),
+            ("span_sha256", sa.bindparam("new_sha256")),
+            ("revision", revision),
+            ("expires", sa.bindparam("new_expires")),
+            ("state", State.LIVE),
+            ("ended", None),
         )  # fmt: skip
         with self._db.writing() as db:
             names = ("new_start", "new_end", "new_sha256")

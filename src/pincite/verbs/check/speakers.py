@@ -210,7 +210,7 @@ def _plain(text: str) -> str:
     text = re.sub(
         r"\A(It|That|Let)['’]s\b", lambda m: f"{m[1]} {'us' if m[1] == 'Let' else 'is'}", text
     )
-    text = _CONTRACTED.sub(lambda match: match[1] + _LONG[match[2]], text)
+    text = _CONTRACTED.sub(lambda match: match[1] + _LONG[match[2].lower()], text)
     if not _QUOTATION.search(text):
         text = _NEGATED.sub(lambda m: _SHORT_NOT.get(m[1].lower(), f"{m[1]} not"), text)
     asked = _ASKED.match(text)
@@ -320,7 +320,7 @@ def _resolve_words(text: str, occasion: Occasion) -> str:
     if place:
         text = _THERE.sub(lambda m: place if m[0][0] in "OoTt" else f"in {place}", text)
     text = _DOER.sub(does, text)
-    kind = group.rpartition(" ")[2].lower()  # "our council": Varde Borough Council
+    kind = re.escape(group.rpartition(" ")[2].lower())  # "our council": Varde Borough Council
     for pattern, known in (
         (rf"\b(?:[Oo]ur|[Tt]his) {kind}\b", group if " " in group else ""),
         (rf"(?<={re.escape(group)} )(?P<between>[^,;:]*?)\bour\b", group and r"\g<between>its"),
