@@ -21,6 +21,7 @@ trap 'rm -rf "$made"' EXIT
 if [ -n "$postgresql" ]; then
     pg_dump --format=custom --file="$made/pincite.dump" "$postgresql"
 else
+    [ -f "$data/pincite.sqlite" ] || { echo "$data has no pincite.sqlite. Expected postgresql://…" >&2; exit 3; }
     sqlite3 -bail "$data/pincite.sqlite" ".timeout 30000" ".backup '$made/pincite.sqlite'"
 fi
 tar --create --file="$made/all.tar" --directory="$made" --exclude=all.tar .

@@ -21,7 +21,7 @@ from pincite.errors import ConfigError, PinciteError
 from pincite_server import plugins
 from pincite_server.tables import metadata
 
-VERSION = 4  # of the tables; a release that changes them increments it and migrates existing tables
+VERSION = 4  # of the tables; a release that changes them increments it, and refuses older ones
 BUSY_SECONDS = 30.0  # how long a writer waits for another one
 CONNECT_SECONDS = 10  # how long to wait for an unresponsive database server
 # Unreachable, full, locked for too long, or disconnected: worth a retry. Errors in a statement or
