@@ -145,6 +145,8 @@ def _of_value(part: str, claim: str, source: _Source) -> Witness | None:
         rest = f"{part[: value.span.start]} {part[value.span.end :]}"
         for span, sentence in source.sentences:
             rival = _rival(value, part, sentence, claimed, source.language)
+            if _is_sum(value, sentence):
+                continue
             if rival is None or _differs_elsewhere(part, value, sentence, rival, source.language):
                 continue
             predicates = "", _predicate(sentence, rival.span)
@@ -154,6 +156,14 @@ def _of_value(part: str, claim: str, source: _Source) -> Witness | None:
                 pair = with_hedge(part, value), with_hedge(sentence, rival)
                 return Witness(WitnessKind.VALUE, *pair, span)
     return _in_cell(part, source) if source.language == "en" else None
+
+
+def _is_sum(claimed: Value | antonyms.Change, sentence: str) -> bool:
+    """Whether a claim adds up what a sentence divides: "200 jobs in Varde and 100 in Moss"."""
+    parts = [v for v in values_of(sentence) if v.measure == claimed.measure and not v.weak]
+    low, high = sorted(map(abs, (claimed.low, claimed.high)))
+    is_sum = sum(v.low for v in parts) <= high and low <= sum(v.high for v in parts)
+    return is_sum and len(parts) > 1 and high > 0
 
 
 def _differs_elsewhere(part: str, value: Value, sentence: str, rival: Value, language: str) -> bool:
@@ -319,13 +329,16 @@ def _of_change(part: str, claim: str, source: _Source) -> Witness | None:
         return None
     rest, contrary = f"{part[: change.span.start]} {part[change.span.end :]}", None
     for span, sentence in source.sentences:
-        for other, about in () if _UNREAL.search(sentence) else antonyms.changes_in(sentence):
+        is_mixed = change.measure == "any" and antonyms.turns_both_ways(sentence)
+        skips = is_mixed or _UNREAL.search(sentence)
+        for other, about in () if skips else antonyms.changes_in(sentence):
             agrees = change.agrees(other, _SLACK)
             if agrees:
                 return None
             if (
                 agrees is False
                 and not contrary
+                and not _is_sum(change, sentence)
                 and _is_change_of(rest, other, about, sentence, source)
             ):
                 contrary = Witness(WitnessKind.VALUE, change.words, other.words, span)
@@ -399,7 +412,7 @@ def _is_same_order(
     )
 
 
-_FIELD_ENDS = re.compile(r"[,;:.(]| (?:after|behind|for|by|and|but|with) ")
+_FIELD_ENDS = re.compile(r"[,;:.(]| (?:after|behind|for|and|but|with) ")
 
 
 # ── A negation ───────────────────────────────────────────────────────────────────────────────────

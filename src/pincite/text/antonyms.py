@@ -283,6 +283,11 @@ def turn_alone(text: str) -> Change | None:
     return Change(Span(*turned.span()), turned[0], low, high, "any")
 
 
+def turns_both_ways(text: str) -> bool:
+    """Whether a text has a rise and a fall: "rose in May and fell by 5 % in June"."""
+    return len({w["turn"].lower() in _FALLS for w in _TURNING.finditer(text) if w["turn"]}) > 1
+
+
 _LEAST = 1e-6  # a smaller change is none
 
 

@@ -357,9 +357,12 @@ def without_head(reading: str, passage: Passage) -> str:
 
     >>> without_head("Theft fell in Varde.", Passage("", "", "", "", Span(0, 0), "Varde 2025"))
     'Theft fell.'
+    >>> without_head("Theft fell in Varde and Ribe.", Passage("", "", "", "", Span(0, 0), "Varde"))
+    'Theft fell in Varde and Ribe.'
     """
     for name in map(re.escape, _headed_places(reading, passage.about)):
-        reading = re.sub(rf"\A[Ii]n {name}, | (?:in|across) {name}\b(?!['’])", "", reading)
+        alone = rf"{name}\b(?!['’-]|,? (?:and |or )?[A-Z])"  # not "in Varde and Ribe"
+        reading = re.sub(rf"\A[Ii]n {name}, | (?:in|across) {alone}", "", reading)
         reading = re.sub(rf"\b{name}['’]s\b", "the", reading)
     return reading[:1].upper() + reading[1:]
 

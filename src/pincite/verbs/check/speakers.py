@@ -202,7 +202,8 @@ def alone(text: str, occasion: Occasion) -> tuple[str, tuple[str, ...]]:
 def without_tag(text: str) -> str:
     """A statement without the question behind it: "The mill has closed, hasn't it?"."""
     stated = _TAG_QUESTION.sub(".", text)
-    return stated if finite_verb(stated) else text
+    asks = text.partition(" ")[0].lower() in syntax.AUXILIARIES  # "Is the mill closed, Holm?"
+    return stated if finite_verb(stated) and not asks else text
 
 
 def _plain(text: str) -> str:
@@ -262,7 +263,7 @@ def _is_shell(what: str, mark: str, rest: str) -> bool:
 
 def _comments(clause: str) -> bool:
     """Whether a clause only says how people take what was said: "people can feel it"."""
-    *words, last = clause.lower().rstrip(" .!").split()
+    *words, last = clause.lower().rstrip(" .!").split() or [""]
     verb = finite_verb(clause)
     subject = clause[: verb.start].lower().split() if verb else []
     anyone = is_plural(" ".join(subject)) or " ".join(subject).startswith("every")
