@@ -30,7 +30,13 @@ def html_of(found: Item, *, baseline_first: bool) -> str:
     words["amounts"] = {k: k for k in ("enough", "partial", "none")}
     values: dict[str, Any] = {"place": "l", "position": 1, "said": None, "words": words}
     values |= {"csrf": "", "path": "", "here": "", "languages": {}, "theme": "", "who": None}
-    values |= {"version": "", "server_mode": False, "added": [], "text_of": lambda name: ""}
+    values |= {
+        "version": "",
+        "start": "verify",
+        "server_mode": False,
+        "added": [],
+        "text_of": lambda name: "",
+    }
     seen = shown(found, baseline_first)
     return rendering.rendered("rate.html", "en", seen=seen, **values)
 

@@ -315,7 +315,8 @@ def _is_all_known(part: str, row: tables.Row, source: _Source) -> bool:
 
 _UNREAL = re.compile(  # a forecast, a wish or a denial of a change
     r"\b(?:will|would|could|may|might|should|if|not|never|expect\w*|forecast\w*|predict\w*|plan\w*"
-    r"|project(?:ed|ions?)|aim\w*|target\w*|estimat\w*|propos\w*)\b"
+    r"|project(?:ed|ions?)|aim\w*|target\w*|estimat\w*|propos\w*)\b",
+    re.IGNORECASE,
 )
 _NARROWER = 1.0  # other words of the source for each that it shares with the claim, at most
 _SLACK = 0.25  # the share of a change by which another must exceed it to contradict it
