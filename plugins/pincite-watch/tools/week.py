@@ -127,7 +127,7 @@ FACTS = (
 UNSAID = "The {thing} of {place} was praised by {who} as the finest of its kind."
 FILLER = (
     "Visitors came by boat in summer. The council met twice a year. A toll paid for repairs.",
-    "A school stood next to it until {other}. Tickets cost 25 ore in {other}.",
+    "A school stood next to it until {other}. Tickets cost 25 pence in {other}.",
     "The parish counted 840 people in {other}. A flood in May {other} did little harm.",
 )
 # A sound sentence; one with another value; its source is about another thing of the place; what no

@@ -11,9 +11,10 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from itertools import islice
 from queue import Queue, SimpleQueue
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from pincite.protocols import Encoder
+if TYPE_CHECKING:
+    from pincite.protocols import Encoder
 
 T = TypeVar("T")
 Item = TypeVar("Item")
@@ -151,6 +152,6 @@ class Parallel:
         """Yield each item with the iterator of `function`, which ends or raises as it does here."""
         return read_ahead((item, function(item)) for item in items)
 
-    def encoder(self, encoder: Encoder, load: Callable[[], Encoder]) -> Encoder:
+    def encoder(self, encoder: "Encoder", load: Callable[[], "Encoder"]) -> "Encoder":
         """Return one that spreads passages; a worker gets the same encoder from `load`."""
         return encoder
