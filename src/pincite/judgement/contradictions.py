@@ -145,9 +145,9 @@ def _of_value(part: str, claim: str, source: _Source) -> Witness | None:
         rest = f"{part[: value.span.start]} {part[value.span.end :]}"
         for span, sentence in source.sentences:
             rival = _rival(value, part, sentence, claimed, source.language)
-            if _is_sum(value, sentence):
+            if rival is None or _is_sum(value, sentence):
                 continue
-            if rival is None or _differs_elsewhere(part, value, sentence, rival, source.language):
+            if _differs_elsewhere(part, value, sentence, rival, source.language):
                 continue
             predicates = "", _predicate(sentence, rival.span)
             if not _is_opposite(value, rival) and _predicate(part, value.span) not in predicates:
@@ -195,7 +195,8 @@ def _rival(
         if not any(quantities.states(v, c) or quantities.states(c, v) for c in claimed)
     ]
     rivals = [v for v in rivals if _direction(v, sentence) == _direction(value, part)]
-    rivals = [v for v in rivals if _role(v, sentence) == _role(value, part)]
+    role = _role(value, part) if rivals else None
+    rivals = [v for v in rivals if _role(v, sentence) == role]
     beside = _beside(value, part, language)
     rivals = [v for v in rivals if beside & _beside(v, sentence, language)]
     if not value.measure:  # a bare number counts something: "77 lifts" are not "8 escalators"

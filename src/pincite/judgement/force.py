@@ -101,8 +101,7 @@ def weaker(
     is_hedged = bool(_HEDGED.search(claim))
     if voice and voice.is_opinion and not (is_hedged or figures(claim) or voice.is_in(claim)):
         return Witness(WitnessKind.WEAKER, "", OPINION)
-    correction = _correction_of(claim, passage, page or passage)
-    if correction:
+    if correction := _correction_of(claim, passage, page or passage):
         return correction
     texts = [c.text for c in clauses(claim) if covered is None or c.span.overlaps(covered)]
     limits = (_in_page(_clause(text, is_hedged), passage, about, page or passage) for text in texts)
@@ -135,6 +134,7 @@ def _terms(text: str, language: str) -> frozenset[str]:
     return frozenset(term[: wording.STEM] for term in terms) - languages.NEGATIONS[language]
 
 
+@lru_cache(maxsize=1024)  # a claim meets many passages
 def _clause(text: str, is_hedged: bool) -> _Clause:
     stems, verb = _roots(text), _predicate(text)
     names = {stem for name in wording.names(text) for stem in _roots(name)}

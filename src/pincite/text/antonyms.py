@@ -316,18 +316,13 @@ def computed_changes(text: str) -> tuple[Change, ...]:
             other = _without_unit(other, text)  # "from 40 to 80 tonnes"
         if one.measure != other.measure or min(one.low, other.low) <= 0:
             continue
-        if _TO.match(text, *gap) and _FROM.search(
-            text, max(0, one.span.start - 24), one.span.start
-        ):
-            earlier, later = (one, other) if _TURNING.search(text) else (None, None)
+        start = one.span.start
+        if _TO.match(text, *gap) and _FROM.search(text, max(0, start - 24), start):
+            found += _computed(one, other, text) if _TURNING.search(text) else ()
         elif _DOWN_FROM.match(text, *gap) or (
             _COMPARED.match(text, *gap) and _THEN.match(text, other.span.end)
         ):
-            earlier, later = other, one
-        else:
-            continue
-        if earlier and later:
-            found += _computed(earlier, later, text)
+            found += _computed(other, one, text)
     return tuple(found)
 
 
