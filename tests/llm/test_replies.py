@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.rows import each_row
 
-from pincite.completions import Completion, TokenChoice
 from pincite.llm.replies import (
     first_json,
     label_probabilities,
@@ -16,6 +15,7 @@ from pincite.llm.replies import (
     parse_list,
     parse_statement,
 )
+from pincite.protocols import Completion, TokenChoice
 
 ABC = ["A", "B", "C"]
 

@@ -7,11 +7,11 @@ import pytest
 from models.llamacpp_server import KEY, NAME, RealServer
 from support.laws import check_generator
 
-from pincite.completions import Completion, Guidance, Prompt
 from pincite.errors import ServerError, ServerRefused
 from pincite.llm import replies
 from pincite.llm.chat import ChatClient, Dialect, guidance_for
 from pincite.llm.client import Limits
+from pincite.protocols import Completion, Guidance, Prompt
 
 pytestmark = [pytest.mark.train, pytest.mark.xdist_group("real_server")]
 ASKED = Prompt("Is a bridge of stone? Answer with A for yes or B for no.", max_tokens=12)

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 from pincite.cache_file import CacheFile
-from pincite.completions import Completion, Prompt, TokenChoice, Usage
 from pincite.errors import (
     NotAsked,
     PinciteError,
@@ -28,7 +27,7 @@ from pincite.errors import (
 )
 from pincite.llm.client import POLL
 from pincite.notes import Note
-from pincite.protocols import Generator
+from pincite.protocols import Completion, Generator, Prompt, TokenChoice, Usage
 from pincite.types import Failed
 
 ATTEMPTS = 3  # until a reply is readable; a model that fails three times misunderstands the prompt

@@ -12,9 +12,9 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
-from pincite.completions import Completion, Guidance, Prompt, TokenChoice
 from pincite.errors import BadReply, ConfigError, ServerError, ServerRefused, ServerUnreachable
 from pincite.llm.client import EVENTS, SHOWN, Call, Client, Key, Limits, Retry, check_url, error_of
+from pincite.protocols import Completion, Guidance, Prompt, TokenChoice
 
 if TYPE_CHECKING:
     import httpx2

@@ -10,7 +10,7 @@ import string
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pincite.completions import Completion, TokenChoice
+from pincite.protocols import Completion, TokenChoice
 from pincite.types import Span
 
 ENOUGH = 0.5  # minimum total probability of the labels at the answer's token

@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from pincite.completions import Usage
+from pincite.protocols import Usage
 from pincite.text.hosts import without_folder
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # OWASP, "CSV injection"

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from pincite import containment
-from pincite.completions import Completion, Prompt
 from pincite.judgement.references import (
     SUPPORTED_FROM,
     ReferenceVerdict,
@@ -20,7 +19,7 @@ from pincite.judgement.references import (
 from pincite.llm.calls import CHAT_TOKENS, Calls, tokens_of
 from pincite.llm.templates import Templates
 from pincite.notes import Note, as_written
-from pincite.protocols import Verifier
+from pincite.protocols import Completion, Prompt, Verifier
 from pincite.retrieval import cascade
 from pincite.text import citation_marks, words
 from pincite.text.citation_marks import Sentence

@@ -12,11 +12,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from pincite import containment
-from pincite.completions import Completion
 from pincite.errors import ServerError
 from pincite.judgement.references import Retraction, Standing, retraction_of
 from pincite.notes import Note
-from pincite.protocols import DocumentsOf, Nearest, Retriever
+from pincite.protocols import Completion, DocumentsOf, Nearest, Retriever
 from pincite.retrieval.fusion import kept
 from pincite.text import citation_marks
 from pincite.text import words as wording

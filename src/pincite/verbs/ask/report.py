@@ -6,9 +6,9 @@ from functools import partial
 from typing import Annotated, Any, Literal, TypeVar
 
 from pincite import codec, containment
-from pincite.completions import Usage
 from pincite.judgement.references import ReferenceVerdict, Retraction, Standing, retraction_of
 from pincite.notes import Note, texts
+from pincite.protocols import Usage
 from pincite.text.citation_marks import Sentence
 from pincite.types import INLINE, UNWRITTEN, Doc, Document, Failed, Passage, Span, named, written
 

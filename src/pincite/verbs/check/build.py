@@ -9,7 +9,6 @@ from importlib.metadata import version
 from pathlib import Path
 
 from pincite import runtime
-from pincite.completions import Usage
 from pincite.corpus.multi_corpus import Corpora
 from pincite.errors import ConfigError
 from pincite.judgement.confirmation import Outcome
@@ -18,7 +17,7 @@ from pincite.library.web_pages import web_candidates, web_pages
 from pincite.llm.calls import Calls, Record
 from pincite.llm.judge import WithSecondOpinion, notes_of
 from pincite.notes import Note, as_written, texts
-from pincite.protocols import Progress, WebSearch
+from pincite.protocols import Progress, Usage, WebSearch
 from pincite.settings import Settings, public_settings
 from pincite.text.languages import identify
 from pincite.types import Failed

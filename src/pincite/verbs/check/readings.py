@@ -12,11 +12,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from pincite.completions import Completion, Guidance, Prompt
 from pincite.judgement.confirmation import ReadingOrigin, StatementType
 from pincite.llm import replies
 from pincite.llm.calls import Calls, Progress, run_concurrently, scaled_progress
 from pincite.llm.templates import Templates
+from pincite.protocols import Completion, Guidance, Prompt
 from pincite.settings import Settings
 from pincite.text import words_of
 from pincite.text.finite import finite_verb, main_clause

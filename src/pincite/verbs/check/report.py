@@ -7,7 +7,6 @@ from functools import partial
 from typing import Annotated, Any, Literal, TypeVar
 
 from pincite import codec, containment
-from pincite.completions import Usage
 from pincite.judgement import confirmation
 from pincite.judgement.confirmation import (
     THRESHOLD,
@@ -19,6 +18,7 @@ from pincite.judgement.confirmation import (
     Weight,
 )
 from pincite.notes import IN_ENGLISH, Language, Note
+from pincite.protocols import Usage
 from pincite.report.cells import Look
 from pincite.text.words import missing_words
 from pincite.types import INLINE, Doc, Exclusion, Failed, Passage, Span, Unchecked, named, written

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from pincite import codec, durable
-from pincite.completions import Completion
 from pincite.errors import ConfigError, InputError, usable
 from pincite.llm.calls import completion_of
+from pincite.protocols import Completion
 
 VERSION = 2
 
