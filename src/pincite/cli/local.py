@@ -283,8 +283,7 @@ def _kept() -> Iterator[tuple[str, Path, Callable[[Callable[[Any], int]], int]]]
 @options.config_option
 def show_cache(config: Path | None) -> None:
     """Print how much is kept, and where."""
-    from pincite.cache_file import CacheFile
-    from pincite.durable import n_bytes
+    from pincite.durable import CacheFile, n_bytes
     from pincite.web.cache import holdings
 
     pages = options.load_settings({"config": config}).web.cache_file
@@ -309,7 +308,7 @@ def clear(older_than: float | None, judgements: bool, config: Path | None) -> No
 
     Reports stay. The next run fetches or judges again.
     """
-    from pincite.cache_file import CacheFile
+    from pincite.durable import CacheFile
     from pincite.web import cache
 
     if judgements and older_than is not None:

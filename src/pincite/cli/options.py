@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from pincite import codec, containment, durable
+from pincite import codec, durable, errors
 from pincite.cli import shell
 from pincite.errors import PinciteError, usable
 from pincite.settings import SHORT, Settings, load
@@ -400,7 +400,7 @@ def deliver(
     with durable.without_interrupt():
         for name, path in wanted.items():
             if name not in piped:
-                text: Any = containment.attempted(writers[name], lambda why: why)
+                text: Any = errors.attempted(writers[name], lambda why: why)
                 if isinstance(text, str):
                     write(text, path)
                 else:

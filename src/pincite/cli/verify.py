@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.console import Console
 
-from pincite import codec, containment
+from pincite import codec, errors
 from pincite.cli import options, shell
 from pincite.errors import usable
 from pincite.models import weights
@@ -423,7 +423,7 @@ class _ListChecker:
         if isinstance(page, Article) and self.folder.has(name):
             return
         options.say(f"{head} {title}", self.quiet)
-        report = containment.attempted(partial(self._report_on, page), could_not_be_checked)
+        report = errors.attempted(partial(self._report_on, page), could_not_be_checked)
         self.folder.store(str(place), name, report)
 
     def _report_on(self, page: Page | Article) -> Report | str:

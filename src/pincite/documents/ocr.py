@@ -19,11 +19,11 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from pincite.cache_file import CacheFile, cache_folder
 from pincite.documents import sandbox
 from pincite.documents.body import Body
 from pincite.documents.layout import Line, in_reading_order, running_text
 from pincite.documents.text import document_of
+from pincite.durable import CacheFile, cache_folder
 from pincite.text.page_numbers import PAGES, RECOGNISED, UNREAD
 from pincite.types import Document, Reason, Unchecked
 

@@ -22,9 +22,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pincite.cache_file import data_path
 from pincite.documents.dates import stated_date
-from pincite.durable import write_text
+from pincite.durable import data_path, write_text
 from pincite.errors import ConfigError, InputError, usable
 from pincite.judgement.reliability import BARRED, LABELS, Entry, ReliabilityList, place_of
 from pincite.retrieval.copies import n_words, stands_in

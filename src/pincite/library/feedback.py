@@ -14,8 +14,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pincite.cache_file import data_path
 from pincite.documents.jsonl import LABELS
+from pincite.durable import data_path
 from pincite.errors import ConfigError, InputError, usable
 from pincite.library.results import Item, Result
 

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
-from pincite.cache_file import CacheFile
+from pincite.durable import CacheFile
 from pincite.errors import (
     NotAsked,
     PinciteError,

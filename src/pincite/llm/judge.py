@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from pincite import codec, durable
-from pincite.cache_file import data_path
+from pincite.durable import data_path
 from pincite.errors import usable
 from pincite.judgement import decide
 from pincite.llm.calls import Calls, Progress, run_concurrently, tokens_of

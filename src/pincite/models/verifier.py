@@ -17,8 +17,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from pincite import containment
-from pincite.cache_file import CacheFile
+from pincite import errors
+from pincite.durable import CacheFile
 from pincite.errors import MissingModel
 from pincite.judgement import decide
 from pincite.judgement.attribution import misattribution, value_of_another
@@ -106,10 +106,10 @@ class CrossEncoderVerifier:
 
         A passage refutes a claim only with a witness: a contradiction found by a rule, or a network
         that is surer than the calibration's bound. Any other passage is neutral, however little of
-        the claim it says. A pair that raises an error is marked (`containment.failure`) and does
+        the claim it says. A pair that raises an error is marked (`errors.failure`) and does
         not affect the others.
         """
-        return containment.verified(self._verified, pairs)
+        return errors.verified(self._verified, pairs)
 
     def _verified(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[Evidence]:
         logits = self._logits(pairs)

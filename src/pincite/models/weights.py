@@ -18,7 +18,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pincite import cache_file, durable
+from pincite import durable
 from pincite.errors import ConfigError, MissingModel, PinciteWarning, install_command
 from pincite.models import public
 
@@ -46,7 +46,7 @@ LEARNED = "learned"  # in the card of a verifier made by `pincite learn`
 
 def cache_folder() -> Path:
     """Return the user's cache for models."""
-    return cache_file.cache_folder() / "models"
+    return durable.cache_folder() / "models"
 
 
 def locate(model: str) -> Path:

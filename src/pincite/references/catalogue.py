@@ -17,7 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from pincite.cache_file import data_path
+from pincite.durable import data_path
 from pincite.errors import CorpusError
 from pincite.judgement.references import Retraction, retraction_of
 from pincite.references.imports import Imported

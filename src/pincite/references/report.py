@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from rich.console import Console
 from rich.text import Text
 
-from pincite import containment
+from pincite import errors
 from pincite.documents.dates import stated_date
 from pincite.notes import Note
 from pincite.references import hygiene
@@ -92,7 +92,7 @@ def _result(reference: Reference, sources: Sequence[Source], services: Sequence[
         return decide(citation, lookups, is_record=reference.is_record)
 
     citation = reference.citation  # a bug costs one reference
-    return Result(reference, containment.attempted(look_up, lambda _: decide(citation, Lookups())))
+    return Result(reference, errors.attempted(look_up, lambda _: decide(citation, Lookups())))
 
 
 # ── Formats ──────────────────────────────────────────────────────────────────────────────────────

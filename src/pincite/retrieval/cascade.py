@@ -17,7 +17,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
-from pincite import containment
+from pincite import errors
 from pincite.text import syntax, words
 from pincite.text.languages import identify
 from pincite.text.passages import WIDE_WORDS, sentences_of
@@ -105,7 +105,7 @@ def with_covering(claim: str, passages: Sequence[Passage]) -> list[Passage]:
     """Add the covering text to a page's passages, unless the page is in another language."""
     if not passages or not passages[0].page or _is_foreign(claim, passages):
         return list(passages)
-    found = containment.attempted(lambda: covering(claim, passages), lambda why: None)
+    found = errors.attempted(lambda: covering(claim, passages), lambda why: None)
     return [*passages, *([found] if found and found not in passages else [])]
 
 
@@ -174,7 +174,7 @@ def _looks(
     single = [each for each in passages if not each.pieces]
     if len(single) <= first:
         return [*together, *single], []
-    shared = containment.each(
+    shared = errors.each(
         lambda some: [words.shared(claim, passage.text) for passage in some],
         single,
         lambda passage, why: math.inf,  # it is read, and the verifier reports the failure

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from pincite.cache_file import CacheFile
+from pincite.durable import CacheFile
 
 DAY = 86_400.0
 

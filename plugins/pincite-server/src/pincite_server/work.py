@@ -20,11 +20,10 @@ from typing import Any, Literal
 from urllib.parse import quote
 
 from pincite import codec, runtime
-from pincite.containment import attempted
 from pincite.corpus import engines
 from pincite.corpus.protocol import Address, Corpus
 from pincite.corpus.update import How, Origins, Outcome, update
-from pincite.errors import ConfigError, CorpusInUse, InputError
+from pincite.errors import ConfigError, CorpusInUse, InputError, attempted
 from pincite.judgement.aggregation import precisions
 from pincite.judgement.confirmation import StatementType
 from pincite.protocols import Encoder, Progress

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import NamedTuple
 
-from pincite import containment
+from pincite import errors
 from pincite.errors import FetchError, PinciteError
 from pincite.references import hygiene
 from pincite.text.hosts import host_of
@@ -170,7 +170,7 @@ class Watcher:
         if page is None:
             return False
         try:
-            problem = containment.attempted(partial(self._check, page), lambda why: why)
+            problem = errors.attempted(partial(self._check, page), lambda why: why)
         except DatabaseError:
             raise
         except PinciteError as error:  # it costs its page, never the run
@@ -287,9 +287,9 @@ class Watcher:
         return found
 
     def _source(self, citation: Citation, written: str | None) -> CitedSource:
-        return containment.attempted(
+        return errors.attempted(
             lambda: self.run.pipeline.copies.read(citation, written),
-            lambda why: CitedSource(containment.unchecked(citation.url or "", why)),
+            lambda why: CitedSource(errors.unchecked(citation.url or "", why)),
         )
 
     def _finding(self, claim: Claim, article: Article) -> Finding:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Annotated, Any, Literal, TypeVar
 
-from pincite import codec, containment
+from pincite import codec, errors
 from pincite.judgement import confirmation
 from pincite.judgement.confirmation import (
     THRESHOLD,
@@ -182,9 +182,9 @@ def render_parts(render: Callable[[Check], T], check: Check) -> T:
     def nothing(why: Failed) -> T:
         return render(Check(check.statement, (), check.interpreted_by, (why,)))
 
-    return containment.attempted(
+    return errors.attempted(
         lambda: render(check),
-        lambda why: containment.attempted(lambda: without_culprits(why), nothing),
+        lambda why: errors.attempted(lambda: without_culprits(why), nothing),
     )
 
 

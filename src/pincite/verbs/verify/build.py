@@ -9,7 +9,7 @@ from functools import lru_cache, partial
 from importlib.metadata import version
 from pathlib import Path
 
-from pincite import containment, runtime
+from pincite import errors, runtime
 from pincite.corpus.multi_corpus import Corpora
 from pincite.documents import text as document_text
 from pincite.documents.collection import Problem, open_sources, variants
@@ -84,7 +84,7 @@ class WorkLookup:
             for result in finding.citations:
                 key, find = result.citation.reference, partial(self._find, article, result.citation)
                 if key not in known:
-                    known[key] = containment.attempted(find, lambda why: None)
+                    known[key] = errors.attempted(find, lambda why: None)
                     progress(len(known), len(cited))
                 results.append(replace(result, work=known[key]))
             yield replace(finding, citations=tuple(results))
@@ -204,7 +204,7 @@ class Run:
         def report() -> Report | str:
             return self.verify(parse_page(page, self.settings.language))
 
-        return containment.attempted(report, could_not_be_checked)
+        return errors.attempted(report, could_not_be_checked)
 
     def wrote(self, report: Report) -> bool:
         """Whether this run would write the same report, as far as settings and versions tell."""

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote, unquote, urlsplit
 
-from pincite.containment import attempted
 from pincite.documents import body, read
 from pincite.documents.body import Format
 from pincite.documents.collection import Entry, Loader, Problem, Sources, loose_key
+from pincite.errors import attempted
 from pincite.library.private_copies import citation_keys
 from pincite.report import cells
 from pincite.text.hosts import host_of

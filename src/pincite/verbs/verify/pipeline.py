@@ -6,7 +6,7 @@ its clauses ─▶ best passages of its sources ─▶ verifier ─▶ what is m
 pages that fail it ─▶ their archived copies ─▶ verifier ─▶ which of them changed since
 findings ─▶ their sources' texts ─▶ examined language model ─▶ one verdict of both
 
-An error costs its own pair, source or suggestions or, at worst, the claim (`pincite.containment`).
+An error costs its own pair, source or suggestions or, at worst, the claim (`pincite.errors`).
 """
 
 import re
@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, NamedTuple
 
-from pincite import containment
+from pincite import errors
 from pincite.documents.dates import stated_date
 from pincite.documents.text import code_of
 from pincite.judgement import aggregation, decide, references
@@ -99,7 +99,7 @@ class ReadSource(NamedTuple):
 
     def as_failed(self, why: Failed | Unchecked) -> "ReadSource":
         if isinstance(why, Failed):
-            why = containment.unchecked(self.citation.url or "", why)
+            why = errors.unchecked(self.citation.url or "", why)
         return ReadSource(self.citation, self.cited._replace(source=why))
 
     def with_evidence(self, claim: Claim, evidence: Sequence[Evidence]) -> "ReadSource":
@@ -166,8 +166,8 @@ class VerifyPipeline:
 
     def finding(self, claim: Claim, written: str | None = None) -> Finding:
         """Check a claim's sources, then search better ones. `written`: date of the article."""
-        return containment.attempted(
-            lambda: self._finding(claim, written), lambda why: containment.bare(claim, why)
+        return errors.attempted(
+            lambda: self._finding(claim, written), lambda why: errors.bare(claim, why)
         )
 
     def _finding(self, claim: Claim, written: str | None) -> Finding:
@@ -180,7 +180,7 @@ class VerifyPipeline:
             if claim.earlier and found.label is not Label.SUPPORTED:
                 found = self._with_earlier(claim, as_cited, written, found)
         if found.label is not Label.SUPPORTED or claim.wants_source or self.suggest == "all":
-            found = containment.attempted(
+            found = errors.attempted(
                 lambda: self._with_better_sources(found, written),
                 lambda why: replace(found, failed=why),
             )
@@ -203,7 +203,7 @@ class VerifyPipeline:
 
     def _obtain(self, citation: Citation, written: str | None) -> ReadSource:
         nothing = ReadSource(citation, CitedSource(Unchecked(citation.url or "", Reason.EMPTY)))
-        return containment.attempted(
+        return errors.attempted(
             lambda: self._cut(citation, self.copies.read(citation, written)), nothing.as_failed
         )
 
@@ -226,7 +226,7 @@ class VerifyPipeline:
         return ReadSource(citation, found, aim, cited_passages(source))
 
     def _verify(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[Evidence]:
-        return containment.verified(self.verifier.verify, pairs)
+        return errors.verified(self.verifier.verify, pairs)
 
     def _judge_sources(self, claim: Claim, sources: Sequence[ReadSource]) -> list[ReadSource]:
         """Judge each source. If the verdict stays open, read everything worth reading."""
@@ -280,7 +280,7 @@ class VerifyPipeline:
         words only, and the first one has the year.
         """
         obtained = [self._obtain(citation, written) for citation in claim.earlier]
-        judged = containment.each(
+        judged = errors.each(
             partial(self._judge_sources, claim), obtained, lambda source, why: source.as_failed(why)
         )
         before = [read.evidence for read in judged]
@@ -309,7 +309,7 @@ class VerifyPipeline:
             read = self._judge_sources(claim, some)
             return list(map(partial(self._check, claim), read, self._clauses(claim, read)))
 
-        return containment.each(
+        return errors.each(
             checked, sources, lambda source, why: self._check(claim, source.as_failed(why))
         )
 
@@ -382,9 +382,7 @@ class VerifyPipeline:
 
     def _archived(self, citation: Citation, written: str | None) -> ReadSource | None:
         """Read the archived copy of a live page; None if it cannot be judged."""
-        found = containment.attempted(
-            lambda: self.copies.archived(citation, written), lambda why: None
-        )
+        found = errors.attempted(lambda: self.copies.archived(citation, written), lambda why: None)
         read = self._cut(citation, found) if found else None
         return read if read and isinstance(read.source, Document) else None
 
@@ -634,7 +632,7 @@ class SecondOpinion:
                 return Failed("source", "the sources must not be sent, or no longer exist")
             return judge.opinion(finding.claim, sources)
 
-        return containment.attempted(ask, lambda why: why)
+        return errors.attempted(ask, lambda why: why)
 
     def _sources(self, finding: Finding, written: str | None) -> list[Document]:
         """Return the documents read for the citations, except private copies: never sent."""

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import dropwhile, groupby
 from typing import Any, cast
 
-from pincite import containment
+from pincite import errors
 from pincite.judgement import aggregation
 from pincite.notes import IN_ENGLISH, Language, Note, said
 from pincite.references import hygiene
@@ -78,8 +78,8 @@ def rows(report: Report) -> Iterator[list[Value]]:
     """Yield the values of `COLUMNS`: a row per citation, uncited claim and uncited sentence."""
     table: list[dict[str, Value]] = []
     for rank, finding in enumerate(report.findings, 1):
-        table += containment.shown(partial(_rows, report, rank), finding)
-    table += [containment.shown_uncited(_uncited_row, item) for item in report.uncited or ()]
+        table += errors.shown(partial(_rows, report, rank), finding)
+    table += [errors.shown_uncited(_uncited_row, item) for item in report.uncited or ()]
     for row in table:
         yield [row.get(column) for column in COLUMNS]
 
@@ -194,7 +194,7 @@ def to_wikitext(report: Report, today: date, wrong: Collection[str] = ()) -> str
         or any(archived(result, dates) for result in f.citations)
     ]
     blocks = [
-        containment.shown(partial(_block, number=number, dates=dates, wrong=wrong), finding)
+        errors.shown(partial(_block, number=number, dates=dates, wrong=wrong), finding)
         for number, finding in enumerate(findings, 1)
     ]
     advice = wording.flag_advice(report.flag_precision) or wording.ADVICE
@@ -203,7 +203,7 @@ def to_wikitext(report: Report, today: date, wrong: Collection[str] = ()) -> str
         advice = f"{n_open} could not be checked. {advice}"
 
     blocks += [
-        containment.shown_uncited(partial(_uncited_block, dates=dates), each)
+        errors.shown_uncited(partial(_uncited_block, dates=dates), each)
         for each in report.uncited or ()
     ]
     cited = (result for finding in report.findings for result in finding.citations)
@@ -390,7 +390,7 @@ def to_html(report: Report, today: date | None = None, wrong: Collection[str] = 
     shared = {**names(), "to_paste": pasted, "wrong": wrong, "language": "en", "report": report}
     macros: Any = templates.page("finding.html.j2").make_module(shared)
     entries = [
-        containment.shown(partial(macros.entry, rank=rank), each)
+        errors.shown(partial(macros.entry, rank=rank), each)
         for rank, each in enumerate(report.findings, 1)
     ]
     pairs = list(zip(report.findings, entries, strict=True))
@@ -412,7 +412,7 @@ def to_html(report: Report, today: date | None = None, wrong: Collection[str] = 
         ],
         uncited=None
         if report.uncited is None
-        else [containment.shown_uncited(macros.uncited, each) for each in report.uncited],
+        else [errors.shown_uncited(macros.uncited, each) for each in report.uncited],
         stages=coverage.rows(report.coverage),
         counted=coverage.counted(report.coverage),
         lost=coverage.lost(report.coverage),

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pincite import codec, containment
+from pincite import codec, errors
 from pincite.codec import Probability
 from pincite.judgement import aggregation
 from pincite.notes import Note
@@ -105,9 +105,9 @@ class Report(codec.JsonReport):
     def writers(self) -> Mapping[str, Callable[[Any], Any]]:
         write = partial(codec.values_of, digits=codec.DIGITS)
         return {
-            "findings": lambda all_: [containment.shown(write, each) for each in all_],
+            "findings": lambda all_: [errors.shown(write, each) for each in all_],
             "uncited": lambda all_: (
-                None if all_ is None else [containment.shown_uncited(write, each) for each in all_]
+                None if all_ is None else [errors.shown_uncited(write, each) for each in all_]
             ),
         }
 

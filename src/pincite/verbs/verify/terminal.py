@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from pincite import containment
+from pincite import errors
 from pincite.report import cells
 from pincite.report.reasons import WORKS, judged_in, why_excluded, why_unchecked
 from pincite.types import (
@@ -144,7 +144,7 @@ def _table(findings: Sequence[tuple[int, Finding]]) -> Table:
     table.add_column("claim, source, better source", ratio=1)
     for rank, finding in findings:
         verdict = Text(wording.verdict(finding.label), style=wording.LOOKS[finding.label].style)
-        table.add_row(str(rank), verdict, _hanging(containment.shown(_details, finding)))
+        table.add_row(str(rank), verdict, _hanging(errors.shown(_details, finding)))
     return table
 
 
@@ -290,7 +290,7 @@ def _unchecked_tables(chosen: Sequence[tuple[int, Finding]]) -> list[RenderableT
     for group in groups:
         title = Text(f"{cells.n_of(len(group.findings), 'claim')}: {group.why}", style="yellow")
         title.append(f"\n{group.steps}" if group.steps else "", style="dim")
-        rows = [(str(rank), containment.shown(claim, each)) for rank, each in group.findings]
+        rows = [(str(rank), errors.shown(claim, each)) for rank, each in group.findings]
         found.append(_list(title, 4, rows))
     return found
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pincite import codec, containment, durable
+from pincite import codec, durable, errors
 from pincite.errors import InputError
 from pincite.report import cells, templates
 from pincite.report.cells import n_of, safe_link
@@ -172,7 +172,7 @@ class ReportFolder:
 
         if found.findings or not found.stopped:
             with durable.without_interrupt():
-                containment.attempted(
+                errors.attempted(
                     write, lambda why: self.add_problem(title, could_not_be_checked(why))
                 )
         if found.stopped:

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import pincite
-from pincite.cache_file import data_path
 from pincite.documents.collection import collected
 from pincite.documents.jsonl import LabelledClaim
+from pincite.durable import data_path
 from pincite.errors import InputError
 from pincite.models import calibration, weights
 from pincite.models.verifier import CrossEncoderVerifier
