@@ -264,7 +264,7 @@ class WriterLock:
         self.release()
 
 
-# ── Caches ──────────────────────────────────────────────────────────────────────────────────────────
+# ── Caches ────────────────────────────────────────────────────────────────────────────────────────
 
 LOOKUP = 500  # keys per SELECT, below SQLite's limit on variables on every platform
 

@@ -217,7 +217,7 @@ class NotAsked(ServerError):
     """The request was not sent: the user's budget is spent, or the run was stopped."""
 
 
-# ── Failure isolation ───────────────────────────────────────────────────────────────────────────────
+# ── Failure isolation ─────────────────────────────────────────────────────────────────────────────
 
 S = TypeVar("S")
 T = TypeVar("T")
