@@ -19,7 +19,7 @@ from babel.messages.pofile import read_po, write_po
 
 import pincite
 from pincite import notes
-from pincite.judgement.reliability import LABELS as LISTED
+from pincite.library.exclusions import LABELS as LISTED
 from pincite.report import bibliography, reasons
 from pincite.verbs.ask import wording as ask_wording
 from pincite.verbs.check import wording as check_wording

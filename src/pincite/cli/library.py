@@ -11,8 +11,8 @@ from pincite import codec
 from pincite.cli import options
 from pincite.documents.jsonl import LABELS
 from pincite.errors import InputError
-from pincite.judgement.reliability import LABELS as RATINGS
 from pincite.library import exclusions, private_copies
+from pincite.library.exclusions import LABELS as RATINGS
 from pincite.library.feedback import (
     THUMBS,
     Opinions,

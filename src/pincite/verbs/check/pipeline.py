@@ -17,7 +17,7 @@ from pincite.judgement.references import Retraction, retraction_of, with_retract
 from pincite.library.exclusions import Exclusions
 from pincite.library.web_pages import WebCandidates
 from pincite.protocols import DocumentsOf, Encoder, Retriever
-from pincite.retrieval.copies import grouped
+from pincite.retrieval.fusion import grouped
 from pincite.settings import CheckSettings, Settings
 from pincite.text.hosts import without_folder
 from pincite.text.languages import not_read

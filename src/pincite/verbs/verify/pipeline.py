@@ -27,9 +27,16 @@ from pincite.llm.calls import Calls, run_concurrently
 from pincite.llm.judge import Examiner, Judge
 from pincite.notes import Note
 from pincite.protocols import DocumentsOf, Verifier, WordRetriever
-from pincite.retrieval import cascade, fusion, pinpoint
-from pincite.retrieval.copies import without_copies
-from pincite.retrieval.fusion import JUDGED, Fused, HybridQuery, kept, shares, with_prior
+from pincite.retrieval import cascade, fusion
+from pincite.retrieval.fusion import (
+    JUDGED,
+    Fused,
+    HybridQuery,
+    kept,
+    shares,
+    with_prior,
+    without_copies,
+)
 from pincite.text import quantities, tables
 from pincite.text.clauses import clauses
 from pincite.text.hosts import host_of
@@ -88,7 +95,7 @@ class ReadSource(NamedTuple):
 
     citation: Citation
     cited: CitedSource
-    aim: pinpoint.Aim | None = None  # the place in it that the citation points to
+    aim: cascade.Aim | None = None  # the place in it that the citation points to
     passages: Sequence[Passage] = ()
     evidence: Sequence[Evidence] = ()
     unjudged: Failed | None = None  # why some passages could not be judged
@@ -222,7 +229,7 @@ class VerifyPipeline:
         if not source.published:
             source = replace(source, published=stated_date(citation.date or "") or None)
         found = found._replace(source=source)
-        aim = pinpoint.aim_of(citation, source)
+        aim = cascade.aim_of(citation, source)
         return ReadSource(citation, found, aim, cited_passages(source))
 
     def _verify(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[Evidence]:
@@ -334,7 +341,7 @@ class VerifyPipeline:
             if outcome.quote and unrelated and far and not outcome.contradiction:
                 outcome = replace(outcome, quote=None)
             else:
-                place = pinpoint.place_of(outcome, source, read.aim, claim.text)
+                place = cascade.place_of(outcome, source, read.aim, claim.text)
             copy = read.cited.copy
             is_own = copy is not None and copy.kind is CopyKind.OWN
             other_copy = fails and is_own and not mentions(source, names_of(citation))
@@ -405,7 +412,7 @@ class VerifyPipeline:
                 for each in read.evidence:
                     if supported and supported.quote and each.passage == supported.passage:
                         outcome = replace(each, quote=supported.quote)
-        for other in pinpoint.preferred(read.evidence, outcome, read.aim):
+        for other in cascade.preferred(read.evidence, outcome, read.aim):
             if decide.label_of(other, self.threshold, judged, atoms) is label:
                 return other
         return outcome
@@ -581,7 +588,7 @@ class VerifyPipeline:
                     headline=headline,
                     site=site,
                     authors=authors,
-                    place=pinpoint.place_of(suggestion.evidence, document, None),
+                    place=cascade.place_of(suggestion.evidence, document, None),
                     corpus=document.corpus,
                     listing=self.exclusions.listing_of(passage.url),
                 )
@@ -766,7 +773,7 @@ def only_quotes(finding: Finding) -> Finding:
 
 def _quote_of(evidence: Evidence) -> Evidence:
     """Reduce the passage to its quote, cut between words."""
-    start, words = pinpoint.quoted_span(evidence).start, evidence.quoted
+    start, words = cascade.quoted_span(evidence).start, evidence.quoted
     if len(words) > MAX_OWN_QUOTE:
         cut = words[: MAX_OWN_QUOTE + 1]
         words = (cut.rsplit(None, 1)[0] if " " in cut else cut)[:MAX_OWN_QUOTE]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from pincite.judgement import aggregation, decide
-from pincite.judgement.reliability import LABELS as LISTED
+from pincite.library.exclusions import LABELS as LISTED
 from pincite.notes import QUOTED, Note
 from pincite.report import cells
 from pincite.report.cells import Look
