@@ -23,8 +23,7 @@ from pincite.references.report import check
 from pincite.references.works import Lookup, Work, ask
 from pincite.settings import ReferencesSettings, WebSettings
 from pincite.types import Citation, Span
-from pincite.web.cache import FetchCache
-from pincite.web.fetch import WebClient
+from pincite.web.fetch import FetchCache, WebClient
 
 CASES = "references/online"
 LOOKED_UP = f"{CASES}/looked_up"

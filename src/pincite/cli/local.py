@@ -284,7 +284,7 @@ def _kept() -> Iterator[tuple[str, Path, Callable[[Callable[[Any], int]], int]]]
 def show_cache(config: Path | None) -> None:
     """Print how much is kept, and where."""
     from pincite.durable import CacheFile, n_bytes
-    from pincite.web.cache import holdings
+    from pincite.web.fetch import holdings
 
     pages = options.load_settings({"config": config}).web.cache_file
     size, n_pages = holdings(pages)
@@ -309,7 +309,7 @@ def clear(older_than: float | None, judgements: bool, config: Path | None) -> No
     Reports stay. The next run fetches or judges again.
     """
     from pincite.durable import CacheFile
-    from pincite.web import cache
+    from pincite.web.fetch import FetchCache, holdings
 
     if judgements and older_than is not None:
         raise click.UsageError("--older-than is for pages only; --judgements removes everything.")
@@ -318,10 +318,10 @@ def clear(older_than: float | None, judgements: bool, config: Path | None) -> No
             options.say(f"{count(CacheFile.clear)} {what} removed from {file}")
         return
     pages = options.load_settings({"config": config}).web.cache_file
-    before, _ = cache.holdings(pages)
+    before, _ = holdings(pages)
     days = -1 if older_than is None else older_than
-    n = _count(cache.FetchCache, pages, lambda file: file.prune(days))
-    freed = max(0, before - cache.holdings(pages)[0]) / MEGABYTE
+    n = _count(FetchCache, pages, lambda file: file.prune(days))
+    freed = max(0, before - holdings(pages)[0]) / MEGABYTE
     options.say(f"{n} addresses removed, {freed:.1f} MB freed")
 
 
