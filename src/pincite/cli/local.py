@@ -265,7 +265,7 @@ def cache() -> None:
 
 def _kept() -> Iterator[tuple[str, Path, Callable[[Callable[[Any], int]], int]]]:
     """Yield what is kept besides pages, in which file, and how to do something to it."""
-    from pincite.documents import ocr
+    from pincite.documents import read
     from pincite.llm.calls import ReplyCache
     from pincite.models.verifier import LogitCache
     from pincite.runtime import judgements_file, replies_file
@@ -273,7 +273,7 @@ def _kept() -> Iterator[tuple[str, Path, Callable[[Callable[[Any], int]], int]]]
     caches: dict[str, tuple[Callable[[Path], Any], Path]] = {
         "judged pairs": (LogitCache, judgements_file()),
         "replies of language models": (ReplyCache, replies_file()),
-        "recognised scans": (ocr.open_cache, ocr.scans_file()),
+        "recognised scans": (read.open_cache, read.scans_file()),
     }
     for what, (kind, file) in caches.items():
         yield what, file, partial(_count, kind, file)

@@ -21,7 +21,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal, NamedTuple
 from urllib.parse import urlsplit
 
-from pincite.documents.outcome import of_status
+from pincite.documents.body import of_status
 from pincite.documents.read import read_bytes
 from pincite.errors import FetchError, FetchingIsOff, FetchStopped
 from pincite.text.hosts import is_front, original_of
