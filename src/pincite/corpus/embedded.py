@@ -37,8 +37,10 @@ from pincite.corpus.protocol import (
     CorpusStatus,
     Finding,
     Merge,
+    best,
+    merged,
+    text_of,
 )
-from pincite.corpus.ranking import best, merged, text_of
 from pincite.corpus.store import After, Contents, ListedDocument, Place, Selection, content_hash
 from pincite.durable import Tell, WriterLock, n_bytes
 from pincite.errors import CorpusError, usable

@@ -9,9 +9,8 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pincite.corpus import ranking
-from pincite.corpus.protocol import NO_FILTERS, Corpus
-from pincite.corpus.ranking import idf
+from pincite.corpus import protocol
+from pincite.corpus.protocol import NO_FILTERS, Corpus, idf
 from pincite.notes import Note
 from pincite.protocols import Encoder, Query, Retriever, WordRetriever
 from pincite.retrieval.filters import Filters
@@ -95,7 +94,9 @@ class _ByWords:
         split = [list(_words(query)) for query in queries]
         words = list(dict.fromkeys(word for of_query in split for word, _ in of_query))
         counted = [corpus.counted(words) for corpus in self.corpora]
-        rare = {word: value for word, (_, value) in zip(words, ranking.terms(counted), strict=True)}
+        rare = {
+            word: value for word, (_, value) in zip(words, protocol.terms(counted), strict=True)
+        }
         found = []
         for search, (n_all, having) in zip(self.searches, counted, strict=True):
             here = {w: idf(n_all, n) for w, (_, n) in zip(words, having, strict=True)}
