@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 from pincite.references import catalogue, hygiene, read
+from pincite.references.catalogue import Work, ask, ids_of
 from pincite.references.matching import key_of
 from pincite.references.outcomes import Outcome, Status, decide
-from pincite.references.works import Work, ask, ids_of
 from pincite.types import FaultKind
 
 DATA = Path(os.environ.get("PINCITE_SHARED", "none"), "data", "references")

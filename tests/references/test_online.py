@@ -17,10 +17,10 @@ from web.zoo import Writer, Zoo, reply, zoo_server
 
 from pincite.errors import ConfigError
 from pincite.references import online
+from pincite.references.catalogue import Lookup, Work, ask
 from pincite.references.outcomes import Outcome, Status, decide, needed
 from pincite.references.read import Reference
 from pincite.references.report import check
-from pincite.references.works import Lookup, Work, ask
 from pincite.settings import ReferencesSettings, WebSettings
 from pincite.types import Citation, Span
 from pincite.web.fetch import FetchCache, WebClient

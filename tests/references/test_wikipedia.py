@@ -10,8 +10,8 @@ import pytest
 from support.rows import rows
 
 from pincite.references import catalogue, hygiene, read
+from pincite.references.catalogue import Notice, NoticeKind, Work, ask
 from pincite.references.outcomes import Outcome, Status, decide
-from pincite.references.works import Notice, NoticeKind, Work, ask
 from pincite.types import FaultKind
 
 CASES = "references/wikipedia"

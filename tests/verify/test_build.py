@@ -13,7 +13,7 @@ from pincite.errors import FetchError
 from pincite.judgement.aggregation import precisions
 from pincite.models.calibration import Calibration
 from pincite.references import hygiene
-from pincite.references.works import Lookup, Notice, NoticeKind, Work
+from pincite.references.catalogue import Lookup, Notice, NoticeKind, Work
 from pincite.types import (
     Article,
     Citation,

@@ -22,8 +22,16 @@ from pincite.documents.dates import stated_date
 from pincite.documents.text import one_line
 from pincite.errors import FetchError, FetchingIsOff, FetchStopped
 from pincite.references import imports
-from pincite.references.imports import Imported, contained
-from pincite.references.works import Lookup, Notice, NoticeKind, Work, arxiv_of, ids_of
+from pincite.references.catalogue import (
+    Imported,
+    Lookup,
+    Notice,
+    NoticeKind,
+    Work,
+    arxiv_of,
+    ids_of,
+)
+from pincite.references.imports import contained
 from pincite.settings import ReferencesSettings, WebSettings
 from pincite.text.hosts import original_of, snapshot_at
 from pincite.text.identifiers import doi_of

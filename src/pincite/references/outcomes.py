@@ -12,8 +12,7 @@ from typing import Annotated, NamedTuple
 
 from pincite.notes import Note
 from pincite.references import matching
-from pincite.references.matching import Authors, Likeness
-from pincite.references.works import (
+from pincite.references.catalogue import (
     ARXIV_DOI,
     GRAVE,
     NOTICE,
@@ -25,6 +24,7 @@ from pincite.references.works import (
     ids_of,
     in_force,
 )
+from pincite.references.matching import Authors, Likeness
 from pincite.text.names import ET_AL
 from pincite.types import Citation, Doc, FaultKind, WorkStatus, written
 

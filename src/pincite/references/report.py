@@ -14,9 +14,9 @@ from pincite import errors
 from pincite.documents.dates import stated_date
 from pincite.notes import Note
 from pincite.references import hygiene
+from pincite.references.catalogue import ARXIV_DOI, Lookup, Lookups, Source, Work, ask
 from pincite.references.outcomes import Outcome, Status, decide, needed
 from pincite.references.read import Reference
-from pincite.references.works import ARXIV_DOI, Lookup, Lookups, Source, Work, ask
 from pincite.report import cells
 from pincite.report.reasons import WORKS
 from pincite.text.names import ET_AL

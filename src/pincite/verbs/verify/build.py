@@ -27,8 +27,8 @@ from pincite.llm.judge import notes_of
 from pincite.notes import Note, as_written
 from pincite.protocols import Progress
 from pincite.references import catalogue, hygiene, online, outcomes
+from pincite.references.catalogue import Lookup, Source, ask, ids_of
 from pincite.references.outcomes import Field
-from pincite.references.works import Lookup, Source, ask, ids_of
 from pincite.settings import POLITENESS, Settings, public_settings
 from pincite.types import (
     Article,
