@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.rows import each_row
 
-from pincite.llm.replies import (
+from pincite.llm.templates import (
     first_json,
     label_probabilities,
     parse_label,

@@ -19,8 +19,7 @@ from pincite.documents import download
 from pincite.errors import ConfigError
 from pincite.models import weights
 from pincite.notes import Note
-from pincite.report.cells import n_of, one_line, shortened
-from pincite.report.reasons import why_unchecked
+from pincite.report.cells import n_of, one_line, shortened, why_unchecked
 from pincite.types import Hit
 
 if TYPE_CHECKING:

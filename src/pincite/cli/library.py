@@ -23,8 +23,7 @@ from pincite.library.feedback import (
     plain,
 )
 from pincite.library.results import read_result
-from pincite.report.cells import one_line, shortened
-from pincite.report.reasons import REASONS
+from pincite.report.cells import REASONS, one_line, shortened
 from pincite.types import Unchecked
 from pincite.verbs.verify import articles, wording
 from pincite.verbs.verify.report import Report

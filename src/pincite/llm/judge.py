@@ -21,8 +21,7 @@ from pincite.durable import data_path
 from pincite.errors import usable
 from pincite.judgement import decide
 from pincite.llm.calls import Calls, Progress, run_concurrently, tokens_of
-from pincite.llm.replies import first_json
-from pincite.llm.templates import Templates, fenced_abstract
+from pincite.llm.templates import Templates, fenced_abstract, first_json
 from pincite.notes import Note
 from pincite.protocols import Completion, Guidance, Prompt, Verifier
 from pincite.retrieval import cascade

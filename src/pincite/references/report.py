@@ -18,7 +18,7 @@ from pincite.references.catalogue import ARXIV_DOI, Lookup, Lookups, Source, Wor
 from pincite.references.outcomes import Outcome, Status, decide, needed
 from pincite.references.read import Reference
 from pincite.report import cells
-from pincite.report.reasons import WORKS
+from pincite.report.cells import WORKS
 from pincite.text.names import ET_AL
 from pincite.types import INLINE, Doc, written
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from pincite.judgement.confirmation import ReadingOrigin, StatementType
-from pincite.llm import replies
+from pincite.llm import templates
 from pincite.llm.calls import Calls, Progress, run_concurrently, scaled_progress
 from pincite.llm.templates import Templates
 from pincite.protocols import Completion, Guidance, Prompt
@@ -186,7 +186,7 @@ class ModelInterpreter:
         step = f"list_{kind}_statements"
         values = {"claim": text, f"{kind}_analysis": analysis}
         prompt = self._prompt(step, LIST_TOKENS, _CLAIMS, **values)
-        return self.calls.read(step, prompt, about, lambda reply: replies.parse_list(reply.text))
+        return self.calls.read(step, prompt, about, lambda reply: templates.parse_list(reply.text))
 
     def _negate(self, reading: Reading) -> str | Failed:
         # A user's prompt states how it wants the answer; EvidenceSeeker's wants plain text.
@@ -194,7 +194,7 @@ class ModelInterpreter:
         prompt = self._prompt("negate_claim", NEGATION_TOKENS, schema, statement=reading.text)
 
         def read(reply: Completion) -> str | None:
-            text = replies.parse_statement(reply.text, "negation", plain=not schema)
+            text = templates.parse_statement(reply.text, "negation", plain=not schema)
             return None if text is None or text.casefold() == reading.text.casefold() else text
 
         return self.calls.read("negate_claim", prompt, {"reading": reading.text}, read)

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple, TypeVar
 
-from pincite.report.cells import n_of
-from pincite.report.reasons import REASONS
+from pincite.report.cells import REASONS, n_of
 from pincite.text.identifiers import doi_address, pubmed_address
 from pincite.types import (
     Article,

@@ -13,7 +13,7 @@ from pincite.judgement import aggregation
 from pincite.notes import IN_ENGLISH, Language, Note, said
 from pincite.references import hygiene
 from pincite.report import cells, templates
-from pincite.report.reasons import REASONS, WORKS, why_excluded
+from pincite.report.cells import REASONS, WORKS, why_excluded
 from pincite.text import languages, tables
 from pincite.text.clauses import Standing, standing
 from pincite.text.hosts import host_of

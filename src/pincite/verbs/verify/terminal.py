@@ -12,7 +12,7 @@ from rich.text import Text
 
 from pincite import errors
 from pincite.report import cells
-from pincite.report.reasons import WORKS, judged_in, why_excluded, why_unchecked
+from pincite.report.cells import WORKS, judged_in, why_excluded, why_unchecked
 from pincite.types import (
     NO_WORK,
     CitationResult,

@@ -23,7 +23,7 @@ from pincite.judgement.aggregation import relabel
 from pincite.library.private_copies import citation_keys
 from pincite.notes import Language, said
 from pincite.report import cells
-from pincite.report.reasons import REASONS
+from pincite.report.cells import REASONS
 from pincite.text.hosts import host_of
 from pincite.types import CitationResult, CopyKind, Evidence, Finding, Suggestion, Unchecked
 from pincite.verbs.verify import render, wording
