@@ -25,8 +25,7 @@ from pincite.types import (
     Unchecked,
     Uncited,
 )
-from pincite.verbs.verify.coverage import of_article
-from pincite.verbs.verify.report import Report
+from pincite.verbs.verify.report import Report, of_article
 
 HOSTILE = [
     '"><script>alert(1)</script>',

@@ -51,9 +51,9 @@ from pincite.types import (
     WitnessKind,
     WorkStatus,
 )
-from pincite.verbs.verify import coverage, render, terminal, wording
+from pincite.verbs.verify import render, terminal, wording
 from pincite.verbs.verify.render import MAX_SHOWN, excerpt, in_menu
-from pincite.verbs.verify.report import Report
+from pincite.verbs.verify.report import Report, coverage_of
 from pincite.wiki.suggest import DateFormat, Dates
 
 TODAY = date(2026, 11, 21)
@@ -463,7 +463,7 @@ def of(findings: list[Finding]) -> Report:
         report(BRIDGE),
         findings=tuple(findings),
         n_claims=len(findings),
-        coverage=coverage.of_article(article, findings),
+        coverage=coverage_of(article, findings),
         uncited=None,
     )
 

@@ -42,13 +42,11 @@ from pincite.types import (
     Uncited,
     WorkStatus,
 )
-from pincite.verbs.verify import coverage
 from pincite.verbs.verify.cited_copies import CitedCopies, Place
-from pincite.verbs.verify.coverage import addresses
 from pincite.verbs.verify.estimate import Estimate, estimate_article
 from pincite.verbs.verify.matching import ArticleFiles, match_files
 from pincite.verbs.verify.pipeline import SecondOpinion, VerifyPipeline
-from pincite.verbs.verify.report import Report, could_not_be_checked
+from pincite.verbs.verify.report import Report, addresses, could_not_be_checked, coverage_of
 from pincite.web.sources import FetchStep
 from pincite.wiki.article import PageText, parse_page
 from pincite.wiki.suggest import corrected, date_format_of
@@ -191,7 +189,7 @@ class Run:
             settings=report_settings(self.settings),
             versions=self.versions,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
-            coverage=coverage.of_article(article, findings),
+            coverage=coverage_of(article, findings),
             # Measured on English rows.
             flag_precision=self.flag_precision if is_read(article.language) else (),
             url=article.url,

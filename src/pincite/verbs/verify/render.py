@@ -36,9 +36,17 @@ from pincite.types import (
     Uncited,
     WorkStatus,
 )
-from pincite.verbs.verify import coverage, wording
-from pincite.verbs.verify.coverage import FLAGS, Stage
-from pincite.verbs.verify.report import Report
+from pincite.verbs.verify import wording
+from pincite.verbs.verify.report import (
+    FLAGS,
+    Report,
+    Stage,
+    by_reason,
+    counting_rule,
+    coverage_rows,
+    lost_rows,
+    stage_of,
+)
 from pincite.wiki import suggest
 from pincite.wiki.suggest import Dates
 from pincite.wiki.uncited import is_read
@@ -113,7 +121,7 @@ def _citation_values(result: CitationResult, finding: Finding) -> dict[str, Valu
         "citation_label": wording.LOOKS[result.label].label,
         "citation_missing": _words(result.missing),
         "citation_reliability": _reliability(result.listing),
-        "citation_reached": str(coverage.stage(result, finding.label)),
+        "citation_reached": str(stage_of(result, finding.label)),
         "place": wording.where(result.place, result.label) or None,
         "reference_status": str(result.work.status) if result.work else None,
         "reference_notes": " | ".join(map(str, result.reference_notes)) or None,
@@ -408,14 +416,14 @@ def to_html(report: Report, today: date | None = None, wrong: Collection[str] = 
                 "entries": [entries[rank - 1] for rank, _ in group.findings],
                 "n_better": sum(bool(finding.suggestions) for _, finding in group.findings),
             }
-            for group in coverage.by_reason(enumerate(report.findings, 1))
+            for group in by_reason(enumerate(report.findings, 1))
         ],
         uncited=None
         if report.uncited is None
         else [errors.shown_uncited(macros.uncited, each) for each in report.uncited],
-        stages=coverage.rows(report.coverage),
-        counted=coverage.counted(report.coverage),
-        lost=coverage.lost(report.coverage),
+        stages=coverage_rows(report.coverage),
+        counted=counting_rule(report.coverage),
+        lost=lost_rows(report.coverage),
         advice=wording.flag_advice(report.flag_precision) or wording.ADVICE,
         css=templates.style("verify.css"),
     )

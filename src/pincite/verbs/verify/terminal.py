@@ -25,10 +25,18 @@ from pincite.types import (
     Uncited,
     WorkStatus,
 )
-from pincite.verbs.verify import coverage, wording
-from pincite.verbs.verify.coverage import FLAGS, Coverage, Stage
+from pincite.verbs.verify import wording
 from pincite.verbs.verify.render import MAX_SHOWN, excerpt
-from pincite.verbs.verify.report import Report
+from pincite.verbs.verify.report import (
+    FLAGS,
+    Coverage,
+    Report,
+    Stage,
+    by_reason,
+    counting_rule,
+    coverage_rows,
+    lost_rows,
+)
 from pincite.verbs.verify.worklist import FLAGGED, NOTHING_CHECKED, Row, WorkList
 
 CLAIM_WIDTH, SOURCE_WIDTH, OPEN_WIDTH, PASSING_WIDTH = 300, 90, 70, 90  # before an ellipsis
@@ -79,7 +87,7 @@ def print_report(
     if excluded and any(finding.excluded for finding in report.findings):
         parts += [Text(), _excluded(report)]
     parts += [Text(), _coverage_table(report.coverage)]
-    parts.append(Text(coverage.counted(report.coverage), style="dim"))
+    parts.append(Text(counting_rule(report.coverage), style="dim"))
     parts += [Text(f"warning: {cells.one_line(w)}", style="dim") for w in report.warnings]
     console.print(Group(*parts))
 
@@ -132,7 +140,7 @@ def _coverage_table(found: Coverage) -> Table:
     table.add_column("")
     table.add_column("citations", justify="right")
     table.add_column("sources", justify="right")
-    for head, uses, sources in coverage.rows(found):
+    for head, uses, sources in coverage_rows(found):
         table.add_row(head, str(uses), "" if sources is None else str(sources))
     return table
 
@@ -281,7 +289,7 @@ def _unchecked_tables(chosen: Sequence[tuple[int, Finding]]) -> list[RenderableT
             text.append(f"\n⇄ {url}", style="cyan").append(_corpus(suggestion), style="dim")
         return text
 
-    groups = coverage.by_reason(chosen)
+    groups = by_reason(chosen)
     n_claims = cells.n_of(sum(len(group.findings) for group in groups), "claim")
     found: list[RenderableType] = []
     if groups:
@@ -341,10 +349,10 @@ def print_list(found: WorkList, console: Console) -> None:
     if summed.reasons:
         n_lost = cells.n_of(sum(tally.uses for tally in summed.reasons.values()), "citation")
         lost = _grid(f"{n_lost} could not be checked, and what you can do", style="yellow")
-        for count, why, step in coverage.lost(summed):
+        for count, why, step in lost_rows(summed):
             lost.add_row(count, why, Text(step, style="dim"))
         parts += [lost, Text()]
-    parts += [_coverage_table(summed), Text(coverage.counted(summed), style="dim")]
+    parts += [_coverage_table(summed), Text(counting_rule(summed), style="dim")]
     console.print(Group(*parts))
 
 
