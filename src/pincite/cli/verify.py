@@ -26,7 +26,7 @@ from pincite.report.cells import one_line
 from pincite.settings import Settings
 from pincite.text.hosts import host_of, snapshot_at
 from pincite.types import Article, Finding, Label
-from pincite.verbs.verify import articles, estimate, matching, render, terminal, worklist
+from pincite.verbs.verify import articles, cited_copies, estimate, render, terminal, worklist
 from pincite.verbs.verify.report import Report, could_not_be_checked
 from pincite.wiki.addresses import ArticleAddress
 from pincite.wiki.api import Page, article_of
@@ -231,7 +231,7 @@ def _open_run(
         ) as run,
     ):
         display.hide("reading sources")
-        for line in matching.lines(run.files) if run.files else ():
+        for line in cited_copies.lines(run.files) if run.files else ():
             options.say(line, quiet)
         yield run, display
 

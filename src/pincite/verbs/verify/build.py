@@ -42,9 +42,8 @@ from pincite.types import (
     Uncited,
     WorkStatus,
 )
-from pincite.verbs.verify.cited_copies import CitedCopies, Place
+from pincite.verbs.verify.cited_copies import ArticleFiles, CitedCopies, Place, match_files
 from pincite.verbs.verify.estimate import Estimate, estimate_article
-from pincite.verbs.verify.matching import ArticleFiles, match_files
 from pincite.verbs.verify.pipeline import SecondOpinion, VerifyPipeline
 from pincite.verbs.verify.report import Report, addresses, could_not_be_checked, coverage_of
 from pincite.web.sources import FetchStep
