@@ -32,8 +32,8 @@ from pincite.settings import Settings, public_settings
 from pincite.text.languages import identify
 from pincite.types import Failed
 from pincite.verbs.check.confirm import VerifierJudge
+from pincite.verbs.check.kinds import negation
 from pincite.verbs.check.model_judge import FEW_REPETITIONS, ModelJudge
-from pincite.verbs.check.negation import negation
 from pincite.verbs.check.pipeline import CheckPipeline, PassageFinder, SearchedWeb, WindowFinder
 from pincite.verbs.check.readings import ModelInterpreter
 from pincite.verbs.check.report import Check, CheckReport, Interpretation

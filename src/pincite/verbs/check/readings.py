@@ -23,8 +23,15 @@ from pincite.text.finite import finite_verb, main_clause
 from pincite.text.languages import FUNCTION_WORDS, identify
 from pincite.text.sentences import sentences
 from pincite.types import STOPPED, Failed
-from pincite.verbs.check.kinds import LONGEST, MARKS, WORD, ascription, kind_of, without_speaker
-from pincite.verbs.check.negation import negation
+from pincite.verbs.check.kinds import (
+    LONGEST,
+    MARKS,
+    WORD,
+    ascription,
+    kind_of,
+    negation,
+    without_speaker,
+)
 from pincite.verbs.check.parts import conjuncts, parts
 from pincite.verbs.check.report import Interpretation, Reading
 from pincite.verbs.check.speakers import UNKNOWN, Occasion, alone, without_tag
