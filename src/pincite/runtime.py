@@ -13,7 +13,7 @@ from pincite.corpus.generation import NO_ENCODER
 from pincite.corpus.multi_corpus import Corpora
 from pincite.corpus.protocol import Address, Corpus
 from pincite.errors import ConfigError, MissingModel
-from pincite.llm.calls import Calls, ReplyCache
+from pincite.llm.calls import Calls, Key, Limits, ReplyCache
 from pincite.llm.chat import (
     EMBEDDING_LIMITS,
     EMBEDDINGS_KEY_VARIABLE,
@@ -23,7 +23,6 @@ from pincite.llm.chat import (
     ServedEncoder,
     key_variable,
 )
-from pincite.llm.client import Key, Limits
 from pincite.llm.judge import Examiner, Judge, WithSecondOpinion, judges_file
 from pincite.llm.templates import Templates
 from pincite.models import weights

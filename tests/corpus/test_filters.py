@@ -8,7 +8,7 @@ import pytest
 from support.laws import FakeEncoder, check_filters, filtered
 
 from pincite.corpus import dense
-from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.engines import EmbeddedCorpus
 from pincite.corpus.maintenance import optimize
 from pincite.errors import CorpusError
 from pincite.retrieval.filters import Filters, condition

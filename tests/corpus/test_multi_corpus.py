@@ -11,7 +11,7 @@ from support.laws import FakeEncoder, check_retriever
 from support.rows import each_row
 
 from pincite import runtime
-from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.engines import EmbeddedCorpus
 from pincite.corpus.multi_corpus import Corpora
 from pincite.errors import ConfigError, StaleCorpus
 from pincite.protocols import Query

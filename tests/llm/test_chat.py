@@ -22,8 +22,8 @@ from pincite.errors import (
     ServerRefused,
     ServerUnreachable,
 )
+from pincite.llm.calls import Limits
 from pincite.llm.chat import ChatClient, Dialect, Streamed, guidance_fields
-from pincite.llm.client import Limits
 from pincite.protocols import Completion, Guidance, Prompt, TokenChoice
 from pincite.settings import ChatSettings
 

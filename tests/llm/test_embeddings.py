@@ -14,7 +14,7 @@ from support.check_values import readings
 from support.laws import FakeEncoder, check_encoder
 
 from pincite.cli import cli
-from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.engines import EmbeddedCorpus
 from pincite.errors import BadReply, ServerRefused, ServerUnreachable, StaleCorpus
 from pincite.llm import chat
 from pincite.llm.chat import ServedEncoder

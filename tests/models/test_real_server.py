@@ -9,8 +9,8 @@ from support.laws import check_generator
 
 from pincite.errors import ServerError, ServerRefused
 from pincite.llm import templates
+from pincite.llm.calls import Limits
 from pincite.llm.chat import ChatClient, Dialect, guidance_for
-from pincite.llm.client import Limits
 from pincite.protocols import Completion, Guidance, Prompt
 
 pytestmark = [pytest.mark.train, pytest.mark.xdist_group("real_server")]

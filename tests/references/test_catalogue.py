@@ -10,7 +10,7 @@ import pytest
 from support.rows import CASES, each_row, rows
 
 from pincite import runtime
-from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.engines import EmbeddedCorpus
 from pincite.errors import CorpusError, InputError
 from pincite.judgement.references import Retraction, retraction_of
 from pincite.references import catalogue, imports

@@ -15,7 +15,7 @@ import unlucky
 from corpus.test_update import filled, held, numbered_files
 from support.laws import FakeEncoder, check_encoder
 
-from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.engines import EmbeddedCorpus
 from pincite.documents.prefetch import Parallel
 from pincite.errors import PinciteError
 from pincite_cluster import ray_workers

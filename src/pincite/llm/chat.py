@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 from pincite.errors import BadReply, ConfigError, ServerError, ServerRefused, ServerUnreachable
-from pincite.llm.client import EVENTS, SHOWN, Call, Client, Key, Limits, Retry, check_url, error_of
+from pincite.llm.calls import EVENTS, SHOWN, Call, Client, Key, Limits, Retry, check_url, error_of
 from pincite.protocols import Completion, Guidance, Prompt, TokenChoice
 
 if TYPE_CHECKING:

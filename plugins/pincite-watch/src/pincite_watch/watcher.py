@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from pincite import errors
 from pincite.errors import FetchError, PinciteError
-from pincite.references import hygiene
+from pincite.references import outcomes
 from pincite.text.hosts import host_of
 from pincite.types import (
     Article,
@@ -196,7 +196,7 @@ class Watcher:
             self.store.gone(page, "its title leads to another page")
         if fetched.namespace not in self.watched.namespaces:
             self.watch(Watched(namespaces=(fetched.namespace,)))
-        article = hygiene.checked(article_of(fetched), datetime.now(UTC).date())
+        article = outcomes.checked(article_of(fetched), datetime.now(UTC).date())
         hosts = {host_of(url) for c in _citations(article) for url in addresses(c)}
         requests = self.store.spent(*map(_requests, hosts))
         if any(n >= self.limits.requests for n in requests.values()):

@@ -26,7 +26,7 @@ from pincite.library.web_pages import web_candidates, web_pages
 from pincite.llm.judge import notes_of
 from pincite.notes import Note, as_written
 from pincite.protocols import Progress
-from pincite.references import catalogue, hygiene, online, outcomes
+from pincite.references import catalogue, online, outcomes
 from pincite.references.catalogue import Lookup, Source, ask, ids_of
 from pincite.references.outcomes import Field
 from pincite.settings import POLITENESS, Settings, public_settings
@@ -148,7 +148,7 @@ class Run:
         findings: list[Finding] = []
         uncited: tuple[Uncited, ...] | None = None
         stopped = False
-        article = hygiene.checked(article, datetime.now(UTC).date())
+        article = outcomes.checked(article, datetime.now(UTC).date())
         try:
             self.pipeline.copies.prepare(article)
             for finding in self.pipeline.findings(article):

@@ -11,7 +11,7 @@ from typing import Any, cast
 from pincite import errors
 from pincite.judgement import aggregation
 from pincite.notes import IN_ENGLISH, Language, Note, said
-from pincite.references import hygiene
+from pincite.references import outcomes
 from pincite.report import cells, templates
 from pincite.report.cells import REASONS, WORKS, why_excluded
 from pincite.text import languages, tables
@@ -644,7 +644,7 @@ def draft_of(report: Report, source: str, say: Callable[[str], str] = str) -> Dr
         "draft_unsupported": tuple(claims.values()),
         "draft_references": faults,
         "draft_uncited": tuple(each.claim.text for each in report.uncited or ()),
-        "draft_traces": hygiene.traces(source),
+        "draft_traces": outcomes.traces(source),
     }
     head: dict[str, str | int] = {"n": len(results), "checked": len(checked)}
     head["failing"] = len(failing)
