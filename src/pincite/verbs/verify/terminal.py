@@ -4,6 +4,7 @@ Text from an article or a page is always a `rich.text.Text`, never markup.
 """
 
 from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -11,8 +12,11 @@ from rich.table import Table
 from rich.text import Text
 
 from pincite import errors
+from pincite.models.weights import served
 from pincite.report import cells
-from pincite.report.cells import WORKS, judged_in, why_excluded, why_unchecked
+from pincite.report.cells import WORKS, judged_in, n_of, why_excluded, why_unchecked
+from pincite.settings import Settings
+from pincite.text.hosts import host_of
 from pincite.types import (
     NO_WORK,
     CitationResult,
@@ -38,6 +42,9 @@ from pincite.verbs.verify.report import (
     lost_rows,
 )
 from pincite.verbs.verify.worklist import FLAGGED, NOTHING_CHECKED, Row, WorkList
+
+if TYPE_CHECKING:
+    from pincite.verbs.verify.build import Estimate, Seconds
 
 CLAIM_WIDTH, SOURCE_WIDTH, OPEN_WIDTH, PASSING_WIDTH = 300, 90, 70, 90  # before an ellipsis
 OPINION_LINES = 3  # of a second opinion; --html shows all
@@ -378,3 +385,68 @@ def _articles(rows: tuple[Row, ...], *, uncited: bool) -> Table:
             counted.append("" if row.n_uncited is None else str(row.n_uncited))
         table.add_row(*counted, title)
     return table
+
+
+# ── The estimate ──────────────────────────────────────────────────────────────────────────────────
+
+SHORT = 10.0  # seconds; too short to mention
+EXAMINATION = "24 to 192 short questions, about 700 tokens each"
+FREE = "It costs nothing: no language model is used."
+VERIFIER = (
+    "Each pair not judged before is a request to the verifier's server, which may cost money."
+)
+
+
+def estimate_lines(found: "Estimate", settings: Settings) -> list[str]:
+    copies = [f"{found.at_hand} at hand"]
+    if found.to_fetch:
+        copies.append(f"{found.to_fetch} to fetch from {n_of(len(found.hosts), 'host')}")
+    if found.missing:
+        how = "supply copies" + ("" if settings.web.online else ", or give --online")
+        copies.append(f"{found.missing} missing: {how}")
+    counted = f"{n_of(found.claims, 'claim')}, {n_of(found.citations, 'citation')}, "
+    counted += f"{n_of(found.sources, 'source')} with an address: {', '.join(copies)}."
+    fetching, judging = found.seconds_of_fetching, found.seconds_of_judging
+    times = f"Takes {duration((fetching[0] + judging[0], fetching[1] + judging[1]))}"
+    if found.to_fetch:
+        times += f": fetching {duration(fetching)}, judging {duration(judging)}"
+    if judging[1] >= SHORT:
+        times += "; less if pairs were judged before"
+    if found.to_fetch and (settings.web.wayback or settings.web.search_url):
+        times += "; more if archives or the search engine are used"
+    costs = [VERIFIER] if served(settings.models.verifier) else []
+    costs += [_opinions(found, settings)] if found.most_calls else []
+    return [counted, f"{times}. {' '.join(costs) or FREE}"]
+
+
+def asks_others(settings: Settings) -> bool:
+    """Whether a run waits for hosts or servers; if not, it is too quick to need an estimate."""
+    return bool(settings.web.online or served(settings.models.verifier) or settings.judge.url)
+
+
+def _opinions(found: "Estimate", settings: Settings) -> str:
+    budget, judge = settings.budget, settings.judge
+    calls = min(found.most_calls, budget.max_calls or found.most_calls)
+    tokens = found.most_tokens * calls // found.most_calls
+    tokens = min(tokens, budget.max_tokens or found.most_tokens)
+    cost = budget.limits.cost_of(tokens, 0)
+    price = f", about {cost:.2f} at the configured price" if cost else ""
+    return (
+        f"{judge.model} at {host_of(judge.url)} is asked for at most {n_of(calls, 'opinion')}: at "
+        f"most {tokens:,} tokens{price}. It receives the claims and their sources. A model that is "
+        f"new to Pincite is examined first: {EXAMINATION}."
+    )
+
+
+def duration(seconds: "Seconds") -> str:
+    """Format a rough duration: "about 1 to 2 min"."""
+    low, high = seconds
+    if high < SHORT:
+        return "a few seconds"
+    unit, name, step = (1, "s", 10) if high < 90 else (60, "min", 1)
+    if high > 90 * 60:
+        unit, name = 3600, "h"
+    least, most = (round(value / unit / step) * step for value in (low, high))
+    if least == 0:
+        return f"up to {most} {name}"
+    return f"about {most} {name}" if least == most else f"about {least} to {most} {name}"
