@@ -10,8 +10,7 @@ from typing import TypeAlias
 
 from pincite.corpus import engines
 from pincite.corpus.generation import NO_ENCODER
-from pincite.corpus.multi_corpus import Corpora
-from pincite.corpus.protocol import Address, Corpus
+from pincite.corpus.protocol import Address, Corpora, Corpus
 from pincite.errors import ConfigError, MissingModel
 from pincite.llm.calls import Calls, Key, Limits, ReplyCache
 from pincite.llm.chat import (

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pincite.corpus.engines import EmbeddedCorpus
-from pincite.corpus.multi_corpus import Corpora
+from pincite.corpus.protocol import Corpora
 from pincite.errors import FetchError
 from pincite.judgement.aggregation import precisions
 from pincite.models.weights import Calibration

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 
 from pincite import runtime
-from pincite.corpus.multi_corpus import Corpora
+from pincite.corpus.protocol import Corpora
 from pincite.llm.calls import Calls
 from pincite.llm.judge import WithSecondOpinion, notes_of
 from pincite.notes import Note

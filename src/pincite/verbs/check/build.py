@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from pincite import codec, durable, runtime
-from pincite.corpus.multi_corpus import Corpora
+from pincite.corpus.protocol import Corpora
 from pincite.errors import ConfigError, InputError, usable
 from pincite.judgement.confirmation import Outcome
 from pincite.library.exclusions import Exclusions, chosen_list

@@ -16,7 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from pincite import errors, runtime
-from pincite.corpus.multi_corpus import Corpora
+from pincite.corpus.protocol import Corpora
 from pincite.documents import text as document_text
 from pincite.documents.collection import Problem, open_sources, variants
 from pincite.judgement import aggregation
