@@ -20,7 +20,7 @@ FilePath = click.Path(path_type=Path)
 OutFile = click.Path(path_type=Path, dir_okay=False)
 OutFolder = click.Path(path_type=Path, file_okay=False)
 Command = Callable[..., Any]
-# Entry points of `--on NAME`: each opens a `pincite.documents.prefetch.Parallel` of N workers.
+# Entry points of `--on NAME`: each opens a `pincite.documents.inputs.Parallel` of N workers.
 WORKERS = "pincite.workers"
 
 
@@ -245,7 +245,7 @@ def parallel_options(command: Command) -> Command:
 
 @contextmanager
 def parallel(on: Any, workers: int | None) -> Iterator[Any]:
-    from pincite.documents.prefetch import Parallel
+    from pincite.documents.inputs import Parallel
 
     if on == "local":
         if workers:

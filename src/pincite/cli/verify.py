@@ -350,12 +350,12 @@ class Batch:
 
     def check_dump(self, dump: Path | str, on: str, workers: int | None) -> None:
         """Check every article of a dump, here or by workers; the reports are the same."""
-        from pincite.documents import download
+        from pincite.documents import inputs
         from pincite.verbs.verify import build
 
         with options.progress(self.quiet) as display:
             cache = weights.cache_folder().parent / "downloads"
-            (local,) = download.local([dump], cache, display).paths
+            (local,) = inputs.local([dump], cache, display).paths
         total = sum(1 for _ in read_pages_of(local, None))
         with (
             options.parallel(on, workers) as parallel,

@@ -15,7 +15,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from pincite.documents import jsonl, prefetch, sandbox, warc
+from pincite.documents import archives, inputs, sandbox
 from pincite.documents.body import (
     DEFAULT_LIMITS,
     GZIP,
@@ -116,7 +116,7 @@ def failed(url: str, error: Exception) -> Unchecked:
     return Unchecked(url, Reason.UNDECODABLE, detail)
 
 
-def read_record(record: warc.Record | Unchecked, limits: Limits) -> Found:
+def read_record(record: archives.Record | Unchecked, limits: Limits) -> Found:
     if isinstance(record, Unchecked):
         return record
     return read_bytes(
@@ -131,9 +131,11 @@ def read_record(record: warc.Record | Unchecked, limits: Limits) -> Found:
 
 def _contents(path: Path, limits: Limits) -> Iterator[Found]:
     if path.name.lower().endswith(WARC_ENDINGS):
-        yield from prefetch.mapped(partial(read_record, limits=limits), warc.records(path, limits))
-    elif jsonl.has_documents(path):
-        yield from jsonl.documents(path, limits)
+        yield from inputs.mapped(
+            partial(read_record, limits=limits), archives.records(path, limits)
+        )
+    elif archives.has_documents(path):
+        yield from archives.documents(path, limits)
     elif found := records_in(path, limits):
         yield from map(with_language, sandbox.read_many(*found))
     else:
