@@ -13,7 +13,7 @@ OUTSIDE = {
     "contributing.md": "CONTRIBUTING.md",
     "changelog.md": "CHANGELOG.md",
 }
-_SOURCE = re.compile(r"\]\(\.\./(src/[^)#]+)\)")
+_SOURCE = re.compile(r"\]\((?:\.\./)?((?:src|plugins|research|deploy)/[^)#]+)(?:#[^)]+)?\)")
 COMMANDS = """# Commands
 
 ::: mkdocs-click
@@ -41,12 +41,12 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Sources are shown as text."""
-    return _SOURCE.sub(r"](\1.txt)", markdown)
+    """Files outside of docs/ are shown as text."""
+    return _SOURCE.sub(r"](\1.txt)", markdown).replace("](../CONTRIBUTING.md", "](contributing.md")
 
 
 def _linked() -> Iterator[str]:
-    for page in (ROOT / "docs").glob("*.md"):
+    for page in (*(ROOT / "docs").glob("*.md"), *map(ROOT.joinpath, OUTSIDE.values())):
         yield from _SOURCE.findall(page.read_text(encoding="utf-8"))
 
 

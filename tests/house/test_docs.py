@@ -12,7 +12,7 @@ from pincite.cli import PLUGINS, cli
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-
+RESEARCH = sorted((ROOT / "research").glob("*.md"))
 
 # What the examples of docs/python.md read.
 ARTICLE = """The harbour of Sandby was built in 1874.<ref>{{cite web
@@ -61,7 +61,7 @@ def test_python_examples_run(code: str, shown: str, capsys: pytest.CaptureFixtur
         assert capsys.readouterr().out == shown
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+@pytest.mark.parametrize("page", [*PAGES, *RESEARCH], ids=lambda p: p.name)
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target
@@ -76,7 +76,7 @@ def anchors(path: Path) -> set[str]:
     return {heading.replace(" ", "-") for heading in plain}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+@pytest.mark.parametrize("page", [*PAGES, *RESEARCH], ids=lambda p: p.name)
 def test_anchors_exist(page: Path) -> None:
     links = re.findall(r"\]\((?!https?:)([^)#]*)#([^)]+)\)", page.read_text(encoding="utf-8"))
     assert not [

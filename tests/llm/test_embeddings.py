@@ -47,7 +47,7 @@ def replying(*rows: Any) -> Callable[[dict[str, Any]], Answer]:
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    monkeypatch.setattr(chat, "LIMITS", FAST)
+    monkeypatch.setattr(chat, "EMBEDDING_LIMITS", FAST)
     with serving() as found:
         found.by_request = openai
         yield found
