@@ -235,7 +235,7 @@ class CrossEncoderVerifier:
     def _logits(self, pairs: Sequence[tuple[Claim, Passage]]) -> Floats:
         rows = [
             paraphrase.verifier_input(
-                claim.text, p.text.replace(GAP, "\n"), p.title, p.page, p.published
+                claim.text, p.text.replace(GAP, "\n"), p.title, p.page, p.published, claim.about
             )
             for claim, p in pairs
         ]
@@ -308,7 +308,8 @@ def _unsupported(pair: tuple[Claim, Passage], odds: Floats) -> tuple[str, ...]:
     if not len(odds):
         return ()
     claim, p = pair[0].text, pair[1]
-    read, _ = paraphrase.verifier_input(claim, p.text, p.title, p.page, p.published)
+    fields = p.text, p.title, p.page, p.published, pair[0].about
+    read, _ = paraphrase.verifier_input(claim, *fields)
     words = re.findall(r"\S+", read)[: len(odds)]
     marked = [(word, odds[i] > 0) for i, word in enumerate(words)]
     runs = [" ".join(w for w, _ in run) for bad, run in groupby(marked, lambda m: m[1]) if bad]
