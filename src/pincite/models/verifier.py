@@ -24,6 +24,7 @@ from pincite.judgement import decide
 from pincite.judgement.attribution import misattribution, value_of_another
 from pincite.judgement.contradictions import contradiction, of_another_time
 from pincite.judgement.force import weaker
+from pincite.judgement.scope import narrower
 from pincite.models import calibration, public, weights
 from pincite.models.calibration import Calibration, calibration_for
 from pincite.models.public import ChatNetwork
@@ -369,7 +370,8 @@ def _witnesses(
         known = passage.about, passage.page
         limit = weaker(claim.text, passage.text, *known, claim.own, passage.voice)
         other = value_of_another(claim.text, passage.text)
-        found += filter(None, (limit, other, misattribution(claim, passage)))
+        less = narrower(claim.text, passage.text, passage.page, claim.title)
+        found += filter(None, (limit, other, misattribution(claim, passage), less))
     return tuple(found), next((each.sentence for each in found if each.sentence), None)
 
 
