@@ -25,6 +25,7 @@ MOST_NAMED = 5  # titles in a message
 @click.command(
     "watch",
     cls=options.GroupedCommand,
+    short_help="check the articles of a wiki whenever they are edited",
     first="titles category pagepile petscan new_pages online once list_path status data",
 )
 @click.option("--titles", type=options.FilePath, help="File of titles, one per line.")
