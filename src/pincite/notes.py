@@ -20,6 +20,7 @@ ENGLISH: Mapping[str, str] = {
     "may_be_misread": "the scan has %(source)s, the claim %(claim)s: it may be misread",
     "stated_only_as": "source: “%(source)s” · claim states it as fact",
     "roles_swapped": "the source has %(claim)s and %(other)s the other way round: “%(source)s”",
+    "said_of_less": "source: “%(source)s” · claim: “%(claim)s”",
     "value_of_another": "the source gives %(claim)s for something else: “%(source)s”",
     "about_another": "the source mentions %(other)s, not %(claim)s",
     "may_be_another": "“%(source)s” may stand for %(other)s instead of %(claim)s",

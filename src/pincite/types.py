@@ -585,6 +585,7 @@ class WitnessKind(StrEnum):
     SWAPPED = "roles_swapped"
     NAMESAKE = "about_another"  # another person where the claim has the article's "he"
     OWNER = "value_of_another"  # the claim's value, which the source gives for another thing
+    NARROWER = "said_of_less"  # the first, or the largest, of a smaller kind or place
     UNCLEAR = "may_be_another"  # a description or a pronoun that may stand for another
     MISREAD = "may_be_misread"  # a contradiction in a scan: one misread digit makes one
 
@@ -592,8 +593,9 @@ class WitnessKind(StrEnum):
     def effect(self) -> Effect:
         if self in (WitnessKind.VALUE, WitnessKind.DENIAL, WitnessKind.NETWORK):
             return Effect.CONTRADICTS
-        limits = self in (WitnessKind.WEAKER, WitnessKind.OWNER, WitnessKind.UNCLEAR)
-        return Effect.LIMITS if limits else Effect.REFUSES
+        if self in (WitnessKind.SWAPPED, WitnessKind.NAMESAKE, WitnessKind.MISREAD):
+            return Effect.REFUSES
+        return Effect.LIMITS
 
 
 @dataclass(frozen=True, slots=True)

@@ -246,3 +246,11 @@ def test_a_short_finding_can_stand_alone() -> None:
     assert can_stand_alone("Adherence was 71%.")
     assert not can_stand_alone("Falls did not.")
     assert not can_stand_alone("Was 71%.")
+
+
+def test_a_sentence_with_a_pronoun_is_quoted_with_the_one_before() -> None:
+    text = f"{PAIN} It rose in 9 women who took none. Of these, two left.\n\nThey were older."
+    document = Document("u", "Tea", text, "text")
+    found = extract.quotable(0, Reference(1, "1", document), 5)
+    assert [each.span.of(text) for each in found] == [PAIN, text[: text.index(" Of")]]
+    assert len(choose([replace(each, relevance=20.0) for each in found], 5)) == 1

@@ -238,7 +238,8 @@ def test_a_table_names_who_said_a_statement_when_and_where(run: Callable[..., Re
     assert texts == ["Varde opened it in Varde in 2011.", "Bo Falk owns a bridge."]
     lacking = written(run("check", "We opened it last year.", "--corpus", "kb", "--json", "-"))
     assert readings(lacking)[0]["lacks"] == ["speaker", "date"]
-    run("check", STATEMENT, "--corpus", "kb", "--date", "yesterday", code=2)
+    for date in ("yesterday", "2019-13", "2019-02-31", "spring 2019"):
+        run("check", STATEMENT, "--corpus", "kb", "--date", date, code=2)
 
 
 def test_a_date_may_be_written_day_first_unless_it_is_ambiguous(

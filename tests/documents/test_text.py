@@ -17,6 +17,7 @@ from pincite.documents.text import (
     cleaned,
     decoded,
     detect,
+    document_of,
     language_of,
     one_line,
     read_markdown,
@@ -212,6 +213,12 @@ def test_wrapped_lines_are_joined_and_lists_stay_lines() -> None:
 def test_poems_keep_their_lines() -> None:
     poem = "The sea is old,\nthe wind is cold,\nand nothing sold"
     assert document(read_bytes(poem.encode(), url="https://varde.example/poem.txt")).text == poem
+
+
+def test_a_text_is_dated_by_its_head_and_a_table_is_not() -> None:
+    line = "Loch Times, 12 October 2026"
+    assert document(read_markdown(Body("u", f"# Ferry\n\n{line}\n".encode()))).published
+    assert document(document_of(Body("u", b""), "csv", f"day\n{line}")).published is None
 
 
 def test_words_struck_out_in_markdown_are_no_text() -> None:

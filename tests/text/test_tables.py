@@ -63,6 +63,12 @@ def test_no_row_ranks_without_its_whole_table() -> None:
     assert "Passengers: most" in keep_named_rows(claim.replace("Aldra", "Corvina"), SHIPS, SHIPS)
 
 
+def test_a_pronoun_names_the_row_of_the_article() -> None:
+    read = verifier_input("It takes 480 cars.", SHIPS, page=SHIPS, subject="Aldra")[1]
+    assert "Aldra" in read
+    assert "Corvina" not in read
+
+
 def test_a_number_within_a_sum_does_not_follow_from_it() -> None:
     claim = "Aldra and Dagny together take 650 cars and 65 lorries."
     assert [value.span.of(claim) for value in unstated(claim, SHIPS)] == ["65"]

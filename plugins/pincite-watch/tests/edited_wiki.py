@@ -22,8 +22,11 @@ class EditedWiki(Wiki):
     changes: list[dict[str, Any]] = field(default_factory=list)
     revision: int = 100
     asked_changes: int = 0
+    hides_changes: bool = False
 
     def answer(self, asked: dict[str, str]) -> dict[str, Any]:
+        if asked.get("list") == "recentchanges" and self.hides_changes:
+            return {"error": {"code": "readapidenied", "info": "You need read permission."}}
         if asked.get("list") == "recentchanges":
             return self._changes(asked)
         if asked.get("list") == "allpages":

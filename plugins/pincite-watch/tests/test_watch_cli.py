@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from edited_wiki import FERRY, WEIR, WRONG, EditedWiki, text_of
 
 from pincite.errors import InputError
+from pincite.wiki.api import WikiError
 from pincite_server.database import Database
 from pincite_watch import cli
 from pincite_watch.gate import PUBLISHED, Kind
@@ -138,6 +139,18 @@ def test_changes_are_read_while_other_pages_wait(monkeypatch: pytest.MonkeyPatch
     watcher.step.side_effect = [True, True, False]
     cli._watch(watcher, once=True)
     assert watcher.follow.call_count == 3
+
+
+def test_changes_that_cannot_be_read_are_an_error_after_the_rest(
+    home: Path, wiki: EditedWiki
+) -> None:
+    assert watch(wiki, "never").returncode == 0
+    wiki.hides_changes = True
+    Path("titles.txt").write_text("Weir\n")
+    wiki.edit("Weir", text_of(WEIR))
+    done = watch(wiki, "never")
+    assert done.returncode == WikiError.exit_code
+    assert len(rows()) == 5
 
 
 def test_titles_of_other_wikis_are_an_error_that_names_them(home: Path, wiki: EditedWiki) -> None:

@@ -13,7 +13,7 @@ import click
 
 from pincite.cli import options
 from pincite.cli.shell import PARTIAL
-from pincite.documents.dates import stated_date
+from pincite.documents.dates import iso_date, stated_date
 from pincite.verbs.check.report import CheckReport, Interpretation
 from pincite.verbs.check.speakers import Occasion
 
@@ -130,8 +130,10 @@ def _read_rows(file: Path, occasion: Occasion) -> tuple[list[str], list[Occasion
 
 def _iso_date(text: str, place: str) -> str:
     """Read a date, also one with the day first: 20/07/2012, but not 05/06/2012."""
-    date = text if re.fullmatch(r"\d{4}-\d\d", text) else stated_date(text)
-    if text and (not date or (len(date) == 4 and date != text)):
+    month = re.fullmatch(r"(\d{4})-(\d\d)", text)
+    date = iso_date(*month.groups()) if month else stated_date(text)
+    is_exact = date == text or not (len(date) == 4 or re.match(r"\d{4}-", text))
+    if text and not (date and is_exact):
         raise click.BadParameter(
             f"{text!r}; expected 2019-05-14, 2019-05 or 2019.", param_hint=place
         )

@@ -42,6 +42,18 @@ _DAY_FIRST = re.compile(
 _MONTH = re.compile(r"([^\W\d_]+)\.?(?:\s+(\d{1,2})\b(?!\d))?")
 _DAY_BEFORE = re.compile(r"\b(\d{1,2})(?:er|[.ºª°])?\s+(?:de\s+)?$")
 
+_HEAD_CHARS, _HEAD_LINES, _HEAD_WORDS = 1_000, 6, 15
+_FULL_DATE = re.compile(
+    r"\b(?:(?:\d{1,2}(?:st|nd|rd|th|er|º|\.)?\s+(?:de\s+)?)?[^\W\d_]{3,}\.?,?\s+(?:de\s+)?\d{4}"
+    r"|[^\W\d_]{3,}\.?\s+\d{1,2},?\s+\d{4}|\d{4}-\d\d-\d\d|\d{1,2}\.\s?\d{1,2}\.\s?\d{4})(?!\d)"
+)
+_ISSUED = re.compile(
+    r"\b(?:published|posted|updated|issued|released|dated?)(?: on)?:?\s*(?:[^\W\d_]+day,?\s*)?\Z",
+    re.IGNORECASE,
+)
+_SET_OFF = re.compile(r"[,|·•–—(]\s*(?:[^\W\d_]+day,?\s*)?\Z|\A[^\W\d_]+day,?\s*\Z")
+_GOES_ON = re.compile(r"\W|\Z|\s*by\b", re.IGNORECASE)
+
 
 def iso_date(year: str, month: str = "", day: str = "") -> str:
     """Build an ISO date from parts, to the stated precision; empty without a year.
@@ -85,6 +97,30 @@ def stated_date(text: str) -> str:
         return year[1]
     before = _DAY_BEFORE.search(text[: month.start()])
     return iso_date(year[1], month[1], month[2] or (before[1] if before else ""))
+
+
+def dateline(text: str) -> str:
+    r"""Return the day or month that a line at the head of a text gives as the text's own.
+
+    It stands alone, set off by punctuation, or after a word such as "published". The first line is
+    a title, which may date what it tells of.
+
+    >>> dateline("Winter ferry\n\nLoch Times, 12 October 2026, by Mary Tull\n\nThe boat sails.")
+    '2026-10-12'
+    """
+    lines = [line.strip() for line in text[:_HEAD_CHARS].splitlines() if line.strip()]
+    for n, line in enumerate(lines[:_HEAD_LINES]):
+        if len(line.split()) > _HEAD_WORDS:
+            return ""
+        match = _FULL_DATE.search(line)
+        date = stated_date(match[0]) if match else ""
+        if not match or len(date) < len("2026-10"):
+            continue
+        before, after = line[: match.start()], line[match.end() :]
+        is_own = not before or (n and _SET_OFF.search(before)) or _ISSUED.search(before)
+        if is_own and _GOES_ON.match(after):
+            return date
+    return ""
 
 
 def first_date(dates: Iterable[str]) -> str:

@@ -20,6 +20,7 @@ from types import MappingProxyType
 from typing import Any
 
 from pincite.documents.body import Body
+from pincite.documents.dates import dateline
 from pincite.text.page_numbers import LABELS, PAGES
 from pincite.text.sentences import n_words
 from pincite.types import Document, Reason, Unchecked
@@ -204,6 +205,7 @@ MAX_MARKDOWN_CHARS = 1_000_000
 MIN_WRAPPED, MAX_WRAPPED = 40, 120
 WRAPPED_SHARE = 0.8
 _ITEM = re.compile(r"\s|[-*•·–—]\s|\(?\d{1,3}[.)]\s")
+_DATED = frozenset({"text", "markdown", "docx", "rtf", "pdf", "image"})  # those with a head
 _FRONT_MATTER = re.compile(r"\A---\n(.*?)\n(?:---|\.\.\.)\n", re.DOTALL)
 
 
@@ -286,7 +288,7 @@ def document_of(
         title=one_line(front.get("title")),
         text=text,
         kind=kind,
-        published=stated[0] if stated else None,
+        published=stated[0] if stated else (kind in _DATED and dateline(text)) or None,
         fetched=body.fetched,
         language=code_of(front.get("lang")),
         meta={key: value for key, value in meta.items() if value},

@@ -24,6 +24,7 @@ from pincite.judgement import decide
 from pincite.judgement.attribution import misattribution, value_of_another
 from pincite.judgement.contradictions import contradiction, of_another_time
 from pincite.judgement.force import weaker
+from pincite.judgement.scope import narrower
 from pincite.models import public, weights
 from pincite.models.public import ChatNetwork
 from pincite.models.session import Session
@@ -235,7 +236,7 @@ class CrossEncoderVerifier:
     def _logits(self, pairs: Sequence[tuple[Claim, Passage]]) -> Floats:
         rows = [
             paraphrase.verifier_input(
-                claim.text, p.text.replace(GAP, "\n"), p.title, p.page, p.published
+                claim.text, p.text.replace(GAP, "\n"), p.title, p.page, p.published, claim.about
             )
             for claim, p in pairs
         ]
@@ -308,7 +309,8 @@ def _unsupported(pair: tuple[Claim, Passage], odds: Floats) -> tuple[str, ...]:
     if not len(odds):
         return ()
     claim, p = pair[0].text, pair[1]
-    read, _ = paraphrase.verifier_input(claim, p.text, p.title, p.page, p.published)
+    fields = p.text, p.title, p.page, p.published, pair[0].about
+    read, _ = paraphrase.verifier_input(claim, *fields)
     words = re.findall(r"\S+", read)[: len(odds)]
     marked = [(word, odds[i] > 0) for i, word in enumerate(words)]
     runs = [" ".join(w for w, _ in run) for bad, run in groupby(marked, lambda m: m[1]) if bad]
@@ -368,7 +370,8 @@ def _witnesses(
         known = passage.about, passage.page
         limit = weaker(claim.text, passage.text, *known, claim.own, passage.voice)
         other = value_of_another(claim.text, passage.text)
-        found += filter(None, (limit, other, misattribution(claim, passage)))
+        less = narrower(claim.text, passage.text, passage.page, claim.title)
+        found += filter(None, (limit, other, misattribution(claim, passage), less))
     return tuple(found), next((each.sentence for each in found if each.sentence), None)
 
 

@@ -60,12 +60,18 @@ def _is_same_comparison(claim: str, sentence: str) -> bool:
 
 
 def verifier_input(
-    claim: str, passage: str, title: str = "", page: str = "", published: str = ""
+    claim: str,
+    passage: str,
+    title: str = "",
+    page: str = "",
+    published: str = "",
+    subject: str = "",
 ) -> tuple[str, str]:
     """The network's input: the claim in the passage's words, and what the passage asserts.
 
-    Of tables, the rows that the claim names; `page` has all of them. `published`: its ISO date, by
-    which relative times are read. Other languages than English are not rewritten.
+    Of tables, the rows that the claim names, or its `subject`, for which it may have a pronoun;
+    `page` has all of them. `published`: its ISO date, by which relative times are read. Other
+    languages than English are not rewritten.
 
     >>> verifier_input("Tea helps.", "We asked whether tea helps. It did not.")
     ('Tea helps.', 'It did not.')
@@ -73,7 +79,7 @@ def verifier_input(
     if not (is_english(claim) and is_english(passage)):
         return claim, passage
     passage = with_dates(with_names(passage, page), claim, published)
-    passage = tables.keep_named_rows(claim, passage, page)
+    passage = tables.keep_named_rows(f"{claim} {subject}".strip(), passage, page)
     text = with_derived_values(with_title(title, without_questions(passage, claim), claim), claim)
     return in_source_words(text, claim), text
 

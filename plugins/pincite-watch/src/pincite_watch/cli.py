@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pincite.cli import options
-from pincite.errors import InputError
+from pincite.errors import InputError, PinciteError
 
 if TYPE_CHECKING:
     from pincite.wiki.addresses import Site
@@ -25,6 +25,7 @@ MOST_NAMED = 5  # titles in a message
 @click.command(
     "watch",
     cls=options.GroupedCommand,
+    short_help="check the articles of a wiki whenever they are edited",
     first="titles category pagepile petscan new_pages online once list_path status data",
 )
 @click.option("--titles", type=options.FilePath, help="File of titles, one per line.")
@@ -96,6 +97,7 @@ def command(
     settings = options.load_settings(given)
     site = articles.home(settings)
     wiki = wiki_name(site)
+    problem = None
     with _opened(data, config) as store, options.resumable():
         if list_path:
             rows = store.published(wiki, None, None, MOST_LISTED)
@@ -110,13 +112,15 @@ def command(
                 if new_pages is False:
                     watcher.ignore_new_pages()
                 _add(watcher, titles, named)
-                _watch(watcher, once=once)
+                problem = _watch(watcher, once=once)
         if status or as_json or once:
             found = store.status()
             if as_json:
                 options.print_json(found)
             else:
                 click.echo(routes.metrics_text(found), nl=False)
+    if problem:
+        raise problem
 
 
 def _limits(given: dict[str, Any]) -> "Limits":
@@ -222,9 +226,10 @@ def _titles(path: Path | None, site: "Site") -> list[str]:
     return [each.title for each in found if each.title]
 
 
-def _watch(watcher: "Watcher", *, once: bool) -> None:
+def _watch(watcher: "Watcher", *, once: bool) -> PinciteError | None:
+    """Check what is due, for ever or `once`; return why changes could not be read the last time."""
     while True:
-        watcher.follow()
+        problem = watcher.follow()
         watcher.store.expire()
         until = time.monotonic() + POLL_SECONDS
         while (is_due := watcher.step()) and time.monotonic() < until:
@@ -232,5 +237,5 @@ def _watch(watcher: "Watcher", *, once: bool) -> None:
         if is_due:  # changed pages come before the others that wait
             continue
         if once:
-            return
+            return problem
         time.sleep(POLL_SECONDS)

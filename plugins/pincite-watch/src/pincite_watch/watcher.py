@@ -149,18 +149,20 @@ class Watcher:
         stored = json.dumps(asdict(replace(watched, new_in=watched.drafts)))
         self.store.set_note(self.wiki, "watched", stored)
 
-    def follow(self) -> None:
-        """Queue the watched pages that changed since the last time."""
+    def follow(self) -> PinciteError | None:
+        """Queue the watched pages that changed since the last time; return why it failed."""
         since, watched = self.store.note(self.wiki, "changes"), self.watched
         if since is None:  # every page is queued anyway
             self.store.set_note(self.wiki, "changes", f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}")
-            return
+            return None
         try:
             for reply in changes(self.api, since, watched.namespaces):
                 self.usage.requests[self.api.site.host] += 1
                 self.store.changed(self.wiki, reply, self.plan.settle_seconds, watched.new_in)
         except (WikiError, FetchError) as error:
             self.tell(str(error))
+            return error
+        return None
 
     def step(self) -> bool:
         """Check the next page; False: none is due, or the day's budget is spent."""

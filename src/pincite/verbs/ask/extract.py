@@ -2,10 +2,10 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from typing import Any
 
 from pincite import errors
@@ -99,6 +99,7 @@ _POINT_BACK_TOGETHER = frozenset({("the", "latter"), ("the", "former"), ("the", 
 _NO_NOUN = AUXILIARIES | PREPOSITIONS | words_of("verbs", "modals")  # ends "this large database"
 # The rest of a sentence split at an abbreviation, or a mark that belongs to the previous one.
 _FRAGMENT = re.compile(r"[a-z]+[ ,;]|[\[,;)]")
+_PRONOUN = re.compile(r"(?:It|They|He|She|Its|Their|His|Her) ")
 _SHORT = [[each] for each in "al. vs. cf. e.g. i.e. Fig. approx. resp.".split()]  # no sentence end
 
 
@@ -119,6 +120,10 @@ class Quotable:
     is_nearest: bool = False  # quoted though nothing confirms that it answers
     agrees: bool | None = None  # whether it finds what is asked; None: unclear
     span: Span = field(default=Span(0, 0))  # in its document, without the section label
+
+    def overlaps(self, other: "Quotable") -> bool:
+        """Whether both are, or contain, the same sentence."""
+        return self.source == other.source and self.span.overlaps(other.span)
 
     @property
     def answers(self) -> float:
@@ -212,7 +217,7 @@ def choose(
         if worth[id(first)] < max(least, best - behind):
             break
         selected.append(first)
-        left = [c for c in left if c is not first and not repeats(c.text, first.text)]
+        left = [c for c in left if not (c.overlaps(first) or repeats(c.text, first.text))]
     return in_order(with_other_side(selected, candidates, most, least))
 
 
@@ -411,8 +416,11 @@ def nearest(sentences: Sequence[Quotable]) -> list[Quotable]:
         for c in map(_anywhere, sentences)
         if max(c.of_document, c.relevance if c.lacks <= MUCH_ABSENT else UNREAD) >= LEAST_RELEVANCE
     ]
-    near = sorted(near, key=lambda c: (-c.answers, c.source, c.place))[:NEAREST]
-    return in_order([replace(c, is_nearest=True) for c in near])
+    chosen = list[Quotable]()
+    for each in sorted(near, key=lambda c: (-c.answers, c.source, c.place)):
+        if len(chosen) < NEAREST and not any(map(each.overlaps, chosen)):
+            chosen.append(replace(each, is_nearest=True))
+    return in_order(chosen)
 
 
 def absent_terms(question: str, references: Sequence[Reference]) -> list[str]:
@@ -512,5 +520,19 @@ def quotable(source: int, reference: Reference, n_passages: int) -> list[Quotabl
             own = Span(span.end - len(sentence), span.end) if ends_it else span
             far = MIDDLE if within else depth(n, len(spans))
             candidates.append(Quotable(sentence, source, own.start, depth=far, part=part, span=own))
-    end = len(text.rstrip())
-    return [c for c in candidates if can_stand_alone(c.text, is_last=c.span.end == end)]
+    end, quotes = len(text.rstrip()), list[Quotable]()
+    for before, each in pairwise([None, *candidates]):
+        assert each is not None
+        if can_stand_alone(each.text, is_last=each.span.end == end):
+            quotes.append(each)
+        elif before in quotes and "\n" not in text[before.span.end : each.span.start]:
+            quotes += _with_subject(before, each, text)
+    return quotes
+
+
+def _with_subject(before: Quotable, each: Quotable, text: str) -> Iterator[Quotable]:
+    """Yield a sentence that opens with a pronoun, with the one before it, which names what for."""
+    span = Span(before.span.start, each.span.end)
+    both = len(span.of(text).split()) <= MOST_WORDS and finite_verb(before.text)
+    if both and _PRONOUN.match(each.text) and len(each.text.split()) >= FEWEST_OF_FINDING:
+        yield replace(each, text=span.of(text), place=before.place, span=span)
