@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite import containment
+from pincite import errors
 from pincite.errors import InputError
 from pincite.types import Claim, Evidence, Failed, Passage, Span
 
@@ -19,7 +19,7 @@ def doubled(numbers: Sequence[int]) -> list[int]:
 @given(st.lists(st.integers(-3, 3), max_size=12))
 def test_only_items_that_raise_are_lost(numbers: list[int]) -> None:
     logging.disable(logging.ERROR)
-    found = containment.each(doubled, numbers, lambda number, why: f"{number} {why.detail}")
+    found = errors.each(doubled, numbers, lambda number, why: f"{number} {why.detail}")
     logging.disable(logging.NOTSET)
     assert found == [2 * n if n else "0 ZeroDivisionError" for n in numbers]
 
@@ -27,7 +27,7 @@ def test_only_items_that_raise_are_lost(numbers: list[int]) -> None:
 def test_a_contained_error_keeps_its_traceback_in_the_log(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    found = containment.attempted(lambda: 1 // 0, lambda why: why)
+    found = errors.attempted(lambda: 1 // 0, lambda why: why)
     assert found == Failed("internal", "ZeroDivisionError")
     (record,) = caplog.records
     assert record.name == "pincite"
@@ -41,7 +41,7 @@ def test_expected_errors_pass_through(error: BaseException) -> None:
         raise error
 
     with pytest.raises(type(error)):
-        containment.each(raising, [1, 2], lambda item, why: 0)
+        errors.each(raising, [1, 2], lambda item, why: 0)
 
 
 def test_a_pair_that_cannot_be_judged_is_told_apart_from_a_neutral_one() -> None:
@@ -50,6 +50,6 @@ def test_a_pair_that_cannot_be_judged_is_told_apart_from_a_neutral_one() -> None
     def verify(pairs: Sequence[tuple[Claim, Passage]]) -> list[Evidence]:
         return [Evidence(p, {"g": 0.9}[p.text], 0.0, 0.1, 2.2) for _, p in pairs]
 
-    found = containment.verified(verify, [(claim, good), (claim, bad), (claim, good)])
+    found = errors.verified(verify, [(claim, good), (claim, bad), (claim, good)])
     assert [e.passage for e in found] == [good, bad, good]
     assert [e.failed for e in found] == [None, Failed("internal", "KeyError"), None]

@@ -19,8 +19,8 @@ from babel.messages.pofile import read_po, write_po
 
 import pincite
 from pincite import notes
-from pincite.judgement.reliability import LABELS as LISTED
-from pincite.report import bibliography, reasons
+from pincite.library.exclusions import LABELS as LISTED
+from pincite.report import bibliography, cells
 from pincite.verbs.ask import wording as ask_wording
 from pincite.verbs.check import wording as check_wording
 from pincite.verbs.verify import wording
@@ -36,10 +36,10 @@ METHODS = [
 ]
 # Words that the pages share with the reports: they stand there, and are translated here.
 SHARED: tuple[Iterable[str], ...] = (
-    *(table.values() for table in (wording.LEGEND, wording.READS, reasons.REASONS, reasons.BARS)),
+    *(table.values() for table in (wording.LEGEND, wording.READS, cells.REASONS, cells.BARS)),
     *(table.values() for table in (rendering.STEPS, LISTED, forms.LABELS)),
     *([look.label for look in of.LOOKS.values()] for of in (wording, check_wording, ask_wording)),
-    [look.label for look in reasons.WORKS.values()],
+    [look.label for look in cells.WORKS.values()],
     check_wording.KINDS.values(),
     check_wording.SOURCES.values(),
     (check_wording.OWN, check_wording.PRIMARY, check_wording.NEAREST),

@@ -12,14 +12,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from pincite.documents.jsonl import LabelledClaim
+from pincite.documents.archives import LabelledClaim
 from pincite.retrieval import cascade
 from pincite.text import words
 from pincite.text.passages import cited_passages, sentences_of
+from pincite.types import GAP, Document, Passage, Span
 from pincite_lab.training.groups import Group, is_held_back, read_sets, write_groups
 from pincite_lab.training.objective import AS_BEFORE
 from pincite_lab.training.recipe import GROUPS, Recipe, recipe_in
-from pincite.types import GAP, Document, Passage, Span
 
 NEW, HELD = "pages", 0.6
 LEAST = 2.0  # what only the sentence taken out has of the claim: two words, or a figure

@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.engines import EmbeddedCorpus
 from pincite.corpus.generation import passage_text
 from pincite.documents.read import read_path
 from pincite.models import session, weights

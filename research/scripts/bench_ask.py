@@ -22,8 +22,8 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
-from pincite.completions import Usage
 from pincite.models import weights
+from pincite.protocols import Usage
 from pincite.settings import Settings
 from pincite.verbs.ask import build
 

@@ -17,8 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 from web.zoo import GOOD, Zoo, reply, zoo_server
 
 from pincite.types import Fetched
-from pincite.web.cache import FetchCache
-from pincite.web.fetch import WebClient, WebRules
+from pincite.web.fetch import FetchCache, WebClient, WebRules
 from pincite.web.sources import WebSources
 
 N_HOSTS, N_SOURCES, LATENCY = 40, 100, 0.2

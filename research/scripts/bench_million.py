@@ -24,14 +24,13 @@ import numpy as np
 from engines import BUILDERS
 from sweep import sentences, stored
 
-from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.engines import EmbeddedCorpus
 from pincite.corpus.generation import Generation, current_name
 from pincite.corpus.store import Store
 from pincite.models import weights
 from pincite.models.session import OnnxEncoder
 from pincite.protocols import Encoder, Floats
-from pincite.retrieval.fusion import fused
-from pincite.retrieval.fusion import Fused
+from pincite.retrieval.fusion import Fused, fused
 
 DEPTH = 100
 OPENINGS = 5

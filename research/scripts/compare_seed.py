@@ -28,9 +28,9 @@ from typing import Any
 import httpx2
 
 from pincite import runtime
-from pincite.corpus.embedded import EmbeddedCorpus
-from pincite.errors import PinciteError
+from pincite.corpus.engines import EmbeddedCorpus
 from pincite.corpus.update import ingest
+from pincite.errors import PinciteError
 from pincite.models import weights
 from pincite.settings import Settings
 from pincite.verbs.check import build as build_check

@@ -1,4 +1,4 @@
-"""Fit and measure `judgement.citation_need`: python research/scripts/fit_citation_need.py ARTICLES [--write]
+"""Fit and measure `wiki.uncited`: python research/scripts/fit_citation_need.py ARTICLES [--write]
 
 ARTICLES are JSON lines with `title` and `wikitext`. By a hash of the title a quarter is held back
 for the report; the rest trains. The label is weak: does the sentence have a reference? Sentences
@@ -20,11 +20,11 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import precision_recall_curve
 
-from pincite_lab.evaluation.measures import auroc_interval, binary_measures
-from pincite.judgement import citation_need
 from pincite.types import Uncited
+from pincite.wiki import uncited
 from pincite.wiki.article import read_articles
 from pincite.wiki.uncited import Sourced, about_living, find_uncited, place_of, prose
+from pincite_lab.evaluation.measures import auroc_interval, binary_measures
 
 C = 0.1  # inverse strength of the penalty: from 0.01 to 1 nothing changes by more than 0.01
 MOST = 80  # sentences that an article counts as, at most: some have five hundred
@@ -65,7 +65,7 @@ def main() -> None:
                 part_of(article.title),
                 article.title,
                 each.sourced is Sourced.CITED,
-                citation_need.features(each.claim.text, place_of(each, living=living)),
+                uncited.features(each.claim.text, place_of(each, living=living)),
             )
             for each in prose(article)
             if each.exempt is None and each.sourced is not Sourced.COVERED
@@ -135,7 +135,7 @@ def write(weights: dict[str, float], intercept: float, rows: Sequence[Row]) -> N
         "[weights]",
         *(f"{name} = {weight:.3f}" for name, weight in sorted(weights.items())),
     ]
-    citation_need.WEIGHTS.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    uncited.WEIGHTS.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def show(found: Sequence[tuple[str, Uncited]], n: int = 50) -> None:

@@ -19,7 +19,7 @@ sys.path[:0] = [str(ROOT / "tests")]
 
 from support.web_pages import Page, pages  # noqa: E402
 
-from pincite.documents import html, notices, outcome  # noqa: E402
+from pincite.documents import html, markup, notices, outcome  # noqa: E402
 
 C = 3.0  # inverse strength of the penalty
 COST = 3.0  # weight of a document: calling it dead is worse than judging a notice
@@ -35,13 +35,13 @@ class Row(NamedTuple):
 
 
 def signs_of(page: Page) -> notices.Signs:
-    parsed = html.parse_page(page.source)
+    parsed = markup.parse_page(page.source)
     assert parsed
     html.drop_camouflaged(parsed)
     html.join_terms(parsed)
     seen, _, pieces = html.visible_text(parsed, 0)
-    markup = html.markup_of(parsed, html.title_of(parsed), seen, html.blocks_of(pieces))
-    return outcome.signs_of(page.url, replace(markup, text=markup.text or seen))
+    signs = html.markup_of(parsed, html.title_of(parsed), seen, html.blocks_of(pieces))
+    return outcome.signs_of(page.url, replace(signs, text=signs.text or seen))
 
 
 def rows() -> list[Row]:

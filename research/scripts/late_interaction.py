@@ -12,12 +12,12 @@ from pathlib import Path
 
 import numpy as np
 
-from pincite.documents.jsonl import read_labelled
-from pincite_lab.evaluation.claims import CutRow, cut
-from pincite_lab.evaluation.measures import aurocs
+from pincite.documents.archives import read_labelled
 from pincite.models import weights
 from pincite.models.session import ENCODER_TOKENS, Session
 from pincite.protocols import Floats
+from pincite_lab.evaluation.claims import CutRow, cut
+from pincite_lab.evaluation.measures import aurocs
 
 
 def main(path: Path) -> None:

@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 
-from pincite.references import catalogue, hygiene, read
+from pincite.references import catalogue, read
+from pincite.references.catalogue import Work, ask, ids_of
 from pincite.references.matching import key_of
-from pincite.references.outcomes import Outcome, Status, decide
-from pincite.references.works import Work, ask, ids_of
+from pincite.references.outcomes import Outcome, Status, decide, with_faults
 from pincite.types import FaultKind
 
 DATA = Path(os.environ.get("PINCITE_SHARED", "none"), "data", "references")
@@ -99,7 +99,7 @@ def outcomes(
     with catalogue.opened(file) as place:
         place.add("hallmark", 1, works)
         for row, reference in entries:
-            (cited,) = hygiene.with_faults([reference.citation], TODAY)
+            (cited,) = with_faults([reference.citation], TODAY)
             outcome = decide(cited, ask(cited, [place]), is_record=True)
             named = {str(each.field) for each in outcome.differences}
             named |= {str(fault.kind) for fault in cited.faults}

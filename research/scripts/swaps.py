@@ -10,15 +10,14 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from pincite.containment import failure
-from pincite.errors import InputError, PinciteError
-from pincite_lab.evaluation import measures
-from pincite_lab.evaluation.claims import BATCH_ROWS, CutRow, all_evidence
-from pincite.judgement import aggregation, decide
+from pincite.errors import InputError, PinciteError, failure
+from pincite.judgement import decide
 from pincite.protocols import Verifier
 from pincite.text import figures, words
-from pincite_lab.training.perturbations import KINDS, Perturbation, perturb
 from pincite.types import Claim, Evidence, Label
+from pincite_lab.evaluation import measures
+from pincite_lab.evaluation.claims import BATCH_ROWS, CutRow, all_evidence
+from pincite_lab.training.perturbations import KINDS, Perturbation, perturb
 
 SEED = 20
 ROUNDS = 4  # of changes of each kind to a row; there are seldom more places
@@ -177,9 +176,9 @@ if __name__ == "__main__":
     import sys
     from pathlib import Path
 
-    from pincite_lab.evaluation.claims import read_rows
     from pincite.settings import Settings
     from pincite.verbs.verify import build
+    from pincite_lab.evaluation.claims import read_rows
 
     files = [Path(name) for name in sys.argv[1:]]
     with build.verifying(Settings(), None, None) as run:

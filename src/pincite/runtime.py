@@ -10,20 +10,18 @@ from typing import TypeAlias
 
 from pincite.corpus import engines
 from pincite.corpus.generation import NO_ENCODER
-from pincite.corpus.multi_corpus import Corpora
-from pincite.corpus.protocol import Address, Corpus
+from pincite.corpus.protocol import Address, Corpora, Corpus
 from pincite.errors import ConfigError, MissingModel
-from pincite.llm import embeddings
-from pincite.llm.calls import Calls, ReplyCache
+from pincite.llm.calls import Calls, Key, Limits, ReplyCache
 from pincite.llm.chat import (
+    EMBEDDING_LIMITS,
     EMBEDDINGS_KEY_VARIABLE,
     JUDGE_KEY_VARIABLE,
     KEY_VARIABLE,
     ChatClient,
+    ServedEncoder,
     key_variable,
 )
-from pincite.llm.client import Key, Limits
-from pincite.llm.embeddings import ServedEncoder
 from pincite.llm.judge import Examiner, Judge, WithSecondOpinion, judges_file
 from pincite.llm.templates import Templates
 from pincite.models import weights
@@ -51,7 +49,7 @@ def encoder(settings: Settings, name: str = "") -> Encoder:
 
 def _served(how: EmbeddingsSettings, found: weights.Served) -> ServedEncoder:
     prefixes = how.query_prefix, how.passage_prefix
-    limits = replace(embeddings.LIMITS, seconds=how.seconds, at_once=how.at_once)
+    limits = replace(EMBEDDING_LIMITS, seconds=how.seconds, at_once=how.at_once)
     key = Key.read(EMBEDDINGS_KEY_VARIABLE)
     return ServedEncoder(found.model, found.url, key, prefixes, how.batch, limits)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support.rows import each_row
 
-from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.engines import EmbeddedCorpus
 from pincite.corpus.protocol import NO_FILTERS
 from pincite.errors import ServerError, ServerUnreachable
 from pincite.judgement import decide

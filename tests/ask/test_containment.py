@@ -10,8 +10,8 @@ import pytest
 from evaluation.invented import WordVerifier
 from rich.console import Console
 
-from pincite.completions import Usage
 from pincite.judgement.references import Standing, Support
+from pincite.protocols import Usage
 from pincite.report import bibliography
 from pincite.types import Claim, Document, Evidence, Hit, Passage, Span
 from pincite.verbs.ask import render, terminal

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from models.chat_server import Server, good, serving
 from tokenizers import Tokenizer
 
-from pincite.completions import Completion
 from pincite.documents.read import read_bytes
 from pincite.llm.calls import Calls, tokens_of
 from pincite.llm.chat import ChatClient
 from pincite.llm.templates import Templates
 from pincite.models import weights
+from pincite.protocols import Completion
 from pincite.text.passages import passages
 from pincite.types import Document, Hit
 from pincite.verbs.ask.pipeline import FoundDocument, LiteratureFinder, numbered

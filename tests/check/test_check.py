@@ -9,7 +9,7 @@ import pytest
 from check.laws import FakeJudge
 from support.laws import FakeEncoder
 
-from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.engines import EmbeddedCorpus
 from pincite.judgement.confirmation import Outcome, StatementType
 from pincite.settings import CheckSettings, Settings
 from pincite.types import Document, Failed, Passage, Span

@@ -19,9 +19,8 @@ from pincite.judgement.confirmation import (
     degree,
     from_answers,
 )
-from pincite.llm.calls import ATTEMPTS, Budget, Calls
+from pincite.llm.calls import ATTEMPTS, Budget, Calls, Limits
 from pincite.llm.chat import ChatClient, guidance_for
-from pincite.llm.client import Limits
 from pincite.llm.templates import Templates
 from pincite.settings import ChatSettings, CheckSettings, Settings
 from pincite.types import (

@@ -11,8 +11,8 @@ import pytest
 from evaluation.invented import WordVerifier
 from rich.console import Console
 
-from pincite.completions import Usage
 from pincite.judgement.confirmation import Outcome, StatementType, Weighed, from_answers
+from pincite.protocols import Usage
 from pincite.types import Claim, Evidence, Failed, Passage, Span
 from pincite.verbs.check import render, terminal
 from pincite.verbs.check.confirm import VerifierJudge

@@ -2,7 +2,7 @@
 
 from support.rows import each_row
 
-from pincite.verbs.check.negation import negation
+from pincite.verbs.check.kinds import negation
 
 
 @each_row("check/negation/negation")

@@ -8,7 +8,7 @@ import pytest
 from cli.test_cli import run
 from web.test_cache import filled
 
-from pincite.documents import ocr
+from pincite.documents import read
 from pincite.models.verifier import LogitCache
 from pincite.protocols import Floats
 
@@ -41,7 +41,7 @@ def test_shown_and_cleared(home: Path) -> None:
     filled(home / "mine.sqlite").close()
     (home / "pincite.toml").write_text("web.cache = 'mine.sqlite'")
     judge(home / "cache" / "judgements.sqlite", 5)
-    with closing(ocr.open_cache(home / "cache" / "scans.sqlite")) as scans:
+    with closing(read.open_cache(home / "cache" / "scans.sqlite")) as scans:
         scans.insert([(b"1", "{}"), (b"2", "{}")])
     shown = run("cache", "show").stdout
     assert "4 fetched pages and failures" in shown

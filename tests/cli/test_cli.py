@@ -13,7 +13,7 @@ from support.rows import each_row
 
 from pincite.cli import cli, corpus, main
 from pincite.corpus.update import Outcome
-from pincite.report.reasons import REASONS
+from pincite.report.cells import REASONS
 from pincite.types import Reason, Unchecked
 
 ARTICLE = (

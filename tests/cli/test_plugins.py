@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from pincite.cli import cli, options, shell
-from pincite.documents.prefetch import Parallel
+from pincite.documents.inputs import Parallel
 from pincite.errors import MissingExtra, install_command
 
 MODULE = '''

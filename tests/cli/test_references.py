@@ -14,8 +14,8 @@ from web.zoo import Zoo, zoo_server
 from pincite.cli import cli
 from pincite.errors import PinciteError
 from pincite.references import online, outcomes, report
+from pincite.references.catalogue import Lookups
 from pincite.references.outcomes import Outcome, Status
-from pincite.references.works import Lookups
 from pincite.settings import ReferencesSettings
 from pincite.types import Citation
 from pincite.web.fetch import WebClient

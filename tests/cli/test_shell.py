@@ -17,7 +17,7 @@ from cli.check_runs import prepare
 from cli.test_cli import LEAVES, Main, at
 from click.testing import CliRunner, Result
 
-from pincite import containment
+from pincite import errors
 from pincite.cli import main, shell
 from pincite.errors import PinciteWarning
 
@@ -96,7 +96,7 @@ def test_a_contained_fault_is_one_line_and_stands_in_the_log(
 
     def articles(*_: object, **__: object) -> list[object]:
         for kind in (LookupError, ArithmeticError):
-            containment.attempted(partial(fails, kind), lambda _: None)
+            errors.attempted(partial(fails, kind), lambda _: None)
         return []
 
     monkeypatch.setattr("pincite.wiki.article.read_articles", articles)

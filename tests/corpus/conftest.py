@@ -8,7 +8,7 @@ from support.laws import FakeEncoder
 
 from pincite import durable
 from pincite.corpus import dense
-from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.engines import EmbeddedCorpus
 
 
 @pytest.fixture(scope="module")

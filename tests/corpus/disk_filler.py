@@ -18,7 +18,7 @@ from pathlib import Path
 from support.laws import FakeEncoder
 
 from pincite.corpus import dense
-from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.engines import EmbeddedCorpus
 from pincite.corpus.maintenance import optimize, rebuild, verify
 from pincite.errors import CorpusError
 from pincite.retrieval.filters import Filters

@@ -15,8 +15,8 @@ from pathlib import Path
 from support.laws import FakeEncoder
 
 from pincite.corpus import dense
-from pincite.corpus import embedded as corpora
-from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus import engines as corpora
+from pincite.corpus.engines import EmbeddedCorpus
 from pincite.corpus.maintenance import optimize, rebuild
 from pincite.errors import CorpusError
 from pincite.types import Document

@@ -9,7 +9,7 @@ from support.laws import FakeEncoder
 from support.rows import each_row
 
 from pincite.corpus import engines, generation
-from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.engines import EmbeddedCorpus
 from pincite.corpus.generation import POINTER, point_to
 from pincite.corpus.maintenance import rebuild, verify
 from pincite.corpus.protocol import Finding

@@ -9,7 +9,7 @@ from support.laws import FakeEncoder, check_corpus, check_encoder, check_retriev
 
 from pincite import durable
 from pincite.corpus import dense
-from pincite.corpus.embedded import EmbeddedCorpus, is_corpus
+from pincite.corpus.engines import EmbeddedCorpus, is_corpus
 from pincite.corpus.maintenance import verify
 from pincite.corpus.protocol import Corpus
 from pincite.errors import ConfigError, CorpusError, StaleCorpus

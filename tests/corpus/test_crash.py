@@ -18,7 +18,7 @@ from corpus import kill_writer
 from support.laws import FakeEncoder
 
 from pincite.corpus import dense
-from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.engines import EmbeddedCorpus
 from pincite.corpus.generation import current_name, passage_text
 from pincite.corpus.maintenance import verify
 from pincite.text.passages import passages

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from support.laws import FakeEncoder
 
-from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.engines import EmbeddedCorpus
 from pincite.corpus.maintenance import verify
 from pincite.errors import CorpusError
 from pincite.retrieval.filters import Filters, condition

@@ -5,9 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pincite.corpus import accepted_keys, dense
-from pincite.corpus.accepted_keys import KeySet
-from pincite.corpus.dense import DenseIndex
+from pincite.corpus import dense
+from pincite.corpus.dense import DenseIndex, KeySet
 from pincite.corpus.store import Keys, Store
 from pincite.protocols import Floats
 from pincite.types import Document, Span
@@ -88,7 +87,7 @@ def test_it_finds_what_an_exact_search_finds(
 def test_a_filter_leaves_the_nearest_of_what_it_accepts(
     tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(accepted_keys, "FEW", 100)
+    monkeypatch.setattr(dense, "FEW", 100)
     monkeypatch.setattr(dense, "EXACT_LIMIT", 100)
     vectors = clustered(12_000, 24)
     put(store, "a", vectors)

@@ -8,8 +8,8 @@ import pytest
 from support.laws import FakeEncoder
 
 from pincite import runtime
-from pincite.corpus import embedded, engines
-from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus import engines
+from pincite.corpus.engines import EmbeddedCorpus
 from pincite.corpus.package import copy
 from pincite.errors import ConfigError, MissingExtra, install_command
 from pincite.settings import load
@@ -64,7 +64,7 @@ def test_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_other_packages_bring_engines(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    class Elsewhere(embedded.Folders):
+    class Elsewhere(engines.Folders):
         def open(self, address, encoder, *, write=False):  # type: ignore[no-untyped-def]
             return super().open(tmp_path / engines.name_of(address), encoder, write=write)
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from support.laws import FakeEncoder, check_filters, filtered
 
-from pincite.corpus import accepted_keys, dense
-from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus import dense
+from pincite.corpus.engines import EmbeddedCorpus
 from pincite.corpus.maintenance import optimize
 from pincite.errors import CorpusError
 from pincite.retrieval.filters import Filters, condition
@@ -21,7 +21,7 @@ def corpus(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[EmbeddedCorpus]:
     if request.param != "few":
-        monkeypatch.setattr(accepted_keys, "FEW", 20)
+        monkeypatch.setattr(dense, "FEW", 20)
     if request.param in ("built", "graph"):
         monkeypatch.setattr(dense, "EXACT_LIMIT", 50)
         monkeypatch.setattr(dense, "REFINED", 4)

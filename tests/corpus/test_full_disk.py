@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from corpus import disk_filler
 
-from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.engines import EmbeddedCorpus
 from pincite.corpus.maintenance import verify
 
 SCRIPT = Path(disk_filler.__file__)

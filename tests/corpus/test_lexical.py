@@ -15,9 +15,9 @@ from support.laws import FakeEncoder
 from support.rows import each_row
 
 from pincite.corpus import lexical
-from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.engines import EmbeddedCorpus
 from pincite.corpus.maintenance import verify
-from pincite.corpus.multi_corpus import Corpora
+from pincite.corpus.protocol import Corpora
 from pincite.durable import WriterLock
 from pincite.types import Document
 

@@ -11,8 +11,8 @@ from support.laws import FakeEncoder, check_retriever
 from support.rows import each_row
 
 from pincite import runtime
-from pincite.corpus.embedded import EmbeddedCorpus
-from pincite.corpus.multi_corpus import Corpora
+from pincite.corpus.engines import EmbeddedCorpus
+from pincite.corpus.protocol import Corpora
 from pincite.errors import ConfigError, StaleCorpus
 from pincite.protocols import Query
 from pincite.retrieval.fusion import Fused, merged

@@ -8,7 +8,7 @@ import pytest
 from support.laws import FakeEncoder
 
 from pincite.corpus import dense, generation
-from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.engines import EmbeddedCorpus
 from pincite.corpus.maintenance import optimize, rebuild, verify
 from pincite.durable import n_bytes
 from pincite.errors import CorpusError
@@ -61,7 +61,7 @@ def test_smaller_and_the_same(folder: Path) -> None:
 def test_readers_go_on_and_writers_are_refused_meanwhile(folder: Path) -> None:
     code = (
         "import sys; from pathlib import Path\n"
-        "from pincite.corpus.embedded import EmbeddedCorpus\n"
+        "from pincite.corpus.engines import EmbeddedCorpus\n"
         "from support.laws import FakeEncoder\n"
         "with EmbeddedCorpus.open(Path(sys.argv[1]), FakeEncoder(256)) as corpus:\n"
         "    print('ready', flush=True)\n"

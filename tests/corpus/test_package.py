@@ -20,7 +20,7 @@ from support.laws import FakeEncoder
 from support.rows import each_row
 
 from pincite.cli import cli
-from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.engines import EmbeddedCorpus
 from pincite.corpus.maintenance import verify
 from pincite.corpus.package import MANIFEST, STORE, pack, unpack
 from pincite.errors import CorpusError, InputError

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from support.laws import FakeEncoder
 
-from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.engines import EmbeddedCorpus
 from pincite.types import Document
 
 DOCUMENTS = [Document(f"u:{i}", f"Page {i}", f"Words of page{i}. " * 80) for i in range(60)]
@@ -30,7 +30,7 @@ def run(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     head = (
         "import sys, resource; from pathlib import Path\n"
         "from pincite.errors import CorpusError\n"
-        "from pincite.corpus.embedded import EmbeddedCorpus\n"
+        "from pincite.corpus.engines import EmbeddedCorpus\n"
         "from support.laws import FakeEncoder\n"
         "from pincite.types import Document\n"
         "folder = Path(sys.argv[1])\n"

@@ -8,7 +8,7 @@ import pytest
 from support.laws import FakeEncoder
 
 from pincite.corpus import generation, maintenance
-from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.engines import EmbeddedCorpus
 from pincite.corpus.maintenance import rebuild as build_anew
 from pincite.errors import StaleCorpus
 from pincite.protocols import Floats

@@ -13,9 +13,9 @@ from documents.builders import pubmed_record as record
 from support.laws import FakeEncoder
 
 from pincite.corpus import update as module
-from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.engines import EmbeddedCorpus
 from pincite.corpus.update import ORIGINS, How, Origins, Outcome, update
-from pincite.documents.prefetch import Parallel
+from pincite.documents.inputs import Parallel
 from pincite.errors import CorpusError, InputError
 from pincite.retrieval.filters import Filters, condition
 from pincite.types import Document

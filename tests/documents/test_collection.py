@@ -11,7 +11,7 @@ from support.found import document, refusal
 from support.laws import FakeEncoder
 from support.rows import text_of
 
-from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.engines import EmbeddedCorpus
 from pincite.documents.collection import exact_key, files, loose_key, open_sources
 from pincite.documents.read import read_path
 from pincite.errors import InputError

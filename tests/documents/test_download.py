@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from pincite.cli import cli
 from pincite.corpus import engines
-from pincite.documents import download
+from pincite.documents import inputs
 from pincite.errors import ConfigError, InputError
 
 
@@ -35,16 +35,16 @@ def read(path: Path) -> dict[str, str]:
 
 
 def test_paths_stay_as_they_are(tmp_path: Path) -> None:
-    inputs = download.local(["pages/", tmp_path], tmp_path / "copies")
-    assert inputs.paths == [Path("pages"), tmp_path]
-    assert inputs.named("file:///pages/a.txt") == "file:///pages/a.txt"
+    found = inputs.local(["pages/", tmp_path], tmp_path / "copies")
+    assert found.paths == [Path("pages"), tmp_path]
+    assert found.named("file:///pages/a.txt") == "file:///pages/a.txt"
     assert not (tmp_path / "copies").exists()
 
 
 def test_a_folder_is_copied_and_kept_up_to_date(place: str, tmp_path: Path) -> None:
     put(place, a="one", **{"below/b": "two"})
     told: list[tuple[Any, ...]] = []
-    (copy,) = download.local([place], tmp_path, lambda *some: told.append(some)).paths
+    (copy,) = inputs.local([place], tmp_path, lambda *some: told.append(some)).paths
     assert read(copy) == {"a.txt": "one", "below/b.txt": "two"}
     assert ("copying files", 1, 2, "copying below/b.txt") in told
     before = {name: (copy / name).stat().st_mtime_ns for name in read(copy)}
@@ -52,10 +52,10 @@ def test_a_folder_is_copied_and_kept_up_to_date(place: str, tmp_path: Path) -> N
     fsspec.filesystem("memory").pipe(f"/{place[9:]}/c.txt", b"three")
     fsspec.filesystem("memory").rm(f"/{place[9:]}/below/b.txt")
     (copy / "a.txt").touch()
-    assert download.local([place], tmp_path).paths == [copy]
+    assert inputs.local([place], tmp_path).paths == [copy]
     assert read(copy) == {"a.txt": "another", "c.txt": "three"}
     kept = (copy / "c.txt").stat().st_mtime_ns
-    download.local([place], tmp_path)
+    inputs.local([place], tmp_path)
     assert (copy / "c.txt").stat().st_mtime_ns == kept, "what did not change is not copied anew"
     assert before["a.txt"] != (copy / "a.txt").stat().st_mtime_ns
 
@@ -63,11 +63,11 @@ def test_a_folder_is_copied_and_kept_up_to_date(place: str, tmp_path: Path) -> N
 def test_documents_have_the_addresses_that_the_user_knows(place: str, tmp_path: Path) -> None:
     put(place, a="one", **{"below/b c": "two"})
     whole, one = place + "/", f"{place}/a.txt"
-    inputs = download.local([whole, one], tmp_path)
-    folder, file = (path.resolve().as_uri() for path in inputs.paths)
-    assert inputs.named(f"{folder}/below/b%20c.txt") == f"{place}/below/b%20c.txt"
-    assert inputs.named(file) == one
-    assert inputs.named("https://example.org/a") == "https://example.org/a"
+    found = inputs.local([whole, one], tmp_path)
+    folder, file = (path.resolve().as_uri() for path in found.paths)
+    assert found.named(f"{folder}/below/b%20c.txt") == f"{place}/below/b%20c.txt"
+    assert found.named(file) == one
+    assert found.named("https://example.org/a") == "https://example.org/a"
 
 
 def test_a_corpus_is_filled_from_addresses(
@@ -100,18 +100,18 @@ def test_a_corpus_is_filled_from_addresses(
 @pytest.mark.parametrize("name", ["../outside", "/etc/passwd", "a/../../b", ".", ""])
 def test_a_name_outside_is_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is not the name of a file under"):
-        download._inside(tmp_path / "copy", name)
+        inputs._inside(tmp_path / "copy", name)
 
 
 def test_what_cannot_be_read_is_said(place: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"nosuch://x.*fsspec"):
-        download.local(["nosuch://x"], tmp_path)
+        inputs.local(["nosuch://x"], tmp_path)
     with pytest.raises(InputError, match=rf"{place}"):
-        download.local([place], tmp_path)
+        inputs.local([place], tmp_path)
     with pytest.raises(
         ConfigError, match=r"ftp://…@host/a: .* must not contain a password"
     ) as error:
-        download.local(["ftp://me:secret@host/a"], tmp_path)
+        inputs.local(["ftp://me:secret@host/a"], tmp_path)
     assert "secret" not in str(error.value)
 
 
@@ -134,6 +134,6 @@ def test_a_corpus_goes_to_a_hub_and_comes_back(place: str, tmp_path: Path) -> No
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "kb.zip").write_bytes(b"")
     with pytest.raises(ConfigError):
-        download.send(tmp_path / "kb.zip", "nosuchstore://varde/kb.zip")
+        inputs.send(tmp_path / "kb.zip", "nosuchstore://varde/kb.zip")
     with pytest.raises(InputError):
-        download.send(tmp_path / "absent.zip", "memory://varde/kb.zip")
+        inputs.send(tmp_path / "absent.zip", "memory://varde/kb.zip")

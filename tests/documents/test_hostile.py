@@ -16,7 +16,7 @@ import pytest
 from documents.builders import assembled_pdf, warc_record
 from support.table_files import sheet, workbook
 
-from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.engines import EmbeddedCorpus
 from pincite.corpus.update import MAX_REFUSALS, How, Origins, update
 from pincite.documents import body, sandbox
 from pincite.documents.body import Limits

@@ -16,16 +16,15 @@ from pincite.documents.html import (
     MAX_LEAD_WORDS,
     Block,
     Statements,
-    addresses_in,
     author_of,
     headline_of,
-    parse_page,
     published_of,
     read_html,
     restore_blocks,
     title_and_site,
     visible_text,
 )
+from pincite.documents.markup import addresses_in, parse_page
 from pincite.documents.outcome import TEASER_WORDS
 from pincite.documents.read import read_bytes
 from pincite.documents.text import with_language

@@ -22,6 +22,7 @@ from PIL import Image
 from support.scans import as_bytes, scan
 
 from pincite.documents import ocr, sandbox
+from pincite.documents import read as reading
 from pincite.documents.body import DEFAULT_LIMITS, Body
 from pincite.documents.layout import in_reading_order
 from pincite.documents.read import read_bytes
@@ -79,7 +80,7 @@ def test_without_an_engine_the_answer_names_what_to_install(
     def missing(name: str) -> str:
         raise PackageNotFoundError(name)
 
-    monkeypatch.setattr(ocr, "version", missing)
+    monkeypatch.setattr(reading, "version", missing)
     found = read_bytes(data, url="u")
     assert isinstance(found, Unchecked)
     assert found.reason is Reason.UNREADABLE_SCAN
@@ -94,7 +95,7 @@ def test_every_byte_is_recognised_once(monkeypatch: pytest.MonkeyPatch, tmp_path
         return [Document(body.url, "", "Words.", "image", fetched=body.fetched)]
 
     monkeypatch.setenv("PINCITE_CACHE", str(tmp_path))
-    monkeypatch.setattr(ocr, "version", lambda name: "1")
+    monkeypatch.setattr(reading, "version", lambda name: "1")
     monkeypatch.setattr(sandbox, "read", worker)
     data = as_bytes(WHITE, "PNG")
     first = read_bytes(data, url="u", fetched="2020")
@@ -106,7 +107,7 @@ def test_every_byte_is_recognised_once(monkeypatch: pytest.MonkeyPatch, tmp_path
 
 
 def test_a_pdf_with_a_text_layer_is_not_recognised(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ocr, "recognised", lambda *given: pytest.fail("recognised"))
+    monkeypatch.setattr(reading, "recognised", lambda *given: pytest.fail("recognised"))
     found = read_bytes(pdf([[(72, 700, "The bridge was opened in 1911.")]]), url="u")
     assert isinstance(found, Document)
     assert SCANS not in found.meta
@@ -136,7 +137,7 @@ def test_a_picture_without_pages_has_a_confidence(recognising: Callable[..., Non
 def test_unreadable_pages_and_pages_over_the_limit_are_named(
     recognising: Callable[..., None], kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ocr, "MAX_PAGES", 2)
+    monkeypatch.setattr(ocr, "SCANNED_PAGES", 2)
     recognising(0.99, 0.6)
     data = as_bytes(WHITE, kind, save_all=True, append_images=[WHITE, WHITE, WHITE])
     found = read(data)

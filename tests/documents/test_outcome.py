@@ -9,9 +9,9 @@ from support.rows import each_row, text_of
 from support.web_pages import Page, pages
 
 from pincite.documents import html
-from pincite.documents.body import DEFAULT_LIMITS, Body
+from pincite.documents.body import DEFAULT_LIMITS, Body, of_status
 from pincite.documents.notices import Signs, find_notice, has_statement
-from pincite.documents.outcome import TEASER_WORDS, Markup, of_page, of_status
+from pincite.documents.outcome import TEASER_WORDS, Markup, of_page
 from pincite.documents.read import read_bytes
 from pincite.types import COPY_OF, Document, Reason, Unchecked
 

@@ -13,7 +13,7 @@ from support.found import document, refusal
 from support.rows import each_row
 from syrupy.assertion import SnapshotAssertion
 
-from pincite.documents import xml_records
+from pincite.documents import markup
 from pincite.documents.body import Limits
 from pincite.documents.read import read_bytes, read_path
 from pincite.types import Document, Reason, Unchecked
@@ -107,7 +107,7 @@ def test_records_across_the_pieces_in_which_a_file_is_read(
     content = file_of(*(record(n, "ring " * n) for n in range(1, 40)))
     whole = read(content)
     for size in (1, 7, 64, 997):
-        monkeypatch.setattr(xml_records, "_CHUNK", size)
+        monkeypatch.setattr(markup, "_CHUNK", size)
         assert read(content) == whole
         assert len(whole) == 39
 

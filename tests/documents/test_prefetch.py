@@ -7,8 +7,8 @@ from itertools import count
 
 import pytest
 
-from pincite.documents import prefetch
-from pincite.documents.prefetch import MOST_STREAMS, PART_CHARS, WAITING_PARTS, mapped, read_ahead
+from pincite.documents import inputs
+from pincite.documents.inputs import MOST_STREAMS, PART_CHARS, WAITING_PARTS, mapped, read_ahead
 from pincite.types import Document
 
 LONG = 60.0  # seconds: only a fault makes a test wait for them
@@ -96,8 +96,8 @@ def test_stopping_early_stops_the_readers() -> None:
 def test_items_are_read_in_order_and_few_at_once(
     n_readers: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(prefetch, "READERS", n_readers)
-    monkeypatch.setattr(prefetch, "_AT_ONCE", threading.BoundedSemaphore(n_readers))
+    monkeypatch.setattr(inputs, "READERS", n_readers)
+    monkeypatch.setattr(inputs, "_AT_ONCE", threading.BoundedSemaphore(n_readers))
     lock, under_way, most = threading.Lock(), 0, 0
 
     def read(number: int) -> int:

@@ -8,9 +8,7 @@ import pytest
 from documents.builders import warc_record
 from support.found import document, refusal
 
-from pincite.documents.body import Limits
-from pincite.documents.read import read_path
-from pincite.documents.warc import (
+from pincite.documents.archives import (
     MAX_FAULTS,
     MAX_HEADER_BYTES,
     MAX_HEADER_LINES,
@@ -18,6 +16,8 @@ from pincite.documents.warc import (
     record_at,
     records,
 )
+from pincite.documents.body import Limits
+from pincite.documents.read import read_path
 from pincite.types import Document, Reason, Unchecked
 
 JUNK = random.Random(1).randbytes(5_000)

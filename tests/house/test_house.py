@@ -49,9 +49,7 @@ def imported(path: Path) -> frozenset[str]:
 LIGHT = "pincite pincite.types pincite.cli pincite.errors pincite.documents.collection".split()
 
 
-@pytest.mark.parametrize(
-    "module", [*LIGHT, "pincite.corpus.embedded", "pincite.corpus.maintenance"]
-)
+@pytest.mark.parametrize("module", [*LIGHT, "pincite.corpus.engines", "pincite.corpus.maintenance"])
 def test_importing_loads_nothing_heavy(module: str) -> None:
     code = f"import sys, json, {module}; print(json.dumps(sorted(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

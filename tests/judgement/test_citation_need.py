@@ -4,21 +4,21 @@ import tomllib
 
 from support.rows import each_row
 
-from pincite.judgement.citation_need import WEIGHTS, Place, features, need, threshold
+from pincite.wiki.uncited import WEIGHTS, Place, citation_need, features, need_threshold
 
 PLAIN = "The bridge carries a road over the river."
 
 
 @each_row("judgement/citation_need/a_cue_raises_the_probability_and_is_named")
 def test_a_cue_raises_the_probability_and_is_named(text: str, code: str) -> None:
-    found = need(text, Place())
-    assert found.probability > need(PLAIN, Place()).probability
+    found = citation_need(text, Place())
+    assert found.probability > citation_need(PLAIN, Place()).probability
     assert code in {note.code for note in found.reasons}
 
 
 def test_titles_and_terms_in_quotation_marks_are_no_quotations() -> None:
     for text in ("He sang “The Song of the Old Sea” there.", "It is a “glass bridge” of stone."):
-        assert not need(text, Place()).quotes
+        assert not citation_need(text, Place()).quotes
 
 
 def test_the_weights_are_those_of_cues_that_exist() -> None:
@@ -26,4 +26,4 @@ def test_the_weights_are_those_of_cues_that_exist() -> None:
     texts = [PLAIN, "We may, for example, let x = 12 % be “the thing that he said in 1911”."]
     seen = {name for text in texts for name in features(text, Place(("Views",), opens=True))}
     assert seen <= set(weights)
-    assert 0 < threshold() < 1
+    assert 0 < need_threshold() < 1

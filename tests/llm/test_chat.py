@@ -14,7 +14,6 @@ from models.chat_server import Answer, Server, good, refusal, serving
 from support.laws import check_generator
 
 from pincite import runtime
-from pincite.completions import Completion, Guidance, Prompt, TokenChoice
 from pincite.errors import (
     BadReply,
     ConfigError,
@@ -23,8 +22,9 @@ from pincite.errors import (
     ServerRefused,
     ServerUnreachable,
 )
+from pincite.llm.calls import Limits
 from pincite.llm.chat import ChatClient, Dialect, Streamed, guidance_fields
-from pincite.llm.client import Limits
+from pincite.protocols import Completion, Guidance, Prompt, TokenChoice
 from pincite.settings import ChatSettings
 
 KEY = "sk-very-secret"

@@ -14,14 +14,14 @@ from support.check_values import readings
 from support.laws import FakeEncoder, check_encoder
 
 from pincite.cli import cli
-from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.engines import EmbeddedCorpus
 from pincite.errors import BadReply, ServerRefused, ServerUnreachable, StaleCorpus
-from pincite.llm import embeddings
-from pincite.llm.embeddings import ServedEncoder
+from pincite.llm import chat
+from pincite.llm.chat import ServedEncoder
 from pincite.types import Document
 
 KEY = "sk-planted-0123456789abcdef"
-FAST = replace(embeddings.LIMITS, seconds=5, first_wait=0.01, longest_wait=0.5, attempts=3)
+FAST = replace(chat.EMBEDDING_LIMITS, seconds=5, first_wait=0.01, longest_wait=0.5, attempts=3)
 TEXTS = [f"The bridge number {n} of Varde" for n in range(7)]
 
 
@@ -47,7 +47,7 @@ def replying(*rows: Any) -> Callable[[dict[str, Any]], Answer]:
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    monkeypatch.setattr(embeddings, "LIMITS", FAST)
+    monkeypatch.setattr(chat, "EMBEDDING_LIMITS", FAST)
     with serving() as found:
         found.by_request = openai
         yield found

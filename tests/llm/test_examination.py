@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from pincite.completions import Completion, Prompt
 from pincite.errors import ServerError
 from pincite.llm.calls import Calls
 from pincite.llm.judge import CONTRADICTS_FROM, Examination, Judge, Row, examine, rows
 from pincite.llm.templates import Templates
+from pincite.protocols import Completion, Prompt
 from pincite.types import Failed
 
 ALL = [row for pool in ("en", "other") for side in rows(pool) for row in side]

@@ -12,11 +12,11 @@ from evaluation.invented import WordVerifier
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.completions import Completion, Prompt
 from pincite.errors import ServerError
 from pincite.llm.calls import Calls, ReplyCache, tokens_of
 from pincite.llm.judge import Judge, WithSecondOpinion, excerpt, found_in
 from pincite.llm.templates import Templates
+from pincite.protocols import Completion, Prompt
 from pincite.types import Claim, Document, Failed, Opinion, Passage, Span, Trust, Verdict
 
 CLAIM = Claim("c1", "The Varde bridge opened in 1911.", "Varde", ("History",), "It is old.")

@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.rows import each_row
 
-from pincite.completions import Completion, TokenChoice
-from pincite.llm.replies import (
+from pincite.llm.templates import (
     first_json,
     label_probabilities,
     parse_label,
     parse_list,
     parse_statement,
 )
+from pincite.protocols import Completion, TokenChoice
 
 ABC = ["A", "B", "C"]
 

@@ -20,7 +20,7 @@ from pincite.models import public, weights
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.settings import ModelSettings, Settings
 from pincite.types import Claim, Passage, Span
-from pincite.verbs.verify.estimate import asks_others
+from pincite.verbs.verify.terminal import asks_others
 
 NLI = {"0": "contradiction", "1": "entailment", "2": "neutral"}
 

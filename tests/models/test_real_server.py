@@ -7,11 +7,11 @@ import pytest
 from models.llamacpp_server import KEY, NAME, RealServer
 from support.laws import check_generator
 
-from pincite.completions import Completion, Guidance, Prompt
 from pincite.errors import ServerError, ServerRefused
-from pincite.llm import replies
+from pincite.llm import templates
+from pincite.llm.calls import Limits
 from pincite.llm.chat import ChatClient, Dialect, guidance_for
-from pincite.llm.client import Limits
+from pincite.protocols import Completion, Guidance, Prompt
 
 pytestmark = [pytest.mark.train, pytest.mark.xdist_group("real_server")]
 ASKED = Prompt("Is a bridge of stone? Answer with A for yes or B for no.", max_tokens=12)
@@ -67,7 +67,9 @@ def test_log_probabilities(real_server: RealServer, dialect: Dialect) -> None:
 def test_a_schema_is_kept_to(real_server: RealServer, dialect: Dialect) -> None:
     rule = Guidance("json", json.dumps(SCHEMA))
     reply = said(real_server, replace(ASKED, guidance=rule, max_tokens=120), dialect)
-    claims = json.loads(reply.text)["claims"] if reply.complete else replies.parse_list(reply.text)
+    claims = (
+        json.loads(reply.text)["claims"] if reply.complete else templates.parse_list(reply.text)
+    )
     assert claims is None or len(claims) <= 2
 
 
@@ -76,10 +78,10 @@ def test_a_choice_is_one_of_the_labels(real_server: RealServer, kind: str) -> No
     """As `check` asks: the answer's own token is found, though the server leaves a fence out."""
     rule = guidance_for("json" if kind == "json" else "grammar", "ABC")
     reply = said(real_server, replace(ASKED, guidance=rule, max_tokens=60, top_logprobs=20))
-    chosen = replies.parse_label(reply.text, "ABC")
+    chosen = templates.parse_label(reply.text, "ABC")
     assert chosen in ("A", "B", "C")
     whole = "".join(token.token for token in reply.tokens)
-    assert replies.parse_label(whole, "ABC") == chosen
+    assert templates.parse_label(whole, "ABC") == chosen
 
 
 def test_a_rule_that_it_cannot_read(real_server: RealServer) -> None:

@@ -10,14 +10,22 @@ import pytest
 from support.rows import CASES, each_row, rows
 
 from pincite import runtime
-from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.engines import EmbeddedCorpus
 from pincite.errors import CorpusError, InputError
 from pincite.judgement.references import Retraction, retraction_of
 from pincite.references import catalogue, imports
-from pincite.references.catalogue import Catalogue, Counted
-from pincite.references.imports import Imported, marked
+from pincite.references.catalogue import (
+    NOTICE,
+    Catalogue,
+    Counted,
+    Imported,
+    Notice,
+    NoticeKind,
+    Work,
+    ask,
+)
+from pincite.references.imports import marked
 from pincite.references.outcomes import decide
-from pincite.references.works import NOTICE, Notice, NoticeKind, Work, ask
 from pincite.settings import Settings
 from pincite.types import Citation, Document, Span
 

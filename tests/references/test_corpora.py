@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from pincite.protocols import Query
+from pincite.references.catalogue import ask
 from pincite.references.corpora import CorpusRecords
 from pincite.references.outcomes import Status, decide
-from pincite.references.works import ask
 from pincite.types import Citation, Document, Hit, Passage, Span
 
 RYE = Document(

@@ -17,14 +17,13 @@ from web.zoo import Writer, Zoo, reply, zoo_server
 
 from pincite.errors import ConfigError
 from pincite.references import online
+from pincite.references.catalogue import Lookup, Work, ask
 from pincite.references.outcomes import Outcome, Status, decide, needed
 from pincite.references.read import Reference
 from pincite.references.report import check
-from pincite.references.works import Lookup, Work, ask
 from pincite.settings import ReferencesSettings, WebSettings
 from pincite.types import Citation, Span
-from pincite.web.cache import FetchCache
-from pincite.web.fetch import WebClient
+from pincite.web.fetch import FetchCache, WebClient
 
 CASES = "references/online"
 LOOKED_UP = f"{CASES}/looked_up"

@@ -8,8 +8,8 @@ import pytest
 from support.rows import each_row
 
 from pincite.errors import FetchError
+from pincite.references.catalogue import Lookups, Notice, NoticeKind, Unanswered, Work, ask
 from pincite.references.outcomes import Status, decide
-from pincite.references.works import Lookups, Notice, NoticeKind, Unanswered, Work, ask
 from pincite.types import Citation, Fault, FaultKind, Reason, Span
 
 DOWN = Unanswered("crossref", Reason.UNREACHABLE)

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pincite.completions import Usage
 from pincite.judgement.references import ReferenceVerdict, Standing, Support
 from pincite.notes import Note, as_written
+from pincite.protocols import Usage
 from pincite.text import citation_marks
 from pincite.text.citation_marks import Mark, Sentence
 from pincite.types import Document, Evidence, Passage, Span

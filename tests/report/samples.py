@@ -25,8 +25,7 @@ from pincite.types import (
     Unchecked,
     Uncited,
 )
-from pincite.verbs.verify.coverage import of_article
-from pincite.verbs.verify.report import Report
+from pincite.verbs.verify.report import Report, coverage_of
 
 HOSTILE = [
     '"><script>alert(1)</script>',
@@ -164,7 +163,7 @@ def report(text: str = "plain", url: str = "https://varde.example/bridge") -> Re
         settings={"depth": 100, "note": text},
         versions={"pincite": "0.1.0", "verifier": text},
         created="2026-11-21T08:00:00+00:00",
-        coverage=of_article(article, findings),
+        coverage=coverage_of(article, findings),
         flag_precision=((0.02, 0.12), (0.05, 0.28), (0.2, 0.67)),
         uncited=uncited(text, strong),
     )

@@ -20,7 +20,7 @@ from support.rows import each_row
 from pincite.errors import ConfigError
 from pincite.judgement.confirmation import Outcome, Unjudged
 from pincite.judgement.provenance import Source, SourceKind
-from pincite.report.reasons import BARS, REASONS
+from pincite.report.cells import BARS, REASONS
 from pincite.types import Bar, Exclusion, Reason, Unchecked
 from pincite.verbs.check import render, terminal, wording
 from pincite.verbs.check.report import CheckReport

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pincite import errors
-from pincite.report.reasons import REASONS
+from pincite.report.cells import REASONS
 from pincite.settings import WebSettings
 from pincite.types import Reason
 from pincite.verbs.verify.wording import STEPS

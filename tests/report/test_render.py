@@ -25,7 +25,7 @@ from pincite.cli.verify import deliver
 from pincite.errors import PinciteError
 from pincite.judgement import aggregation
 from pincite.notes import Note
-from pincite.report import reasons
+from pincite.report import cells
 from pincite.types import (
     Article,
     Basis,
@@ -51,9 +51,9 @@ from pincite.types import (
     WitnessKind,
     WorkStatus,
 )
-from pincite.verbs.verify import coverage, render, terminal, wording
+from pincite.verbs.verify import render, terminal, wording
 from pincite.verbs.verify.render import MAX_SHOWN, excerpt, in_menu
-from pincite.verbs.verify.report import Report
+from pincite.verbs.verify.report import Report, coverage_of
 from pincite.wiki.suggest import DateFormat, Dates
 
 TODAY = date(2026, 11, 21)
@@ -288,7 +288,7 @@ def with_work(work: CitedWork, number: int) -> Report:
 @pytest.mark.parametrize("number", [0, 2])  # a source that was judged, one that was not read
 def test_a_retracted_work_is_shown_above_the_verdict(number: int) -> None:
     shown = with_work(WORK, number)
-    look = reasons.WORKS[WorkStatus.RETRACTED]
+    look = cells.WORKS[WorkStatus.RETRACTED]
     label, said = wording.LOOKS[shown.findings[0].label].label, str(WORK.notes[0])
     screen = " ".join(on_terminal(shown).split())
     assert screen.index(said) < screen.index("⇒")
@@ -463,7 +463,7 @@ def of(findings: list[Finding]) -> Report:
         report(BRIDGE),
         findings=tuple(findings),
         n_claims=len(findings),
-        coverage=coverage.of_article(article, findings),
+        coverage=coverage_of(article, findings),
         uncited=None,
     )
 

@@ -12,7 +12,7 @@ from rich.console import Console
 from samples import report
 
 from pincite.verbs.verify import terminal, worklist
-from pincite.verbs.verify.coverage import Stage, Tally
+from pincite.verbs.verify.report import Stage, Tally
 
 
 def row(text: str = "plain", url: str = "https://varde.example/", **changes: Any) -> worklist.Row:

@@ -15,9 +15,8 @@ from typing import Literal
 
 import numpy as np
 
-from pincite.completions import Completion, Prompt
 from pincite.corpus.protocol import Corpus
-from pincite.protocols import Encoder, Floats, Generator, Retriever, Verifier
+from pincite.protocols import Completion, Encoder, Floats, Generator, Prompt, Retriever, Verifier
 from pincite.retrieval.filters import Facts, Filters, condition
 from pincite.types import Claim, Document, Evidence, Hit, Passage
 

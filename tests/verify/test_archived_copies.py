@@ -26,10 +26,8 @@ from pincite.types import (
 )
 from pincite.verbs.verify.cited_copies import CitedCopies, CitedSource, Place
 from pincite.verbs.verify.pipeline import VerifyPipeline
-from pincite.web.cache import FetchCache
-from pincite.web.fetch import WebClient, WebRules
-from pincite.web.search import Wayback
-from pincite.web.sources import WebPages, WebSources
+from pincite.web.fetch import FetchCache, WebClient, WebRules
+from pincite.web.sources import Wayback, WebPages, WebSources
 
 TIME = "20140305101500"
 FILLER = "The town has a market every week, and its library lends books to all who ask for them."

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from pincite.corpus.embedded import EmbeddedCorpus
-from pincite.corpus.multi_corpus import Corpora
+from pincite.corpus.engines import EmbeddedCorpus
+from pincite.corpus.protocol import Corpora
 from pincite.errors import FetchError
 from pincite.judgement.aggregation import precisions
-from pincite.models.calibration import Calibration
-from pincite.references import hygiene
-from pincite.references.works import Lookup, Notice, NoticeKind, Work
+from pincite.models.weights import Calibration
+from pincite.references import outcomes
+from pincite.references.catalogue import Lookup, Notice, NoticeKind, Work
 from pincite.types import (
     Article,
     Citation,
@@ -98,7 +98,7 @@ class Works:
 
 
 def looked_up(lookup: build.WorkLookup, source: str = SOURCE) -> list[CitationResult]:
-    article = hygiene.checked(parse_page(PageText(source, "Mill")), date(2026, 11, 29))
+    article = outcomes.checked(parse_page(PageText(source, "Mill")), date(2026, 11, 29))
     return [result for each in found_in(lookup, article) for result in each.citations]
 
 

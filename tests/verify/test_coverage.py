@@ -20,12 +20,12 @@ from pincite.types import (
     Span,
     Unchecked,
 )
-from pincite.verbs.verify.coverage import (
+from pincite.verbs.verify.report import (
     Stage,
     Tally,
-    lost,
-    of_article,
-    stage,
+    coverage_of,
+    lost_rows,
+    stage_of,
     summed,
 )
 
@@ -63,7 +63,7 @@ FINDINGS = (
 
 
 def test_uses_and_sources() -> None:
-    found = of_article(article(*FINDINGS, n_references=12), FINDINGS)
+    found = coverage_of(article(*FINDINGS, n_references=12), FINDINGS)
     assert found.references == 12
     assert found.stages == {
         Stage.CITED: Tally(9, 6),
@@ -75,7 +75,7 @@ def test_uses_and_sources() -> None:
     }
     assert found.waiting == 0
     assert next(iter(found.reasons.items())) == (Reason.OFFLINE, Tally(3, 2))
-    assert lost(found)[0][:2] == ("3 (2 sources)", "no web address (book or print)")
+    assert lost_rows(found)[0][:2] == ("3 (2 sources)", "no web address (book or print)")
 
 
 def test_copies_are_counted_by_their_kind() -> None:
@@ -85,7 +85,7 @@ def test_copies_are_counted_by_their_kind() -> None:
         dataclasses.replace(result, copy=Copy(kind, ONE))
         for result, kind in zip(found.citations, kinds, strict=True)
     )
-    counted = of_article(article(found), [dataclasses.replace(found, citations=results)])
+    counted = coverage_of(article(found), [dataclasses.replace(found, citations=results)])
     assert list(counted.copies.items()) == [
         (CopyKind.LIVE, Tally(2, 1)),
         (CopyKind.ARCHIVED, Tally(1, 1)),
@@ -96,9 +96,9 @@ def test_copies_are_counted_by_their_kind() -> None:
 @pytest.mark.parametrize("reason", Reason)
 def test_every_reason_has_its_stage(reason: Reason) -> None:
     result = CitationResult(cited(ONE), Unchecked(ONE, reason), Label.UNCHECKED)
-    assert stage(result, Label.UNCHECKED) in (Stage.ADDRESSED, Stage.OBTAINED, Stage.READ)
+    assert stage_of(result, Label.UNCHECKED) in (Stage.ADDRESSED, Stage.OBTAINED, Stage.READ)
     nowhere = dataclasses.replace(result, citation=cited(None))
-    assert stage(nowhere, Label.UNCHECKED) is Stage.CITED
+    assert stage_of(nowhere, Label.UNCHECKED) is Stage.CITED
 
 
 def test_a_doi_or_a_pubmed_number_is_an_address() -> None:
@@ -106,12 +106,12 @@ def test_a_doi_or_a_pubmed_number_is_an_address() -> None:
         finding(Label.SUPPORTED, (cited(None, doi="10.1000/1"), BORNE_OUT)),
         finding(Label.SUPPORTED, (cited(None, pmid="7"), BORNE_OUT)),
     ]
-    assert of_article(article(*found), found).stages[Stage.ADDRESSED] == Tally(2, 2)
+    assert coverage_of(article(*found), found).stages[Stage.ADDRESSED] == Tally(2, 2)
 
 
 def test_a_copy_counts_where_an_address_does() -> None:
     judged = finding(Label.SUPPORTED, (cited(None, 7), BORNE_OUT), (cited(ONE), BORNE_OUT))
-    found = of_article(article(judged, n_references=2), [judged])
+    found = coverage_of(article(judged, n_references=2), [judged])
     counts = [found.stages[each].uses for each in Stage]
     assert counts == sorted(counts, reverse=True)
     assert found.stages[Stage.ADDRESSED] == found.stages[Stage.OBTAINED] == Tally(2, 2)

@@ -9,8 +9,14 @@ from support.articles import parse_article
 from pincite.documents import read
 from pincite.documents.collection import NAME, open_sources
 from pincite.types import FILE, Citation, CopyKind, Document, Unchecked
-from pincite.verbs.verify.cited_copies import CitedCopies, Place
-from pincite.verbs.verify.matching import ArticleFiles, Unmatched, lines, match_files
+from pincite.verbs.verify.cited_copies import (
+    ArticleFiles,
+    CitedCopies,
+    Place,
+    Unmatched,
+    lines,
+    match_files,
+)
 from pincite.wiki.article import article_in
 
 ARTICLE = """The pier opened in 1911.<ref>{{cite web |url=https://port.example/reports/pier-review-1911.pdf

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from web.zoo import Zoo, zoo_server
 
-from pincite.web.cache import FetchCache
+from pincite.web.fetch import FetchCache
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pincite.errors import PinciteWarning
-from pincite.web.cache import DAY, CachedPage, FetchCache, holdings
+from pincite.web.fetch import DAY, CachedPage, FetchCache, holdings
 
 
 def cached_page(url: str, age: float, body: bytes = b"text", reason: str = "") -> CachedPage:

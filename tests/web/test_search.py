@@ -11,10 +11,8 @@ from web.zoo import Zoo, after_failures, closed_at_once, drip, mute, reply
 from pincite.errors import ConfigError, FetchingIsOff
 from pincite.text.hosts import Snapshot
 from pincite.types import Reason, WebResult
-from pincite.web.cache import FetchCache
-from pincite.web.fetch import WebRules
-from pincite.web.search import SearxSearch, Wayback, query_words
-from pincite.web.sources import of_reply
+from pincite.web.fetch import FetchCache, WebRules
+from pincite.web.sources import SearxSearch, Wayback, of_reply, query_words
 
 RULES = WebRules(online=True, pause=0, attempts=2, first_wait=0.01)
 FOUND = [

@@ -15,8 +15,7 @@ from web.zoo import GOOD, PAGES, Page, Zoo, after_failures, reply, zoo_server
 
 from pincite.errors import FetchError
 from pincite.types import Document, Fetched, Reason, Unchecked
-from pincite.web.cache import DAY, FetchCache
-from pincite.web.fetch import WebClient, WebRules
+from pincite.web.fetch import DAY, FetchCache, WebClient, WebRules
 from pincite.web.sources import FetchStep, WebSources, read_fetched
 
 
@@ -196,7 +195,7 @@ KILLED = """
 import sys
 from pathlib import Path
 from pincite.web.fetch import WebClient, WebRules
-from pincite.web.cache import FetchCache
+from pincite.web.fetch import FetchCache
 from pincite.web.sources import WebSources
 port, path, *urls = sys.argv[1:]
 rules = WebRules(online=True, ports=(int(port),), pause=0.0, first_wait=0.01)

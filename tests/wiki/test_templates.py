@@ -12,8 +12,7 @@ from support.rows import each_row
 
 from pincite.types import Citation
 from pincite.wiki.article import PageText, parse_page, read_articles
-from pincite.wiki.references import MAX_PEOPLE
-from pincite.wiki.templates import TABLE, TAGS, address_of, edition, is_citation
+from pincite.wiki.templates import MAX_PEOPLE, TABLE, TAGS, address_of, edition, is_citation
 
 LANGUAGES = sorted(TABLE["languages"])
 GERMAN = "Die Mühle am unteren Markt wurde im Jahr 1840 von der Stadt gekauft und " * 3

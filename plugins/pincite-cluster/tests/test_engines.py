@@ -24,7 +24,7 @@ from support.laws import FakeEncoder, check_corpus
 
 from pincite.cli import cli
 from pincite.corpus import engines
-from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.engines import EmbeddedCorpus
 from pincite.corpus.package import copy
 from pincite.corpus.protocol import Corpus
 from pincite.errors import ConfigError, CorpusError, StaleCorpus

@@ -15,8 +15,8 @@ import unlucky
 from corpus.test_update import filled, held, numbered_files
 from support.laws import FakeEncoder, check_encoder
 
-from pincite.corpus.embedded import EmbeddedCorpus
-from pincite.documents.prefetch import Parallel
+from pincite.corpus.engines import EmbeddedCorpus
+from pincite.documents.inputs import Parallel
 from pincite.errors import PinciteError
 from pincite_cluster import ray_workers
 from pincite_cluster.ray_workers import SpreadEncoder

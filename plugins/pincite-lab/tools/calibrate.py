@@ -40,9 +40,9 @@ import numpy.typing as npt
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
-from pincite.documents.jsonl import LabelledClaim, read_labelled
+from pincite.documents.archives import LabelledClaim, read_labelled
 from pincite.judgement.contradictions import contradiction
-from pincite.models import calibration, weights
+from pincite.models import weights
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.text import names, quantities
 from pincite.text import words as wording
@@ -108,7 +108,7 @@ def main() -> None:
     seen = {name: all_features(rows, verifier) for name, rows in dev.items()}
     refutes = refuting(held_back(args.held_back, args.claims), dev, seen, verifier)
     if args.only_refuting:
-        write(folder, json.loads((folder / calibration.FILE).read_text("utf-8")) | refutes)
+        write(folder, json.loads((folder / weights.FILE).read_text("utf-8")) | refutes)
         verifier.close()
         return
     rows, of_set = [], []
@@ -212,7 +212,7 @@ def all_features(rows: list[LabelledClaim], verifier: CrossEncoderVerifier) -> t
         contradiction(claim.text, passage.text, passage.about, language=claim.language)
         for claim, passage in pairs
     ]
-    return calibration.features(pairs, verifier.log_odds(pairs), seen), owner
+    return weights.features(pairs, verifier.log_odds(pairs), seen), owner
 
 
 def all_pairs(rows: list[LabelledClaim]) -> tuple[list[tuple[Claim, Passage]], Whole]:
@@ -275,7 +275,7 @@ def refuting(
 ) -> dict[str, Any]:
     """From where on the network refutes by itself, and how often it is then right."""
     if not rows:
-        return {f"{kind}_from": calibration.NEVER for kind in BOUNDS}
+        return {f"{kind}_from": weights.NEVER for kind in BOUNDS}
     known = [row for row, _ in rows]
     best = surest(known, *all_features(known, verifier), verifier)
     refuted = np.array([row.label == "refute" for row in known])
@@ -296,7 +296,7 @@ def refuting(
             and refuted[mine & (best >= bound)].mean() >= PRECISION
             and all(((p >= bound) & (k == kind)).mean() <= ACCUSED for p, k in true)
         ]
-        chosen[f"{kind}_from"] = min(right, default=calibration.NEVER)
+        chosen[f"{kind}_from"] = min(right, default=weights.NEVER)
     bounds = np.array([chosen[f"{kind}_from"] for kind in kinds])
     said = ~first & (best >= bounds)
     measured = {"n": int(said.sum()), "right": int(refuted[said].sum())}
@@ -308,7 +308,7 @@ def refuting(
 
 def kind_of(row: LabelledClaim) -> str:
     whole = Passage("", "", "", row.evidence, Span(0, len(row.evidence)))
-    return calibration.kind_of(cut(row).claim, whole)
+    return weights.kind_of(cut(row).claim, whole)
 
 
 def surest(
@@ -330,14 +330,14 @@ def surest_refutation(
     """
     supported, best = np.full(n_rows, -np.inf), np.full(n_rows, -np.inf)
     np.maximum.at(supported, owner, x[:, 0])
-    beside = calibration.contrary(x[:, :2], supported[owner])
+    beside = weights.contrary(x[:, :2], supported[owner])
     np.maximum.at(best, owner, np.minimum(beside, closer))
     return best
 
 
 def spread(found: list[float], columns: list[int]) -> list[float]:
     """Weights of some columns in the order of all FEATURES, the intercept last."""
-    whole = [0.0] * len(calibration.FEATURES)
+    whole = [0.0] * len(weights.FEATURES)
     for column, weight in zip(columns, found, strict=False):
         whole[column] = weight
     return [*whole, found[-1]]
@@ -418,11 +418,11 @@ def write(folder: Path, fitted: dict[str, Any]) -> None:
     fitted = {"rules_fitted_on": SETS, "scale_fitted_on": DEV} | fitted
     fitted |= {  # two of a day must differ in name: cached verdicts are known by it
         "name": f"dev-{datetime.now(UTC):%Y-%m-%d}-{digest}",
-        "features": [*calibration.FEATURES, "intercept"],
+        "features": [*weights.FEATURES, "intercept"],
         "command": "make calibrate CLAIMS=folder",
     }
     text = json.dumps(fitted, indent=1)
-    (folder / calibration.FILE).write_text(text + "\n")
+    (folder / weights.FILE).write_text(text + "\n")
     print(text)
 
 

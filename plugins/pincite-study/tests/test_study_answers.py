@@ -9,9 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 from pincite.cli import cli
-from pincite.completions import Usage
 from pincite.errors import InputError
 from pincite.judgement.references import ReferenceVerdict, Standing, Support
+from pincite.protocols import Usage
 from pincite.text import citation_marks
 from pincite.types import Document
 from pincite.verbs.ask.report import Answer, AnswerReport, Checked, Reference, Searched

@@ -15,12 +15,11 @@ from pincite.cli import options
 from pincite.cli.shell import PARTIAL
 from pincite.corpus import engines
 from pincite.corpus.update import Origins
-from pincite.documents import download
+from pincite.documents import inputs
 from pincite.errors import ConfigError
 from pincite.models import weights
 from pincite.notes import Note
-from pincite.report.cells import n_of, one_line, shortened
-from pincite.report.reasons import why_unchecked
+from pincite.report.cells import n_of, one_line, shortened, why_unchecked
 from pincite.types import Hit
 
 if TYPE_CHECKING:
@@ -138,8 +137,8 @@ def _update(
 
     cache = weights.cache_folder().parent
     with options.progress(quiet) as display, ExitStack() as stack:
-        inputs = download.local(paths, cache / "downloads", display)
-        how = dataclasses.replace(how, named=inputs.named)
+        local = inputs.local(paths, cache / "downloads", display)
+        how = dataclasses.replace(how, named=local.named)
         parallel = stack.enter_context(options.parallel(on, workers))
         corpus: Any = None
         before = 0
@@ -155,7 +154,7 @@ def _update(
         notes = engines.notes_of(folder, cache / "origins")
         origins = stack.enter_context(Origins(notes, write=not how.dry))
         try:
-            return update(corpus, origins, inputs.paths, how, show, parallel)
+            return update(corpus, origins, local.paths, how, show, parallel)
         except Exception:
             if not how.dry:
                 with suppress(Exception):  # the error itself is reported below
@@ -374,13 +373,13 @@ def pack(folder: Address, file: str, as_json: bool, quiet: bool) -> None:
     """
     from pincite.corpus import package
 
-    far = download.is_address(file)
+    far = inputs.is_address(file)
     with options.progress(quiet) as display, TemporaryDirectory() as aside:
         path = Path(aside) / "corpus.zip" if far else Path(file)
         about = package.pack(folder, path, display)
         n_bytes = path.stat().st_size
         if far:
-            download.send(path, file)
+            inputs.send(path, file)
     if as_json:
         options.print_json(about)
     options.say(f"{file}: {n_of(about.n_documents, 'document')}, {n_bytes:,} bytes.", quiet)
@@ -399,7 +398,7 @@ def unpack(file: str, folder: Path, as_json: bool, quiet: bool) -> None:
     from pincite.corpus import package
 
     with options.progress(quiet) as display, TemporaryDirectory() as aside:
-        (path,) = download.local([file], Path(aside)).paths
+        (path,) = inputs.local([file], Path(aside)).paths
         about = package.unpack(path, folder, display)
     if as_json:
         options.print_json(about)

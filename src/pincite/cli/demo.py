@@ -97,7 +97,7 @@ def _read_expected(demo: Path) -> dict[str, Any]:
 @contextmanager
 def _index(documents: Path, what: str, settings: Settings, quiet: bool) -> Iterator[Path]:
     from pincite import runtime
-    from pincite.corpus.embedded import EmbeddedCorpus
+    from pincite.corpus.engines import EmbeddedCorpus
     from pincite.corpus.update import ingest
 
     with tempfile.TemporaryDirectory(prefix="pincite-demo-") as scratch:

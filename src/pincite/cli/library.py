@@ -9,10 +9,10 @@ import click
 
 from pincite import codec
 from pincite.cli import options
-from pincite.documents.jsonl import LABELS
+from pincite.documents.archives import LABELS
 from pincite.errors import InputError
-from pincite.judgement.reliability import LABELS as RATINGS
 from pincite.library import exclusions, private_copies
+from pincite.library.exclusions import LABELS as RATINGS
 from pincite.library.feedback import (
     THUMBS,
     Opinions,
@@ -23,8 +23,7 @@ from pincite.library.feedback import (
     plain,
 )
 from pincite.library.results import read_result
-from pincite.report.cells import one_line, shortened
-from pincite.report.reasons import REASONS
+from pincite.report.cells import REASONS, one_line, shortened
 from pincite.types import Unchecked
 from pincite.verbs.verify import articles, wording
 from pincite.verbs.verify.report import Report

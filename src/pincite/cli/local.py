@@ -265,7 +265,7 @@ def cache() -> None:
 
 def _kept() -> Iterator[tuple[str, Path, Callable[[Callable[[Any], int]], int]]]:
     """Yield what is kept besides pages, in which file, and how to do something to it."""
-    from pincite.documents import ocr
+    from pincite.documents import read
     from pincite.llm.calls import ReplyCache
     from pincite.models.verifier import LogitCache
     from pincite.runtime import judgements_file, replies_file
@@ -273,7 +273,7 @@ def _kept() -> Iterator[tuple[str, Path, Callable[[Callable[[Any], int]], int]]]
     caches: dict[str, tuple[Callable[[Path], Any], Path]] = {
         "judged pairs": (LogitCache, judgements_file()),
         "replies of language models": (ReplyCache, replies_file()),
-        "recognised scans": (ocr.open_cache, ocr.scans_file()),
+        "recognised scans": (read.open_cache, read.scans_file()),
     }
     for what, (kind, file) in caches.items():
         yield what, file, partial(_count, kind, file)
@@ -283,9 +283,8 @@ def _kept() -> Iterator[tuple[str, Path, Callable[[Callable[[Any], int]], int]]]
 @options.config_option
 def show_cache(config: Path | None) -> None:
     """Print how much is kept, and where."""
-    from pincite.cache_file import CacheFile
-    from pincite.durable import n_bytes
-    from pincite.web.cache import holdings
+    from pincite.durable import CacheFile, n_bytes
+    from pincite.web.fetch import holdings
 
     pages = options.load_settings({"config": config}).web.cache_file
     size, n_pages = holdings(pages)
@@ -309,8 +308,8 @@ def clear(older_than: float | None, judgements: bool, config: Path | None) -> No
 
     Reports stay. The next run fetches or judges again.
     """
-    from pincite.cache_file import CacheFile
-    from pincite.web import cache
+    from pincite.durable import CacheFile
+    from pincite.web.fetch import FetchCache, holdings
 
     if judgements and older_than is not None:
         raise click.UsageError("--older-than is for pages only; --judgements removes everything.")
@@ -319,10 +318,10 @@ def clear(older_than: float | None, judgements: bool, config: Path | None) -> No
             options.say(f"{count(CacheFile.clear)} {what} removed from {file}")
         return
     pages = options.load_settings({"config": config}).web.cache_file
-    before, _ = cache.holdings(pages)
+    before, _ = holdings(pages)
     days = -1 if older_than is None else older_than
-    n = _count(cache.FetchCache, pages, lambda file: file.prune(days))
-    freed = max(0, before - cache.holdings(pages)[0]) / MEGABYTE
+    n = _count(FetchCache, pages, lambda file: file.prune(days))
+    freed = max(0, before - holdings(pages)[0]) / MEGABYTE
     options.say(f"{n} addresses removed, {freed:.1f} MB freed")
 
 

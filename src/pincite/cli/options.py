@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from pincite import codec, containment, durable
+from pincite import codec, durable, errors
 from pincite.cli import shell
 from pincite.errors import PinciteError, usable
 from pincite.settings import SHORT, Settings, load
@@ -20,7 +20,7 @@ FilePath = click.Path(path_type=Path)
 OutFile = click.Path(path_type=Path, dir_okay=False)
 OutFolder = click.Path(path_type=Path, file_okay=False)
 Command = Callable[..., Any]
-# Entry points of `--on NAME`: each opens a `pincite.documents.prefetch.Parallel` of N workers.
+# Entry points of `--on NAME`: each opens a `pincite.documents.inputs.Parallel` of N workers.
 WORKERS = "pincite.workers"
 
 
@@ -245,7 +245,7 @@ def parallel_options(command: Command) -> Command:
 
 @contextmanager
 def parallel(on: Any, workers: int | None) -> Iterator[Any]:
-    from pincite.documents.prefetch import Parallel
+    from pincite.documents.inputs import Parallel
 
     if on == "local":
         if workers:
@@ -400,7 +400,7 @@ def deliver(
     with durable.without_interrupt():
         for name, path in wanted.items():
             if name not in piped:
-                text: Any = containment.attempted(writers[name], lambda why: why)
+                text: Any = errors.attempted(writers[name], lambda why: why)
                 if isinstance(text, str):
                     write(text, path)
                 else:

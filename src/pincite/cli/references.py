@@ -15,8 +15,8 @@ from pincite import codec, runtime
 from pincite.cli import options
 from pincite.errors import InputError
 from pincite.references import catalogue, corpora, imports, online, read, report
+from pincite.references.catalogue import Lookup, Source
 from pincite.references.outcomes import Status
-from pincite.references.works import Lookup, Source
 
 catalogue_option = click.option(
     "--catalogue",

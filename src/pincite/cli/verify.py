@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.console import Console
 
-from pincite import codec, containment
+from pincite import codec, errors
 from pincite.cli import options, shell
 from pincite.errors import usable
 from pincite.models import weights
@@ -26,14 +26,14 @@ from pincite.report.cells import one_line
 from pincite.settings import Settings
 from pincite.text.hosts import host_of, snapshot_at
 from pincite.types import Article, Finding, Label
-from pincite.verbs.verify import articles, estimate, matching, render, terminal, worklist
+from pincite.verbs.verify import articles, cited_copies, render, terminal, worklist
 from pincite.verbs.verify.report import Report, could_not_be_checked
 from pincite.wiki.addresses import ArticleAddress
 from pincite.wiki.api import Page, article_of
 from pincite.wiki.article import PageText, read_pages_of
 
 if TYPE_CHECKING:
-    from pincite.verbs.verify.build import Run
+    from pincite.verbs.verify.build import Estimate, Run
 
 HOST_WIDTH = 40  # characters of status text, which leaves room for the bar
 MOST_WARNINGS = 20
@@ -180,7 +180,7 @@ def command(
         if only_estimate:
             _write_estimate(run.estimate(page), run.settings, outputs["json"])
             return
-        if not quiet and estimate.asks_others(settings):
+        if not quiet and terminal.asks_others(settings):
             _say_estimate(run.estimate(page), run.settings)
         report = run.verify(page, display, claim_printer(display))
     deliver(
@@ -231,7 +231,7 @@ def _open_run(
         ) as run,
     ):
         display.hide("reading sources")
-        for line in matching.lines(run.files) if run.files else ():
+        for line in cited_copies.lines(run.files) if run.files else ():
             options.say(line, quiet)
         yield run, display
 
@@ -242,13 +242,13 @@ def _lower_limit(report: Report, worst: float, limit: int | None) -> int:
     return min(limit or n_checked, math.ceil(worst * n_checked))
 
 
-def _write_estimate(plan: estimate.Estimate, settings: Settings, to_file: Path | None) -> None:
-    text = "".join(f"{line}\n" for line in estimate.lines(plan, settings))
+def _write_estimate(plan: "Estimate", settings: Settings, to_file: Path | None) -> None:
+    text = "".join(f"{line}\n" for line in terminal.estimate_lines(plan, settings))
     options.write(codec.to_json(plan) if to_file else text, to_file)
 
 
-def _say_estimate(plan: estimate.Estimate, settings: Settings) -> None:
-    for line in estimate.lines(plan, settings):
+def _say_estimate(plan: "Estimate", settings: Settings) -> None:
+    for line in terminal.estimate_lines(plan, settings):
         options.say(f"  {line}")
 
 
@@ -350,12 +350,12 @@ class Batch:
 
     def check_dump(self, dump: Path | str, on: str, workers: int | None) -> None:
         """Check every article of a dump, here or by workers; the reports are the same."""
-        from pincite.documents import download
+        from pincite.documents import inputs
         from pincite.verbs.verify import build
 
         with options.progress(self.quiet) as display:
             cache = weights.cache_folder().parent / "downloads"
-            (local,) = download.local([dump], cache, display).paths
+            (local,) = inputs.local([dump], cache, display).paths
         total = sum(1 for _ in read_pages_of(local, None))
         with (
             options.parallel(on, workers) as parallel,
@@ -423,12 +423,12 @@ class _ListChecker:
         if isinstance(page, Article) and self.folder.has(name):
             return
         options.say(f"{head} {title}", self.quiet)
-        report = containment.attempted(partial(self._report_on, page), could_not_be_checked)
+        report = errors.attempted(partial(self._report_on, page), could_not_be_checked)
         self.folder.store(str(place), name, report)
 
     def _report_on(self, page: Page | Article) -> Report | str:
         article = article_of(page) if isinstance(page, Page) else page
-        if self.is_first and not self.quiet and estimate.asks_others(self.settings):
+        if self.is_first and not self.quiet and terminal.asks_others(self.settings):
             _say_estimate(self.run.estimate(article), self.settings)
         self.is_first = False
         return self.run.verify(article, self.display)

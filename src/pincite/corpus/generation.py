@@ -20,8 +20,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from pincite.corpus.accepted_keys import AcceptedKeys
-from pincite.corpus.dense import KIND, KINDS, DenseIndex
+from pincite.corpus.dense import KIND, KINDS, AcceptedKeys, DenseIndex
 from pincite.corpus.lexical import LexicalIndex
 from pincite.corpus.protocol import Address
 from pincite.corpus.store import Store, content_hash, damaged

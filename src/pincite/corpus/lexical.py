@@ -28,9 +28,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pincite.corpus.accepted_keys import KeySet
-from pincite.corpus.ranking import idf
-from pincite.corpus.ranking import text_of as text_of_query
+from pincite.corpus.dense import KeySet
+from pincite.corpus.protocol import idf
+from pincite.corpus.protocol import text_of as text_of_query
 from pincite.corpus.store import Store, folded, miscounted
 from pincite.durable import Tell, checksum, read_stamp, silent, sync, write_stamp
 from pincite.errors import CorpusError

@@ -23,7 +23,7 @@ from pincite.documents.collection import (
     edition,
     version,
 )
-from pincite.documents.prefetch import Parallel
+from pincite.documents.inputs import Parallel
 from pincite.documents.tables import name_in_words
 from pincite.errors import CorpusError, InputError
 from pincite.types import Document, Reason, Unchecked

@@ -30,6 +30,8 @@ class Limits:
 
 
 DEFAULT_LIMITS = Limits()
+# A page of A4 takes 5 to 7 s on one core, and half of this address space.
+SCANNED_PAGES, SECONDS_A_SCAN, MEMORY_OF_SCANS = 20, 15.0, 3_000_000_000
 # Text compresses 4 to 20 times, zeros 1,030 times. A higher ratio is treated as an attack once the
 # output also exceeds `max_bytes`.
 MAX_RATIO = 200
@@ -79,6 +81,21 @@ def unusable(text: str, url: str, where: str, limits: Limits) -> Unchecked | Non
         detail = f"{where}: {len(text)} characters; the limit is {limits.max_chars}"
         return Unchecked(url, Reason.TOO_LARGE, detail)
     return None
+
+
+def of_status(url: str, status: int | None) -> Unchecked | None:
+    """Classify by HTTP status alone; None if the body is worth reading.
+
+    >>> of_status("https://example.org/", 404).reason, of_status("https://example.org/", 200)
+    (<Reason.DEAD: 'dead'>, None)
+    """
+    if status is None or status < 300:
+        return None
+    if status < 400:
+        detail = f"HTTP {status}: a redirect to a page that is not stored"
+        return Unchecked(url, Reason.NOT_SUPPLIED, detail)
+    reasons = {404: Reason.DEAD, 410: Reason.DEAD, 402: Reason.PAYWALL}
+    return Unchecked(url, reasons.get(status, Reason.REFUSED), f"HTTP {status}")
 
 
 def _megabytes(n_bytes: int) -> str:

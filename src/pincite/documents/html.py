@@ -16,17 +16,21 @@ from datetime import date
 from html import unescape
 from itertools import accumulate, chain, islice, pairwise
 from typing import Any
-from urllib.parse import urlsplit
 
 from lxml import etree
-from lxml import html as lxml_html
 
 from pincite.documents import outcome, tables
 from pincite.documents.body import Body
 from pincite.documents.dates import iso_date
+from pincite.documents.markup import (
+    CANONICAL,
+    OG_URL,
+    Page,
+    declared_charset,
+    parse_page,
+)
 from pincite.documents.outcome import Markup
 from pincite.documents.text import cleaned, code_of, decoded, one_line
-from pincite.documents.xml_records import no_fault_of_memory
 from pincite.text.hosts import host_of
 from pincite.text.identifiers import doi_in
 from pincite.text.sentences import n_words
@@ -58,34 +62,11 @@ _PAYWALL_NAME = re.compile(
     re.IGNORECASE,
 )
 _NOT_FREE = re.compile(r'"isAccessibleForFree"\s*:\s*"?false', re.IGNORECASE)
-_CANONICAL = "//link[contains(concat(' ', @rel, ' '), ' canonical ')]/@href"
-_OG_URL = "//meta[@property='og:url']/@content"
-# Comments left in saved pages by Chrome and the SingleFile extension.
-_SAVED_FROM = re.compile(
-    r"<!-- saved from url=\(\d+\)(\S+)|Page saved with SingleFile\s+url: (\S+)"
-)
-# Comments around what the Wayback Machine inserts, whatever its ids are.
-_WAYBACK_INSERT = ("<!-- BEGIN WAYBACK TOOLBAR INSERT -->", "<!-- END WAYBACK TOOLBAR INSERT -->")
 AFTER_NAME = 120  # characters: more than eight words
-# The banners of the Wayback Machine and Archive-It, pywb (Arquivo.pt, UK Web Archive, Conifer), the
-# UK Government Web Archive, the Library of Congress, archive.today, and Google's cache.
-_ARCHIVE_BARS = (
-    "//*[@id='wm-ipp-base' or @id='wm-ipp' or @id='wm-ipp-print' or @id='donato'"
-    " or @id='_wb_plain_banner' or @id='_wb_frame_top_banner' or @id='wb-banner'"
-    " or @id='webArchiveInfobox' or @id='ukgwa-banner' or @id='ait-client-banner'"
-    " or @id='loc-banner' or @id='replay-banner' or @id='wayback-banner'"
-    " or @id='archive-banner' or @id='bN__google-cache-hdr'] | "
-    "//body[.//*[@id='CONTENT'] and .//*[@id='DIVSHARE']]//*[@id='HEADER' or @id='DIVSHARE']"
-)
-_STRUCK_OUT = "//body//*[self::del or self::s or self::strike]"  # withdrawn by the author
 TEASER_WORDS = 40  # of another story, below its headline
 MIN_STORIES = 2  # in a row of stories
 MIN_HEADLINE = 3  # words; menus have shorter links
 SEEN_CHARS = 50_000  # covers the teaser and its surroundings; 10 MB of text would take 9 s
-_META_CHARSET = re.compile(
-    rb"<(?:meta[^>]{0,200}?charset|\?xml[^>]{0,200}?encoding)\s*=\s*[\"']?\s*([\w.:-]+)",
-    re.IGNORECASE,
-)
 
 
 _SILENT = logging.NullHandler()
@@ -102,15 +83,6 @@ _RAISED = re.compile(r"\b(?:[kcmd]?m|ft|mi|in|s|10)\s?\Z")  # before an exponent
 MAX_TERM_CHARS = 100  # longer terms of a definition list are sentences
 _VALUE_BLOCKS = frozenset("div p ul ol li".split())  # that may contain the value of a term
 Piece = tuple[str, str]  # text, which may begin with a line break, and its container
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """A parsed page; `cut_short` if the parser hit its limit of depth or size."""
-
-    tree: Any
-    source: str
-    cut_short: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,35 +106,6 @@ class Statements:
     metas: Mapping[str, Sequence[str]] = field(default_factory=dict)
     json_ld: Sequence[str] = ()
     dates: Sequence[str] = ()
-
-
-def parse_page(source: str) -> Page | None:
-    """Parse a page; None if it has no elements."""
-    parser = lxml_html.HTMLParser(
-        huge_tree=False, no_network=True, remove_comments=True, remove_pis=True, encoding="utf-8"
-    )
-    begin = source.find(_WAYBACK_INSERT[0])
-    if 0 <= begin < (end := source.find(_WAYBACK_INSERT[1], begin)):
-        source = source[:begin] + source[end:]
-    try:
-        # The parser stops at NUL and rejects lone surrogates.
-        data = source.replace("\0", "").encode("utf-8", "replace") or b" "
-        tree: Any = lxml_html.document_fromstring(data, parser=parser)
-    except etree.ParserError:
-        return None
-    except etree.XMLSyntaxError as error:
-        no_fault_of_memory(error)
-        return None
-    for bar in tree.xpath(f"{_ARCHIVE_BARS} | {_STRUCK_OUT}"):
-        if bar.getparent() is not None:
-            bar.drop_tree()
-    limits = parser.error_log.filter_types([etree.ErrorTypes.ERR_RESOURCE_LIMIT])
-    return Page(tree, source, cut_short=bool(len(limits)))
-
-
-def declared_charset(data: bytes) -> str | None:
-    match = _META_CHARSET.search(data[:4096])
-    return match[1].decode("ascii", "replace") if match else None
 
 
 def visible_text(page: Page, most_names: int) -> tuple[str, list[tuple[str, str]], list[Piece]]:
@@ -213,7 +156,7 @@ def markup_of(page: Page, title: str, visible: str, blocks: Sequence[Block] = ()
     names = page.tree.xpath("//body//*[not(self::script)]/@class | //body//*/@id")
     walls = (match[0] for name in names if (match := _PAYWALL_NAME.search(name)))
     noscript = one_line(" ".join(page.tree.xpath("//noscript//text()")))
-    addresses = page.tree.xpath(f"{_CANONICAL} | {_OG_URL}")
+    addresses = page.tree.xpath(f"{CANONICAL} | {OG_URL}")
     n_linked = sum(block.linked * len(block.text) for block in blocks)
     return Markup(
         title,
@@ -276,16 +219,6 @@ def language_declared(page: Page) -> str | None:
         "//meta[@http-equiv='content-language' or @http-equiv='Content-Language']/@content",
     )
     return next((str(found[0]) for path in paths if (found := page.tree.xpath(path))), None)
-
-
-def addresses_in(source: str) -> list[str]:
-    """The addresses a saved page states: canonical link, `og:url`, then the browser's comment."""
-    page = parse_page(source)
-    if page is None:
-        return []
-    found = page.tree.xpath(_CANONICAL) + page.tree.xpath(_OG_URL)
-    found += [match[1] or match[2] for match in _SAVED_FROM.finditer(source[:5_000])]
-    return list(dict.fromkeys(url for url in map(one_line, found) if _is_web_address(url)))
 
 
 def join_terms(page: Page) -> None:
@@ -392,14 +325,6 @@ def _stated_colour(element: Any, what: str) -> str:
     value = next(filter(None, (*stated[-1:], *map(element.get, legacy))), "")
     colour = re.sub(r"\s+|!important", "", value.lower())
     return "white" if _WHITE.fullmatch(colour) else colour
-
-
-def _is_web_address(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return False
-    return parts.scheme in ("http", "https") and bool(parts.hostname) and " " not in url
 
 
 def _block(line: list[Piece]) -> Block:

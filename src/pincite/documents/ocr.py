@@ -1,36 +1,26 @@
 """Recognises the text of scanned pages and of pictures, if `pincite[ocr]` is installed.
 
-RapidOCR runs PaddleOCR's PP-OCRv6 networks, which are in its wheel, on ONNX Runtime. `recognised`
-runs in the calling process and caches; the readers run in `sandbox`, under limits of their own.
+RapidOCR runs PaddleOCR's PP-OCRv6 networks, which are in its wheel, on ONNX Runtime. The readers
+run in `sandbox`, under limits of their own; `read.recognised` caches what they find.
 """
 
-import hashlib
 import io
 import json
 import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from contextlib import closing
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import cache, partial
-from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from statistics import median
 from typing import Any
 
-from pincite.cache_file import CacheFile, cache_folder
-from pincite.documents import sandbox
-from pincite.documents.body import Body
+from pincite.documents.body import SCANNED_PAGES, Body
 from pincite.documents.layout import Line, in_reading_order, running_text
 from pincite.documents.text import document_of
 from pincite.text.page_numbers import PAGES, RECOGNISED, UNREAD
 from pincite.types import Document, Reason, Unchecked
 
-ENGINE = "rapidocr"
-INSTALL = "pincite[ocr] reads text in pictures"
-# A page of A4 takes 5 to 7 s on one core, and half of this address space.
-MAX_PAGES, SECONDS_A_PAGE, MEMORY = 20, 15.0, 3_000_000_000
 # Below this mean confidence more than one word in ten was wrong on pages of our own
 # (tests/documents/test_ocr.py); fewer characters are the noise of a picture without text.
 READABLE, FEW_CHARACTERS = 0.95, 40
@@ -41,40 +31,6 @@ OTHER_SIZE = 1.4  # a line's box varies with its letters; a heading's is taller
 # The networks often miss the space between two sentences.
 _GLUED = re.compile(r"(?<=[a-z\d]{2}[.!?])(?=[A-Z][a-z])")
 Box = Sequence[Sequence[float]]  # the corners of a line in pixels, clockwise from the upper left
-
-
-def scans_file() -> Path:
-    """Return the cache of what was recognised."""
-    return cache_folder() / "scans.sqlite"
-
-
-def open_cache(path: Path) -> CacheFile:
-    return CacheFile(path, "scans (key BLOB PRIMARY KEY, found TEXT)")
-
-
-def recognised(reader: str, body: Body, without: Document | Unchecked) -> Document | Unchecked:
-    """Read a scan, or return what was read of the same bytes before; `without` an engine, that."""
-    try:
-        key = f"{ENGINE} {version(ENGINE)} {version('pincite')} {reader} "
-    except PackageNotFoundError:
-        if isinstance(without, Document):
-            return without
-        return replace(without, detail=f"{without.detail}; {INSTALL}")
-    digest = hashlib.sha256(key.encode() + body.data).digest()
-    with closing(open_cache(scans_file())) as file:
-        if kept := file.values("found", [digest]):
-            found = sandbox.found_in(json.loads(kept[digest]))
-        else:
-            seconds = body.limits.seconds + SECONDS_A_PAGE * MAX_PAGES
-            limits = replace(body.limits, seconds=seconds, memory=max(MEMORY, body.limits.memory))
-            found = sandbox.read(reader, replace(body, limits=limits))[0]
-            if isinstance(found, Document) or found.reason is Reason.UNREADABLE_SCAN:
-                file.insert([(digest, json.dumps(asdict(found)))])
-    found = replace(found, url=body.url)
-    return replace(found, fetched=body.fetched) if isinstance(found, Document) else found
-
-
-# ── In the worker ─────────────────────────────────────────────────────────────────────────────────
 
 
 def read_scanned_pdf(body: Body) -> Document | Unchecked:
@@ -152,8 +108,8 @@ class _Scans:
         self, number: int, n_pixels: int, picture: Callable[[], Any], points: float
     ) -> list[Line]:
         """The lines of a page, `points` a pixel; empty if it has none, or they are unreadable."""
-        if n_pixels > MAX_PIXELS or self._n_read == MAX_PAGES:
-            large, many = f"over {MAX_PIXELS:,} pixels", f"after {MAX_PAGES} scanned pages"
+        if n_pixels > MAX_PIXELS or self._n_read == SCANNED_PAGES:
+            large, many = f"over {MAX_PIXELS:,} pixels", f"after {SCANNED_PAGES} scanned pages"
             self._unread[large if n_pixels > MAX_PIXELS else many].append(number)
             return []
         self._n_read += 1

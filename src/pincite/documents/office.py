@@ -18,13 +18,8 @@ from urllib.parse import unquote
 
 from pincite.documents import tables
 from pincite.documents.body import Body
-from pincite.documents.html import (
-    declared_charset,
-    drop_camouflaged,
-    parse_page,
-    read_html,
-    visible_text,
-)
+from pincite.documents.html import drop_camouflaged, read_html, visible_text
+from pincite.documents.markup import declared_charset, parse_page
 from pincite.documents.packed import Parts, Refused, read_packed, resolved
 from pincite.documents.tables import Cell
 from pincite.documents.text import cleaned, decoded, document_of, joined, one_line

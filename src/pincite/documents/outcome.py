@@ -77,21 +77,6 @@ MENTION_CHARS = 1_000
 COPY_SIGNS = 3  # a news story that links its subject's article, and the list of its versions, has 2
 
 
-def of_status(url: str, status: int | None) -> Unchecked | None:
-    """Classify by HTTP status alone; None if the body is worth reading.
-
-    >>> of_status("https://example.org/", 404).reason, of_status("https://example.org/", 200)
-    (<Reason.DEAD: 'dead'>, None)
-    """
-    if status is None or status < 300:
-        return None
-    if status < 400:
-        detail = f"HTTP {status}: a redirect to a page that is not stored"
-        return Unchecked(url, Reason.NOT_SUPPLIED, detail)
-    reasons = {404: Reason.DEAD, 410: Reason.DEAD, 402: Reason.PAYWALL}
-    return Unchecked(url, reasons.get(status, Reason.REFUSED), f"HTTP {status}")
-
-
 def of_page(url: str, text: str, article: str, markup: Markup) -> Unchecked | None:
     """Classify a page; None if it can be read as a source.
 

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from typing import Any
 
 from pincite.documents.body import Body, too_large
+from pincite.documents.markup import parsed_xml
 from pincite.documents.tables import Cell, of_sheet
 from pincite.documents.text import document_of
-from pincite.documents.xml_records import parsed_xml
 from pincite.types import Document, Reason, Unchecked
 
 MAX_ENTRIES = 10_000  # a report with a picture on each of 1,000 pages has some 1,100

@@ -3,29 +3,37 @@
 Bad content never raises: it gives an `Unchecked`. Only a missing path raises `InputError`.
 """
 
+import hashlib
+import json
 import logging
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+from contextlib import closing
+from dataclasses import asdict, replace
 from functools import partial
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from pincite.documents import jsonl, prefetch, sandbox, warc
+from pincite.documents import archives, inputs, sandbox
 from pincite.documents.body import (
     DEFAULT_LIMITS,
     GZIP,
     MAX_REFUSED_IN_A_ROW,
+    MEMORY_OF_SCANS,
+    SCANNED_PAGES,
+    SECONDS_A_SCAN,
     Body,
     Format,
     Limits,
     format_of,
     head_of,
+    of_status,
     too_large,
     unpacked,
 )
-from pincite.documents.outcome import of_status
 from pincite.documents.text import decoded, with_language
+from pincite.durable import CacheFile, cache_folder
 from pincite.errors import InputError
 from pincite.text.page_numbers import SCANS
 from pincite.types import Document, Reason, Unchecked
@@ -39,6 +47,8 @@ WARC_ENDINGS = (".warc", ".warc.gz")
 _LOCATION = re.compile(
     rb"^(?:snapshot-)?content-location:\s*(https?://[!-~]+)", re.IGNORECASE | re.MULTILINE
 )
+ENGINE = "rapidocr"
+INSTALL = "pincite[ocr] reads text in pictures"
 _BEFORE_XML = b" \t\r\n\xef\xbb\xbf\xff\xfe\0"  # white space and byte order marks
 
 
@@ -106,7 +116,7 @@ def failed(url: str, error: Exception) -> Unchecked:
     return Unchecked(url, Reason.UNDECODABLE, detail)
 
 
-def read_record(record: warc.Record | Unchecked, limits: Limits) -> Found:
+def read_record(record: archives.Record | Unchecked, limits: Limits) -> Found:
     if isinstance(record, Unchecked):
         return record
     return read_bytes(
@@ -121,9 +131,11 @@ def read_record(record: warc.Record | Unchecked, limits: Limits) -> Found:
 
 def _contents(path: Path, limits: Limits) -> Iterator[Found]:
     if path.name.lower().endswith(WARC_ENDINGS):
-        yield from prefetch.mapped(partial(read_record, limits=limits), warc.records(path, limits))
-    elif jsonl.has_documents(path):
-        yield from jsonl.documents(path, limits)
+        yield from inputs.mapped(
+            partial(read_record, limits=limits), archives.records(path, limits)
+        )
+    elif archives.has_documents(path):
+        yield from archives.documents(path, limits)
     elif found := records_in(path, limits):
         yield from map(with_language, sandbox.read_many(*found))
     else:
@@ -162,9 +174,9 @@ def addresses_of(head: bytes, url: str) -> list[str]:
         return [stated[1].decode("ascii")] if stated else []
     if found is not Format.HTML:
         return []
-    from pincite.documents import html
+    from pincite.documents import markup
 
-    return html.addresses_in(decoded(head, html.declared_charset(head)) or "")
+    return markup.addresses_in(decoded(head, markup.declared_charset(head)) or "")
 
 
 def _read(body: Body) -> Found:
@@ -194,7 +206,38 @@ def _read(body: Body) -> Found:
     else:
         has_scans = document.reason is Reason.UNREADABLE_SCAN
     if has_scans:
-        from pincite.documents import ocr
-
-        document = ocr.recognised(found if is_image else "scanned pdf", body, document)
+        document = recognised(found if is_image else "scanned pdf", body, document)
     return with_language(document)
+
+
+def recognised(reader: str, body: Body, without: Document | Unchecked) -> Document | Unchecked:
+    """Read a scan, or return what was read of the same bytes before; `without` an engine, that."""
+    try:
+        key = f"{ENGINE} {version(ENGINE)} {version('pincite')} {reader} "
+    except PackageNotFoundError:
+        if isinstance(without, Document):
+            return without
+        return replace(without, detail=f"{without.detail}; {INSTALL}")
+    digest = hashlib.sha256(key.encode() + body.data).digest()
+    with closing(open_cache(scans_file())) as file:
+        if kept := file.values("found", [digest]):
+            found = sandbox.found_in(json.loads(kept[digest]))
+        else:
+            seconds = body.limits.seconds + SECONDS_A_SCAN * SCANNED_PAGES
+            limits = replace(
+                body.limits, seconds=seconds, memory=max(MEMORY_OF_SCANS, body.limits.memory)
+            )
+            found = sandbox.read(reader, replace(body, limits=limits))[0]
+            if isinstance(found, Document) or found.reason is Reason.UNREADABLE_SCAN:
+                file.insert([(digest, json.dumps(asdict(found)))])
+    found = replace(found, url=body.url)
+    return replace(found, fetched=body.fetched) if isinstance(found, Document) else found
+
+
+def scans_file() -> Path:
+    """Return the cache of what was recognised."""
+    return cache_folder() / "scans.sqlite"
+
+
+def open_cache(path: Path) -> CacheFile:
+    return CacheFile(path, "scans (key BLOB PRIMARY KEY, found TEXT)")

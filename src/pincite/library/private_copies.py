@@ -27,13 +27,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from pincite.cache_file import data_path
 from pincite.documents.body import DEFAULT_LIMITS, Limits, too_large
 from pincite.documents.collection import exact_key
 from pincite.documents.read import read_bytes
 from pincite.documents.text import joined as text_joined
 from pincite.documents.text import one_line
-from pincite.durable import sync
+from pincite.durable import data_path, sync
 from pincite.errors import ConfigError, InputError, usable
 from pincite.report.cells import n_of
 from pincite.text.hosts import host_of

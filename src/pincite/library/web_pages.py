@@ -19,10 +19,8 @@ from pincite.text import words
 from pincite.text.hosts import is_below
 from pincite.text.passages import passages
 from pincite.types import Bar, Claim, Document, Exclusion, Hit, Reason, Unchecked, WebResult
-from pincite.web.cache import FetchCache
-from pincite.web.fetch import WebClient
-from pincite.web.search import SearxSearch, Wayback
-from pincite.web.sources import FetchStep, WebPages, WebSources
+from pincite.web.fetch import FetchCache, WebClient
+from pincite.web.sources import FetchStep, SearxSearch, Wayback, WebPages, WebSources
 
 PASSAGES = 4  # per page, for the verifier; the best one nearly always shares most words
 

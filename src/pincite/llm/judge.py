@@ -17,15 +17,13 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from pincite import codec, durable
-from pincite.cache_file import data_path
-from pincite.completions import Completion, Guidance, Prompt
+from pincite.durable import data_path
 from pincite.errors import usable
 from pincite.judgement import decide
 from pincite.llm.calls import Calls, Progress, run_concurrently, tokens_of
-from pincite.llm.replies import first_json
-from pincite.llm.templates import Templates, fenced_abstract
+from pincite.llm.templates import Templates, fenced_abstract, first_json
 from pincite.notes import Note
-from pincite.protocols import Verifier
+from pincite.protocols import Completion, Guidance, Prompt, Verifier
 from pincite.retrieval import cascade
 from pincite.text.languages import identify
 from pincite.text.passages import cited_passages

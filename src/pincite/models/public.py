@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from pincite.completions import Completion, Prompt
 from pincite.errors import BadReply, MissingExtra, MissingModel, ServerError, install_command
-from pincite.protocols import Floats, Generator
+from pincite.protocols import Completion, Floats, Generator, Prompt
 
 if TYPE_CHECKING:
     from pincite.models.session import Session

@@ -17,18 +17,18 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from pincite import containment
-from pincite.cache_file import CacheFile
+from pincite import errors
+from pincite.durable import CacheFile
 from pincite.errors import MissingModel
 from pincite.judgement import decide
 from pincite.judgement.attribution import misattribution, value_of_another
 from pincite.judgement.contradictions import contradiction, of_another_time
 from pincite.judgement.force import weaker
 from pincite.judgement.scope import narrower
-from pincite.models import calibration, public, weights
-from pincite.models.calibration import Calibration, calibration_for
+from pincite.models import public, weights
 from pincite.models.public import ChatNetwork
 from pincite.models.session import Session
+from pincite.models.weights import Calibration, calibration_for
 from pincite.notes import Note
 from pincite.protocols import Floats
 from pincite.text import antonyms, names, paraphrase, quantities, tables
@@ -89,11 +89,11 @@ class CrossEncoderVerifier:
         """
         if isinstance(model, ChatNetwork):
             self._network: Network = model
-            network, self.calibration = model.fingerprint, calibration.ONE_LOGIT
+            network, self.calibration = model.fingerprint, weights.ONE_LOGIT
             self.languages = frozenset({"en"})
         else:
             self._network, network = _loaded(model, threads)
-            self.calibration = calibration.calibration_for(model, self._network.width)
+            self.calibration = weights.calibration_for(model, self._network.width)
             self.languages = languages_of(model)
         self.fingerprint = f"{network}+{self.calibration.name}"
         self._judged = LogitCache(judged, network) if judged else None
@@ -107,10 +107,10 @@ class CrossEncoderVerifier:
 
         A passage refutes a claim only with a witness: a contradiction found by a rule, or a network
         that is surer than the calibration's bound. Any other passage is neutral, however little of
-        the claim it says. A pair that raises an error is marked (`containment.failure`) and does
+        the claim it says. A pair that raises an error is marked (`errors.failure`) and does
         not affect the others.
         """
-        return containment.verified(self._verified, pairs)
+        return errors.verified(self._verified, pairs)
 
     def _verified(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[Evidence]:
         logits = self._logits(pairs)
@@ -125,10 +125,10 @@ class CrossEncoderVerifier:
             )
             for claim, passage in pairs
         ]
-        features = calibration.features(pairs, log_odds, seen)
+        features = weights.features(pairs, log_odds, seen)
         n_gaps = np.array([max(0, len(passage.pieces) - 1) for _, passage in pairs])
         support, refute = self.calibration.scores(features)
-        support -= calibration.OF_A_GAP * n_gaps
+        support -= weights.OF_A_GAP * n_gaps
         bounds = self.calibration.bounds(pairs)
         contrary, places = self.contrary(pairs, log_odds, bounds)
         found = [
@@ -183,14 +183,14 @@ class CrossEncoderVerifier:
         and of which one is most contrary alone. For 50 contradictions of SciFact, these two had a
         sentence of the rationale 40 times; the single most contrary sentence was one 31 times.
         """
-        found, places = calibration.contrary(log_odds), dict[int, Span]()
+        found, places = weights.contrary(log_odds), dict[int, Span]()
         for i in map(int, np.flatnonzero(found >= bounds)):
             spans, closer = self._closer(pairs[i], SENTENCES)
             best = max(log_odds[i, 0], closer[:, 0].max())
-            surer = calibration.contrary(closer, np.full(len(closer), best))
+            surer = weights.contrary(closer, np.full(len(closer), best))
             found[i] = min(found[i], surer.max())
             if found[i] >= bounds[i]:
-                alone = calibration.contrary(self._closer(pairs[i], 1)[1])
+                alone = weights.contrary(self._closer(pairs[i], 1)[1])
                 of_one = [alone[n : n + SENTENCES].max() for n in range(len(spans))]
                 places[i] = spans[int((surer + of_one).argmax())]
         return found, places
@@ -398,7 +398,7 @@ def _counts(stated: Claim, passage: Passage, contrary: Span) -> bool:
     if same or agrees or (opposite and of_another_time(claim, sentence)):
         return False
     words = wording.missing_words(claim, f"{passage.about}\n{passage.text}")
-    return words <= ON_TOPIC or calibration.is_across(stated, passage)
+    return words <= ON_TOPIC or weights.is_across(stated, passage)
 
 
 def lacking(

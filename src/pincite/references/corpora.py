@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from pincite.judgement.references import retraction_of
 from pincite.protocols import DocumentsOf, WordRetriever
+from pincite.references.catalogue import Notice, Work, ids_of
 from pincite.references.imports import kind_of
-from pincite.references.works import Notice, Work, ids_of
 from pincite.retrieval.filters import SEPARATOR
 from pincite.text.identifiers import doi_address, pubmed_address
 from pincite.types import Citation, Document

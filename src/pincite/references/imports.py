@@ -15,19 +15,18 @@ from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any, TypeAlias
+from typing import IO, Any
 
 from pincite.documents import bibliographies, papers
 from pincite.documents.body import DEFAULT_LIMITS, GZIP, head_of
 from pincite.documents.dates import iso_date, stated_date
+from pincite.documents.markup import Broken, line_of, parsed, records, root_of
 from pincite.documents.text import one_line
-from pincite.documents.xml_records import Broken, line_of, parsed, records, root_of
 from pincite.errors import InputError, usable
-from pincite.references.works import NOTICE, Notice, NoticeKind, Work, about, arxiv_of
+from pincite.references.catalogue import NOTICE, Imported, Notice, NoticeKind, Work, about, arxiv_of
 from pincite.text.identifiers import doi_of, isbn13, pmid_of
 from pincite.types import Unchecked
 
-Imported: TypeAlias = Work | None  # None: a record that cannot be read
 # What reading a record raises if it is not as documented.
 MALFORMED = (
     *(Broken, KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError),

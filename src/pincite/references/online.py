@@ -22,16 +22,23 @@ from pincite.documents.dates import stated_date
 from pincite.documents.text import one_line
 from pincite.errors import FetchError, FetchingIsOff, FetchStopped
 from pincite.references import imports
-from pincite.references.imports import Imported, contained
-from pincite.references.works import Lookup, Notice, NoticeKind, Work, arxiv_of, ids_of
+from pincite.references.catalogue import (
+    Imported,
+    Lookup,
+    Notice,
+    NoticeKind,
+    Work,
+    arxiv_of,
+    ids_of,
+)
+from pincite.references.imports import contained
 from pincite.settings import ReferencesSettings, WebSettings
 from pincite.text.hosts import original_of, snapshot_at
 from pincite.text.identifiers import doi_of
 from pincite.types import Citation, Reason
 from pincite.web.addresses import Resolve, Target, parse_target, system_resolver
-from pincite.web.cache import DAY, CachedPage, FetchCache
-from pincite.web.fetch import WebClient
-from pincite.web.search import closest_copy
+from pincite.web.fetch import DAY, CachedPage, FetchCache, WebClient
+from pincite.web.sources import closest_copy
 
 # Seconds between requests to a service. With a contact in the User-Agent, DataCite allows 1,000 in
 # five minutes, and Crossref, PubMed and Open Library three a second; without, one or two a second.

@@ -18,13 +18,12 @@ from pincite.documents.read import read_path
 from pincite.documents.text import one_line
 from pincite.errors import InputError, usable
 from pincite.references import imports
-from pincite.references.works import Work, arxiv_of
+from pincite.references.catalogue import Work, arxiv_of
 from pincite.text.identifiers import doi_in, doi_of_url, identifiers_in, pmc_of_url, pmid_of_url
 from pincite.text.names import people
 from pincite.types import Citation, Document, Span, Unchecked
-from pincite.wiki.article import read_pages_of, references_of
-from pincite.wiki.manuscript import listed_references
-from pincite.wiki.references import Source, known_fields
+from pincite.wiki.article import listed_references, read_pages_of, references_of
+from pincite.wiki.templates import Source, known_fields
 
 NOWHERE = Span(0, 0)
 _DOCUMENTS = (".pdf", ".docx", ".odt", ".rtf", ".epub", ".html.pdf")

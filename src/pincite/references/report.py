@@ -10,15 +10,15 @@ from typing import Annotated, Any, Literal
 from rich.console import Console
 from rich.text import Text
 
-from pincite import containment
+from pincite import errors
 from pincite.documents.dates import stated_date
 from pincite.notes import Note
-from pincite.references import hygiene
+from pincite.references import outcomes
+from pincite.references.catalogue import ARXIV_DOI, Lookup, Lookups, Source, Work, ask
 from pincite.references.outcomes import Outcome, Status, decide, needed
 from pincite.references.read import Reference
-from pincite.references.works import ARXIV_DOI, Lookup, Lookups, Source, Work, ask
 from pincite.report import cells
-from pincite.report.reasons import WORKS
+from pincite.report.cells import WORKS
 from pincite.text.names import ET_AL
 from pincite.types import INLINE, Doc, written
 
@@ -69,7 +69,7 @@ def check(
     services: Sequence[Lookup] = (),
 ) -> ReferencesReport:
     """Look every reference up. After Ctrl-C, report on those that were."""
-    cited = hygiene.with_faults([reference.citation for reference in references], today)
+    cited = outcomes.with_faults([reference.citation for reference in references], today)
     results, stopped = list[Result](), False
     try:
         for reference, citation in zip(references, cited, strict=True):
@@ -92,7 +92,7 @@ def _result(reference: Reference, sources: Sequence[Source], services: Sequence[
         return decide(citation, lookups, is_record=reference.is_record)
 
     citation = reference.citation  # a bug costs one reference
-    return Result(reference, containment.attempted(look_up, lambda _: decide(citation, Lookups())))
+    return Result(reference, errors.attempted(look_up, lambda _: decide(citation, Lookups())))
 
 
 # ── Formats ──────────────────────────────────────────────────────────────────────────────────────

@@ -15,7 +15,7 @@ from string import ascii_lowercase
 from typing import Any, Protocol, TypeAlias
 from urllib.parse import quote
 
-from pincite import containment
+from pincite import errors
 from pincite.documents.dates import iso_date, stated_date
 from pincite.judgement.references import Retraction
 from pincite.text.hosts import without_folder
@@ -148,9 +148,7 @@ class Entry:
 
 def entries(references: Sequence[Cited]) -> list[Entry]:
     """Return an entry per reference, in order, each with a unique key."""
-    plain = containment.each(
-        lambda of: list(map(_entry, of)), references, lambda one, _: _bare(one)
-    )
+    plain = errors.each(lambda of: list(map(_entry, of)), references, lambda one, _: _bare(one))
     keys = _keys([each.item for each in plain])
     return [replace(e, item={"id": key} | e.item) for e, key in zip(plain, keys, strict=True)]
 

@@ -8,21 +8,37 @@ and Metzler 2011). research/verifier.md compares this with passages alone.
 
 A page in another language than the claim shares figures and names at most, and the passage that
 matters often none. It is read from end to end, in wide passages, up to COVER of them.
+
+Where in its source a citation points: a page, a section, a highlighted text.
+
+That passage is always read, and wins over one that is hardly better. It is not a filter: editors
+cite wrong pages, and evidence elsewhere counts and is reported.
 """
 
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import NamedTuple
+from urllib.parse import unquote
 
-from pincite import containment
+from pincite import errors
 from pincite.text import syntax, words
 from pincite.text.languages import identify
+from pincite.text.page_numbers import (
+    PageRange,
+    cited_pages,
+    is_time,
+    number_at,
+    page_labels,
+    page_span,
+    page_starts,
+)
 from pincite.text.passages import WIDE_WORDS, sentences_of
 from pincite.text.sentences import joined, n_words
-from pincite.types import GAP, Claim, Evidence, Passage, Span
+from pincite.text.words import missing_words
+from pincite.types import GAP, Citation, Claim, Document, Evidence, Passage, Place, Span
 
 COVERING_WORDS = 170  # of the covering text: some 230 tokens (of 120, 140, 170, 200, 230, the best)
 COVERED = 0.3  # what a word is worth to a covering text for each time that it is already there
@@ -105,7 +121,7 @@ def with_covering(claim: str, passages: Sequence[Passage]) -> list[Passage]:
     """Add the covering text to a page's passages, unless the page is in another language."""
     if not passages or not passages[0].page or _is_foreign(claim, passages):
         return list(passages)
-    found = containment.attempted(lambda: covering(claim, passages), lambda why: None)
+    found = errors.attempted(lambda: covering(claim, passages), lambda why: None)
     return [*passages, *([found] if found and found not in passages else [])]
 
 
@@ -174,7 +190,7 @@ def _looks(
     single = [each for each in passages if not each.pieces]
     if len(single) <= first:
         return [*together, *single], []
-    shared = containment.each(
+    shared = errors.each(
         lambda some: [words.shared(claim, passage.text) for passage in some],
         single,
         lambda passage, why: math.inf,  # it is read, and the verifier reports the failure
@@ -214,3 +230,209 @@ def _judge(
     ]
     answers = iter(judge(pairs))
     return [[next(answers) for _ in of_page] for of_page in chosen]
+
+
+# ── Pinpointing ───────────────────────────────────────────────────────────────────────────────────
+
+# Log-odds by which the cited passage may be weaker and still be shown. An assumption, small
+# compared with the differences between verdicts: no collection says which passage an editor meant.
+# It never changes a verdict (`preferred`).
+LEANING = 0.25
+ADDED = 0.1  # share of a claim's words that the cited page must add to the quote, to be right
+SECTION_CHARS = 3_000  # of a section from its anchor on: its end is not known
+MAX_DIRECTIVES = 10  # text fragments per address
+_DIRECTIVES = ":~:"
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """Where a citation points in one document."""
+
+    spans: tuple[Span, ...]  # empty: it points to a page that the document does not have
+    words: str  # "p. 12", "section History", "highlighted text"
+    exact: bool  # whether the spans are exact; a section's end is not known
+
+    def meets(self, span: Span) -> bool:
+        return any(map(span.overlaps, self.spans))
+
+
+class TextDirective(NamedTuple):
+    """`#:~:text=prefix-,start,end,-suffix`; all but `start` may be empty."""
+
+    prefix: str
+    start: str
+    end: str
+    suffix: str
+
+
+def aim_of(citation: Citation, document: Document) -> Aim | None:
+    """Return where `citation` points in `document`; None if nowhere, or if that is not found.
+
+    The address's fragment takes priority over the template's pages: it was made for this very copy.
+    """
+    fragment = (citation.url or "").partition("#")[2]
+    return (
+        _highlighted_place(fragment, document)
+        or _page_in_file(fragment, document)
+        or _section(fragment, document)
+        or _pages(citation.pages or "", document)
+    )
+
+
+def place_of(
+    evidence: Evidence, document: Document, aim: Aim | None, claim: str = ""
+) -> Place | None:
+    """Return the quote's page and whether the citation points there; None if neither is known.
+
+    It also points there if the cited page has the part of the claim that the quote lacks.
+    """
+    quoted = quoted_span(evidence)
+    number = number_at(document, quoted.start)
+    if number is None and aim is None:
+        return None
+    elsewhere = aim is not None and aim.exact and not aim.meets(quoted)
+    if elsewhere and claim and aim:
+        passage, lacked = evidence.passage, missing_words(claim, evidence.quoted)
+        parts = [
+            Span(max(s.start, read.start), min(s.end, read.end))
+            for s in aim.spans
+            for read in passage.pieces or (passage.span,)
+        ]
+        there = " ".join(part.of(document.text) for part in parts if part.start < part.end)
+        elsewhere = missing_words(claim, f"{evidence.quoted} {there}") > lacked - ADDED
+    return Place(
+        page=number.label if number else None,
+        printed=number.printed if number else False,
+        cited=aim.words if aim else None,
+        elsewhere=elsewhere,
+    )
+
+
+def preferred(evidence: Sequence[Evidence], chosen: Evidence, aim: Aim | None) -> list[Evidence]:
+    """Return evidence nearly as good as `chosen` where the citation points, best first.
+
+    Empty if the citation points to `chosen` itself. The caller checks that the verdict stays.
+    """
+    if aim is None or aim.meets(quoted_span(chosen)):
+        return []
+    near = [e for e in evidence if e.score >= chosen.score - LEANING and aim.meets(quoted_span(e))]
+    return sorted(near, key=lambda e: -e.score)
+
+
+def quoted_span(evidence: Evidence) -> Span:
+    """Return the span in the document of the quote or, without one, of the passage."""
+    return evidence.quote_span or evidence.passage.span
+
+
+# ── Fragments of an address ──────────────────────────────────────────────────────────────────────
+
+
+def text_directives(fragment: str) -> list[TextDirective]:
+    """Return the texts that an address's fragment asks a browser to highlight.
+
+    Source: WICG, URL Fragment Text Directives.
+
+    >>> text_directives("top:~:text=It-,opened%20in,1911")
+    [TextDirective(prefix='It', start='opened in', end='1911', suffix='')]
+    """
+    _, _, directives = fragment.partition(_DIRECTIVES)
+    values = [d[5:] for d in directives.split("&") if d.startswith("text=")]
+    return [found for value in values[:MAX_DIRECTIVES] if (found := _directive(value))]
+
+
+def _directive(value: str) -> TextDirective | None:
+    parts = value.split(",")
+    prefix = parts.pop(0)[:-1] if parts[0].endswith("-") else ""
+    suffix = parts.pop()[1:] if parts and parts[-1].startswith("-") else ""
+    if not parts or len(parts) > 2:
+        return None
+    start, end = unquote(parts[0]).strip(), unquote(parts[1]).strip() if len(parts) == 2 else ""
+    return TextDirective(unquote(prefix), start, end, unquote(suffix)) if start else None
+
+
+def _highlighted_place(fragment: str, document: Document) -> Aim | None:
+    found = [_find(directive, document.text) for directive in text_directives(fragment)]
+    spans = tuple(span for span in found if span)
+    return Aim(spans, "highlighted text", exact=True) if spans else None
+
+
+def _find(directive: TextDirective, text: str) -> Span | None:
+    """Find the first occurrence of a highlighted text, ignoring white space and case.
+
+    It counts even if the words around it differ, such as menus that are not in the text.
+    """
+    for prefix, suffix in dict.fromkeys(((directive.prefix, directive.suffix), ("", ""))):
+        before = f"{_pattern(prefix)}[^\\w]{{0,20}}" if prefix else r"(?<!\w)"
+        after = f"[^\\w]{{0,20}}{_pattern(suffix)}" if suffix else r"(?!\w)"
+        tail = "" if directive.end else after
+        for match in re.finditer(f"{before}({_pattern(directive.start)}){tail}", text, re.I):
+            if not directive.end:
+                return Span(*match.span(1))
+            end = re.compile(f"({_pattern(directive.end)}){after}", re.I).search(text, match.end(1))
+            return Span(match.start(1), end.end(1)) if end else None
+    return None
+
+
+def _pattern(words: str) -> str:
+    return r"\s+".join(map(re.escape, words.split()))
+
+
+def _page_in_file(fragment: str, document: Document) -> Aim | None:
+    """Resolve `#page=12`, which counts pages of the file, whatever is printed on them."""
+    match = re.search(r"(?:^|&)page=([0-9]{1,6})(?:&|$)", fragment.partition(_DIRECTIVES)[0])
+    if not match or not 1 <= int(match[1]) <= len(page_starts(document)):
+        return None
+    span = page_span(document, int(match[1]))
+    number = number_at(document, span.start)
+    return Aim((span,), f"p. {number.label if number else match[1]}", exact=True)
+
+
+def _section(fragment: str, document: Document) -> Aim | None:
+    name = fragment.partition(_DIRECTIVES)[0]
+    for anchor in dict.fromkeys((name, unquote(name))):
+        if anchor in document.anchors:
+            start = document.anchors[anchor]
+            end = min(start + SECTION_CHARS, len(document.text))
+            return Aim((Span(start, end),), f"section {anchor}", exact=False)
+    return None
+
+
+# ── Pages of a template ──────────────────────────────────────────────────────────────────────────
+
+
+def _pages(text: str, document: Document) -> Aim | None:
+    """Return the cited pages of a document that has pages; None if they are most of it.
+
+    A paper's template names all of its pages: that locates the paper, not the passage. Page 812 of
+    a file of 20 pages without printed numbers means nothing.
+    """
+    cited, n_pages = cited_pages(text), len(page_starts(document))
+    labels = page_labels(document) or [str(number) for number in range(1, n_pages + 1)]
+    pages = [page for page, label in enumerate(labels, 1) if _is_cited(label, cited)]
+    known = bool(pages) or (bool(page_labels(document)) and bool(cited) and not is_time(labels[0]))
+    if not known or (n_pages == 1 and pages) or 2 * len(pages) > max(n_pages, 2):
+        return None
+    spans = tuple(page_span(document, page) for page in pages)
+    several = len(cited) > 1 or any(isinstance(c, PageRange) and c.first < c.last for c in cited)
+    return Aim(spans, f"{'pp.' if several else 'p.'} {_name_pages(cited)}", exact=True)
+
+
+def _is_cited(label: str, cited: Sequence[PageRange | str]) -> bool:
+    number = int(label) if label.isascii() and label.isdigit() else None
+    return any(
+        (number is not None and pages.first <= number <= pages.last)
+        if isinstance(pages, PageRange)
+        else pages == label.lower()
+        for pages in cited
+    )
+
+
+def _name_pages(cited: Sequence[PageRange | str]) -> str:
+    return ", ".join(
+        pages
+        if isinstance(pages, str)
+        else f"{pages.first}–{pages.last}"
+        if pages.first < pages.last
+        else str(pages.first)
+        for pages in cited
+    )

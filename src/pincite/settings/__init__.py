@@ -18,11 +18,9 @@ from pincite.judgement.confirmation import THRESHOLD, StatementType
 from pincite.judgement.decide import THRESHOLD as SUPPORTED
 from pincite.judgement.references import SUPPORTED_FROM
 from pincite.llm import chat
-from pincite.llm.calls import Budget
+from pincite.llm.calls import Budget, check_url
 from pincite.llm.chat import Dialect, GuidanceKind, check_guidance
-from pincite.llm.client import check_url
-from pincite.llm.replies import are_labels
-from pincite.llm.templates import VARIABLES
+from pincite.llm.templates import VARIABLES, are_labels
 from pincite.models import weights
 from pincite.models.weights import ENCODER, VERIFIER
 from pincite.retrieval import cascade

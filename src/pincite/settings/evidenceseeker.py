@@ -18,7 +18,7 @@ import yaml
 
 from pincite.errors import ConfigError
 from pincite.llm import chat
-from pincite.llm.client import check_url
+from pincite.llm.calls import check_url
 from pincite.llm.templates import OPTIONS, VARIABLES
 from pincite.settings import Settings, schema
 

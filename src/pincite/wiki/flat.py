@@ -12,7 +12,7 @@ from enum import StrEnum
 from itertools import accumulate, compress
 
 from pincite.types import Span
-from pincite.wiki.references import Definitions, Use
+from pincite.wiki.templates import Definitions, Use
 
 # Brackets and separators left behind by an inline template that renders as nothing: "Anarchism
 # ({{IPAc-en|…}}; from Greek)" must not become "Anarchism (; from Greek)".

@@ -14,8 +14,17 @@ from urllib.parse import parse_qs, unquote
 
 from pincite.types import Span
 from pincite.wiki.flat import BlockKind, Flat, Writer
-from pincite.wiki.references import Definitions, Source, Use, short_key, translated
-from pincite.wiki.templates import ENGLISH, TAGS, Edition, is_citation
+from pincite.wiki.templates import (
+    ENGLISH,
+    TAGS,
+    Definitions,
+    Edition,
+    Source,
+    Use,
+    is_citation,
+    short_key,
+    translated,
+)
 from pincite.wiki.wikitext import ARCHIVE, STYLES
 
 # ── Tokens ──────────────────────

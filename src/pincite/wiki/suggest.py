@@ -11,8 +11,7 @@ from typing import Literal, NamedTuple
 from urllib.parse import quote as percent_encode
 
 from pincite.types import Correction
-from pincite.wiki.references import known_fields
-from pincite.wiki.templates import TABLE, edition
+from pincite.wiki.templates import TABLE, edition, known_fields
 from pincite.wiki.wikitext import read_template
 from pincite.wiki.wikitext_tree import Kind, Node, by_name, parse
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from pincite.text.identifiers import identifiers_in
 from pincite.types import Span
 from pincite.wiki.flat import UNREAD, Block, BlockKind, Flat, TextBuilder, Writer
-from pincite.wiki.references import WAYBACK, Source, Use, short_key, translated, work_keys
 from pincite.wiki.templates import (
     ADDRESSED,
     ARCHIVES,
@@ -29,12 +28,18 @@ from pincite.wiki.templates import (
     SHORT_CITATIONS,
     TABLE,
     TAGS,
+    WAYBACK,
     Edition,
+    Source,
+    Use,
     address_of,
     computed,
     is_citation,
     is_silent,
     positional,
+    short_key,
+    translated,
+    work_keys,
 )
 from pincite.wiki.wikitext_tree import Kind, Node, Parameter, by_name, parameters, parse
 

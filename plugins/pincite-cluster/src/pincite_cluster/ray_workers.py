@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from pincite.documents.prefetch import WAITING_PARTS, Parallel, in_parts
+from pincite.documents.inputs import WAITING_PARTS, Parallel, in_parts
 from pincite.errors import InputError, PinciteError, StaleCorpus
 from pincite.protocols import Encoder, Floats
 

@@ -10,8 +10,15 @@ import numpy as np
 
 from pincite.corpus.generation import ENCODED_AT_ONCE, NO_ENCODER, encoding_with, reusing
 from pincite.corpus.lexical import CUT, weights, words_of
-from pincite.corpus.protocol import Comparison, Corpus, CorpusRetriever, Merge
-from pincite.corpus.ranking import best, merged, text_of
+from pincite.corpus.protocol import (
+    Comparison,
+    Corpus,
+    CorpusRetriever,
+    Merge,
+    best,
+    merged,
+    text_of,
+)
 from pincite.corpus.store import content_hash, raw
 from pincite.errors import CorpusError
 from pincite.protocols import Floats, Query

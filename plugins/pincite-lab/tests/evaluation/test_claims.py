@@ -20,7 +20,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from pincite import runtime
 from pincite.cli import cli
-from pincite.documents.jsonl import LabelledClaim
+from pincite.documents.archives import LabelledClaim
 from pincite.errors import InputError, MissingModel
 from pincite.verbs.verify import build
 from pincite_lab.evaluation import claims, tables, wafer

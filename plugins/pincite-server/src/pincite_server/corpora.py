@@ -24,7 +24,7 @@ import sqlalchemy as sa
 
 from pincite import runtime
 from pincite.corpus import engines
-from pincite.corpus.embedded import is_corpus
+from pincite.corpus.engines import is_corpus
 from pincite.corpus.protocol import Address, Catalogue, Corpus
 from pincite.corpus.store import Contents
 from pincite.durable import WriterLock, n_bytes

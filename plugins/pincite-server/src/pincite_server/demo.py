@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pincite import runtime
-from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.engines import EmbeddedCorpus
 from pincite.corpus.update import ingest
 from pincite_server.corpora import Shared
 from pincite_server.identity import LOCAL

@@ -27,7 +27,7 @@ from pincite.documents.body import ENDINGS
 from pincite.errors import ConfigError
 from pincite.notes import Language
 from pincite.report import cells, templates
-from pincite.report.reasons import REASONS
+from pincite.report.cells import REASONS
 from pincite.settings import schema
 from pincite.types import Label, Reason
 from pincite.verbs.verify import render, wording

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 from pincite import settings as pipeline_settings
-from pincite.cache_file import data_path
+from pincite.durable import data_path
 from pincite.errors import ConfigError
 from pincite.settings import schema
 from pincite.settings.schema import PATH, Range, build, check

@@ -20,11 +20,10 @@ from typing import Any, Literal
 from urllib.parse import quote
 
 from pincite import codec, runtime
-from pincite.containment import attempted
 from pincite.corpus import engines
 from pincite.corpus.protocol import Address, Corpus
 from pincite.corpus.update import How, Origins, Outcome, update
-from pincite.errors import ConfigError, CorpusInUse, InputError
+from pincite.errors import ConfigError, CorpusInUse, InputError, attempted
 from pincite.judgement.aggregation import precisions
 from pincite.judgement.confirmation import StatementType
 from pincite.protocols import Encoder, Progress
@@ -43,7 +42,7 @@ from pincite.types import (
 from pincite.verbs.check import readings
 from pincite.verbs.check.report import Interpretation
 from pincite.verbs.check.speakers import Occasion
-from pincite.verbs.verify import matching, wording
+from pincite.verbs.verify import cited_copies, wording
 from pincite.verbs.verify.pipeline import VerifyPipeline
 from pincite.verbs.verify.report import Report
 from pincite.web.sources import FetchStep
@@ -119,7 +118,7 @@ def _verify(
 
     article = _article(body, settings, emit)
     sources = [EXAMPLES[body.example].folder / "sources"] if body.example else []
-    refused: Sequence[matching.Unused] = ()
+    refused: Sequence[cited_copies.Unused] = ()
     uploaded: Sequence[SentFile] = ()
     if isinstance(body, VerifyFilesRequest) and body.files:
         if folders is None or not folders.stored.is_dir():
@@ -201,7 +200,9 @@ def _fetching(emit: Emit) -> Callable[[FetchStep], None]:
 
 
 def _describe_files(
-    files: matching.ArticleFiles, refused: Sequence[matching.Unused], uploaded: Sequence[SentFile]
+    files: cited_copies.ArticleFiles,
+    refused: Sequence[cited_copies.Unused],
+    uploaded: Sequence[SentFile],
 ) -> Mapping[str, Any]:
     """What became of the uploaded files, for the result's page."""
     return {

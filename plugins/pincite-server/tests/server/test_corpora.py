@@ -11,7 +11,7 @@ import pytest
 from fastapi.testclient import TestClient
 from server.corpora_of_tests import BRIDGE, NOISE, TOWER, C, as_somebody, run_next, send
 
-from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.engines import EmbeddedCorpus
 from pincite.settings import Settings
 from pincite.types import Document
 from pincite_server.corpora import Shared

@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 from server.corpora_of_tests import BRIDGE, C, run_next, send
 
 from pincite.corpus import engines
-from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.engines import EmbeddedCorpus
 from pincite.errors import ConfigError, CorpusError
 from pincite.models.session import OnnxEncoder
 from pincite.settings import Settings

@@ -19,7 +19,7 @@ from fastapi.testclient import TestClient
 from server.corpora_of_tests import BRIDGE, NOISE, TOWER, C, run_next, send, uploads
 from server.processes import wait_until
 
-from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.engines import EmbeddedCorpus
 from pincite.durable import WriterLock
 from pincite.models.session import OnnxEncoder
 from pincite.settings import Settings

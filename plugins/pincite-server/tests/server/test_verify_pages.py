@@ -20,7 +20,7 @@ from pincite.judgement.confirmation import StatementType
 from pincite.types import DecidedBy, Failed, Label, Opinion, Reason, Span, Unchecked, Verdict
 from pincite.verbs.check import render
 from pincite.verbs.check.report import Reading, ReadingResult
-from pincite.verbs.verify.matching import Unmatched
+from pincite.verbs.verify.cited_copies import Unmatched
 from pincite.verbs.verify.report import Report
 from pincite.verbs.verify.wording import LOOKS, MARKED_WRONG
 from pincite_server.identity import Role

@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from pincite.notes import Note, said
-from pincite.report.cells import shortened
-from pincite.report.reasons import why_unchecked
+from pincite.report.cells import shortened, why_unchecked
 from pincite.types import Reason, Unchecked
 from pincite.wiki.suggest import escape_parameter, escape_url
 from pincite_server.tables import iso

@@ -17,9 +17,9 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import NamedTuple
 
-from pincite import containment
+from pincite import errors
 from pincite.errors import FetchError, PinciteError
-from pincite.references import hygiene
+from pincite.references import outcomes
 from pincite.text.hosts import host_of
 from pincite.types import (
     Article,
@@ -33,7 +33,7 @@ from pincite.types import (
 )
 from pincite.verbs.verify.build import Run, decisive, report_settings
 from pincite.verbs.verify.cited_copies import CitedSource
-from pincite.verbs.verify.coverage import addresses
+from pincite.verbs.verify.report import addresses
 from pincite.web.addresses import WAYBACK_API
 from pincite.web.sources import TRANSIENT, FetchStep
 from pincite.wiki.addresses import ArticleAddress, Site
@@ -172,7 +172,7 @@ class Watcher:
         if page is None:
             return False
         try:
-            problem = containment.attempted(partial(self._check, page), lambda why: why)
+            problem = errors.attempted(partial(self._check, page), lambda why: why)
         except DatabaseError:
             raise
         except PinciteError as error:  # it costs its page, never the run
@@ -198,7 +198,7 @@ class Watcher:
             self.store.gone(page, "its title leads to another page")
         if fetched.namespace not in self.watched.namespaces:
             self.watch(Watched(namespaces=(fetched.namespace,)))
-        article = hygiene.checked(article_of(fetched), datetime.now(UTC).date())
+        article = outcomes.checked(article_of(fetched), datetime.now(UTC).date())
         hosts = {host_of(url) for c in _citations(article) for url in addresses(c)}
         requests = self.store.spent(*map(_requests, hosts))
         if any(n >= self.limits.requests for n in requests.values()):
@@ -289,9 +289,9 @@ class Watcher:
         return found
 
     def _source(self, citation: Citation, written: str | None) -> CitedSource:
-        return containment.attempted(
+        return errors.attempted(
             lambda: self.run.pipeline.copies.read(citation, written),
-            lambda why: CitedSource(containment.unchecked(citation.url or "", why)),
+            lambda why: CitedSource(errors.unchecked(citation.url or "", why)),
         )
 
     def _finding(self, claim: Claim, article: Article) -> Finding:

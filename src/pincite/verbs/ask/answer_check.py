@@ -6,8 +6,7 @@ sentence ─▶ its marks ─▶ passages of each reference ─▶ verifier ─�
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from pincite import containment
-from pincite.completions import Completion, Prompt
+from pincite import errors
 from pincite.judgement.references import (
     SUPPORTED_FROM,
     ReferenceVerdict,
@@ -20,7 +19,7 @@ from pincite.judgement.references import (
 from pincite.llm.calls import CHAT_TOKENS, Calls, tokens_of
 from pincite.llm.templates import Templates
 from pincite.notes import Note, as_written
-from pincite.protocols import Verifier
+from pincite.protocols import Completion, Prompt, Verifier
 from pincite.retrieval import cascade
 from pincite.text import citation_marks, words
 from pincite.text.citation_marks import Sentence
@@ -94,16 +93,16 @@ class AnswerChecker:
 
         def unread(pair: tuple[str, Document], why: Failed) -> list[Passage | Evidence]:
             passage = Passage(pair[1].doc_id, pair[1].url, "", "", Span(0, 0))
-            return [containment.not_judged(passage, why)]
+            return [errors.not_judged(passage, why)]
 
-        read = containment.each(passages, pairs, unread)
+        read = errors.each(passages, pairs, unread)
         flat = [
             (Claim.alone(text), passage)
             for (text, _), of_pair in zip(pairs, read, strict=True)
             for passage in of_pair
             if isinstance(passage, Passage)
         ]
-        answers = iter(containment.verified(self.verifier.verify, flat))
+        answers = iter(errors.verified(self.verifier.verify, flat))
         return [[p if isinstance(p, Evidence) else next(answers) for p in of] for of in read]
 
     def _passages(self, text: str, document: Document) -> list[Passage | Evidence]:
@@ -126,14 +125,14 @@ class AnswerChecker:
         self, text: str, reference: Reference, evidence: Sequence[Evidence]
     ) -> ReferenceVerdict:
         judged = [each for each in evidence if not each.failed]
-        verdict = containment.attempted(
+        verdict = errors.attempted(
             lambda: support_of(text, judged, self.supported_from),
-            lambda why: ReferenceVerdict(Support.NOT_CHECKED, why_coded=containment.notes_of(why)),
+            lambda why: ReferenceVerdict(Support.NOT_CHECKED, why_coded=errors.notes_of(why)),
         )
         if judged or verdict.why_coded:
             return verdict
         failures = [each.failed for each in evidence if each.failed]
-        unjudged = containment.notes_of(failures[0]) if failures else ()
+        unjudged = errors.notes_of(failures[0]) if failures else ()
         return replace(verdict, why_coded=unjudged or self._unreadable(reference.document))
 
     def _with_verdicts(

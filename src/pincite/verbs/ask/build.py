@@ -8,12 +8,11 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 
 from pincite import runtime
-from pincite.completions import Usage
-from pincite.corpus.multi_corpus import Corpora
+from pincite.corpus.protocol import Corpora
 from pincite.llm.calls import Calls
 from pincite.llm.judge import WithSecondOpinion, notes_of
 from pincite.notes import Note
-from pincite.protocols import Progress, Reader, Verifier
+from pincite.protocols import Progress, Reader, Usage, Verifier
 from pincite.retrieval.fusion import OF_ONE, Reranked
 from pincite.settings import Settings, public_settings
 from pincite.text.languages import identify

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import pairwise, takewhile
 from typing import Any
 
-from pincite import containment
+from pincite import errors
 from pincite.documents.papers import in_own_words
 from pincite.judgement.references import Retraction
 from pincite.protocols import Encoder, Reader
@@ -299,7 +299,7 @@ class Extractor:
             return []
 
         of_source = [
-            containment.attempted(partial(quotable, source, reference, most), skipped)
+            errors.attempted(partial(quotable, source, reference, most), skipped)
             for source, reference in enumerate(references)
         ]
         texts = [each.text for source in near for each in of_source[source]]
@@ -378,7 +378,7 @@ class Extractor:
         def relevance(of: Sequence[tuple[Claim, Passage]]) -> list[float]:
             return [float(score) for score in self.reader.relevance(of)]
 
-        odds = containment.each(relevance, pairs, unread)
+        odds = errors.each(relevance, pairs, unread)
         best = dict[int, float]()  # best score of each document that was not read as a whole
         for each, score in zip(near, odds, strict=True):
             best[each.source] = max(score, best.get(each.source, score))

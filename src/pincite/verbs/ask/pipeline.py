@@ -11,12 +11,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from pincite import containment
-from pincite.completions import Completion
+from pincite import errors
 from pincite.errors import ServerError
 from pincite.judgement.references import Retraction, Standing, retraction_of
 from pincite.notes import Note
-from pincite.protocols import DocumentsOf, Nearest, Retriever
+from pincite.protocols import Completion, DocumentsOf, Nearest, Retriever
 from pincite.retrieval.fusion import kept
 from pincite.text import citation_marks
 from pincite.text import words as wording
@@ -67,7 +66,7 @@ class AskPipeline:
             on_sentence: called once per sentence, as soon as it is verified.
             on_draft: also called, with the sentences still waiting to be verified.
         """
-        return containment.attempted(
+        return errors.attempted(
             lambda: self._ask(question, on_sentence, on_draft),
             lambda why: replace(self._empty(question), failure=fault(why)),
         )
@@ -82,7 +81,7 @@ class AskPipeline:
         documents, retracted = self.finder.find(question) if has_words else ([], [])
         references = numbered(documents)
         best = max((each.relevance for each in documents), default=None)
-        absent = containment.attempted(lambda: absent_terms(question, references), lambda _: [])
+        absent = errors.attempted(lambda: absent_terms(question, references), lambda _: [])
         silent = replace(
             self._empty(question),
             searched=replace(
@@ -238,9 +237,7 @@ class AskPipeline:
         if self.repairer is not None:
             repaired = partial(self.repairer.repair, answer, self.checker)
             failed = answer
-            answer = containment.attempted(
-                repaired, lambda why: replace(failed, failure=fault(why))
-            )
+            answer = errors.attempted(repaired, lambda why: replace(failed, failure=fault(why)))
         checked = (*answer.sentences, *answer.dropped, *(each.before for each in answer.changes))
         cited = sorted({v.number for each in checked for v in each.verdicts if v.number})
         return replace(answer, references=tuple(listed(answer.question, answer.references, cited)))
@@ -347,7 +344,7 @@ class LiteratureFinder:
         urls = [document.url for document in long]
         nearest = self.nearest(question, urls, RANKED) if self.nearest else [[] for _ in long]
         more = {
-            document.url: near or containment.attempted(partial(by_words, document), lambda _: [])
+            document.url: near or errors.attempted(partial(by_words, document), lambda _: [])
             for document, near in zip(long, nearest, strict=True)
         }
 
@@ -371,7 +368,7 @@ def exact_matches_first(question: str, hits: Sequence[Hit]) -> list[Hit]:
             return all(f" {phrase} " in plain for phrase in phrases)
         return wording.missing_words(question, text) == 0.0
 
-    exact = containment.each(lambda of: list(map(is_exact, of)), hits, lambda *_: False)
+    exact = errors.each(lambda of: list(map(is_exact, of)), hits, lambda *_: False)
     ordered = sorted(zip(exact, hits, strict=True), key=lambda pair: not pair[0])
     return kept([hit for _, hit in ordered], lambda _: True)
 

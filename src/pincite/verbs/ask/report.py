@@ -5,10 +5,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Annotated, Any, Literal, TypeVar
 
-from pincite import codec, containment
-from pincite.completions import Usage
+from pincite import codec, errors
 from pincite.judgement.references import ReferenceVerdict, Retraction, Standing, retraction_of
 from pincite.notes import Note, texts
+from pincite.protocols import Usage
 from pincite.text.citation_marks import Sentence
 from pincite.types import INLINE, UNWRITTEN, Doc, Document, Failed, Passage, Span, named, written
 
@@ -190,7 +190,7 @@ def render_parts(render: Callable[[Answer], T], answer: Answer) -> T:
     def without_culprits(why: Failed) -> T:
         empty = replace(answer, sentences=(), references=(), dropped=(), changes=(), left_out=())
         sentences = tuple(
-            Checked(each.sentence, (), Standing.NOT_CHECKED, notes_coded=containment.notes_of(why))
+            Checked(each.sentence, (), Standing.NOT_CHECKED, notes_coded=errors.notes_of(why))
             if raises(replace(empty, sentences=(each,)))
             else each
             for each in answer.sentences
@@ -208,9 +208,9 @@ def render_parts(render: Callable[[Answer], T], answer: Answer) -> T:
         bare = Answer(answer.question, "", (), (), answer.by, answer.searched, failure=fault(why))
         return render(bare)
 
-    return containment.attempted(
+    return errors.attempted(
         lambda: render(answer),
-        lambda why: containment.attempted(lambda: without_culprits(why), nothing),
+        lambda why: errors.attempted(lambda: without_culprits(why), nothing),
     )
 
 

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
-from pincite.completions import Completion, Prompt
 from pincite.errors import NotAsked, ServerError
 from pincite.llm.calls import CHAT_TOKENS, Calls, tokens_of
 from pincite.llm.templates import Templates, fenced_abstract
+from pincite.protocols import Completion, Prompt
 from pincite.text.passages import passages
 from pincite.types import Span
 from pincite.verbs.ask.report import Reference

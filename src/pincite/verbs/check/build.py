@@ -1,36 +1,109 @@
-"""Builds `check` from settings, for the command line, the Python API and the server's jobs."""
+"""Builds `check` from settings, for the command line, the Python API and the server's jobs.
 
+A trace of a `check` run: every prompt, reply and decision, one JSON event per line.
+
+A run begins with "run" (settings and versions), followed by "statement" (with its readings), "call"
+(a prompt and its reply), "unreadable" (a reply that could not be used), "searched" (web pages that
+are not evidence) and "judged" (a passage and its evidence). API keys are never written.
+"""
+
+import json
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
-from pincite import runtime
-from pincite.completions import Usage
-from pincite.corpus.multi_corpus import Corpora
-from pincite.errors import ConfigError
+from pincite import codec, durable, runtime
+from pincite.corpus.protocol import Corpora
+from pincite.errors import ConfigError, InputError, usable
 from pincite.judgement.confirmation import Outcome
 from pincite.library.exclusions import Exclusions, chosen_list
 from pincite.library.web_pages import web_candidates, web_pages
-from pincite.llm.calls import Calls, Record
+from pincite.llm.calls import Calls, Record, completion_of
 from pincite.llm.judge import WithSecondOpinion, notes_of
 from pincite.notes import Note, as_written, texts
-from pincite.protocols import Progress, WebSearch
+from pincite.protocols import Completion, Progress, Usage, WebSearch
 from pincite.settings import Settings, public_settings
 from pincite.text.languages import identify
 from pincite.types import Failed
 from pincite.verbs.check.confirm import VerifierJudge
+from pincite.verbs.check.kinds import negation
 from pincite.verbs.check.model_judge import FEW_REPETITIONS, ModelJudge
-from pincite.verbs.check.negation import negation
 from pincite.verbs.check.pipeline import CheckPipeline, PassageFinder, SearchedWeb, WindowFinder
 from pincite.verbs.check.readings import ModelInterpreter
 from pincite.verbs.check.report import Check, CheckReport, Interpretation
 from pincite.verbs.check.speakers import UNKNOWN, Occasion
-from pincite.verbs.check.trace import VERSION, TraceWriter, read_replies
 from pincite.web.sources import FetchStep
+
+VERSION = 2
+
+
+class TraceWriter(AbstractContextManager["TraceWriter"]):
+    """Appends whole events to a file; thread-safe."""
+
+    def __init__(self, path: Path) -> None:
+        """Open the file for appending, dropping a partial last line left by a kill.
+
+        Raises:
+            ConfigError: it cannot be written.
+        """
+        self._lock = threading.Lock()
+        with usable(path, "written", ConfigError):
+            if durable.is_special(path):
+                raise ConfigError(
+                    f"{path} is no regular file; expected one that can be read again."
+                )
+            if path.exists() and (content := codec.content_of(path)) and content[-1:] != b"\n":
+                with path.open("r+b") as file:
+                    file.truncate(content.rfind(b"\n") + 1)
+            self._file = path.open("a", encoding="utf-8", errors="replace")
+
+    def record(self, event: Mapping[str, Any]) -> None:
+        line = json.dumps(event, ensure_ascii=True) + "\n"
+        with self._lock:
+            self._file.write(line)
+            self._file.flush()
+
+    def __exit__(self, *error: object) -> None:
+        self._file.close()
+
+
+def read_replies(path: Path) -> dict[str, Completion]:
+    """Return the usable replies in a trace file, by the key of their prompt.
+
+    Raises:
+        InputError: the file cannot be read or is not a trace; names the first invalid line.
+    """
+    with usable(path):
+        lines = codec.content_of(path).splitlines(keepends=True)
+    if lines and not lines[-1].endswith(b"\n"):
+        del lines[-1]  # cut off by a kill
+    replies = dict[str, Completion]()
+    for number, line in enumerate(lines, 1):
+        try:
+            event = json.loads(line)
+            kind = event["event"]
+            if number == 1 and kind != "run":
+                raise ValueError("the first event must be a run")
+            if kind == "call" and event["reply"]:
+                replies[event["key"]] = completion_of(event["reply"])
+            elif kind == "unreadable":
+                replies.pop(event["key"], None)
+        except (LookupError, TypeError, ValueError, RecursionError) as error:
+            raise InputError(
+                f"{path}, line {number}, is not an event of a trace "
+                f"({type(error).__name__}: {error})."
+            ) from error
+        if kind == "run" and event.get("trace_version") != VERSION:
+            version = event.get("trace_version")
+            raise InputError(f"{path} is a trace of version {version}; expected {VERSION}.")
+    return replies
+
 
 MAX_WORDS = 100  # of a statement: with a passage, the verifier reads some 300 words (448 tokens)
 # Estimated size of a call: a text of 250 words with its prompt, and the mean of an analysis of a

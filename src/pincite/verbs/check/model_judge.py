@@ -12,13 +12,13 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeAlias
 
-from pincite.completions import Completion, Prompt
 from pincite.errors import ConfigError
 from pincite.judgement import confirmation
-from pincite.llm import replies
+from pincite.llm import templates
 from pincite.llm.calls import Calls, Progress, run_concurrently, scaled_progress
 from pincite.llm.chat import guidance_for
 from pincite.llm.templates import Templates
+from pincite.protocols import Completion, Prompt
 from pincite.settings import Settings
 from pincite.text import words
 from pincite.types import STOPPED, Evidence, Failed, Passage
@@ -136,9 +136,9 @@ class ModelJudge:
 
         def probability(reply: Completion) -> float | None:
             if by_logprobs:
-                shares = replies.label_probabilities(reply, labels)
+                shares = templates.label_probabilities(reply, labels)
                 return shares[first] if shares else None
-            label = replies.parse_label(reply.text, labels)
+            label = templates.parse_label(reply.text, labels)
             return None if label is None else float(label == first)
 
         result = self.calls.read(CHOOSE, prompt, {**about, "first": first}, probability)

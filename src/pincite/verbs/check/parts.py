@@ -15,8 +15,7 @@ from pincite.text.clauses import clauses
 from pincite.text.coordination import shared
 from pincite.text.figures import MONTHS
 from pincite.text.finite import NOT, Finite, finite_verb, is_plural, lemmas, main_clause, main_order
-from pincite.verbs.check.kinds import LONGEST, MARKS, ascription, kind_of
-from pincite.verbs.check.negation import negation
+from pincite.verbs.check.kinds import LONGEST, MARKS, ascription, kind_of, negation
 
 # Between a fact and an opinion: "Nobody died, and the mayor should resign", "… and should resign".
 _BESIDE = re.compile(

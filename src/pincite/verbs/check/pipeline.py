@@ -2,14 +2,14 @@
 
 statement ─▶ readings ─▶ passages that may be evidence ─▶ DOC of each pair ─▶ a result per reading
 
-An error affects only its own passage or reading or, at worst, the statement (`containment`).
+An error affects only its own passage or reading or, at worst, the statement (`errors`).
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pincite import codec, containment
+from pincite import codec, errors
 from pincite.judgement import confirmation
 from pincite.judgement.confirmation import Outcome, StatementType, Unjudged, Weighed, Weight
 from pincite.judgement.provenance import UNKNOWN, Source, is_about, source_of
@@ -17,7 +17,7 @@ from pincite.judgement.references import Retraction, retraction_of, with_retract
 from pincite.library.exclusions import Exclusions
 from pincite.library.web_pages import WebCandidates
 from pincite.protocols import DocumentsOf, Encoder, Retriever
-from pincite.retrieval.copies import grouped
+from pincite.retrieval.fusion import grouped
 from pincite.settings import CheckSettings, Settings
 from pincite.text.hosts import without_folder
 from pincite.text.languages import not_read
@@ -98,7 +98,7 @@ class CheckPipeline:
                 return interpret_by_rules(statement, self.settings.language, occasion)
             return self.interpreter.interpret(statement)
 
-        return containment.attempted(interpret, as_stated)
+        return errors.attempted(interpret, as_stated)
 
     def check(
         self,
@@ -113,7 +113,7 @@ class CheckPipeline:
             results = tuple(failed(reading) for reading in readings.readings)
             return Check(statement, results, readings.by, (*readings.failures, why))
 
-        checked = containment.attempted(lambda: self._check_readings(statement, readings), unjudged)
+        checked = errors.attempted(lambda: self._check_readings(statement, readings), unjudged)
         speaker = occasion.speaker or without_speaker(" ".join(statement.split()))[0]
         return replace(checked, occasion=replace(occasion, speaker=speaker))
 
@@ -126,7 +126,7 @@ class CheckPipeline:
             for reading in interpretation.readings
             if reading.kind not in ignored and not reading.is_about_unknown_speaker
         ]
-        retrieved = containment.each(self._retrieve, judged, lambda _, why: why)
+        retrieved = errors.each(self._retrieve, judged, lambda _, why: why)
         pairs = [
             (reading, each)
             for reading, of_reading in zip(judged, retrieved, strict=True)
@@ -203,7 +203,7 @@ class CheckPipeline:
             for (reading, candidate), failure in zip(pairs, failures, strict=True)
             if failure is None
         ]
-        answers = iter(containment.each(self.judge.judge, usable, lambda _, why: why))
+        answers = iter(errors.each(self.judge.judge, usable, lambda _, why: why))
         return [failure or next(answers) for failure in failures]
 
     def _why_unusable(self, candidate: Candidate) -> Failed | None:
@@ -239,7 +239,7 @@ def _text_ids(passages: Sequence[Passage]) -> list[int]:
             merged = [min(same) if number in same else number for number in merged]
         return merged
 
-    return containment.attempted(with_copies, lambda _: ids)
+    return errors.attempted(with_copies, lambda _: ids)
 
 
 # ── Retrieval ────────────────────────────────────────────────────────────────────────────────────

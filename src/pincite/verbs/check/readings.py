@@ -12,19 +12,26 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from pincite.completions import Completion, Guidance, Prompt
 from pincite.judgement.confirmation import ReadingOrigin, StatementType
-from pincite.llm import replies
+from pincite.llm import templates
 from pincite.llm.calls import Calls, Progress, run_concurrently, scaled_progress
 from pincite.llm.templates import Templates
+from pincite.protocols import Completion, Guidance, Prompt
 from pincite.settings import Settings
 from pincite.text import words_of
 from pincite.text.finite import finite_verb, main_clause
 from pincite.text.languages import FUNCTION_WORDS, identify
 from pincite.text.sentences import sentences
 from pincite.types import STOPPED, Failed
-from pincite.verbs.check.kinds import LONGEST, MARKS, WORD, ascription, kind_of, without_speaker
-from pincite.verbs.check.negation import negation
+from pincite.verbs.check.kinds import (
+    LONGEST,
+    MARKS,
+    WORD,
+    ascription,
+    kind_of,
+    negation,
+    without_speaker,
+)
 from pincite.verbs.check.parts import conjuncts, parts
 from pincite.verbs.check.report import Interpretation, Reading
 from pincite.verbs.check.speakers import UNKNOWN, Occasion, alone, without_tag
@@ -186,7 +193,7 @@ class ModelInterpreter:
         step = f"list_{kind}_statements"
         values = {"claim": text, f"{kind}_analysis": analysis}
         prompt = self._prompt(step, LIST_TOKENS, _CLAIMS, **values)
-        return self.calls.read(step, prompt, about, lambda reply: replies.parse_list(reply.text))
+        return self.calls.read(step, prompt, about, lambda reply: templates.parse_list(reply.text))
 
     def _negate(self, reading: Reading) -> str | Failed:
         # A user's prompt states how it wants the answer; EvidenceSeeker's wants plain text.
@@ -194,7 +201,7 @@ class ModelInterpreter:
         prompt = self._prompt("negate_claim", NEGATION_TOKENS, schema, statement=reading.text)
 
         def read(reply: Completion) -> str | None:
-            text = replies.parse_statement(reply.text, "negation", plain=not schema)
+            text = templates.parse_statement(reply.text, "negation", plain=not schema)
             return None if text is None or text.casefold() == reading.text.casefold() else text
 
         return self.calls.read("negate_claim", prompt, {"reading": reading.text}, read)

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Annotated, Any, Literal, TypeVar
 
-from pincite import codec, containment
-from pincite.completions import Usage
+from pincite import codec, errors
 from pincite.judgement import confirmation
 from pincite.judgement.confirmation import (
     THRESHOLD,
@@ -19,6 +18,7 @@ from pincite.judgement.confirmation import (
     Weight,
 )
 from pincite.notes import IN_ENGLISH, Language, Note
+from pincite.protocols import Usage
 from pincite.report.cells import Look
 from pincite.text.words import missing_words
 from pincite.types import INLINE, Doc, Exclusion, Failed, Passage, Span, Unchecked, named, written
@@ -182,9 +182,9 @@ def render_parts(render: Callable[[Check], T], check: Check) -> T:
     def nothing(why: Failed) -> T:
         return render(Check(check.statement, (), check.interpreted_by, (why,)))
 
-    return containment.attempted(
+    return errors.attempted(
         lambda: render(check),
-        lambda why: containment.attempted(lambda: without_culprits(why), nothing),
+        lambda why: errors.attempted(lambda: without_culprits(why), nothing),
     )
 
 

@@ -12,7 +12,7 @@ from pincite.judgement import confirmation
 from pincite.judgement.confirmation import Weighed
 from pincite.notes import Note
 from pincite.report import cells
-from pincite.report.reasons import judged_in
+from pincite.report.cells import judged_in
 from pincite.text.words import unsaid
 from pincite.types import CopyKind, Failed
 from pincite.verbs.check import wording as check_wording

@@ -5,8 +5,7 @@ from collections.abc import Callable, Sequence
 from pincite.judgement.confirmation import Outcome, StatementType, Weighed, Weight, rank
 from pincite.judgement.provenance import Source, SourceKind
 from pincite.notes import IN_ENGLISH, Language
-from pincite.report.cells import Look, one_line, shortened
-from pincite.report.reasons import why_excluded, why_unchecked
+from pincite.report.cells import Look, one_line, shortened, why_excluded, why_unchecked
 from pincite.text import words as text_words
 from pincite.types import Exclusion, Failed, Unchecked
 

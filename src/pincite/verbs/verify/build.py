@@ -1,6 +1,12 @@
-"""Builds the `verify` pipeline from settings, and runs it on articles."""
+"""Builds the `verify` pipeline from settings, and runs it on articles.
+
+Estimates the work and time of a `verify` run without fetching anything.
+
+Times are ranges: how fast hosts answer and how long their pages are is not known in advance.
+"""
 
 import atexit
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -9,8 +15,8 @@ from functools import lru_cache, partial
 from importlib.metadata import version
 from pathlib import Path
 
-from pincite import containment, runtime
-from pincite.corpus.multi_corpus import Corpora
+from pincite import errors, runtime
+from pincite.corpus.protocol import Corpora
 from pincite.documents import text as document_text
 from pincite.documents.collection import Problem, open_sources, variants
 from pincite.judgement import aggregation
@@ -23,36 +29,150 @@ from pincite.library.private_copies import (
     folder_of,
 )
 from pincite.library.web_pages import web_candidates, web_pages
-from pincite.llm.judge import notes_of
+from pincite.llm.calls import tokens_of
+from pincite.llm.judge import REPLY_TOKENS, notes_of
 from pincite.notes import Note, as_written
 from pincite.protocols import Progress
-from pincite.references import catalogue, hygiene, online, outcomes
+from pincite.references import catalogue, online, outcomes
+from pincite.references.catalogue import Lookup, Source, ask, ids_of
 from pincite.references.outcomes import Field
-from pincite.references.works import Lookup, Source, ask, ids_of
+from pincite.retrieval import cascade
 from pincite.settings import POLITENESS, Settings, public_settings
 from pincite.types import (
     Article,
     Citation,
     CitedWork,
+    Claim,
     CopyKind,
     Document,
     Finding,
+    Passage,
     Reason,
+    Span,
     Unchecked,
     Uncited,
     WorkStatus,
+    written,
 )
-from pincite.verbs.verify import coverage
-from pincite.verbs.verify.cited_copies import CitedCopies, Place
-from pincite.verbs.verify.coverage import addresses
-from pincite.verbs.verify.estimate import Estimate, estimate_article
-from pincite.verbs.verify.matching import ArticleFiles, match_files
+from pincite.verbs.verify.cited_copies import (
+    ArticleFiles,
+    CitedCopies,
+    Place,
+    is_wanted,
+    match_files,
+)
 from pincite.verbs.verify.pipeline import SecondOpinion, VerifyPipeline
-from pincite.verbs.verify.report import Report, could_not_be_checked
+from pincite.verbs.verify.report import Report, addresses, could_not_be_checked, coverage_of
+from pincite.web.addresses import WebRules
 from pincite.web.sources import FetchStep
 from pincite.wiki.article import PageText, parse_page
 from pincite.wiki.suggest import corrected, date_format_of
 from pincite.wiki.uncited import find_uncited, is_read
+
+Seconds = tuple[float, float]  # lower and upper estimate
+# Per request: as measured by research/scripts/bench_fetch.py, and for a slow site.
+LATENCY: Seconds = (0.2, 3.0)
+TRIED = 3  # pairs, judged twice because the first time warms up; half a second on two cores
+# Share of the possible pairs, each as long as wide passages make it. Short pages have fewer, and
+# clauses are judged as well: the demo's article (short pages) has 304, and 200 were judged.
+OF_THE_PAIRS: Seconds = (0.5, 1.5)
+MANY = 1_000_000  # tokens assumed for a source not fetched yet: it fills its share of the prompt
+BESIDES = 500 + REPLY_TOKENS  # tokens of the prompt without the sources, and of the reply
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """The work for one article."""
+
+    claims: int
+    citations: int
+    sources: int  # distinct addresses
+    at_hand: int  # supplied, in a corpus, or fetched before and still fresh
+    missing: int  # neither at hand nor fetchable
+    most_calls: int  # for second opinions, one per claim
+    most_tokens: int  # prompts and replies of those calls
+    hosts: Mapping[str, int]  # pages to fetch from each
+    seconds_of_fetching: Seconds
+    seconds_of_judging: Seconds
+
+    @property
+    @written
+    def to_fetch(self) -> int:
+        return sum(self.hosts.values())
+
+
+def estimate_article(
+    article: Article,
+    copies: CitedCopies,
+    seconds_a_pair: Callable[[Sequence[tuple[Claim, Passage]]], float],
+    settings: Settings,
+    candidates: int,
+) -> Estimate:
+    """Estimate the work for one article; `candidates`: corpus passages judged per claim."""
+    citations = [citation for claim in article.claims for citation in claim.citations]
+    uses = Counter(urls[0] for citation in citations if (urls := addresses(citation)))
+    cited = {urls[0]: citation for citation in citations if (urls := addresses(citation))}
+    found = {url: copies.stored_copy(citation) for url, citation in cited.items()}
+    wanted = [url for url, copy in found.items() if is_wanted(copy)]
+    readable = {url for url, copy in found.items() if isinstance(copy, Document)}
+    to_fetch: dict[str, str] = {}  # the host of each
+    if copies.web:
+        for url in wanted:
+            address = copies.first_address(cited[url])
+            if address and copies.web.sources.is_cached(address):
+                readable.add(url)
+            elif address and (host := copies.web.sources.host_of(address)):
+                to_fetch[url] = host
+    hosts = dict(Counter(to_fetch.values()).most_common())
+    n_claims = len(article.claims)
+    if settings.verify.uncited and is_read(article.language):
+        n_claims += len(find_uncited(article))
+    a_use = 1 + settings.retrieval.read
+    least = sum(uses[url] for url in readable) * a_use
+    most = least + sum(uses[url] for url in to_fetch) * a_use
+    most += n_claims * candidates
+    each = _measured(article, seconds_a_pair) if most else 0.0
+    tokens, judge = [], settings.judge
+    for claim in article.claims if judge.url else ():
+        texts = [found[urls[0]] for c in claim.citations
+                 if (urls := addresses(c)) and urls[0] in (readable | to_fetch.keys())]  # fmt: skip
+        sizes = [tokens_of(text.text) if isinstance(text, Document) else MANY for text in texts]
+        tokens += [min(judge.source_tokens, sum(sizes)) + BESIDES] if texts else []
+    asked = sorted(tokens, reverse=True)[: judge.limit]
+    return Estimate(
+        claims=len(article.claims),
+        citations=len(citations),
+        sources=len(cited),
+        at_hand=len(readable),
+        missing=len(set(wanted) - readable - to_fetch.keys()),
+        most_calls=len(asked),
+        most_tokens=sum(asked),
+        hosts=hosts,
+        seconds_of_fetching=fetching_seconds(list(hosts.values()), settings.web.rules),
+        seconds_of_judging=(OF_THE_PAIRS[0] * least * each, OF_THE_PAIRS[1] * most * each),
+    )
+
+
+def _measured(
+    article: Article, seconds_a_pair: Callable[[Sequence[tuple[Claim, Passage]]], float]
+) -> float:
+    """Measure the time per pair on the article's own words, at the length of real passages."""
+    words = " ".join(claim.text for claim in article.claims).split() or ["none"]
+    n_words = cascade.COVERING_WORDS
+    text = " ".join((words * (1 + n_words // len(words)))[:n_words])
+    passage = Passage("", "", "", text, Span(0, len(text)))
+    pairs = [(claim, passage) for claim in (article.claims * TRIED)[:TRIED]]
+    return min(seconds_a_pair(pairs) for _ in range(2))
+
+
+def fetching_seconds(queues: Sequence[int], rules: WebRules) -> Seconds:
+    """Estimate the time to fetch these queues: hosts in parallel, pages of a host in sequence."""
+    if not queues:
+        return 0.0, 0.0
+    longest = max(max(queues), sum(queues) / rules.at_once)
+    least, most = (longest * (rules.pause + latency) for latency in LATENCY)
+    return least, most + LATENCY[1]  # robots.txt comes first unless it is cached
+
 
 # Settings that change how fast or where the work is done, but never the results.
 WITHOUT_EFFECT = POLITENESS | {
@@ -84,7 +204,7 @@ class WorkLookup:
             for result in finding.citations:
                 key, find = result.citation.reference, partial(self._find, article, result.citation)
                 if key not in known:
-                    known[key] = containment.attempted(find, lambda why: None)
+                    known[key] = errors.attempted(find, lambda why: None)
                     progress(len(known), len(cited))
                 results.append(replace(result, work=known[key]))
             yield replace(finding, citations=tuple(results))
@@ -151,7 +271,7 @@ class Run:
         findings: list[Finding] = []
         uncited: tuple[Uncited, ...] | None = None
         stopped = False
-        article = hygiene.checked(article, datetime.now(UTC).date())
+        article = outcomes.checked(article, datetime.now(UTC).date())
         try:
             self.pipeline.copies.prepare(article)
             for finding in self.pipeline.findings(article):
@@ -191,7 +311,7 @@ class Run:
             settings=report_settings(self.settings),
             versions=self.versions,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
-            coverage=coverage.of_article(article, findings),
+            coverage=coverage_of(article, findings),
             # Measured on English rows.
             flag_precision=self.flag_precision if is_read(article.language) else (),
             url=article.url,
@@ -204,7 +324,7 @@ class Run:
         def report() -> Report | str:
             return self.verify(parse_page(page, self.settings.language))
 
-        return containment.attempted(report, could_not_be_checked)
+        return errors.attempted(report, could_not_be_checked)
 
     def wrote(self, report: Report) -> bool:
         """Whether this run would write the same report, as far as settings and versions tell."""

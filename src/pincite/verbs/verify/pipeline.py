@@ -6,7 +6,7 @@ its clauses ─▶ best passages of its sources ─▶ verifier ─▶ what is m
 pages that fail it ─▶ their archived copies ─▶ verifier ─▶ which of them changed since
 findings ─▶ their sources' texts ─▶ examined language model ─▶ one verdict of both
 
-An error costs its own pair, source or suggestions or, at worst, the claim (`pincite.containment`).
+An error costs its own pair, source or suggestions or, at worst, the claim (`pincite.errors`).
 """
 
 import re
@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, NamedTuple
 
-from pincite import containment
+from pincite import errors
 from pincite.documents.dates import stated_date
 from pincite.documents.text import code_of
 from pincite.judgement import aggregation, decide, references
@@ -27,9 +27,16 @@ from pincite.llm.calls import Calls, run_concurrently
 from pincite.llm.judge import Examiner, Judge
 from pincite.notes import Note
 from pincite.protocols import DocumentsOf, Verifier, WordRetriever
-from pincite.retrieval import cascade, fusion, pinpoint
-from pincite.retrieval.copies import without_copies
-from pincite.retrieval.fusion import JUDGED, Fused, HybridQuery, kept, shares, with_prior
+from pincite.retrieval import cascade, fusion
+from pincite.retrieval.fusion import (
+    JUDGED,
+    Fused,
+    HybridQuery,
+    kept,
+    shares,
+    with_prior,
+    without_copies,
+)
 from pincite.text import quantities, tables
 from pincite.text.clauses import clauses
 from pincite.text.hosts import host_of
@@ -71,7 +78,7 @@ from pincite.types import (
     own_digest,
 )
 from pincite.verbs.verify.cited_copies import CitedCopies, CitedSource
-from pincite.verbs.verify.coverage import addresses
+from pincite.verbs.verify.report import addresses
 
 # English wikis that use another language code.
 _ENGLISH = {"simple": "en", "": "en"}
@@ -88,7 +95,7 @@ class ReadSource(NamedTuple):
 
     citation: Citation
     cited: CitedSource
-    aim: pinpoint.Aim | None = None  # the place in it that the citation points to
+    aim: cascade.Aim | None = None  # the place in it that the citation points to
     passages: Sequence[Passage] = ()
     evidence: Sequence[Evidence] = ()
     unjudged: Failed | None = None  # why some passages could not be judged
@@ -99,7 +106,7 @@ class ReadSource(NamedTuple):
 
     def as_failed(self, why: Failed | Unchecked) -> "ReadSource":
         if isinstance(why, Failed):
-            why = containment.unchecked(self.citation.url or "", why)
+            why = errors.unchecked(self.citation.url or "", why)
         return ReadSource(self.citation, self.cited._replace(source=why))
 
     def with_evidence(self, claim: Claim, evidence: Sequence[Evidence]) -> "ReadSource":
@@ -166,8 +173,8 @@ class VerifyPipeline:
 
     def finding(self, claim: Claim, written: str | None = None) -> Finding:
         """Check a claim's sources, then search better ones. `written`: date of the article."""
-        return containment.attempted(
-            lambda: self._finding(claim, written), lambda why: containment.bare(claim, why)
+        return errors.attempted(
+            lambda: self._finding(claim, written), lambda why: errors.bare(claim, why)
         )
 
     def _finding(self, claim: Claim, written: str | None) -> Finding:
@@ -180,7 +187,7 @@ class VerifyPipeline:
             if claim.earlier and found.label is not Label.SUPPORTED:
                 found = self._with_earlier(claim, as_cited, written, found)
         if found.label is not Label.SUPPORTED or claim.wants_source or self.suggest == "all":
-            found = containment.attempted(
+            found = errors.attempted(
                 lambda: self._with_better_sources(found, written),
                 lambda why: replace(found, failed=why),
             )
@@ -203,7 +210,7 @@ class VerifyPipeline:
 
     def _obtain(self, citation: Citation, written: str | None) -> ReadSource:
         nothing = ReadSource(citation, CitedSource(Unchecked(citation.url or "", Reason.EMPTY)))
-        return containment.attempted(
+        return errors.attempted(
             lambda: self._cut(citation, self.copies.read(citation, written)), nothing.as_failed
         )
 
@@ -222,11 +229,11 @@ class VerifyPipeline:
         if not source.published:
             source = replace(source, published=stated_date(citation.date or "") or None)
         found = found._replace(source=source)
-        aim = pinpoint.aim_of(citation, source)
+        aim = cascade.aim_of(citation, source)
         return ReadSource(citation, found, aim, cited_passages(source))
 
     def _verify(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[Evidence]:
-        return containment.verified(self.verifier.verify, pairs)
+        return errors.verified(self.verifier.verify, pairs)
 
     def _judge_sources(self, claim: Claim, sources: Sequence[ReadSource]) -> list[ReadSource]:
         """Judge each source. If the verdict stays open, read everything worth reading."""
@@ -280,7 +287,7 @@ class VerifyPipeline:
         words only, and the first one has the year.
         """
         obtained = [self._obtain(citation, written) for citation in claim.earlier]
-        judged = containment.each(
+        judged = errors.each(
             partial(self._judge_sources, claim), obtained, lambda source, why: source.as_failed(why)
         )
         before = [read.evidence for read in judged]
@@ -309,7 +316,7 @@ class VerifyPipeline:
             read = self._judge_sources(claim, some)
             return list(map(partial(self._check, claim), read, self._clauses(claim, read)))
 
-        return containment.each(
+        return errors.each(
             checked, sources, lambda source, why: self._check(claim, source.as_failed(why))
         )
 
@@ -334,7 +341,7 @@ class VerifyPipeline:
             if outcome.quote and unrelated and far and not outcome.contradiction:
                 outcome = replace(outcome, quote=None)
             else:
-                place = pinpoint.place_of(outcome, source, read.aim, claim.text)
+                place = cascade.place_of(outcome, source, read.aim, claim.text)
             copy = read.cited.copy
             is_own = copy is not None and copy.kind is CopyKind.OWN
             other_copy = fails and is_own and not mentions(source, names_of(citation))
@@ -382,9 +389,7 @@ class VerifyPipeline:
 
     def _archived(self, citation: Citation, written: str | None) -> ReadSource | None:
         """Read the archived copy of a live page; None if it cannot be judged."""
-        found = containment.attempted(
-            lambda: self.copies.archived(citation, written), lambda why: None
-        )
+        found = errors.attempted(lambda: self.copies.archived(citation, written), lambda why: None)
         read = self._cut(citation, found) if found else None
         return read if read and isinstance(read.source, Document) else None
 
@@ -407,7 +412,7 @@ class VerifyPipeline:
                 for each in read.evidence:
                     if supported and supported.quote and each.passage == supported.passage:
                         outcome = replace(each, quote=supported.quote)
-        for other in pinpoint.preferred(read.evidence, outcome, read.aim):
+        for other in cascade.preferred(read.evidence, outcome, read.aim):
             if decide.label_of(other, self.threshold, judged, atoms) is label:
                 return other
         return outcome
@@ -583,7 +588,7 @@ class VerifyPipeline:
                     headline=headline,
                     site=site,
                     authors=authors,
-                    place=pinpoint.place_of(suggestion.evidence, document, None),
+                    place=cascade.place_of(suggestion.evidence, document, None),
                     corpus=document.corpus,
                     listing=self.exclusions.listing_of(passage.url),
                 )
@@ -634,7 +639,7 @@ class SecondOpinion:
                 return Failed("source", "the sources must not be sent, or no longer exist")
             return judge.opinion(finding.claim, sources)
 
-        return containment.attempted(ask, lambda why: why)
+        return errors.attempted(ask, lambda why: why)
 
     def _sources(self, finding: Finding, written: str | None) -> list[Document]:
         """Return the documents read for the citations, except private copies: never sent."""
@@ -768,7 +773,7 @@ def only_quotes(finding: Finding) -> Finding:
 
 def _quote_of(evidence: Evidence) -> Evidence:
     """Reduce the passage to its quote, cut between words."""
-    start, words = pinpoint.quoted_span(evidence).start, evidence.quoted
+    start, words = cascade.quoted_span(evidence).start, evidence.quoted
     if len(words) > MAX_OWN_QUOTE:
         cut = words[: MAX_OWN_QUOTE + 1]
         words = (cut.rsplit(None, 1)[0] if " " in cut else cut)[:MAX_OWN_QUOTE]

@@ -8,12 +8,12 @@ from functools import partial
 from itertools import dropwhile, groupby
 from typing import Any, cast
 
-from pincite import containment
+from pincite import errors
 from pincite.judgement import aggregation
 from pincite.notes import IN_ENGLISH, Language, Note, said
-from pincite.references import hygiene
+from pincite.references import outcomes
 from pincite.report import cells, templates
-from pincite.report.reasons import REASONS, WORKS, why_excluded
+from pincite.report.cells import REASONS, WORKS, why_excluded
 from pincite.text import languages, tables
 from pincite.text.clauses import Standing, standing
 from pincite.text.hosts import host_of
@@ -36,9 +36,17 @@ from pincite.types import (
     Uncited,
     WorkStatus,
 )
-from pincite.verbs.verify import coverage, wording
-from pincite.verbs.verify.coverage import FLAGS, Stage
-from pincite.verbs.verify.report import Report
+from pincite.verbs.verify import wording
+from pincite.verbs.verify.report import (
+    FLAGS,
+    Report,
+    Stage,
+    by_reason,
+    counting_rule,
+    coverage_rows,
+    lost_rows,
+    stage_of,
+)
 from pincite.wiki import suggest
 from pincite.wiki.suggest import Dates
 from pincite.wiki.uncited import is_read
@@ -78,8 +86,8 @@ def rows(report: Report) -> Iterator[list[Value]]:
     """Yield the values of `COLUMNS`: a row per citation, uncited claim and uncited sentence."""
     table: list[dict[str, Value]] = []
     for rank, finding in enumerate(report.findings, 1):
-        table += containment.shown(partial(_rows, report, rank), finding)
-    table += [containment.shown_uncited(_uncited_row, item) for item in report.uncited or ()]
+        table += errors.shown(partial(_rows, report, rank), finding)
+    table += [errors.shown_uncited(_uncited_row, item) for item in report.uncited or ()]
     for row in table:
         yield [row.get(column) for column in COLUMNS]
 
@@ -113,7 +121,7 @@ def _citation_values(result: CitationResult, finding: Finding) -> dict[str, Valu
         "citation_label": wording.LOOKS[result.label].label,
         "citation_missing": _words(result.missing),
         "citation_reliability": _reliability(result.listing),
-        "citation_reached": str(coverage.stage(result, finding.label)),
+        "citation_reached": str(stage_of(result, finding.label)),
         "place": wording.where(result.place, result.label) or None,
         "reference_status": str(result.work.status) if result.work else None,
         "reference_notes": " | ".join(map(str, result.reference_notes)) or None,
@@ -194,7 +202,7 @@ def to_wikitext(report: Report, today: date, wrong: Collection[str] = ()) -> str
         or any(archived(result, dates) for result in f.citations)
     ]
     blocks = [
-        containment.shown(partial(_block, number=number, dates=dates, wrong=wrong), finding)
+        errors.shown(partial(_block, number=number, dates=dates, wrong=wrong), finding)
         for number, finding in enumerate(findings, 1)
     ]
     advice = wording.flag_advice(report.flag_precision) or wording.ADVICE
@@ -203,7 +211,7 @@ def to_wikitext(report: Report, today: date, wrong: Collection[str] = ()) -> str
         advice = f"{n_open} could not be checked. {advice}"
 
     blocks += [
-        containment.shown_uncited(partial(_uncited_block, dates=dates), each)
+        errors.shown_uncited(partial(_uncited_block, dates=dates), each)
         for each in report.uncited or ()
     ]
     cited = (result for finding in report.findings for result in finding.citations)
@@ -390,7 +398,7 @@ def to_html(report: Report, today: date | None = None, wrong: Collection[str] = 
     shared = {**names(), "to_paste": pasted, "wrong": wrong, "language": "en", "report": report}
     macros: Any = templates.page("finding.html.j2").make_module(shared)
     entries = [
-        containment.shown(partial(macros.entry, rank=rank), each)
+        errors.shown(partial(macros.entry, rank=rank), each)
         for rank, each in enumerate(report.findings, 1)
     ]
     pairs = list(zip(report.findings, entries, strict=True))
@@ -408,14 +416,14 @@ def to_html(report: Report, today: date | None = None, wrong: Collection[str] = 
                 "entries": [entries[rank - 1] for rank, _ in group.findings],
                 "n_better": sum(bool(finding.suggestions) for _, finding in group.findings),
             }
-            for group in coverage.by_reason(enumerate(report.findings, 1))
+            for group in by_reason(enumerate(report.findings, 1))
         ],
         uncited=None
         if report.uncited is None
-        else [containment.shown_uncited(macros.uncited, each) for each in report.uncited],
-        stages=coverage.rows(report.coverage),
-        counted=coverage.counted(report.coverage),
-        lost=coverage.lost(report.coverage),
+        else [errors.shown_uncited(macros.uncited, each) for each in report.uncited],
+        stages=coverage_rows(report.coverage),
+        counted=counting_rule(report.coverage),
+        lost=lost_rows(report.coverage),
         advice=wording.flag_advice(report.flag_precision) or wording.ADVICE,
         css=templates.style("verify.css"),
     )
@@ -636,7 +644,7 @@ def draft_of(report: Report, source: str, say: Callable[[str], str] = str) -> Dr
         "draft_unsupported": tuple(claims.values()),
         "draft_references": faults,
         "draft_uncited": tuple(each.claim.text for each in report.uncited or ()),
-        "draft_traces": hygiene.traces(source),
+        "draft_traces": outcomes.traces(source),
     }
     head: dict[str, str | int] = {"n": len(results), "checked": len(checked)}
     head["failing"] = len(failing)

@@ -1,21 +1,246 @@
-"""The report of `verify` and its JSON."""
+"""The report of `verify` and its JSON.
+
+How far each citation got between reference mark and verdict, and why some were not judged.
+"""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
-from pincite import codec, containment
+from pincite import codec, errors
 from pincite.codec import Probability
 from pincite.judgement import aggregation
 from pincite.notes import Note
-from pincite.types import Doc, Failed, Finding, Label, Reason, Unchecked, Uncited, written
+from pincite.report.cells import REASONS, n_of
+from pincite.text.identifiers import doi_address, pubmed_address
+from pincite.types import (
+    Article,
+    Citation,
+    CitationResult,
+    CopyKind,
+    Doc,
+    Failed,
+    Finding,
+    Label,
+    Reason,
+    Unchecked,
+    Uncited,
+    written,
+)
 from pincite.verbs.verify import wording
-from pincite.verbs.verify.coverage import Coverage
+from pincite.verbs.verify.wording import COPIES, STEPS
 from pincite.wiki.suggest import DateFormat
 from pincite.wiki.uncited import is_read
+
+
+class Stage(StrEnum):
+    """How far a citation got; each stage implies those before it."""
+
+    CITED = "cited"  # cited for a claim
+    ADDRESSED = "addressed"  # has an address, a DOI, a PubMed ID, or a copy without one
+    OBTAINED = "obtained"  # a copy of the page is available: supplied, cached or fetched
+    READ = "read"  # text was found in it
+    JUDGED = "judged"
+    FLAGGED = "flagged"  # the claim likely fails, or the source may contradict it
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """A number of citations, and of the sources behind them: one source may be cited five times."""
+
+    uses: int  # of references
+    sources: int  # distinct ones
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How many citations of an article reached each stage, and why the others did not.
+
+    The first two stages count all claims of the article, the others those that were judged before
+    the run ended.
+    """
+
+    references: int  # uses of references in the article, including those without a claim
+    stages: Mapping[Stage, Tally]  # every stage, in its order
+    waiting: int  # uses at claims not reached before the run was stopped
+    reasons: Mapping[Reason, Tally]  # why citations were not judged; the most frequent first
+    copies: Mapping[CopyKind, Tally]  # which copies were judged; the most frequent first
+
+    def __post_init__(self) -> None:
+        if lacking := sorted(set(Stage) - set(self.stages)):
+            raise ValueError(f"it lacks {', '.join(lacking)}")
+
+
+K = TypeVar("K", Stage, Reason, CopyKind)
+FLAGS = (Label.REFUTED, Label.NOT_SUPPORTED)
+STAGES = tuple(Stage)
+# The page was obtained, but has nothing to judge.
+_NOT_JUDGED = frozenset(
+    {
+        Reason.PAYWALL,
+        Reason.EMPTY,
+        Reason.UNREADABLE_SCAN,
+        Reason.UNDECODABLE,
+        Reason.ENCRYPTED,
+        Reason.UNSUPPORTED_TYPE,
+        Reason.TITLE_ONLY,
+        Reason.CIRCULAR,
+    }
+)
+
+
+def addresses(citation: Citation) -> list[str]:
+    """Return the addresses where the source may be found, best first."""
+    doi = doi_address(citation.doi) if citation.doi else None
+    pubmed = pubmed_address(citation.pmid) if citation.pmid else None
+    return [url for url in (citation.url, citation.archive_url, doi, pubmed) if url]
+
+
+def stage_of(result: CitationResult, claim: Label) -> Stage:
+    """Return the stage that a citation reached; `claim` is the label of its claim."""
+    outcome = result.outcome
+    if not isinstance(outcome, Unchecked):
+        return Stage.FLAGGED if claim in FLAGS else Stage.JUDGED
+    if not addresses(result.citation):
+        return Stage.CITED
+    if outcome.reason is Reason.LANGUAGE:
+        return Stage.READ
+    return Stage.OBTAINED if outcome.reason in _NOT_JUDGED else Stage.ADDRESSED
+
+
+def coverage_of(article: Article, findings: Sequence[Finding]) -> Coverage:
+    """Compute the coverage of an article's citations; `findings` are the claims judged so far."""
+    cited = [citation for claim in article.claims for citation in claim.citations]
+    results = [(r, stage_of(r, finding.label)) for finding in findings for r in finding.citations]
+    obtained = STAGES.index(Stage.OBTAINED)
+    copied = {r.citation for r, got in results if STAGES.index(got) >= obtained}
+    stages = {
+        Stage.CITED: _tally(cited),
+        Stage.ADDRESSED: _tally(c for c in cited if addresses(c) or c in copied),
+    }
+    for place, wanted in enumerate(STAGES[2:], 2):
+        stages[wanted] = _tally(r.citation for r, got in results if STAGES.index(got) >= place)
+    reasons: dict[Reason, list[Citation]] = {}
+    copies: dict[CopyKind, list[Citation]] = {}
+    for result, _ in results:
+        if isinstance(result.outcome, Unchecked):
+            reasons.setdefault(result.outcome.reason, []).append(result.citation)
+        elif result.copy:
+            copies.setdefault(result.copy.kind, []).append(result.citation)
+    return Coverage(
+        references=article.n_references,
+        stages=stages,
+        waiting=len(cited) - len(results),
+        reasons=_frequent_first({kind: _tally(of_kind) for kind, of_kind in reasons.items()}),
+        copies=_frequent_first({kind: _tally(of_kind) for kind, of_kind in copies.items()}),
+    )
+
+
+def summed(articles: Sequence[Coverage]) -> Coverage:
+    """Sum over articles. A source counts once in each article that cites it."""
+    return Coverage(
+        references=sum(each.references for each in articles),
+        stages=dict.fromkeys(STAGES, Tally(0, 0)) | _sums([each.stages for each in articles]),
+        waiting=sum(each.waiting for each in articles),
+        reasons=_frequent_first(_sums([each.reasons for each in articles])),
+        copies=_frequent_first(_sums([each.copies for each in articles])),
+    )
+
+
+def _sums(articles: Sequence[Mapping[K, Tally]]) -> dict[K, Tally]:
+    found: dict[K, Tally] = {}
+    for kind, tally in (item for each in articles for item in each.items()):
+        before = found.get(kind, Tally(0, 0))
+        found[kind] = Tally(before.uses + tally.uses, before.sources + tally.sources)
+    return found
+
+
+def _frequent_first(tallies: dict[K, Tally]) -> dict[K, Tally]:
+    return dict(sorted(tallies.items(), key=lambda item: (-item[1].uses, item[0])))
+
+
+def _tally(citations: Iterable[Citation]) -> Tally:
+    """A source is identified by its address, else by the place of its reference in the article."""
+    found = [(addresses(citation), citation.definition) for citation in citations]
+    sources = {urls[0].partition("#")[0] if urls else place for urls, place in found}
+    return Tally(len(found), len(sources))
+
+
+# ── In words ─────────────────────────────────────────────────────────────────────────────────────
+
+COUNTED = (
+    "A citation is one use of a source for a claim, and a reference may contain several; a source "
+    "counts once, however often it is cited. Flagged claims are those labelled "
+    "“contradicted?” or “not supported”."
+)
+
+HEADS = {
+    Stage.CITED: "cited for a claim",
+    Stage.ADDRESSED: "with an address or a copy",
+    Stage.OBTAINED: "with a copy",
+    Stage.READ: "with text",
+    Stage.JUDGED: "judged",
+    Stage.FLAGGED: "cited for a flagged claim",
+}
+
+
+def coverage_rows(found: Coverage) -> list[tuple[str, int, int | None]]:
+    """Return label, uses and distinct sources of each stage. The first has no count of sources."""
+    return [
+        ("references in the article", found.references, None),
+        *((HEADS[stage], tally.uses, tally.sources) for stage, tally in found.stages.items()),
+    ]
+
+
+def counting_rule(found: Coverage) -> str:
+    kinds = [
+        f"{COPIES[kind].replace('copy', 'copies')}: {n_of(n.uses, 'citation')} "
+        f"({n_of(n.sources, 'source')})"
+        for kind, n in found.copies.items()
+    ]
+    return f"{COUNTED} Judged from {'; '.join(kinds)}." if found.copies else COUNTED
+
+
+def lost_rows(found: Coverage) -> list[tuple[str, str, str]]:
+    """Return rows of (count, reason, next step) for the citations that were not judged."""
+    return [
+        (_counted(tally), REASONS[reason], STEPS[reason]) for reason, tally in found.reasons.items()
+    ]
+
+
+def _counted(tally: Tally) -> str:
+    if tally.uses == tally.sources:
+        return str(tally.uses)
+    return f"{tally.uses} ({n_of(tally.sources, 'source')})"
+
+
+class Unread(NamedTuple):
+    """Claims that could not be checked for the same reasons, with their ranks."""
+
+    why: str
+    steps: str
+    findings: Sequence[tuple[int, Finding]]
+
+
+def by_reason(findings: Iterable[tuple[int, Finding]]) -> list[Unread]:
+    """Group the claims that could not be checked, each with its rank, by the reasons."""
+    groups: dict[tuple[Reason, ...], list[tuple[int, Finding]]] = {}
+    for rank, finding in findings:
+        if finding.label is Label.UNCHECKED and not finding.is_reference_in_doubt:
+            outcomes = [result.outcome for result in finding.citations]
+            why = {outcome.reason for outcome in outcomes if isinstance(outcome, Unchecked)}
+            groups.setdefault(tuple(sorted(why)), []).append((rank, finding))
+    found = []
+    for reasons, unread in sorted(groups.items(), key=lambda group: -len(group[1])):
+        why_unread = "; ".join(REASONS[reason] for reason in reasons) or "no source is cited"
+        steps = "; ".join(dict.fromkeys(STEPS[reason] for reason in reasons))
+        found.append(Unread(why_unread, steps, unread))
+    return found
+
 
 SCHEMA = Path(__file__).parent / "report.schema.json"
 
@@ -105,9 +330,9 @@ class Report(codec.JsonReport):
     def writers(self) -> Mapping[str, Callable[[Any], Any]]:
         write = partial(codec.values_of, digits=codec.DIGITS)
         return {
-            "findings": lambda all_: [containment.shown(write, each) for each in all_],
+            "findings": lambda all_: [errors.shown(write, each) for each in all_],
             "uncited": lambda all_: (
-                None if all_ is None else [containment.shown_uncited(write, each) for each in all_]
+                None if all_ is None else [errors.shown_uncited(write, each) for each in all_]
             ),
         }
 

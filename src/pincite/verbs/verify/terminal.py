@@ -4,15 +4,19 @@ Text from an article or a page is always a `rich.text.Text`, never markup.
 """
 
 from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from pincite import containment
+from pincite import errors
+from pincite.models.weights import served
 from pincite.report import cells
-from pincite.report.reasons import WORKS, judged_in, why_excluded, why_unchecked
+from pincite.report.cells import WORKS, judged_in, n_of, why_excluded, why_unchecked
+from pincite.settings import Settings
+from pincite.text.hosts import host_of
 from pincite.types import (
     NO_WORK,
     CitationResult,
@@ -25,11 +29,22 @@ from pincite.types import (
     Uncited,
     WorkStatus,
 )
-from pincite.verbs.verify import coverage, wording
-from pincite.verbs.verify.coverage import FLAGS, Coverage, Stage
+from pincite.verbs.verify import wording
 from pincite.verbs.verify.render import MAX_SHOWN, excerpt
-from pincite.verbs.verify.report import Report
+from pincite.verbs.verify.report import (
+    FLAGS,
+    Coverage,
+    Report,
+    Stage,
+    by_reason,
+    counting_rule,
+    coverage_rows,
+    lost_rows,
+)
 from pincite.verbs.verify.worklist import FLAGGED, NOTHING_CHECKED, Row, WorkList
+
+if TYPE_CHECKING:
+    from pincite.verbs.verify.build import Estimate, Seconds
 
 CLAIM_WIDTH, SOURCE_WIDTH, OPEN_WIDTH, PASSING_WIDTH = 300, 90, 70, 90  # before an ellipsis
 OPINION_LINES = 3  # of a second opinion; --html shows all
@@ -79,7 +94,7 @@ def print_report(
     if excluded and any(finding.excluded for finding in report.findings):
         parts += [Text(), _excluded(report)]
     parts += [Text(), _coverage_table(report.coverage)]
-    parts.append(Text(coverage.counted(report.coverage), style="dim"))
+    parts.append(Text(counting_rule(report.coverage), style="dim"))
     parts += [Text(f"warning: {cells.one_line(w)}", style="dim") for w in report.warnings]
     console.print(Group(*parts))
 
@@ -132,7 +147,7 @@ def _coverage_table(found: Coverage) -> Table:
     table.add_column("")
     table.add_column("citations", justify="right")
     table.add_column("sources", justify="right")
-    for head, uses, sources in coverage.rows(found):
+    for head, uses, sources in coverage_rows(found):
         table.add_row(head, str(uses), "" if sources is None else str(sources))
     return table
 
@@ -144,7 +159,7 @@ def _table(findings: Sequence[tuple[int, Finding]]) -> Table:
     table.add_column("claim, source, better source", ratio=1)
     for rank, finding in findings:
         verdict = Text(wording.verdict(finding.label), style=wording.LOOKS[finding.label].style)
-        table.add_row(str(rank), verdict, _hanging(containment.shown(_details, finding)))
+        table.add_row(str(rank), verdict, _hanging(errors.shown(_details, finding)))
     return table
 
 
@@ -281,7 +296,7 @@ def _unchecked_tables(chosen: Sequence[tuple[int, Finding]]) -> list[RenderableT
             text.append(f"\n⇄ {url}", style="cyan").append(_corpus(suggestion), style="dim")
         return text
 
-    groups = coverage.by_reason(chosen)
+    groups = by_reason(chosen)
     n_claims = cells.n_of(sum(len(group.findings) for group in groups), "claim")
     found: list[RenderableType] = []
     if groups:
@@ -290,7 +305,7 @@ def _unchecked_tables(chosen: Sequence[tuple[int, Finding]]) -> list[RenderableT
     for group in groups:
         title = Text(f"{cells.n_of(len(group.findings), 'claim')}: {group.why}", style="yellow")
         title.append(f"\n{group.steps}" if group.steps else "", style="dim")
-        rows = [(str(rank), containment.shown(claim, each)) for rank, each in group.findings]
+        rows = [(str(rank), errors.shown(claim, each)) for rank, each in group.findings]
         found.append(_list(title, 4, rows))
     return found
 
@@ -341,10 +356,10 @@ def print_list(found: WorkList, console: Console) -> None:
     if summed.reasons:
         n_lost = cells.n_of(sum(tally.uses for tally in summed.reasons.values()), "citation")
         lost = _grid(f"{n_lost} could not be checked, and what you can do", style="yellow")
-        for count, why, step in coverage.lost(summed):
+        for count, why, step in lost_rows(summed):
             lost.add_row(count, why, Text(step, style="dim"))
         parts += [lost, Text()]
-    parts += [_coverage_table(summed), Text(coverage.counted(summed), style="dim")]
+    parts += [_coverage_table(summed), Text(counting_rule(summed), style="dim")]
     console.print(Group(*parts))
 
 
@@ -370,3 +385,68 @@ def _articles(rows: tuple[Row, ...], *, uncited: bool) -> Table:
             counted.append("" if row.n_uncited is None else str(row.n_uncited))
         table.add_row(*counted, title)
     return table
+
+
+# ── The estimate ──────────────────────────────────────────────────────────────────────────────────
+
+SHORT = 10.0  # seconds; too short to mention
+EXAMINATION = "24 to 192 short questions, about 700 tokens each"
+FREE = "It costs nothing: no language model is used."
+VERIFIER = (
+    "Each pair not judged before is a request to the verifier's server, which may cost money."
+)
+
+
+def estimate_lines(found: "Estimate", settings: Settings) -> list[str]:
+    copies = [f"{found.at_hand} at hand"]
+    if found.to_fetch:
+        copies.append(f"{found.to_fetch} to fetch from {n_of(len(found.hosts), 'host')}")
+    if found.missing:
+        how = "supply copies" + ("" if settings.web.online else ", or give --online")
+        copies.append(f"{found.missing} missing: {how}")
+    counted = f"{n_of(found.claims, 'claim')}, {n_of(found.citations, 'citation')}, "
+    counted += f"{n_of(found.sources, 'source')} with an address: {', '.join(copies)}."
+    fetching, judging = found.seconds_of_fetching, found.seconds_of_judging
+    times = f"Takes {duration((fetching[0] + judging[0], fetching[1] + judging[1]))}"
+    if found.to_fetch:
+        times += f": fetching {duration(fetching)}, judging {duration(judging)}"
+    if judging[1] >= SHORT:
+        times += "; less if pairs were judged before"
+    if found.to_fetch and (settings.web.wayback or settings.web.search_url):
+        times += "; more if archives or the search engine are used"
+    costs = [VERIFIER] if served(settings.models.verifier) else []
+    costs += [_opinions(found, settings)] if found.most_calls else []
+    return [counted, f"{times}. {' '.join(costs) or FREE}"]
+
+
+def asks_others(settings: Settings) -> bool:
+    """Whether a run waits for hosts or servers; if not, it is too quick to need an estimate."""
+    return bool(settings.web.online or served(settings.models.verifier) or settings.judge.url)
+
+
+def _opinions(found: "Estimate", settings: Settings) -> str:
+    budget, judge = settings.budget, settings.judge
+    calls = min(found.most_calls, budget.max_calls or found.most_calls)
+    tokens = found.most_tokens * calls // found.most_calls
+    tokens = min(tokens, budget.max_tokens or found.most_tokens)
+    cost = budget.limits.cost_of(tokens, 0)
+    price = f", about {cost:.2f} at the configured price" if cost else ""
+    return (
+        f"{judge.model} at {host_of(judge.url)} is asked for at most {n_of(calls, 'opinion')}: at "
+        f"most {tokens:,} tokens{price}. It receives the claims and their sources. A model that is "
+        f"new to Pincite is examined first: {EXAMINATION}."
+    )
+
+
+def duration(seconds: "Seconds") -> str:
+    """Format a rough duration: "about 1 to 2 min"."""
+    low, high = seconds
+    if high < SHORT:
+        return "a few seconds"
+    unit, name, step = (1, "s", 10) if high < 90 else (60, "min", 1)
+    if high > 90 * 60:
+        unit, name = 3600, "h"
+    least, most = (round(value / unit / step) * step for value in (low, high))
+    if least == 0:
+        return f"up to {most} {name}"
+    return f"about {most} {name}" if least == most else f"about {least} to {most} {name}"

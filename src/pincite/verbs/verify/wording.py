@@ -7,11 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from pincite.judgement import aggregation, decide
-from pincite.judgement.reliability import LABELS as LISTED
+from pincite.library.exclusions import LABELS as LISTED
 from pincite.notes import QUOTED, Note
 from pincite.report import cells
-from pincite.report.cells import Look
-from pincite.report.reasons import why_unchecked
+from pincite.report.cells import Look, why_unchecked
 from pincite.text.names import whole
 from pincite.text.page_numbers import is_time
 from pincite.text.words import is_heading, names, sentences_of, stated, terms

@@ -13,14 +13,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pincite import codec, containment, durable
+from pincite import codec, durable, errors
 from pincite.errors import InputError
 from pincite.report import cells, templates
 from pincite.report.cells import n_of, safe_link
 from pincite.types import Article, Label, Reliability
-from pincite.verbs.verify import coverage, render, wording
-from pincite.verbs.verify.coverage import FLAGS, Coverage, Stage, summed
-from pincite.verbs.verify.report import Report, could_not_be_checked
+from pincite.verbs.verify import render, wording
+from pincite.verbs.verify.report import (
+    FLAGS,
+    Coverage,
+    Report,
+    Stage,
+    could_not_be_checked,
+    counting_rule,
+    coverage_rows,
+    lost_rows,
+    summed,
+)
 from pincite.wiki.addresses import Site
 from pincite.wiki.article import PageText
 
@@ -172,7 +181,7 @@ class ReportFolder:
 
         if found.findings or not found.stopped:
             with durable.without_interrupt():
-                containment.attempted(
+                errors.attempted(
                     write, lambda why: self.add_problem(title, could_not_be_checked(why))
                 )
         if found.stopped:
@@ -233,9 +242,9 @@ def to_html(found: WorkList) -> str:
     return templates.page("worklist.html.j2").render(
         rows=shown,
         head=found.head,
-        stages=coverage.rows(found.coverage),
-        counted=f"{coverage.counted(found.coverage)} Each article counts its own sources.",
-        lost=coverage.lost(found.coverage),
+        stages=coverage_rows(found.coverage),
+        counted=f"{counting_rule(found.coverage)} Each article counts its own sources.",
+        lost=lost_rows(found.coverage),
         waiting=found.coverage.waiting,
         css=templates.style("worklist.css"),
         advice=wording.ADVICE,

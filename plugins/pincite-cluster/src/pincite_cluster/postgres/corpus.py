@@ -20,8 +20,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from pincite.corpus.lexical import COMMON_SHARE, LARGE, LEXICAL_RULE, TITLE_BOOST, words_of
-from pincite.corpus.protocol import CorpusStatus
-from pincite.corpus.ranking import idf
+from pincite.corpus.protocol import CorpusStatus, idf
 from pincite.corpus.store import content_hash, raw, share_of_digest
 from pincite.errors import StaleCorpus
 from pincite.protocols import Encoder, Floats, Query

@@ -19,8 +19,8 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from pincite.corpus.ranking import idf
-from pincite.documents.jsonl import LABELS, LabelledClaim, read_labelled
+from pincite.corpus.protocol import idf
+from pincite.documents.archives import LABELS, LabelledClaim, read_labelled
 from pincite.errors import InputError, MissingModel
 from pincite.judgement import decide
 from pincite.models import weights

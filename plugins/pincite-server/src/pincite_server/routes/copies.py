@@ -14,8 +14,7 @@ from pydantic import BaseModel
 from pincite.errors import ConfigError, InputError
 from pincite.library import private_copies
 from pincite.library.private_copies import Named, OwnCopy
-from pincite.report.cells import one_line
-from pincite.report.reasons import REASONS
+from pincite.report.cells import REASONS, one_line
 from pincite.types import Unchecked
 from pincite.verbs.verify.wording import STEPS
 from pincite_server import forms

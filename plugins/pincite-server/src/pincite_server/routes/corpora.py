@@ -13,7 +13,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, StringConstraints
 
 from pincite import codec
-from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.engines import EmbeddedCorpus
 from pincite.corpus.protocol import Catalogue, Way
 from pincite.corpus.store import Order, Selection
 from pincite.errors import ConfigError, CorpusError, CorpusInUse

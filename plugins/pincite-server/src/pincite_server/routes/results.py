@@ -19,7 +19,7 @@ from pincite.types import Label
 from pincite.verbs.ask.report import AnswerReport
 from pincite.verbs.check.report import CheckReport
 from pincite.verbs.verify import render
-from pincite.verbs.verify.coverage import FLAGS
+from pincite.verbs.verify.report import FLAGS
 from pincite_server import forms
 from pincite_server.forms import Form, also_posted
 from pincite_server.identity import Guest, Identity, Reader, Runner

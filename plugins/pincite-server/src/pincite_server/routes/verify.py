@@ -23,12 +23,11 @@ from pincite.judgement.aggregation import relabel
 from pincite.library.private_copies import citation_keys
 from pincite.notes import Language, said
 from pincite.report import cells
-from pincite.report.reasons import REASONS
+from pincite.report.cells import REASONS
 from pincite.text.hosts import host_of
 from pincite.types import CitationResult, CopyKind, Evidence, Finding, Suggestion, Unchecked
 from pincite.verbs.verify import render, wording
-from pincite.verbs.verify.coverage import Stage, stage
-from pincite.verbs.verify.report import Report
+from pincite.verbs.verify.report import Report, Stage, stage_of
 from pincite.wiki.article import Markup, article_text, title_of
 from pincite.wiki.suggest import Dates
 from pincite_server import demo, forms
@@ -405,7 +404,7 @@ def _editable(site: Site, job: Job) -> str:
 def coverage_at(own: Report, report: Report) -> list[tuple[str, int]]:
     """How many citations reached each stage; `report` is at the chosen threshold."""
     flagged = sum(
-        stage(result, finding.label) is Stage.FLAGGED
+        stage_of(result, finding.label) is Stage.FLAGGED
         for finding in report.findings
         for result in finding.citations
     )

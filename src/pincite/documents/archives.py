@@ -1,32 +1,46 @@
-"""Reads JSON lines, plain or gzipped: documents, and labelled claims.
+"""Files that hold many documents: JSON lines and WARC.
+
+Reads JSON lines, plain or gzipped: documents, and labelled claims.
 
 A line of documents has `url` (or `id`), `text`, `title` and so on, as in BEIR's `corpus.jsonl`.
 Files are read line by line, and a bad line affects only itself.
+
+Reads the pages of a WARC file in sequence, without unpacking it to disk.
+
+Selects the records that are pages (responses and resources with a web address; revisits have no
+body) and decides when a broken or hostile archive is given up. Does not interpret bodies.
 """
 
 import gzip
 import json
+import logging
+import os
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any, NamedTuple, TypeVar, cast
+from typing import IO, Any, BinaryIO, NamedTuple, TypeVar, cast
 
 from pincite.documents.body import (
     DEFAULT_LIMITS,
     MAX_REFUSED_IN_A_ROW,
+    PACKERS,
     Limits,
     is_bomb,
     too_large,
+    unpacked_as,
     unusable,
 )
 from pincite.documents.text import cleaned, code_of, language_of, one_line
 from pincite.errors import InputError, usable
 from pincite.types import Document, Reason, Unchecked
 
+# ── JSON lines ────────────────────────────────────────────────────────────────────────────────────
+
 Found = Document | Unchecked
-Record = Mapping[str, Any]
+JsonRecord = Mapping[str, Any]
 T = TypeVar("T")
 ENDINGS = (".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")
 FIRST_LINES = 20
@@ -126,7 +140,7 @@ def read_rows(
                 yield row
 
 
-def field_of(record: Record, *names: str) -> str | None:
+def field_of(record: JsonRecord, *names: str) -> str | None:
     """The first of the fields with a non-blank string or an integer."""
     for name in names:
         value = record.get(name)
@@ -189,7 +203,7 @@ def _document(line: Line, path: Path, limits: Limits) -> Found:
     return document_in(record, place(line, path), limits)
 
 
-def addressed(path: Path, limits: Limits) -> Iterator[tuple[Line, Record]]:
+def addressed(path: Path, limits: Limits) -> Iterator[tuple[Line, JsonRecord]]:
     """Yield each line with its record, which is empty if it has no address.
 
     Ends with a broken line after thousands of consecutive lines without an address.
@@ -206,7 +220,7 @@ def addressed(path: Path, limits: Limits) -> Iterator[tuple[Line, Record]]:
             return
 
 
-def document_in(record: Record, where: str, limits: Limits, kind: str = "jsonl") -> Found:
+def document_in(record: JsonRecord, where: str, limits: Limits, kind: str = "jsonl") -> Found:
     """Convert a record to a document; `where` is file and line, `kind` the default kind.
 
     BEIR articles with only a title use the title as the text.
@@ -239,11 +253,11 @@ def document_in(record: Record, where: str, limits: Limits, kind: str = "jsonl")
     )
 
 
-def address_of(record: Record) -> str:
+def address_of(record: JsonRecord) -> str:
     return one_line(_stated_url(record) or field_of(record, *_IDS))
 
 
-def _stated_url(record: Record) -> str | None:
+def _stated_url(record: JsonRecord) -> str | None:
     metadata = record.get("metadata")
     inner = field_of(metadata, "url") if isinstance(metadata, dict) else None
     return field_of(record, "url") or inner
@@ -294,3 +308,202 @@ def _labelled(line: bytes) -> LabelledClaim:
     if not isinstance(row.meta, dict):
         raise ValueError("meta must be an object")
     return row
+
+
+# ── WARC ──────────────────────────────────────────────────────────────────────────────────────────
+
+_PAGES = ("response", "resource")
+MAX_FAULTS = 50  # per archive, including false record starts
+_CHUNK, _PIECE = 1 << 20, 1 << 14
+# Blank lines, WARC headers and HTTP headers before a body. Heritrix keeps 64 kB of HTTP headers,
+# browsers accept up to 256 kB; Apache accepts 100 lines.
+MAX_HEADER_BYTES = 1_000_000
+MAX_HEADER_LINES = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One page of an archive, with transfer encodings removed from its body."""
+
+    url: str
+    data: bytes
+    offset: int  # of the record in the file, for `record_at`
+    content_type: str | None = None
+    status: int | None = None
+    fetched: str | None = None  # WARC-Date
+    location: str | None = None  # target of a redirect
+
+
+class _Bomb(Exception):
+    """A record exceeds the limits; the rest of the archive is not read."""
+
+
+def records(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[Record | Unchecked]:
+    """Yield the pages of an archive in order, and an `Unchecked` for each broken stretch.
+
+    Resumes at the next apparent record; stops after MAX_FAULTS.
+    """
+    with path.open("rb") as file:
+        sign = b"\x1f\x8b\x08" if file.read(2) == b"\x1f\x8b" else b"\nWARC/1."
+        start = number = 0
+        for n_faults in range(MAX_FAULTS):
+            file.seek(start)
+            known = n_faults > 0  # the break was reported already
+            fault, number = yield from _records(file, path, limits, number, known)
+            begins = None if fault is None else _next_start(file, sign, fault + 1)
+            if begins is None:
+                return
+            start = begins
+
+
+def _next_start(file: BinaryIO, sign: bytes, offset: int) -> int | None:
+    """The next offset of `sign` at the start of a line; None if there is none."""
+    file.seek(offset)
+    before = b""
+    while part := file.read(_CHUNK):
+        at = (before + part).find(sign)
+        if at >= 0:
+            found = file.tell() - len(part) - len(before) + at
+            return found + sign.startswith(b"\n")
+        before = part[1 - len(sign) :]
+    return None
+
+
+def record_at(path: Path, offset: int, limits: Limits = DEFAULT_LIMITS) -> Record | Unchecked:
+    with path.open("rb") as file:
+        file.seek(offset)
+        missing = Unchecked(path.name, Reason.UNDECODABLE, f"no record at byte {offset}")
+        return next(_records(file, path, limits, 0), missing)
+
+
+def _records(
+    file: BinaryIO, path: Path, limits: Limits, number: int, known: bool = False
+) -> Generator[Record | Unchecked, None, tuple[int | None, int]]:
+    """Yield pages up to a fault; returns the fault's offset, or None, and the record number.
+
+    `known`: the record before the first is broken too, and was reported.
+    """
+    offset, first = file.tell(), number
+    archive = _archive(file)
+    try:
+        for record in archive:
+            if not record.rec_headers.headers:  # warcio treats junk after an empty line as a record
+                raise ValueError("no record begins there")
+            # Not `get_record_offset`, which reads the record to its end.
+            number, offset, known = number + 1, archive.offset, False
+            archive.reader.begin()
+            if is_bomb(archive.reader.num_read, file.tell(), limits):
+                raise _Bomb("records without end after record {} at byte {}")
+            page = _page(record, offset, limits) if _is_page(record) else None
+            _drain(record, file, offset, limits)
+            if page:
+                yield page
+        if number == first and file.seek(0, os.SEEK_END) > offset:  # warcio reads it as the end
+            raise ValueError("no record begins there")
+        return None, number
+    except _Bomb as bomb:
+        detail = f"{path.name}: {str(bomb).format(number, offset)}"
+        if not known:
+            yield Unchecked(path.resolve().as_uri(), Reason.TOO_LARGE, detail)
+    except Exception as error:  # warcio lets zlib, struct, value and its own errors through
+        why = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
+        detail = f"{path.name}: broken after record {number} at byte {offset}: {why}"
+        if not known:
+            yield Unchecked(path.resolve().as_uri(), Reason.UNDECODABLE, detail)
+    return max(offset, archive.offset), number
+
+
+def _archive(file: BinaryIO) -> Any:
+    logging.getLogger("warcio").addHandler(logging.NullHandler())
+    from warcio.archiveiterator import ArchiveIterator
+
+    archive = ArchiveIterator(file)
+    archive.INC_RECORD = ""  # warcio prints this to stderr for a malformed record end
+    archive.reader = _bounded_reader()(file)
+    return archive
+
+
+@cache
+def _bounded_reader() -> Any:
+    from warcio.bufferedreaders import DecompressingBufferedReader
+
+    class Bounded(DecompressingBufferedReader):  # type: ignore[misc]
+        """Reads lines until they exceed the limits for a record's headers."""
+
+        n_bytes, n_lines = 0, 0
+
+        def begin(self) -> None:
+            self.n_bytes, self.n_lines = 0, 0
+
+        def read(self, length: int | None = None) -> bytes:
+            """Read bytes of a body; its lines, such as chunk sizes, do not count as headers."""
+            self.begin()
+            data: bytes = super().read(length)
+            return data
+
+        def readline(self, length: int | None = None) -> bytes:
+            left = MAX_HEADER_BYTES + 1 - self.n_bytes
+            left, line = left if length is None else min(length, left), b""
+            # In pieces: for a line across several blocks, warcio returns less than requested.
+            while not line.endswith(b"\n") and (piece := super().readline(min(left, _PIECE))):
+                line, left = line + piece, left - len(piece)
+            self.n_bytes, self.n_lines = self.n_bytes + len(line), self.n_lines + 1
+            if self.n_bytes > MAX_HEADER_BYTES or self.n_lines > MAX_HEADER_LINES:
+                raise _Bomb("headers without end after record {} at byte {}")
+            return line
+
+    return Bounded
+
+
+def _is_page(record: Any) -> bool:
+    url = record.rec_headers.get_header("WARC-Target-URI") or ""
+    is_web = url.strip("<>").lower().startswith(("http:", "https:"))
+    return record.rec_type in _PAGES and is_web
+
+
+def _page(record: Any, offset: int, limits: Limits) -> Record | Unchecked:
+    url = record.rec_headers.get_header("WARC-Target-URI").strip("<>")
+    headers = record.http_headers
+    encoding = ((headers and headers.get_header("Content-Encoding")) or "").strip().lower()
+    if encoding in PACKERS:  # warcio would unpack Brotli without a limit
+        headers.remove_header("Content-Encoding")
+    data: bytes | None = _body(record, limits.max_bytes + 1)
+    if data and len(data) <= limits.max_bytes and encoding in PACKERS:
+        data = unpacked_as(encoding, data, limits.max_bytes)
+    if data is None:
+        return Unchecked(url, Reason.UNDECODABLE, f"the archived page is no valid {encoding} data")
+    if len(data) > limits.max_bytes:
+        return too_large(url, len(data), limits.max_bytes, "the archived page")
+    code = headers.get_statuscode() if headers else ""
+    return Record(
+        url=url,
+        data=data,
+        offset=offset,
+        content_type=(headers or record.rec_headers).get_header("Content-Type"),
+        status=int(code) if code and code.isascii() and code.isdigit() else None,
+        fetched=record.rec_headers.get_header("WARC-Date"),
+        location=headers.get_header("Location") if headers else None,
+    )
+
+
+def _body(record: Any, n_bytes: int) -> bytes:
+    stream, parts, length = record.content_stream(), [], 0
+    while length < n_bytes and (part := stream.read(min(_CHUNK, n_bytes - length))):
+        parts.append(part)
+        length += len(part)
+    return b"".join(parts)
+
+
+def _drain(record: Any, file: BinaryIO, offset: int, limits: Limits) -> None:
+    """Read to the record's end, to find the next one.
+
+    Raises:
+        _Bomb: the record unpacks without end.
+    """
+    length = 0
+    while part := record.raw_stream.read(_CHUNK):
+        length += len(part)
+        if is_bomb(length, file.tell() - offset, limits):
+            raise _Bomb("record {} at byte {} unpacks without end")
+    if getattr(record.raw_stream, "limit", 0) > 0:
+        raise EOFError(f"{record.raw_stream.limit} bytes of the record are missing")

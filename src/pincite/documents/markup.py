@@ -1,4 +1,4 @@
-"""Splits large XML files into records, parses each alone, and extracts text.
+"""Parses untrusted markup: records of large XML files, each alone, and web pages.
 
 A file is cut at the tags of its records, so a broken record affects only itself, an oversized one
 is never held in memory, and a DTD never reaches a parser. Superscripts after a digit get a caret
@@ -12,10 +12,13 @@ import io
 import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, NamedTuple
+from urllib.parse import urlsplit
 
 from lxml import etree
+from lxml import html as lxml_html
 
 from pincite.documents.body import FIRST_BYTES, Limits, head_of, too_large
 from pincite.documents.text import codec_of, one_line
@@ -350,3 +353,86 @@ _WRITTEN: dict[str, Callable[[list[str]], str]] = {
     "mlabeledtr": " ".join,
     "semantics": lambda parts: parts[0],
 }
+
+
+# ── Web pages ─────────────────────────────────────────────────────────────────────────────────────
+
+CANONICAL = "//link[contains(concat(' ', @rel, ' '), ' canonical ')]/@href"
+OG_URL = "//meta[@property='og:url']/@content"
+# Comments left in saved pages by Chrome and the SingleFile extension.
+_SAVED_FROM = re.compile(
+    r"<!-- saved from url=\(\d+\)(\S+)|Page saved with SingleFile\s+url: (\S+)"
+)
+# Comments around what the Wayback Machine inserts, whatever its ids are.
+_WAYBACK_INSERT = ("<!-- BEGIN WAYBACK TOOLBAR INSERT -->", "<!-- END WAYBACK TOOLBAR INSERT -->")
+# The banners of the Wayback Machine and Archive-It, pywb (Arquivo.pt, UK Web Archive, Conifer), the
+# UK Government Web Archive, the Library of Congress, archive.today, and Google's cache.
+_ARCHIVE_BARS = (
+    "//*[@id='wm-ipp-base' or @id='wm-ipp' or @id='wm-ipp-print' or @id='donato'"
+    " or @id='_wb_plain_banner' or @id='_wb_frame_top_banner' or @id='wb-banner'"
+    " or @id='webArchiveInfobox' or @id='ukgwa-banner' or @id='ait-client-banner'"
+    " or @id='loc-banner' or @id='replay-banner' or @id='wayback-banner'"
+    " or @id='archive-banner' or @id='bN__google-cache-hdr'] | "
+    "//body[.//*[@id='CONTENT'] and .//*[@id='DIVSHARE']]//*[@id='HEADER' or @id='DIVSHARE']"
+)
+_STRUCK_OUT = "//body//*[self::del or self::s or self::strike]"  # withdrawn by the author
+_META_CHARSET = re.compile(
+    rb"<(?:meta[^>]{0,200}?charset|\?xml[^>]{0,200}?encoding)\s*=\s*[\"']?\s*([\w.:-]+)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A parsed page; `cut_short` if the parser hit its limit of depth or size."""
+
+    tree: Any
+    source: str
+    cut_short: bool = False
+
+
+def parse_page(source: str) -> Page | None:
+    """Parse a page; None if it has no elements."""
+    parser = lxml_html.HTMLParser(
+        huge_tree=False, no_network=True, remove_comments=True, remove_pis=True, encoding="utf-8"
+    )
+    begin = source.find(_WAYBACK_INSERT[0])
+    if 0 <= begin < (end := source.find(_WAYBACK_INSERT[1], begin)):
+        source = source[:begin] + source[end:]
+    try:
+        # The parser stops at NUL and rejects lone surrogates.
+        data = source.replace("\0", "").encode("utf-8", "replace") or b" "
+        tree: Any = lxml_html.document_fromstring(data, parser=parser)
+    except etree.ParserError:
+        return None
+    except etree.XMLSyntaxError as error:
+        no_fault_of_memory(error)
+        return None
+    for bar in tree.xpath(f"{_ARCHIVE_BARS} | {_STRUCK_OUT}"):
+        if bar.getparent() is not None:
+            bar.drop_tree()
+    limits = parser.error_log.filter_types([etree.ErrorTypes.ERR_RESOURCE_LIMIT])
+    return Page(tree, source, cut_short=bool(len(limits)))
+
+
+def declared_charset(data: bytes) -> str | None:
+    match = _META_CHARSET.search(data[:4096])
+    return match[1].decode("ascii", "replace") if match else None
+
+
+def addresses_in(source: str) -> list[str]:
+    """The addresses a saved page states: canonical link, `og:url`, then the browser's comment."""
+    page = parse_page(source)
+    if page is None:
+        return []
+    found = page.tree.xpath(CANONICAL) + page.tree.xpath(OG_URL)
+    found += [match[1] or match[2] for match in _SAVED_FROM.finditer(source[:5_000])]
+    return list(dict.fromkeys(url for url in map(one_line, found) if is_web_address(url)))
+
+
+def is_web_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname) and " " not in url
