@@ -266,83 +266,12 @@ def test_each_step_keeps_its_server_model_temperature_and_length(tmp_path: Path)
     assert not chat.prompts  # there are none
 
 
-def test_one_file_of_a_model_without_steps_is_for_all(tmp_path: Path) -> None:
-    (tmp_path / "a.yaml").write_text(
-        "used_model_key: m\nmodels: {m: {base_url: 'http://localhost:1/v1', model: one}}\n"
-    )
-    values = imported([tmp_path / "a.yaml"]).values
-    assert (values["chat.model"], len(values["chat.step_tokens"])) == ("one", 9)
-    assert "chat.step_models" not in values
-
-
-def test_notes_on_the_language_agree_with_the_file(tmp_path: Path) -> None:
-    (tmp_path / "p.yaml").write_text(PREPROCESSING)
-    (tmp_path / "app.yaml").write_text("language: en\n")
-    result = run("import", "p.yaml", "app.yaml", "-o", "pincite.toml", "--prompts", "prompts")
-    notes = [line for line in result.stderr.splitlines() if "language" in line]
-    assert [note for note in notes if "kept" in note and "'de'" in note and "app.yaml" in note]
-    assert not [note for note in notes if "prompt_language" in note and "kept" in note]
-    found = settings.load({})
-    assert (found.language, found.chat.prompt_language) == ("de", "en")
-
-
 def test_an_invalid_address_names_its_file_and_option(tmp_path: Path) -> None:
     (tmp_path / "p.yaml").write_text(
         "used_model_key: m\nmodels: {m: {base_url: your_base_url, model: x}}\nnegate_claim: {}\n"
     )
     with pytest.raises(ConfigError, match=r"p\.yaml: models\.m\.base_url is 'your_base_url'"):
         imported([tmp_path / "p.yaml"])
-
-
-def test_what_one_server_cannot_do_is_said(tmp_path: Path) -> None:
-    text = """
-used_model_key: a
-models:
-  a: {base_url: "http://localhost:1/v1", model: m, backend_type: openai}
-  b: {base_url: "http://localhost:2/v1", model: n}
-negate_claim: {used_model_key: b}
-freetext_confirmation_analysis: {llm_specific_configs: {default: {prompt_template: "{oddity}"}}}
-multiple_choice_confirmation_analysis:
-  llm_specific_configs: {default: {guidance_type: regex, prompt_template: "{statement}"}}
-"""
-    (tmp_path / "a.yaml").write_text(text)
-    result = imported([tmp_path / "a.yaml"])
-    said = {note.option: note.message for note in result.notes}
-    assert result.values["chat.step_models"] == ["negate_claim=n@http://localhost:2/v1"]
-    assert "PINCITE_CHAT_KEY_LOCALHOST_2" in said["chat.step_models: http://localhost:2/v1"]
-    assert "does not enforce regex" in said["guidance_type"]
-    assert "{oddity}" in said["freetext_confirmation_analysis.prompt_template"]
-    assert "{options}" in said["multiple_choice_confirmation_analysis.prompt_template"]
-    assert (result.values["check.guidance"], result.prompts) == ("json", {})
-
-
-def test_every_setting_that_is_merged_or_dropped_is_named(tmp_path: Path) -> None:
-    (tmp_path / "a.yaml").write_text(
-        """
-used_model_key: a
-models:
-  a: {base_url: "http://localhost:1/v1", model: m, temperature: 0.7, timeout: 30}
-  b: {base_url: "http://localhost:1/v1", model: n, temperature: 0.2, timeout: 30}
-  c: {base_url: "http://localhost:1/v1", model: o}
-  d: {model: p}
-multiple_choice_confirmation_analysis:
-  llm_specific_configs: {default: {n_repetitions_mcq: 2}, b: {n_repetitions_mcq: 9}}
-freetext_confirmation_analysis: {used_model_key: b}
-negate_claim: {used_model_key: d}
-"""
-    )
-    result = imported([tmp_path / "a.yaml"])
-    said = {note.option: note.message for note in result.notes}
-    assert result.values["chat.temperature"] == 0.7
-    assert sorted(result.values["chat.step_temperatures"]) == [
-        "freetext_confirmation_analysis=0.2",
-        "negate_claim=0.1",
-    ]
-    assert "temperature" not in said
-    assert "timeout" in said  # d has none
-    assert "models.c" in said
-    assert "multiple_choice_confirmation_analysis.llm_specific_configs.b" in said
-    assert "negate_claim" in said
 
 
 @pytest.mark.parametrize(

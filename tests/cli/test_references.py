@@ -99,14 +99,6 @@ def test_exit_code_says_whether_an_outcome_was_found(
     run("references", tmp_path / "a.bib", "--catalogue", catalogue, *options, code=code)
 
 
-def test_without_a_catalogue_only_what_is_written_is_checked(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("References\n\n[1] Lind E. On towers. ISBN 978-0-306-40615-8")
-    done = run(
-        "references", tmp_path / "a.txt", "--catalogue", tmp_path / "none.sqlite", "--json", "-"
-    )
-    assert results(done) == {"r1": ("impossible", [])}
-
-
 @pytest.fixture
 def services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Zoo]:
     """All services, none of which has a record; `pincite.toml` names them."""
@@ -153,11 +145,6 @@ def test_verify_asks_services_with_online_only(
 def test_a_file_without_references_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "a.txt").write_text(text)
     run("references", tmp_path / "a.txt", code=3)
-
-
-def test_missing_file_is_refused(tmp_path: Path) -> None:
-    run("references", tmp_path / "none.bib", code=3)
-    run("works", "import", tmp_path / "none.jsonl", "--catalogue", tmp_path / "w", code=3)
 
 
 def test_ctrl_c_leaves_what_was_looked_up(

@@ -3,12 +3,7 @@
 import csv
 import io
 import json
-import os
 import re
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -177,37 +172,3 @@ def test_names_that_would_move_a_terminal(home: Path) -> None:
     shown = run("source", "list").stdout
     assert "a[2Jb.txt" in shown
     assert "\x1b" not in shown
-
-
-def test_a_link_is_read_and_not_kept(home: Path) -> None:
-    (home / "link.pdf").symlink_to(home / "book.pdf")
-    run("source", "attach", ISBN, "link.pdf")
-    (home / "book.pdf").unlink()
-    done = run("verify", "article.wiki", "-q", "--json", "-")
-    assert json.loads(done.stdout)["counts"]["citations_checked"] == 2
-
-
-def test_killed_while_it_attaches(home: Path) -> None:
-    """Attached or not, and the next command works."""
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-m", "pincite", "source", "attach", ISBN, "book.pdf"]
-    for moment in (0, 3, 6):
-        process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
-        time.sleep(0.15 + 0.1 * moment)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        rows = [json.loads(line) for line in run("source", "list", "--json").stdout.splitlines()]
-        assert len(rows) <= 1
-    attach()
-    own = home / "data" / "pincite" / "own" / "files"
-    assert len(list(own.iterdir())) == 1
-
-
-def test_a_file_that_does_not_look_like_the_source_is_attached_with_a_warning(home: Path) -> None:
-    (home / "notes.txt").write_text("buy more bread")
-    (home / "old.txt").write_text("Old Towns. " + "The zoo of the town has nine lions. " * 9)
-    run("verify", "article.wiki", "-q", "--json", "r.json")
-    done = run("source", "attach", "r4", "notes.txt", "--report", "r.json")
-    assert re.search(r"3 words .*“Old Towns”.*pincite source remove c1\b", done.stderr)
-    done = run("source", "attach", "r4", "old.txt", "--report", "r.json")
-    assert "remove" not in done.stderr

@@ -440,19 +440,12 @@ def test_other_ends_of_a_stream(
     ("answer", "kind", "said"),
     [
         (streamed(piece("A"), event("{broken")), BadReply, "not a chat completion: {broken"),
-        (streamed(piece("A"), event("[]")), BadReply, "not a chat completion"),
-        (streamed(piece("A"), event({"choices": 3})), BadReply, "not a chat completion"),
         (
             streamed(piece("A"), event({"choices": [{"delta": 3}]})),
             BadReply,
             "not a chat completion",
         ),
         (streamed(piece("A")), ServerUnreachable, "broke off in the middle of its reply"),
-        (
-            Answer(body=piece("A"), headers={**EVENTS, "Content-Length": "900"}),
-            ServerUnreachable,
-            "broke off in the middle of its reply",
-        ),
         (
             streamed(piece("A"), event({"error": {"message": f"no {KEY}", "code": 401}})),
             ServerRefused,
@@ -463,7 +456,6 @@ def test_other_ends_of_a_stream(
             ServerBusy,
             "answered 500 (gone)",
         ),
-        (streamed(piece("A"), *[piece("x" * 200)] * 60), BadReply, "more than 10,000 bytes"),
         (streamed(piece("A"), b"data: " + b"x" * 20_000), BadReply, "more than 10,000 bytes"),
     ],
 )
@@ -510,15 +502,6 @@ def test_a_stream_has_one_time_limit(server: Server) -> None:
     assert isinstance(error, ServerUnreachable)
     assert "no complete reply within 0.5 s" in str(error)
     assert len(pieces) < 20
-
-
-def test_stopped_from_another_thread(server: Server) -> None:
-    server.answers = [streamed(*[piece("A ")] * 50, pieces=50, pause=0.05)]
-    client = ChatClient(server.url, "tiny", KEY, FAST)
-    stream = client.stream(Prompt("What is it?"))
-    next(stream)
-    client.stop()
-    assert isinstance(list(stream)[-1], ServerUnreachable)
 
 
 def test_closing_it_ends_the_request(server: Server) -> None:

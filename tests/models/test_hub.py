@@ -174,14 +174,6 @@ def test_a_public_verifier_is_fetched_as_safetensors_and_nothing_else_of_it(
     assert "MiniCheck-RoBERTa-Large@" in pincite(tmp_path, endpoint, "doctor").stdout
 
 
-def test_a_repository_of_pickles_is_not_fetched(tmp_path: Path, endpoint: str) -> None:
-    model = "lytang/MiniCheck-DeBERTa-v3-Large"
-    failed = pincite(tmp_path, endpoint, "models", "fetch", model)
-    assert failed.returncode == 6
-    assert "Pincite does not load pickles: docs/verifiers.md" in failed.stderr
-    assert not (tmp_path / "cache" / "models" / model).exists()
-
-
 def test_of_a_public_verifier_the_onnx_file_that_was_measured_is_fetched(
     tmp_path: Path, endpoint: str
 ) -> None:

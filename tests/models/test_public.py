@@ -18,9 +18,8 @@ from pincite import runtime
 from pincite.errors import BadReply, MissingModel, ServerError, install_command
 from pincite.models import public, weights
 from pincite.models.verifier import CrossEncoderVerifier
-from pincite.settings import ModelSettings, Settings
+from pincite.settings import ModelSettings
 from pincite.types import Claim, Passage, Span
-from pincite.verbs.verify.estimate import asks_others
 
 NLI = {"0": "contradiction", "1": "entailment", "2": "neutral"}
 
@@ -335,12 +334,3 @@ def test_what_was_answered_is_kept(
         verifier.verify(ASKED)
         verifier.close()
     assert len(server.asked) == 2
-
-
-def test_what_is_sent_where_is_said() -> None:
-    name = "bespoke-minicheck@http://127.0.0.1:11434/v1"
-    assert asks_others(Settings.of(verifier=name))
-    assert not asks_others(Settings())
-    said = weights.described(name)
-    assert "127.0.0.1:11434" in said
-    assert "are sent there" in said

@@ -307,34 +307,6 @@ def test_a_run_connects_only_to_its_server(server: Server, address: str, tmp_pat
     ] == []
 
 
-def test_a_server_links_it(address: str, tmp_path: Path, tiny_encoder: Path) -> None:
-    pytest.importorskip("fastapi")
-    from fastapi.testclient import TestClient
-    from server.applications import app_of
-
-    from pincite.models.session import OnnxEncoder
-    from pincite.settings import Settings
-    from pincite_server.corpora import link
-    from pincite_server.settings import ServerSettings
-    from pincite_server.site import opened
-
-    with engines.create(address, OnnxEncoder(tiny_encoder)) as corpus:
-        corpus.add(pages(3))
-    settings = Settings.of(encoder=str(tiny_encoder))
-    site = opened(ServerSettings(data=str(tmp_path / "data")), settings)
-    (entry,) = link(site.corpora, "local", [f"Otters={address}"])
-    client, here = TestClient(app_of(site), base_url="http://127.0.0.1"), entry.corpus_id
-    state = client.get(f"/api/v1/corpora/{here}").json()
-    assert (state["n_documents"], state["n_passages"], state["listable"]) == (3, 3, False)
-    found = client.get(f"/api/v1/corpora/{here}/search", params={"q": "otter2 swims"}).json()
-    assert (found["by"], found["hits"][0]["url"]) == ("hybrid", "https://example.org/2")
-    page = client.get(f"/corpora/{here}?q=otter2").text
-    assert 'href="https://example.org/2"' in page
-    assert address not in page
-    site.library.pool.close()
-    site.database.close()
-
-
 # ── Kills ────────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -1,5 +1,7 @@
 """What the plugin adds to the server: routes, permissions, tables, translations."""
 
+# ruff: noqa: F401 - pytest finds the fixtures by their names
+
 import re
 from collections.abc import Callable, Iterator
 
@@ -24,12 +26,6 @@ from pincite_study.plugin import PLUGIN
 from pincite_study.rating import metadata
 from pincite_study.routes.rating import RATE, STUDY
 from pincite_study.studies import StudyStore
-
-__all__ = [
-    "portal",
-    "test_every_route_enforces_its_declared_permission",
-    "test_objects_of_others_look_missing",
-]
 
 
 @pytest.fixture

@@ -79,19 +79,6 @@ def test_a_demo_that_is_killed_while_it_is_made_is_whole_at_the_next_start(tmp_p
     assert all(n > 20 for n in sizes.values())
 
 
-def test_demo_is_not_indexed_for_a_taken_port(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    furnished: list[Site] = []
-    monkeypatch.setattr(serving, "furnish", lambda site, say: furnished.append(site))
-    monkeypatch.setenv("PINCITE_LIBRARY_OWN_COPIES", "")
-    with _listening(ServerSettings(port=0)) as taken:
-        given = {"data": str(tmp_path), "port": taken.getsockname()[1]}
-        with pytest.raises(ConfigError):
-            serving.serve(given, None, lambda _: None, demo=True)
-    assert furnished == []
-
-
 def test_data_folder_that_is_a_file_is_a_wrong_setting(tmp_path: Path) -> None:
     (tmp_path / "data").touch()
     for place in (tmp_path / "data", tmp_path / "data" / "inside"):

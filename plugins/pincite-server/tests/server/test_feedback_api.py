@@ -83,25 +83,6 @@ def test_confirmed_item_becomes_a_training_row(
     assert [r.label for r in read_labelled(file)] == ["support"]
 
 
-def test_last_feedback_counts_and_wrong_alone_makes_no_row(client: TestClient, site: Site) -> None:
-    job_id = ended(site, "verify")
-    say(client, job_id, "c0ffee/r1", verdict="wrong", note="The year!")
-    assert exported(client) == []
-    better = "It was built of local stone."
-    say(client, job_id, "c0ffee/r1", verdict="wrong", label="refute", quote=better)
-    _, last = exported(client, "opinions")
-    assert (last["given"], last["correction"], last["said"]) == ("refute", better, "supported")
-    assert [row["label"] for row in exported(client)] == ["refute"]
-    assert [row["quote"] for row in exported(client, "opinions")] == [QUOTE, better]
-
-
-def test_an_opinion_on_a_reading_makes_no_row_of_claims(client: TestClient, site: Site) -> None:
-    say(client, ended(site, "check"), "1.r1", verdict="wrong", label="disconfirmed")
-    (opinion,) = exported(client, "opinions")
-    assert opinion["given"] == "disconfirmed"
-    assert exported(client) == []
-
-
 def test_invalid_feedback_is_refused(client: TestClient, site: Site) -> None:
     job_id = ended(site, "verify")
     readings = finished(site, "check", '{"readings": []}')
