@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from support.rows import text_of
+from support.rows import each_row, text_of
 
 from pincite import settings
 from pincite.cli import cli
@@ -109,34 +109,14 @@ postgres_password: {PLANTED}
 """
 
 
-@pytest.mark.parametrize(
-    ("server", "encoder"),
-    [
-        ("embed_base_url: http://h:8080/", "org/m@http://h:8080/embed"),
-        ("embed_backend_type: tei\nembed_base_url: http://h/embed", "org/m@http://h/embed"),
-        ("embed_backend_type: ollama\nembed_base_url: http://h:1", "org/m@http://h:1/v1"),
-        ("embed_backend_type: huggingface\nembed_base_url: http://h:1", "org/m"),
-        ("embed_backend_type: tei", "org/m"),
-    ],
-)
+@each_row("cli/config/an_encoder_on_a_server_stays_there")
 def test_an_encoder_on_a_server_stays_there(tmp_path: Path, server: str, encoder: str) -> None:
     (tmp_path / "r.yaml").write_text(f"embed_model_name: org/m\n{server}\n")
     run("import", "r.yaml", "-o", "pincite.toml")
     assert settings.load({}).models.encoder == encoder
 
 
-@pytest.mark.parametrize(
-    ("given", "corpora"),
-    [
-        ("use_postgres: true", ("postgresql://localhost:5432/evidence_seeker/evse_embeddings",)),
-        (
-            "use_postgres: true\npostgres_host: db.example\npostgres_port: 5433\n"
-            "postgres_database: facts\npostgres_user: a@b\npostgres_table_name: my-facts",
-            ("postgresql://a%40b@db.example:5433/facts/my_facts",),
-        ),
-        ("use_postgres: false\npostgres_host: db.example", ()),
-    ],
-)
+@each_row("cli/config/database_of_evidence_seeker_becomes_an_address")
 def test_database_of_evidence_seeker_becomes_an_address(
     tmp_path: Path, given: str, corpora: tuple[str, ...]
 ) -> None:
@@ -148,19 +128,7 @@ def test_database_of_evidence_seeker_becomes_an_address(
     assert settings.load({}).library.corpora == corpora
 
 
-@pytest.mark.parametrize(
-    ("step", "given", "guidance"),
-    [
-        ("multiple_choice_confirmation_analysis", "json", "json"),
-        ("multiple_choice_confirmation_analysis", "structured_llm", "json"),
-        ("multiple_choice_confirmation_analysis", "prompted", "prompted"),
-        ("multiple_choice_confirmation_analysis", "regex", "json"),
-        ("multiple_choice_confirmation_analysis", "tool", None),
-        ("freetext_confirmation_analysis", "json", "json"),
-        ("list_normative_statements", "pydantic", "json"),
-        ("list_normative_statements", "prompted", None),
-    ],
-)
+@each_row("cli/config/each_guidance_type_is_converted_or_refused")
 def test_each_guidance_type_is_converted_or_refused(
     tmp_path: Path, step: str, given: str, guidance: str | None
 ) -> None:

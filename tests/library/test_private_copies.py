@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from documents.builders import locked_pdf, paragraph_lines, pdf
 from support.articles import parse_article
+from support.rows import each_row
 from verify.test_verify import WordVerifier
 
 from pincite import types
@@ -276,19 +277,7 @@ def digest(result: CitationResult) -> str | None:
     return own_digest(result.copy.url) if result.copy else None
 
 
-@pytest.mark.parametrize(
-    ("ref", "known"),
-    [
-        ("10.1000/ABC", {"doi": "10.1000/abc"}),
-        ("https://doi.org/10.1000/abc", {"url": "https://dx.doi.org/10.1000/ABC"}),
-        ("doi:10.1000/abc#7", {"doi": "10.1000/abc"}),
-        ("PMID 0123", {"pmid": "123"}),
-        ("12345", {"url": "https://pubmed.ncbi.nlm.nih.gov/12345/"}),
-        (ISBN, {"isbn": "0-306-40615-2"}),
-        ("0306406152", {"isbn": "ISBN 978 0 306 40615 7 (hardback)"}),
-        ("https://a.example/x?utm_source=y", {"url": "http://A.example/x#page=3"}),
-    ],
-)
+@each_row("library/private_copies/a_source_is_known_by_any_of_its_names")
 def test_a_source_is_known_by_any_of_its_names(
     tmp_path: Path, ref: str, known: dict[str, str]
 ) -> None:

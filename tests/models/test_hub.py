@@ -11,6 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from support.rows import each_row
 
 REPOSITORY = "varde/tiny-encoder"
 MINICHECK = "lytang/MiniCheck-RoBERTa-Large"
@@ -99,14 +100,7 @@ def test_a_hub_model_is_fetched_and_then_found(tmp_path: Path, endpoint: str) ->
     assert "tiny-encoder@" in pincite(tmp_path, endpoint, "doctor").stdout
 
 
-@pytest.mark.parametrize(
-    ("repository", "pooling", "prompts", "prefix"),
-    [
-        ("varde/bge-tiny", "cls_token", {"query": "Find: "}, {"query": "Find: ", "passage": ""}),
-        ("varde/e5-tiny", "mean_tokens", {}, {"query": "query: ", "passage": "passage: "}),
-        ("varde/tiny-mean", "mean_tokens", {}, {"query": "", "passage": ""}),
-    ],
-)  # fmt: skip
+@each_row("models/hub/an_encoder_is_used_as_its_repository_says")
 def test_an_encoder_is_used_as_its_repository_says(
     tmp_path: Path,
     endpoint: str,

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from server.processes import Served, Started
+from support.rows import each_row
 
 from pincite.errors import ConfigError
 from pincite.settings import Settings
@@ -24,20 +25,7 @@ def test_a_taken_port_is_an_error() -> None:
             _listening(ServerSettings(port=port))
 
 
-@pytest.mark.parametrize(
-    ("settings", "names"),
-    [
-        ({}, []),
-        ({"mode": "server"}, ["user add"]),
-        ({"mode": "server", "host": "0.0.0.0"}, ["user add", "secure_cookies"]),
-        ({"mode": "server", "host": "0.0.0.0", "secure_cookies": False}, ["user add"]),
-        ({"mode": "server", "host": "0.0.0.0", "address": "https://a.example"}, ["user add"]),
-        (
-            {"mode": "server", "host": "0.0.0.0", "address": "http://a.example"},
-            ["user add", "secure_cookies"],
-        ),
-    ],
-)
+@each_row("server/app/start_states_what_keeps_users_from_logging_in")
 def test_start_states_what_keeps_users_from_logging_in(
     make_site: Callable[..., Site], settings: dict[str, object], names: list[str]
 ) -> None:

@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 from fastapi.testclient import TestClient
 from server.corpora_of_tests import as_somebody, finished
+from support.rows import each_row
 
 from pincite.documents.jsonl import read_labelled
 from pincite_server.identity import Role
@@ -60,15 +60,7 @@ def exported(client: TestClient, form: str = "claims") -> list[dict[str, Any]]:
     return [json.loads(line) for line in answer.text.splitlines()]
 
 
-@pytest.mark.parametrize(
-    ("kind", "item", "statement"),
-    [
-        ("verify", "c0ffee/r1", "The bridge opened in 1913."),
-        ("verify", "c0ffee", "The bridge opened in 1913."),
-        ("check", "1.r1/e1", "The bridge is of 1911."),
-        ("ask", "1.s1/r3", "It opened in 1911."),
-    ],
-)
+@each_row("server/feedback_api/confirmed_item_becomes_a_training_row")
 def test_confirmed_item_becomes_a_training_row(
     client: TestClient, site: Site, tmp_path: Path, kind: Kind, item: str, statement: str
 ) -> None:

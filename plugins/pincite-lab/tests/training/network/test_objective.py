@@ -3,6 +3,7 @@
 import math
 
 import pytest
+from support.rows import each_row
 
 torch = pytest.importorskip("torch", reason="training needs the extra: pincite[train]")
 
@@ -16,15 +17,7 @@ PLAIN = Recipe(sets=())
 NO, YES = False, True
 
 
-@pytest.mark.parametrize(
-    ("strategy", "shares"),
-    [
-        # σ(1): only the difference of the two positives counts. SIDE's released code multiplies the
-        # other scores by 0, so that the first passage would get 1 / (1 + e⁻⁴ + e⁻⁵) = 0.976.
-        ("soft_em", [0.0, 0.2689, 0.7311]),
-        ("hard_em", [0.0, 0.0, 1.0]),
-    ],
-)
+@each_row("lab/training/network/objective/only_positives_have_a_share")
 def test_only_positives_have_a_share(strategy: Strategy, shares: list[float]) -> None:
     scores, positive = torch.tensor([[0.0, -5.0, -4.0]]), torch.tensor([[NO, YES, YES]])
     found = objective.responsibilities(scores, positive, strategy)
