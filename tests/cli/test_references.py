@@ -13,11 +13,8 @@ from web.zoo import Zoo, zoo_server
 
 from pincite.cli import cli
 from pincite.errors import PinciteError
-from pincite.references import online, outcomes, report
-from pincite.references.outcomes import Outcome, Status
-from pincite.references.works import Lookups
+from pincite.references import online
 from pincite.settings import ReferencesSettings
-from pincite.types import Citation
 from pincite.web.fetch import WebClient
 
 RECORDS = CASES / "references" / "imports"
@@ -145,22 +142,3 @@ def test_verify_asks_services_with_online_only(
 def test_a_file_without_references_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "a.txt").write_text(text)
     run("references", tmp_path / "a.txt", code=3)
-
-
-def test_ctrl_c_leaves_what_was_looked_up(
-    catalogue: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "a.bib").write_text(BIBTEX)
-    looked_up, real = list[str](), outcomes.decide
-
-    def decide(citation: Citation, found: Lookups, **more: bool) -> Outcome:
-        if looked_up:
-            raise KeyboardInterrupt
-        looked_up.append("one")
-        return real(citation, found, **more)
-
-    monkeypatch.setattr(report, "decide", decide)
-    file, options = tmp_path / "a.bib", ("--catalogue", catalogue, "--json", "-")
-    done = run("references", file, *options, code=130)
-    assert json.loads(done.stdout)["stopped"]
-    assert results(done) == {"holm": (Status.RETRACTED, [])}

@@ -171,27 +171,6 @@ def test_rebuild_changes_the_encoder_under_a_reader(address: str) -> None:
         assert corpus.get(["https://example.org/1"]) == [pages(5)[1]]
 
 
-def test_rebuild_takes_vectors_over_and_what_is_written_meanwhile(address: str) -> None:
-    with engines.create(address, FakeEncoder()) as corpus:
-        corpus.add(pages(4))
-        rebuilt(address, Refusing())
-        digest = corpus.manifest()["digest"]
-
-        class Late(FakeEncoder):
-            def encode(self, texts, role):  # type: ignore[no-untyped-def]
-                corpus.add(pages(6))
-                corpus.delete(["https://example.org/0"])
-                return super().encode(texts, role)
-
-    with engines.open(address, FakeEncoder(), write=True) as corpus:
-        assert corpus.manifest()["digest"] == digest
-        rebuilt(address, Late(8))
-    with engines.open(address, FakeEncoder(8)) as corpus:
-        there = [d is not None for d in corpus.get([page.url for page in pages(6)])]
-        assert there == [False, True, True, True, True, True]
-        assert corpus.status().n_passages == 5
-
-
 def test_killed_rebuild_leaves_the_corpus_and_is_swept(address: str) -> None:
     class Killed(FakeEncoder):
         def encode(self, texts, role):  # type: ignore[no-untyped-def]
@@ -367,19 +346,6 @@ def test_two_writers_of_the_same_documents_take_turns_and_readers_see_whole_batc
             assert {len(of_batch) for of_batch in states.values()} <= {1}
         assert [writer.wait() for writer in writers] == [0, 0]
     check_undisturbed(address)
-
-
-def test_open_corpus_follows_a_rebuild_with_its_encoder(server: Server, address: str) -> None:
-    if isinstance(server, Milvus):
-        pytest.skip("who has a corpus in Milvus open reads the old collections")
-    with engines.create(address, FakeEncoder()) as corpus:
-        corpus.add(pages(3))
-        with engines.open(address, FakeEncoder()) as reader:
-            rebuilt(address, FakeEncoder())
-            assert corpus.add(pages(4)) == 1
-            assert reader.status().n_documents == 4
-            [[hit]] = reader.dense().retrieve(["otter3 swims"], 1)
-            assert hit.passage.title == "Page 3"
 
 
 def test_killed_server(server: Server, address: str, tmp_path: Path) -> None:

@@ -21,7 +21,6 @@ from pincite_lab.evaluation.wafer import (
     Provenance,
     WaferRecord,
     claim_of,
-    contrasted,
     in_context,
     is_featured,
     measured,
@@ -60,29 +59,6 @@ LINE: dict[str, Any] = {
 def write(path: Path, *lines: object) -> Path:
     path.write_text("\n".join(x if isinstance(x, str) else json.dumps(x) for x in lines))
     return path
-
-
-def test_all_fields_are_read(tmp_path: Path) -> None:
-    (record,) = read_records(write(tmp_path / "w.jsonl", LINE, ""))
-    assert record == WaferRecord(
-        id="r1",
-        input=LINE["input"],
-        outputs=(Output("http://a.example/1", (Provenance("http://a.example/1", "3", "T", "x"),)),),
-        wikipedia_title="Alba",
-        sentences=("It is old.", "It seats 900.[CIT]"),
-        featured=True,
-        failed_verification=True,
-        supporting=(frozenset({"a", "b"}), frozenset({"c"})),
-        label="supported",
-        extra={
-            "wikipedia_id": "12",
-            "wikipedia_section": "History",
-            "cit_paragraph_id": 2,
-            "cit_offset": 31,
-            "unknown": {"kept": [1]},
-        },
-    )
-    assert record.urls == ("http://a.example/1",)
 
 
 @pytest.mark.parametrize("name", ["w.jsonl", "w.jsonl.gz"])
@@ -221,20 +197,6 @@ def test_failing_citations_are_told_from_featured_ones() -> None:
     assert first["precision_at_recall"] == pytest.approx(1 / 3, abs=1e-4)
     assert first["auroc"] == 0.5
     assert found["curves"]["pincite"][-1]["recall"] == 1.0
-
-
-def test_what_failing_citations_are_compared_with() -> None:
-    labelled = [record(1, "u", label="supported"), record(2, "u", label="not_supported")]
-    assert contrasted([*GOOD, *BAD, OTHER, *labelled])[0] == "featured"
-    name, rows = contrasted([*labelled, record(3, "u", label="partially_supported"), OTHER])
-    assert name == "labelled"
-    assert [label for _, label in rows] == ["support", "not_support", "partial"]
-    assert contrasted([*BAD, OTHER])[0] == "others"
-    assert contrasted(BAD) == contrasted([*GOOD, OTHER]) == ("", [])
-    assert measure(GOOD) == {}
-    gone = record(4, "https://b.example/gone", label="not_supported")
-    partly = record(5, "https://b.example/", label="partially_supported")
-    assert measure([labelled[0], partly, gone]) == {}
 
 
 def hit(text: str, rank: int) -> Hit:
