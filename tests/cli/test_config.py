@@ -213,27 +213,6 @@ def test_steps_that_a_file_leaves_out_use_its_model(tmp_path: Path) -> None:
     assert len([note for note in result.notes if note.option == "prompt_template"]) == 2
 
 
-def test_each_step_keeps_its_server_model_temperature_and_length(tmp_path: Path) -> None:
-    steps = dict(enumerate(PREPROCESSING_STEPS))
-    models = {
-        f"m{n}": {"base_url": f"http://h{n % 2}/v1", "model": f"M{n}", "temperature": n / 10}
-        | {"max_tokens": 200 + n}
-        for n in steps
-    }
-    named = {step: {"used_model_key": f"m{n}"} for n, step in steps.items()}
-    text = json.dumps({"used_model_key": "m0", "models": models, **named})  # JSON is YAML
-    (tmp_path / "p.yaml").write_text(text)
-    run("import", "p.yaml", "-o", "pincite.toml", "--prompts", "prompts")
-    chat = settings.load({}).chat
-    for n, step in steps.items():
-        model = chat.models_of_steps.get(step, f"{chat.model}@{chat.url}")
-        assert model in (f"M{n}@http://h{n % 2}/v1", f"M{n}")
-        assert ("@" in model) or chat.url == f"http://h{n % 2}/v1"
-        assert chat.temperatures_of_steps[step] == n / 10
-        assert chat.tokens_of_steps[step] == 200 + n
-    assert not chat.prompts  # there are none
-
-
 def test_an_invalid_address_names_its_file_and_option(tmp_path: Path) -> None:
     (tmp_path / "p.yaml").write_text(
         "used_model_key: m\nmodels: {m: {base_url: your_base_url, model: x}}\nnegate_claim: {}\n"

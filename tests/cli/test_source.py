@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -133,16 +132,6 @@ def test_listed_shown_and_removed(home: Path) -> None:
     assert "book.pdf" in done.stderr
     assert len(run("source", "list").stdout.splitlines()) == 1
     assert "notes.md" in run("source", "show", "notes.md").stdout
-    attach()
-    run("source", "attach", "978-3-16-148410-0", "book.pdf")
-    (old, new) = (
-        row["id"]
-        for row in map(json.loads, run("source", "list", "--json").stdout.splitlines())
-        if row["name"] == "book.pdf"
-    )
-    failed = run("source", "remove", "book.pdf", code=3)
-    assert {old, new} <= {*re.findall(r"c\d+", failed.stderr)}
-    run("source", "remove", new)
     run("source", "remove", ISBN)
     assert list((home / "data" / "pincite" / "own" / "files").iterdir()) == []
     failed = run("source", "show", ISBN, code=3)

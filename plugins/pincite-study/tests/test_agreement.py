@@ -28,6 +28,8 @@ def test_answers_that_lie_nearer_disagree_less() -> None:
     none, partial, enough = AMOUNTS
     votes = [[none, partial], [enough, enough], [none, none], [partial, enough]]
     assert agreement.krippendorff_alpha(votes, AMOUNTS, "nominal") == pytest.approx(1 / 3, abs=6e-5)
+    two = [[none, none], [enough, enough], [none, enough]]
+    assert agreement.krippendorff_alpha(two, AMOUNTS, "nominal") == pytest.approx(4 / 9, abs=6e-5)
     ordinal = agreement.krippendorff_alpha(votes, AMOUNTS, "ordinal")
     assert ordinal == pytest.approx(17 / 24, abs=6e-5)
 

@@ -126,34 +126,6 @@ def test_invalid_password_links_all_look_alike_and_are_limited(
     assert sent.status_code == 429
 
 
-def test_own_account_page(site: Site) -> None:
-    ada = somebody(site, Role.EDITOR, HOSTILE)
-    client = ada.client
-    token = token_of(client, "/account")
-    made = client.post(
-        "/account/keys",
-        data={"csrf": token, "name": HOSTILE, "scopes": ["read", "run"], "days": "5"},
-    )
-    assert made.status_code == 200
-    key = re.search(r"pincite_[\w-]{43}", made.text)
-    assert key
-    assert key[0] not in client.get("/account").text
-    assert HOSTILE not in made.text
-    [kept] = site.people.keys.of(ada.account.account_id)
-    assert kept.scopes == ("read", "run")
-    assert posted(client, "/account", f"/account/keys/{kept.key_id}/revoke") == 303
-    assert site.people.keys.of(ada.account.account_id) == []
-    wrong = posted(client, "/account", "/account/password", old="wrong!", new="a new password")
-    assert wrong == 403
-    assert (
-        posted(client, "/account", "/account/password", old=PASSWORD, new="a new password") == 303
-    )
-    assert posted(client, "/account", "/preferences", language="de", back="/account") == 303
-    assert posted(client, "/account", "/account/delete", password="a new password") == 303
-    assert site.people.accounts.listed(9) == []
-    assert client.get("/account", headers=PAGE).status_code == 303
-
-
 def test_command_line_manages_accounts(tmp_path: Path) -> None:
     def ran(*words: str, given: str = "") -> tuple[int, str]:
         done = CliRunner().invoke(

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from server.postgres import running
 from server.processes import Served, Started, children, wait_until
 
 from pincite_server.requests import EXAMPLES
@@ -91,27 +90,3 @@ def test_workers_and_their_processes_are_killed_and_others_go_on(
     all_done(server, accepted)
     assert worker.end() == 0
     assert server.end() == 0
-
-
-@pytest.mark.slow
-@pytest.mark.xdist_group("postgresql")
-def test_a_database_server_that_is_away_for_a_while_costs_no_job(tmp_path: Path) -> None:
-    with running() as postgres:  # one of its own: it is stopped here
-        given: dict[str, Any] = {"data": tmp_path / "data", "database": postgres.create()}
-        server = Served(tmp_path, **given)
-        accepted = [
-            server.submit("verify", example="article"),
-            server.submit("verify", text=TEXT * 60),
-            server.submit("verify", example="article"),
-        ]
-        wait_until(lambda: server.job(accepted[1])["status"] == "running")
-        postgres.stop()
-        assert server.client.get("/api/v1/jobs").status_code == 503
-        ready = server.client.get("/readyz")
-        assert ready.status_code == 503
-        time.sleep(8)
-        postgres.start()
-        all_done(server, accepted)
-        assert {server.job(job_id)["attempts"] for job_id in accepted} == {1}
-        assert server.client.get("/readyz").status_code == 200
-        assert server.end() == 0
