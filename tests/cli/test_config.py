@@ -19,11 +19,8 @@ PLANTED = "sk-planted-1234567890abcdef"
 
 
 @pytest.fixture(autouse=True)
-def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+def _no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PINCITE_CHAT_KEY", raising=False)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def run(*arguments: str) -> Result:

@@ -51,10 +51,7 @@ CHECK: dict[str, Any] = {
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    monkeypatch.chdir(tmp_path)
+def home(tmp_path: Path) -> Path:
     report = samples.report().to_values()
     for number, finding in enumerate(report["findings"]):
         finding["claim_id"] = f"c{number}"  # those of the sample are all one

@@ -47,11 +47,8 @@ def text_of(site: str, number: int) -> str:
 
 
 @pytest.fixture
-def wiki(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Wiki]:
+def wiki(tmp_path: Path) -> Iterator[Wiki]:
     """Two articles with sources on the same server; the folder to run in is the current one."""
-    monkeypatch.setenv("PINCITE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.chdir(tmp_path)
     write_model(tmp_path / "verifier", labels=3)
     with serving(Wiki(category={"Bridges": ["Bridge 1", "Bridge 2"]})) as found:
         for i in (1, 2):

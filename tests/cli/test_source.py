@@ -28,11 +28,7 @@ ARTICLE = text_of("cli/source/article.wiki")
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with an article, a book and a stored page; the models are those of the package."""
-    for name in ("CONFIG", "DATA"):
-        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name.lower()))
-    monkeypatch.setenv("PINCITE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("COLUMNS", "120")
-    monkeypatch.chdir(tmp_path)
     (tmp_path / "article.wiki").write_text(ARTICLE)
     (tmp_path / "book.pdf").write_bytes(pdf([paragraph_lines([page]) for page in PAGES]))
     (tmp_path / "pages").mkdir()
