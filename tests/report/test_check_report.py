@@ -40,6 +40,10 @@ def test_several_statements_have_a_summary_and_distinct_footnotes() -> None:
     assert out.getvalue().count("Vole") == 2
 
 
+def test_quotes_are_marked_in_their_passages() -> None:
+    assert set(Page(render.to_html(check_report())).marked) == {"Varde"}
+
+
 def with_sources(*sources: Source, outcome: Outcome = Outcome.BALANCED) -> CheckReport:
     """The sample, its first documents with these sources; the third is against."""
     report = check_report()
