@@ -101,6 +101,16 @@ def test_from_opinions_to_rows(home: Path) -> None:
     assert labelled[1].evidence == TRAM
 
 
+def test_the_last_word_counts(home: Path) -> None:
+    for label in ("support", "nei"):
+        run("check.json", "--label", label, "--item", "1.r1/e1")
+    run("export", "a.jsonl")
+    assert [row["label"] for row in rows(home / "a.jsonl")] == ["nei"]
+    run("check.json", "--down", "--item", "1.r1/e1")
+    run("export", "a.jsonl")
+    assert rows(home / "a.jsonl") == []
+
+
 @pytest.mark.parametrize(
     ("arguments", "kind"),
     [

@@ -305,3 +305,6 @@ def test_a_gain_is_shown_only_if_documents_agree_on_it() -> None:
     assert [(each.n_documents, each.shown) for each in (few, many)] == [(4, False), (20, True)]
     assert claims.refused(mixed, sure)
     assert not claims.refused(sure, sure)
+    fallen = replace(sure, auroc_before=0.9, auroc_after=0.6)
+    for most, refused in ((-0.1, True), (0.1, False)):  # documents have to agree on a loss
+        assert bool(claims.refused(sure, replace(fallen, auroc_interval=[-0.5, most]))) == refused

@@ -1,6 +1,7 @@
 """WAFER: records, answers in context, and failed verification (fig. 2c)."""
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -21,12 +22,14 @@ from pincite_lab.evaluation.wafer import (
     Provenance,
     WaferRecord,
     claim_of,
+    contrasted,
     in_context,
     is_featured,
     measured,
     open_collection,
     read_records,
     records_in,
+    split_of,
 )
 
 LINE: dict[str, Any] = {
@@ -243,3 +246,19 @@ def test_a_collection_without_pages_as_a_user_meets_it(
     found = json.loads(CliRunner().invoke(cli, [*command, "--json"]).output)
     assert found["failed_verification"]["systems"]["URL depth"]["auroc"] == 1.0
     assert (found["n"], found["n_failed"]) == (6, 3)
+
+
+def test_what_failing_citations_are_compared_with() -> None:
+    labelled = [record(1, "u", label="supported"), record(2, "u", label="not_supported")]
+    assert contrasted([*GOOD, *BAD, OTHER, *labelled])[0] == "featured"
+    name, rows = contrasted([*labelled, record(3, "u", label="partially_supported"), OTHER])
+    assert name == "labelled"
+    assert [label for _, label in rows] == ["support", "not_support", "partial"]
+    assert contrasted([*BAD, OTHER])[0] == "others"
+    assert contrasted(BAD) == contrasted([*GOOD, OTHER]) == ("", [])
+
+
+def test_articles_are_split_into_a_large_part_and_two_small_ones() -> None:
+    sizes = Counter(split_of(f"Article {n}") for n in range(2000))
+    assert sizes.keys() == {"train", "dev", "test"}
+    assert all(60 <= sizes[part] <= 140 for part in ("dev", "test"))
