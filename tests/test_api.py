@@ -183,9 +183,6 @@ def test_several_corpora_give_results_with_their_names(second: Path, tiny_encode
     names = {item["url"]: item["corpus"] for item in items}
     assert names["https://press.example/"] == "newspapers"
     assert names["https://1.example/"] == "kb"
-    for shown_ in (str(checked), checked.to_html()):
-        assert "corpus newspapers" in shown_
-        assert "corpus kb" in shown_
     again = CheckReport.from_json(checked.to_json()).checks[0].results[0].items
     assert {item.corpus for item in again} == {"kb", "newspapers"}
     by_name = {"kb": "kb", "newspapers": "press"}
@@ -194,15 +191,9 @@ def test_several_corpora_give_results_with_their_names(second: Path, tiny_encode
     references = answered.to_dict()["answers"][0]["references"]
     names = {each["url"]: each["corpus"] for each in references}
     assert {"kb", "newspapers"} == set(names.values())
-    for shown_ in (str(answered), answered.to_html()):
-        assert "corpus newspapers" in shown_
-        assert "corpus kb" in shown_
     verified = pincite.verify(ARTICLE, corpus=corpora, settings=settings)
     suggested = [s for finding in verified.results for s in finding.suggestions]
     assert {s.corpus for s in suggested} == {"kb", "newspapers"}
-    first = next(f.suggestions[0].corpus for f in verified.results if f.suggestions)
-    for shown_ in (str(verified), verified.to_html(), verified.to_json()):
-        assert first in shown_
 
 
 def test_corpora_of_the_settings_are_searched_where_none_is_named(
@@ -342,18 +333,6 @@ def test_a_notebook_has_one_frame_and_nothing_leaves_it(text: str, url: str) -> 
         assert framed.tags == Page(report.to_html()).tags
         assert not set(framed.tags) & {"script", "base", "iframe", "form"}
         assert not [name for name, _ in framed.attributes if name.startswith("on")]
-
-
-def test_links_in_a_notebook_stay_in_the_frame_or_open_beside_it() -> None:
-    for report in reports_of("plain", "https://varde.example/"):
-        page = html.document_fromstring(frame_of(report)["srcdoc"])
-        links = [(a.get("href") or "", a.get("target")) for a in page.iter("a")]
-        inside = [href for href, _ in links if href.startswith("about:srcdoc#")]
-        outside = [href for href, target in links if target == "_blank"]
-        assert inside
-        assert outside
-        assert all(href.startswith("https://") for href in outside)
-        assert len(inside) + len(outside) == len(links)
 
 
 @pytest.mark.parametrize(("text", "url"), CASES)

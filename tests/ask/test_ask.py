@@ -491,13 +491,7 @@ def test_terms_that_no_cited_paper_mentions_are_named(
     assert absent_terms("Does velorin taste of barley?", references) == ["taste", "barley"]
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "Does vitamin D reduce the number of migraine days?",
-        "Does velorin prevent scurvy?",
-    ],
-)
+@each_row("ask/ask/a_question_whose_subject_no_document_mentions_has_no_answer")
 def test_a_question_whose_subject_no_document_mentions_has_no_answer(
     corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier, question: str
 ) -> None:

@@ -156,23 +156,6 @@ def test_a_source_that_cannot_be_written_leaves_the_others(
     assert "1.example" in written
 
 
-HOSTILE = [
-    "Zero out of twelve adults had a migraine in the trial of velorin.",
-    "ſix hundred adults took velorin in ſeptember and nıne had a migraine.",
-    "Velorin reduced migraine days by " + "9" * 5000 + " in adults of the trial.",
-    "Velorin \ud800 reduced \x00 migraine \u202e days in İstanbul by ½ of ٣٤.",
-]
-
-
-@pytest.mark.parametrize("text", HOSTILE)
-def test_hostile_texts(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(globals(), "PAPERS", [PAPERS[0], replace(PAPERS[1], text=text)])
-    for writer in (pipeline().writer, Said()):
-        answer = pipeline(writer=writer).ask(f"{QUESTION} {text}")
-        for to_format in RENDERERS:
-            assert SOUND.removesuffix(".") in to_format(report(answer))
-
-
 @pytest.mark.parametrize("question", ["", "  ", "???", "–"])
 def test_an_empty_question_finds_nothing(question: str) -> None:
     answer = pipeline().ask(question)

@@ -136,37 +136,9 @@ def test_contradictions_are_not_repetitions() -> None:
     assert not repeats("Pain fell in treated women.", "Pain never fell in treated women.")
 
 
-def test_fragments_and_back_references_cannot_stand_alone() -> None:
-    assert not can_stand_alone("This was seen in all of the treated groups.")
-    assert not can_stand_alone("Methods and materials of the present trial")
-    assert not can_stand_alone("")
-    assert not can_stand_alone("Their parents saw much less of it than they did.")
-    assert not can_stand_alone("saw, pain fell by 12% in the treated group.")
-    assert not can_stand_alone("Of these, 12 were treated in the same two weeks.")
-    assert can_stand_alone("Pain fell by 12% in the treated group.")
-    assert can_stand_alone("These findings suggest that pain falls in treated adults.")
-    assert can_stand_alone("Those patients with gout felt less pain in winter.")
-    assert not can_stand_alone("Those patients felt less pain in winter than before.")
-    assert can_stand_alone("This large and careful database analysis suggests that pain falls.")
-    assert not can_stand_alone("This may be why the study found less pain.")
-    assert can_stand_alone("Pain fell by 12% in the treated group", is_last=True)
-
-
-def test_aims_cannot_stand_alone() -> None:
-    for text in (
-        "The aim of this study was to evaluate safety in adults.",
-        "Our primary objective was to compare both doses in adults.",
-        "We hypothesised that the dose lowers pain in adults.",
-        "In this study, we examined whether the dose lowers pain.",
-        "In this paper, we specifically examine how the dose lowers pain.",
-        "This study explored dose-related differences in the pain of adults.",
-        "To analyse the dose, its form and the pain of adults with gout.",
-        "Aim of our current study is to see the dose that lowers pain.",
-        "Does the dose lower the pain of adults with gout?",
-    ):
-        assert not can_stand_alone(text)
-    assert can_stand_alone("We found less pain in the treated group.")
-    assert can_stand_alone("Goals were scored by fewer of the tired players.")
+@each_row("ask/extract/which_sentences_can_stand_alone")
+def test_which_sentences_can_stand_alone(text: str, alone: bool, is_last: bool) -> None:
+    assert can_stand_alone(text, is_last=is_last) is alone
 
 
 def test_place_says_nothing_of_a_text_that_is_no_study() -> None:
@@ -240,12 +212,6 @@ def test_a_retracted_study_has_no_side() -> None:
     sentences = extract.for_question(QUESTION, paper, extract.quotable(0, paper, 1))
     sided = extract.with_sides(reader(QUESTION), subject(QUESTION), paper, sentences)
     assert [each.agrees for each in sided] == [None]
-
-
-def test_a_short_finding_can_stand_alone() -> None:
-    assert can_stand_alone("Adherence was 71%.")
-    assert not can_stand_alone("Falls did not.")
-    assert not can_stand_alone("Was 71%.")
 
 
 def test_a_sentence_with_a_pronoun_is_quoted_with_the_one_before() -> None:

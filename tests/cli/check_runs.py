@@ -41,12 +41,8 @@ CHECK = ("check", STATEMENT, "--corpus", "kb")
 
 
 def prepare(folder: Path, monkeypatch: pytest.MonkeyPatch, settings: str = "") -> None:
-    """Work in a folder with tiny models, and a cache and settings of its own."""
-    monkeypatch.setenv("PINCITE_CACHE", str(folder / "cache"))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
-    monkeypatch.setenv("XDG_DATA_HOME", str(folder / "data"))
+    """Settings that name tiny models."""
     monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.chdir(folder)
     encoder = write_model(folder / "encoder", labels=0)
     verifier = write_model(folder / "verifier", labels=3)
     models = f"models.encoder = '{encoder}'\nmodels.verifier = '{verifier}'\n"

@@ -13,6 +13,15 @@ from models.chat_server import Server, serving
 from pincite.cli import cli
 
 
+@pytest.fixture(autouse=True)
+def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work in a folder, with settings, data and a cache of its own."""
+    monkeypatch.setenv("PINCITE_CACHE", str(tmp_path / "cache"))
+    for name in ("CONFIG", "DATA"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name.lower()))
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
     """Runs a command in a folder with a knowledge base and tiny models."""

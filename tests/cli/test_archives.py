@@ -27,10 +27,7 @@ def html(text: str) -> bytes:
 
 @pytest.fixture
 def wiki(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Wiki]:
-    monkeypatch.setenv("PINCITE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.chdir(tmp_path)
     with serving(Wiki()) as server:
         (tmp_path / "pincite.toml").write_text(
             f"verify.wiki = '{server.url}'\nweb.wayback_api = '{server.url}/wayback/available'\n"

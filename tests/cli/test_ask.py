@@ -5,15 +5,12 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from unittest.mock import MagicMock
 
 import jsonschema
 import pytest
 from click.testing import CliRunner, Result
 from models.chat_server import Server, refusal, serving
 from models.chat_server import good as reply
-from models.llamacpp_server import KEY as REAL_KEY
-from models.llamacpp_server import NAME, RealServer
 
 from pincite import codec
 from pincite.cli import cli
@@ -54,8 +51,6 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setattr("pincite.runtime.judgements_file", lambda: tmp_path / "judged")
     return tmp_path
 
@@ -162,31 +157,3 @@ def test_one_question_or_a_file(corpus: Path, home: Path) -> None:
     assert [bool(row["abstained"]) for row in rows] == [False, True]
     again = json.loads(run("--file", "q.txt", "--corpus", corpus, "--json").stdout)
     assert len(again["answers"]) == 2
-
-
-@pytest.mark.train
-@pytest.mark.xdist_group("real_server")
-def test_a_real_server_s_answer_streams_and_every_sentence_has_a_standing(
-    corpus: Path, real_server: RealServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The model is far too small to answer anything: this proves the way, not what comes out."""
-    monkeypatch.setenv("PINCITE_CHAT_KEY", REAL_KEY)
-    streamed: list[str] = []
-    monkeypatch.setattr("pincite.cli.ask.sys", MagicMock())  # a terminal
-    monkeypatch.setattr(
-        "pincite.cli.ask._show_sentence", lambda _, checked: streamed.append(checked.sentence.text)
-    )
-    settings = "chat.dialect = 'llamacpp'\nask.answer_tokens = 60\nask.prompt_tokens = 700\n"
-    Path("pincite.toml").write_text(settings)
-    server = ("--llm", "--chat-url", real_server.url, "--chat-model", NAME)
-    done = CliRunner().invoke(
-        cli, ["ask", QUESTION, "--corpus", str(corpus), *server, "--json", "a.json"]
-    )
-    assert done.exit_code in (0, 5), done.output
-    report = json.loads(Path("a.json").read_text())
-    jsonschema.validate(report, codec.schema(AnswerReport, "Pincite answer report"))
-    answer = report["answers"][0]
-    assert answer["answer"]
-    assert report["usage"]["n_calls"] == 1
-    assert [s["text"] for s in answer["sentences"]] == streamed
-    assert REAL_KEY not in done.output + Path("a.json").read_text()

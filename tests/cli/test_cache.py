@@ -4,21 +4,12 @@ from contextlib import closing
 from pathlib import Path
 
 import numpy as np
-import pytest
 from cli.test_cli import run
 from web.test_cache import filled
 
 from pincite.documents import read
 from pincite.models.verifier import LogitCache
 from pincite.protocols import Floats
-
-
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("PINCITE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def judge(path: Path, n: int) -> None:
@@ -30,18 +21,18 @@ def judge(path: Path, n: int) -> None:
     pairs.close()
 
 
-def test_an_empty_cache_is_shown_and_not_made(home: Path) -> None:
+def test_an_empty_cache_is_shown_and_not_made(tmp_path: Path) -> None:
     assert "0 fetched pages and failures" in run("cache", "show").stdout
     run("cache", "clear")
     run("cache", "clear", "--judgements")
-    assert not (home / "cache").exists()
+    assert not (tmp_path / "cache").exists()
 
 
-def test_shown_and_cleared(home: Path) -> None:
-    filled(home / "mine.sqlite").close()
-    (home / "pincite.toml").write_text("web.cache = 'mine.sqlite'")
-    judge(home / "cache" / "judgements.sqlite", 5)
-    with closing(read.open_cache(home / "cache" / "scans.sqlite")) as scans:
+def test_shown_and_cleared(tmp_path: Path) -> None:
+    filled(tmp_path / "mine.sqlite").close()
+    (tmp_path / "pincite.toml").write_text("web.cache = 'mine.sqlite'")
+    judge(tmp_path / "cache" / "judgements.sqlite", 5)
+    with closing(read.open_cache(tmp_path / "cache" / "scans.sqlite")) as scans:
         scans.insert([(b"1", "{}"), (b"2", "{}")])
     shown = run("cache", "show").stdout
     assert "4 fetched pages and failures" in shown

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from check_replies import STEPS, Model, fenced_in, step_of, unfenced
+from check_replies import STEPS, Model, fenced_in, unfenced
 from cli.check_runs import CHECK, KEY, PAGES, STATEMENT, llm, written
 from click.testing import CliRunner, Result
 from models.chat_server import Server, good, refusal, serving
@@ -51,14 +51,6 @@ def test_metadata_is_shown_and_filtered_by(run: Callable[..., Result]) -> None:
     nothing = ("--where", "autor == A. Berg")
     assert "pass the filters" in run("corpus", "search", "kb", "bridge", *nothing).stderr
     assert len(written(run(*CHECK, *nothing, "--json", "-"))["warnings"]) == 1
-
-
-def test_only_older_documents(run: Callable[..., Result]) -> None:
-    report = written(run(*CHECK, "--to-date", "2016", "--json", "-"))
-    (reading,) = readings(report)
-    assert {item["published"][:4] for item in reading["evidence"]} <= {"2015", "2016"}
-    assert report["settings"]["filters.published_to"] == "2016"
-    assert "without a known date" in report["warnings"][0]
 
 
 def test_statements_of_a_file(run: Callable[..., Result]) -> None:
@@ -131,31 +123,6 @@ def test_a_step_asks_its_own_server_with_its_own_key(
     assert {h["authorization"] for h in server.headers} == {f"Bearer {KEY}"}
 
 
-def test_each_step_has_its_limit_of_tokens_and_its_temperature(
-    run: Callable[..., Result], server: Server
-) -> None:
-    with Path("pincite.toml").open("a") as file:
-        file.write("chat.step_tokens = ['negate_claim = 33', 'freetext_confirmation_analysis=44',")
-        file.write(" 'multiple_choice_confirmation_analysis=55', 'list_normative_statements=66']\n")
-        file.write("chat.step_temperatures = ['negate_claim=0.9', 'multiple_choice_confirmation")
-        file.write("_analysis=0']\n")
-    run(*CHECK, *llm(server), "--trace", "run.jsonl", "--json", "-")
-    limits = {
-        step_of(asked["messages"][-1]["content"]): asked["max_tokens"] for asked in server.asked
-    }
-    assert limits["negate_claim"] == 33
-    assert limits["freetext_confirmation_analysis"] == 44
-    assert limits["multiple_choice_confirmation_analysis"] == 55
-    assert limits["list_normative_statements"] == 66
-    assert limits["list_descriptive_statements"] == 500
-    heat = {
-        step_of(asked["messages"][-1]["content"]): asked["temperature"] for asked in server.asked
-    }
-    assert heat["negate_claim"] == 0.9
-    assert heat["multiple_choice_confirmation_analysis"] == 0
-    assert heat["freetext_confirmation_analysis"] == heat["list_normative_statements"] == 0.2
-
-
 def test_a_second_run_takes_the_replies_of_the_trace(
     run: Callable[..., Result], server: Server, tmp_path: Path
 ) -> None:
@@ -201,32 +168,6 @@ def test_the_key_is_in_no_output(
     assert all(KEY in headers["authorization"] for headers in server.headers)
 
 
-@pytest.mark.skipif(not Path("/dev/null").exists(), reason="no such device")
-def test_a_trace_is_not_read_from_a_device(run: Callable[..., Result]) -> None:
-    from pincite.errors import ConfigError
-
-    with pytest.raises(ConfigError):
-        run(*CHECK, "--trace", "/dev/null")  # as /dev/full, which never ends
-
-
-def test_a_file_that_is_not_a_trace_is_left_alone(
-    run: Callable[..., Result], tmp_path: Path
-) -> None:
-    from pincite.errors import InputError
-
-    cases = {
-        '{"event": "run", "trace_version": 99}\n': "version 99",
-        "[]\n": "line 1, is not an event",
-        '{"event": "call"}\n': "line 1, is not an event",
-        "nonsense\n": "line 1, is not an event",
-    }
-    for text, message in cases.items():
-        (tmp_path / "t.jsonl").write_text(text)
-        with pytest.raises(InputError, match=message):
-            run(*CHECK, "--trace", "t.jsonl")
-        assert (tmp_path / "t.jsonl").read_text() == text
-
-
 def test_a_table_names_who_said_a_statement_when_and_where(run: Callable[..., Result]) -> None:
     rows = "statement,speaker\nWe opened it here last year.,\nI own a bridge.,Bo Falk\n"
     Path("said.csv").write_text(rows)
@@ -242,26 +183,6 @@ def test_a_table_names_who_said_a_statement_when_and_where(run: Callable[..., Re
         run("check", STATEMENT, "--corpus", "kb", "--date", date, code=2)
 
 
-def test_a_date_may_be_written_day_first_unless_it_is_ambiguous(
-    run: Callable[..., Result],
-) -> None:
-    given = ("--corpus", "kb", "--json", "-")
-    report = written(run("check", STATEMENT, "--date", "20/07/2012", *given))
-    assert report["checks"][0]["date"] == "2012-07-20"
-    run("check", STATEMENT, "--date", "05/06/2012", *given, code=2)
-    Path("said.csv").write_text("statement,date\nA.,20/07/2012\nB.,05/06/2012\n")
-    assert "row 2" in run("check", "--file", "said.csv", *given, code=2).stderr
-
-
-def test_claimreview_says_what_is_not_set(run: Callable[..., Result], tmp_path: Path) -> None:
-    nothing = (*CHECK, "--where", "author == nobody", "--claimreview", "out.jsonld")
-    assert "no reading has a rating" in run(*nothing).stderr
-    with (tmp_path / "pincite.toml").open("a") as settings:
-        settings.write("claimreview.author = 'A'\nclaimreview.author_url = 'https://a.example'\n")
-        settings.write("claimreview.url = 'https://a.example/b'\n")
-    assert "not set" not in run(*CHECK, "--claimreview", "out.jsonld").stderr
-
-
 @pytest.mark.parametrize(
     "more",
     [("--html", "nowhere/out.html"), ("--json", "."), ("--template", "t.md.j2")],
@@ -271,17 +192,6 @@ def test_what_cannot_be_written_is_told_before_any_call(
 ) -> None:
     run(*CHECK, *llm(server), *more, code=2)
     assert server.asked == []
-
-
-def test_a_bad_template_is_told_before_any_call(
-    run: Callable[..., Result], server: Server, tmp_path: Path
-) -> None:
-    from pincite.errors import ConfigError
-
-    (tmp_path / "t.md.j2").write_text("{% for %}")
-    with pytest.raises(ConfigError, match=r"t.md.j2 cannot be filled in"):
-        run(*CHECK, *llm(server), "--markdown", "o.md", "--template", "t.md.j2")
-    assert not server.asked
 
 
 def test_each_check_goes_into_the_log(run: Callable[..., Result], tmp_path: Path) -> None:

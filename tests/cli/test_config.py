@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from support.rows import text_of
+from support.rows import each_row, text_of
 
 from pincite import settings
 from pincite.cli import cli
@@ -19,11 +19,8 @@ PLANTED = "sk-planted-1234567890abcdef"
 
 
 @pytest.fixture(autouse=True)
-def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+def _no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PINCITE_CHAT_KEY", raising=False)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def run(*arguments: str) -> Result:
@@ -109,34 +106,14 @@ postgres_password: {PLANTED}
 """
 
 
-@pytest.mark.parametrize(
-    ("server", "encoder"),
-    [
-        ("embed_base_url: http://h:8080/", "org/m@http://h:8080/embed"),
-        ("embed_backend_type: tei\nembed_base_url: http://h/embed", "org/m@http://h/embed"),
-        ("embed_backend_type: ollama\nembed_base_url: http://h:1", "org/m@http://h:1/v1"),
-        ("embed_backend_type: huggingface\nembed_base_url: http://h:1", "org/m"),
-        ("embed_backend_type: tei", "org/m"),
-    ],
-)
+@each_row("cli/config/an_encoder_on_a_server_stays_there")
 def test_an_encoder_on_a_server_stays_there(tmp_path: Path, server: str, encoder: str) -> None:
     (tmp_path / "r.yaml").write_text(f"embed_model_name: org/m\n{server}\n")
     run("import", "r.yaml", "-o", "pincite.toml")
     assert settings.load({}).models.encoder == encoder
 
 
-@pytest.mark.parametrize(
-    ("given", "corpora"),
-    [
-        ("use_postgres: true", ("postgresql://localhost:5432/evidence_seeker/evse_embeddings",)),
-        (
-            "use_postgres: true\npostgres_host: db.example\npostgres_port: 5433\n"
-            "postgres_database: facts\npostgres_user: a@b\npostgres_table_name: my-facts",
-            ("postgresql://a%40b@db.example:5433/facts/my_facts",),
-        ),
-        ("use_postgres: false\npostgres_host: db.example", ()),
-    ],
-)
+@each_row("cli/config/database_of_evidence_seeker_becomes_an_address")
 def test_database_of_evidence_seeker_becomes_an_address(
     tmp_path: Path, given: str, corpora: tuple[str, ...]
 ) -> None:
@@ -148,19 +125,7 @@ def test_database_of_evidence_seeker_becomes_an_address(
     assert settings.load({}).library.corpora == corpora
 
 
-@pytest.mark.parametrize(
-    ("step", "given", "guidance"),
-    [
-        ("multiple_choice_confirmation_analysis", "json", "json"),
-        ("multiple_choice_confirmation_analysis", "structured_llm", "json"),
-        ("multiple_choice_confirmation_analysis", "prompted", "prompted"),
-        ("multiple_choice_confirmation_analysis", "regex", "json"),
-        ("multiple_choice_confirmation_analysis", "tool", None),
-        ("freetext_confirmation_analysis", "json", "json"),
-        ("list_normative_statements", "pydantic", "json"),
-        ("list_normative_statements", "prompted", None),
-    ],
-)
+@each_row("cli/config/each_guidance_type_is_converted_or_refused")
 def test_each_guidance_type_is_converted_or_refused(
     tmp_path: Path, step: str, given: str, guidance: str | None
 ) -> None:
@@ -245,104 +210,12 @@ def test_steps_that_a_file_leaves_out_use_its_model(tmp_path: Path) -> None:
     assert len([note for note in result.notes if note.option == "prompt_template"]) == 2
 
 
-def test_each_step_keeps_its_server_model_temperature_and_length(tmp_path: Path) -> None:
-    steps = dict(enumerate(PREPROCESSING_STEPS))
-    models = {
-        f"m{n}": {"base_url": f"http://h{n % 2}/v1", "model": f"M{n}", "temperature": n / 10}
-        | {"max_tokens": 200 + n}
-        for n in steps
-    }
-    named = {step: {"used_model_key": f"m{n}"} for n, step in steps.items()}
-    text = json.dumps({"used_model_key": "m0", "models": models, **named})  # JSON is YAML
-    (tmp_path / "p.yaml").write_text(text)
-    run("import", "p.yaml", "-o", "pincite.toml", "--prompts", "prompts")
-    chat = settings.load({}).chat
-    for n, step in steps.items():
-        model = chat.models_of_steps.get(step, f"{chat.model}@{chat.url}")
-        assert model in (f"M{n}@http://h{n % 2}/v1", f"M{n}")
-        assert ("@" in model) or chat.url == f"http://h{n % 2}/v1"
-        assert chat.temperatures_of_steps[step] == n / 10
-        assert chat.tokens_of_steps[step] == 200 + n
-    assert not chat.prompts  # there are none
-
-
-def test_one_file_of_a_model_without_steps_is_for_all(tmp_path: Path) -> None:
-    (tmp_path / "a.yaml").write_text(
-        "used_model_key: m\nmodels: {m: {base_url: 'http://localhost:1/v1', model: one}}\n"
-    )
-    values = imported([tmp_path / "a.yaml"]).values
-    assert (values["chat.model"], len(values["chat.step_tokens"])) == ("one", 9)
-    assert "chat.step_models" not in values
-
-
-def test_notes_on_the_language_agree_with_the_file(tmp_path: Path) -> None:
-    (tmp_path / "p.yaml").write_text(PREPROCESSING)
-    (tmp_path / "app.yaml").write_text("language: en\n")
-    result = run("import", "p.yaml", "app.yaml", "-o", "pincite.toml", "--prompts", "prompts")
-    notes = [line for line in result.stderr.splitlines() if "language" in line]
-    assert [note for note in notes if "kept" in note and "'de'" in note and "app.yaml" in note]
-    assert not [note for note in notes if "prompt_language" in note and "kept" in note]
-    found = settings.load({})
-    assert (found.language, found.chat.prompt_language) == ("de", "en")
-
-
 def test_an_invalid_address_names_its_file_and_option(tmp_path: Path) -> None:
     (tmp_path / "p.yaml").write_text(
         "used_model_key: m\nmodels: {m: {base_url: your_base_url, model: x}}\nnegate_claim: {}\n"
     )
     with pytest.raises(ConfigError, match=r"p\.yaml: models\.m\.base_url is 'your_base_url'"):
         imported([tmp_path / "p.yaml"])
-
-
-def test_what_one_server_cannot_do_is_said(tmp_path: Path) -> None:
-    text = """
-used_model_key: a
-models:
-  a: {base_url: "http://localhost:1/v1", model: m, backend_type: openai}
-  b: {base_url: "http://localhost:2/v1", model: n}
-negate_claim: {used_model_key: b}
-freetext_confirmation_analysis: {llm_specific_configs: {default: {prompt_template: "{oddity}"}}}
-multiple_choice_confirmation_analysis:
-  llm_specific_configs: {default: {guidance_type: regex, prompt_template: "{statement}"}}
-"""
-    (tmp_path / "a.yaml").write_text(text)
-    result = imported([tmp_path / "a.yaml"])
-    said = {note.option: note.message for note in result.notes}
-    assert result.values["chat.step_models"] == ["negate_claim=n@http://localhost:2/v1"]
-    assert "PINCITE_CHAT_KEY_LOCALHOST_2" in said["chat.step_models: http://localhost:2/v1"]
-    assert "does not enforce regex" in said["guidance_type"]
-    assert "{oddity}" in said["freetext_confirmation_analysis.prompt_template"]
-    assert "{options}" in said["multiple_choice_confirmation_analysis.prompt_template"]
-    assert (result.values["check.guidance"], result.prompts) == ("json", {})
-
-
-def test_every_setting_that_is_merged_or_dropped_is_named(tmp_path: Path) -> None:
-    (tmp_path / "a.yaml").write_text(
-        """
-used_model_key: a
-models:
-  a: {base_url: "http://localhost:1/v1", model: m, temperature: 0.7, timeout: 30}
-  b: {base_url: "http://localhost:1/v1", model: n, temperature: 0.2, timeout: 30}
-  c: {base_url: "http://localhost:1/v1", model: o}
-  d: {model: p}
-multiple_choice_confirmation_analysis:
-  llm_specific_configs: {default: {n_repetitions_mcq: 2}, b: {n_repetitions_mcq: 9}}
-freetext_confirmation_analysis: {used_model_key: b}
-negate_claim: {used_model_key: d}
-"""
-    )
-    result = imported([tmp_path / "a.yaml"])
-    said = {note.option: note.message for note in result.notes}
-    assert result.values["chat.temperature"] == 0.7
-    assert sorted(result.values["chat.step_temperatures"]) == [
-        "freetext_confirmation_analysis=0.2",
-        "negate_claim=0.1",
-    ]
-    assert "temperature" not in said
-    assert "timeout" in said  # d has none
-    assert "models.c" in said
-    assert "multiple_choice_confirmation_analysis.llm_specific_configs.b" in said
-    assert "negate_claim" in said
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from xml.sax.saxutils import escape
 
 import pytest
 from click.testing import Result
+from support.rows import each_row
 
 Run = Callable[..., Result]
 PAGE = (
@@ -115,18 +116,6 @@ def test_an_article_that_breaks_costs_itself(
     assert "RecursionError" in last["problem"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--dump", "dump.xml"], "--out FOLDER"),
-        (["--dump", "dump.xml", "--out", "out", "a.wiki"], "no ARTICLE"),
-        (["--dump", "-", "--out", "out"], "is read twice"),
-        (["--dump", "dump.xml", "--out", "out", "--category", "Bridges"], "without --titles"),
-        (["--dump", "dump.xml", "--out", "out", "--estimate"], "no --estimate"),
-        (["--titles", "a", "--out", "out", "--on", "ray"], "--on ray needs --dump"),
-        (["--dump", "dump.xml", "--out", "out", "--on", "ray", "--online"], "excludes --online"),
-        (["--dump", "dump.xml", "--out", "out", "--workers", "2"], "needs --on ray"),
-    ],
-)
+@each_row("cli/dump/what_does_not_go_together")
 def test_what_does_not_go_together(run: Run, dump: Path, arguments: list[str], said: str) -> None:
     assert said in run("verify", *arguments, code=2).output

@@ -51,10 +51,7 @@ CHECK: dict[str, Any] = {
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    monkeypatch.chdir(tmp_path)
+def home(tmp_path: Path) -> Path:
     report = samples.report().to_values()
     for number, finding in enumerate(report["findings"]):
         finding["claim_id"] = f"c{number}"  # those of the sample are all one
@@ -71,53 +68,6 @@ def run(*arguments: str) -> Result:
 
 def rows(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
-def test_a_verify_report_s_items(home: Path) -> None:
-    found = read_result(home / "report.json")
-    assert found.kind == "verify"
-    assert found.versions["pincite"]
-    ids = [item.item_id for item in found.items]
-    assert len(set(ids)) == len(ids)
-    assert any("/s1" in one for one in ids)
-    for item in found.items:
-        assert item.quote in item.passage
-        assert item.url.startswith("https://")
-
-
-def test_an_answer_s_items_and_their_rows(home: Path) -> None:
-    passage = "The rate fell in both groups."
-    evidence = {"passage": passage, "url": "https://a.example", "quote": ""}
-    verdicts = [
-        {"number": 2, "support": "supports", "evidence": evidence},
-        {"number": None, "support": "no_such_reference", "evidence": None},
-    ]
-    sentence: dict[str, Any] = {"text": "The rate fell.", "standing": "supported"}
-    answer = {"question": "Did it fall?", "abstained": "", "sentences": [sentence]}
-    sentence["verdicts"] = verdicts
-    report = {"answers": [answer], "versions": {}, "created": "2026-01-02T03:04:05+00:00"}
-    (home / "answer.json").write_text(json.dumps(report))
-    found = read_result(home / "answer.json")
-    assert found.kind == "ask"
-    assert [item.item_id for item in found.items] == ["1", "1.s1", "1.s1/r2"]
-    run("answer.json", "--label", "nei", "--item", "1.s1/r2")
-    run("answer.json", "--down", "--item", "1", "--correction", "It did not.")
-    run("export", "claims.jsonl")
-    (row,) = rows(home / "claims.jsonl")
-    assert (row["claim"], row["evidence"]) == ("The rate fell.", passage)
-    assert row["label"] == "nei"
-    # A sentence with a label of a passage is its only reference; a thumb is for the sentence.
-    assert found.chosen("1.s1").item_id == "1.s1"
-    assert found.chosen("1.s1", passage=True).item_id == "1.s1/r2"
-    run("answer.json", "--label", "support", "--item", "1.s1")
-    run("export", "claims.jsonl")
-    assert [row["label"] for row in rows(home / "claims.jsonl")] == ["support"]
-    with pytest.raises(PinciteError):
-        CliRunner().invoke(
-            cli,
-            ["feedback", "answer.json", "--item", "1", "--label", "support"],
-            catch_exceptions=False,
-        )
 
 
 def test_from_opinions_to_rows(home: Path) -> None:
@@ -159,13 +109,6 @@ def test_the_last_word_counts(home: Path) -> None:
     run("check.json", "--down", "--item", "1.r1/e1")
     run("export", "a.jsonl")
     assert rows(home / "a.jsonl") == []
-
-
-def test_a_setting_names_the_place(home: Path) -> None:
-    (home / "pincite.toml").write_text("library.feedback_file = 'kept/here.sqlite'")
-    run("check.json", "--up")
-    assert (home / "kept" / "here.sqlite").exists()
-    assert not (home / "data").exists()
 
 
 @pytest.mark.parametrize(

@@ -19,12 +19,11 @@ from conftest import write_model
 pytestmark = pytest.mark.slow
 N = 4  # claims of an article, each with a page of its own
 # Another process has to be told of the loopback by code: no setting can. `slow` names what is to
-# take so long that a signal comes in time, or at which it is sent.
+# take so long that a signal comes in time.
 RUN = """
-import os, signal, sys, time
+import sys
 from pincite.web.fetch import WebClient, WebRules
 from pincite.library import web_pages
-from pincite.verbs.verify.pipeline import VerifyPipeline
 
 port, slow = int(sys.argv[1]), sys.argv[2]
 pause = 0.5 if slow == "fetching" else 0
@@ -34,28 +33,6 @@ def reaches_this_machine(settings):
     return WebClient(rules, allow={"127.0.0.1"})
 
 web_pages.open_web = reaches_this_machine
-finding = VerifyPipeline.finding
-n_judged = 0
-
-def judges(self, claim, written=None):
-    global n_judged
-    if n_judged == 2:
-        print("two are judged", file=sys.stderr, flush=True)
-        time.sleep(20)
-    n_judged += 1
-    return finding(self, claim, written)
-
-from pincite.cli import options
-write = options.write
-
-def writes(text, path):
-    os.kill(os.getpid(), signal.SIGINT)
-    write(text, path)
-
-if slow == "judging":
-    VerifyPipeline.finding = judges
-if slow == "writing":
-    options.write = writes
 sys.argv = ["pincite", "verify", *sys.argv[3:]]
 from pincite.cli import main
 main()
@@ -70,11 +47,8 @@ def text_of(site: str, number: int) -> str:
 
 
 @pytest.fixture
-def wiki(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Wiki]:
+def wiki(tmp_path: Path) -> Iterator[Wiki]:
     """Two articles with sources on the same server; the folder to run in is the current one."""
-    monkeypatch.setenv("PINCITE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.chdir(tmp_path)
     write_model(tmp_path / "verifier", labels=3)
     with serving(Wiki(category={"Bridges": ["Bridge 1", "Bridge 2"]})) as found:
         for i in (1, 2):
@@ -110,8 +84,7 @@ def stopped(wiki: Wiki, slow: str, happened: Callable[[], bool], *arguments: str
     """Ctrl-C when something has happened; what the process said."""
     with running(wiki, slow, *arguments) as started:
         wait_for(happened, started)
-        if slow != "writing":
-            started.send_signal(signal.SIGINT)
+        started.send_signal(signal.SIGINT)
         assert started.wait(30) == 130, Path("log").read_text()
     said = Path("log").read_text()
     assert "Traceback" not in said
@@ -134,10 +107,6 @@ def report(path: str = "r.json") -> dict[str, Any]:
     return found
 
 
-def in_log(words: str) -> Callable[[], bool]:
-    return lambda: words in Path("log").read_text()
-
-
 def source_came(wiki: Wiki, n: int) -> Callable[[], bool]:
     return lambda: sum(asked["path"] in wiki.sites for asked in wiki.asked) >= n
 
@@ -153,24 +122,6 @@ def test_one_while_its_sources_are_fetched(wiki: Wiki) -> None:
     assert report()["complete"]
     assert report()["coverage"]["stages"]["judged"]["uses"] == N
     assert len(asked_twice(wiki)) <= 1  # the one that was under way
-
-
-def test_one_while_claims_are_judged(wiki: Wiki) -> None:
-    said = stopped(wiki, "judging", in_log("two are judged"), *ONE)
-    assert f"Stopped after 2 of {N} claims" in said
-    found = report()
-    assert (found["complete"], len(found["findings"])) == (False, 2)
-    assert (found["coverage"]["waiting"], found["coverage"]["stages"]["judged"]["uses"]) == (2, 2)
-    goes_on(wiki, *ONE)
-    assert report()["complete"]
-    assert asked_twice(wiki) == set()
-
-
-def test_one_while_files_are_written(wiki: Wiki) -> None:
-    stopped(wiki, "writing", lambda: True, *ONE)
-    assert report()["complete"]
-    assert "</html>" in Path("r.html").read_text()
-    assert not list(Path().glob("*.part"))
 
 
 def worklist() -> dict[str, Any]:

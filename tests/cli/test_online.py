@@ -120,25 +120,6 @@ def test_a_list_of_titles_is_resumable(home: Wiki) -> None:
     assert texts_asked(home) == ["12", "12", "30"]
 
 
-def test_a_list_of_titles_may_name_files(home: Wiki) -> None:
-    for name in ("Mill.wiki", "Town"):
-        Path(name).write_text(TEXT.replace("Varde Bridge", name.removesuffix(".wiki")))
-    Path("titles.txt").write_text("./Town\nMill.wiki\nMill.wiki\nmissing.wiki\n")
-    many = ("verify", "--titles", "titles.txt", "--sources", "pages", "--out", "o")
-    assert "3 articles" in run(*many, code=5).stderr
-    listed = {row["title"]: row for row in rows("o")}
-    assert set(listed) == {"Mill", "Town", "missing.wiki"}
-    assert "cannot be opened" in listed["missing.wiki"]["problem"]
-    before = {p.name: p.read_bytes() for p in Path("o").iterdir()}
-    run(*many, code=5)
-    assert {p.name: p.read_bytes() for p in Path("o").iterdir()} == before
-    assert home.asked == []
-    Path("titles.txt").write_text("Mill.wiki\nVarde Bridge\n")
-    run(*many, "--online")
-    assert {row["title"] for row in rows("o")} == {"Mill", "Varde Bridge"}
-    assert texts_asked(home) == ["11"]
-
-
 def test_a_stopped_batch_goes_on(home: Wiki, monkeypatch: pytest.MonkeyPatch) -> None:
     findings: Callable[..., Any] = VerifyPipeline.findings
 
@@ -178,44 +159,6 @@ def test_cited_pages_are_fetched_once(home: Wiki) -> None:
     assert first == ["", "dead"]
     assert sorted(asked) == ["/", "/bridge", "/robots.txt"]
     assert outcomes() == (first, [])
-
-
-def test_own_copies_come_before_the_web(home: Wiki, tmp_path: Path) -> None:
-    """In a batch too; attaching one makes an article that was done due again."""
-    address = f"{home.url}/cited"
-    text = f"The bridge opened in 1911.<ref>{{{{cite web |url={address} |title=Cited}}}}</ref>"
-    home.pages.append(WikiPage(5, "Own", [(50, text)]))
-    (tmp_path / "list.txt").write_text("Own\n")
-    (tmp_path / "copy.txt").write_text("The bridge opened in 1911.")
-
-    def checked() -> Any:
-        run("verify", "--titles", "list.txt", "--online", "--out", "out", "-q")
-        (path,) = [p for p in (tmp_path / "out").glob("*.json") if p.name != "worklist.json"]
-        return json.loads(path.read_text())["findings"][0]["citations"][0]
-
-    run("source", "attach", address, "copy.txt")
-    own = checked()
-    assert own["copy"]["kind"] == "own"
-    assert "/cited" not in [asked["path"] for asked in home.asked]
-    run("source", "remove", address)
-    web = checked()
-    assert web["copy"] is None or web["copy"]["kind"] != "own"
-    assert "/cited" in [asked["path"] for asked in home.asked]
-
-
-def test_another_pause_makes_no_report_void(home: Wiki, monkeypatch: pytest.MonkeyPatch) -> None:
-    many = ("verify", "--category", "Bridges", "--online", "--out", "o", "-q")
-    run(*many, code=5)
-    home.asked.clear()
-    for name, value in (("WEB_PAUSE", "7"), ("WEB_AT_ONCE", "3"), ("MODELS_THREADS", "1")):
-        monkeypatch.setenv(f"PINCITE_{name}", value)
-    monkeypatch.setenv("PINCITE_WEB_CONTACT", "me@example.org")
-    monkeypatch.setenv("PINCITE_WEB_CACHE", "elsewhere.sqlite")
-    run(*many, code=5)
-    assert texts_asked(home) == []
-    monkeypatch.setenv("PINCITE_WEB_MEGABYTES", "1")  # another limit, other copies
-    run(*many, code=5)
-    assert texts_asked(home) == ["11", "30"]
 
 
 def pages_asked(wiki: Wiki) -> list[str]:

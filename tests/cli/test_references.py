@@ -13,11 +13,8 @@ from web.zoo import Zoo, zoo_server
 
 from pincite.cli import cli
 from pincite.errors import PinciteError
-from pincite.references import online, outcomes, report
-from pincite.references.catalogue import Lookups
-from pincite.references.outcomes import Outcome, Status
+from pincite.references import online
 from pincite.settings import ReferencesSettings
-from pincite.types import Citation
 from pincite.web.fetch import WebClient
 
 RECORDS = CASES / "references" / "imports"
@@ -99,14 +96,6 @@ def test_exit_code_says_whether_an_outcome_was_found(
     run("references", tmp_path / "a.bib", "--catalogue", catalogue, *options, code=code)
 
 
-def test_without_a_catalogue_only_what_is_written_is_checked(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("References\n\n[1] Lind E. On towers. ISBN 978-0-306-40615-8")
-    done = run(
-        "references", tmp_path / "a.txt", "--catalogue", tmp_path / "none.sqlite", "--json", "-"
-    )
-    assert results(done) == {"r1": ("impossible", [])}
-
-
 @pytest.fixture
 def services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Zoo]:
     """All services, none of which has a record; `pincite.toml` names them."""
@@ -153,27 +142,3 @@ def test_verify_asks_services_with_online_only(
 def test_a_file_without_references_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "a.txt").write_text(text)
     run("references", tmp_path / "a.txt", code=3)
-
-
-def test_missing_file_is_refused(tmp_path: Path) -> None:
-    run("references", tmp_path / "none.bib", code=3)
-    run("works", "import", tmp_path / "none.jsonl", "--catalogue", tmp_path / "w", code=3)
-
-
-def test_ctrl_c_leaves_what_was_looked_up(
-    catalogue: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "a.bib").write_text(BIBTEX)
-    looked_up, real = list[str](), outcomes.decide
-
-    def decide(citation: Citation, found: Lookups, **more: bool) -> Outcome:
-        if looked_up:
-            raise KeyboardInterrupt
-        looked_up.append("one")
-        return real(citation, found, **more)
-
-    monkeypatch.setattr(report, "decide", decide)
-    file, options = tmp_path / "a.bib", ("--catalogue", catalogue, "--json", "-")
-    done = run("references", file, *options, code=130)
-    assert json.loads(done.stdout)["stopped"]
-    assert results(done) == {"holm": (Status.RETRACTED, [])}

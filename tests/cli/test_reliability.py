@@ -35,18 +35,6 @@ def test_import_and_show(imported: Path) -> None:
     assert len(run("reliability", "show").output.splitlines()) == 2
 
 
-def test_what_is_wrong_is_said(imported: Path) -> None:
-    said = run("reliability", "show", "a.org", "--name", "de", code=2).stderr
-    assert "no reliability list 'de' was imported; there are: en" in said
-    assert (
-        "cannot be called"
-        in run("reliability", "import", "list.csv", "--name", "../x", code=2).stderr
-    )
-    assert "cannot be read" in run("reliability", "import", "nothing.csv", code=3).stderr
-    (imported / "data" / "pincite" / "reliability" / "en.json").write_text("{")
-    assert "is damaged" in run("reliability", "show", "a.org", code=3).stderr
-
-
 def test_verify_shows_labels_and_never_suggests_what_is_deprecated(imported: Path) -> None:
     run("corpus", "add", "corpus", "web.jsonl", code=5)
     ask = ("verify", "article.wiki", "--sources", "pages", "--corpus", "corpus")

@@ -58,14 +58,6 @@ def test_without_the_setting_nothing_is_sent(wiki: Wiki) -> None:
     assert "/search" not in {each["path"] for each in wiki.asked}
 
 
-def test_an_engine_that_fails_is_a_warning(wiki: Wiki) -> None:
-    cites(wiki)
-    wiki.sites["/bridge"] = html(NOW)
-    done = run("verify", "Varde Bridge", "--online", "--search-url", wiki.url, "--json", "-")
-    (warning,) = [w for w in json.loads(done.stdout)["warnings"] if w.startswith("search at")]
-    assert "HTTP 404" in warning
-
-
 # ── check ────────────────────────────────────────────────────────────────────────────────────────
 
 GERMAN = "Die Brücke bei Varde wurde 1911 eröffnet und trägt seitdem eine Straße über den Fluss."
@@ -99,21 +91,6 @@ def test_a_statement_against_the_web(wiki: Wiki) -> None:
     assert asked["q"] == CLAIM.removesuffix(".")
 
 
-def test_pages_that_cannot_be_read_are_no_evidence_and_no_failure(wiki: Wiki) -> None:
-    finds(wiki, "/gone")
-    names = ("html", "csv", "markdown")
-    outputs = [word for name in names for word in (f"--{name}", f"out.{name}")]
-    reading = reading_of(wiki, *outputs)
-    assert (reading["outcome"], reading["n_failed"], reading["evidence"]) == ("no_evidence", 0, [])
-    shown = run("check", CLAIM, "--online", "--search-url", wiki.url).stdout
-    assert f"{wiki.url}/gone: dead link (HTTP 404)" in shown
-    assert "Wikipedia or a mirror" in shown
-    for name in names:
-        written = Path(f"out.{name}").read_text().replace("\\", "")
-        assert f"{wiki.url}/gone" in written, name
-        assert "HTTP 404" in written, name
-
-
 def test_filters_hold_for_pages_of_the_web(wiki: Wiki) -> None:
     wiki.sites["/yes"] = html(THEN)
     finds(wiki, "/yes")
@@ -143,8 +120,3 @@ def test_a_corpus_and_the_web_together(wiki: Wiki) -> None:
     asked_before = len(wiki.asked)
     run("check", CLAIM, "--corpus", "kb", "--search-url", wiki.url)
     assert len(wiki.asked) == asked_before, "offline nothing is sent"
-
-
-def test_nothing_to_search(wiki: Wiki) -> None:
-    for options in ((), ("--online",), ("--search-url", wiki.url)):
-        assert "expected --corpus" in run("check", CLAIM, *options, code=2).stderr

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
-from xml.sax.saxutils import escape
 
 import pytest
 from cli.check_runs import prepare
@@ -193,74 +192,6 @@ def test_check_and_ask_have_it_too(run: Callable[..., Result], server: Server) -
     assert json.loads(Path("ask.json").read_text())["usage"]["n_calls"] == (
         len(server.asked) - before
     )
-
-
-FOREIGN = {
-    "de": "Die alte Mühle am Fluss wurde im Jahr 1911 aus Stein gebaut. Sie gehört heute der "
-    "Gemeinde und kann an jedem Sonntag im Sommer besichtigt werden.",
-    "ja": "川のほとりの古い水車小屋は1911年に石で建てられた。今は町のもので、夏の日曜日には"
-    "見学することができる。",
-}
-
-
-def test_a_source_in_another_language_is_judged_by_the_model_alone(
-    run: Callable[..., Result], server: Server
-) -> None:
-    server.by_request = lambda request: good(
-        json.dumps({
-            "quotes": [text.split("。" if "。" in text else ".")[0]], "missing": [], "why": "Ja.",
-            "verdict": "supported",
-        })
-        if (text := next((t for t in FOREIGN.values() if t in str(request)), ""))
-        else "no source"
-    )  # fmt: skip
-    ref = "<ref>{{{{cite web |url=https://{0}.example/ |title=Mill}}}}</ref>"
-    Path("article.wiki").write_text(
-        "\n\n".join(f"The mill of {x} was built in 1911.{ref.format(x)}" for x in FOREIGN)
-    )
-    pages = [{"url": f"https://{x}.example/", "title": "", "text": t} for x, t in FOREIGN.items()]
-    Path("sources/pages.jsonl").write_text("\n".join(map(json.dumps, pages)))
-    run("verify", "article.wiki", "--sources", "sources", "--json", "alone.json", "-q")
-    alone = json.loads(Path("alone.json").read_text())["findings"]
-    assert [f["citations"][0]["unchecked"]["reason"] for f in alone] == ["language"] * 2
-    assert {f["label"] for f in alone} == {"unchecked"}
-    run(*verify(server)[:-3], "--json", "out.json", "--html", "out.html")
-    found = json.loads(Path("out.json").read_text())["findings"]
-    assert {f["label"] for f in found} == {"supported"}
-    assert all(f["opinion"]["quotes"][0] in "".join(FOREIGN.values()) for f in found)
-    assert len(server.asked) == 2
-    assert "Japanese (ja)" in Path("out.html").read_text()
-
-
-def write_dump() -> None:
-    page = (
-        "<page><title>{0}</title><ns>0</ns><revision><id>{1}</id><text>{2}</text></revision></page>"
-    )
-    halves = [ARTICLE.split("\n\n")[:3], ARTICLE.split("\n\n")[3:]]
-    pages = [
-        page.format(f"Mills {n}", n, escape("\n\n".join(half))) for n, half in enumerate(halves, 1)
-    ]
-    Path("dump.xml").write_text(f'<mediawiki xml:lang="en">{"".join(pages)}</mediawiki>')
-
-
-DUMP = ("verify", "--dump", "dump.xml", "--sources", "sources", "--out", "out")
-
-
-def reports() -> list[dict[str, Any]]:
-    return [json.loads(path.read_text()) for path in sorted(Path("out").glob("dump.*.json"))]
-
-
-def test_every_article_of_a_dump_gets_second_opinions(
-    run: Callable[..., Result], server: Server
-) -> None:
-    write_dump()
-    run(*DUMP, "--judge", server.url, "--judge-model", "qwen3", "--judge-all")
-    assert len(server.asked) == N
-    found = reports()
-    assert len(found) == 2
-    for report in found:
-        assert all(finding["opinion"]["verdict"] for finding in report["findings"])
-        assert report["versions"]["judge"].startswith("qwen3@")
 
 
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGKILL])

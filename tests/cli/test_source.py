@@ -3,12 +3,6 @@
 import csv
 import io
 import json
-import os
-import re
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -34,11 +28,7 @@ ARTICLE = text_of("cli/source/article.wiki")
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with an article, a book and a stored page; the models are those of the package."""
-    for name in ("CONFIG", "DATA"):
-        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name.lower()))
-    monkeypatch.setenv("PINCITE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("COLUMNS", "120")
-    monkeypatch.chdir(tmp_path)
     (tmp_path / "article.wiki").write_text(ARTICLE)
     (tmp_path / "book.pdf").write_bytes(pdf([paragraph_lines([page]) for page in PAGES]))
     (tmp_path / "pages").mkdir()
@@ -138,16 +128,6 @@ def test_listed_shown_and_removed(home: Path) -> None:
     assert "book.pdf" in done.stderr
     assert len(run("source", "list").stdout.splitlines()) == 1
     assert "notes.md" in run("source", "show", "notes.md").stdout
-    attach()
-    run("source", "attach", "978-3-16-148410-0", "book.pdf")
-    (old, new) = (
-        row["id"]
-        for row in map(json.loads, run("source", "list", "--json").stdout.splitlines())
-        if row["name"] == "book.pdf"
-    )
-    failed = run("source", "remove", "book.pdf", code=3)
-    assert {old, new} <= {*re.findall(r"c\d+", failed.stderr)}
-    run("source", "remove", new)
     run("source", "remove", ISBN)
     assert list((home / "data" / "pincite" / "own" / "files").iterdir()) == []
     failed = run("source", "show", ISBN, code=3)
@@ -177,37 +157,3 @@ def test_names_that_would_move_a_terminal(home: Path) -> None:
     shown = run("source", "list").stdout
     assert "a[2Jb.txt" in shown
     assert "\x1b" not in shown
-
-
-def test_a_link_is_read_and_not_kept(home: Path) -> None:
-    (home / "link.pdf").symlink_to(home / "book.pdf")
-    run("source", "attach", ISBN, "link.pdf")
-    (home / "book.pdf").unlink()
-    done = run("verify", "article.wiki", "-q", "--json", "-")
-    assert json.loads(done.stdout)["counts"]["citations_checked"] == 2
-
-
-def test_killed_while_it_attaches(home: Path) -> None:
-    """Attached or not, and the next command works."""
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-m", "pincite", "source", "attach", ISBN, "book.pdf"]
-    for moment in (0, 3, 6):
-        process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
-        time.sleep(0.15 + 0.1 * moment)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        rows = [json.loads(line) for line in run("source", "list", "--json").stdout.splitlines()]
-        assert len(rows) <= 1
-    attach()
-    own = home / "data" / "pincite" / "own" / "files"
-    assert len(list(own.iterdir())) == 1
-
-
-def test_a_file_that_does_not_look_like_the_source_is_attached_with_a_warning(home: Path) -> None:
-    (home / "notes.txt").write_text("buy more bread")
-    (home / "old.txt").write_text("Old Towns. " + "The zoo of the town has nine lions. " * 9)
-    run("verify", "article.wiki", "-q", "--json", "r.json")
-    done = run("source", "attach", "r4", "notes.txt", "--report", "r.json")
-    assert re.search(r"3 words .*“Old Towns”.*pincite source remove c1\b", done.stderr)
-    done = run("source", "attach", "r4", "old.txt", "--report", "r.json")
-    assert "remove" not in done.stderr

@@ -164,12 +164,6 @@ def test_folder_that_is_no_corpus(tmp_path: Path) -> None:
         EmbeddedCorpus.create(tmp_path, None)
 
 
-def test_a_corpus_without_vectors_needs_a_rebuild_for_them(folder: Path) -> None:
-    EmbeddedCorpus.create(folder, None).close()
-    with pytest.raises(StaleCorpus, match="pincite corpus rebuild"):
-        EmbeddedCorpus.open(folder, FakeEncoder())
-
-
 def test_creation_that_was_killed_can_be_repeated(folder: Path) -> None:
     (folder / "g1").mkdir(parents=True)
     (folder / "g1" / "store.sqlite").write_bytes(b"half a file")
@@ -208,18 +202,6 @@ def test_indexes_that_follow_are_left_by_an_error_and_made_later(folder: Path) -
         assert corpus.status().n_documents == 1
     with EmbeddedCorpus.open(folder, FakeEncoder()) as corpus:
         assert found(corpus, "kept") == ["a"]
-
-
-def test_status_counts_documents_passages_and_bytes(corpus: EmbeddedCorpus, folder: Path) -> None:
-    corpus.add([page("a", "One. " * 150), page("b", "Two.")])
-    status = corpus.status()
-    assert (status.n_documents, status.n_passages, status.sequence) == (2, 3, 1)
-    assert status.n_bytes["store"] > 0
-    assert status.n_bytes["lexical"] > 0
-    assert status.n_bytes["dense"] == status.n_bytes["unfinished"] == 0
-    assert status.lexical_sequence == status.sequence
-    assert not status.unfinished_rebuild
-    assert is_corpus(folder)
 
 
 def test_the_nearest_passages_of_a_document(corpus: EmbeddedCorpus, folder: Path) -> None:

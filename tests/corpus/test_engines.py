@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from support.laws import FakeEncoder
+from support.rows import each_row
 
 from pincite import runtime
 from pincite.corpus import engines
@@ -41,16 +42,7 @@ def test_path_of_an_address_is_the_address() -> None:
     assert load({"corpora": [written, "folder"]}).library.places == [written, Path("folder")]
 
 
-@pytest.mark.parametrize(
-    ("address", "said"),
-    [
-        ("elsewhere://host/name", "no engine opens corpora at elsewhere://.*milvus"),
-        ("milvus://me:secret@host/name", "PINCITE_MILVUS_TOKEN"),
-        ("postgresql://me:secret@host/db/name", "PGPASSFILE"),
-        ("postgresql://me:a/secret@host/db/name", "PGPASSFILE"),
-        ("postgresql://me:a@b:secret@host/db/name", "PGPASSFILE"),
-    ],
-)
+@each_row("corpus/engines/wrong_addresses_are_refused")
 def test_wrong_addresses_are_refused(address: str, said: str) -> None:
     with pytest.raises(ConfigError, match=said) as raised:
         engines.open(address, None)

@@ -154,17 +154,7 @@ def test_a_flipped_bit_is_refused_or_changes_nothing(place: float, bit: int, pac
         shutil.rmtree(folder)
 
 
-@pytest.mark.parametrize(
-    ("names", "said"),
-    [
-        (["../evil", MANIFEST, STORE], "nothing else"),
-        (["/etc/evil", MANIFEST], "nothing else"),
-        ([MANIFEST, MANIFEST, STORE], "nothing else"),
-        ([MANIFEST, f"../{STORE}"], "nothing else"),
-        ([MANIFEST], "nothing else"),
-        ([], "nothing else"),
-    ],
-)
+@each_row("corpus/package/a_package_with_other_members_is_refused")
 def test_a_package_with_other_members_is_refused(
     tmp_path: Path, packed: Path, names: list[str], said: str
 ) -> None:

@@ -352,15 +352,6 @@ def test_what_is_deleted_in_a_batch_that_was_kept(
     assert run(corpus, tmp_path, *files, reread=True, dry=True).removed == []
 
 
-def test_a_dry_run_says_what_would_go(
-    corpus: EmbeddedCorpus, files: list[Path], tmp_path: Path
-) -> None:
-    run(corpus, tmp_path, *files[2:])
-    outcome = run(corpus, tmp_path, *files, dry=True)
-    assert sorted(url[-2] for url in outcome.removed) == ["3", "4"]
-    assert len(texts(corpus)) == 4
-
-
 def test_the_highest_version_of_an_article_counts(corpus: EmbeddedCorpus, tmp_path: Path) -> None:
     write(tmp_path / BASE, record(1, "Version two.", version=2), record(1, "Version one."))
     outcome = run(corpus, tmp_path, tmp_path / BASE)
@@ -471,27 +462,3 @@ def test_a_cut_load_goes_on_and_encodes_nothing_twice(
         filled(corpus, folder, numbered_files, Parallel())
         assert held(corpus) == whole
     assert len(encoder.encoded) == len(set(encoder.encoded))
-
-
-def test_a_file_that_breaks_every_worker_is_one_problem(
-    numbered_files: Path, tmp_path: Path
-) -> None:
-    class Breaking(Parallel):
-        def streams(self, function: Any, items: Any) -> Any:
-            for signed, found in super().streams(function, items):
-                if signed.piece.path.name == "3.txt":
-                    yield signed, broken()
-                else:
-                    yield signed, found
-
-    def broken() -> Iterator[Any]:
-        yield from ()
-        raise InputError("each of 10 workers that had it ended")
-
-    with EmbeddedCorpus.create(tmp_path / "kb", None) as corpus:
-        outcome = filled(corpus, tmp_path / "kb", numbered_files, Breaking())
-    assert len(outcome.added) == 78
-    assert [each.url.rsplit("/", 1)[-1] for each in outcome.unread] == [
-        "3.txt",
-        "rows.jsonl line 41",
-    ]

@@ -104,25 +104,7 @@ def test_a_front_page_gives_its_headlines() -> None:
     assert all(headline in found.text for headline in headlines)
 
 
-HOURS = f"""<table><tr><th>Monday</th><td><ul><li>10:00 - 20:00</li></ul></td></tr>
-<tr><th>Tuesday</th><td>Closed</td></tr></table><p>{PARAGRAPHS[0]}</p>"""
-
-
-@pytest.mark.parametrize(
-    ("markup", "lines"),
-    [
-        (
-            "<dl><dt>Built</dt><dd>1650</dd><dt>By</dt><dd>Moor</dd></dl>",
-            ["Built: 1650", "By: Moor"],
-        ),
-        ("<dl><dt><b>Built</b>:</dt><dd><p>1650</p></dd></dl>", ["Built: 1650"]),
-        ("<dl><dt>Owner</dt><dd>Moor</dd><dd>Reed</dd></dl>", ["Owner: Moor", "Owner: Reed"]),
-        ("<dl><div><dt>Mill</dt><dt>Weir</dt><dd>1650</dd></div></dl>", ["Mill, Weir: 1650"]),
-        ("<dl><dt style='display:none'>Built</dt><dd>1650</dd></dl>", ["1650"]),
-        ("<dl><dt id=x>Built</dt><dd>1650</dd></dl>", ["Built", "1650"]),
-        (HOURS, ["Monday: 10:00 - 20:00", "Tuesday: Closed"]),
-    ],
-)
+@each_row("documents/html/a_term_and_its_value_are_one_line")
 @pytest.mark.parametrize("running", ["", f"<p>{PARAGRAPHS[0]}</p><p>{PARAGRAPHS[1]}</p>"])
 def test_a_term_and_its_value_are_one_line(markup: str, lines: list[str], running: str) -> None:
     found = document(f"<html><body><main><h1>The mill</h1>{running}{markup}</main></body></html>")
@@ -149,13 +131,7 @@ def test_pages_are_decoded_whatever_they_declare(encoding: str, meta: str) -> No
     assert document(source.encode(encoding)).text == "Königin Åse weilte “hier”."
 
 
-@pytest.mark.parametrize(
-    ("head", "more"),
-    [
-        ('<script type="application/ld+json">{"isAccessibleForFree": false}</script>', ""),
-        ("", '<div class="c-paywall__box">More</div>'),
-    ],
-)
+@each_row("documents/html/signs_of_a_paywall_in_the_markup")
 def test_signs_of_a_paywall_in_the_markup(head: str, more: str) -> None:
     body = f"<p>{PARAGRAPHS[0]}</p>{more}"
     found = refusal(read(f"<html><head>{head}</head><body>{body}</body></html>"))
@@ -220,18 +196,7 @@ def test_hidden_text_is_not_evidence(hidden: str) -> None:
     assert all(paragraph in text for paragraph in PARAGRAPHS)
 
 
-@pytest.mark.parametrize(
-    ("shown", "head"),
-    [
-        (f"<div style='background: black'><p style='color: white'>{LOST}</p></div>", ""),
-        (f"<div background='night.jpg'><p style='color: white'>{LOST}</p></div>", ""),
-        (f"<p style='color:white'>{LOST}</p>", "<link rel='stylesheet' href='night.css'>"),
-        (f"<div style='color:#fff'><p style='color:#000'>{LOST}</p></div>", ""),
-        (f"<p style='font-size: 0.9em'>{LOST}</p>", ""),
-        (f"<p style='left: -200px'>{LOST}</p>", ""),
-        (f"<p style='margin-top:-1200px'>{LOST}</p>", ""),
-    ],
-)
+@each_row("documents/html/light_and_small_text_is_kept")
 def test_light_and_small_text_is_kept(shown: str, head: str) -> None:
     middle = f"<p>{PARAGRAPHS[0]}</p>{shown}<p>{PARAGRAPHS[1]}</p><p>{PARAGRAPHS[2]}</p>"
     assert LOST in document(page(f"<article><h1>The bridge</h1>{middle}</article>", head)).text

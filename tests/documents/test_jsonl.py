@@ -75,16 +75,6 @@ def test_fields_of_json_lines(tmp_path: Path) -> None:
         )
 
 
-def test_an_id_stands_in_for_the_url(tmp_path: Path) -> None:
-    found = list(
-        documents(
-            write_jsonl(tmp_path / "a.jsonl", {"id": 7, "text": "a"}, {"_id": "x", "text": "b"})
-        )
-    )
-    assert [d.url for d in found] == ["7", "x"]
-    assert [d.meta for d in pages(found)] == [{}, {}]
-
-
 def test_beir_records_keep_their_ids_or_addresses(tmp_path: Path) -> None:
     records = [
         {"_id": "7", "title": "One", "text": "a", "metadata": {}},

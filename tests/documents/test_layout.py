@@ -1,6 +1,7 @@
 """Reading order: columns, running heads, paragraphs, notes and captions."""
 
 import time
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,20 +27,9 @@ def test_page_starts_point_at_the_first_character_of_the_page() -> None:
     assert starts == [0, 4, 6]
 
 
-def test_hyphens_at_line_ends() -> None:
-    page = [
-        line("A well-", 700),
-        line("known bridge, a well-known one, of inter-", 688),
-        line("national fame in the Anglo-", 676),
-        line("American world, infor-", 664),
-        line("mation from 1913-", 652),
-        line("1914 on the CUR-", 640),
-        line("RENT.", 628),
-    ]
-    assert running_text([page])[0] == (
-        "A well-known bridge, a well-known one, of international fame in the Anglo-American world, "
-        "information from 1913-1914 on the CURRENT."
-    )
+@each_row("documents/layout/paragraphs")
+def test_lines_become_paragraphs(lines: list[list[Any]], paragraphs: list[str]) -> None:
+    assert running_text([[line(*each) for each in lines]])[0].split("\n\n") == paragraphs
 
 
 def test_a_long_word_takes_linear_time() -> None:
@@ -47,30 +37,6 @@ def test_a_long_word_takes_linear_time() -> None:
     begin = time.process_time()
     assert running_text([[line(word, 700)]])[0] == word
     assert time.process_time() - begin < 2  # 0.01 s; with the square of its letters 8 s
-
-
-def test_paragraphs_by_gap_heading_indent_and_short_last_line() -> None:
-    page = [
-        line("A heading", 700, size=14),
-        line("The first line of a paragraph that fills", 688),
-        line("its column, and a last one.", 676, right=200),
-        line("Another paragraph without a gap, which", 664),
-        line("ends at the margin after all of its words.", 652),
-        line("Indented, the third.", 640, left=90),
-        line("After a gap, the fourth.", 610),
-    ]
-    assert running_text([page])[0].split("\n\n") == [
-        "A heading",
-        "The first line of a paragraph that fills its column, and a last one.",
-        "Another paragraph without a gap, which ends at the margin after all of its words.",
-        "Indented, the third.",
-        "After a gap, the fourth.",
-    ]
-
-
-def test_a_sentence_that_goes_on_in_the_next_column_is_not_cut() -> None:
-    page = [line("The bridge was", 100, 72, 280), line("opened in 1931.", 700, 320, 520)]
-    assert running_text([page])[0] == "The bridge was opened in 1931."
 
 
 def test_running_heads_are_dropped_and_figures_kept() -> None:
@@ -136,55 +102,6 @@ def test_a_hyphenated_word_goes_on_over_a_page() -> None:
     text, starts = running_text([*pages, [line("tration.", 700)]])
     assert text == f"{BODY[0]} and read the report of the harbour administration."
     assert text[starts[1] :] == "tration."
-
-
-def test_a_caption_within_a_sentence_follows_its_paragraph() -> None:
-    page = [
-        *TEXT,
-        line(BODY[0], 200),
-        line(BODY[1], 188),
-        line("Figure 2. The northern quay with a crane in 1931.", 150),
-        line("cranes at the northern quay.", 120),
-        line("It was cold.", 90),
-    ]
-    assert running_text([page])[0].split("\n\n")[1:] == [
-        f"{BODY[0]} {BODY[1]} cranes at the northern quay.",
-        "Figure 2. The northern quay with a crane in 1931.",
-        "It was cold.",
-    ]
-
-
-def test_notes_of_the_first_column_stand_after_the_second() -> None:
-    page = [
-        line(BODY[0], 200, 60, 300),
-        line(BODY[1], 188, 60, 300),
-        line("See the minutes of 1931.", 60, 60, 200, 8),
-        line("cranes at the northern quay, which had been", 700, 320, 560),
-        line("without one since the storm.", 688, 320, 480),
-    ]
-    assert running_text([page])[0].split("\n\n") == [
-        " ".join(
-            [*BODY, "cranes at the northern quay, which had been without one since the storm."]
-        ),
-        "See the minutes of 1931.",
-    ]
-
-
-def test_items_of_a_list_are_paragraphs() -> None:
-    page = [
-        line("Output rose by 12 % in the two mills of", 200, right=350),
-        line("Aldmere", 188, right=120),
-        line("Costs fell to 90 crowns a unit", 176, right=300),
-    ]
-    assert running_text([page])[0].split("\n\n") == [
-        "Output rose by 12 % in the two mills of Aldmere",
-        "Costs fell to 90 crowns a unit",
-    ]
-
-
-def test_small_capitals_do_not_begin_a_paragraph() -> None:
-    page = [line(BODY[0], 200), line("AND THE HARBOUR BOARD", 188, size=8), line("of Varde.", 176)]
-    assert running_text([page])[0] == f"{BODY[0]} AND THE HARBOUR BOARD of Varde."
 
 
 def test_cells_of_several_lines_stay_in_the_order_of_the_file() -> None:

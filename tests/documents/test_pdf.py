@@ -103,33 +103,9 @@ def rows(
     ]
 
 
-def test_columns_written_row_by_row() -> None:
-    assert document(read(pdf([rows(LEFT, RIGHT)]))).text == f"{' '.join(LEFT)} {' '.join(RIGHT)}"
-
-
-def test_a_heading_across_columns_ends_those_above_it() -> None:
-    below = [(left, height - 200, text) for left, height, text in rows(RIGHT, LEFT)]
-    found = document(read(pdf([[*rows(LEFT, RIGHT), (60, 560, HEADING), *below]])))
-    parts = [" ".join(LEFT), " ".join(RIGHT), HEADING]
-    assert [found.text.index(part) for part in parts] == sorted(map(found.text.index, parts))
-    assert found.text.rindex(" ".join(RIGHT)) < found.text.rindex(" ".join(LEFT))
-
-
-def test_hyphenated_words_across_columns() -> None:
-    left = [
-        *LEFT[:2],
-        "board. It voted for a new fer-",
-        "ry and for two cranes at the northern",
-        LEFT[4],
-    ]
-    right = [
-        *RIGHT[:3],
-        "museum. The road to the church was re-",
-        "paired by forty men before the winter.",
-    ]
-    found = document(read(pdf([rows(left, right)])))
-    assert "a new ferry and for" in found.text
-    assert "was repaired by forty men" in found.text
+@each_row("documents/pdf/text_of_a_page")
+def test_text_of_a_page(lines: list[Line], text: str) -> None:
+    assert document(read(pdf([lines]))).text == text
 
 
 @each_row("documents/pdf/rows_of_a_table_stay_rows")
@@ -152,50 +128,9 @@ def test_a_table_is_read_whichever_way_it_is_turned(matrix: str) -> None:
     assert text.split("\n") == IN_WORDS
 
 
-def test_a_sideways_table_on_an_upright_page_stands_below_the_text() -> None:
-    sideways = [show(*each) for each in rows(*TABLE, lefts=(60, 160, 260))]
-    page: list[Line] = [*rows(LEFT, RIGHT), *(f"q 0 1 -1 0 900 0 cm {each} Q" for each in sideways)]
-    text = document(read(pdf([page]))).text
-    assert text.split("\n\n") == [f"{' '.join(LEFT)} {' '.join(RIGHT)}", "\n".join(IN_WORDS)]
-
-
-def test_rules_part_cells_that_nearly_touch() -> None:
-    # The columns are 60 points wide, with 2 points between a cell's edge and its text.
-    columns = [["Ferry", "MS Aldra II", "Belfrid"], ["Master", "Ida Holm-Reed", "Ole"]]
-    cells = rows(*columns, lefts=(62, 122))
-    drawn = [f"60 {y} 130 12 re S 60 {y} 60 12 re S" for y in (673, 685, 697)]
-    third = [(192, 700 - 12.0 * n, each) for n, each in enumerate(["Port", "Varde", "Ribe"])]
-    drawn += [f"190 {y} 40 12 re S" for y in (673, 685, 697)]
-    text = document(read(pdf([[*drawn, *cells, *third]]))).text
-    assert text.split("\n") == [
-        "Ferry: MS Aldra II; Master: Ida Holm-Reed; Port: Varde",
-        "Ferry: Belfrid; Master: Ole; Port: Ribe",
-    ]
-
-
-def test_one_column_with_wide_gaps_stays_as_it_is() -> None:
-    lines = [(72.0, 700 - 12.0 * n, text) for n, text in enumerate(LEFT)]
-    found = document(read(pdf([[*lines, (72, 640, "Signed:"), (320, 640, "Ida Holm")]])))
-    assert "Signed: Ida Holm" in " ".join(found.text.split())
-
-
 @each_row("documents/pdf/powers_and_footnote_marks")
 def test_powers_and_footnote_marks(texts: tuple[str, ...], expected: str) -> None:
     assert document(read(pdf([[show_raised(72, 700, *texts)]]))).text == expected
-
-
-def test_lowered_digits_stay_in_the_word() -> None:
-    stream = "BT /F1 10 Tf 72 700 Td (CO) Tj /F1 7 Tf -2 Ts (2) Tj /F1 10 Tf 0 Ts ( rose) Tj ET"
-    assert document(read(pdf([[stream]]))).text == "CO2 rose"
-
-
-def test_a_large_first_letter_belongs_to_its_word() -> None:
-    page: list[Line] = [
-        (72, 688, "T", 24),
-        (87, 700, "he council of Varde met in"),
-        (87, 688, "the spring."),
-    ]
-    assert document(read(pdf([page]))).text == "The council of Varde met in the spring."
 
 
 @pytest.mark.parametrize("order", [0, 1, 2])
@@ -206,51 +141,11 @@ def test_columns_in_any_order_of_the_file(order: int) -> None:
     assert " ".join(document(read(pdf([page]))).text.split()) == " ".join([HEADING, *LEFT, *RIGHT])
 
 
-def test_three_columns_with_a_picture_over_two() -> None:
-    lines: list[tuple[float, float, str]] = [
-        *rows(LEFT, lefts=(30,)),
-        *((left, height - 60, text) for left, height, text in rows(RIGHT, LEFT, lefts=(240, 445))),
-        (
-            240,
-            680,
-            "The old mill of Varde on its island in the year before the storm, with a cooper",
-        ),
-    ]
-    text = document(read(pdf([sorted(lines, key=lambda line: line[1], reverse=True)]))).text
-    assert " ".join(LEFT) in text
-    assert f"{' '.join(RIGHT)} {' '.join(LEFT)}" in text
-
-
 @each_row("documents/pdf/a_turned_or_mirrored_page_is_read_as_an_upright_one")
 def test_a_turned_or_mirrored_page_is_read_as_an_upright_one(matrix: str) -> None:
     shown = [show(left, height, text) for left, height, text in rows(LEFT, RIGHT)]
     text = document(read(pdf([[f"q {matrix} cm {each} Q" for each in shown]]))).text
     assert text == f"{' '.join(LEFT)} {' '.join(RIGHT)}"
-
-
-def test_negative_font_sizes_turn_the_text() -> None:
-    shown = [
-        f"BT /F1 -10 Tf -1 0 0 -1 {left} {height} Tm ({text}) Tj ET"
-        for left, height, text in rows(LEFT, RIGHT)
-    ]
-    assert document(read(pdf([shown]))).text == f"{' '.join(LEFT)} {' '.join(RIGHT)}"
-
-
-def test_a_stamp_in_the_margin_stands_below_the_text() -> None:
-    stamp = f"q 0 1 -1 0 30 300 cm {show(0, 0, 'draft:9301.00417v2 of June')} Q"
-    text = document(read(pdf([[stamp, *rows(LEFT, RIGHT)]]))).text
-    assert text.split("\n\n") == [
-        f"{' '.join(LEFT)} {' '.join(RIGHT)}",
-        "draft:9301.00417v2 of June",
-    ]
-
-
-def test_sizes_are_those_on_the_page() -> None:
-    scaled = [
-        f"q 10 0 0 10 0 {700 - 12 * (n // 2)} cm {show(left, 0, text, 1)} Q"
-        for n, (left, _, text) in enumerate(rows(LEFT, RIGHT, lefts=(6, 32)))
-    ]
-    assert document(read(pdf([scaled]))).text == f"{' '.join(LEFT)} {' '.join(RIGHT)}"
 
 
 @pytest.mark.parametrize(

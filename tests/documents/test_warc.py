@@ -129,28 +129,6 @@ def test_bodies_in_brotli_and_zstd_are_read(tmp_path: Path, encoding: str, chunk
 
 
 @pytest.mark.parametrize("encoding", PACK)
-def test_a_packed_body_is_unpacked_up_to_the_limit(tmp_path: Path, encoding: str) -> None:
-    path, good = tmp_path / "bomb.warc.gz", warc_record("https://e.org/a", PAGE)
-    bomb = bytes(PACK[encoding](bytes(30_000_000)))
-    path.write_bytes(good + warc_record("https://e.org/b", bomb, Content_Encoding=encoding) + good)
-    first, refused, last = read_path(path, limits=Limits(max_bytes=1_000_000))
-    assert refusal(refused).reason is Reason.TOO_LARGE
-    assert first == document(last)
-
-
-@pytest.mark.parametrize("encoding", PACK)
-@pytest.mark.parametrize("n_more", [0, 1])
-def test_a_packed_body_may_be_as_long_as_the_limit(
-    tmp_path: Path, encoding: str, n_more: int
-) -> None:
-    path, page = tmp_path / "long.warc.gz", PAGE + b" " * n_more
-    body = bytes(PACK[encoding](page))
-    path.write_bytes(warc_record("https://e.org/a", body, Content_Encoding=encoding))
-    (found,) = records(path, Limits(max_bytes=len(PAGE)))
-    assert isinstance(found, Record) == (n_more == 0)
-
-
-@pytest.mark.parametrize("encoding", PACK)
 def test_damaged_packed_bodies_cost_themselves(tmp_path: Path, encoding: str) -> None:
     path, whole = tmp_path / "cut.warc.gz", bytes(PACK[encoding](JUNK))
     bodies = whole[:-40], b"junk" + whole

@@ -3,8 +3,8 @@
 import hashlib
 from pathlib import Path
 
-import pytest
 import yaml
+from support.rows import each_row
 
 import release
 from conftest import OF_POSIX
@@ -13,16 +13,7 @@ ROOT = Path(__file__).parents[2]
 WORKFLOW = (ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(
-    ("changelog", "notes"),
-    [
-        ("## 0.2.0 - 2027-01-02\n\nNew.\n\n## 0.1.0 - 2026-12-01\n\nOld.\n", "New."),
-        ("## [0.2.0] - 2027-01-02\nNew.\n", "New."),
-        ("## 0.2.0\n\nNo date.\n", None),
-        ("## 0.2.0 - 2027-01-02\n\n## 0.1.0 - 2026-12-01\n\nOld.\n", None),
-        ("## 0.2.01 - 2027-01-02\n\nAnother.\n", None),
-    ],
-)
+@each_row("house/release/a_version_needs_notes_of_its_own")
 def test_a_version_needs_notes_of_its_own(changelog: str, notes: str | None) -> None:
     assert release.notes(changelog, "0.2.0") == notes
 

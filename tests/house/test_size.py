@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.rows import each_row
 
 ROOT = Path(__file__).parents[2]
 TOOL = ROOT / "tools" / "house.py"
@@ -64,15 +65,7 @@ def test_no_ceiling_is_raised_without_an_issue() -> None:
     assert not raised(json.loads(CEILINGS.read_bytes()), earlier_ceilings())
 
 
-@pytest.mark.parametrize(
-    ("now", "refused"),
-    [
-        (9, False),
-        (11, True),
-        ([11, "issue 70"], False),
-        ([11, "issue 58"], True),  # its allowance is spent
-    ],
-)
+@each_row("house/size/only_an_allowance_not_yet_spent_raises_a_ceiling")
 def test_only_an_allowance_not_yet_spent_raises_a_ceiling(now: Any, refused: bool) -> None:
     earlier: list[dict[str, Any]] = [{"lines": [10, "issue 58"]}, {"other": 3}]
     assert bool(raised({"lines": now, "new": 5}, iter(earlier))) is refused

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from documents.builders import locked_pdf, paragraph_lines, pdf
 from support.articles import parse_article
+from support.rows import each_row
 from verify.test_verify import WordVerifier
 
 from pincite import types
@@ -29,7 +30,6 @@ from pincite.library.private_copies import (
     OwnCopy,
     OwnSources,
     attach,
-    mentions,
 )
 from pincite.text.identifiers import isbn13, pmid_of, work_key
 from pincite.text.page_numbers import number_at, page_labels
@@ -276,19 +276,7 @@ def digest(result: CitationResult) -> str | None:
     return own_digest(result.copy.url) if result.copy else None
 
 
-@pytest.mark.parametrize(
-    ("ref", "known"),
-    [
-        ("10.1000/ABC", {"doi": "10.1000/abc"}),
-        ("https://doi.org/10.1000/abc", {"url": "https://dx.doi.org/10.1000/ABC"}),
-        ("doi:10.1000/abc#7", {"doi": "10.1000/abc"}),
-        ("PMID 0123", {"pmid": "123"}),
-        ("12345", {"url": "https://pubmed.ncbi.nlm.nih.gov/12345/"}),
-        (ISBN, {"isbn": "0-306-40615-2"}),
-        ("0306406152", {"isbn": "ISBN 978 0 306 40615 7 (hardback)"}),
-        ("https://a.example/x?utm_source=y", {"url": "http://A.example/x#page=3"}),
-    ],
-)
+@each_row("library/private_copies/a_source_is_known_by_any_of_its_names")
 def test_a_source_is_known_by_any_of_its_names(
     tmp_path: Path, ref: str, known: dict[str, str]
 ) -> None:
@@ -407,12 +395,6 @@ def test_a_typed_copy_has_the_pages_that_it_marks(tmp_path: Path) -> None:
     assert (number.label, number.printed) == ("213", True)
 
 
-@pytest.mark.parametrize(("title", "known"), [("On harbours", True), ("Bees of Holmby", False)])
-def test_a_copy_that_mentions_no_word_of_its_citation_is_doubted(title: str, known: bool) -> None:
-    document = Document("own:x", "", "The harbours of the north have piers of oak.")
-    assert mentions(document, [title]) is known
-
-
 def test_chapters_of_one_book(tmp_path: Path) -> None:
     attached(tmp_path, ISBN, book(PAGES[:2]), "10-11", "one.pdf")
     attached(tmp_path, ISBN, book(PAGES[2:]), "50-51", "two.pdf")
@@ -443,38 +425,3 @@ def test_own_copies_come_first_and_never_hide_the_web(tmp_path: Path) -> None:
     alone = found(tmp_path, citation(url=page.url))
     assert isinstance(alone.outcome, Unchecked)
     assert "attach it again" in alone.outcome.detail
-
-
-def test_cited_pages_are_read_and_others_are_found(tmp_path: Path) -> None:
-    """The bridge is named on every page, so that words alone would not choose the cited one."""
-    filler = "The bridge of Varde is old and long, and the town of Varde is small and old."
-    pages = [[filler] * 20 for _ in range(30)]
-    pages[11] = ["Nobody knows why it was closed for repairs.", *[filler] * 10]
-    attached(tmp_path, ISBN, book(pages))
-    text = "The bridge of Varde was closed for repairs."
-    verifier = WordVerifier()
-
-    def nothing(url: str) -> Document | Unchecked:
-        return Unchecked(url, Reason.DEAD, "")
-
-    pipeline = VerifyPipeline(verifier, copies(tmp_path, nothing), threshold=0.55, read=1)
-    claim = Claim("c", text, citations=(citation(isbn=ISBN, pages="12"),))
-    pipeline.finding(claim)
-    read = "\n".join(passage for _, passage in verifier.asked)
-    assert "closed for repairs" in read
-    (result,) = pipeline.finding(
-        Claim("c", text, citations=(citation(isbn=ISBN, pages="2"),))
-    ).citations
-    assert place(result).cited == "p. 2"
-
-
-def test_a_citation_is_named_by_its_number() -> None:
-    book = Citation(
-        *("r3", Span(0, 1), Span(0, 1)), title="The Harbour", authors=("Mei Ito",), isbn=ISBN
-    )
-    both = [book, Citation("r4", Span(0, 1), Span(0, 1), title="Bare")]
-    found = private_copies.cited(both, "3", "report.json")
-    assert found.keys == ("isbn:9780306406157", "work:the harbour|ito")
-    for number in ("r4", "r9", "x"):
-        with pytest.raises(InputError):
-            private_copies.cited(both, number, "report.json")

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from models.chat_server import Answer, Server, good, refusal, serving
 from support.laws import check_generator
+from support.rows import each_row
 
 from pincite import runtime
 from pincite.errors import (
@@ -226,13 +227,7 @@ def test_the_key_comes_from_the_environment_and_is_never_shown(
     assert client.fingerprint == f"tiny@{server.url.removeprefix('http://').removesuffix('/v1')}"
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        "localhost:8080", "ftp://a.example/", "http://", "http://[::1/v1", "",
-        "http://me:secret@a.example/v1", "http://a.example/v1?key=secret",
-    ],
-)  # fmt: skip
+@each_row("llm/chat/invalid_addresses_are_refused")
 def test_invalid_addresses_are_refused(url: str) -> None:
     with pytest.raises(ConfigError, match=r"chat\.url") as raised:
         ChatClient(url, "tiny")
@@ -308,40 +303,14 @@ def test_log_probabilities_include_the_chosen_token(server: Server, layout: dict
     assert server.asked[0]["top_logprobs"] == 5
 
 
-@pytest.mark.parametrize(
-    "broken",
-    [
-        None,
-        3,
-        {},
-        {"content": None},
-        {"content": [{"logprob": -1}]},
-        {"content": [{"token": "B", "top_logprobs": [{"token": "B", "logprob": "NaN"}]}]},
-    ],
-)
+@each_row("llm/chat/unreadable_log_probabilities_are_dropped")
 def test_unreadable_log_probabilities_are_dropped(server: Server, broken: object) -> None:
     server.answers = [good("B", logprobs=broken)]
     reply = asked(server, Prompt("A or B?", top_logprobs=5))
     assert (reply.text, reply.tokens) == ("B", ())
 
 
-@pytest.mark.parametrize(
-    ("dialect", "kind", "fields"),
-    [
-        (
-            "openai",
-            "json",
-            {
-                "response_format": {
-                    "type": "json_schema",
-                    "json_schema": {"name": "reply", "schema": SCHEMA, "strict": True},
-                }
-            },
-        ),
-        ("llamacpp", "grammar", {"grammar": 'root ::= "A" | "B"'}),
-        ("vllm", "regex", {"guided_regex": "[AB]", "structured_outputs": {"regex": "[AB]"}}),
-    ],
-)
+@each_row("llm/chat/guidance_fields_of_each_server")
 def test_guidance_fields_of_each_server(
     server: Server, dialect: Dialect, kind: str, fields: dict[str, Any]
 ) -> None:
@@ -440,19 +409,12 @@ def test_other_ends_of_a_stream(
     ("answer", "kind", "said"),
     [
         (streamed(piece("A"), event("{broken")), BadReply, "not a chat completion: {broken"),
-        (streamed(piece("A"), event("[]")), BadReply, "not a chat completion"),
-        (streamed(piece("A"), event({"choices": 3})), BadReply, "not a chat completion"),
         (
             streamed(piece("A"), event({"choices": [{"delta": 3}]})),
             BadReply,
             "not a chat completion",
         ),
         (streamed(piece("A")), ServerUnreachable, "broke off in the middle of its reply"),
-        (
-            Answer(body=piece("A"), headers={**EVENTS, "Content-Length": "900"}),
-            ServerUnreachable,
-            "broke off in the middle of its reply",
-        ),
         (
             streamed(piece("A"), event({"error": {"message": f"no {KEY}", "code": 401}})),
             ServerRefused,
@@ -463,7 +425,6 @@ def test_other_ends_of_a_stream(
             ServerBusy,
             "answered 500 (gone)",
         ),
-        (streamed(piece("A"), *[piece("x" * 200)] * 60), BadReply, "more than 10,000 bytes"),
         (streamed(piece("A"), b"data: " + b"x" * 20_000), BadReply, "more than 10,000 bytes"),
     ],
 )
@@ -510,15 +471,6 @@ def test_a_stream_has_one_time_limit(server: Server) -> None:
     assert isinstance(error, ServerUnreachable)
     assert "no complete reply within 0.5 s" in str(error)
     assert len(pieces) < 20
-
-
-def test_stopped_from_another_thread(server: Server) -> None:
-    server.answers = [streamed(*[piece("A ")] * 50, pieces=50, pause=0.05)]
-    client = ChatClient(server.url, "tiny", KEY, FAST)
-    stream = client.stream(Prompt("What is it?"))
-    next(stream)
-    client.stop()
-    assert isinstance(list(stream)[-1], ServerUnreachable)
 
 
 def test_closing_it_ends_the_request(server: Server) -> None:

@@ -11,6 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from support.rows import each_row
 
 REPOSITORY = "varde/tiny-encoder"
 MINICHECK = "lytang/MiniCheck-RoBERTa-Large"
@@ -99,14 +100,7 @@ def test_a_hub_model_is_fetched_and_then_found(tmp_path: Path, endpoint: str) ->
     assert "tiny-encoder@" in pincite(tmp_path, endpoint, "doctor").stdout
 
 
-@pytest.mark.parametrize(
-    ("repository", "pooling", "prompts", "prefix"),
-    [
-        ("varde/bge-tiny", "cls_token", {"query": "Find: "}, {"query": "Find: ", "passage": ""}),
-        ("varde/e5-tiny", "mean_tokens", {}, {"query": "query: ", "passage": "passage: "}),
-        ("varde/tiny-mean", "mean_tokens", {}, {"query": "", "passage": ""}),
-    ],
-)  # fmt: skip
+@each_row("models/hub/an_encoder_is_used_as_its_repository_says")
 def test_an_encoder_is_used_as_its_repository_says(
     tmp_path: Path,
     endpoint: str,
@@ -172,14 +166,6 @@ def test_a_public_verifier_is_fetched_as_safetensors_and_nothing_else_of_it(
     }  # fmt: skip
     (tmp_path / "pincite.toml").write_text(f"models.verifier = '{MINICHECK}'")
     assert "MiniCheck-RoBERTa-Large@" in pincite(tmp_path, endpoint, "doctor").stdout
-
-
-def test_a_repository_of_pickles_is_not_fetched(tmp_path: Path, endpoint: str) -> None:
-    model = "lytang/MiniCheck-DeBERTa-v3-Large"
-    failed = pincite(tmp_path, endpoint, "models", "fetch", model)
-    assert failed.returncode == 6
-    assert "Pincite does not load pickles: docs/verifiers.md" in failed.stderr
-    assert not (tmp_path / "cache" / "models" / model).exists()
 
 
 def test_of_a_public_verifier_the_onnx_file_that_was_measured_is_fetched(

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -234,14 +233,6 @@ def loaded(folder: Path) -> tuple[public.PublicNetwork, Any]:
     return network, network._backend
 
 
-def test_a_long_source_is_cut_and_not_the_claim(folder: Path) -> None:
-    network, backend = loaded(folder)
-    backend._layout = replace(backend._layout, max_tokens=64)
-    long = "the old town " * 30
-    one, other = network.logits([(claim, long) for claim in ("a bridge .", "a bridge in 1911 .")])
-    assert abs(one[0] - other[0]) > 1e-4
-
-
 def test_a_source_cannot_end_itself_and_write_the_claim(folder: Path) -> None:
     """What ends a document in a row of tokens is text in a source, and left out."""
     _, backend = loaded(folder)
@@ -258,31 +249,6 @@ def test_a_source_cannot_end_itself_and_write_the_claim(folder: Path) -> None:
         backend.logits([(document, CLAIM.text)])
     innocent, forged = shown
     assert forged == innocent
-
-
-def test_the_words_that_lettucedetect_marks_are_a_reason(tmp_path: Path) -> None:
-    import torch
-
-    verifier = CrossEncoderVerifier(
-        write_hub_model(tmp_path, "lettucedect-base-modernbert-en-v1"), threads=1
-    )
-    backend: Any = verifier._network._backend  # type: ignore[union-attr]
-
-    def marks(**given: torch.Tensor) -> Any:
-        """1911 and the word before it are not in the document."""
-        logits = torch.full((*given["input_ids"].shape, 2), 0.0)
-        logits[..., 0] = 2.0
-        at = given["input_ids"] == VOCABULARY.index("1911")
-        logits[..., 1] = torch.where(at | at.roll(-1, 1), 3.0, -2.0)
-        return type("Output", (), {"logits": logits})
-
-    backend._model = marks
-    [evidence] = verifier.verify([(CLAIM, passage("the bridge was old ."))])
-    assert "the verifier finds no support for “in 1911”" in evidence.reasons
-    assert evidence.score == pytest.approx(-1.0)
-    [silent] = verifier.verify([(Claim("c", "the bridge was old ."), passage("a town ."))])
-    assert not any("finds no support" in reason for reason in silent.reasons)
-    assert silent.score == pytest.approx(4.0)
 
 
 def test_a_network_without_its_head_is_refused(tmp_path: Path) -> None:

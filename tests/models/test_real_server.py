@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 from models.llamacpp_server import KEY, NAME, RealServer
-from support.laws import check_generator
 
 from pincite.errors import ServerError, ServerRefused
 from pincite.llm import templates
@@ -37,20 +36,6 @@ def refused(asking: ChatClient, prompt: Prompt = ASKED) -> ServerError:
     (reply,) = asking.generate([prompt])
     assert isinstance(reply, ServerError), reply
     return reply
-
-
-def test_a_reply_that_is_cut(real_server: RealServer) -> None:
-    reply = said(real_server, replace(ASKED, max_tokens=3))
-    assert not reply.complete
-    assert reply.n_reply_tokens == 3
-    assert reply.n_prompt_tokens
-    assert reply.tokens == ()
-
-
-def test_the_laws_of_a_generator(real_server: RealServer) -> None:
-    check_generator(
-        client(real_server), [replace(ASKED, user=f"{n}?", max_tokens=4) for n in range(5)]
-    )
 
 
 @pytest.mark.parametrize("dialect", ["llamacpp", "openai"])
@@ -99,13 +84,6 @@ def test_a_wrong_key(real_server: RealServer, key: str) -> None:
     assert isinstance(error, ServerRefused)
     assert error.lasting
     assert "(Invalid API Key). Set the server's key in the variable PINCITE_CHAT_KEY." in str(error)
-
-
-def test_a_prompt_that_is_too_long_costs_itself_alone(real_server: RealServer) -> None:
-    error = refused(client(real_server), replace(ASKED, user="word " * 9_000))
-    assert isinstance(error, ServerRefused)
-    assert not error.lasting
-    assert "context size" in str(error)
 
 
 def test_a_stream(real_server: RealServer) -> None:

@@ -259,14 +259,7 @@ def test_a_notice_is_found_without_a_record_of_its_work(works: Catalogue) -> Non
         (NoticeKind.CORRECTED, Retraction.UNKNOWN),
     ],
 )
-@pytest.mark.parametrize(
-    ("url", "meta"),
-    [
-        ("https://doi.org/10.1000/A9", {}),
-        ("https://mill.example/", {"doi": "10.1000/a9"}),
-        ("https://pubmed.ncbi.nlm.nih.gov/77/", {}),
-    ],
-)
+@each_row("references/catalogue/a_document_is_marked_by_the_notices_of_its_work")
 def test_a_document_is_marked_by_the_notices_of_its_work(
     works: Catalogue, kind: NoticeKind, known: Retraction, url: str, meta: dict[str, str]
 ) -> None:

@@ -3,7 +3,6 @@
 from datetime import date
 from typing import Any
 
-import pytest
 from support.rows import each_row, rows
 
 from pincite.references import outcomes
@@ -52,15 +51,7 @@ def test_doi_with_and_without_subtitle_is_no_fault() -> None:
     assert not any(each.faults for each in outcomes.with_faults(pair, TODAY))
 
 
-@pytest.mark.parametrize(
-    "reference",
-    [
-        "{{cite book|title=Trams|isbn=978-0-306-40615-8|issn=1234-5678|pmid=999999999|year=2031"
-        "|doi=10.9999/fake.2024.001|url=https://a.org/?utm_source=chatgpt.com}}",
-        "Trams. 2031. ISBN 978-0-306-40615-8. ISSN 1234-5678. PMID 999999999. "
-        "doi:10.9999/fake.2024.001. https://a.org/?utm_source=chatgpt.com",
-    ],
-)
+@each_row("references/hygiene/faults_of_an_article_stand_at_its_reference")
 def test_faults_of_an_article_stand_at_its_reference(reference: str) -> None:
     article = article_in(f"The tram opened in 1911.<ref>{reference}</ref>")
     (claim,) = outcomes.checked(article, TODAY).claims

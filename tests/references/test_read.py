@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from support.rows import CASES
+from support.rows import CASES, each_row
 
 from pincite.errors import InputError
 from pincite.references import read
@@ -77,15 +77,7 @@ def test_bibliographies_are_complete_and_keep_their_keys(tmp_path: Path) -> None
     assert all(each.is_record for each in (ris, csl, nbib))
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
-        "eprint={2101.00001}, archivePrefix={arXiv}",
-        "journal={arXiv preprint arXiv:2101.00001}",
-        "url={https://arxiv.org/abs/2101.00001}",
-        "doi={10.48550/arXiv.2101.00001}",
-    ],
-)
+@each_row("references/read/the_arxiv_number_is_read_from_where_bibtex_has_it")
 def test_the_arxiv_number_is_read_from_where_bibtex_has_it(tmp_path: Path, fields: str) -> None:
     (found,) = of(tmp_path, "a.bib", f"@misc{{a, title={{Trams}}, {fields}}}")
     assert found.citation.arxiv == "2101.00001"

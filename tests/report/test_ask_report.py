@@ -1,7 +1,6 @@
 """Every format of an answer: what it says, and that no text in it becomes anything else."""
 
 import io
-import json
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -48,24 +47,6 @@ def in_every_format(report: AnswerReport) -> list[str]:
 # ── JSON ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def as_dict(report: AnswerReport) -> Any:
-    return json.loads(report.to_json())
-
-
-def test_what_the_json_says() -> None:
-    given = as_dict(samples.everything())
-    first, extract, abstained, broken = given["answers"]
-    assert (given["complete"], given["n_questions"]) == (False, 5)
-    said = {s["standing"] for s in (*first["sentences"], *extract["sentences"])}
-    assert said == {str(s) for s in Standing}
-    assert [(r["number"], r["retraction"]) for r in extract["left_out"]] == [(0, "yes")]
-    assert [r["retraction"] for r in first["references"]] == ["no", "yes", "unknown", "no", "no"]
-    assert first["sentences"][4]["verdicts"][0]["number"] is None
-    assert (extract["written_by"], extract["only_abstracts"]) == ("extract", True)
-    assert (abstained["complete"], abstained["sentences"]) == (True, [])
-    assert (broken["cut"], broken["complete"]) == (True, False)
-
-
 def moved(answer: Answer, by: int, **changes: Any) -> Answer:
     """The first sentence's evidence with its passage elsewhere in the document."""
     (sentence,) = answer.sentences
@@ -90,11 +71,6 @@ def test_every_standing_has_its_sign_and_word(standing: Standing) -> None:
     assert all(word in terminal for word in words.split(" ", 1))
 
 
-def test_a_stopped_run_says_so() -> None:
-    assert "stopped after 4 of 5 questions" in shown(samples.everything())
-    assert "stopped after 4 of 5 questions" in ask_render.to_html(samples.everything())
-
-
 # ── HTML ─────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -103,14 +79,6 @@ def test_anchors_resolve_and_are_unique() -> None:
     ids = page.all("id")
     assert len(ids) == len(set(ids))
     assert {link[1:] for link in page.all("href") if link.startswith("#")} <= set(ids)
-
-
-def test_each_sentence_links_to_its_evidence() -> None:
-    report = samples.answer_report(samples.every_standing())
-    page = Page(ask_render.to_html(report))
-    assert page.all("href").count("#a1-s1") == 2
-    assert page.all("href").count("#a1-s6") == 3
-    assert page.text.count("Living beside a night tram line") == 4
 
 
 def test_only_confirmed_sentences_without_a_note_are_joined_and_no_word_is_added() -> None:
@@ -166,21 +134,6 @@ def test_a_verdict_on_a_reference_that_is_not_listed() -> None:
     assert "[9]" in shown(report)
 
 
-def test_a_report_without_settings_or_answers() -> None:
-    bare = samples.answer_report(n_questions=1)
-    report = replace(bare, settings={}, versions={}, warnings_coded=())
-    assert '<html lang="en">' in ask_render.to_html(report)
-    assert "stopped after 0 of 1 questions" in shown(report)
-    assert ask_render.to_markdown(report) == ""
-
-
-def test_only_supported_sentences_are_collapsed() -> None:
-    page = Page(ask_render.to_html(samples.answer_report(samples.extract())))
-    assert page.all("open") == []
-    page = Page(ask_render.to_html(samples.answer_report(samples.every_standing())))
-    assert len(page.all("open")) == 8
-
-
 # ── Markdown ─────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -215,14 +168,6 @@ def test_snapshots(snapshot: SnapshotAssertion) -> None:
 
 
 # ── What was copied, and what was left out ───────────────────────────────────────────────────────
-
-
-def test_extracts_have_their_own_advice() -> None:
-    both = samples.answer_report(samples.extract(), samples.every_standing())
-    alone = samples.answer_report(samples.extract(), samples.abstained())
-    assert wording.advice(both.answers) == wording.ADVICE
-    assert wording.advice(alone.answers) == wording.COPIED
-    assert not wording.advice([samples.abstained()])
 
 
 def test_a_format_that_fails_affects_only_itself(tmp_path: Path) -> None:
@@ -274,10 +219,3 @@ def test_a_page_without_whole_texts_has_the_same_counts() -> None:
     assert "End." in str(whole["sentences"])
     assert "End." not in str(shared)
     assert shared["sides"] == whole["sides"]
-
-
-def test_quiet_still_prints_the_result(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    deliver(samples.everything(), {}, None, quiet=True)
-    assert capsys.readouterr().out
-    deliver(samples.everything(), {"csv": tmp_path / "a.csv"}, None, quiet=True)
-    assert not capsys.readouterr().out

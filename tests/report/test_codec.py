@@ -16,6 +16,7 @@ from check_samples import check_report
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from samples import report
+from support.rows import each_row
 
 import make_schema
 from pincite import codec
@@ -105,19 +106,7 @@ def test_the_schemas_are_current(path: Any) -> None:
     assert path.read_text(encoding="utf-8") == make_schema.text_of(path)
 
 
-@pytest.mark.parametrize(
-    ("path", "value", "message"),
-    [
-        (["schema_version"], "4", "schema_version is '4'"),
-        (["coverage", "stages"], {"cited": {"uses": 1, "sources": 1}}, "lacks .*judged"),
-        (["coverage", "reasons"], {"boredom": {}}, "coverage.reasons.boredom"),
-        (["findings", 0, "score"], "high", r"findings\[0\]\.score: .*valid number"),
-        (["flag_precision"], [[0.5, 1.5]], r"flag_precision\[0\]\[1\]: .*less than"),
-        (["coverage", "waiting"], "2", "coverage.waiting: .*valid integer"),
-        (["stopped"], 1, "stopped: .*valid boolean"),
-        (["settings"], {"n": {}}, "settings.n"),
-    ],
-)
+@each_row("report/codec/what_is_wrong_is_named_by_its_place")
 def test_what_is_wrong_is_named_by_its_place(path: list[Any], value: object, message: str) -> None:
     values: Any = report().to_values()
     inner = values

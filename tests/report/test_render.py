@@ -7,7 +7,6 @@ import io
 import json
 import math
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -66,14 +65,6 @@ def on_terminal(found: Report, width: int = 200) -> str:
     return out.getvalue()
 
 
-def test_a_stopped_run_says_so_everywhere() -> None:
-    stopped = dataclasses.replace(report(), n_claims=9)
-    assert not stopped.complete
-    assert json.loads(stopped.to_json())["complete"] is False
-    assert "stopped after 4 of 9" in render.to_html(stopped, TODAY)
-    assert "stopped after 4" in on_terminal(stopped, 100)
-
-
 CLAIM = "The mill opened in 1911 & closed <in> 1952."
 
 
@@ -120,9 +111,6 @@ def test_every_format_says_how_the_sources_make_the_verdict() -> None:
         assert said[1:] in render.to_html(only(each), TODAY)
 
 
-OPENED = "The mill of Varde opened in 1911."
-
-
 @each_row("report/render/rests_on")
 def test_every_format_says_what_the_label_rests_on_and_how_strong_it_is(
     claim: str,
@@ -163,32 +151,6 @@ def test_every_format_says_what_the_label_rests_on_and_how_strong_it_is(
     assert wording.strength(replace(each, decided_by=DecidedBy.MODEL)) == ""
 
 
-@pytest.mark.parametrize("as_text", [on_terminal, render.to_html])
-def test_a_finding_shows_the_claim_then_the_passage_then_how_strong_the_verdict_is(
-    as_text: Callable[[Report], str],
-) -> None:
-    finding = partly()
-    (one,) = finding.citations
-    assert isinstance(one.outcome, Evidence)
-    assert finding.prob_supported is not None
-    passage = replace(one.outcome.passage, text=OPENED)
-    read = replace(one.outcome, passage=passage, quote=Span(0, len(OPENED)))
-    each = replace(finding, citations=(replace(one, outcome=read),))
-    text = as_text(only(each))
-    _, body = text.split("1911 &", 1)
-    strength = wording.strength(finding)
-    assert strength
-    assert body.index("Varde opened") < body.index(strength)
-    assert body.index("Varde opened") < body.rindex(wording.LOOKS[each.label].label)
-
-
-def test_the_missing_part_is_marked_in_the_claim_and_escaped() -> None:
-    page = render.to_html(only(partly()), TODAY)
-    marked = '<mark class="missing">closed &lt;in&gt; 1952</mark>'
-    assert f"<strong>The mill opened in 1911 &amp; {marked}.</strong>" in page
-    assert "“closed &lt;in&gt; 1952”.</p>" in page
-
-
 def test_a_part_that_is_denied_is_not_called_missing() -> None:
     (part,) = partly().missing
     assert part.evidence is not None
@@ -222,31 +184,6 @@ def test_advice_is_in_every_format_and_nowhere_if_it_is_not_known() -> None:
         ]
         assert [wording.READ_FIRST in text for text in written] == [there] * 5
         assert [text.count(wording.READ_FIRST) for text in written] == [there] * 5
-
-
-def test_sentences_without_a_citation_in_every_format() -> None:
-    shown = dataclasses.replace(report("The bridge is the largest."), findings=(), n_claims=0)
-    tagged, other = list(csv_rows(shown))
-    assert (tagged["label"], tagged["citation_need"]) == ("no citation", "0.3")
-    assert other["suggestion_url"] == "https://better.example/a?b=1&c=2"
-    pasted = render.to_wikitext(shown, TODAY)
-    assert pasted.count("{{citation needed|") == 1  # the other one has it
-    assert "https://better.example/a?b=1&c=2" in pasted
-    for text in (on_terminal(shown, 120), render.to_html(shown, TODAY), pasted):
-        assert "an editor asked for a citation" in text
-        assert "a quotation: “The bridge is the largest.”" in text
-
-
-def test_sentences_that_were_not_judged_are_counted() -> None:
-    found = report("The mill opened in 1911.").findings[0]
-    passed = tuple(f"It is mill {n}." for n in range(37))
-    shown = only(replace(found, claim=replace(found.claim, uncited_before=passed)))
-    assert shown.counts.uncited_before == 37
-    values = json.loads(shown.to_json())
-    assert values["counts"]["uncited_before"] == 37
-    assert values["findings"][0]["uncited_before"] == list(passed)
-    for text in (on_terminal(shown, 300), render.to_html(shown, TODAY)):
-        assert re.search(r"\b37\b", text)
 
 
 def csv_rows(shown: Report) -> list[dict[str, str]]:
@@ -415,46 +352,6 @@ def page(found: Report | None = None) -> str:
     return render.to_html(found or report(BRIDGE), TODAY)
 
 
-def test_a_claim_and_a_quote_are_marked_with_their_languages() -> None:
-    finding = partly()
-    (result,) = finding.citations
-    assert isinstance(result.outcome, Evidence)
-    foreign = replace(result.outcome, passage=replace(result.outcome.passage, language="ja"))
-    shown = only(replace(finding, citations=(replace(result, outcome=foreign),)))
-    as_german = page(replace(shown, language="de"))
-    assert '<html lang="en">' in as_german
-    assert '<p class="claim" lang="de">' in as_german
-    assert '<blockquote class="few" lang="ja">' in as_german
-    assert "Japanese (ja)" in as_german
-    assert "Japanese" not in page(replace(shown, language="ja"))
-    assert "lang=" not in page(only(finding)).replace('<html lang="en">', "")
-
-
-def test_the_network_for_other_languages_is_named() -> None:
-    finding = partly()
-    (result,) = finding.citations
-    assert isinstance(result.outcome, Evidence)
-    german = replace(result.outcome.passage, language="de")
-    foreign = replace(result.outcome, passage=german, verifier="multilingual-verifier@0123+dev")
-    shown = only(replace(finding, citations=(replace(result, outcome=foreign),)))
-    for output in (on_terminal(shown), page(shown)):
-        assert "German (de)" in output
-        assert "judged by multilingual-verifier" in output
-    assert "judged by" not in page(only(finding)) + on_terminal(only(finding))
-
-
-def test_a_run_that_goes_on_tells_the_claims_that_need_an_editor() -> None:
-    finding = report(BRIDGE).findings[0]
-    labelled = (dataclasses.replace(finding, label=label) for label in Label)
-    told = {each.label: terminal.progress_line(each) for each in labelled}
-    assert {label for label, line in told.items() if line} == {
-        Label.REFUTED,
-        Label.NOT_SUPPORTED,
-        Label.PARTLY_SUPPORTED,
-    }
-    assert str(told[Label.REFUTED]) == f"{wording.verdict(Label.REFUTED)}  {BRIDGE}"
-
-
 def of(findings: list[Finding]) -> Report:
     """A report of these findings alone."""
     claims = tuple(finding.claim for finding in findings)
@@ -563,15 +460,6 @@ def test_the_lines_around_a_quote_are_few(n_words: int) -> None:
     assert found.quote == sentence
     shown = len(found.head) + len(found.quote) + len(found.tail)
     assert shown <= max(MAX_SHOWN, len(sentence) + len("The tall mill stood on the hill. ") * 4)
-
-
-def test_japanese_paragraphs_are_prose() -> None:
-    text = "\n".join(
-        f"灯台は{year}年に点灯した。高さは{year}センチである。" for year in range(1891, 1896)
-    )
-    found = excerpt(text, span_of(text, "灯台は1893年に点灯した。"))
-    assert found is not None
-    assert found.quote == "灯台は1893年に点灯した。"
 
 
 def test_a_line_of_a_menu_is_no_quote() -> None:
@@ -704,13 +592,3 @@ def test_catalogue_names_are_split_and_many_are_cut() -> None:
     names = {"last1": "Holm", "first1": "Ida M.", "author2": "Jo Berg", "author3": "Ito"}
     assert found | names | {"display-authors": "etal"} == found
     assert "author4" not in found
-
-
-def test_each_work_of_a_reference_is_listed_once() -> None:
-    shown = with_work(WORK, 0)
-    (finding,) = shown.findings
-    (first,) = finding.citations
-    cited = replace(first.citation, citation_id=f"{first.citation.citation_id}.2")
-    both = replace(finding, citations=(first, replace(first, citation=cited)))
-    pasted = render.to_wikitext(replace(shown, findings=(both, both)), TODAY)
-    assert pasted.splitlines().count("# + |year=2014") == 2

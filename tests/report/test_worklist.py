@@ -12,7 +12,7 @@ from rich.console import Console
 from samples import report
 
 from pincite.verbs.verify import terminal, worklist
-from pincite.verbs.verify.report import Stage, Tally
+from pincite.verbs.verify.report import Stage
 
 
 def row(text: str = "plain", url: str = "https://varde.example/", **changes: Any) -> worklist.Row:
@@ -40,14 +40,6 @@ def test_the_funnel_is_the_sum_in_every_format() -> None:
     assert "dead link" in on_terminal(found)
 
 
-def test_a_stopped_list_says_so() -> None:
-    found = worklist.worklist([row(), row(stopped=True)], 5)
-    for text in (worklist.to_html(found), on_terminal(found)):
-        assert "1 of 5 articles; the run was stopped" in text
-    stopped = worklist.worklist([row(stopped=True)], 1)
-    assert json.loads(worklist.to_json(stopped))["complete"] is False
-
-
 def test_an_article_of_which_nothing_was_checked_is_not_listed_as_safe() -> None:
     open_ = replace(row(), title="Open", n_checked=0, risk=0.0)
     safe = replace(row(), title="Safe", risk=0.0)
@@ -55,13 +47,6 @@ def test_an_article_of_which_nothing_was_checked_is_not_listed_as_safe() -> None
     assert [each.title for each in found.rows] == ["Safe", "Open", "Nowhere"]
     for text in (worklist.to_html(found), on_terminal(found)):
         assert text.count(worklist.NOTHING_CHECKED) == 1
-
-
-def test_an_empty_list_can_be_written() -> None:
-    none = worklist.worklist([], 0)
-    assert none.coverage.stages[Stage.CITED] == Tally(0, 0)
-    assert "0 articles" in worklist.to_html(none)
-    assert "0 articles" in on_terminal(none)
 
 
 @pytest.mark.parametrize(("text", "url"), CASES)
@@ -74,14 +59,3 @@ def test_hostile_titles_stay_text(text: str, url: str) -> None:
     for line in csv.reader(io.StringIO(worklist.to_csv(found))):
         assert not line[0].startswith(("=", "+", "-", "@"))
     json.loads(worklist.to_json(found))
-
-
-def test_sentences_without_a_citation_are_counted_where_they_were_looked_for() -> None:
-    found = worklist.worklist([row(), row(uncited=None)], 2)
-    counts = [each["n_uncited"] for each in json.loads(worklist.to_json(found))["articles"]]
-    assert counts == [2, None]
-    assert "Without a citation" in worklist.to_html(found)
-    assert "uncited" in on_terminal(found)
-    none = worklist.worklist([row(uncited=None)], 1)
-    assert "Without a citation" not in worklist.to_html(none)
-    assert "uncited" not in on_terminal(none)

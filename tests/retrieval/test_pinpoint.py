@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from support.rows import each_row
@@ -27,71 +28,33 @@ def citation(pages: str = "", url: str = "https://a.example/x.pdf") -> Citation:
     return Citation("r1", Span(0, 1), Span(0, 1), url=url, pages=pages or None)
 
 
-def sheets(aim: Aim | None) -> list[int]:
-    """The pages of the file that are pointed at."""
-    assert aim is not None
-    return [STARTS.index(span.start) + 1 for span in aim.spans]
-
-
 def evidence(document: Document, words: str, score: float, nth: int = 1) -> Evidence:
     start = [i for i in range(len(document.text)) if document.text.startswith(words, i)][nth - 1]
     passage = Passage("d", document.url, "", words, Span(start, start + len(words)))
     return Evidence(passage, 0.6, 0.1, 0.3, score, Span(0, len(words)))
 
 
-@pytest.mark.parametrize(
-    ("text", "pages"),
-    [
-        ("7", [PageRange(7, 7)]),
-        ("p. 7", [PageRange(7, 7)]),
-        ("pp. 12–15", [PageRange(12, 15)]),
-        ("12--15, 20", [PageRange(12, 15), PageRange(20, 20)]),
-        ("123–30", [PageRange(123, 130)]),
-        ("p.A4 & xii", ["a4", "xii"]),
-        ("Table 3", []),
-        ("§ 4", []),
-        ("20-15", []),
-        ("30-15", []),
-        ("9" * 30, []),
-        ("", []),
-    ],
-)
-def test_pages_of_a_citation(text: str, pages: list[PageRange | str]) -> None:
-    assert cited_pages(text) == pages
+@each_row("retrieval/pinpoint/pages_of_a_citation")
+def test_pages_of_a_citation(text: str, pages: list[Any]) -> None:
+    assert cited_pages(text) == [PageRange(*p) if isinstance(p, list) else p for p in pages]
 
 
-def test_pages_of_the_file() -> None:
-    assert sheets(aim_of(citation("p. 3"), document())) == [3]
-    assert sheets(aim_of(citation("3, 5–6"), document())) == [3, 5, 6]
+@each_row("retrieval/pinpoint/pages_that_are_pointed_at")
+def test_pages_that_are_pointed_at(
+    pages: str, fragment: str, labels: tuple[str, ...], sheets: list[int] | None
+) -> None:
+    aim = aim_of(citation(pages, f"https://a.example/x.pdf#{fragment}"), document(*labels))
+    assert (aim and [STARTS.index(span.start) + 1 for span in aim.spans]) == sheets
 
 
-def test_printed_pages_count_before_those_of_the_file() -> None:
+def test_a_page_is_named_by_its_printed_number_if_it_has_one() -> None:
     book = document("i", "ii", *map(str, range(1, 9)))
-    assert sheets(aim_of(citation("3"), book)) == [5]
-    assert sheets(aim_of(citation("ii"), book)) == [2]
     assert number_at(book, STARTS[4]) == ("3", True)
     assert number_at(document(), STARTS[4]) == ("5", False)
-
-
-def test_a_whole_paper_is_no_place_in_it() -> None:
-    assert aim_of(citation("1–10"), document()) is None
-    assert aim_of(citation("120–129"), document(*map(str, range(120, 130)))) is None
-    assert (
-        aim_of(citation("812"), document()) is None
-    )  # of a file whose printed numbers nobody knows
-
-
-def test_a_printed_page_that_is_not_there() -> None:
-    aim = aim_of(citation("200"), document(*map(str, range(120, 130))))
-    assert aim == Aim((), "p. 200", exact=True)
-
-
-def test_the_page_of_an_address_is_the_file_s() -> None:
-    book = document("i", "ii", *map(str, range(1, 9)))
-    aim = aim_of(citation("8", "https://a.example/x.pdf#page=4&zoom=100"), book)
-    assert (sheets(aim), aim and aim.words) == ([4], "p. 2")
-    beyond = aim_of(citation("8", "https://a.example/x.pdf#page=11"), book)
-    assert sheets(beyond) == [10]  # then the template counts
+    assert aim_of(citation("200"), book) == Aim((), "p. 200", exact=True)
+    aim = aim_of(citation("8", "https://a.example/x.pdf#page=4"), book)
+    assert aim
+    assert aim.words == "p. 2"
 
 
 @each_row("retrieval/pinpoint/text_fragments")

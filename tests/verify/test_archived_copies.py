@@ -341,18 +341,3 @@ def test_what_will_be_needed_is_fetched_beforehand(web: Web) -> None:
         Label.UNCHECKED,
         Label.SUPPORTED,
     ]
-
-
-def test_what_is_stored_is_not_fetched_beforehand(web: Web) -> None:
-    archive = web.archived("a", THEN)
-    place = Place(
-        CopyKind.STORED,
-        lambda url: (
-            Document(url, "", "Stored.") if url == archive else Unchecked(url, Reason.NOT_SUPPLIED)
-        ),
-    )
-    cited = citation(web.live("a", None), archive, url_status="dead")
-    article = Article("Bridge", "", (Claim("c", THEN, citations=(cited,)),))
-    web.copies(place).prepare(article)
-    assert web.asked() == []
-    assert shown(web.copies(place).read(cited))[0] == "Stored."

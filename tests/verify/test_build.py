@@ -6,6 +6,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from support.rows import each_row
 
 from pincite.corpus.engines import EmbeddedCorpus
 from pincite.corpus.protocol import Corpora
@@ -154,17 +155,7 @@ def test_only_a_service_makes_an_unknown_work_worth_a_look(as_service: bool) -> 
 RETRACTED = replace(WEAR, notices=(Notice(NoticeKind.RETRACTED, "10.1000/n", "2016"),))
 
 
-@pytest.mark.parametrize(
-    ("after", "marked"),
-    [
-        ("</ref>", False),
-        (" {{Retracted|doi=10.1000/n|intentional=yes}}</ref>", True),
-        ("</ref>{{retracted|pmid=7}}", True),
-        ("</ref><!-- 2016 -->{{Expression of concern|doi=10.1000/n}}", True),
-        (" {{Retraction}}</ref>", True),
-        ("</ref> And:<ref>Rye. {{retracted}}</ref>", False),
-    ],
-)
+@each_row("verify/build/a_retraction_is_in_doubt_unless_the_article_says_so")
 def test_a_retraction_is_in_doubt_unless_the_article_says_so(after: str, marked: bool) -> None:
     source = SOURCE.replace("</ref>", after, 1)
     result = looked_up(build.WorkLookup([Works([RETRACTED])]), source)[0]

@@ -52,10 +52,3 @@ def test_it_fits_on_a_screen_and_escapes_its_text(draft: Draft) -> None:
     assert len(list(draft_lines(draft))) <= 2 + 4 * (DRAFT_SHOWN + 2)
     page = draft_html(replace(draft, title="<b>"))
     assert "<h1>&lt;b&gt;</h1>" in page
-
-
-def test_its_words_are_translated() -> None:
-    report = pincite.verify(TEXT, title="Tolne Mill").record
-    english, other = draft_of(report, TEXT), draft_of(report, TEXT, str.swapcase)
-    heads = [[found.head, *(part.head for part in found.parts)] for found in (english, other)]
-    assert set(heads[0]).isdisjoint(heads[1])

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from support.rows import each_row
 
 from pincite.settings import Settings
 from pincite.types import Article, Citation, Claim, CopyKind, Document, Reason, Span, Unchecked
@@ -83,14 +84,7 @@ def test_hosts_are_fetched_in_parallel_and_pages_of_a_host_in_sequence() -> None
     assert many[0] == pytest.approx(120.0)
 
 
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({}, "costs nothing"),
-        ({"verifier": "bespoke-minicheck@http://127.0.0.1:1/v1"}, "may cost"),
-        ({"judge.url": "http://127.0.0.1:1/v1", "judge.model": "m"}, "at most 6 opinions"),
-    ],
-)
+@each_row("verify/estimate/servers_that_may_cost_something_are_named")
 def test_servers_that_may_cost_something_are_named(changes: dict[str, str], words: str) -> None:
     settings = Settings.of(**changes)
     assert words in estimate_lines(estimate(CITED, settings=settings), settings)[1]

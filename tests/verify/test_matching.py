@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from support.articles import parse_article
+from support.rows import each_row
 
 from pincite.documents import read
 from pincite.documents.collection import NAME, open_sources
@@ -51,30 +52,7 @@ def put(folder: Path, name: str, text: str = TEXT) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "citation_id", "by"),
-    [
-        ("r2.txt", TEXT, "r2", "number"),
-        ("r2 my scan.txt", TEXT, "r2", "number"),
-        ("Pier-Review-1911.txt", TEXT, "r1", "file name"),
-        ("Review of the outer pier.txt", TEXT, "r1", "title"),
-        ("A short book about piers.txt", TEXT, "r3", "title"),  # its citation has no address
-        ("scan.txt", f"Lengths of northern piers\n\n{TEXT}", "r2", "title"),
-        ("scan.txt", f"Journal 3, 4 (doi:10.1000/XYZ.7).\n\n{TEXT}", "r2", "DOI"),
-        (
-            "saved.html",
-            f'<link rel="canonical" href="http://clocks.example/pier?id=4"><p>{TEXT}</p>',
-            "r4",
-            "address",
-        ),
-        (
-            "saved.html",
-            f"<title>Review of the outer pier - The Port</title><article><p>{TEXT}</p></article>",
-            "r1",
-            "title",
-        ),
-    ],
-)
+@each_row("verify/matching/a_file_is_the_copy_of_its_citation")
 def test_a_file_is_the_copy_of_its_citation(
     tmp_path: Path, name: str, text: str, citation_id: str, by: str
 ) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
+from support.rows import each_row
 
 from pincite.protocols import Query
 from pincite.retrieval.fusion import Fused
@@ -343,13 +344,7 @@ def test_a_source_is_judged_for_the_words_since_the_mark_before() -> None:
     assert silent.label is Label.NOT_SUPPORTED
 
 
-@pytest.mark.parametrize(
-    ("page", "quote"),
-    [
-        ("### Select Language:\n\nMusic news of the week.", ""),
-        ("It rained. Amoc sang in a language of his own.", "Amoc sang in a language of his own."),
-    ],
-)
+@each_row("verify/verify/an_unrelated_sentence_of_a_failing_source_is_not_quoted")
 def test_an_unrelated_sentence_of_a_failing_source_is_not_quoted(page: str, quote: str) -> None:
     text = "In 2019 the artist Amoc was noted for rapping in Inari Sami, a language of Finland."
     found = pipeline(source_of=lambda url: Document(url, "", page)).finding(claim("u", text=text))

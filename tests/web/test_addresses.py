@@ -4,6 +4,7 @@ import socket
 from collections.abc import Callable, Iterator
 
 import pytest
+from support.rows import each_row
 from web.zoo import reply, zoo_server
 
 from pincite.errors import FetchError
@@ -163,16 +164,7 @@ def test_the_connection_goes_to_the_address_and_never_to_the_name(attempts: list
 NAMED = frozenset({("wiki.corp", 8070), ("files.corp", None), ("10.0.0.7", None)})
 
 
-@pytest.mark.parametrize(
-    ("url", "address"),
-    [
-        ("http://wiki.corp:8070/", "10.1.2.3"),
-        ("http://files.corp:8080/", "192.168.7.7"),
-        ("http://files.corp/", "127.0.0.1"),
-        ("http://files.corp/", "fd12::7"),
-        ("http://10.0.0.7/", "10.0.0.7"),
-    ],
-)
+@each_row("web/addresses/a_named_private_host_is_connected_to")
 def test_a_named_private_host_is_connected_to(
     url: str, address: str, attempts: list[object]
 ) -> None:
@@ -182,18 +174,7 @@ def test_a_named_private_host_is_connected_to(
     assert [tried[0] for tried in attempts] == [address]  # type: ignore[index]
 
 
-@pytest.mark.parametrize(
-    ("url", "address"),
-    [
-        ("http://wiki.corp/", "10.1.2.3"),  # another port
-        ("http://sub.files.corp/", "10.1.2.3"),
-        ("http://10.0.0.8/", "10.0.0.8"),
-        ("http://files.corp/", "169.254.169.254"),  # metadata, whoever asks
-        ("http://files.corp/", "fd00:ec2::254"),
-        ("http://files.corp/", "0.0.0.0"),
-        ("http://files.corp:22/", "10.1.2.3"),
-    ],
-)
+@each_row("web/addresses/nothing_beside_a_named_private_host_is_connected_to")
 def test_nothing_beside_a_named_private_host_is_connected_to(
     url: str, address: str, attempts: list[object]
 ) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import quote_plus
 
 import pytest
+from support.rows import each_row
 from web.zoo import Zoo, after_failures, closed_at_once, drip, mute, reply
 
 from pincite.errors import ConfigError, FetchingIsOff
@@ -221,18 +222,7 @@ def test_a_busy_archive_is_retried(zoo: Zoo, cache: FetchCache) -> None:
     assert archive.warnings == ()
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        f"http://evil.test/web/{TIME}/{PAGE}",
-        f"http://archive.test.evil.test/web/{TIME}/{PAGE}",
-        f"http://10.0.0.7/web/{TIME}/{PAGE}",
-        f"file:///web/{TIME}/{PAGE}",
-        "http://web.archive.test/login",
-        f"http://web.archive.test/web/*/{PAGE}",
-        "",
-    ],
-)
+@each_row("web/search/addresses_outside_the_archive_are_not_copies")
 def test_addresses_outside_the_archive_are_not_copies(
     zoo: Zoo, cache: FetchCache, url: str
 ) -> None:

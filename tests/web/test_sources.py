@@ -230,27 +230,6 @@ def test_a_killed_run_resumes_without_repeating_requests(zoo: Zoo, tmp_path: Pat
     assert all(isinstance(outcome, Fetched) for outcome in found)
 
 
-def test_ctrl_c_loses_nothing(zoo: Zoo, cache: FetchCache) -> None:
-    zoo.delay = 0.02
-    urls = pages(zoo, 4, 40)
-    fetched_urls: list[str] = []
-
-    def press(step: FetchStep) -> None:
-        if step.state == "fetched":
-            fetched_urls.append(step.url)
-            if len(fetched_urls) == 8:
-                signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
-
-    with pytest.raises(KeyboardInterrupt), zoo.client() as web:
-        WebSources(web, cache, progress=press).fetch(urls)
-    assert len(fetched_urls) < 20
-    before = len(zoo.requests)
-    with zoo.client() as web:
-        found = WebSources(web, cache).fetch(urls)
-    assert not {zoo.url(*what) for what in zoo.requests[before:]} & set(fetched_urls)
-    assert all(isinstance(outcome, Fetched) for outcome in found)  # "stopped" was not cached
-
-
 def test_the_crawl_delay_of_robots_txt(zoo: Zoo, cache: FetchCache) -> None:
     urls = pages(zoo, 1, 3)
     zoo.pages["h0.test", "/robots.txt"] = reply(b"User-agent: *\nCrawl-delay: 9\n")

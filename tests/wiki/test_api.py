@@ -293,17 +293,7 @@ def test_a_wiki_for_members_without_a_key_names_the_variable() -> None:
     assert caught.value.code == "readapidenied"
 
 
-@pytest.mark.parametrize(
-    ("wiki", "address", "hosts", "sent"),
-    [
-        ("https://w.example", "https://w.example", (), True),
-        ("https://w.example", "https://other.example", (), False),
-        ("https://w.example", "http://w.example", (), False),
-        ("https://w.example", "https://w.example:8443", (), False),
-        ("", "https://w.example", (), False),
-        ("http://w.corp:8080", "http://w.corp:8080", ("w.corp:8080",), True),
-    ],
-)
+@each_row("wiki/api/the_key_goes_to_the_wiki_of_the_settings_only")
 def test_the_key_goes_to_the_wiki_of_the_settings_only(
     wiki: str, address: str, hosts: tuple[str, ...], sent: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -109,28 +109,8 @@ def test_dead_addresses_and_broken_links() -> None:
     assert (citation.title, citation.tags) == ("A", ("dead link",))
 
 
-SEEN = """
-en|He wrote -{a;b}- there|He wrote -{a;b}- there
-fr|Il a {{formatnum:12345}} ans et {{date|3|mai|2020}}|Il a 12345 ans et 3 mai 2020
-fr|Il dit {{citation|non merci}}|Il dit « non merci »
-ru|Он жил в {{нп5|Вена|Вене|de|Wien}} и {{нп5|Рим||it|Roma}}|Он жил в Вене и Рим
-zh|他用-{zh-hans:软件;zh-hant:軟體}-和-{H|zh:甲}--{乙}-工作|他用软件和乙工作
-de|__KEIN_INHALTSVERZEICHNIS__Er sagte „ja“ dazu|Er sagte „ja“ dazu
-ja|[[ファイル:A.jpg|thumb|図]]彼は{{仮リンク|甲|en|A}}と[[乙]]を見た|彼は甲と乙を見た
-de|Nach {{§|8|BGB}} liegt es {{Höhe|47.3|DE-NHN}} hoch|Nach § 8 BGB liegt es 47,3 m hoch
-fr|Il a {{unité|4.5|km}} ; le {{date|3|5|1911}} il ferme|Il a 4,5 km ; le 3 mai 1911 il ferme
-pt|Foi em {{dtlink|3|5|1911}} que ele abriu|Foi em 3 de maio de 1911 que ele abriu
-nl|Zij werd {{wanneer?|onlangs|2019|5|3}} hier gezien|Zij werd onlangs hier gezien
-ru|Площадь — 12,5 {{км²}} с {{дата|3|5|1911}} года|Площадь — 12,5 км² с 3 мая 1911 года
-ja|橋は{{start date|1911|5|3}}に開通した|橋は1911年5月3日に開通した
-pl|To jest [[Plik:A.jpg|thumb|x]] dwór [[Kategoria:Dwory]]stary|To jest dwór stary
-""".strip().splitlines()
-
-
-@pytest.mark.parametrize("row", SEEN)
-def test_what_a_reader_sees(row: str) -> None:
-    language, rest = row.split("|", 1)
-    source, text = rest.rsplit("|", 1)
+@each_row("wiki/templates/what_a_reader_sees")
+def test_what_a_reader_sees(language: str, source: str, text: str) -> None:
     (claim,) = parse_article(f"{source}<ref>x</ref>", "T", language=language).claims
     assert claim.text == text
 

@@ -2,6 +2,7 @@
 
 import pytest
 from support.articles import parse_article
+from support.rows import each_row
 
 from pincite.wiki.claims import NEEDED
 from pincite.wiki.uncited import Exempt, Sentence, Sourced, find_uncited, prose
@@ -32,36 +33,14 @@ def test_a_sentence_that_quotes_needs_a_citation_and_a_plain_one_does_not() -> N
     assert not each.claim.citations
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        f"{SAID}{REF}",
-        f"{SAID} {PLAIN}{REF}",  # the reference at the paragraph's end stands for both
-        f"{SAID}\n\n{REF}",
-        f"* {PLAIN}\n* {SAID}\n* It was repaired in 1950 and in 1960.{REF}",  # at the list's end
-        f"Of the bridge two things are known:{REF}\n* {PLAIN}\n* {SAID}",
-        f"* Two things are known:{REF}\n** {PLAIN}\n** {SAID}\n* It is the last of its kind.{REF}",
-        f"{SAID[:-1]} (Holm 1911).",
-        f"{SAID[:-1]} (Holm & Berg, 1911, p. 12).",
-        f"{SAID[:-1]}, says Berg (1911, p. 12).",
-        f"{SAID[:-1]} [https://varde.example/ on its page].",
-    ],
-)
+@each_row("wiki/uncited/references_elsewhere_cover_a_sentence")
 def test_references_elsewhere_cover_a_sentence(text: str) -> None:
     sentence = next(each for each in article_of(body(text)) if each.claim.text.startswith("Holm"))
     assert sentence.sourced is not Sourced.UNCITED
     assert sentence.claim.text not in found(body(text))
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        f"{PLAIN}{REF} {SAID}",  # after it
-        f"{PLAIN}{REF}\n\n{SAID}",  # of another paragraph
-        f"* {PLAIN}{REF}\n* {SAID}\n* It was repaired in 1950 and in 1960.{REF}",  # of other items
-        f"{SAID[:-1]} (May 1911).",
-    ],
-)
+@each_row("wiki/uncited/references_of_other_sentences_do_not_count")
 def test_references_of_other_sentences_do_not_count(text: str) -> None:
     assert [each[:10] for each in found(body(text))] == [SAID[:10]]
 

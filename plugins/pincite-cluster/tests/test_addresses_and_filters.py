@@ -6,6 +6,7 @@ from collections import defaultdict
 
 import pytest
 from support.laws import _FILTERS, filtered
+from support.rows import each_row
 
 from pincite.corpus import engines
 from pincite.errors import ConfigError, MissingExtra, install_command
@@ -16,20 +17,7 @@ from pincite_cluster.milvus import rows
 from pincite_cluster.milvus.client import place_of
 
 
-@pytest.mark.parametrize(
-    ("address", "said"),
-    [
-        ("milvus://host/", "Expected milvus://host:19530/name"),
-        ("milvus://host/a/b/c", "database/name"),
-        ("milvus://host/kb%27", "letters, digits and _"),
-        ("milvus://host/kb?token=secret", "after the ., expected consistency"),
-        ("milvus://host:port/kb", "Expected milvus://host:19530/name"),
-        ("postgresql://host/db", "Expected postgresql://USER@HOST"),
-        ("postgresql://host/db/kb%27", "Expected postgresql://USER@HOST"),
-        ("postgresql://host/db/kb?password=secret", "Expected postgresql://USER@HOST"),
-        ("postgresql://host/db/kb?colour=secret", "Expected postgresql://USER@HOST"),
-    ],
-)
+@each_row("cluster/addresses_and_filters/wrong_addresses_are_refused")
 def test_wrong_addresses_are_refused(address: str, said: str) -> None:
     with pytest.raises(ConfigError, match=said) as raised:
         engines.open(address, None)

@@ -171,27 +171,6 @@ def test_rebuild_changes_the_encoder_under_a_reader(address: str) -> None:
         assert corpus.get(["https://example.org/1"]) == [pages(5)[1]]
 
 
-def test_rebuild_takes_vectors_over_and_what_is_written_meanwhile(address: str) -> None:
-    with engines.create(address, FakeEncoder()) as corpus:
-        corpus.add(pages(4))
-        rebuilt(address, Refusing())
-        digest = corpus.manifest()["digest"]
-
-        class Late(FakeEncoder):
-            def encode(self, texts, role):  # type: ignore[no-untyped-def]
-                corpus.add(pages(6))
-                corpus.delete(["https://example.org/0"])
-                return super().encode(texts, role)
-
-    with engines.open(address, FakeEncoder(), write=True) as corpus:
-        assert corpus.manifest()["digest"] == digest
-        rebuilt(address, Late(8))
-    with engines.open(address, FakeEncoder(8)) as corpus:
-        there = [d is not None for d in corpus.get([page.url for page in pages(6)])]
-        assert there == [False, True, True, True, True, True]
-        assert corpus.status().n_passages == 5
-
-
 def test_killed_rebuild_leaves_the_corpus_and_is_swept(address: str) -> None:
     class Killed(FakeEncoder):
         def encode(self, texts, role):  # type: ignore[no-untyped-def]
@@ -307,34 +286,6 @@ def test_a_run_connects_only_to_its_server(server: Server, address: str, tmp_pat
     ] == []
 
 
-def test_a_server_links_it(address: str, tmp_path: Path, tiny_encoder: Path) -> None:
-    pytest.importorskip("fastapi")
-    from fastapi.testclient import TestClient
-    from server.applications import app_of
-
-    from pincite.models.session import OnnxEncoder
-    from pincite.settings import Settings
-    from pincite_server.corpora import link
-    from pincite_server.settings import ServerSettings
-    from pincite_server.site import opened
-
-    with engines.create(address, OnnxEncoder(tiny_encoder)) as corpus:
-        corpus.add(pages(3))
-    settings = Settings.of(encoder=str(tiny_encoder))
-    site = opened(ServerSettings(data=str(tmp_path / "data")), settings)
-    (entry,) = link(site.corpora, "local", [f"Otters={address}"])
-    client, here = TestClient(app_of(site), base_url="http://127.0.0.1"), entry.corpus_id
-    state = client.get(f"/api/v1/corpora/{here}").json()
-    assert (state["n_documents"], state["n_passages"], state["listable"]) == (3, 3, False)
-    found = client.get(f"/api/v1/corpora/{here}/search", params={"q": "otter2 swims"}).json()
-    assert (found["by"], found["hits"][0]["url"]) == ("hybrid", "https://example.org/2")
-    page = client.get(f"/corpora/{here}?q=otter2").text
-    assert 'href="https://example.org/2"' in page
-    assert address not in page
-    site.library.pool.close()
-    site.database.close()
-
-
 # ── Kills ────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -395,19 +346,6 @@ def test_two_writers_of_the_same_documents_take_turns_and_readers_see_whole_batc
             assert {len(of_batch) for of_batch in states.values()} <= {1}
         assert [writer.wait() for writer in writers] == [0, 0]
     check_undisturbed(address)
-
-
-def test_open_corpus_follows_a_rebuild_with_its_encoder(server: Server, address: str) -> None:
-    if isinstance(server, Milvus):
-        pytest.skip("who has a corpus in Milvus open reads the old collections")
-    with engines.create(address, FakeEncoder()) as corpus:
-        corpus.add(pages(3))
-        with engines.open(address, FakeEncoder()) as reader:
-            rebuilt(address, FakeEncoder())
-            assert corpus.add(pages(4)) == 1
-            assert reader.status().n_documents == 4
-            [[hit]] = reader.dense().retrieve(["otter3 swims"], 1)
-            assert hit.passage.title == "Page 3"
 
 
 def test_killed_server(server: Server, address: str, tmp_path: Path) -> None:

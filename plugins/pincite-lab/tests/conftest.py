@@ -1,5 +1,7 @@
 """The fixtures of the core's tests, and tests that need torch only where they are asked for."""
 
+# ruff: noqa: F401 - pytest finds the fixtures by their names
+
 import os
 from pathlib import Path
 
@@ -15,15 +17,6 @@ from conftest import (
     tiny_verifier,
 )
 
-__all__ = [
-    "_no_lists_of_the_user",
-    "_no_multilingual_verifier",
-    "_no_network",
-    "pytest_make_parametrize_id",
-    "tiny_encoder",
-    "tiny_reranker",
-    "tiny_verifier",
-]
 HERE = Path(__file__).parent
 WITH_TORCH = HERE / "training/network"
 

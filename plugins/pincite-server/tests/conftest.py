@@ -1,5 +1,7 @@
 """The fixtures of the core's tests; all tests here bear the marker `web`."""
 
+# ruff: noqa: F401 - pytest finds the fixtures by their names
+
 import os
 from pathlib import Path
 
@@ -17,16 +19,6 @@ from conftest import (
     tiny_verifier,
 )
 
-__all__ = [
-    "_no_lists_of_the_user",
-    "_no_multilingual_verifier",
-    "_no_network",
-    "pytest_make_parametrize_id",
-    "real_server",
-    "tiny_encoder",
-    "tiny_reranker",
-    "tiny_verifier",
-]
 HERE = Path(__file__).parent
 
 

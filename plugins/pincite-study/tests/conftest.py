@@ -1,5 +1,7 @@
 """The fixtures of the core's tests, on a server that has this plugin."""
 
+# ruff: noqa: F401 - pytest finds the fixtures by their names
+
 from collections.abc import Iterator
 
 import pytest
@@ -20,23 +22,6 @@ from server.conftest import (
 )
 
 from conftest import _no_lists_of_the_user, _no_network
-
-__all__ = [
-    "_cheap_passwords",
-    "_no_lists_of_the_user",
-    "_no_network",
-    "_nothing_is_left_running",
-    "chromium",
-    "client",
-    "database",
-    "database_url",
-    "make_site",
-    "migrated",
-    "postgres",
-    "postgres_url",
-    "site",
-    "visit",
-]
 
 
 @pytest.fixture(scope="module")

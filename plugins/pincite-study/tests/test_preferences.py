@@ -60,11 +60,3 @@ def test_buckets_hold_every_item_that_has_enough_ratings_once() -> None:
     assert buckets["existing_score"][1]["majorities"]["suggested"]["share"] is None
     assert [each["items"] for each in buckets["difference"]] == [1, 0, 1, 0, 1]
     assert buckets["existing_score"][-1]["from"] == 2.0  # an edge belongs to what is above it
-
-
-def test_a_study_without_ratings_has_a_report() -> None:
-    found = summary(ITEMS, [], per_item=3)
-    assert found["preferences"]["suggested"] == {"n": 0, "share": None, "interval": None}
-    assert found["sign_test"]["majorities"]["p"] is None
-    assert found["agreement"]["preference"] == {"fleiss_kappa": None, "krippendorff_alpha": None}
-    assert found["seconds"]["median"] is None

@@ -206,19 +206,6 @@ def test_who_asks_for_it_is_deleted_with_everything(
     assert studies.get(made.study_id) is None
 
 
-def test_a_link_can_be_renewed_and_revoked(studies: StudyStore) -> None:
-    made = study(studies)
-    renewed = studies.relink(made.study_id)
-    assert renewed
-    assert renewed.token != made.token
-    assert studies.of_token(made.token or "") is None
-    assert studies.of_token(renewed.token or "") == renewed
-    revoked = studies.relink(made.study_id, revoke=True)
-    assert revoked
-    assert revoked.token is None
-    assert studies.of_token(renewed.token or "") is None
-
-
 def test_only_so_many_join_by_a_link(
     studies: StudyStore, ratings: RatingStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -232,15 +219,3 @@ def test_only_so_many_join_by_a_link(
     assert ratings.join(made.study_id, "an account")[0].number == known.number
     ratings.forget(first)
     assert ratings.join(made.study_id)[0].number == 4
-
-
-def test_lists_go_on_where_they_were(studies: StudyStore) -> None:
-    made = [study(studies, n=1).study_id for _ in range(3)]
-    first = studies.listed("local", 2)
-    last = first[-1]
-    rest = studies.listed("local", 2, (last.created, last.study_id))
-    assert {each.study_id for each in (*first, *rest)} == set(made)
-    order = [(each.created, each.study_id) for each in (*first, *rest)]
-    assert order == sorted(order, reverse=True)
-    studies.close(made[0])
-    assert made[0] not in [each.study_id for each in studies.listed(None, 9, open_only=True)]

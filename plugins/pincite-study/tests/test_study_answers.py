@@ -15,7 +15,7 @@ from pincite.protocols import Usage
 from pincite.text import citation_marks
 from pincite.types import Document
 from pincite.verbs.ask.report import Answer, AnswerReport, Checked, Reference, Searched
-from pincite_study.items import NO_ANSWER, Item, answers_of, item_of, sampled, shown
+from pincite_study.items import NO_ANSWER, Item, answers_of, sampled, shown
 from pincite_study.preferences import Rating, summary
 from pincite_study.studies import CONSENT, CONSENTS
 
@@ -80,11 +80,6 @@ def test_raters_see_no_system_and_no_address() -> None:
     text = json.dumps([seen.a.passage.head, seen.b.passage.head, seen.article])
     assert "papers.example" not in text
     assert "third" not in text
-
-
-def test_items_survive_their_file() -> None:
-    for item in items():
-        assert item_of(item.as_dict(), "answers") == item
 
 
 def test_every_other_report_has_a_row_of_its_own() -> None:

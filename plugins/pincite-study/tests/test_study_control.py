@@ -19,7 +19,6 @@ from pincite_server.site import Site
 from pincite_study.items import Gathered, gathered, item_of, sampled, shown
 from pincite_study.preferences import Amount
 from pincite_study.rating import Answer, Answered, RatingStore
-from pincite_study.report import report_of
 from pincite_study.studies import Study, StudyStore
 
 PREFERS_CHOSEN = 0.8  # planted in the raters: what SIDE found with people (Methods)
@@ -148,25 +147,6 @@ def rated(client: TestClient, site: Site) -> Study:
     assert (made.n_one_passage, made.n_without_text) == (1, 0)
     rate_all(RatingStore(site.database), made)
     return made
-
-
-def test_the_report_finds_the_planted_preference(site: Site, rated: Study) -> None:
-    found = report_of(StudyStore(site.database), rated)
-    assert set(found["preferences"]) == {"random", "chosen", "neither", "both", "unsure"}
-    assert found["counts"]["ratings"] == 60
-    low, high = found["preferences"]["chosen"]["interval"]
-    assert low <= PREFERS_CHOSEN <= high
-    test = found["sign_test"]["ratings"]
-    assert test["chosen"] == found["preferences"]["chosen"]["n"]
-    assert test["chosen"] + test["random"] == 60
-    assert test["p"] < 0.01
-    assert found["evidence"]["chosen"]["ratings"]["enough"]["n"] == 60
-    assert found["evidence"]["random"]["ratings"]["none"]["n"] == 60
-    assert set(found["buckets"]) == {"chosen_score"}
-    assert sum(bucket["items"] for bucket in found["buckets"]["chosen_score"]) == 20
-    assert found["buckets"]["chosen_score"][0]["evidence_chosen"]["enough"]["share"] == 1.0
-    assert found["sides"]["p"] > 0.01
-    assert "suggested" not in json.dumps(found)
 
 
 def test_the_table_of_ratings_names_the_sides(client: TestClient, rated: Study) -> None:

@@ -114,19 +114,6 @@ def test_a_rater_goes_the_whole_way(client: TestClient, site: Site) -> None:
     assert StudyStore(site.database).ratings(made.study_id) == []
 
 
-def test_whoever_made_it_sees_how_far_it_is(client: TestClient, site: Site) -> None:
-    made = study(StudyStore(site.database))
-    place = f"/studies/{made.study_id}/report"
-    assert f"/studies/{made.token}" in client.get(place).text
-    for act in ("unlink", "link", "close"):
-        assert client.post(f"{place}/{act}", data={"x": "1"}).status_code == 200
-    assert client.post(f"{place}/nonsense", data={"x": "1"}).status_code == 404
-    assert client.post(f"{place}/forget-rater", data={"rater": "7"}).status_code == 404
-    assert "This study is closed" in client.get(f"/studies/{made.study_id}").text
-    assert client.post(f"{place}/delete", data={"x": "1"}).url.path == "/studies"
-    assert client.get(place).status_code == 404
-
-
 def job_of(site: Site, text: str = "plain") -> str:
     """A job of `verify` that has ended with a report."""
     job = site.jobs.submit("local", "verify", "t", {"example": "article"})
@@ -164,12 +151,6 @@ def test_what_cannot_be_a_study_is_refused(
     form = {"name": "x", "job": job_of(site), **change}
     assert client.post("/studies", data=form).status_code == status
     assert StudyStore(site.database).listed("local", 9) == []
-
-
-def test_a_job_without_a_report_makes_none(client: TestClient, site: Site) -> None:
-    job = site.jobs.submit("local", "verify", "t", {"example": "article"})
-    got = client.post("/studies", data={"name": "x", "job": job.job_id})
-    assert got.status_code == 422
 
 
 @pytest.mark.parametrize(

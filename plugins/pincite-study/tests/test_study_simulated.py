@@ -8,13 +8,12 @@ import random
 from collections import Counter, defaultdict
 from typing import Any
 
-import own_statistics as own
 import pytest
 from study_samples import item
 
 from pincite_server.database import Database
 from pincite_study.items import shown
-from pincite_study.preferences import PAIRS, Amount
+from pincite_study.preferences import Amount
 from pincite_study.rating import ANSWERS, Answer, Answered, RatingStore, Task
 from pincite_study.report import report_of
 from pincite_study.studies import Plan, StudyStore
@@ -87,29 +86,3 @@ def test_the_report_finds_what_was_planted(
     assert found["agreement"]["preference"]["fleiss_kappa"] > 0.4
     p = found["sides"]["p"]
     assert p is None or p > 0.01  # nobody favours a side
-
-
-def test_its_numbers_are_those_of_other_formulas(
-    report: tuple[dict[str, Any], dict[int, list[str]]],
-) -> None:
-    found, votes = report
-    every, choices = list(votes.values()), PAIRS["citations"].choices
-    agreed = found["agreement"]["preference"]
-    kappa, alpha = own.fleiss_kappa(every), own.krippendorff_alpha(every, choices, ordinal=False)
-    assert kappa is not None
-    assert alpha is not None
-    assert agreed["fleiss_kappa"] == pytest.approx(float(kappa), abs=6e-5)
-    assert agreed["krippendorff_alpha"] == pytest.approx(float(alpha), abs=6e-5)
-    majorities = Counter(
-        answer for each in every for answer, n in Counter(each).items() if 2 * n > len(each)
-    )
-    test = found["sign_test"]["majorities"]
-    assert (test["suggested"], test["existing"]) == (
-        majorities["suggested"],
-        majorities["existing"],
-    )
-    p = own.sign_test(majorities["suggested"], majorities["existing"])
-    assert test["p"] == pytest.approx(float(p), rel=1e-4)
-    single = Counter(answer for each in every for answer in each)
-    p = own.sign_test(single["suggested"], single["existing"])
-    assert found["sign_test"]["ratings"]["p"] == pytest.approx(float(p), rel=1e-4)

@@ -1,5 +1,7 @@
 """The fixtures of the core's tests, and a wiki that is watched."""
 
+# ruff: noqa: F401, F811 - pytest finds the fixtures by their names
+
 import json
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -33,22 +35,6 @@ from pincite_server.database import Database
 from pincite_watch import store, watcher
 from pincite_watch.store import Watch
 from pincite_watch.watcher import Plan, Watcher, wiki_name
-
-__all__ = [
-    "_cheap_passwords",
-    "_no_lists_of_the_user",
-    "_no_network",
-    "_nothing_is_left_running",
-    "client",
-    "database",
-    "database_url",
-    "make_site",
-    "mariadb_url",
-    "migrated",
-    "postgres",
-    "postgres_url",
-    "site",
-]
 
 
 @pytest.fixture(autouse=True)

@@ -4,6 +4,7 @@ import json
 from typing import Any, NamedTuple
 
 import pytest
+from support.rows import each_row
 
 from pincite.errors import InputError
 from pincite_watch.lists import page_pile, pet_scan
@@ -34,13 +35,7 @@ def test_a_page_pile_of_this_wiki() -> None:
     assert "id=7" in web.asked[0]
 
 
-@pytest.mark.parametrize(
-    "values",
-    [
-        {"*": [{"a": {"*": [{"title": "Tolne_weir", "namespace": 0, "nstext": ""}]}}]},
-        {"pages": [{"page_title": "Tolne_weir", "page_namespace": 0}]},
-    ],
-)
+@each_row("watch/lists/both_forms_of_pet_scan")
 def test_both_forms_of_pet_scan(values: object) -> None:
     assert pet_scan(Answers(values), 7) == ["Tolne weir"]
 

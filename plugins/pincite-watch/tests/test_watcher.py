@@ -12,13 +12,12 @@ from edited_wiki import FERRY, WEIR, WRONG, Clock, EditedWiki, Making, sentence,
 from pincite.types import Copy, CopyKind, Reason, Unchecked
 from pincite.verbs.verify.cited_copies import CitedCopies, CitedSource
 from pincite.verbs.verify.pipeline import VerifyPipeline
-from pincite.web.sources import FetchStep
 from pincite_server.database import Database
 from pincite_watch.gate import Kind
 from pincite_watch.lists import Changes, Watched
 from pincite_watch.store import NEW, Hidden, Watch, _count, _note
 from pincite_watch.tables import findings, pages
-from pincite_watch.watcher import DAY, Limits, Plan, Usage, Watcher
+from pincite_watch.watcher import DAY, Limits, Plan, Watcher
 
 
 def work(watcher: Watcher) -> None:
@@ -189,15 +188,6 @@ def test_new_pages_settle_and_their_redirects_are_not_watched(
     assert watcher.store.next(watcher.wiki) is None
     rows = database.rows(sa.select(pages))
     assert [(row.title, row.priority) for row in rows] == [("Tolne", NEW)]
-
-
-def test_changes_of_pages_that_nobody_watches_are_passed_over(
-    wiki: EditedWiki, making: Making, database: Database
-) -> None:
-    watcher = making()
-    wiki.edit("Tolne", text_of(WEIR))
-    work(watcher)
-    assert rows(database) == []
 
 
 def test_a_finding_that_editors_hid_stays_hidden_for_another_verifier(
@@ -477,13 +467,6 @@ def test_a_page_waits_a_day_when_an_archive_had_its_requests(
     watcher.store.add(watcher.wiki, ["Tolne"])
     work(watcher)
     assert rows(database) == []
-
-
-def test_archive_lookups_count_for_the_archive() -> None:
-    usage = Usage("archive.example")
-    usage.fetching(FetchStep("https://weir.example/", "archive", 0, 1))
-    usage.fetching(FetchStep("https://weir.example/", "requested", 0, 1))
-    assert usage.requests == {"archive.example": 1, "weir.example": 1}
 
 
 def test_two_writers_of_a_count_and_a_note_add_up(database: Database) -> None:

@@ -17,7 +17,6 @@ from pincite.cli import cli
 from pincite.errors import InputError
 from pincite.types import Document, Hit, Passage, Span
 from pincite.wiki.article import PageText, parse_page
-from pincite.wiki.claims import MAX_AFTER
 from pincite_lab.evaluation.wafer import (
     Output,
     Provenance,
@@ -63,29 +62,6 @@ LINE: dict[str, Any] = {
 def write(path: Path, *lines: object) -> Path:
     path.write_text("\n".join(x if isinstance(x, str) else json.dumps(x) for x in lines))
     return path
-
-
-def test_all_fields_are_read(tmp_path: Path) -> None:
-    (record,) = read_records(write(tmp_path / "w.jsonl", LINE, ""))
-    assert record == WaferRecord(
-        id="r1",
-        input=LINE["input"],
-        outputs=(Output("http://a.example/1", (Provenance("http://a.example/1", "3", "T", "x"),)),),
-        wikipedia_title="Alba",
-        sentences=("It is old.", "It seats 900.[CIT]"),
-        featured=True,
-        failed_verification=True,
-        supporting=(frozenset({"a", "b"}), frozenset({"c"})),
-        label="supported",
-        extra={
-            "wikipedia_id": "12",
-            "wikipedia_section": "History",
-            "cit_paragraph_id": 2,
-            "cit_offset": 31,
-            "unknown": {"kept": [1]},
-        },
-    )
-    assert record.urls == ("http://a.example/1",)
 
 
 @pytest.mark.parametrize("name", ["w.jsonl", "w.jsonl.gz"])
@@ -158,15 +134,6 @@ def test_a_record_names_its_page_paragraph_and_offset_and_no_cell_makes_one() ->
     }
 
 
-def test_text_after_begins_behind_the_clause_and_ends_with_a_whole_word() -> None:
-    more = "wordy " * 200
-    source = f"It opened in 1911<ref>http://a.example/</ref>, and it closed in 1950. {more}"
-    (claim,) = parse_article(source, "Alba").claims
-    assert claim.after.startswith("and it closed in 1950. wordy")
-    assert claim.after.endswith("wordy")
-    assert len(claim.after) <= MAX_AFTER
-
-
 def test_a_tagged_citation_has_a_record_of_its_own() -> None:
     source = "It seats 900.<ref>http://a.example/</ref><ref>http://b.example/x</ref>{{FV|date=x}}"
     kept, failed = records_in(parse_article(source, "Alba"))
@@ -235,44 +202,6 @@ def test_failing_citations_are_told_from_featured_ones() -> None:
     assert found["curves"]["pincite"][-1]["recall"] == 1.0
 
 
-def test_citations_without_a_page_are_left_out_and_counted() -> None:
-    gone = record(30, "https://a.example/gone", featured=True)
-    found = measure([*GOOD, gone, *BAD])
-    assert found["n_without_page"] == 1
-    assert {one["n"] for one in found["systems"].values()} == {9}
-
-
-def test_without_pages_only_the_addresses_are_measured() -> None:
-    found = measure([*GOOD, *BAD], None, None)
-    assert list(found["systems"]) == ["URL depth"]
-    assert found["n_without_page"] == 0
-
-
-def test_the_records_own_passages_stand_in_for_a_page() -> None:
-    provenance = (Provenance("https://a.example/", "1", "Page", BRIDGE),)
-    held = WaferRecord("1", f"{BRIDGE_CLAIM}[CIT]", (Output("x", provenance),), featured=True)
-    found = measure([held, *BAD], lambda urls: [None] * len(urls))
-    assert found == {}  # nothing failing has a page
-    texts = [Output("{Failed verification}", (Provenance("u", "1", "", "Warm bread."),))]
-    failing = WaferRecord("2", f"{BRIDGE_CLAIM}[CIT]", tuple(texts))
-    found = measure([held, failing], lambda urls: [None])
-    assert found["systems"]["pincite"]["auroc"] == 1.0
-
-
-def test_what_failing_citations_are_compared_with() -> None:
-    labelled = [record(1, "u", label="supported"), record(2, "u", label="not_supported")]
-    assert contrasted([*GOOD, *BAD, OTHER, *labelled])[0] == "featured"
-    name, rows = contrasted([*labelled, record(3, "u", label="partially_supported"), OTHER])
-    assert name == "labelled"
-    assert [label for _, label in rows] == ["support", "not_support", "partial"]
-    assert contrasted([*BAD, OTHER])[0] == "others"
-    assert contrasted(BAD) == contrasted([*GOOD, OTHER]) == ("", [])
-    assert measure(GOOD) == {}
-    gone = record(4, "https://b.example/gone", label="not_supported")
-    partly = record(5, "https://b.example/", label="partially_supported")
-    assert measure([labelled[0], partly, gone]) == {}
-
-
 def hit(text: str, rank: int) -> Hit:
     return Hit(Passage("d", "u", "", text, Span(0, len(text))), 1.0, rank)
 
@@ -317,6 +246,16 @@ def test_a_collection_without_pages_as_a_user_meets_it(
     found = json.loads(CliRunner().invoke(cli, [*command, "--json"]).output)
     assert found["failed_verification"]["systems"]["URL depth"]["auroc"] == 1.0
     assert (found["n"], found["n_failed"]) == (6, 3)
+
+
+def test_what_failing_citations_are_compared_with() -> None:
+    labelled = [record(1, "u", label="supported"), record(2, "u", label="not_supported")]
+    assert contrasted([*GOOD, *BAD, OTHER, *labelled])[0] == "featured"
+    name, rows = contrasted([*labelled, record(3, "u", label="partially_supported"), OTHER])
+    assert name == "labelled"
+    assert [label for _, label in rows] == ["support", "not_support", "partial"]
+    assert contrasted([*BAD, OTHER])[0] == "others"
+    assert contrasted(BAD) == contrasted([*GOOD, OTHER]) == ("", [])
 
 
 def test_articles_are_split_into_a_large_part_and_two_small_ones() -> None:

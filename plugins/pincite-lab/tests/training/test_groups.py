@@ -14,7 +14,7 @@ from pincite.documents.archives import LabelledClaim
 from pincite.errors import InputError
 from pincite.text import words as wording
 from pincite_lab.training import groups as g
-from pincite_lab.training.recipe import GROUPS, Recipe, Run, SetRecipe
+from pincite_lab.training.recipe import Recipe, Run, SetRecipe
 
 SET = SetRecipe("towns", visits=3, retrieve=True, weight=1.5)
 RECIPE = Recipe(sets=(SET,), swaps=1.0, negatives=1.0)
@@ -250,17 +250,6 @@ def test_groups_have_negatives_of_other_documents_only(
     for group in towns:
         evidence = " ".join(group.passages)
         assert not [text for text in group.negatives if text in evidence]
-
-
-def test_groups_are_made_once(data: Path, tmp_path: Path) -> None:
-    run = tmp_path / "run"
-    run.mkdir()
-    groups = g.prepared(Run(data, run, FILES, "base"), None, silent, silent)
-    (data / "towns.jsonl.gz").unlink()
-    assert g.prepared(Run(data, run, FILES, "base"), None, silent, silent) == groups
-    (run / GROUPS).unlink()
-    with pytest.raises(InputError, match="towns"):
-        g.prepared(Run(data, run, FILES, "base"), None, silent, silent)
 
 
 def rows(*pairs: tuple[str, str]) -> list[LabelledClaim]:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from support.rows import each_row
 
 from pincite.errors import ConfigError
 from pincite_lab.training.recipe import SHIPPED, recipe_in
@@ -25,19 +26,7 @@ def test_values_come_as_they_are_written(tmp_path: Path) -> None:
     assert recipe.strategy == "hard_em"
 
 
-@pytest.mark.parametrize(
-    ("text", "key"),
-    [
-        ("seed = ", ""),
-        ("seed = 1\n", "sets"),
-        (f"colour = 1\n{SETS}", "colour"),
-        (f"{SETS}colour = 1\n", "sets.0.colour"),
-        (f"{SETS}{SETS}", "sets"),
-        (f"strategy = 'best'\n{SETS}", "strategy"),
-        (f"seed = 2026-01-01\n{SETS}", "seed"),
-        (f"swaps = inf\n{SETS}", "swaps"),
-    ],
-)
+@each_row("lab/training/recipe/what_is_wrong_is_named_with_its_file")
 def test_what_is_wrong_is_named_with_its_file(tmp_path: Path, text: str, key: str) -> None:
     path = tmp_path / "r.toml"
     path.write_text(text)

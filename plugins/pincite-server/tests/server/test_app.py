@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from server.processes import Served, Started
+from support.rows import each_row
 
 from pincite.errors import ConfigError
 from pincite.settings import Settings
@@ -24,20 +25,7 @@ def test_a_taken_port_is_an_error() -> None:
             _listening(ServerSettings(port=port))
 
 
-@pytest.mark.parametrize(
-    ("settings", "names"),
-    [
-        ({}, []),
-        ({"mode": "server"}, ["user add"]),
-        ({"mode": "server", "host": "0.0.0.0"}, ["user add", "secure_cookies"]),
-        ({"mode": "server", "host": "0.0.0.0", "secure_cookies": False}, ["user add"]),
-        ({"mode": "server", "host": "0.0.0.0", "address": "https://a.example"}, ["user add"]),
-        (
-            {"mode": "server", "host": "0.0.0.0", "address": "http://a.example"},
-            ["user add", "secure_cookies"],
-        ),
-    ],
-)
+@each_row("server/app/start_states_what_keeps_users_from_logging_in")
 def test_start_states_what_keeps_users_from_logging_in(
     make_site: Callable[..., Site], settings: dict[str, object], names: list[str]
 ) -> None:
@@ -77,19 +65,6 @@ def test_a_demo_that_is_killed_while_it_is_made_is_whole_at_the_next_start(tmp_p
     assert set(sizes) == {demo.WEB, demo.KNOWLEDGE, demo.ABSTRACTS}
     assert sizes[demo.KNOWLEDGE] == 30
     assert all(n > 20 for n in sizes.values())
-
-
-def test_demo_is_not_indexed_for_a_taken_port(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    furnished: list[Site] = []
-    monkeypatch.setattr(serving, "furnish", lambda site, say: furnished.append(site))
-    monkeypatch.setenv("PINCITE_LIBRARY_OWN_COPIES", "")
-    with _listening(ServerSettings(port=0)) as taken:
-        given = {"data": str(tmp_path), "port": taken.getsockname()[1]}
-        with pytest.raises(ConfigError):
-            serving.serve(given, None, lambda _: None, demo=True)
-    assert furnished == []
 
 
 def test_data_folder_that_is_a_file_is_a_wrong_setting(tmp_path: Path) -> None:

@@ -12,10 +12,8 @@ from typing import Literal
 
 import pytest
 import sqlalchemy as sa
-from click.testing import CliRunner
 from server.own_copies import copy_of
 
-from pincite.cli import cli
 from pincite.durable import WriterLock
 from pincite.errors import ConfigError
 from pincite.library.private_copies import OwnCopies
@@ -146,26 +144,6 @@ def test_check_reports_faulty_parts(settings: ServerSettings) -> None:
         connection.execute(sa.text("UPDATE pincite_version SET version = 9999"))
     (part,) = [part for part in examine(settings) if not part.well]
     assert part.name == "database"
-
-
-def test_check_says_what_is_missing(tmp_path: Path) -> None:
-    fill(ServerSettings(data=str(tmp_path)))
-    (tmp_path / "pincite.sqlite").unlink()
-    done = CliRunner().invoke(cli, ["server", "check", "--data", str(tmp_path)])
-    assert done.exit_code == 1
-    assert "FAIL  database" in done.output
-
-
-@pytest.mark.parametrize("words", [["check"], ["user", "list"]])
-@pytest.mark.parametrize("line", ["[verfy]\nk = 3", "[server]\nprot = 1", "[web]\npauze = 1"])
-def test_every_command_reports_a_misspelt_setting(
-    tmp_path: Path, words: list[str], line: str
-) -> None:
-    config = tmp_path / "pincite.toml"
-    config.write_text(line, encoding="utf-8")
-    places = ["--config", str(config), "--data", str(tmp_path / "data")]
-    done = CliRunner().invoke(cli, ["server", *words, *places])
-    assert isinstance(done.exception, ConfigError)
 
 
 def attach(copies: OwnCopies, n: int) -> bytes:

@@ -16,15 +16,13 @@ from check_samples import check_report
 from fastapi.testclient import TestClient
 from hostile import Page
 from samples import HOSTILE
-from server.corpora_of_tests import BRIDGE, TOWER, C, filled, finished, ingested, run_next
+from server.corpora_of_tests import BRIDGE, C, filled, finished, ingested, run_next
 from server.people_of_tests import SERVER, browser, somebody
 
-from pincite.codec import to_json, values_of
-from pincite.errors import ConfigError, PinciteError
-from pincite.library.results import result_in
+from pincite.codec import to_json
+from pincite.errors import PinciteError
 from pincite.settings import Settings
 from pincite.types import Reason
-from pincite.verbs.ask import wording
 from pincite_server.corpora import Shared
 from pincite_server.identity import Role
 from pincite_server.jobs import Status
@@ -91,82 +89,6 @@ def request_of(site: Site, answer: Any) -> dict[str, Any]:
     return dict(job.request)
 
 
-def test_last_used_corpus_comes_first(client: TestClient, two: list[str]) -> None:
-    for last in two:
-        post(client, "/check", statement="It is old.", corpus=last)
-        assert re.findall(r'<option value="([^"]+)">', client.get("/check").text)[0] == last
-
-
-@pytest.fixture
-def two(client: TestClient, site: Site, corpus_id: str) -> list[str]:
-    """Two corpora with a document each."""
-    return [corpus_id, filled(client, site, "Towers", ("tower.jsonl", TOWER))]
-
-
-@pytest.mark.parametrize(
-    ("path", "said"),
-    [("/ask", {"question": "Was the tower built?"}), ("/check", {"statement": "It is old."}),
-     ("/verify", {"article": "One.\nTwo."})],
-)  # fmt: skip
-def test_several_corpora_can_be_chosen(
-    client: TestClient, site: Site, two: list[str], path: str, said: dict[str, str]
-) -> None:
-    shown = client.get("/" if path == "/verify" else path).text
-    assert set(re.findall(r'type="checkbox" name="corpus" value="([^"]+)">', shown)) == set(two)
-    assert request_of(site, post(client, path, **said, corpus=two))["corpus"] == two
-    for one in (two[1:], [two[1], two[1]]):
-        assert request_of(site, post(client, path, **said, corpus=one))["corpus"] == two[1]
-    again = post(client, path, **said, corpus=[two[0], "gone"])
-    assert again.status_code == 422
-    assert 'id="fault-corpus"' in again.text
-    empty = dict.fromkeys(said, " ")
-    again = post(client, path, **empty, corpus=two)
-    assert again.status_code == 422
-    assert re.findall(r'value="([^"]+)" checked', again.text) == two[1:]
-    assert f'<option value="{two[0]}" selected' in again.text
-
-
-def test_an_answer_from_several_corpora_names_them(
-    client: TestClient, site: Site, two: list[str]
-) -> None:
-    sent = client.post("/api/v1/ask", json={"question": "When was the tower built?", "corpus": two})
-    assert sent.status_code == 202, sent.text
-    job_id = run_next(site)
-    (answer,) = client.get(f"/api/v1/jobs/{job_id}/result").json()["answers"]
-    names = {each["url"]: each["corpus"] for each in answer["references"]}
-    assert names["https://e.example/tower"] == "Towers"
-    assert "corpus Towers" in client.get(f"/jobs/{job_id}").text
-    assert client.post("/api/v1/ask", json={"question": "q", "corpus": []}).status_code == 422
-
-
-def field(page: str, name: str) -> str:
-    """The value of a number or a slider in a page."""
-    (found,) = re.findall(rf'type="(?:number|range)" name="{name}"[^>]* value="([^"]*)"', page)
-    return str(found)
-
-
-def test_form_settings_are_sent_and_remembered(
-    client: TestClient, site: Site, corpus_id: str
-) -> None:
-    asked = {"corpus": corpus_id, "dense_share": "0.7"}
-    sent = {"statement": "It is old.", "top_k": "3", "confirmation_threshold": "0.4"}
-    request = request_of(site, post(client, "/check", **asked, **sent))
-    assert request["settings"] == {"top_k": 3, "confirmation_threshold": 0.4, "dense_share": 0.7}
-    request = request_of(site, post(client, "/ask", **asked, question="Is it old?", documents="4"))
-    assert request["settings"] == {"documents": 4, "dense_share": 0.7}
-    shown = client.get("/check").text
-    assert field(shown, "top_k") == "3"
-    assert field(shown, "dense_share") == "0.7"
-    assert field(client.get("/ask").text, "documents") == "4"
-    assert 'name="temperature"' not in shown, "no model is asked here"
-    post(client, "/ask", corpus=corpus_id, question="Is it old?", dense_share="0")
-    assert field(client.get("/ask").text, "dense_share") == "0.0"
-    again = post(client, "/check", corpus=corpus_id, statement="It is old.", top_k="1000")
-    assert again.status_code == 422
-    assert "Enter a number within the limits." in again.text
-    assert field(again.text, "top_k") == "1000"
-
-
 def test_only_offered_models_are_accepted(make_site: Callable[..., Site]) -> None:
     site = make_site(models=("small", "large"))
     chosen = {"confirmation": "model", "chat_url": "http://127.0.0.1:1/v1", "chat_model": "small"}
@@ -180,36 +102,6 @@ def test_only_offered_models_are_accepted(make_site: Callable[..., Site]) -> Non
     assert '<option value="large" selected>' in client.get("/check").text
     refused = post(client, "/check", **asked, chat_model="another")
     assert (refused.status_code, "Choose one of the models." in refused.text) == (422, True)
-
-
-def test_a_user_keeps_a_check_out_of_the_log(
-    make_site: Callable[..., Site], tmp_path: Path
-) -> None:
-    site = make_site()
-    assert 'name="unlogged"' not in browser(site).get("/check").text, "there is no log"
-    client = browser(replace(site, settings=site.settings.replace(results_folder=str(tmp_path))))
-    corpus_id = filled(client, site)
-    assert 'name="unlogged"' in client.get("/check").text
-    sent = {"corpus": corpus_id, "statement": "It is old."}
-    assert not request_of(site, post(client, "/check", **sent)).get("unlogged")
-    assert request_of(site, post(client, "/check", **sent, unlogged="true"))["unlogged"] is True
-
-
-def test_a_servers_own_examples(make_site: Callable[..., Site], tmp_path: Path) -> None:
-    (tmp_path / "examples.txt").write_text("# to be tried\nThe bridge is of stone.\n\nIt is old.\n")
-    (tmp_path / "questions.txt").write_text("Is it old?")
-    files = {name: str(tmp_path / f"{name}.txt") for name in ("examples", "questions")}
-    site = make_site(**files)
-    client = browser(site)
-    assert "It is old." not in client.get("/check").text, "there is no corpus to try it on"
-    filled(client, site)
-    shown = re.findall(r'<button name="statement" value="([^"]+)"', client.get("/check").text)
-    assert shown[1:] == ["The bridge is of stone.", "It is old."]
-    assert shown[0] in shown[1:], "drawn by chance"
-    assert '<button name="question" value="Is it old?"' in client.get("/ask").text
-    assert "/verify/example" not in client.get("/").text, "its own, not invented ones"
-    with pytest.raises(ConfigError):
-        browser(make_site(examples="/no/such"))
 
 
 # ── Check ────────────────────────────────────────────────────────────────────────────────────────
@@ -336,138 +228,7 @@ def test_a_file_of_lines_is_read_with_the_form(
     assert rejected.status_code == 422
 
 
-def test_readings_belong_to_one_statement(client: TestClient, corpus_id: str) -> None:
-    for more in ({"only_readings": True}, {"readings": [{"text": "It is."}]}):
-        sent = {"statement": SIX, "corpus": corpus_id, **more}
-        assert client.post("/api/v1/check", json=sent).status_code == 422
-
-
-@pytest.mark.parametrize(("kind", "field", "results"), FORMS)
-def test_a_stopped_list_keeps_what_was_done(
-    client: TestClient, site: Site, kind: str, field: str, results: str
-) -> None:
-    made = {"check": check_report(), "ask": ask_samples.everything()}[kind]
-    few = replace(made, **{f"n_{field}s": 9})  # type: ignore[type-var]
-    page = client.get(f"/jobs/{finished(site, kind, few.to_json(), **{field: SIX})}").text  # type: ignore[arg-type]
-    assert re.search(r"<strong>[^<]* \d of 9\b", page)
-    assert 'id="overview"' in page
-
-
-def test_progress_of_a_list_names_the_item(client: TestClient, site: Site) -> None:
-    job = site.jobs.submit("local", "ask", "Questions", {"question": SIX})
-    site.jobs.take("w")
-    verified = values_of(ask_samples.everything().answers[0].sentences[0], 4)
-    item = {"done": 2, "total": 6, "number": 3, "text": "When <b>?"}
-    site.jobs.add_events(job.job_id, "w", [("sentence", verified), ("item", item)])
-    page = client.get(f"/jobs/{job.job_id}/progress").text
-    assert "3 of 6" in page
-    assert 'value="2" max="6"' in page
-    assert "When &lt;b&gt;?" in page
-    assert "<li" not in page, "sentences of an earlier question are left out"
-
-
-def test_check_shows_each_outcome_separately(
-    client: TestClient, site: Site, corpus_id: str
-) -> None:
-    report = check_report("Varde <b>")
-    job_id = finished(site, "check", report.to_json(), statement="S", corpus=corpus_id)
-    page = client.get(f"/jobs/{job_id}").text
-    shown = re.findall(r'data-outcome="(\w+)"', page)
-    assert shown == [str(r.weight.outcome) for r in report.checks[0].results]
-    assert {"balanced", "no_evidence", "failed"} <= set(shown)
-    assert f'href="/jobs/{job_id}/report.html"' in page
-    assert f"/jobs/{job_id}/links" not in page, "nobody could open a link to this machine"
-    assert "ratingValue" not in page
-    assert "ratingValue" in client.get(f"/jobs/{job_id}/report.jsonld").text
-    text = unescape(page)
-    shared = ("strongly contradict each other", "could not be judged")
-    for said in (*shared, "from the web", "2 web pages", "behind a paywall"):
-        assert said in text
-    assert "Varde &lt;b&gt;" in page
-    assert "Varde <b>" not in page
-    for ending, mark in (("md", "[^"), ("jsonld", "ClaimReview"), ("html", "<!doctype html>")):
-        file = client.get(f"/jobs/{job_id}/report.{ending}")
-        assert mark in file.text
-        assert file.headers["content-disposition"].startswith("attachment")
-    assert client.get(f"/jobs/{job_id}/report.exe").status_code == 404
-
-
 # ── Ask ──────────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_answer_shows_references_and_dropped_sentences(
-    client: TestClient, site: Site, corpus_id: str
-) -> None:
-    report = ask_samples.everything()
-    job_id = finished(site, "ask", report.to_json(), question="Q", corpus=corpus_id)
-    page = client.get(f"/jobs/{job_id}").text
-    sentences = [s for answer in report.answers for s in answer.sentences]
-    assert re.findall(r'data-standing="(\w+)"', page) == [str(s.standing) for s in sentences]
-    text = unescape(page)
-    dropped = [s.sentence.text for answer in report.answers for s in answer.dropped]
-    assert dropped
-    assert all(f'<del dir="auto">{each}' in text for each in dropped)
-    assert "RETRACTED" in text
-    marks = {"bib": "@", "ris": "TY  -", "csl.json": '"type"', "md": "#", "html": "<!doctype html>"}
-    for ending, mark in marks.items():
-        assert mark in client.get(f"/jobs/{job_id}/report.{ending}").text, ending
-    assert client.get(f"/jobs/{job_id}/report.pdf").status_code == 404
-
-
-def test_feedback_on_a_reference_becomes_training_data(
-    client: TestClient, site: Site, corpus_id: str
-) -> None:
-    report = ask_samples.everything()
-    job_id = finished(site, "ask", report.to_json(), question="Q", corpus=corpus_id)
-    page = client.get(f"/jobs/{job_id}").text
-    forms = re.findall(r'<form class="feedback".*?</form>', page, re.DOTALL)
-    items = {re.findall(r'name="item" value="([^"]*)"', form)[0]: form for form in forms}
-    judged = [i.item_id for i in result_in(report.to_json().encode(), "it").items if i.passage]
-    assert judged
-    copied = {"2.s1/r1", "2.s2/r1"}  # have no label that could be wrong
-    assert set(judged) - set(items) == copied
-    assert {"1", "1.s1"} < set(items)
-    assert "2.s1" not in items
-    labels = re.findall(r'<option value="(\w*)">', items[judged[0]])
-    assert labels == ["", "support", "refute", "nei"]
-    assert "<select" not in items["1.s1"]
-    fields = {"item": judged[0], "verdict": "wrong", "label": "nei"}
-    assert client.post(f"/jobs/{job_id}/feedback", data=fields).status_code == 200
-    other = {"item": "1", "verdict": "wrong", "quote": "It was another year."}
-    assert client.post(f"/jobs/{job_id}/feedback", data=other).status_code == 200
-    (row,) = client.get("/api/v1/feedback/export").text.splitlines()
-    assert json.loads(row)["label"] == "nei"
-    told = client.get("/api/v1/feedback/export", params={"format": "opinions"}).text
-    assert json.loads(told.splitlines()[1])["correction"] == "It was another year."
-
-
-def test_question_form_sends_filters(client: TestClient, site: Site, corpus_id: str) -> None:
-    form = {"question": "When?", "corpus": corpus_id, "fusion": "rrf", "repair": "1"}
-    form |= {"kinds": "pubmed, pdf", "source_languages": "en", "published_to": "2020"}
-    asked = request_of(site, post(client, "/ask", **form))
-    assert asked["repair"] is True
-    assert asked["settings"] == {
-        "fusion": "rrf",
-        "kinds": ["pubmed", "pdf"],
-        "source_languages": ["en"],
-        "published_to": "2020",
-    }
-    assert post(client, "/ask", **{**form, "fusion": "magic"}).status_code == 422
-
-
-def test_unverified_sentences_are_marked(client: TestClient, site: Site) -> None:
-    job = site.jobs.submit("local", "ask", "A question", {"question": "Q"})
-    site.jobs.take("w")
-    (checked, *_) = ask_samples.everything().answers[0].sentences
-    verified = values_of(checked, 4)
-    events = [("draft", {"after": 0, "texts": ["One <b>.", "Two."]}), ("sentence", verified)]
-    site.jobs.add_events(job.job_id, "w", events)
-    page = client.get(f"/jobs/{job.job_id}").text
-    shown = page[page.index('<ol class="answer growing">') :]
-    assert "Two." in shown
-    assert "One" not in shown
-    assert wording.LOOKS[checked.standing].label in shown
-    assert shown.count(">… ") == 1
 
 
 # ── Corpora ──────────────────────────────────────────────────────────────────────────────────────

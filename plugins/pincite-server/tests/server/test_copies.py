@@ -7,16 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from documents.builders import paragraph_lines, pdf
 from server.conftest import client_of
 from server.own_copies import BOOK, checked, checked_book, cited, copy_of, hand_in, run_next
-from server.people_of_tests import PASSWORD, SERVER, Somebody, program, somebody
+from server.people_of_tests import PASSWORD, SERVER, Somebody, somebody
 
-from pincite.documents.body import Format
 from pincite.library import private_copies
 from pincite.library.private_copies import OF_ACCOUNTS, AccountCopies, OwnCopies, attach, named
 from pincite.settings import Settings
-from pincite_server.identity import Permission, Role
+from pincite_server.identity import Role
 from pincite_server.site import Site
 from pincite_server.tables import accounts, feedback
 
@@ -66,27 +64,6 @@ def test_a_copy_from_the_form_to_the_verdict(site: Site, ada: Somebody) -> None:
     assert SECRET in shown  # the text around the quote, for whose copy it is
 
 
-def test_the_form_accepts_the_files_of_each_reader(site: Site, ada: Somebody) -> None:
-    job_id, book = checked_book(ada.client, site)
-    page = ada.client.get(f"/jobs/{job_id}?claim={book[0]}").text
-    accepted = re.search(r'type="file" name="file" accept="([^"]*)"', page)
-    assert accepted
-    for kind in Format:
-        assert {*kind.endings} <= {*accepted[1].split(",")}
-
-
-def test_a_quote_from_a_table_is_shown_as_a_table(site: Site, ada: Somebody) -> None:
-    job_id, book = checked_book(ada.client, site)
-    rows = b"Bridge,Opened\nBridge of Varde,1911\nBridge of Tolm,1932\nBridge of Skarnes,1880\n"
-    assert hand_in(ada.client, job_id, book, ("bridges.csv", rows)).status_code == 201
-    again = ada.client.post(f"/jobs/{job_id}/again", data={"nothing": "1"})
-    run_next(site)
-    page = ada.client.get(f"{again.headers['location']}?claim={book[0]}").text
-    shown = page[page.index('class="cells"') :]
-    assert "<th>Opened</th>" in shown
-    assert "<td><mark>1911</mark></td>" in shown
-
-
 def test_a_text_is_pasted_with_pages(site: Site, ada: Somebody) -> None:
     job_id = checked(ada.client, site)
     book, page, _ = cited(ada.client, job_id)
@@ -102,17 +79,6 @@ def test_a_text_is_pasted_with_pages(site: Site, ada: Somebody) -> None:
     assert (reply.status_code, reply.json()["code"]) == (422, "invalid_form")
     assert "2,000,000" in reply.json()["detail"]
     assert not list((site.server.folder / "uploads").iterdir())
-
-
-def test_a_pdf_has_the_pages_that_are_said(site: Site, ada: Somebody) -> None:
-    job_id, book = checked_book(ada.client, site)
-    two = pdf([paragraph_lines([["The ferry was slow."]]), paragraph_lines([["It was 1911."]])])
-    wrong = hand_in(ada.client, job_id, book, ("b.pdf", two), pages="120-135")
-    assert (wrong.status_code, wrong.json()["code"]) == (422, "invalid_pages")
-    assert "16 pages, but b.pdf has 2" in wrong.json()["detail"]
-    right = hand_in(ada.client, job_id, book, ("b.pdf", two), pages="120-121")
-    assert right.status_code == 201, right.text
-    assert right.json()["n_pages"] == 2
 
 
 def test_a_copy_is_replaced_for_its_source(site: Site, ada: Somebody) -> None:
@@ -242,18 +208,6 @@ def test_operators_own_copies_are_not_used_for_accounts(
 def test_invalid_account_ids_are_refused(site: Site, owner: str) -> None:
     with pytest.raises(ValueError, match="an account id"):
         site.own.folder(owner)
-
-
-def test_who_may(site: Site, ada: Somebody) -> None:
-    job_id, book = checked_book(ada.client, site)
-    file = ("a.txt", BOOK.encode())
-    for may, wanted in (([Permission.READ], 403), ([Permission.READ, Permission.RUN], 201)):
-        key = program(site, ada.account, may)
-        reply = hand_in(key, job_id, book, file)
-        assert reply.status_code == wanted, reply.text
-    (copy,) = key.get("/api/v1/copies").json()["copies"]
-    reading = program(site, ada.account, [Permission.READ])
-    assert reading.delete(f"/api/v1/copies/{copy['sha256']}").status_code == 403
 
 
 def test_copies_page(site: Site, ada: Somebody) -> None:

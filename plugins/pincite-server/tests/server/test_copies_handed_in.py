@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ import pytest
 from documents.builders import locked_pdf
 from fastapi.testclient import TestClient
 from server.conftest import client_of
-from server.own_copies import ARTICLE, checked, checked_book, cited, hand_in, page_of
+from server.own_copies import checked, checked_book, cited, hand_in, page_of
 
 from pincite.settings import Settings
 from pincite_server.site import Site
@@ -77,30 +76,6 @@ def test_copy_needs_an_existing_identifiable_citation(client: TestClient, site: 
     assert client.post(f"/jobs/{other.job_id}/nothing").status_code == 404
     reply = client.post(f"/api/v1{page_of(job_id, book)}", json={})
     assert (reply.status_code, reply.json()["code"]) == (422, "invalid_form")
-
-
-def test_unread_citation_has_an_upload_form(client: TestClient, site: Site) -> None:
-    text = f"{ARTICLE}It ran until 1930.<ref>{{{{cite web|url=https://a.example/new}}}}</ref>\n"
-    job_id = checked(client, site, text)
-    book, page, oral, _ = cited(client, job_id)
-    shown = client.get(f"/jobs/{job_id}?claim={book[0]}").text
-    assert f'action="{escape(page_of(job_id, book))}#finding"' in shown
-    assert "upload the pages if you have them" in shown
-    assert "pincite source attach" not in shown
-    assert "<details" in shown
-    assert "Upload your own copy" not in client.get(f"/jobs/{job_id}?claim={oral[0]}").text
-    done = client.post(
-        page_of(job_id, page),
-        files={"file": ("tram.html", b"<p>The tram reached the harbour in 1922. It ran.</p>")},
-        follow_redirects=False,
-    )
-    assert done.status_code == 303, done.text
-    shown = client.get(done.headers["location"]).text
-    assert 'role="status"' in shown
-    assert "9 words" in shown
-    assert f'action="/jobs/{job_id}/again"' in shown
-    unknown = done.headers["location"].partition("copy=")[0] + "copy=" + "0" * 64
-    assert 'class="notice"' not in client.get(unknown).text
 
 
 @pytest.mark.parametrize("number", range(len(NAMES)))

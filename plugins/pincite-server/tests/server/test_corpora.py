@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 from server.corpora_of_tests import BRIDGE, NOISE, TOWER, C, as_somebody, run_next, send
+from support.rows import each_row
 
 from pincite.corpus.engines import EmbeddedCorpus
 from pincite.settings import Settings
@@ -101,19 +102,7 @@ def test_search_by_each_way_with_filters(
     assert dated["notes"] == ["Documents without a known date are left out."]
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"q": ""},
-        {"by": "magic"},
-        {"k": 0},
-        {"k": 101},
-        {"where": "no comparison"},
-        {"x": "y"},
-        {"published_from": "May"},
-        {"published_from": "2000", "published_to": "1999"},
-    ],
-)
+@each_row("server/corpora/invalid_searches_are_refused")
 def test_invalid_searches_are_refused(
     client: TestClient, corpus_id: str, wrong: dict[str, str]
 ) -> None:

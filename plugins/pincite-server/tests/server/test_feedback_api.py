@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 from fastapi.testclient import TestClient
 from server.corpora_of_tests import as_somebody, finished
+from support.rows import each_row
 
 from pincite.documents.archives import read_labelled
 from pincite_server.identity import Role
@@ -60,15 +60,7 @@ def exported(client: TestClient, form: str = "claims") -> list[dict[str, Any]]:
     return [json.loads(line) for line in answer.text.splitlines()]
 
 
-@pytest.mark.parametrize(
-    ("kind", "item", "statement"),
-    [
-        ("verify", "c0ffee/r1", "The bridge opened in 1913."),
-        ("verify", "c0ffee", "The bridge opened in 1913."),
-        ("check", "1.r1/e1", "The bridge is of 1911."),
-        ("ask", "1.s1/r3", "It opened in 1911."),
-    ],
-)
+@each_row("server/feedback_api/confirmed_item_becomes_a_training_row")
 def test_confirmed_item_becomes_a_training_row(
     client: TestClient, site: Site, tmp_path: Path, kind: Kind, item: str, statement: str
 ) -> None:
@@ -81,25 +73,6 @@ def test_confirmed_item_becomes_a_training_row(
     file = tmp_path / "rows.jsonl"
     file.write_text(json.dumps(row) + "\n")
     assert [r.label for r in read_labelled(file)] == ["support"]
-
-
-def test_last_feedback_counts_and_wrong_alone_makes_no_row(client: TestClient, site: Site) -> None:
-    job_id = ended(site, "verify")
-    say(client, job_id, "c0ffee/r1", verdict="wrong", note="The year!")
-    assert exported(client) == []
-    better = "It was built of local stone."
-    say(client, job_id, "c0ffee/r1", verdict="wrong", label="refute", quote=better)
-    _, last = exported(client, "opinions")
-    assert (last["given"], last["correction"], last["said"]) == ("refute", better, "supported")
-    assert [row["label"] for row in exported(client)] == ["refute"]
-    assert [row["quote"] for row in exported(client, "opinions")] == [QUOTE, better]
-
-
-def test_an_opinion_on_a_reading_makes_no_row_of_claims(client: TestClient, site: Site) -> None:
-    say(client, ended(site, "check"), "1.r1", verdict="wrong", label="disconfirmed")
-    (opinion,) = exported(client, "opinions")
-    assert opinion["given"] == "disconfirmed"
-    assert exported(client) == []
 
 
 def test_invalid_feedback_is_refused(client: TestClient, site: Site) -> None:

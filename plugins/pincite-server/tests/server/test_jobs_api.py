@@ -10,7 +10,6 @@ import pytest
 from fastapi.testclient import TestClient
 from server.conftest import client_of
 
-from pincite.settings import Settings
 from pincite_server.jobs import Status
 from pincite_server.routes import jobs as api_jobs
 from pincite_server.site import Site
@@ -76,23 +75,6 @@ def test_cancelling(client: TestClient) -> None:
     problem(client.delete("/api/v1/jobs/nothing"), 404, "not_found")
 
 
-def test_a_list_in_pages(client: TestClient) -> None:
-    made = [post(client)["job_id"] for _ in range(5)]
-    seen: list[str] = []
-    cursor: str | None = None
-    for n in (2, 2, 1):
-        cursors = {"cursor": cursor} if cursor else {}
-        page = client.get("/api/v1/jobs", params={"limit": "2"} | cursors)
-        seen += [job["job_id"] for job in page.json()["jobs"]]
-        cursor = page.json()["next"]
-        assert len(page.json()["jobs"]) == n
-    assert cursor is None
-    assert seen == made[::-1]
-    assert client.get("/api/v1/jobs?kind=ask&kind=check").json() == {"jobs": [], "next": None}
-    for bad in ("x", "bnVsbA", "WzEuNSwxXQ", "WyIxIiwiYSJd", "W05hTiwiYSJd"):
-        problem(client.get("/api/v1/jobs", params={"cursor": bad}), 422, "invalid_cursor")
-
-
 def test_events_as_json_from_any_point(client: TestClient, site: Site) -> None:
     url = post(client)["links"]["events"]
     assert client.get(url).json()["ended"] is False
@@ -152,12 +134,6 @@ def test_invalid_requests_are_refused(client: TestClient, site: Site) -> None:
     other = client.post("/api/v1/ask", json={"question": "q", "corpus": "x"})
     problem(other, 422, "unknown_corpus")
     assert site.jobs.counts()[Status.QUEUED] == 0
-
-
-def test_titles_are_accepted_when_online(make_site: Callable[..., Site]) -> None:
-    with client_of(make_site(Settings.of(online=True, contact="a@b.example"))) as client:
-        answer = client.post(URL, json={"article": "Bridge"})
-    assert answer.json()["title"] == "Bridge"
 
 
 def test_body_limit_holds_with_and_without_length(make_site: Callable[..., Site]) -> None:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from server.postgres import running
 from server.processes import Served, Started, children, wait_until
 
 from pincite_server.requests import EXAMPLES
@@ -91,68 +90,3 @@ def test_workers_and_their_processes_are_killed_and_others_go_on(
     all_done(server, accepted)
     assert worker.end() == 0
     assert server.end() == 0
-
-
-@pytest.mark.slow
-@pytest.mark.xdist_group("postgresql")
-def test_of_two_servers_and_two_workers_one_each_is_killed_and_every_job_ends_once(
-    tmp_path: Path,
-) -> None:
-    with running() as postgres:
-        given: dict[str, Any] = {"data": tmp_path / "data", "database": postgres.create()}
-        servers = [Served(tmp_path, "--jobs", "0", **given) for _ in range(2)]
-        workers = [Started(tmp_path, "worker", **given) for _ in range(2)]
-        accepted = [servers[n % 2].submit("verify", example="article") for n in range(6)]
-        for worker in workers:
-            wait_until(partial(children, worker.pid))
-        workers[0].end(signal.SIGKILL)
-        servers[0].end(signal.SIGKILL)
-        all_done(servers[1], accepted)
-        for job_id in accepted:
-            kinds = [event["kind"] for event in servers[1].events(job_id)]
-            assert kinds.count("ended") == 1
-        assert [each.end() for each in (workers[1], servers[1])] == [0, 0]
-
-
-@pytest.mark.slow
-def test_a_worker_that_was_stopped_for_long_and_goes_on_spoils_nothing(
-    tmp_path: Path, database_url: str
-) -> None:
-    given: dict[str, Any] = {"data": tmp_path / "data", "database": database_url}
-    server = Served(tmp_path, "--jobs", "0", **given)
-    stopped = Started(tmp_path, "worker", **given)
-    job_id = server.submit("verify", text=TEXT * 100, title="Long")
-    wait_until(partial(children, stopped.pid))
-    pids = [stopped.pid, *children(stopped.pid)]
-    for pid in pids:
-        os.kill(pid, signal.SIGSTOP)
-    other = Started(tmp_path, "worker", **given)
-    wait_until(lambda: server.job(job_id)["attempts"] == 2)
-    for pid in pids:
-        os.kill(pid, signal.SIGCONT)
-    all_done(server, [job_id])
-    assert [worker.end() for worker in (stopped, other, server)] == [0, 0, 0]
-
-
-@pytest.mark.slow
-@pytest.mark.xdist_group("postgresql")
-def test_a_database_server_that_is_away_for_a_while_costs_no_job(tmp_path: Path) -> None:
-    with running() as postgres:  # one of its own: it is stopped here
-        given: dict[str, Any] = {"data": tmp_path / "data", "database": postgres.create()}
-        server = Served(tmp_path, **given)
-        accepted = [
-            server.submit("verify", example="article"),
-            server.submit("verify", text=TEXT * 60),
-            server.submit("verify", example="article"),
-        ]
-        wait_until(lambda: server.job(accepted[1])["status"] == "running")
-        postgres.stop()
-        assert server.client.get("/api/v1/jobs").status_code == 503
-        ready = server.client.get("/readyz")
-        assert ready.status_code == 503
-        time.sleep(8)
-        postgres.start()
-        all_done(server, accepted)
-        assert {server.job(job_id)["attempts"] for job_id in accepted} == {1}
-        assert server.client.get("/readyz").status_code == 200
-        assert server.end() == 0

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 from server.corpora_of_tests import BRIDGE, C, run_next, send
+from support.rows import each_row
 
 from pincite.corpus import engines
 from pincite.corpus.engines import EmbeddedCorpus
@@ -212,16 +213,7 @@ def test_readers_of_other_engines_never_hold_all_threads(
     assert client.get(f"{C}/{entry.corpus_id}").status_code == 200
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        ["nowhere://host/kb"],
-        ["milvus://me:secret@host/kb"],
-        ["kb=/a", "kb=/b"],
-        ["/a", "b=/a"],
-        ["Ours=/a"],
-    ],
-)
+@each_row("server/linked_corpora/a_wrong_setting_is_named")
 def test_a_wrong_setting_is_named(client: TestClient, site: Site, given: list[str]) -> None:
     client.post(C, json={"name": "Ours"})
     with pytest.raises(ConfigError, match=r"server\.corpora") as raised:

@@ -1,21 +1,12 @@
 """The translations are complete, and what the program reads is what the translators wrote."""
 
 import re
-from functools import partial
 
-import ask_samples
 import pytest
-from check_samples import check_report
 
 import make_locale
-from pincite.notes import Language
-from pincite.verbs.ask import render
-from pincite.verbs.check import wording as check_wording
-from pincite_server.rendering import LANGUAGES, language_of, translations
+from pincite_server.rendering import LANGUAGES, language_of
 
-ENGLISH, GERMAN = (
-    Language(texts.gettext, texts.ngettext) for texts in map(translations, ("en", "de"))
-)
 OTHERS = [name for name in LANGUAGES if name != "en"]
 
 
@@ -55,28 +46,3 @@ def test_the_language_is_the_chosen_or_the_browsers() -> None:
     assert asked(**{"accept-language": "en-GB, de"}) == "en"
     assert asked(**{"accept-language": "de", "cookie": "pincite_language=en"}) == "en"
     assert asked(**{"accept-language": "fr;q=x, ;;, *", "cookie": "pincite_language=xx"}) == "en"
-
-
-# ── Words ────────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_a_check_is_worded_in_each_language() -> None:
-    for result in check_report().checks[0].results:
-        for words in (
-            partial(check_wording.sentence, result.weight, result.items, result.reading.kind),
-            partial(check_wording.warning, result.weight, result.items),
-        ):
-            assert "%(" not in words()
-            assert words(ENGLISH) == words()
-            assert words(GERMAN) != words() or not words()
-    assert check_wording.legend(0.2, GERMAN) != check_wording.legend(0.2)
-
-
-def test_an_answer_is_worded_in_each_language() -> None:
-    answers = ask_samples.everything().answers
-    english, german = (render.views(answers, words) for words in (ENGLISH, GERMAN))
-    assert render.views(answers) == english
-    for one, other in zip(english, german, strict=True):
-        for name in ("counts", "sentences"):
-            assert one[name] != other[name] or not one[name]
-        assert one["by"] != other["by"] or not one["by"]

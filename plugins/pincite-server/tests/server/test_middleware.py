@@ -6,6 +6,7 @@ import pytest
 from fastapi.testclient import TestClient
 from server.applications import app_of
 from server.people_of_tests import SERVER
+from support.rows import each_row
 
 from pincite_server.middleware import Buckets, address_of
 from pincite_server.site import Site
@@ -43,28 +44,7 @@ def test_two_headers_of_a_kind_are_refused(site: Site) -> None:
     assert client_of(site).post("/api/v1/verify", json=body, headers=headers).status_code == 403
 
 
-@pytest.mark.parametrize(
-    ("headers", "allowed"),
-    [
-        ({"Origin": LOCAL}, True),
-        ({"Origin": LOCAL, "Sec-Fetch-Site": "same-origin"}, True),
-        ({"Sec-Fetch-Site": "same-origin"}, True),
-        ({"User-Agent": "curl/8"}, True),  # a program
-        ({}, False),  # a browser that does not say where it comes from
-        ({"Origin": "null"}, False),
-        ({"Origin": ""}, False),
-        ({"Origin": "http://127.0.0.1"}, False),  # another port is another site
-        ({"Origin": "http://127.0.0.1:3000"}, False),
-        ({"Origin": "http://localhost:8765"}, False),
-        ({"Origin": "http://127.0.0.1:8765.evil.example"}, False),
-        ({"Origin": "http://evil.example@127.0.0.1:8765"}, False),
-        ({"Origin": "ftp://127.0.0.1:8765"}, False),
-        ({"Origin": "http://[::1"}, False),
-        ({"Origin": LOCAL, "Sec-Fetch-Site": "cross-site"}, False),
-        ({"Origin": LOCAL, "Sec-Fetch-Site": "same-site"}, False),
-        ({"Sec-Fetch-Site": "nonsense"}, False),
-    ],
-)
+@each_row("server/middleware/only_our_own_pages_and_programs_start_jobs")
 def test_only_our_own_pages_and_programs_start_jobs(
     site: Site, headers: dict[str, str], allowed: bool
 ) -> None:

@@ -11,6 +11,7 @@ from fastapi.testclient import TestClient
 from server import provider as providers
 from server.people_of_tests import PASSWORD, SERVER, browser, program, somebody, token_of_session
 from server.provider import CLIENT, SECRET, Provider
+from support.rows import each_row
 
 from pincite.errors import ConfigError
 from pincite_server import oauth
@@ -293,15 +294,7 @@ def test_an_issuer_states_its_endpoints(
     assert len(basic) == (methods != ["client_secret_post"])
 
 
-@pytest.mark.parametrize(
-    "stated",
-    [
-        {"issuer": "https://another.example"},
-        {"issuer": None},
-        {"token_endpoint": "http://another.example/token"},
-        {"userinfo_endpoint": None},
-    ],
-)
+@each_row("server/oauth/a_bad_discovery_refuses_the_login_until_it_is_mended")
 def test_a_bad_discovery_refuses_the_login_until_it_is_mended(
     discovering: Callable[[], Site], provider: Provider, stated: dict[str, Any]
 ) -> None:
@@ -313,20 +306,7 @@ def test_a_bad_discovery_refuses_the_login_until_it_is_mended(
     assert away(client).startswith(provider.base)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "[a]\nissuer = 'http://id.example'\nclient_id = 'x'",
-        "[a]\nclient_id = 'x'\nauthorize_url = 'http://a.example/x'",
-        "[a]\nkind = 'mediawiki'",
-        "[a]\nkind = 'mediawiki'\nclient_id = 'x'\nrole = 'admin'",
-        "[a]\nkind = 'mediawiki'\nclient_id = 'x'\nrole = 'king'",
-        "[a]\nkind = 'saml'",
-        "['../x']\nclient_id = 'x'",
-        "a = 5",
-        "[a",
-    ],
-)
+@each_row("server/oauth/incomplete_providers_stop_the_start")
 def test_incomplete_providers_stop_the_start(tmp_path: Path, text: str) -> None:
     path = tmp_path / "p.toml"
     path.write_text(text)

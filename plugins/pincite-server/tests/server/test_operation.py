@@ -86,20 +86,6 @@ def test_changes_are_logged_with_account_and_action_but_no_text(
     assert "wrong password" not in text
 
 
-def test_a_refused_login_is_logged_with_the_account(
-    make_site: Callable[..., Site], logged: None, capsys: pytest.CaptureFixture[str]
-) -> None:
-    site = make_site(**{**SERVER, "login_tries": 1})
-    ada = somebody(site, Role.EDITOR, "Ada")
-    configure_logs("json")
-    wrong = {"name": "ada", "password": "wrong password"}
-    client = browser(site)
-    last = [client.post("/login", data=wrong).status_code for _ in range(9)][-1]
-    assert last == 429
-    line = json.loads(capsys.readouterr().err.splitlines()[-1])
-    assert f"Ada ({ada.account.account_id})" in line["message"]
-
-
 def test_a_fault_of_the_program_is_found_by_its_request(
     site: Site, logged: None, capsys: pytest.CaptureFixture[str]
 ) -> None:

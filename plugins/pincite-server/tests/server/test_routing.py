@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from server.applications import app_of
 from server.people_of_tests import SERVER
+from support.rows import each_row
 
 from pincite_server import app as serving
 from pincite_server.identity import Permission, Role
@@ -82,15 +83,7 @@ def key(site: Site) -> tuple[bytes, bytes]:
 
 
 @pytest.mark.parametrize("length", [(b"content-length", b"19500000"), (b"transfer-encoding", b"x")])
-@pytest.mark.parametrize(
-    ("path", "kind"),
-    [
-        ("/api/v1/check", b"application/json"),
-        ("/api/v1/corpora", b"application/json"),
-        ("/check", b"application/x-www-form-urlencoded"),
-        ("/verify", b"multipart/form-data; boundary=x"),
-    ],
-)
+@each_row("server/routing/body_is_not_read_before_its_sender_is_known")
 def test_body_is_not_read_before_its_sender_is_known(
     site: Site, path: str, kind: bytes, length: tuple[bytes, bytes]
 ) -> None:

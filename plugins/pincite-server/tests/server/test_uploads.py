@@ -97,15 +97,6 @@ def test_a_file_uploaded_again_replaces_the_first(
     assert client.get(here).json()["n_documents"] == 2
 
 
-def test_a_table_is_called_by_the_name_of_its_file(
-    client: TestClient, site: Site, corpus_id: str
-) -> None:
-    send(client, corpus_id, ("crime_statistics.csv", b"town,thefts\nVarde,12\nHolm,7\n"))
-    run_next(site)
-    [listed] = client.get(f"{C}/{corpus_id}/documents").json()["documents"]
-    assert listed["title"] == "crime statistics"
-
-
 def test_files_of_one_name_are_kept_apart_and_equal_ones_once(
     client: TestClient, site: Site, corpus_id: str
 ) -> None:

@@ -7,22 +7,14 @@ from html import unescape
 from typing import Any, get_args
 
 import pytest
-from check_samples import weighed
 from fastapi.testclient import TestClient
 from samples import report
 from server.conftest import client_of
-from server.corpora_of_tests import C, filled, finished, run_next, uploads
+from server.corpora_of_tests import finished, run_next, uploads
 from server.people_of_tests import SERVER, somebody
 from support.articles import parse_article
 
-from pincite.judgement import confirmation
-from pincite.judgement.confirmation import StatementType
-from pincite.types import DecidedBy, Failed, Label, Opinion, Reason, Span, Unchecked, Verdict
-from pincite.verbs.check import render
-from pincite.verbs.check.report import Reading, ReadingResult
-from pincite.verbs.verify.cited_copies import Unmatched
-from pincite.verbs.verify.report import Report
-from pincite.verbs.verify.wording import LOOKS, MARKED_WRONG
+from pincite.types import Label
 from pincite_server.identity import Role
 from pincite_server.jobs import Status
 from pincite_server.routes.verify import (
@@ -34,7 +26,6 @@ from pincite_server.routes.verify import (
 )
 from pincite_server.site import Site
 from pincite_server.tables import Kind, now
-from pincite_server.uploads import Why
 from pincite_server.work import THRESHOLDS, blocks_of
 
 FILES = "/verify"
@@ -78,23 +69,6 @@ def test_the_api_takes_an_article_with_copies_of_its_sources(
     refused = client.post("/api/v1/verify/files", data=data, files={"source": files["sources"]})
     assert (refused.status_code, refused.json()["code"]) == (422, "invalid_form")
     assert "'sources'" in refused.json()["detail"]
-
-
-def test_progress_names_failing_claims(site: Site, client: TestClient) -> None:
-    job = site.jobs.submit("local", "verify", "Varde", {"text": "Varde"})
-    site.jobs.take("w")
-    labels = (Label.SUPPORTED, Label.NOT_SUPPORTED, Label.SUPPORTED)
-    for n, label in enumerate(labels, 1):
-        event = {"label": str(label), "text": f"<b>{n}", "done": n, "total": 9}
-        site.jobs.add_events(job.job_id, "w", [("judged", event)])
-    site.jobs.add_events(job.job_id, "w", [("judged", {"done": 4, "total": 9})])
-    shown = client.get(f"/jobs/{job.job_id}/progress").text
-    said = unescape(re.sub(r"<[^>]+>", "", shown))
-    assert f"{LOOKS[Label.SUPPORTED].label} 2" in said
-    assert f"{LOOKS[Label.NOT_SUPPORTED].label} 1" in said
-    assert "<b>2" in said, "the claim that fails is named"
-    assert "<b>1" not in said
-    assert "<b>" not in shown
 
 
 @pytest.mark.parametrize("kind", get_args(Kind))
@@ -224,17 +198,6 @@ def test_sources_are_matched_and_unused_files_listed(client: TestClient, site: S
     assert not uploads(site)
 
 
-@pytest.mark.parametrize("why", [*Why, *Unmatched])
-def test_every_reason_for_an_unused_file_is_explained(
-    client: TestClient, site: Site, why: str
-) -> None:
-    beside = {"n_files": 1, "n_named": 0, "matched": [], "unused": [["a.pdf", why, ""]]}
-    found = dataclasses.replace(verified(), view={"sent": beside})
-    page = client.get(f"/jobs/{ended(site, found)}")
-    assert page.status_code == 200
-    assert re.search(r'<span class="why">\w', page.text)
-
-
 def test_request_cannot_name_an_upload(client: TestClient, site: Site) -> None:
     sent(client, [("bridge.html", PAGE)], article=ARTICLE)
     (job,) = site.jobs.listed(None, 5)
@@ -250,15 +213,6 @@ def test_sources_count_towards_the_quota(make_site: Callable[..., Site]) -> None
     assert refused.status_code == 422
     assert "sources of articles" in refused.text
     assert len([path for path in uploads(site) if path.name != "lock"]) == 1
-
-
-def test_a_page_sent_without_a_title_is_named_as_it_says(client: TestClient, site: Site) -> None:
-    page = "<html><head>{}</head><body><h1>The <i>Varde</i> Bridge</h1><p>It opened.</p></body>"
-    for head, title in (("<title>Varde Bridge</title>", "Varde Bridge"), ("", "The Varde Bridge")):
-        sent = {"text": page.format(head), "markup": "html"}
-        assert client.post("/api/v1/verify", json=sent).status_code == 202
-        (job, *_) = site.jobs.listed(None, 5)
-        assert job.title == title
 
 
 def test_pasted_prose_is_a_text_and_named_by_its_bold_subject(
@@ -341,100 +295,6 @@ def test_flags_follow_the_threshold() -> None:
         assert bool(uses) == bool(labels[Label.REFUTED] + labels[Label.NOT_SUPPORTED])
 
 
-def test_every_label_has_its_legend_on_the_page(client: TestClient, site: Site) -> None:
-    disputed = dataclasses.replace(verified().report.findings[0], label=Label.DISPUTED)
-    found = verified(findings=(disputed, *report().findings[1:]))
-    page = unescape(client.get(f"/jobs/{ended(site, found)}").text)
-    for label in Label:
-        legend = re.search(rf'<dt><span class="chip {label}">.*?</dt><dd>([^<]+)</dd>', page)
-        assert legend, label
-        assert LOOKS[label].label in page
-    german = {"Accept-Language": "de"}
-    page = unescape(client.get(f"/jobs/{ended(site, verified())}", headers=german).text)
-    for word in ("belegt", "teilweise belegt", "nicht belegt", "Widerspruch?", "nicht prüfbar"):
-        assert word in page
-
-
-def test_documents_are_counted_as_they_are_listed() -> None:
-    items = [
-        weighed(doc, n, "Varde", "https://a.example/")
-        for n, doc in enumerate([0.9, 0.1, -0.8, 0.6, None])
-    ]
-    same = dataclasses.replace(items[3].passage, doc_id=items[0].passage.doc_id, span=Span(90, 115))
-    outcome = dataclasses.replace(items[3].outcome, passage=same)
-    items[3] = dataclasses.replace(items[3], outcome=outcome)
-    pages = dataclasses.replace(
-        items[0], meta={"page_starts": "[0, 10]", "page_labels": '["vii", "8"]'}
-    )
-    reading = Reading("r1", "Varde lies by the sea.", StatementType.DESCRIPTIVE)
-    result = ReadingResult(reading, (pages, *items[1:]), confirmation.combine(items))
-    sides = render.sides(result)
-    listed = {side["word"]: [len(d["passages"]) for d in side["documents"]] for side in sides}
-    assert listed == {"for": [2], "against": [1], "neutral": [1]}
-    assert sides[0]["documents"][0]["passages"][0]["page"] == ("8", True)
-    assert sides[1]["documents"][0]["passages"][0]["page"] is None
-
-
-def test_second_opinion_is_shown_with_any_disagreement(client: TestClient, site: Site) -> None:
-    first = verified().report.findings[0]
-    says = Opinion(
-        Verdict.SUPPORTED, "qwen3@127.0.0.1", ("First.",), ("<b>plain</b>",), "It <i>does</i>.", 2
-    )
-    for opinion, words in (
-        (says, ("Second opinion from qwen3@127.0.0.1: supported", "It &lt;i&gt;does&lt;/i&gt;.",
-                "The model decided", "It points to", "found in no source were left out: 2")),
-        (Failed("source", "nobody <i>there</i>"), ("No second opinion: nobody &lt;i&gt;",)),
-    ):  # fmt: skip
-        told = dataclasses.replace(first, opinion=opinion, decided_by=DecidedBy.MODEL)
-        found = verified(findings=(told, *report().findings[1:]))
-        job_id = ended(site, found)
-        place = f"/jobs/{job_id}?claim={first.claim.claim_id}"
-        page = client.get(place).text
-        assert all(each in page for each in words), page
-        german = client.get(place, headers={"Accept-Language": "de"}).text
-        assert "eine zweite Meinung" in german or "Zweite Meinung von qwen3" in german
-    again = Report.from_json(found.report.to_json()).findings[0].opinion
-    assert again == opinion
-
-
-def test_sentences_without_a_citation_in_both_languages(client: TestClient, site: Site) -> None:
-    place = f"/jobs/{ended(site, verified())}"
-    page = client.get(place).text
-    assert "Sentences without a citation: 2" in page
-    assert "an editor asked for a citation" in page
-    german = client.get(place, headers={"Accept-Language": "de"}).text
-    assert "Sätze ohne Beleg: 2" in german
-    assert "ein Zitat: " in german
-    none = client.get(f"/jobs/{ended(site, verified(uncited=None))}").text
-    assert "Sentences without a citation" not in none
-
-
-def test_a_better_source_names_its_corpus_where_there_are_several(
-    client: TestClient, site: Site
-) -> None:
-    renamed = dataclasses.replace
-    named = [
-        renamed(each, suggestions=tuple(renamed(s, corpus="Press") for s in each.suggestions))
-        for each in report().findings
-    ]
-    assert "corpus Press" not in client.get(f"/jobs/{ended(site, verified())}").text
-    place = f"/jobs/{ended(site, verified(findings=tuple(named)))}"
-    assert "corpus Press" in client.get(place).text
-    assert "Sammlung Press" in client.get(place, headers={"Accept-Language": "de"}).text
-
-
-def test_form_offers_the_corpus_used_last(client: TestClient, site: Site) -> None:
-    client.post(C, json={"name": "Empty"})
-    assert 'name="corpus"' not in client.get("/").text
-    first, second = filled(client, site, "Bridges"), filled(client, site, "Towers")
-    for corpus_id in (first, second):
-        post(client, FILES, {"article": ARTICLE, "corpus": corpus_id})
-        selected = re.findall(r'<option value="([^"]*)" selected', client.get("/").text)
-        assert selected == [corpus_id]
-    again = post(client, FILES, {"article": " ", "corpus": ""}).text
-    assert '<option value="" selected' in again, "the choice of none is kept"
-
-
 @pytest.mark.parametrize("part", ["board", "finding"])
 def test_a_script_gets_only_the_part_that_it_replaces(
     client: TestClient, site: Site, part: str
@@ -445,78 +305,10 @@ def test_a_script_gets_only_the_part_that_it_replaces(
     assert piece in client.get(where).text
 
 
-def test_page_says_whether_better_sources_were_searched(client: TestClient, site: Site) -> None:
-    note = 'class="note"'
-    assert note in client.get(f"/jobs/{ended(site, verified())}").text
-    with_corpus = ended(site, verified(), corpus="abc")
-    assert note not in client.get(f"/jobs/{with_corpus}").text
-    corpus_id = filled(client, site)
-    job_id = ended(site, verified())
-    assert f'<option value="{corpus_id}">' in client.get(f"/jobs/{job_id}").text
-    again = post(client, f"/jobs/{job_id}/again", {"corpus": corpus_id}).headers["location"]
-    assert client.get(f"/api/v1{again}").json()["request"]["corpus"] == corpus_id
-
-
-def test_unread_language_asks_for_a_translation(client: TestClient, site: Site) -> None:
-    def page(reason: Reason) -> str:
-        why = Unchecked("https://a.example/", reason, "")
-        found = report().findings[0]
-        (cited,) = found.citations
-        result = dataclasses.replace(cited, outcome=why, label=Label.UNCHECKED)
-        changed = dataclasses.replace(found, citations=(result,), label=Label.UNCHECKED)
-        return client.get(f"/jobs/{ended(site, verified(findings=(changed,)))}").text
-
-    assert "(a translation)" not in page(Reason.PAYWALL)
-    assert "(a translation)" in page(Reason.LANGUAGE)
-
-
-def test_form_can_request_uncited_sentences(client: TestClient, site: Site) -> None:
-    text = f"{ARTICLE}\nHolm wrote that it was “the finest bridge that was ever built here”.\n"
-    for fields, n in (({"verify_uncited": "1"}, "1"), ({}, None)):
-        answer = post(client, "/verify", {"article": text} | fields)
-        assert answer.headers["location"].endswith(run_next(site))
-        page = client.get(answer.headers["location"]).text
-        assert (f"Sentences without a citation: {n}" in page) is bool(n)
-
-
-def test_a_claim_marked_wrong_moves_down_and_loses_its_tag(site: Site, client: TestClient) -> None:
-    one = verified().report
-    findings = tuple(
-        dataclasses.replace(each, claim=dataclasses.replace(each.claim, claim_id=f"c{n}"))
-        for n, each in enumerate(one.findings)
-    )
-    job_id = finished(site, "verify", dataclasses.replace(one, findings=findings).to_json())
-    where = f"/jobs/{job_id}?claim=c0"
-    assert "{{failed verification" in client.get(where).text
-    form = {"item": "c0/r1", "verdict": "wrong"}
-    assert client.post(f"/jobs/{job_id}/feedback", data=form).status_code == 200
-    shown = client.get(where).text
-    assert MARKED_WRONG in shown
-    assert "{{failed verification" not in shown
-    assert re.findall(r'id="row-(c\d)"', shown) == ["c1", "c0", "c2", "c3"]
-    assert MARKED_WRONG[1:] in client.get(f"/jobs/{job_id}/report.html").text
-    form["verdict"] = "right"
-    client.post(f"/jobs/{job_id}/feedback", data=form)
-    assert MARKED_WRONG not in client.get(where).text
-
-
 def test_an_edit_summary_names_the_sources_by_their_titles() -> None:
     found = report("The mill opened in 1911.").findings[0]
     assert "“The mill opened in 1911.”" in edit_summary(found)
     assert edit_summary(dataclasses.replace(found, citations=())) == ""
-
-
-def test_the_text_of_a_source_in_another_language_is_shown(client: TestClient, site: Site) -> None:
-    words = "Badet åbnede i 1936, og borgmesteren holdt en tale ved åen. " * 9
-    files = [("bridge.html", f"<html lang=da><p>{words}".encode())]
-    assert sent(client, files, article=ARTICLE, title="Varde").status_code == 303
-    job_id = run_next(site)
-    findings = client.get(f"/api/v1/jobs/{job_id}/result").json()["findings"]
-    found = {f["citations"][0]["citation_id"]: f for f in findings}["r1"]
-    assert found["citations"][0]["unchecked"]["reason"] == "language"
-    page = unescape(client.get(f"/jobs/{job_id}?claim={found['claim_id']}").text)
-    assert words.strip()[-40:] in page
-    assert "(a translation)" in page
 
 
 # ── Drafts ───────────────────────────────────────────────────────────────────────────────────────
@@ -547,8 +339,3 @@ def test_a_draft_is_summed_up_on_one_screen(site: Site, client: TestClient, uplo
     report = re.search(r'href="(/jobs/[^"/]+)"', shown)
     assert report
     assert f'href="{address}"' in client.get(report[1]).text
-
-
-def test_other_jobs_are_no_drafts(site: Site, client: TestClient) -> None:
-    job = site.jobs.submit("local", "check", "Varde", {})
-    assert client.get(f"/jobs/{job.job_id}/draft").status_code == 404

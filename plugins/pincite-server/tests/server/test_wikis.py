@@ -145,11 +145,6 @@ def test_invalid_origins_are_a_config_error(origin: str) -> None:
         ServerSettings(wikis=(origin,))
 
 
-def test_a_wiki_without_https_may_be_named() -> None:
-    origin = "http://wiki.corp.example:8080"
-    assert ServerSettings(wikis=(origin,)).wikis == (origin,)
-
-
 # ── Citations in short ───────────────────────────────────────────────────────────────────────────
 
 
@@ -230,20 +225,6 @@ def test_findings_of_one_wiki_are_not_served_to_another(make_site: Callable[...,
         assert client_of(site).get(path).status_code == 200
         assert other.get(path).status_code == 404
     assert other.delete(job).status_code == 404
-
-
-def test_program_names_the_wiki_of_its_text(site: Site) -> None:
-    own = TestClient(app_of(site), base_url=LOCAL)
-    sent = {"text": PAGE, "markup": "html", "title": "Varde", "revision": 7}
-    wanted = {"title": "Varde", "revision": "7", "note": "cite_note-ü_b-1"}
-    own.post("/api/v1/verify", json=sent)
-    run_next(site)
-    assert own.get("/api/v1/citations", params=wanted).status_code == 200
-    assert client_of(site).get("/api/v1/citations", params=wanted).status_code == 404
-    own.post("/api/v1/verify", json=sent | {"wiki": WIKI})
-    run_next(site)
-    assert own.get("/api/v1/citations", params=wanted | {"wiki": WIKI}).status_code == 200
-    assert client_of(site).get("/api/v1/citations", params=wanted).status_code == 200
 
 
 def test_tags_of_editors_come_with_the_claim(site: Site) -> None:

@@ -3,7 +3,6 @@
 import dataclasses
 
 import pytest
-from pydantic import ValidationError
 from support.articles import parse_article
 
 from pincite.judgement.aggregation import relabel
@@ -11,7 +10,7 @@ from pincite.settings import Settings
 from pincite.types import Label
 from pincite.verbs.verify import build
 from pincite.wiki.article import read_articles
-from pincite_server.requests import EXAMPLES, CheckRequest, Example
+from pincite_server.requests import EXAMPLES, Example
 from pincite_server.work import blocks_of
 
 
@@ -61,10 +60,3 @@ def test_as_a_run_at_that_threshold(name: Example, threshold: float) -> None:
         [flag(c.label) for c in f.citations] for f in wanted
     ]
     assert {f.label for f in found} > {Label.UNCHECKED}
-
-
-def test_a_check_refuses_a_date_that_is_none() -> None:
-    body = {"statement": ["We opened it."], "corpus": "kb", "speaker": "Ada Holm", "place": "Varde"}
-    assert CheckRequest.model_validate(body | {"date": "2019-05"}).date == "2019-05"
-    with pytest.raises(ValidationError):
-        CheckRequest.model_validate(body | {"date": "yesterday"})

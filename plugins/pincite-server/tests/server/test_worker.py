@@ -200,24 +200,6 @@ def test_a_job_whose_end_cannot_be_written_is_given_up_at_last(
     submit(site, SHORT)
 
 
-def test_an_outage_is_logged_once_and_when_it_ends(
-    make_site: Callable[..., Site],
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    monkeypatch.setattr(database_module, "BUSY_SECONDS", 0.05)
-    site = make_site()
-    with away(site, 0.5):
-        for _ in range(3):
-            with pytest.raises(database_module.DatabaseError) as error:
-                submit(site, SHORT)
-    worker_module._log_bug(error.value, "a poll failed")
-    submit(site, SHORT)
-    logged = [each for each in caplog.records if each.name.startswith("pincite")]
-    assert [each.levelname for each in logged] == ["ERROR", "WARNING"]
-    assert not any(each.exc_info for each in logged), "nothing that is called a bug"
-
-
 def test_of_unwritten_progress_only_the_newest_is_written(store: JobStore) -> None:
     job = store.submit("local", "verify", "t", SHORT)
     store.take("w")

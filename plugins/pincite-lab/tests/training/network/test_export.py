@@ -1,6 +1,5 @@
 """What is exported answers as the network that was trained."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -76,23 +75,6 @@ def test_int8_logits_are_near_those_of_torch(
     assert np.abs(got - want).max() < 0.15 * np.abs(want).max()
     export(trained, tmp_path / "float", source="a test", licence="CC0-1.0", floats=True)
     assert n_bytes(tmp_path / "out") < 0.5 * n_bytes(tmp_path / "float")
-
-
-def test_the_card_says_what_it_is_and_other_files_stay(tiny_bert: Path, tmp_path: Path) -> None:
-    trained = written(tiny_bert, tmp_path / "model")
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "README.md").write_text("mine")
-    export(trained, tmp_path / "out", source="a test", licence="CC0-1.0")
-    assert json.loads((tmp_path / "out" / "pincite.json").read_text()) == {
-        "kind": "verifier",
-        "source": "a test",
-        "licence": "CC0-1.0",
-        "labels": ["supported", "refuted", "neutral"],
-        "max_tokens": 96,  # the tiny network has no more places; 448 where it has
-        "languages": ["en"],
-    }
-    names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert names == {"README.md", "model.onnx", "pincite.json", "tokenizer.json"}
 
 
 def test_the_written_folder_is_hugging_faces(tiny_bert: Path, tmp_path: Path) -> None:

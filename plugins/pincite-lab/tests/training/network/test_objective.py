@@ -3,6 +3,7 @@
 import math
 
 import pytest
+from support.rows import each_row
 
 torch = pytest.importorskip("torch", reason="training needs the extra: pincite[train]")
 
@@ -16,45 +17,11 @@ PLAIN = Recipe(sets=())
 NO, YES = False, True
 
 
-@pytest.mark.parametrize(
-    ("strategy", "shares"),
-    [
-        # σ(1): only the difference of the two positives counts. SIDE's released code multiplies the
-        # other scores by 0, so that the first passage would get 1 / (1 + e⁻⁴ + e⁻⁵) = 0.976.
-        ("soft_em", [0.0, 0.2689, 0.7311]),
-        ("hard_em", [0.0, 0.0, 1.0]),
-    ],
-)
+@each_row("lab/training/network/objective/only_positives_have_a_share")
 def test_only_positives_have_a_share(strategy: Strategy, shares: list[float]) -> None:
     scores, positive = torch.tensor([[0.0, -5.0, -4.0]]), torch.tensor([[NO, YES, YES]])
     found = objective.responsibilities(scores, positive, strategy)
     assert found[0].tolist() == pytest.approx(shares, abs=1e-4)
-
-
-def test_the_masks_and_scores_that_were_given_are_left_as_they_were() -> None:
-    scores = torch.tensor([[-1.0, 2.0, 3.0]], requires_grad=True)
-    positive = torch.tensor([[YES, NO, YES]])
-    strategies: list[Strategy] = ["hard_em", "soft_em"]
-    for strategy in strategies:
-        shares = objective.responsibilities(scores, positive, strategy)
-        assert shares.sum().item() == pytest.approx(1.0)
-        assert shares[0, 1].item() == 0.0
-        assert not shares.requires_grad
-    assert positive.tolist() == [[YES, NO, YES]]
-    assert scores.tolist() == [[-1.0, 2.0, 3.0]]
-
-
-def test_soft_em_becomes_sharper_with_the_temperature() -> None:
-    scores, positive = torch.tensor([[0.0, 2.0]]), torch.tensor([[YES, YES]])
-    # σ(2 · 0), σ(2 · 0.5) and σ(2 · 1)
-    for temperature, share in ((0.0, 0.5), (0.5, 0.7311), (1.0, 0.8808)):
-        found = objective.responsibilities(scores, positive, "soft_em", temperature)
-        assert found[0, 1].item() == pytest.approx(share, abs=1e-4)
-
-
-@pytest.mark.parametrize(("step", "expected"), [(0, 0.1), (500, 0.55), (1000, 1.0), (9999, 1.0)])
-def test_temperature_rises_linearly_and_stays(step: int, expected: float) -> None:
-    assert objective.temperature_at(step, (0.1, 1.0), 1000) == pytest.approx(expected)
 
 
 def test_log_odds_of_a_class_against_the_others() -> None:

@@ -3,8 +3,6 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -21,15 +19,12 @@ from pincite.errors import ConfigError, InputError  # noqa: E402
 from pincite.models import weights  # noqa: E402
 from pincite.models.session import Session  # noqa: E402
 from pincite_lab.training import network, verifier  # noqa: E402
-from pincite_lab.training.groups import Group, write_groups  # noqa: E402
+from pincite_lab.training.groups import Group  # noqa: E402
 from pincite_lab.training.recipe import (  # noqa: E402
-    RECORD,
-    SHIPPED,
     STATE,
     Recipe,
     Run,
     SetRecipe,
-    recipe_in,
     record,
 )
 
@@ -129,42 +124,6 @@ def test_ctrl_c_within_an_update_waits_for_its_end(
     assert same(whole, resumed)
 
 
-KILLED = """
-import os, signal, sys
-import torch
-from dataclasses import replace
-from pathlib import Path
-sys.path.insert(0, {tests!r})
-from pincite_lab.training import groups, network, verifier
-import test_verifier
-torch.set_num_threads(1)
-def progress(done, total, loss):
-    if done == 9:
-        os.kill(os.getpid(), signal.SIGKILL)
-model, tokenizer = network.load({base!r})
-folder = Path({folder!r})
-found = groups.read_groups(folder / "groups.jsonl")
-verifier.train(
-    found, test_verifier.RECIPE, model, tokenizer, folder, progress=progress, save_every=0.0
-)
-"""
-
-
-def test_a_killed_run_ends_with_the_same_weights(
-    groups: list[Group], tiny_bert: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "cut").mkdir()
-    write_groups(tmp_path / "cut" / "groups.jsonl", groups)
-    tests = str(Path(__file__).parent)
-    code = KILLED.format(tests=tests, base=str(tiny_bert), folder=str(tmp_path / "cut"))
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
-    assert done.returncode == -signal.SIGKILL, done.stderr
-    whole, _ = trained(groups, RECIPE, tiny_bert, tmp_path / "whole")
-    resumed, late = trained(groups, RECIPE, tiny_bert, tmp_path / "cut")
-    assert len(late) == 12, "it was saved after step 8, killed in step 9"
-    assert same(whole, resumed)
-
-
 def test_a_teacher_is_imitated(
     groups: list[Group], tiny_bert: Path, tiny_roberta: Path, tmp_path: Path
 ) -> None:
@@ -177,12 +136,6 @@ def test_a_teacher_is_imitated(
     assert means[-1] < means[2]
     alone, _ = trained(groups, recipe, tiny_bert, tmp_path / "2")
     assert not same(told, alone)
-
-
-def test_more_layers_than_there_are_cannot_be_frozen(tiny_bert: Path) -> None:
-    model, _ = network.load(str(tiny_bert))
-    with pytest.raises(ConfigError, match=r"frozen_layers is 3.*2 layers"):
-        network.freeze(model, 3)
 
 
 def test_rows_longer_than_the_network_are_refused_at_the_start(
@@ -253,44 +206,6 @@ def test_a_loss_that_is_no_number_stops_the_run_and_keeps_the_last_good_state(
     assert (tmp_path / STATE).read_bytes() == before
 
 
-def test_the_rate_rises_falls_and_never_is_zero() -> None:
-    rates = [verifier.rate_at(step, 100, 0.1) for step in range(100)]
-    assert rates[:2] == pytest.approx([0.1, 0.2])
-    assert max(rates) == rates[9] == 1.0
-    assert rates[-1] == pytest.approx(1 / 90)
-    assert verifier.rate_at(0, 1, 0.0) == 1.0
-
-
-def test_a_plan_holds_every_group_once_and_keeps_to_its_size(
-    groups: list[Group], tiny_bert: Path
-) -> None:
-    model, tokenizer = network.load(str(tiny_bert))
-    pairs = network.Pairs(model, tokenizer, 64)
-    batches = verifier.plan(groups, pairs, RECIPE)
-    assert sorted(i for batch in batches for i in batch) == list(range(len(groups)))
-    assert len(batches) > 20
-    assert batches == verifier.plan(groups, pairs, RECIPE)
-    assert batches != verifier.plan(groups, pairs, replace(RECIPE, seed=1))
-    assert verifier.plan([], pairs, RECIPE) == []
-
-
-def test_the_recipe_for_a_gpu_trains_in_bfloat16_and_resumes(
-    groups: list[Group], tiny_bert: Path, tmp_path: Path
-) -> None:
-    recipe = replace(
-        recipe_in(SHIPPED), steps=20, max_tokens=64, batch_tokens=600, frozen_layers=1,
-        precision="bfloat16", learning_rate=5e-3,
-    )  # fmt: skip
-    whole, means = trained(groups * 4, recipe, tiny_bert, tmp_path / "whole")
-    assert means[-1] < 0.9 * means[1]
-    assert {value.dtype for value in whole.values() if value.is_floating_point()} == {torch.float32}
-    plain, _ = trained(groups * 4, replace(recipe, precision="float32"), tiny_bert, tmp_path / "f")
-    assert not same(whole, plain)
-    with pytest.raises(KeyboardInterrupt):
-        trained(groups * 4, recipe, tiny_bert, tmp_path / "cut", stop_at=9)
-    assert same(whole, trained(groups * 4, recipe, tiny_bert, tmp_path / "cut")[0])
-
-
 def test_the_shipped_verifier_is_a_base_that_answers_as_its_int8_file() -> None:
     pairs = [
         ("The mill of Holm was built in 1811.", "The mill of Holm was built in 1811 by Lise Holt."),
@@ -314,15 +229,6 @@ def run(tmp_path: Path) -> Run:
     return Run(tmp_path / "data", tmp_path / "run", RECIPE, "base")
 
 
-def test_the_same_run_goes_on_also_elsewhere(run: Run) -> None:
-    record(run)
-    record(replace(run, device="cuda", threads=3))
-    kept = json.loads((run.folder / RECORD).read_text())
-    assert kept["recipe.strategy"] == "hard_em"
-    assert kept["base"] == "base"
-    assert set(kept["versions"]) == {"pincite", "torch", "transformers"}
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -339,14 +245,6 @@ def test_another_run_is_refused(run: Run, change: dict[str, object], message: st
     with pytest.raises(ConfigError, match=message) as caught:
         record(replace(run, **change))  # type: ignore[arg-type]
     assert "--run" in str(caught.value)
-
-
-@pytest.mark.parametrize("content", ["{", "[]", "{}"])
-def test_a_record_of_something_else_is_refused(run: Run, content: str) -> None:
-    run.folder.mkdir()
-    (run.folder / RECORD).write_text(content)
-    with pytest.raises(ConfigError):
-        record(run)
 
 
 # The command
@@ -428,16 +326,6 @@ def test_ctrl_c_says_how_to_go_on_and_the_same_command_does(
     assert whole.read_bytes() == cut.read_bytes()
 
 
-def test_a_trained_model_can_be_base_and_teacher_of_the_next(
-    home: Path, train: Callable[..., str]
-) -> None:
-    train("--run", "one", "-q")
-    for run, teacher in (("two", []), ("three", ["--teacher", "one/model"])):
-        assert train("--run", run, "--base", "one/model", *teacher, "-q") == ""
-    two, three = ((home / run / "model/model.safetensors").read_bytes() for run in ("two", "three"))
-    assert two != three
-
-
 @pytest.mark.parametrize(
     ("more", "code", "message"),
     [
@@ -451,11 +339,3 @@ def test_what_is_wrong_is_one_message(
     home: Path, train: Callable[..., str], more: list[str], code: int, message: str
 ) -> None:
     assert message in train("--run", "run", *more, code=code)
-
-
-def test_a_gpu_that_is_not_there_is_named(
-    home: Path, train: Callable[..., str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    assert "finds no GPU here" in train("--device", "cuda", code=2)
-    assert not (home / "pincite-train").exists()

@@ -1,7 +1,6 @@
 """The user script on pages of a wiki, in a real browser, beside a real server."""
 
 import html
-import json
 import os
 import re
 import subprocess
@@ -10,10 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pytest
-from models.chat_server import Answer, good, serving
 from playwright.sync_api import Browser, Page, Route, expect
 from server.browser import wiki_pages
 from server.browser.looks import accessible, within_the_edge
@@ -29,8 +26,7 @@ from server.browser.wiki_pages import (
     ref,
     references,
 )
-from server.processes import Served, wait_until
-from support.examined import MODEL, keep_examined
+from server.processes import Served
 
 from pincite_server import wikis
 
@@ -92,47 +88,6 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     served = served_to_the_wiki(tmp_path_factory.mktemp("gadget"))
     yield served
     served.end()
-
-
-# What the model says of the article with pictures: another verdict than ours on two of its claims.
-OPINIONS = {
-    "The old bridge of Varde was opened in 1911 by the mayor.": ("contradicted", "opened in 1911"),
-    "The tram reached the harbour in 1940.": ("supported", "reached the harbour in 1922"),
-    "It carried 90,000 people in its first year.": ("not_supported", ""),
-}
-
-
-def opinion_on(request: dict[str, Any]) -> Answer:
-    """The model's reply, by the claim in the prompt."""
-    fenced = r"<data [0-9a-f]{16}>\n(.*?)\n</data"
-    _, claim, *_ = re.findall(fenced, request["messages"][-1]["content"], re.DOTALL)
-    verdict, quote = OPINIONS[claim]
-    why = f"The <i>source</i> made it {verdict}."
-    fields = {"quotes": [quote], "missing": [], "why": why, "verdict": verdict}
-    return good(json.dumps(fields))
-
-
-@pytest.fixture
-def judging(chromium: Browser, tmp_path: Path) -> Iterator[tuple[Wiki, str]]:
-    """A wiki whose server asks a model that passed its examination, and the model's name."""
-    with serving() as chat:
-        chat.by_request = opinion_on
-        model = keep_examined(chat, tmp_path / "judges.json", contradicts=True)
-        judge = {"JUDGE_URL": chat.url, "JUDGE_MODEL": MODEL, "JUDGE_EVERY": "true"}
-        judge["LIBRARY_JUDGES"] = str(tmp_path / "judges.json")
-        with pytest.MonkeyPatch.context() as given:
-            for name, value in judge.items():
-                given.setenv(f"PINCITE_{name}", value)
-            served = Served(tmp_path, lasting=True, wikis=ORIGIN)
-        # Own copies are never sent to a model.
-        rows = "\n".join(json.dumps({"url": u, "text": text}) for u, text in SOURCES.items())
-        corpus = served.client.post("/api/v1/corpora", json={"name": "Varde"}).json()["corpus_id"]
-        sent = [("files", ("sources.jsonl", rows.encode()))]
-        job = served.client.post(f"/api/v1/corpora/{corpus}/documents", files=sent).json()
-        wait_until(lambda: served.job(job["job_id"])["finished"])
-        with of(chromium, served) as found:
-            yield found, model
-        served.end()
 
 
 def served_to_the_wiki(folder: Path) -> Served:
@@ -261,31 +216,6 @@ def test_counts_the_claims_and_steps_through_the_problems(wiki: Wiki) -> None:
     page.keyboard.press("Escape")
     page.keyboard.press("n")
     at(tram)  # the panel is closed
-
-
-def test_a_models_opinion_is_shown_with_its_name(judging: tuple[Wiki, str]) -> None:
-    wiki, model = judging
-    page = checked(wiki.open("vector-2022", PICTURED))
-    bridge, tram, carried, hall = labels(page)
-    assert bridge == f"contradicted?, according to {model}"
-    assert (tram, carried, hall) == ("disputed", "not supported", "could not check")
-    panel = page.locator(".pincite")
-    for number, shown in enumerate((*OPINIONS.values(), None)):
-        page.locator(".pincite-dot").nth(number).click()
-        colours = [panel.locator("h3").first, page.locator(".pincite-dot").nth(number)]
-        assert len({each.evaluate("of => getComputedStyle(of).color") for each in colours}) == 1
-        opinion = panel.get_by_text(f"Second opinion from {model}")
-        expect(opinion).to_have_count(1 if shown else 0)
-        if shown:
-            verdict, quote = shown
-            expect(opinion).to_contain_text(verdict.replace("_", " "))
-            expect(panel).to_contain_text(f"The <i>source</i> made it {verdict}.")
-            expect(panel).to_contain_text(quote)
-        for width, dark in ((1200, False), (320, True)):
-            page.set_viewport_size({"width": width, "height": 800})
-            page.evaluate(DARKEN, dark)
-            within_the_edge(page)
-            accessible(page, ".pincite", ".pincite-dot")
 
 
 def test_hostile_articles_and_sources_run_nothing(wiki: Wiki) -> None:

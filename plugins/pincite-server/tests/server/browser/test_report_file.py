@@ -13,7 +13,6 @@ from server.browser.looks import opened_details, seen_in_all_looks
 from pincite.types import Label
 from pincite.verbs.verify import render
 
-SIZES = [(1200, 900), (375, 800)]
 SEEN = """[...document.querySelectorAll(".finding")]
   .filter(each => each.checkVisibility()).map(each => each.id)"""
 
@@ -47,14 +46,6 @@ def test_it_can_be_read_on_a_desk_and_on_a_telephone(opened: Page) -> None:
     seen_in_all_looks(opened)
 
 
-@pytest.mark.parametrize("size", SIZES, ids=str)
-def test_the_first_claim_is_on_the_first_screen(opened: Page, size: tuple[int, int]) -> None:
-    opened.set_viewport_size({"width": size[0], "height": size[1]})
-    box = opened.locator("#claim-1 .claim").bounding_box()
-    assert box
-    assert box["y"] + box["height"] < size[1]
-
-
 def test_a_tile_shows_its_claims_and_no_others(opened: Page) -> None:
     for label in (Label.NOT_SUPPORTED, Label.PARTLY_SUPPORTED, Label.SUPPORTED, Label.UNCHECKED):
         tile = opened.locator(f"label:has(#show-{label})")
@@ -65,9 +56,3 @@ def test_a_tile_shows_its_claims_and_no_others(opened: Page) -> None:
             assert str(label) in (opened.locator(f"#{name}").get_attribute("class") or "").split()
     opened.locator("label:has(#show-all)").click()
     assert "claim-1" in opened.evaluate(SEEN)
-
-
-def test_what_is_printed_holds_what_is_folded_away(opened: Page) -> None:
-    opened.emulate_media(media="print")
-    assert opened.locator(".group.unchecked .claim").first.is_visible()
-    assert opened.locator(".extra").first.is_hidden()
