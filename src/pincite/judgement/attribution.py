@@ -14,6 +14,7 @@ from pincite.text import words as wording
 from pincite.text.figures import MONTHS
 from pincite.text.finite import NAME, referents_in
 from pincite.text.languages import is_english
+from pincite.text.paraphrase import with_series_apart
 from pincite.text.quantities import Value, values
 from pincite.text.sentences import is_question, n_words
 from pincite.text.words import IRREGULAR
@@ -21,6 +22,7 @@ from pincite.types import Claim, Passage, Span, Witness, WitnessKind
 
 _LONGEST = 45  # words of a sentence; longer ones are lists and menus
 _SHARE = 0.75  # of the claim's content words that must be said of another person
+_SHOWN = 80  # characters of a sentence in a message
 _RELATED = 0.5  # the most that a sentence may lack of the claim's content words
 _NOT_NAMES = "|".join({*syntax.PARTICLES, *words_of("roles", "openers"), *MONTHS, *wording.DAYS})
 _CAPITAL = r"[A-ZÀ-Þ][\w’'-]+"
@@ -83,6 +85,9 @@ def value_of_another(claim: str, passage: str) -> Witness | None:
     if not (is_english(claim) and is_english(passage)):
         return None
     claimed = sorted((v for v in values(claim) if not v.weak), key=lambda v: v.measure == "date")
+    if witness := _of_two_years(claim, passage):
+        return witness
+    given, passage = passage, with_series_apart(passage)
     spans = [s for s in wording.sentences_of(passage) if not tables.cells_of(s.of(passage))]
     pairs = list(zip(spans, [*spans[1:], *spans[-1:]], strict=True))
     for value, (first, last) in product(claimed, pairs):
@@ -95,7 +100,8 @@ def value_of_another(claim: str, passage: str) -> Witness | None:
             apart = all(quantities.conflict(other, v) for v in same)
             if apart and _is_given_for(wanted, own, rival, passage):
                 source = own.of(passage).strip(" ,;.")
-                return Witness(WitnessKind.OWNER, value.span.of(claim), source, first)
+                place = first if passage == given else None
+                return Witness(WitnessKind.OWNER, value.span.of(claim), source, place)
     return None
 
 
@@ -235,6 +241,28 @@ def _with_values(text: str, window: Span, measure: str, noun: str) -> list[tuple
 
 def _years(keys: frozenset[str]) -> set[str]:
     return {key for key in keys if key.isdigit() and len(key) == 4}
+
+
+_TWO_YEARS = re.compile(r"\b(?P<first>(?:1\d|20)\d\d)[–/-](?P<second>(?:\d\d)?\d\d)\b")
+_OF_ACCOUNTS = re.compile(
+    r"\b(?:financial|fiscal|tax|school|academic) year|\byear (?:to|end)|season"
+)
+
+
+def _of_two_years(claim: str, passage: str) -> Witness | None:
+    """Find a claim's value for one year where a sentence gives it for parts of two: "2023–24"."""
+    wanted, claimed = _years(_keys(claim)), [v for v in values(claim) if v.measure != "date"]
+    if len(wanted) != 1 or _TWO_YEARS.search(claim) or _OF_ACCOUNTS.search(claim):
+        return None
+    for span in wording.sentences_of(passage):
+        sentence, year = span.of(passage), int(next(iter(wanted)))
+        pairs = [(int(m["first"]), m["second"]) for m in _TWO_YEARS.finditer(sentence)]
+        of_two = any(year in (n, n + 1) and str(n + 1).endswith(other) for n, other in pairs)
+        alone = str(year) in _TWO_YEARS.sub(" ", sentence)
+        for value in claimed if of_two and not alone else ():
+            if not value.weak and any(quantities.states(v, value) for v in values(sentence)):
+                return Witness(WitnessKind.OWNER, value.span.of(claim), sentence[:_SHOWN], span)
+    return None
 
 
 def _is_given_for(wanted: frozenset[str], own: Span, rival: Span, passage: str) -> bool:
