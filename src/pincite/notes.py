@@ -22,6 +22,7 @@ ENGLISH: Mapping[str, str] = {
     "roles_swapped": "the source has %(claim)s and %(other)s the other way round: “%(source)s”",
     "value_of_another": "the source gives %(claim)s for something else: “%(source)s”",
     "about_another": "the source mentions %(other)s, not %(claim)s",
+    "said_by_another": "in the source %(other)s says it, not %(claim)s: “%(source)s”",
     "may_be_another": "“%(source)s” may stand for %(other)s instead of %(claim)s",
     "referent": "“%(words)s” stands for %(name)s",
     "relative_time": "“%(words)s” is %(date)s by the date of the source",

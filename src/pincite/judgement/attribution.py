@@ -6,13 +6,17 @@ construction, and is silent if another sentence of the page may state the claim.
 """
 
 import re
+from collections import Counter
 from dataclasses import replace
+from functools import lru_cache
 from itertools import pairwise, product
+from operator import itemgetter
+from typing import NamedTuple
 
 from pincite.text import names, quantities, syntax, tables, words_of
 from pincite.text import words as wording
 from pincite.text.figures import MONTHS
-from pincite.text.finite import NAME, referents_in
+from pincite.text.finite import NAME, finite_verb, referents_in
 from pincite.text.languages import is_english
 from pincite.text.paraphrase import with_series_apart
 from pincite.text.quantities import Value, values
@@ -76,6 +80,31 @@ def swapped(text: str, sentence: str, page: str = "") -> Witness | None:
     return None
 
 
+def said_by_another(claim: str, passage: Passage) -> Witness | None:
+    """Return what another speaker says than the one whom a claim names, or what is only asked.
+
+    It is silent if the one named says it too, or does not speak on the page.
+    """
+    page, name, content = passage.page or passage.text, *_ascribed(claim)
+    if not (is_english(claim) and is_english(passage.text)) or not (name or turns(page)):
+        return None
+    wanted = _keys(content) - _keys(" ".join(wording.names(content))) or _keys(content)
+    spoken = [(len(wanted & _keys(words)), words, turn) for words, turn in _spoken(page)]
+    here = [each for each in spoken if each[1] in passage.text]
+    most, words, turn = max(here, key=itemgetter(0), default=(0, "", Turn(0, "")))
+    if most < max(1, _RELATED * len(wanted)):
+        return None
+    speakers = [each for n, _, each in spoken if n >= most]
+    place = Span(0, len(words)).moved(passage.text.find(words))
+    if all(each.asks for each in speakers):
+        return Witness(WitnessKind.WEAKER, "", words[:_SHOWN], place)
+    if not name or any(not each.speaker or names.is_in(name, each.speaker) for each in speakers):
+        return None
+    speaks = any(names.is_in(name, each.speaker) for *_, each in spoken)
+    kind = WitnessKind.SPEAKER
+    return Witness(kind, name, words[:_SHOWN], place, turn.speaker) if speaks else None
+
+
 def value_of_another(claim: str, passage: str) -> Witness | None:
     """Find a value of the claim that a passage gives for another year, person or part.
 
@@ -111,6 +140,84 @@ def subject_name(sentence: str) -> str:
     end = read.tokens[read.verbs[0].start].start if read.verbs else len(sentence)
     name = re.search(_NAME, sentence[:end])
     return name[0] if name else ""
+
+
+# ── In a turn or a quotation ─────────────────────────────────────────────────────────────────────
+
+
+class Turn(NamedTuple):
+    """Where somebody begins to speak in a text, and whether they mostly ask; "": nobody known."""
+
+    start: int
+    speaker: str
+    asks: bool = False
+
+
+_WORD = r"[A-ZÀ-Þ][\w’'-]{0,40}\.?"
+_TURN = re.compile(  # "TOM BELSEY: And the list is longer than ever."
+    rf"^[*_#]{{0,3}}(?:(?P<who>{_WORD}(?: {_WORD}){{0,4}})(?: \([^()\n]{{1,40}}\))?[*_]{{0,3}}:"
+    r"|(?P<letter>[QA])\.)[*_]{0,3}\s+(?P<words>\S.*[.?!…”\"’)])$",
+    re.MULTILINE,
+)
+_FORMS = (words_of("readings", name) for name in ("saying", "finding", "tags"))
+_SAYS = frozenset(form for forms in _FORMS for each in forms for form in each.split("/"))
+_SAYER = re.compile(
+    rf"(?P<name>{_NAME})(?:,[^,;“”]{{1,60}},)? (?:{'|'.join(_SAYS)})\b"
+    rf"|[,?!]['’”\"] (?:{'|'.join(_SAYS)}) (?P<after>{_NAME})"
+)
+_ACCORDING = re.compile(rf"According to (?P<name>{_NAME})(?:,[^,]+)?, (?P<content>.+)")
+_AGREES = re.compile(
+    r"(?:yes|yeah|right|exactly|correct|indeed|absolutely|(?:that|it) is (?:so|right|true))\b", re.I
+)
+
+
+@lru_cache(maxsize=16)
+def turns(text: str) -> tuple[Turn, ...]:
+    """The turns of a transcript: two labels recur, or each line has one of two names."""
+    found = [
+        turn
+        for turn in _TURN.finditer(text)
+        if words_of("readings", "no_turn").isdisjoint((turn["who"] or "").lower().split())
+    ]
+    labels = Counter(turn["who"] or turn["letter"] for turn in found)
+    recurring = {who for who, n in labels.items() if n > 1}
+    if len(recurring) < 2:
+        lines = re.findall(r"\n+(?=.)", text[found[0].start() :]) if found else []
+        asked = any("?" in turn["words"] for turn in found)
+        named = all(" " in who or (who.isupper() and len(who) > 3) for who in labels)
+        recurring = set(labels) if len(lines) < len(found) and (asked or named) else set()
+    asking = Counter(turn["who"] or turn["letter"] for turn in found if "?" in turn["words"])
+    agreed = {a.start() for a, b in pairwise(found) if _AGREES.match(b["words"])}
+    return tuple(
+        Turn(
+            turn.start(),
+            who.title() if who.isupper() and len(who) > 3 else who,
+            2 * asking[who] > labels[who] and turn.start() not in agreed,
+        )
+        for turn in (found if len(recurring) > 1 else ())
+        if (who := turn["who"] or turn["letter"]) in recurring
+    )
+
+
+@lru_cache(maxsize=16)
+def _spoken(page: str) -> tuple[tuple[str, Turn], ...]:
+    """The sentences of a page, with who says them: by their turn, else by the words beside them."""
+    found = list[tuple[str, Turn]]()
+    for span in wording.sentences_of(page):
+        before = [turn for turn in turns(page) if turn.start < span.end]
+        sayers = [*_SAYER.finditer(span.of(page))]
+        name = sayers[0]["name"] or sayers[0]["after"] if len(sayers) == 1 else ""
+        found.append((span.of(page), before[-1] if before else Turn(span.start, name)))
+    return tuple(found)
+
+
+def _ascribed(claim: str) -> tuple[str, str]:
+    """Return whom a claim says that it repeats, and what; "" and the claim if nobody."""
+    if according := _ACCORDING.match(claim):
+        return according["name"], according["content"]
+    verb, name = finite_verb(claim), subject_name(claim)
+    says = bool(verb and name and verb.word in _SAYS and claim.startswith(name))
+    return (name, claim[verb.end :]) if verb and says else ("", claim)
 
 
 # ── In each other's roles ────────────────────────────────────────────────────────────────────────

@@ -7,10 +7,11 @@ the claim is not hedged itself, and no other sentence of the page states it with
 
 import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from operator import itemgetter
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from pincite.judgement.attribution import subject_name
@@ -66,6 +67,7 @@ class _Clause(NamedTuple):
     own: frozenset[str]  # stems that are no names
     predicate: str  # the stem of its verb, or of the noun behind "is"; "": unknown
     frames: list[_Frame]  # that would weaken it
+    reported: Mapping[str, str] = MappingProxyType({})  # sentences that one side says, and where
 
 
 class _Term(NamedTuple):
@@ -104,7 +106,9 @@ def weaker(
     if correction := _correction_of(claim, passage, page or passage):
         return correction
     texts = [c.text for c in clauses(claim) if covered is None or c.span.overlaps(covered)]
-    limits = (_in_page(_clause(text, is_hedged), passage, about, page or passage) for text in texts)
+    reported = {} if _ASCRIBES.search(claim) else _reported(page or passage)
+    read = (_clause(text, is_hedged)._replace(reported=reported) for text in texts)
+    limits = (_in_page(clause, passage, about, page or passage) for clause in read)
     return next(filter(None, limits), None)
 
 
@@ -254,7 +258,32 @@ def _in_sentence(clause: _Clause, sentence: str, after: str) -> tuple[str, _Fram
             for match in frame.words.finditer(sentence):
                 if source := _weakening(clause, frame, match):
                     return source, frame
-    return "", None
+    opener = clause.reported.get(sentence, "")
+    return (opener, _ALLEGED[0]) if opener else ("", None)
+
+
+@lru_cache(maxsize=64)
+def _reported(page: str) -> Mapping[str, str]:
+    """Return the sentences of a page that go on with what one side says, and where it begins.
+
+    They lie in its paragraph between an allegation and a sentence that "it" or "the group" says, or
+    are in the past perfect behind it. What anyone says is one side's where there is a dispute.
+    """
+    found = dict[str, str]()
+    for paragraph in page.split("\n"):
+        disputed, opener, waiting = _DISPUTED.search(paragraph), "", list[str]()
+        for span in wording.sentences_of(paragraph):
+            sentence = span.of(paragraph)
+            goes_on, again = _GOES_ON.search(sentence), _OPENS.search(sentence)
+            alleged = any(f.words.search(sentence) for f in _ALLEGED) or (disputed and again)
+            if opener and goes_on:
+                found |= dict.fromkeys([*waiting, sentence], opener)
+                waiting = []
+            elif alleged or again:
+                opener, waiting = sentence[:_SHOWN] if alleged else "", []
+            elif opener:
+                waiting.append(sentence)
+    return found
 
 
 def _applies(frame: _Frame, sentence: str, after: str) -> bool:
@@ -503,6 +532,12 @@ _FLAGS = ("is_past", "is_valued", "governed", "corrects", "is_own", "of_amount")
 _ALL = [_frame(kind, how, table) for kind, table in _KINDS.items() for how in _HOW if how in table]
 _FRAMES = [frame for frame in _ALL if not frame.corrects]
 _CORRECTIONS = [frame for frame in _ALL if frame.corrects]
+_ALLEGED = [frame for frame in _FRAMES if frame.kind == "allegation" and frame.how != "precedes"]
+# Another one's words, the same one's (by a pronoun, or beside them), and a dispute.
+_OPENS, _GOES_ON, _DISPUTED, _ASCRIBES = (
+    re.compile(_CLASS.sub(_of_class, _WORDS[name]))
+    for name in ("speaks", "goes_on", "disputed", "ascribes")
+)
 _CLAIMS: dict[str, Callable[[str], bool]] = {
     "present": _is_present,
     "superlative": _has_superlative,

@@ -21,7 +21,7 @@ from pincite import containment
 from pincite.cache_file import CacheFile
 from pincite.errors import MissingModel
 from pincite.judgement import decide
-from pincite.judgement.attribution import misattribution, value_of_another
+from pincite.judgement.attribution import misattribution, said_by_another, value_of_another
 from pincite.judgement.contradictions import contradiction, of_another_time
 from pincite.judgement.force import weaker
 from pincite.models import calibration, public, weights
@@ -368,7 +368,8 @@ def _witnesses(
         known = passage.about, passage.page
         limit = weaker(claim.text, passage.text, *known, claim.own, passage.voice)
         other = value_of_another(claim.text, passage.text)
-        found += filter(None, (limit, other, misattribution(claim, passage)))
+        said = said_by_another(claim.text, passage)
+        found += filter(None, (limit, other, said, misattribution(claim, passage)))
     return tuple(found), next((each.sentence for each in found if each.sentence), None)
 
 
