@@ -350,25 +350,23 @@ def _years(keys: frozenset[str]) -> set[str]:
     return {key for key in keys if key.isdigit() and len(key) == 4}
 
 
-_TWO_YEARS = re.compile(r"\b(?P<first>(?:1\d|20)\d\d)[–/-](?P<second>(?:\d\d)?\d\d)\b")
+_TWO_YEARS = re.compile(r"\b((?:1\d|20)\d\d)(?:[–/-]((?:\d\d)?\d\d)\b)?")
 _OF_ACCOUNTS = re.compile(
     r"\b(?:financial|fiscal|tax|school|academic) year|\byear (?:to|end)|season"
 )
 
 
 def _of_two_years(claim: str, passage: str) -> Witness | None:
-    """Find a claim's value for one year where a sentence gives it for parts of two: "2023–24"."""
-    wanted, claimed = _years(_keys(claim)), [v for v in values(claim) if v.measure != "date"]
-    if len(wanted) != 1 or _TWO_YEARS.search(claim) or _OF_ACCOUNTS.search(claim):
-        return None
-    for span in wording.sentences_of(passage):
-        sentence, year = span.of(passage), int(next(iter(wanted)))
-        pairs = [(int(m["first"]), m["second"]) for m in _TWO_YEARS.finditer(sentence)]
-        of_two = any(year in (n, n + 1) and str(n + 1).endswith(other) for n, other in pairs)
-        alone = str(year) in _TWO_YEARS.sub(" ", sentence)
-        for value in claimed if of_two and not alone else ():
-            if not value.weak and any(quantities.states(v, value) for v in values(sentence)):
-                return Witness(WitnessKind.OWNER, value.span.of(claim), sentence[:_SHOWN], span)
+    """Find a value that is given for another year, where one is across two: "2023–24"."""
+    wanted, claimed = {*_TWO_YEARS.findall(claim)}, [v for v in values(claim) if not v.weak]
+    claimed = [value for value in claimed if value.measure != "date" and len(wanted) == 1]
+    for span, value in product(wording.sentences_of(passage) if claimed else (), claimed):
+        sentence = span.of(passage)
+        given = {*_TWO_YEARS.findall(sentence)}
+        across = all(second for _, second in given) or any(second for _, second in wanted)
+        stated = any(quantities.states(v, value) for v in values(sentence))
+        if given and across and stated and not (given & wanted or _OF_ACCOUNTS.search(claim)):
+            return Witness(WitnessKind.OWNER, value.span.of(claim), sentence[:_SHOWN], span)
     return None
 
 

@@ -384,6 +384,7 @@ def _scope(frame: _Frame, match: re.Match[str]) -> Span:
         word = _NEXT.match(sentence, end)
         return Span(*word.span(1)) if word else Span(end, end)
     ended = joint.search(sentence, end)
+    ended = _TO.search(sentence, end) if match[0].endswith(" from") else ended
     stop = ended.start() if ended and match[0][-1] != ":" else len(sentence)
     return Span(begun if frame.how in ("within", "throughout") else end, stop)
 
@@ -419,7 +420,8 @@ def _start_of_undone(before: str) -> int | None:
 def _correction_of(claim: str, passage: str, page: str) -> Witness | None:
     """Return where the page corrects the claim's figure or name, if it has it nowhere else."""
     wanted = {figure.key for figure in figures(claim)}
-    names, roots = () if wanted else wording.names(claim), _roots(claim)
+    roots = _roots(claim)
+    names = () if wanted else {*wording.names(claim), *subject_name(claim).split()}
     is_first = any(frame.words.search(claim) for frame in _CORRECTIONS if not frame.is_own)
     for scope, shown, is_own in _corrections(page):
         if is_first and not is_own:
@@ -549,6 +551,7 @@ _CLAIMS: dict[str, Callable[[str], bool]] = {
 _COUNTS = frozenset(("number", "percent"))
 _HAS, _HAD = re.compile(r"\b(?:has|have)\b"), re.compile(r"\bhad\b")
 _PERFECT, _WERE = re.compile(r"\bha(?:s|ve) (?:been|\w+ed)\b"), re.compile(r"\bw(?:as|ere)\b")
+_TO = re.compile(r" (?:in)?to ")
 _HEDGED = _pattern(_WORDS["hedged"])
 _ENDS = re.compile(_WORDS["ends"])
 _JOINTS = re.compile(f"{_WORDS['ends']}|{_WORDS['joints']}")
