@@ -18,7 +18,6 @@ from pincite.text import words as wording
 from pincite.text.figures import MONTHS
 from pincite.text.finite import NAME, finite_verb, referents_in
 from pincite.text.languages import is_english
-from pincite.text.paraphrase import with_series_apart
 from pincite.text.quantities import Value, values
 from pincite.text.sentences import is_question, n_words
 from pincite.text.words import IRREGULAR
@@ -65,26 +64,19 @@ def swapped(text: str, sentence: str, page: str = "") -> Witness | None:
     for claim in _RELATION.finditer(text):
         agent, patient = ("two", "one") if claim["by"] else ("one", "two")
         first, second = (_THE.sub("", claim[name]) for name in (agent, patient))
-        verb = _stem(claim["verb"])
+        verb = IRREGULAR.get(claim["verb"], (claim["verb"],) * 2)[1][:6]
         known = syntax.may_be_finite(claim["verb"], "it", "the") or _COMPARES.match(claim["verb"])
         if first == second or verb in _MUTUAL or not known:
             continue
         found = re.search(_in_roles(second, verb, first, "[^.,;]{0,60}"), sentence)
         inside = found and _INSIDE.search(sentence[: found.start()])
-        if (
-            found
-            and not inside
-            and not re.search(_in_roles(first, verb, second, "[^.]{0,200}"), said)
-        ):
+        if found and not (inside or re.search(_in_roles(first, verb, second, "[^.]{0,200}"), said)):
             return Witness(WitnessKind.SWAPPED, first, sentence, other=second)
     return None
 
 
 def said_by_another(claim: str, passage: Passage) -> Witness | None:
-    """Return what another speaker says than the one whom a claim names, or what is only asked.
-
-    It is silent if the one named says it too, or does not speak on the page.
-    """
+    """Return what another says than whom a claim names, who speaks too; or what is only asked."""
     page, name, content = passage.page or passage.text, *_ascribed(claim)
     if not (is_english(claim) and is_english(passage.text)) or not (name or turns(page)):
         return None
@@ -100,9 +92,9 @@ def said_by_another(claim: str, passage: Passage) -> Witness | None:
         return Witness(WitnessKind.WEAKER, "", words[:_SHOWN], place)
     if not name or any(not each.speaker or names.is_in(name, each.speaker) for each in speakers):
         return None
-    speaks = any(names.is_in(name, each.speaker) for *_, each in spoken)
-    kind = WitnessKind.SPEAKER
-    return Witness(kind, name, words[:_SHOWN], place, turn.speaker) if speaks else None
+    if not any(names.is_in(name, each.speaker) for *_, each in spoken):
+        return None
+    return Witness(WitnessKind.SPEAKER, name, words[:_SHOWN], place, turn.speaker)
 
 
 def value_of_another(claim: str, passage: str) -> Witness | None:
@@ -114,9 +106,6 @@ def value_of_another(claim: str, passage: str) -> Witness | None:
     if not (is_english(claim) and is_english(passage)):
         return None
     claimed = sorted((v for v in values(claim) if not v.weak), key=lambda v: v.measure == "date")
-    if witness := _of_two_years(claim, passage):
-        return witness
-    given, passage = passage, with_series_apart(passage)
     spans = [s for s in wording.sentences_of(passage) if not tables.cells_of(s.of(passage))]
     pairs = list(zip(spans, [*spans[1:], *spans[-1:]], strict=True))
     for value, (first, last) in product(claimed, pairs):
@@ -129,8 +118,7 @@ def value_of_another(claim: str, passage: str) -> Witness | None:
             apart = all(quantities.conflict(other, v) for v in same)
             if apart and _is_given_for(wanted, own, rival, passage):
                 source = own.of(passage).strip(" ,;.")
-                place = first if passage == given else None
-                return Witness(WitnessKind.OWNER, value.span.of(claim), source, place)
+                return Witness(WitnessKind.OWNER, value.span.of(claim), source, first)
     return None
 
 
@@ -146,7 +134,7 @@ def subject_name(sentence: str) -> str:
 
 
 class Turn(NamedTuple):
-    """Where somebody begins to speak in a text, and whether they mostly ask; "": nobody known."""
+    """Where somebody begins to speak, who ("": not known), and whether it is one who asks."""
 
     start: int
     speaker: str
@@ -154,9 +142,9 @@ class Turn(NamedTuple):
 
 
 _WORD = r"[A-ZÀ-Þ][\w’'-]{0,40}\.?"
-_TURN = re.compile(  # "TOM BELSEY: And the list is longer than ever."
-    rf"^[*_#]{{0,3}}(?:(?P<who>{_WORD}(?: {_WORD}){{0,4}})(?: \([^()\n]{{1,40}}\))?[*_]{{0,3}}:"
-    r"|(?P<letter>[QA])\.)[*_]{0,3}\s+(?P<words>\S.*[.?!…”\"’)])$",
+_TURN = re.compile(  # "TOM BELSEY: And the list is longer than ever.", "Q. Is it?"
+    rf"^[*_#]{{0,3}}(?P<who>[QA](?=[.:])|{_WORD}(?: {_WORD}){{0,4}}(?=[*_]{{0,3}}:| \())"
+    r"(?: \([^()\n]{1,40}\))?[*_]{0,3}[.:][*_]{0,3}\s+(?P<words>\S.*[.?!…”\"’)])$",
     re.MULTILINE,
 )
 _FORMS = (words_of("readings", name) for name in ("saying", "finding", "tags"))
@@ -166,49 +154,42 @@ _SAYER = re.compile(
     rf"|[,?!]['’”\"] (?:{'|'.join(_SAYS)}) (?P<after>{_NAME})"
 )
 _ACCORDING = re.compile(rf"According to (?P<name>{_NAME})(?:,[^,]+)?, (?P<content>.+)")
-_AGREES = re.compile(
-    r"(?:yes|yeah|right|exactly|correct|indeed|absolutely|(?:that|it) is (?:so|right|true))\b", re.I
-)
+_AGREES = re.compile(r"(?i:yes|yeah|right|exactly|correct|indeed|that is (?:so|right|true))\b")
 
 
 @lru_cache(maxsize=16)
 def turns(text: str) -> tuple[Turn, ...]:
-    """The turns of a transcript: two labels recur, or each line has one of two names."""
-    found = [
-        turn
-        for turn in _TURN.finditer(text)
-        if words_of("readings", "no_turn").isdisjoint((turn["who"] or "").lower().split())
-    ]
-    labels = Counter(turn["who"] or turn["letter"] for turn in found)
-    recurring = {who for who, n in labels.items() if n > 1}
-    if len(recurring) < 2:
-        lines = re.findall(r"\n+(?=.)", text[found[0].start() :]) if found else []
-        asked = any("?" in turn["words"] for turn in found)
-        named = all(" " in who or (who.isupper() and len(who) > 3) for who in labels)
-        recurring = set(labels) if len(lines) < len(found) and (asked or named) else set()
-    asking = Counter(turn["who"] or turn["letter"] for turn in found if "?" in turn["words"])
-    agreed = {a.start() for a, b in pairwise(found) if _AGREES.match(b["words"])}
+    """The turns of a transcript: two labels recur, or all lines have one and something is asked."""
+    no_turn, found = words_of("readings", "no_turn"), [*_TURN.finditer(text)]
+    found = [turn for turn in found if no_turn.isdisjoint(turn["who"].lower().split())]
+    labels = Counter(turn["who"] for turn in found)
+    asking = Counter(turn["who"] for turn in found if "?" in turn["words"])
+    known = {who for who, n in labels.items() if n > 1}
+    if len(known) < 2 and (asking or all(" " in who for who in labels)):
+        lines = re.findall(r"^.", text[found[0].start() :], re.MULTILINE) if found else []
+        known = {*labels} if len(lines) == len(found) else set()
+    answers = [*(turn["words"] for turn in found[1:]), ""]
     return tuple(
         Turn(
             turn.start(),
-            who.title() if who.isupper() and len(who) > 3 else who,
-            2 * asking[who] > labels[who] and turn.start() not in agreed,
+            turn["who"].title() if len(turn["who"]) > 3 and turn["who"].isupper() else turn["who"],
+            2 * asking[turn["who"]] > labels[turn["who"]] and not _AGREES.match(answer),
         )
-        for turn in (found if len(recurring) > 1 else ())
-        if (who := turn["who"] or turn["letter"]) in recurring
+        for turn, answer in zip(found, answers, strict=False)
+        if len(known) > 1 and turn["who"] in known
     )
 
 
 @lru_cache(maxsize=16)
-def _spoken(page: str) -> tuple[tuple[str, Turn], ...]:
+def _spoken(page: str) -> list[tuple[str, Turn]]:
     """The sentences of a page, with who says them: by their turn, else by the words beside them."""
     found = list[tuple[str, Turn]]()
     for span in wording.sentences_of(page):
         before = [turn for turn in turns(page) if turn.start < span.end]
-        sayers = [*_SAYER.finditer(span.of(page))]
-        name = sayers[0]["name"] or sayers[0]["after"] if len(sayers) == 1 else ""
-        found.append((span.of(page), before[-1] if before else Turn(span.start, name)))
-    return tuple(found)
+        sayers = [each["name"] or each["after"] for each in _SAYER.finditer(span.of(page))]
+        by_words = Turn(span.start, sayers[0] if len(sayers) == 1 else "")
+        found.append((span.of(page), before[-1] if before else by_words))
+    return found
 
 
 def _ascribed(claim: str) -> tuple[str, str]:
@@ -235,10 +216,6 @@ _RELATION = re.compile(
 )
 
 
-def _stem(word: str) -> str:
-    return IRREGULAR.get(word, (word, word))[1][:6]
-
-
 def _in_roles(agent: str, verb: str, patient: str, gap: str) -> str:
     """Return a pattern of one doing it to the other, or of this done by the first."""
     # Of a name the last word; of another phrase all words.
@@ -259,7 +236,7 @@ def _of_other_referent(text: str, passage: Passage, page: str) -> Witness | None
     predicate = text.partition(name)[2] if name else ""
     for span, sentence, others in referents_in(passage.text, page) if predicate else ():
         words = sentence.of(passage.text)
-        if span.start == sentence.start and _has_most_of(predicate, words):
+        if span.start == sentence.start and wording.missing_words(predicate, words) <= 1 - _SHARE:
             is_same = "" in others or not _differ(name, others[0])
             if is_same or _is_stated_of(name, predicate, page):
                 return None
@@ -268,13 +245,10 @@ def _of_other_referent(text: str, passage: Passage, page: str) -> Witness | None
     return None
 
 
-def _has_most_of(predicate: str, sentence: str) -> bool:
-    return wording.missing_words(predicate, sentence) <= 1 - _SHARE
-
-
 def _is_stated_of(name: str, predicate: str, page: str) -> bool:
     sentences = (span.of(page) for span in wording.sentences_of(page))
-    return any(_has_most_of(predicate, s) and not names.missing(f": {name}", s) for s in sentences)
+    near = (s for s in sentences if wording.missing_words(predicate, s) <= 1 - _SHARE)
+    return any(not names.missing(f": {name}", s) for s in near)
 
 
 def _differ(name: str, other_name: str) -> bool:
@@ -346,30 +320,6 @@ def _with_values(text: str, window: Span, measure: str, noun: str) -> list[tuple
     return list(zip(pieces, found, strict=True)) if sure else []
 
 
-def _years(keys: frozenset[str]) -> set[str]:
-    return {key for key in keys if key.isdigit() and len(key) == 4}
-
-
-_TWO_YEARS = re.compile(r"\b((?:1\d|20)\d\d)(?:[–/-]((?:\d\d)?\d\d)\b)?")
-_OF_ACCOUNTS = re.compile(
-    r"\b(?:financial|fiscal|tax|school|academic) year|\byear (?:to|end)|season"
-)
-
-
-def _of_two_years(claim: str, passage: str) -> Witness | None:
-    """Find a value that is given for another year, where one is across two: "2023–24"."""
-    wanted, claimed = {*_TWO_YEARS.findall(claim)}, [v for v in values(claim) if not v.weak]
-    claimed = [value for value in claimed if value.measure != "date" and len(wanted) == 1]
-    for span, value in product(wording.sentences_of(passage) if claimed else (), claimed):
-        sentence = span.of(passage)
-        given = {*_TWO_YEARS.findall(sentence)}
-        across = all(second for _, second in given) or any(second for _, second in wanted)
-        stated = any(quantities.states(v, value) for v in values(sentence))
-        if given and across and stated and not (given & wanted or _OF_ACCOUNTS.search(claim)):
-            return Witness(WitnessKind.OWNER, value.span.of(claim), sentence[:_SHOWN], span)
-    return None
-
-
 def _is_given_for(wanted: frozenset[str], own: Span, rival: Span, passage: str) -> bool:
     """Whether words of the claim are beside the rival, in the place of others beside its own value.
 
@@ -388,7 +338,7 @@ def _is_given_for(wanted: frozenset[str], own: Span, rival: Span, passage: str) 
         _keys(words) & others and _keys(in_place.get(slot, "")) & beside
         for slot, words in slots.items()
     )
-    met = met or bool(_years(beside) and _years(others))  # "in 2022", "by 2023"
+    met |= all(any(k.isdigit() and len(k) == 4 for k in keys) for keys in (beside, others))
     dated = any(word[0].isdigit() for word in beside)
     timed = others <= _TIMES or all(word[0].isdigit() for word in others)
     meant = own.start < rival.start or not wanted & of_own - of_rival

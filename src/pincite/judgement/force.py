@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from operator import itemgetter
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from pincite.judgement.attribution import subject_name
@@ -67,7 +66,7 @@ class _Clause(NamedTuple):
     own: frozenset[str]  # stems that are no names
     predicate: str  # the stem of its verb, or of the noun behind "is"; "": unknown
     frames: list[_Frame]  # that would weaken it
-    reported: Mapping[str, str] = MappingProxyType({})  # sentences that one side says, and where
+    reported: Mapping[str, str]  # what one side goes on saying, and where that begins
 
 
 class _Term(NamedTuple):
@@ -144,13 +143,13 @@ def _clause(text: str, is_hedged: bool) -> _Clause:
     names = {stem for name in wording.names(text) for stem in _roots(name)}
     own = {frame.kind for frame in _FRAMES if not frame.governed and frame.words.search(text)}
     known = [frame for frame in _FRAMES if frame.of_amount or not is_hedged]
-    frames = [frame for frame in known if frame.kind not in own and _may_weaken(frame, text)]
-    return _Clause(text, stems, stems - names, stem(verb[0]) if verb else "", frames)
-
-
-def _may_weaken(frame: _Frame, text: str) -> bool:
-    is_such = not frame.claims or _CLAIMS[frame.claims](text)
-    return is_such and (frame.beside is None or bool(frame.beside.search(text)))
+    frames = [
+        frame
+        for frame in known
+        if frame.kind not in own and (not frame.claims or _CLAIMS[frame.claims](text))
+        if frame.beside is None or frame.beside.search(text)
+    ]
+    return _Clause(text, stems, stems - names, stem(verb[0]) if verb else "", frames, {})
 
 
 def _has_superlative(text: str) -> bool:
@@ -264,10 +263,9 @@ def _in_sentence(clause: _Clause, sentence: str, after: str) -> tuple[str, _Fram
 
 @lru_cache(maxsize=64)
 def _reported(page: str) -> Mapping[str, str]:
-    """Return the sentences of a page that go on with what one side says, and where it begins.
+    """Return the sentences from an allegation up to what "it" or "the group" says, and its words.
 
-    They lie in its paragraph between an allegation and a sentence that "it" or "the group" says, or
-    are in the past perfect behind it. What anyone says is one side's where there is a dispute.
+    In the past perfect, they go on too. What anyone says is alleged where there is a dispute.
     """
     found = dict[str, str]()
     for paragraph in page.split("\n"):
@@ -332,7 +330,8 @@ def _governs(
     free -= _roots(f"{sentence[: words[0].span.start]} {sentence[words[-1].span.end :]}")
     own = clause.own & _roots(sentence)
     has_figure = any(map(_is_figure, free))
-    if frame.is_valued and not has_figure and _is_noun_phrase(clause):
+    noun = _COMPLEMENT.search(clause.text)  # what something is, not what it does
+    if frame.is_valued and not has_figure and noun and not syntax.is_participle(noun["head"]):
         return False
     if frame.is_past:
         return clause.predicate in ("", *free) and _was_so(clause, words, sentence, scope)
@@ -344,12 +343,6 @@ def _governs(
         return False
     share = _SHARE if has_figure else _GOVERNED
     return len(free) >= (1 if is_word else max(1, share * len(own)))
-
-
-def _is_noun_phrase(clause: _Clause) -> bool:
-    """Whether a clause says what something is, not what it does: "is the capital"."""
-    complement = _COMPLEMENT.search(clause.text)
-    return complement is not None and not syntax.is_participle(complement["head"])
 
 
 def _was_so(clause: _Clause, words: list[_Term], sentence: str, scope: Span) -> bool:
@@ -384,7 +377,7 @@ def _scope(frame: _Frame, match: re.Match[str]) -> Span:
         word = _NEXT.match(sentence, end)
         return Span(*word.span(1)) if word else Span(end, end)
     ended = joint.search(sentence, end)
-    ended = _TO.search(sentence, end) if match[0].endswith(" from") else ended
+    ended = re.compile(" to ").search(sentence, end) if match[0].endswith(" from") else ended
     stop = ended.start() if ended and match[0][-1] != ":" else len(sentence)
     return Span(begun if frame.how in ("within", "throughout") else end, stop)
 
@@ -551,7 +544,6 @@ _CLAIMS: dict[str, Callable[[str], bool]] = {
 _COUNTS = frozenset(("number", "percent"))
 _HAS, _HAD = re.compile(r"\b(?:has|have)\b"), re.compile(r"\bhad\b")
 _PERFECT, _WERE = re.compile(r"\bha(?:s|ve) (?:been|\w+ed)\b"), re.compile(r"\bw(?:as|ere)\b")
-_TO = re.compile(r" (?:in)?to ")
 _HEDGED = _pattern(_WORDS["hedged"])
 _ENDS = re.compile(_WORDS["ends"])
 _JOINTS = re.compile(f"{_WORDS['ends']}|{_WORDS['joints']}")
