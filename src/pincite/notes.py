@@ -23,6 +23,7 @@ ENGLISH: Mapping[str, str] = {
     "said_of_less": "source: “%(source)s” · claim: “%(claim)s”",
     "value_of_another": "the source gives %(claim)s for something else: “%(source)s”",
     "about_another": "the source mentions %(other)s, not %(claim)s",
+    "said_by_another": "in the source %(other)s says it, not %(claim)s: “%(source)s”",
     "may_be_another": "“%(source)s” may stand for %(other)s instead of %(claim)s",
     "referent": "“%(words)s” stands for %(name)s",
     "relative_time": "“%(words)s” is %(date)s by the date of the source",

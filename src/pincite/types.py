@@ -584,6 +584,7 @@ class WitnessKind(StrEnum):
     WEAKER = "stated_only_as"  # only denied, alleged, planned or hedged
     SWAPPED = "roles_swapped"
     NAMESAKE = "about_another"  # another person where the claim has the article's "he"
+    SPEAKER = "said_by_another"  # than the claim names
     OWNER = "value_of_another"  # the claim's value, which the source gives for another thing
     NARROWER = "said_of_less"  # the first, or the largest, of a smaller kind or place
     UNCLEAR = "may_be_another"  # a description or a pronoun that may stand for another

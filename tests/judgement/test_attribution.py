@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from support.rows import each_row, rows
 
-from pincite.judgement.attribution import misattribution, value_of_another
+from pincite.judgement.attribution import misattribution, said_by_another, value_of_another
 from pincite.types import Claim, Passage, Span
 
 OF_ANOTHER = rows("judgement/attribution/of_another")
@@ -37,6 +37,12 @@ def test_what_a_source_says_of_the_same_is_not_another_s(
     claim: str, source: str, article: str
 ) -> None:
     assert judged(claim, source, article) == ""
+
+
+@each_row("judgement/attribution/said_by_another")
+def test_words_belong_to_who_says_them(claim: str, page: str, code: str, other: str) -> None:
+    found = said_by_another(claim, Passage("", "", "", page, Span(0, len(page)), page=page))
+    assert (found.kind if found else "", found.other if found else "") == (code, other)
 
 
 def test_another_sentence_of_the_page_may_state_the_claim() -> None:

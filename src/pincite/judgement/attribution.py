@@ -6,13 +6,17 @@ construction, and is silent if another sentence of the page may state the claim.
 """
 
 import re
+from collections import Counter
 from dataclasses import replace
+from functools import lru_cache
 from itertools import pairwise, product
+from operator import itemgetter
+from typing import NamedTuple
 
 from pincite.text import names, quantities, syntax, tables, words_of
 from pincite.text import words as wording
 from pincite.text.figures import MONTHS
-from pincite.text.finite import NAME, referents_in
+from pincite.text.finite import NAME, finite_verb, referents_in
 from pincite.text.languages import is_english
 from pincite.text.quantities import Value, values
 from pincite.text.sentences import is_question, n_words
@@ -21,6 +25,7 @@ from pincite.types import Claim, Passage, Span, Witness, WitnessKind
 
 _LONGEST = 45  # words of a sentence; longer ones are lists and menus
 _SHARE = 0.75  # of the claim's content words that must be said of another person
+_SHOWN = 80  # characters of a sentence in a message
 _RELATED = 0.5  # the most that a sentence may lack of the claim's content words
 _NOT_NAMES = "|".join({*syntax.PARTICLES, *words_of("roles", "openers"), *MONTHS, *wording.DAYS})
 _CAPITAL = r"[A-ZÀ-Þ][\w’'-]+"
@@ -59,19 +64,37 @@ def swapped(text: str, sentence: str, page: str = "") -> Witness | None:
     for claim in _RELATION.finditer(text):
         agent, patient = ("two", "one") if claim["by"] else ("one", "two")
         first, second = (_THE.sub("", claim[name]) for name in (agent, patient))
-        verb = _stem(claim["verb"])
+        verb = IRREGULAR.get(claim["verb"], (claim["verb"],) * 2)[1][:6]
         known = syntax.may_be_finite(claim["verb"], "it", "the") or _COMPARES.match(claim["verb"])
         if first == second or verb in _MUTUAL or not known:
             continue
         found = re.search(_in_roles(second, verb, first, "[^.,;]{0,60}"), sentence)
         inside = found and _INSIDE.search(sentence[: found.start()])
-        if (
-            found
-            and not inside
-            and not re.search(_in_roles(first, verb, second, "[^.]{0,200}"), said)
-        ):
+        if found and not (inside or re.search(_in_roles(first, verb, second, "[^.]{0,200}"), said)):
             return Witness(WitnessKind.SWAPPED, first, sentence, other=second)
     return None
+
+
+def said_by_another(claim: str, passage: Passage) -> Witness | None:
+    """Return what another says than whom a claim names, who speaks too; or what is only asked."""
+    page, name, content = passage.page or passage.text, *_ascribed(claim)
+    if not (is_english(claim) and is_english(passage.text)) or not (name or turns(page)):
+        return None
+    wanted = _keys(content) - _keys(" ".join(wording.names(content))) or _keys(content)
+    spoken = [(len(wanted & _keys(words)), words, turn) for words, turn in _spoken(page)]
+    here = [each for each in spoken if each[1] in passage.text]
+    most, words, turn = max(here, key=itemgetter(0), default=(0, "", Turn(0, "")))
+    if most < max(1, _RELATED * len(wanted)):
+        return None
+    speakers = [each for n, _, each in spoken if n >= most]
+    place = Span(0, len(words)).moved(passage.text.find(words))
+    if all(each.asks for each in speakers):
+        return Witness(WitnessKind.WEAKER, "", words[:_SHOWN], place)
+    if not name or any(not each.speaker or names.is_in(name, each.speaker) for each in speakers):
+        return None
+    if not any(names.is_in(name, each.speaker) for *_, each in spoken):
+        return None
+    return Witness(WitnessKind.SPEAKER, name, words[:_SHOWN], place, turn.speaker)
 
 
 def value_of_another(claim: str, passage: str) -> Witness | None:
@@ -107,6 +130,77 @@ def subject_name(sentence: str) -> str:
     return name[0] if name else ""
 
 
+# ── In a turn or a quotation ─────────────────────────────────────────────────────────────────────
+
+
+class Turn(NamedTuple):
+    """Where somebody begins to speak, who ("": not known), and whether it is one who asks."""
+
+    start: int
+    speaker: str
+    asks: bool = False
+
+
+_WORD = r"[A-ZÀ-Þ][\w’'-]{0,40}\.?"
+_TURN = re.compile(  # "TOM BELSEY: And the list is longer than ever.", "Q. Is it?"
+    rf"^[*_#]{{0,3}}(?P<who>[QA](?=[.:])|{_WORD}(?: {_WORD}){{0,4}}(?=[*_]{{0,3}}:| \())"
+    r"(?: \([^()\n]{1,40}\))?[*_]{0,3}[.:][*_]{0,3}\s+(?P<words>\S.*[.?!…”\"’)])$",
+    re.MULTILINE,
+)
+_FORMS = (words_of("readings", name) for name in ("saying", "finding", "tags"))
+_SAYS = frozenset(form for forms in _FORMS for each in forms for form in each.split("/"))
+_SAYER = re.compile(
+    rf"(?P<name>{_NAME})(?:,[^,;“”]{{1,60}},)? (?:{'|'.join(_SAYS)})\b"
+    rf"|[,?!]['’”\"] (?:{'|'.join(_SAYS)}) (?P<after>{_NAME})"
+)
+_ACCORDING = re.compile(rf"According to (?P<name>{_NAME})(?:,[^,]+)?, (?P<content>.+)")
+_AGREES = re.compile(r"(?i:yes|yeah|right|exactly|correct|indeed|that is (?:so|right|true))\b")
+
+
+@lru_cache(maxsize=16)
+def turns(text: str) -> tuple[Turn, ...]:
+    """The turns of a transcript: two labels recur, or all lines have one and something is asked."""
+    no_turn, found = words_of("readings", "no_turn"), [*_TURN.finditer(text)]
+    found = [turn for turn in found if no_turn.isdisjoint(turn["who"].lower().split())]
+    labels = Counter(turn["who"] for turn in found)
+    asking = Counter(turn["who"] for turn in found if "?" in turn["words"])
+    known = {who for who, n in labels.items() if n > 1}
+    if len(known) < 2 and (asking or all(" " in who for who in labels)):
+        lines = re.findall(r"^.", text[found[0].start() :], re.MULTILINE) if found else []
+        known = {*labels} if len(lines) == len(found) else set()
+    answers = [*(turn["words"] for turn in found[1:]), ""]
+    return tuple(
+        Turn(
+            turn.start(),
+            turn["who"].title() if len(turn["who"]) > 3 and turn["who"].isupper() else turn["who"],
+            2 * asking[turn["who"]] > labels[turn["who"]] and not _AGREES.match(answer),
+        )
+        for turn, answer in zip(found, answers, strict=False)
+        if len(known) > 1 and turn["who"] in known
+    )
+
+
+@lru_cache(maxsize=16)
+def _spoken(page: str) -> list[tuple[str, Turn]]:
+    """The sentences of a page, with who says them: by their turn, else by the words beside them."""
+    found = list[tuple[str, Turn]]()
+    for span in wording.sentences_of(page):
+        before = [turn for turn in turns(page) if turn.start < span.end]
+        sayers = [each["name"] or each["after"] for each in _SAYER.finditer(span.of(page))]
+        by_words = Turn(span.start, sayers[0] if len(sayers) == 1 else "")
+        found.append((span.of(page), before[-1] if before else by_words))
+    return found
+
+
+def _ascribed(claim: str) -> tuple[str, str]:
+    """Return whom a claim says that it repeats, and what; "" and the claim if nobody."""
+    if according := _ACCORDING.match(claim):
+        return according["name"], according["content"]
+    verb, name = finite_verb(claim), subject_name(claim)
+    says = bool(verb and name and verb.word in _SAYS and claim.startswith(name))
+    return (name, claim[verb.end :]) if verb and says else ("", claim)
+
+
 # ── In each other's roles ────────────────────────────────────────────────────────────────────────
 
 _UNSURE = re.compile(r"\b(?:not|never|would|could|might|may|if|\w+ed to|said to|thought to)\b")
@@ -120,10 +214,6 @@ _RELATION = re.compile(
     rf"(?P<verb>(?!(?:{_NOT_NAMES})\b)[a-z]+)(?P<by>(?: [a-z]+)? by)?"
     rf"(?: [a-z]+){{0,2}}? (?P<two>{_THING})"
 )
-
-
-def _stem(word: str) -> str:
-    return IRREGULAR.get(word, (word, word))[1][:6]
 
 
 def _in_roles(agent: str, verb: str, patient: str, gap: str) -> str:
@@ -146,7 +236,7 @@ def _of_other_referent(text: str, passage: Passage, page: str) -> Witness | None
     predicate = text.partition(name)[2] if name else ""
     for span, sentence, others in referents_in(passage.text, page) if predicate else ():
         words = sentence.of(passage.text)
-        if span.start == sentence.start and _has_most_of(predicate, words):
+        if span.start == sentence.start and wording.missing_words(predicate, words) <= 1 - _SHARE:
             is_same = "" in others or not _differ(name, others[0])
             if is_same or _is_stated_of(name, predicate, page):
                 return None
@@ -155,13 +245,10 @@ def _of_other_referent(text: str, passage: Passage, page: str) -> Witness | None
     return None
 
 
-def _has_most_of(predicate: str, sentence: str) -> bool:
-    return wording.missing_words(predicate, sentence) <= 1 - _SHARE
-
-
 def _is_stated_of(name: str, predicate: str, page: str) -> bool:
     sentences = (span.of(page) for span in wording.sentences_of(page))
-    return any(_has_most_of(predicate, s) and not names.missing(f": {name}", s) for s in sentences)
+    near = (s for s in sentences if wording.missing_words(predicate, s) <= 1 - _SHARE)
+    return any(not names.missing(f": {name}", s) for s in near)
 
 
 def _differ(name: str, other_name: str) -> bool:
@@ -233,10 +320,6 @@ def _with_values(text: str, window: Span, measure: str, noun: str) -> list[tuple
     return list(zip(pieces, found, strict=True)) if sure else []
 
 
-def _years(keys: frozenset[str]) -> set[str]:
-    return {key for key in keys if key.isdigit() and len(key) == 4}
-
-
 def _is_given_for(wanted: frozenset[str], own: Span, rival: Span, passage: str) -> bool:
     """Whether words of the claim are beside the rival, in the place of others beside its own value.
 
@@ -255,7 +338,7 @@ def _is_given_for(wanted: frozenset[str], own: Span, rival: Span, passage: str) 
         _keys(words) & others and _keys(in_place.get(slot, "")) & beside
         for slot, words in slots.items()
     )
-    met = met or bool(_years(beside) and _years(others))  # "in 2022", "by 2023"
+    met |= all(any(k.isdigit() and len(k) == 4 for k in keys) for keys in (beside, others))
     dated = any(word[0].isdigit() for word in beside)
     timed = others <= _TIMES or all(word[0].isdigit() for word in others)
     meant = own.start < rival.start or not wanted & of_own - of_rival

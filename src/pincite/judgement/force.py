@@ -7,7 +7,7 @@ the claim is not hedged itself, and no other sentence of the page states it with
 
 import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from operator import itemgetter
 from pathlib import Path
@@ -66,6 +66,7 @@ class _Clause(NamedTuple):
     own: frozenset[str]  # stems that are no names
     predicate: str  # the stem of its verb, or of the noun behind "is"; "": unknown
     frames: list[_Frame]  # that would weaken it
+    reported: Mapping[str, str]  # what one side goes on saying, and where that begins
 
 
 class _Term(NamedTuple):
@@ -104,7 +105,9 @@ def weaker(
     if correction := _correction_of(claim, passage, page or passage):
         return correction
     texts = [c.text for c in clauses(claim) if covered is None or c.span.overlaps(covered)]
-    limits = (_in_page(_clause(text, is_hedged), passage, about, page or passage) for text in texts)
+    reported = {} if _ASCRIBES.search(claim) else _reported(page or passage)
+    read = (_clause(text, is_hedged)._replace(reported=reported) for text in texts)
+    limits = (_in_page(clause, passage, about, page or passage) for clause in read)
     return next(filter(None, limits), None)
 
 
@@ -140,13 +143,13 @@ def _clause(text: str, is_hedged: bool) -> _Clause:
     names = {stem for name in wording.names(text) for stem in _roots(name)}
     own = {frame.kind for frame in _FRAMES if not frame.governed and frame.words.search(text)}
     known = [frame for frame in _FRAMES if frame.of_amount or not is_hedged]
-    frames = [frame for frame in known if frame.kind not in own and _may_weaken(frame, text)]
-    return _Clause(text, stems, stems - names, stem(verb[0]) if verb else "", frames)
-
-
-def _may_weaken(frame: _Frame, text: str) -> bool:
-    is_such = not frame.claims or _CLAIMS[frame.claims](text)
-    return is_such and (frame.beside is None or bool(frame.beside.search(text)))
+    frames = [
+        frame
+        for frame in known
+        if frame.kind not in own and (not frame.claims or _CLAIMS[frame.claims](text))
+        if frame.beside is None or frame.beside.search(text)
+    ]
+    return _Clause(text, stems, stems - names, stem(verb[0]) if verb else "", frames, {})
 
 
 def _has_superlative(text: str) -> bool:
@@ -254,7 +257,31 @@ def _in_sentence(clause: _Clause, sentence: str, after: str) -> tuple[str, _Fram
             for match in frame.words.finditer(sentence):
                 if source := _weakening(clause, frame, match):
                     return source, frame
-    return "", None
+    opener = clause.reported.get(sentence, "")
+    return (opener, _ALLEGED[0]) if opener else ("", None)
+
+
+@lru_cache(maxsize=64)
+def _reported(page: str) -> Mapping[str, str]:
+    """Return the sentences from an allegation up to what "it" or "the group" says, and its words.
+
+    In the past perfect, they go on too. What anyone says is alleged where there is a dispute.
+    """
+    found = dict[str, str]()
+    for paragraph in page.split("\n"):
+        disputed, opener, waiting = _DISPUTED.search(paragraph), "", list[str]()
+        for span in wording.sentences_of(paragraph):
+            sentence = span.of(paragraph)
+            goes_on, again = _GOES_ON.search(sentence), _OPENS.search(sentence)
+            alleged = any(f.words.search(sentence) for f in _ALLEGED) or (disputed and again)
+            if opener and goes_on:
+                found |= dict.fromkeys([*waiting, sentence], opener)
+                waiting = []
+            elif alleged or again:
+                opener, waiting = sentence[:_SHOWN] if alleged else "", []
+            elif opener:
+                waiting.append(sentence)
+    return found
 
 
 def _applies(frame: _Frame, sentence: str, after: str) -> bool:
@@ -303,7 +330,8 @@ def _governs(
     free -= _roots(f"{sentence[: words[0].span.start]} {sentence[words[-1].span.end :]}")
     own = clause.own & _roots(sentence)
     has_figure = any(map(_is_figure, free))
-    if frame.is_valued and not has_figure and _is_noun_phrase(clause):
+    noun = _COMPLEMENT.search(clause.text)  # what something is, not what it does
+    if frame.is_valued and not has_figure and noun and not syntax.is_participle(noun["head"]):
         return False
     if frame.is_past:
         return clause.predicate in ("", *free) and _was_so(clause, words, sentence, scope)
@@ -315,12 +343,6 @@ def _governs(
         return False
     share = _SHARE if has_figure else _GOVERNED
     return len(free) >= (1 if is_word else max(1, share * len(own)))
-
-
-def _is_noun_phrase(clause: _Clause) -> bool:
-    """Whether a clause says what something is, not what it does: "is the capital"."""
-    complement = _COMPLEMENT.search(clause.text)
-    return complement is not None and not syntax.is_participle(complement["head"])
 
 
 def _was_so(clause: _Clause, words: list[_Term], sentence: str, scope: Span) -> bool:
@@ -355,6 +377,7 @@ def _scope(frame: _Frame, match: re.Match[str]) -> Span:
         word = _NEXT.match(sentence, end)
         return Span(*word.span(1)) if word else Span(end, end)
     ended = joint.search(sentence, end)
+    ended = re.compile(" to ").search(sentence, end) if match[0].endswith(" from") else ended
     stop = ended.start() if ended and match[0][-1] != ":" else len(sentence)
     return Span(begun if frame.how in ("within", "throughout") else end, stop)
 
@@ -390,7 +413,8 @@ def _start_of_undone(before: str) -> int | None:
 def _correction_of(claim: str, passage: str, page: str) -> Witness | None:
     """Return where the page corrects the claim's figure or name, if it has it nowhere else."""
     wanted = {figure.key for figure in figures(claim)}
-    names, roots = () if wanted else wording.names(claim), _roots(claim)
+    roots = _roots(claim)
+    names = () if wanted else {*wording.names(claim), *subject_name(claim).split()}
     is_first = any(frame.words.search(claim) for frame in _CORRECTIONS if not frame.is_own)
     for scope, shown, is_own in _corrections(page):
         if is_first and not is_own:
@@ -503,6 +527,12 @@ _FLAGS = ("is_past", "is_valued", "governed", "corrects", "is_own", "of_amount")
 _ALL = [_frame(kind, how, table) for kind, table in _KINDS.items() for how in _HOW if how in table]
 _FRAMES = [frame for frame in _ALL if not frame.corrects]
 _CORRECTIONS = [frame for frame in _ALL if frame.corrects]
+_ALLEGED = [frame for frame in _FRAMES if frame.kind == "allegation" and frame.how != "precedes"]
+# Another one's words, the same one's (by a pronoun, or beside them), and a dispute.
+_OPENS, _GOES_ON, _DISPUTED, _ASCRIBES = (
+    re.compile(_CLASS.sub(_of_class, _WORDS[name]))
+    for name in ("speaks", "goes_on", "disputed", "ascribes")
+)
 _CLAIMS: dict[str, Callable[[str], bool]] = {
     "present": _is_present,
     "superlative": _has_superlative,

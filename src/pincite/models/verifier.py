@@ -21,7 +21,7 @@ from pincite import errors
 from pincite.durable import CacheFile
 from pincite.errors import MissingModel
 from pincite.judgement import decide
-from pincite.judgement.attribution import misattribution, value_of_another
+from pincite.judgement.attribution import misattribution, said_by_another, value_of_another
 from pincite.judgement.contradictions import contradiction, of_another_time
 from pincite.judgement.force import weaker
 from pincite.judgement.scope import narrower
@@ -370,8 +370,9 @@ def _witnesses(
         known = passage.about, passage.page
         limit = weaker(claim.text, passage.text, *known, claim.own, passage.voice)
         other = value_of_another(claim.text, passage.text)
+        said = said_by_another(claim.text, passage)
         less = narrower(claim.text, passage.text, passage.page, claim.title)
-        found += filter(None, (limit, other, misattribution(claim, passage), less))
+        found += filter(None, (limit, other, said, misattribution(claim, passage), less))
     return tuple(found), next((each.sentence for each in found if each.sentence), None)
 
 

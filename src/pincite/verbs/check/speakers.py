@@ -8,13 +8,11 @@ other languages.
 """
 
 import re
-from collections import Counter
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import takewhile
 from typing import Annotated
 
-from pincite.judgement.attribution import subject_name
+from pincite.judgement.attribution import subject_name, turns
 from pincite.judgement.provenance import named_speaker
 from pincite.text import syntax, words_of
 from pincite.text.finite import NOT, finite_verb, is_plural, lemmas
@@ -27,7 +25,7 @@ from pincite.verbs.check.kinds import LONGEST, SAYS, ascription
 UNNAMED = "an unnamed speaker"
 _PRONOUNS = frozenset("he she they him her them we us i me it".split())
 # "The results suggest that" and "we found that" are the document's own words.
-_ITSELF, _NO_SPEAKER = (words_of("readings", name) for name in ("own_words", "no_turn"))
+_ITSELF = words_of("readings", "own_words")
 _SHORTEST = 3  # words of a quotation; shorter ones are terms and titles
 _NEAR, _BACK = 2_000, 8  # characters before a quote, and sentences, searched for a name
 _FOLLOWING = 600  # characters behind it
@@ -53,12 +51,6 @@ _TAG = re.compile(  # behind a quotation
     rf"(?P<after>(?:(?:the|an?|its|their|his|her) )?(?:[a-z]+,? ){{0,3}}?{_NAME}|he|she|they)"
     rf"|(?:{SAYS}) (?P<office>(?:the|an?|its|their|his|her|one) [\w’' -]{{1,40}}))"
 )
-# "TOM BELSEY: And the list is longer than ever." A label that recurs is a speaker's.
-_TURN = re.compile(
-    rf"^[*_#]{{0,3}}(?P<who>{_CAPITAL}(?: {_CAPITAL}){{0,4}})[*_]{{0,3}}:[*_]{{0,3}}"
-    r"\s+\S.*[.?!…”\"’)]$",
-    re.MULTILINE,
-)
 
 
 def speaker_in(reading: str, text: str, quote: Span, language: str = "en") -> str:
@@ -78,9 +70,9 @@ def speaker_in(reading: str, text: str, quote: Span, language: str = "en") -> st
 
 
 def _who(reading: str, text: str, span: Span, language: str) -> str:
-    sentence, turns = span.of(text), _turns(text)
-    if turns and turns[0][0] < span.end:
-        return max(turn for turn in turns if turn[0] < span.end)[1]
+    sentence = span.of(text)
+    if before := [turn for turn in turns(text) if turn.start < span.end]:
+        return before[-1].speaker
     if len(sentence) > LONGEST:
         return ""
     said = ascription(sentence, language)
@@ -125,16 +117,6 @@ def _full_name(text: str, span: Span, name: str) -> str:
         if subject and (not opens or subject in names(before)):
             return subject
     return UNNAMED
-
-
-@lru_cache(maxsize=16)
-def _turns(text: str) -> tuple[tuple[int, str], ...]:
-    """The turns of a transcript with their speakers: two labels or more recur."""
-    found = [(turn.start(), turn["who"]) for turn in _TURN.finditer(text)]
-    often = Counter(who for _, who in found if _NO_SPEAKER.isdisjoint(who.lower().split()))
-    recurring = {who for who, n in often.items() if n > 1}
-    known = {who: who.title() if who.isupper() and len(who) > 3 else who for who in recurring}
-    return tuple((n, known[who]) for n, who in found if who in known) if len(known) > 1 else ()
 
 
 # ── In the statement ────────────────────────────────────────────────────────────────────────────
