@@ -324,16 +324,18 @@ _SLACK = 0.25  # the share of a change by which another must exceed it to contra
 
 
 def _of_change(part: str, claim: str, source: _Source) -> Witness | None:
-    """Find another change of the same: as stated, or as computed from its two values."""
-    changes = antonyms.stated_changes(part)
-    change = changes[0] if len(changes) == 1 else antonyms.turn_alone(part)
-    if change is None or len(changes) > 1:
+    """Find another change of the same: as stated, or as worked out from two values."""
+    changes = antonyms.claimed_changes(part)
+    if len(changes) != 1:
         return None
-    rest, contrary = f"{part[: change.span.start]} {part[change.span.end :]}", None
-    for span, sentence in source.sentences:
+    change, contrary = changes[0], None
+    rest = f"{part[: change.span.start]} {part[change.span.end :]}"
+    rest = rest.partition(" than ")[0] if change.than else rest
+    for span in antonyms.windows(source.passage, [span for span, _ in source.sentences]):
+        sentence = span.of(source.passage)
         is_mixed = change.measure == "any" and antonyms.turns_both_ways(sentence)
         skips = is_mixed or _UNREAL.search(sentence)
-        for other, about in () if skips else antonyms.changes_in(sentence):
+        for other in () if skips else antonyms.changes_in(sentence):
             agrees = change.agrees(other, _SLACK)
             if agrees:
                 return None
@@ -341,26 +343,24 @@ def _of_change(part: str, claim: str, source: _Source) -> Witness | None:
                 agrees is False
                 and not contrary
                 and not _is_sum(change, sentence)
-                and _is_change_of(rest, other, about, sentence, source)
+                and _is_change_of(rest, other, sentence, source)
             ):
                 contrary = Witness(WitnessKind.VALUE, change.words, other.words, span)
     return contrary
 
 
-def _is_change_of(
-    rest: str, change: antonyms.Change, about: str, sentence: str, source: _Source
-) -> bool:
+def _is_change_of(rest: str, change: antonyms.Change, sentence: str, source: _Source) -> bool:
     """Whether a change is of the subject and the times of a claim's other words."""
-    subject = about.partition(change.span.of(sentence))[0]
+    subject = change.about.partition(change.span.of(sentence))[0]
     wanted = {*roots(rest)}
     others = {*roots(_without(values_of(subject), subject))} - {*roots(source.about)}
     words = _without([v for v in values_of(rest) if v.measure == "time"], rest)
     return (
-        len(others - wanted) <= _NARROWER * len(wanted & {*roots(about)})
+        len(others - wanted) <= _NARROWER * len(wanted & {*roots(change.about)})
         and not quantities.unstated(rest, f"{source.about}\n{sentence}")
         and not has_other_baseline(rest, sentence)
         and (change.is_computed or _at_one_time(rest, sentence, source))
-        and _says(words, about, source, _REST_OF_VALUE)
+        and _says(words, change.about, source, _REST_OF_VALUE)
     )
 
 

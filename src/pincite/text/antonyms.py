@@ -6,7 +6,7 @@ contrasted with "fell". A change is computed where a text gives its two values.
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from pincite.text import LEXICON
 from pincite.text import words as wording
-from pincite.text.figures import ONES, ORDINALS, Figure, fold, missing, rivals
+from pincite.text.figures import ONES, ORDINALS, TENS, Figure, fold, missing, rivals
 from pincite.text.finite import lemmas
 from pincite.text.languages import common
 from pincite.text.quantities import Value, hedged, values, with_hedge
@@ -169,7 +169,7 @@ def _sides(text: str) -> dict[int, dict[int, str]]:
 
 
 class Change(NamedTuple):
-    """A change from an earlier value, as a text states it or as two of its values make it."""
+    """A change from an earlier value, or from that of another thing: stated, or worked out."""
 
     span: Span
     words: str
@@ -177,16 +177,28 @@ class Change(NamedTuple):
     high: float
     measure: str  # "share" of the earlier value, or that of the two values; "any": no amount
     is_computed: bool = False
+    than: frozenset[str] = frozenset()  # roots of the other thing, if it is no earlier value
+    about: str = ""  # the part of the text that says what it is a change of; "": not known
 
     def agrees(self, other: "Change", slack: float = 0.0) -> bool | None:
-        """Whether two changes may be one; None if they are in different measures.
+        """Whether two changes may be one; None if they are of different things or measures.
 
         `slack`: the share of this one by which the other may lie outside its interval.
         """
+        if bool(self.than) != bool(other.than) or (self.than and not self._is_than(other)):
+            return None
         if self.measure != other.measure and "any" not in (self.measure, other.measure):
             return None
         wide = slack * min(abs(self.low), abs(self.high))
         return self.low - wide <= other.high and other.low <= self.high + wide
+
+    def is_of(self, claim: str) -> bool:
+        """Whether a claim shares a word with what this is a change of."""
+        return not {*wording.roots(claim)}.isdisjoint(wording.roots(self.about))
+
+    def _is_than(self, other: "Change") -> bool:
+        known = other.than.union(wording.roots(other.about)) | _WHOLE
+        return other.than - _WHOLE <= self.than <= known
 
 
 _MULTIPLES = {"halved": 0.5, "doubled": 2.0, "tripled": 3.0, "trebled": 3.0, "quadrupled": 4.0}
@@ -210,13 +222,40 @@ _AMOUNTS = {"more", "fewer", "less"}  # with a bare number: "20 smaller towns" a
 _FALLS = _DOWN | {"down", "lost", "less"}
 _COUNTS = {"gain", "gains", "gained", "lost", "cut"}  # with a bare number: "raised 500" is another
 _NO_CHANGE = frozenset({"date", "clock", "time"})
+_LARGER = "more|higher|greater|larger|bigger|longer|taller|older|wider|heavier|deeper|dearer"
+_SMALLER = "fewer|less|lower|smaller|shorter|younger|narrower|lighter|cheaper"
+# "More likely to vote than men", "fewer pupils than in 2019", "below the national average".
+_THAN_OTHER = re.compile(
+    rf"\b(?:(?P<up>{_LARGER})|{_SMALLER})(?: (?:likely|often|common))?\b(?P<what>[^.,;]{{0,80}}?)"
+    r"\bthan (?P<than>(?!any\b|ever\b)[^.,;]+)|\b(?:(?P<above>above)|below) (?P<of>the [^.,;]+)",
+    re.IGNORECASE,
+)
+_WHOLE = frozenset(wording.roots("whole rest other others average"))
+# Between two values of one sentence, of which the second is of another time or thing.
+_BESIDE = re.compile(r",? (?:as )?(?:compared (?:with|to)|against|versus|while|whereas) ")
+_NEXT = re.compile(r",? and (?=(?:about |some )?[£$€]?\d)")
+_AGO = re.compile(
+    rf"\b(?:the|an?|\d+|{'|'.join([*ONES, *TENS])}) (?:previous )?(?:year|month|week|decade)s?"
+    r" (?:earlier|before|previously|ago)\b|\b(?:last|the previous) (?:year|month|week|decade)\b",
+    re.IGNORECASE,
+)
+_HAD = re.compile(r"\bhad (?:been|\w+ed|\w+n|spent|brought)\b")
+_OF_OTHER = re.compile(r"\b(?:in|for|across|of|among|at|the|an?) ", re.IGNORECASE)
+# Without these, a text that goes on has no words of its own but for a value, its time or its owner.
+_GOES_ON = frozenset(
+    wording.roots(
+        "figure number rate total average mean median amount level share proportion value estimate "
+        "same stand stood come came reach reached amount amounted it they there respectively year "
+        "earlier before previous previously ago had been was were is are have"
+    )
+)
+_MOST_NEW = 4  # words that name another thing: "the rest of the region"
 # Between two values, of which the second is the later one or the earlier one.
 _TO = re.compile(rf"[^.;:]{{0,40}}\bto {_HEDGE_WORDS}\Z")
 _DOWN_FROM = re.compile(
     r"[^.;:]{0,60}\b(?:up|down|(?:rise|fall|increase|drop)\b[^.;:]{0,20})"
     rf" from {_HEDGE_WORDS}\Z"
 )
-_COMPARED = re.compile(r"[^.;:]{0,50}\bcompared (?:with|to) (?:the )?\Z")
 _THEN = re.compile(r"[^.;:]{0,30}\b(?:(?:1\d|20)\d\d|earlier|before|previous\w*|last)\b")
 _THAN = re.compile(r"[^.,;]{0,60}?\bthan\b")
 _FROM = re.compile(rf"\bfrom {_HEDGE_WORDS}\Z")
@@ -272,6 +311,17 @@ def turn_alone(text: str) -> Change | None:
     >>> turn_alone("Visits fell in 2024.").high < 0, turn_alone("Visits rose, then fell.")
     (True, None)
     """
+    for match in _THAN_OTHER.finditer(text):
+        is_up, other = bool(match["up"] or match["above"]), match["than"] or match["of"]
+        of_value = any(not value.span.start for value in values(other, "en"))  # "more than 500"
+        if of_value or any(rank.span.overlaps(Span(*match.span())) for rank in ranks(text)):
+            continue
+        low, high = (_LEAST, math.inf) if is_up else (-math.inf, -_LEAST)
+        time = values(other, "en") or _AGO.search(other)
+        than = frozenset[str]() if time else frozenset(wording.roots(other))
+        end = match.start("what") if match["than"] else match.end()
+        span = Span(match.start(), end)
+        return Change(span, match[0].strip(), low, high, "any", than=than)
     # "It lost the election" is no fall: these need a number.
     turns = (word for word in _TURNING.finditer(text) if word["turn"])
     found = [word for word in turns if word["turn"].lower() not in _COUNTS]
@@ -291,14 +341,44 @@ def turns_both_ways(text: str) -> bool:
 _LEAST = 1e-6  # a smaller change is none
 
 
-def changes_in(sentence: str) -> Iterator[tuple[Change, str]]:
-    """Yield a sentence's changes, with the part of it that each is about."""
-    changes = sorted((*stated_changes(sentence), *computed_changes(sentence)), key=lambda c: c.span)
-    for n, change in enumerate(changes):
-        before = [c.span.end for c in changes[:n] if c.span.end <= change.span.start]
-        after = [c.span.start for c in changes[n:] if c.span.start >= change.span.end]
+def claimed_changes(claim: str) -> tuple[Change, ...]:
+    """Return the changes that a claim states with an amount; without one, its only direction."""
+    return stated_changes(claim) or tuple(filter(None, [turn_alone(claim)]))
+
+
+@lru_cache(maxsize=4096)
+def changes_in(text: str) -> tuple[Change, ...]:
+    """Return the changes of a sentence, or those that it makes with the next one."""
+    if len(wording.sentences_of(text)) > 1:
+        return side_by_side(text)
+    found = sorted((*stated_changes(text), *computed_changes(text)), key=lambda c: c.span)
+    parts = list[Change]()
+    for n, change in enumerate(found):
+        before = [c.span.end for c in found[:n] if c.span.end <= change.span.start]
+        after = [c.span.start for c in found[n:] if c.span.start >= change.span.end]
         whole = not before and not after
-        yield change, sentence if whole else sentence[max(before, default=0) : change.span.end]
+        about = text if whole else text[max(before, default=0) : change.span.end]
+        parts.append(change._replace(about=about))
+    return (*parts, *side_by_side(text))
+
+
+def windows(text: str, sentences: Sequence[Span]) -> Iterator[Span]:
+    """Yield each sentence, then each with the next one of its paragraph."""
+    yield from sentences
+    for one, other in pairwise(sentences):
+        if text[one.end : other.start].isspace() and "\n\n" not in text[one.end : other.start]:
+            yield Span(one.start, other.end)
+
+
+@lru_cache(maxsize=512)
+def worked_out(source: str) -> tuple[Change, ...]:
+    """Return all changes that follow from two values of a source."""
+    return tuple(
+        change._replace(span=change.span.moved(span.start))
+        for span in windows(source, wording.sentences_of(source))
+        for change in changes_in(span.of(source))
+        if change.is_computed
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -319,11 +399,92 @@ def computed_changes(text: str) -> tuple[Change, ...]:
         start = one.span.start
         if _TO.match(text, *gap) and _FROM.search(text, max(0, start - 24), start):
             found += _computed(one, other, text) if _TURNING.search(text) else ()
-        elif _DOWN_FROM.match(text, *gap) or (
-            _COMPARED.match(text, *gap) and _THEN.match(text, other.span.end)
-        ):
+        elif _DOWN_FROM.match(text, *gap):
             found += _computed(other, one, text)
     return tuple(found)
+
+
+@lru_cache(maxsize=4096)
+def side_by_side(text: str) -> tuple[Change, ...]:
+    """Return what follows from values of one measure that one or two sentences set side by side.
+
+    Beside the value, the second has only words of the first, and a time or an owner.
+
+    >>> [c.words for c in side_by_side("It has 640 members. In 2020 it had 910.")][:1]
+    ['910 → 640: −30 %']
+    >>> side_by_side("Rents are £640 in Varde, compared with £710 in Moss.")[0].words
+    '£640 < £710'
+    """
+    text, found = fold(text), list[Change]()
+    first, *others = _parts(text)
+    for part in others:
+        pair = _same_measure(first, part, text)
+        if pair is None:
+            continue
+        one, other = pair
+        words, about = part.of(text), first.of(text)
+        new = _new_words(part, other, text) - {*wording.roots(about)} - _GOES_ON
+        dates, others_dates = (_years(values(each, "en")) for each in (about, words))
+        if others_dates or _AGO.search(words) or _HAD.search(words):
+            back = _AGO.search(words) or _HAD.search(words) or not dates
+            if new or not (back or dates != others_dates):
+                continue
+            earlier = back or others_dates < dates
+            pair = (other, one) if earlier else (one, other)
+            found += (c._replace(about=about) for c in _computed(*pair, text))
+        elif new and len(new) <= _MOST_NEW and _OF_OTHER.search(words):
+            mark = "<" if one.high < other.low else ">" if one.low > other.high else "≈"
+            written = f"{one.span.of(text)} {mark} {other.span.of(text)}"
+            for change in _computed(other, one, text):
+                found.append(change._replace(words=written, than=frozenset(new), about=about))
+    return tuple(found)
+
+
+def _parts(text: str) -> list[Span]:
+    """Cut one or two sentences where another value of the same may be set beside the first."""
+    cuts = [Span(span.start, span.start) for span in wording.sentences_of(text)[1:]]
+    cuts += [Span(*m.span()) for m in _BESIDE.finditer(text)]
+    if len(cuts) == 1 and cuts[0].start == cuts[0].end:
+        cuts += [Span(*m.span()) for m in _NEXT.finditer(text, cuts[0].end)]
+    ends = [*(cut.start for cut in sorted(cuts)), len(text)]
+    return [Span(a, b) for a, b in zip([0, *(c.end for c in sorted(cuts))], ends, strict=True)]
+
+
+def _levels(part: Span, text: str) -> list[Value]:
+    ago = [Span(*m.span()) for m in _AGO.finditer(text)]
+    moved = (replace(v, span=v.span.moved(part.start)) for v in values(part.of(text), "en"))
+    return [
+        v
+        for v in moved
+        if not (v.weak or v.measure in ("date", "clock") or any(map(v.span.overlaps, ago)))
+    ]
+
+
+def _same_measure(first: Span, part: Span, text: str) -> tuple[Value, Value] | None:
+    """Return the only value of a part, and the only one of its measure in the first part."""
+    others = _levels(part, text)
+    known = _levels(first, text)
+    if len(others) != 1 or min(v.low for v in (*others, *known)) < 0:
+        return None
+    other = others[0]
+    if not other.measure and [v.measure for v in known] == ["share"]:
+        other = replace(other, measure="share")  # "The figure for England was 61.8."
+    same = [v for v in known if v.measure == other.measure and v.low > 0]
+    return (same[0], other) if len(same) == 1 and other.low > 0 else None
+
+
+def _new_words(part: Span, value: Value, text: str) -> set[str]:
+    end = text.find(", ", value.span.end, part.end)
+    words = (
+        f"{text[part.start : value.span.start]} {text[value.span.end : max(end, 0) or part.end]}"
+    )
+    for known in reversed(values(words, "en")):
+        words = f"{words[: known.span.start]} {words[known.span.end :]}"
+    return {*wording.roots(_AGO.sub(" ", words))}
+
+
+def _years(known: Iterable[Value]) -> list[int]:
+    return [day.years[0] for value in known for day in value.dates[:1] if day.years]
 
 
 def _without_unit(value: Value, text: str) -> Value:
@@ -380,14 +541,14 @@ _EXCEEDED = re.compile(
 _OF_SOME = re.compile(r"\b(?:one|some|two|three|many|several|among|\d+)(?: of)? \Z", re.IGNORECASE)
 
 
-def follows(claim: str, source: str) -> list[Span]:
-    """Return the changes and ranks of a claim that follow from values or ranks of a source."""
-    changes, places = stated_changes(claim), ranks(claim)
-    computed = computed_changes(source) if changes else ()
+def follows(claim: str, source: str) -> list[tuple[Span, str]]:
+    """Return the changes and ranks of a claim that follow from a source, and how they do."""
+    changes, places = claimed_changes(claim), ranks(claim)
+    computed = worked_out(source) if changes else ()
     others = ranks(source) if places else ()
     return [
-        *(change.span for change in changes if any(map(change.agrees, computed))),
-        *(rank.span for rank in places if any(map(rank.is_same, others))),
+        *((a.span, b.words) for a in changes for b in computed if a.agrees(b) and b.is_of(claim)),
+        *((a.span, b.span.of(source)) for a in places for b in others if a.is_same(b)),
     ]
 
 

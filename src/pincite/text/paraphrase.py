@@ -156,17 +156,14 @@ def _shares(passage: str, claim: str) -> Iterator[tuple[int, str]]:
 
 
 def _changes(passage: str, claim: str) -> Iterator[tuple[int, str]]:
-    """Find two values in a sentence between which is the change that the claim states."""
-    stated = antonyms.stated_changes(claim)
-    for change in stated or filter(None, [antonyms.turn_alone(claim)]):
-        for span in () if change.words.lower() in passage.lower() else sentences_of(passage):
-            places = [
-                other.span.end
-                for other, about in antonyms.changes_in(span.of(passage))
-                if other.is_computed and change.agrees(other) and _shares_words(claim, about)
-            ]
-            if places:
-                yield span.start + places[0], f" ({change.words})"
+    """Find two values between which is the change that the claim states."""
+    for change in antonyms.claimed_changes(claim):
+        for other in (
+            () if change.words.lower() in passage.lower() else antonyms.worked_out(passage)
+        ):
+            if change.agrees(other) and other.is_of(claim):
+                yield other.span.end, f" ({change.words})"
+                break
 
 
 def _ranks(passage: str, claim: str) -> Iterator[tuple[int, str]]:
@@ -176,10 +173,6 @@ def _ranks(passage: str, claim: str) -> Iterator[tuple[int, str]]:
         words = stated[0].span.of(claim)
         if stated[0].is_same(other) and words.lower() not in passage.lower():
             yield other.span.end, f" ({words})"
-
-
-def _shares_words(claim: str, text: str) -> bool:
-    return bool({*roots(claim)} & {*roots(text)})
 
 
 _RESULT = re.compile(r"\b(\d{1,4})(?: ?[-–—] ?| (?:votes )?to )(\d{1,4})\b")
