@@ -370,6 +370,37 @@ def _without(values: Sequence[Value], text: str) -> str:
     return text
 
 
+# ── A share ──────────────────────────────────────────────────────────────────────────────────────
+
+
+_AGAINST = re.compile(r"\b(?:against|without|outside|except|unlike|oppos\w+)\b")
+
+
+def _of_share(part: str, claim: str, source: _Source) -> Witness | None:
+    """Find another share of the same whole: "most of the stalls" beside "35 of the 90 stalls"."""
+    stated = antonyms.shares(part)
+    if len(stated) != 1:
+        return None
+    share, contrary = stated[0], None
+    rest = f"{part[: share.span.start]} {part[share.span.end :]}"
+    for span, sentence in source.sentences:
+        for other in antonyms.shares(sentence):
+            if share.agrees(other):
+                return None
+            if (
+                not contrary
+                and share.is_of_same(other)
+                and bool(_denials(part)) == bool(_denials(sentence))
+                and bool(_AGAINST.search(part)) == bool(_AGAINST.search(sentence))
+                and not _UNREAL.search(sentence)
+                and _at_one_time(rest, sentence, source)
+                and _says(rest, sentence, source, _REST_OF_VALUE)
+            ):
+                words = share.span.of(part), other.words
+                contrary = Witness(WitnessKind.VALUE, *words, span)
+    return contrary
+
+
 # ── A rank ───────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -379,6 +410,8 @@ def _of_rank(part: str, claim: str, source: _Source) -> Witness | None:
     if len(stated) != 1:
         return None
     rank, contrary = stated[0], None
+    if by_figures := _of_figures(part, rank, source):
+        return by_figures
     for span, sentence in source.sentences:
         for other in antonyms.ranks(sentence):
             if other.order not in ("", rank.order):
@@ -389,6 +422,24 @@ def _of_rank(part: str, claim: str, source: _Source) -> Witness | None:
                 words = rank.span.of(part), other.span.of(sentence)
                 contrary = Witness(WitnessKind.VALUE, *words, span)
     return contrary
+
+
+def _of_figures(part: str, rank: antonyms.Rank, source: _Source) -> Witness | None:
+    """Find another place of the claim's thing in a list or a table."""
+    rest = f"{part[: rank.span.start]} {_FIELD.sub('', part[rank.span.end :])}"
+    for span, sentence in source.sentences:
+        found = antonyms.listed_place(part, rank, sentence)
+        if found and found[1] != rank.place and _says(rest, sentence, source, _REST_OF_VALUE):
+            words = f"{found[0].span.of(sentence)} ({found[1]}.)"
+            return Witness(WitnessKind.VALUE, rank.span.of(part), words, span)
+    for lookup in () if _denials(part) else tables.look_up(part, source.page):
+        row, cell = lookup.rows[0], tables.place_in(lookup, rank)
+        start = source.passage.find(row.line)
+        if cell and cell[1] != rank.place and start >= 0 and _is_all_known(part, row, source):
+            words = f"{cell[0]} ({cell[1]}.)"
+            span = Span(start, start + len(row.line))
+            return Witness(WitnessKind.VALUE, rank.span.of(part), words, span)
+    return None
 
 
 def _is_same_order(
@@ -414,6 +465,7 @@ def _is_same_order(
     )
 
 
+_FIELD = re.compile(r"\A number of| (?:of|in|among) (?:the|all|its|their)\b[^,;]*\Z")
 _FIELD_ENDS = re.compile(r"[,;:.(]| (?:after|behind|for|and|but|with) ")
 
 
@@ -647,4 +699,4 @@ def _says(rest: str, sentence: str, source: _Source, share: float) -> bool:
 
 
 _OF_DENIALS = [_of_rank, _of_negation, _of_contrary]
-_RULES = [_of_value, _of_change, *_OF_DENIALS, _of_name]
+_RULES = [_of_value, _of_change, _of_share, *_OF_DENIALS, _of_name]

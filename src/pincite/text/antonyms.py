@@ -15,7 +15,7 @@ from typing import NamedTuple
 from pincite.text import LEXICON
 from pincite.text import words as wording
 from pincite.text.figures import ONES, ORDINALS, TENS, Figure, fold, missing, rivals
-from pincite.text.finite import lemmas
+from pincite.text.finite import finite_verb, lemmas
 from pincite.text.languages import common
 from pincite.text.quantities import Value, hedged, values, with_hedge
 from pincite.types import Span
@@ -506,6 +506,69 @@ def _computed(earlier: Value, later: Value, text: str) -> Iterator[Change]:
     yield Change(span, words, low, high, measure, is_computed=True)
 
 
+# ── Shares ───────────────────────────────────────────────────────────────────────────────────────
+
+
+_HEAD = 2  # words of a whole that may be its noun
+
+
+class Share(NamedTuple):
+    """A share of a whole: stated, or worked out from a part and a whole."""
+
+    span: Span
+    words: str
+    low: float  # in per cent
+    high: float
+    whole: frozenset[str]  # roots of the words behind it; empty: "of them"
+
+    def agrees(self, other: "Share") -> bool:
+        return self.low <= other.high and other.low <= self.high
+
+    def is_of_same(self, other: "Share") -> bool:
+        return not other.whole or bool(self.whole & other.whole)
+
+
+_MAJORITY = re.compile(
+    r"(?:\A|[,;] |\bthat )(?P<words>(?P<most>most)(?: of)?)(?= )|\b(?P<more>most of)(?= )"
+    r"|\b(?:the|a) (?:[a-z]+ )?(?:(?P<majority>majority)|minority) of(?= )",
+    re.IGNORECASE,
+)
+_WHOLE_OF = re.compile(r" of ")
+_SCALES_OF = frozenset(wording.roots("million billion"))
+
+
+def _noun_of(text: str, start: int) -> frozenset[str]:
+    """Return the roots of the noun phrase that starts there: up to its verb or a comma."""
+    phrase = re.split(r"[.,;]", text[start : start + 60])[0]
+    verb = finite_verb(phrase)
+    return frozenset(wording.roots(phrase[: verb.start] if verb else phrase)[:_HEAD])
+
+
+@lru_cache(maxsize=4096)
+def shares(text: str) -> tuple[Share, ...]:
+    """Return the shares that a text states or allows, in order.
+
+    >>> [(s.words, s.low, *s.whole) for s in shares("Most mills shut. Of the 80 mills, 11 shut.")]
+    [('Most', 50.0, 'mill', 'shut'), ('80, 11: 14 %', 13.25, 'mill')]
+    """
+    text, found = fold(text), list[Share]()
+    for match in _MAJORITY.finditer(text):
+        low = 50.0 if match["most"] or match["more"] or match["majority"] else 0.0
+        span = Span(*match.span("words" if match["words"] else 0))
+        whole = _noun_of(text, span.end)
+        found.append(Share(span, span.of(text), low + _LEAST, low + 50 - _LEAST, whole))
+    for value in values(text, "en"):
+        behind = _WHOLE_OF.match(text, value.span.end)
+        if value.measure != "share" or not (value.weak or behind):
+            continue
+        words = value.span.of(text)
+        inside = frozenset(wording.roots(words)) - _SCALES_OF if value.weak else frozenset[str]()
+        whole = inside or _noun_of(text, behind.end() if behind else value.span.end)
+        shown = f"{words}: {(value.low + value.high) / 2:.0f} %" if value.weak else words
+        found.append(Share(value.span, shown, value.low, value.high, whole))
+    return tuple(sorted(found))
+
+
 # ── Ranks ────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -538,7 +601,56 @@ _EXCEEDED = re.compile(
     r"(?=[^.;]{0,80} (?:as|than) )",
     re.IGNORECASE,
 )
+_ANY_OTHER = re.compile(
+    r"\b(?:(?P<more>more)|(?P<order>[a-z]{2,}(?=er\b))er)\b[^.,;]{0,60}?\bthan any(?:where|one)?"
+    r" (?:other|else)\b",
+    re.IGNORECASE,
+)
+_UPWARDS, _DOWNWARDS = (
+    {word.removesuffix("er") for word in words.split("|")} for words in (_LARGER, _SMALLER)
+)
+_LEAST_FIELD = 3  # things, of which one may be the first
+_ITEM = re.compile(r"(?:, | and |; |: )+")
+_OWNER = re.compile(r"\b[A-ZÀ-Þ][\w’'-]+(?: [A-ZÀ-Þ][\w’'-]+)*")
 _OF_SOME = re.compile(r"\b(?:one|some|two|three|many|several|among|\d+)(?: of)? \Z", re.IGNORECASE)
+
+
+def place_of(number: float, field: Sequence[float], order: str) -> int | None:
+    """Return the place of a number in a field in an order such as "high"; None if unclear."""
+    up = order in _UPWARDS | {"most"}
+    if len(field) < _LEAST_FIELD or not (up or order in _DOWNWARDS) or field.count(number) != 1:
+        return None
+    return sorted(field, reverse=up).index(number) + 1
+
+
+def listed(sentence: str) -> dict[str, Value]:
+    """Return the values of three or more names that a sentence lists, in order.
+
+    >>> [v.low for v in listed("There are 9 mills in Varde, 7 in Moss and 4 in Aske.").values()]
+    [9.0, 7.0, 4.0]
+    """
+    found, start = dict[str, Value](), 0
+    ends = [*(m.span() for m in _ITEM.finditer(sentence)), (len(sentence), 0)]
+    for end, following in ends if len(ends) >= _LEAST_FIELD else ():
+        item, known = Span(start, end), _levels(Span(start, end), sentence)
+        owners = [m[0] for m in _OWNER.finditer(item.of(sentence)) if wording.roots(m[0])]
+        if len(known) == len(owners) == 1:
+            found[owners[0]] = known[0]
+        elif known or found:
+            return {}
+        start = following
+    is_one = len({value.measure for value in found.values()}) == 1
+    return found if is_one and len(found) >= _LEAST_FIELD else {}
+
+
+def listed_place(claim: str, rank: Rank, sentence: str) -> tuple[Value, int] | None:
+    """Return the value and the place of the only thing of a list that a claim names."""
+    field = listed(sentence)
+    named = [owner for owner in field if re.search(rf"\b{re.escape(owner)}\b", claim)]
+    place = len(named) == 1 and place_of(
+        field[named[0]].low, [value.low for value in field.values()], rank.order
+    )
+    return (field[named[0]], place) if place else None
 
 
 def follows(claim: str, source: str) -> list[tuple[Span, str]]:
@@ -560,7 +672,9 @@ def ranks(text: str) -> tuple[Rank, ...]:
     [(2, 'tall'), (3, 'wid')]
     """
     text, found = fold(text), list[Rank]()
-    for match in (m for form in (_SUPERLATIVE, _PLACED, _EXCEEDED) for m in form.finditer(text)):
+    for match in (
+        m for form in (_SUPERLATIVE, _PLACED, _EXCEEDED, _ANY_OTHER) for m in form.finditer(text)
+    ):
         if match.re is _SUPERLATIVE and _OF_SOME.search(
             text, max(0, match.start() - 12), match.start()
         ):
@@ -573,7 +687,7 @@ def ranks(text: str) -> tuple[Rank, ...]:
         if match.re is _EXCEEDED:
             place = 1 + (ONES.index(parts["n"].lower()) + 1 if parts["n"] else 0)
         else:
-            nth = (parts["nth"] or "first").lower()
+            nth = (parts.get("nth") or "first").lower()
             place = ORDINALS.index(nth) + 1 if nth in ORDINALS else int(nth[:-2])
         more = parts.get("most") or parts.get("more") or parts.get("much")
         order = (parts.get("order") or ("most" if more else "")).lower()

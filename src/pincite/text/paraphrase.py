@@ -173,6 +173,10 @@ def _ranks(passage: str, claim: str) -> Iterator[tuple[int, str]]:
         words = stated[0].span.of(claim)
         if stated[0].is_same(other) and words.lower() not in passage.lower():
             yield other.span.end, f" ({words})"
+    for span in sentences_of(passage) if len(stated) == 1 else ():
+        listed = antonyms.listed_place(claim, stated[0], span.of(passage))
+        if listed and listed[1] == stated[0].place:
+            yield span.start + listed[0].span.end, f" ({stated[0].span.of(claim)})"
 
 
 _RESULT = re.compile(r"\b(\d{1,4})(?: ?[-–—] ?| (?:votes )?to )(\d{1,4})\b")
