@@ -315,7 +315,7 @@ def _is_all_known(part: str, row: tables.Row, source: _Source) -> bool:
 # ── A change ─────────────────────────────────────────────────────────────────────────────────────
 
 _UNREAL = re.compile(  # a forecast, a wish or a denial of a change
-    r"\b(?:will|would|could|may|might|should|if|not|never|expect\w*|forecast\w*|predict\w*|plan\w*"
+    r"\b(?:will|would|could|(?-i:may)|might|should|if|not|never|expect\w*|forecast\w*|predict\w*|plan\w*"
     r"|project(?:ed|ions?)|aim\w*|target\w*|estimat\w*|propos\w*)\b",
     re.IGNORECASE,
 )
@@ -329,8 +329,7 @@ def _of_change(part: str, claim: str, source: _Source) -> Witness | None:
     if len(changes) != 1:
         return None
     change, contrary = changes[0], None
-    rest = f"{part[: change.span.start]} {part[change.span.end :]}"
-    rest = rest.partition(" than ")[0] if change.than else rest
+    rest = change.rest_of(part)
     for span in antonyms.windows(source.passage, [span for span, _ in source.sentences]):
         sentence = span.of(source.passage)
         is_mixed = change.measure == "any" and antonyms.turns_both_ways(sentence)
@@ -351,16 +350,21 @@ def _of_change(part: str, claim: str, source: _Source) -> Witness | None:
 
 def _is_change_of(rest: str, change: antonyms.Change, sentence: str, source: _Source) -> bool:
     """Whether a change is of the subject and the times of a claim's other words."""
-    subject = change.about.partition(change.span.of(sentence))[0]
+    start = sentence.find(change.about)
+    subject = change.about[: max(0, change.span.start - start)]
     wanted = {*roots(rest)}
     others = {*roots(_without(values_of(subject), subject))} - {*roots(source.about)}
     words = _without([v for v in values_of(rest) if v.measure == "time"], rest)
+    known = {*roots(source.about)}
+    own = " ".join(word for word in WORD.findall(words) if not {*roots(word)} <= known)
     return (
         len(others - wanted) <= _NARROWER * len(wanted & {*roots(change.about)})
         and not quantities.unstated(rest, f"{source.about}\n{sentence}")
-        and not has_other_baseline(rest, sentence)
+        and not has_other_baseline(rest, sentence, change.is_computed)
         and (change.is_computed or _at_one_time(rest, sentence, source))
-        and _says(words, change.about, source, _REST_OF_VALUE)
+        and _says(
+            own if change.is_computed and own else words, change.about, source, _REST_OF_VALUE
+        )
     )
 
 
@@ -383,8 +387,10 @@ def _of_share(part: str, claim: str, source: _Source) -> Witness | None:
         return None
     share, contrary = stated[0], None
     rest = f"{part[: share.span.start]} {part[share.span.end :]}"
-    for span, sentence in source.sentences:
+    for n, (span, sentence) in enumerate(source.sentences):
         for other in antonyms.shares(sentence):
+            before = source.sentences[n - 1][1] if n and not other.whole else ""  # "of them"
+            text = f"{before} {sentence}"
             if share.agrees(other):
                 return None
             if (
@@ -394,7 +400,7 @@ def _of_share(part: str, claim: str, source: _Source) -> Witness | None:
                 and bool(_AGAINST.search(part)) == bool(_AGAINST.search(sentence))
                 and not _UNREAL.search(sentence)
                 and _at_one_time(rest, sentence, source)
-                and _says(rest, sentence, source, _REST_OF_VALUE)
+                and _says(rest, text, source, _REST_OF_VALUE)
             ):
                 words = share.span.of(part), other.words
                 contrary = Witness(WitnessKind.VALUE, *words, span)
@@ -629,15 +635,25 @@ def of_another_time(claim: str, sentence: str) -> bool:
 _BASELINE = re.compile(r"\b(?:than|since)(?: (?:it|they) (?:was|were|had been))?(?: [a-z]+)? \Z")
 
 
-def has_other_baseline(claim: str, sentence: str) -> bool:
-    """Whether a sentence compares with a time that a claim does not state: "than in 2010"."""
+def has_other_baseline(claim: str, sentence: str, is_computed: bool = False) -> bool:
+    """Whether a sentence compares with a time that a claim does not state: "than in 2010".
+
+    The year before is the one that a claim about a year means.
+    """
     own = [value for value in values_of(claim) if value.dates]
+    if is_computed and not own:
+        return False  # what has grown without a stated time has grown lately
     baselines = [
         v
         for v in values_of(sentence)
         if v.dates and _BASELINE.search(sentence, max(0, v.span.start - 40), v.span.start)
     ]
-    return bool(baselines) and not any(quantities.states(b, v) for b in baselines for v in own)
+    before = {y + 1 for b in baselines for d in b.dates for y in d.years or ()}
+    return (
+        bool(baselines)
+        and not any(quantities.states(b, v) for b in baselines for v in own)
+        and before.isdisjoint(y for v in own for d in v.dates for y in d.years or ())
+    )
 
 
 # ── A name ───────────────────────────────────────────────────────────────────────────────────────

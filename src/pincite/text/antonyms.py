@@ -18,6 +18,7 @@ from pincite.text.figures import ONES, ORDINALS, TENS, Figure, fold, missing, ri
 from pincite.text.finite import finite_verb, lemmas
 from pincite.text.languages import common
 from pincite.text.quantities import Value, hedged, values, with_hedge
+from pincite.text.syntax import is_participle
 from pincite.types import Span
 
 _AXES, _TURNS, _BOUNDS = (
@@ -179,6 +180,7 @@ class Change(NamedTuple):
     is_computed: bool = False
     than: frozenset[str] = frozenset()  # roots of the other thing, if it is no earlier value
     about: str = ""  # the part of the text that says what it is a change of; "": not known
+    end: int = 0  # of the later value
 
     def agrees(self, other: "Change", slack: float = 0.0) -> bool | None:
         """Whether two changes may be one; None if they are of different things or measures.
@@ -187,10 +189,19 @@ class Change(NamedTuple):
         """
         if bool(self.than) != bool(other.than) or (self.than and not self._is_than(other)):
             return None
+        if self.measure == "flow":  # what left: others may have come
+            return (not other.measure and self.low <= other.high and other.low <= self.high) or None
         if self.measure != other.measure and "any" not in (self.measure, other.measure):
             return None
         wide = slack * min(abs(self.low), abs(self.high))
         return self.low - wide <= other.high and other.low <= self.high + wide
+
+    def rest_of(self, claim: str) -> str:
+        """Return what else a claim says, without the words that say that something changes."""
+        before, after = claim[: self.span.start], claim[self.span.end :]
+        after = after.partition(" than ")[0] if self.than else after
+        before = _CARRIED.sub(r"\g<what>", before)
+        return _TURNING.sub(" ", f"{before} {after}")
 
     def is_of(self, claim: str) -> bool:
         """Whether a claim shares a word with what this is a change of."""
@@ -218,6 +229,16 @@ _BY = re.compile(
     re.IGNORECASE,
 )
 _MORE = re.compile(r"\s(?P<turn>more|higher|greater|larger|fewer|less|lower|smaller)\b")
+_BY_ONE = re.compile(r"\bby an?(?= (?:pound|penny|euro|dollar|day|week|month|year|mile)\b)")
+# "Cut the bill by a third", "4,000 people have come off the list", "brought costs down".
+_BY_OBJECT = re.compile(
+    rf"{_TURN} (?P<object>[^.,;:]{{1,60}}?)(?P<by> by) {_HEDGE_WORDS}(?:an? )?\Z", re.IGNORECASE
+)
+_MOVED = re.compile(r"\b(?:[a-z]+ ){0,3}(?:have |has |had )?(?:come|came|gone|taken) off\b")
+_CARRIED = re.compile(
+    r"\b(?:put|brought|built|gone|went|come|came|driven|kept)"
+    r"(?P<what> [^.,;]{0,60}?)(?=\b(?:up|down)\b|\Z)"
+)
 _AMOUNTS = {"more", "fewer", "less"}  # with a bare number: "20 smaller towns" are no change
 _FALLS = _DOWN | {"down", "lost", "less"}
 _COUNTS = {"gain", "gains", "gained", "lost", "cut"}  # with a bare number: "raised 500" is another
@@ -234,6 +255,7 @@ _WHOLE = frozenset(wording.roots("whole rest other others average"))
 # Between two values of one sentence, of which the second is of another time or thing.
 _BESIDE = re.compile(r",? (?:as )?(?:compared (?:with|to)|against|versus|while|whereas) ")
 _NEXT = re.compile(r",? and (?=(?:about |some )?[£$€]?\d)")
+_PER = re.compile(r"\b(?:per|every|each) \Z")
 _AGO = re.compile(
     rf"\b(?:the|an?|\d+|{'|'.join([*ONES, *TENS])}) (?:previous )?(?:year|month|week|decade)s?"
     r" (?:earlier|before|previously|ago)\b|\b(?:last|the previous) (?:year|month|week|decade)\b",
@@ -268,8 +290,8 @@ def stated_changes(text: str) -> tuple[Change, ...]:
     >>> [(c.words, c.low, c.measure) for c in stated_changes("It doubled and then lost 34 seats.")]
     [('doubled', 0.94, 'share'), ('lost 34', -34.0, '')]
     """
-    text = fold(text)
-    known = values(text, "en") if _TURNING.search(text) or _MORE.search(text) else ()
+    text = _BY_ONE.sub("by 1", fold(text))
+    known = values(text, "en") if any(f.search(text) for f in (_TURNING, _MORE, _MOVED)) else ()
     found = [change for value in known if (change := _stated(value, text))]
     for match in _MULTIPLE.finditer(text):
         times = _MULTIPLES[match[0].lower()]
@@ -287,6 +309,12 @@ def _stated(value: Value, text: str) -> Change | None:
     start, end = value.span.start, value.span.end
     before, after = _BY.search(text, max(0, start - 60), start), _MORE.match(text, end)
     word = before or after
+    if not word and not value.measure and not value.weak and _MOVED.match(text, end + 1):
+        most = math.inf if value.sense > 0 else value.high
+        return Change(value.span, with_hedge(text, value), -most, -value.low, "flow")
+    if not word and (word := _BY_OBJECT.search(text, max(0, start - 90), start)):
+        before = None if is_participle(word["object"].split()[-1]) else word
+        word = before
     if value.measure in _NO_CHANGE or value.weak or not word:
         return None
     turn, than = word["turn"].lower(), _THAN.match(text, word.end()) if word is after else None
@@ -301,8 +329,14 @@ def _stated(value: Value, text: str) -> Change | None:
         low, high = low / 100, high / 100
     if turn in _FALLS:
         low, high = -high, -low
+    measure = "money £" if value.span.of(text).endswith("pound") else value.measure
+    if measure != value.measure:
+        low, high = low / value.low, high / value.low
     span = Span(before.start() if before else start, end if before else word.end())
-    return Change(span, span.of(text), low, high, value.measure)
+    if word.re is _BY_OBJECT:
+        words = f"{word['turn']}{text[word.start('by') : end]}"
+        return Change(Span(word.start("by"), end), words, low, high, measure)
+    return Change(span, span.of(text), low, high, measure)
 
 
 def turn_alone(text: str) -> Change | None:
@@ -370,11 +404,21 @@ def windows(text: str, sentences: Sequence[Span]) -> Iterator[Span]:
             yield Span(one.start, other.end)
 
 
+def agreeing(claim: str, source: str) -> list[tuple[Change, Change]]:
+    """Return the changes of a claim, each with what its source's figures allow that agrees."""
+    return [
+        (change, other)
+        for change in claimed_changes(claim)
+        for other in worked_out(source)
+        if change.agrees(other) and other.is_of(claim)
+    ]
+
+
 @lru_cache(maxsize=512)
 def worked_out(source: str) -> tuple[Change, ...]:
     """Return all changes that follow from two values of a source."""
     return tuple(
-        change._replace(span=change.span.moved(span.start))
+        change._replace(span=change.span.moved(span.start), end=change.end + span.start)
         for span in windows(source, wording.sentences_of(source))
         for change in changes_in(span.of(source))
         if change.is_computed
@@ -457,6 +501,7 @@ def _levels(part: Span, text: str) -> list[Value]:
         v
         for v in moved
         if not (v.weak or v.measure in ("date", "clock") or any(map(v.span.overlaps, ago)))
+        and not _PER.search(text, max(0, v.span.start - 8), v.span.start)
     ]
 
 
@@ -500,10 +545,11 @@ def _computed(earlier: Value, later: Value, text: str) -> Iterator[Change]:
     amount = f"× {times:.2f}" if times >= 2 - _NEARLY * 2 else f"{100 * (times - 1):+.0f} %"
     words = f"{earlier.span.of(text)} → {later.span.of(text)}: {amount.replace('-', '−')}"
     low, high = later.low / earlier.high - 1, later.high / earlier.low - 1
-    yield Change(span, words, low, high, "share", is_computed=True)
+    change = Change(span, words, low, high, "share", is_computed=True, end=later.span.end)
+    yield change
     measure = "points" if later.measure == "share" else later.measure
     low, high = later.low - earlier.high, later.high - earlier.low
-    yield Change(span, words, low, high, measure, is_computed=True)
+    yield change._replace(low=low, high=high, measure=measure)
 
 
 # ── Shares ───────────────────────────────────────────────────────────────────────────────────────
@@ -653,14 +699,13 @@ def listed_place(claim: str, rank: Rank, sentence: str) -> tuple[Value, int] | N
     return (field[named[0]], place) if place else None
 
 
-def follows(claim: str, source: str) -> list[tuple[Span, str]]:
-    """Return the changes and ranks of a claim that follow from a source, and how they do."""
-    changes, places = claimed_changes(claim), ranks(claim)
-    computed = worked_out(source) if changes else ()
+def follows(claim: str, source: str) -> list[Span]:
+    """Return the changes and ranks of a claim that follow from values or ranks of a source."""
+    places = ranks(claim)
     others = ranks(source) if places else ()
     return [
-        *((a.span, b.words) for a in changes for b in computed if a.agrees(b) and b.is_of(claim)),
-        *((a.span, b.span.of(source)) for a in places for b in others if a.is_same(b)),
+        *(change.span for change, _ in agreeing(claim, source)),
+        *(rank.span for rank in places if any(map(rank.is_same, others))),
     ]
 
 

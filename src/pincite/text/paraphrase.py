@@ -157,13 +157,9 @@ def _shares(passage: str, claim: str) -> Iterator[tuple[int, str]]:
 
 def _changes(passage: str, claim: str) -> Iterator[tuple[int, str]]:
     """Find two values between which is the change that the claim states."""
-    for change in antonyms.claimed_changes(claim):
-        for other in (
-            () if change.words.lower() in passage.lower() else antonyms.worked_out(passage)
-        ):
-            if change.agrees(other) and other.is_of(claim):
-                yield other.span.end, f" ({change.words})"
-                break
+    for change, other in antonyms.agreeing(claim, passage):
+        if change.words.lower() not in passage.lower():
+            yield other.end, f" ({change.words})"
 
 
 def _ranks(passage: str, claim: str) -> Iterator[tuple[int, str]]:

@@ -231,7 +231,7 @@ def unstated(
         value
         for value in absent
         if f" {value.span.of(claim)} " not in derived
-        and not any(span.overlaps(value.span) for span, _ in known)
+        and not any(span.overlaps(value.span) for span in known)
     )
 
 
