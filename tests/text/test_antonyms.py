@@ -71,7 +71,7 @@ def test_changes_are_signed(text: str, words: str, low: float, high: float, meas
 
 @each_row("text/antonyms/no_changes")
 def test_other_numbers_are_no_changes(text: str) -> None:
-    assert [change for change in changes_in(text) if not change.than] == []
+    assert [c for c in changes_in(text) if not c.than and c.measure != "part"] == []
 
 
 def test_letters_that_look_alike_and_long_numbers_are_read() -> None:

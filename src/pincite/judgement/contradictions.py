@@ -319,6 +319,7 @@ _UNREAL = re.compile(  # a forecast, a wish or a denial of a change
     r"|project(?:ed|ions?)|aim\w*|target\w*|estimat\w*|propos\w*)\b",
     re.IGNORECASE,
 )
+_AGAINST = re.compile(r"\b(?:against|without|outside|except|unlike|oppos\w+)\b")
 _NARROWER = 1.0  # other words of the source for each that it shares with the claim, at most
 _SLACK = 0.25  # the share of a change by which another must exceed it to contradict it
 
@@ -358,7 +359,8 @@ def _is_change_of(rest: str, change: antonyms.Change, sentence: str, source: _So
     known = {*roots(source.about)}
     own = " ".join(word for word in WORD.findall(words) if not {*roots(word)} <= known)
     return (
-        len(others - wanted) <= _NARROWER * len(wanted & {*roots(change.about)})
+        bool(_AGAINST.search(rest)) == bool(_AGAINST.search(change.about))
+        and len(others - wanted) <= _NARROWER * len(wanted & {*roots(change.about)})
         and not quantities.unstated(rest, f"{source.about}\n{sentence}")
         and not has_other_baseline(rest, sentence, change.is_computed)
         and (change.is_computed or _at_one_time(rest, sentence, source))
@@ -374,39 +376,6 @@ def _without(values: Sequence[Value], text: str) -> str:
     return text
 
 
-# ── A share ──────────────────────────────────────────────────────────────────────────────────────
-
-
-_AGAINST = re.compile(r"\b(?:against|without|outside|except|unlike|oppos\w+)\b")
-
-
-def _of_share(part: str, claim: str, source: _Source) -> Witness | None:
-    """Find another share of the same whole: "most of the stalls" beside "35 of the 90 stalls"."""
-    stated = antonyms.shares(part)
-    if len(stated) != 1:
-        return None
-    share, contrary = stated[0], None
-    rest = f"{part[: share.span.start]} {part[share.span.end :]}"
-    for n, (span, sentence) in enumerate(source.sentences):
-        for other in antonyms.shares(sentence):
-            before = source.sentences[n - 1][1] if n and not other.whole else ""  # "of them"
-            text = f"{before} {sentence}"
-            if share.agrees(other):
-                return None
-            if (
-                not contrary
-                and share.is_of_same(other)
-                and bool(_denials(part)) == bool(_denials(sentence))
-                and bool(_AGAINST.search(part)) == bool(_AGAINST.search(sentence))
-                and not _UNREAL.search(sentence)
-                and _at_one_time(rest, sentence, source)
-                and _says(rest, text, source, _REST_OF_VALUE)
-            ):
-                words = share.span.of(part), other.words
-                contrary = Witness(WitnessKind.VALUE, *words, span)
-    return contrary
-
-
 # ── A rank ───────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -416,10 +385,8 @@ def _of_rank(part: str, claim: str, source: _Source) -> Witness | None:
     if len(stated) != 1:
         return None
     rank, contrary = stated[0], None
-    if by_figures := _of_figures(part, rank, source):
-        return by_figures
     for span, sentence in source.sentences:
-        for other in antonyms.ranks(sentence):
+        for other in antonyms.ranks_in(sentence, part, rank.order):
             if other.order not in ("", rank.order):
                 continue
             if other.place == rank.place:
@@ -427,25 +394,7 @@ def _of_rank(part: str, claim: str, source: _Source) -> Witness | None:
             if not contrary and _is_same_order(rank, part, other, sentence, source):
                 words = rank.span.of(part), other.span.of(sentence)
                 contrary = Witness(WitnessKind.VALUE, *words, span)
-    return contrary
-
-
-def _of_figures(part: str, rank: antonyms.Rank, source: _Source) -> Witness | None:
-    """Find another place of the claim's thing in a list or a table."""
-    rest = f"{part[: rank.span.start]} {_FIELD.sub('', part[rank.span.end :])}"
-    for span, sentence in source.sentences:
-        found = antonyms.listed_place(part, rank, sentence)
-        if found and found[1] != rank.place and _says(rest, sentence, source, _REST_OF_VALUE):
-            words = f"{found[0].span.of(sentence)} ({found[1]}.)"
-            return Witness(WitnessKind.VALUE, rank.span.of(part), words, span)
-    for lookup in () if _denials(part) else tables.look_up(part, source.page):
-        row, cell = lookup.rows[0], tables.place_in(lookup, rank)
-        start = source.passage.find(row.line)
-        if cell and cell[1] != rank.place and start >= 0 and _is_all_known(part, row, source):
-            words = f"{cell[0]} ({cell[1]}.)"
-            span = Span(start, start + len(row.line))
-            return Witness(WitnessKind.VALUE, rank.span.of(part), words, span)
-    return None
+    return contrary or _in_cell(part, source)
 
 
 def _is_same_order(
@@ -453,7 +402,7 @@ def _is_same_order(
 ) -> bool:
     """Whether two ranks are among the same things, by what follows them, and at the same time."""
     field = _FIELD_ENDS.split(sentence[other.span.end :])[0]
-    wanted = {*roots(part)} - {*roots(rank.span.of(part)), "ever"}
+    wanted = {*roots(_FIELD.sub("", part))} - {*roots(rank.span.of(part)), "ever", "number"}
     known = {*roots(f"{source.about}\n{sentence}")}
     earlier = sentence[: other.span.start]
     # "The youngest of 24 starters" may come second of 24.
@@ -471,7 +420,7 @@ def _is_same_order(
     )
 
 
-_FIELD = re.compile(r"\A number of| (?:of|in|among) (?:the|all|its|their)\b[^,;]*\Z")
+_FIELD = re.compile(r" (?:of|among) (?:the|all|its|their)\b[^,;]*\Z")
 _FIELD_ENDS = re.compile(r"[,;:.(]| (?:after|behind|for|and|but|with) ")
 
 
@@ -715,4 +664,4 @@ def _says(rest: str, sentence: str, source: _Source, share: float) -> bool:
 
 
 _OF_DENIALS = [_of_rank, _of_negation, _of_contrary]
-_RULES = [_of_value, _of_change, _of_share, *_OF_DENIALS, _of_name]
+_RULES = [_of_value, _of_change, *_OF_DENIALS, _of_name]

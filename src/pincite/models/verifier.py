@@ -332,6 +332,10 @@ def _evidence(
     ]
     quote = quote or wording.best_quote(claim.text, passage.text)
     meant += [
+        Note("worked_out", {"words": change.words, "how": other.words})
+        for change, other in dict(antonyms.agreeing(claim.text, passage.text)).items()
+    ]
+    meant += [
         Note("referent", {"words": each.span.of(passage.text), "name": each.name})
         for each in referents_in(passage.text, passage.page)
         if quote and each.name and quote.overlaps(each.span) and names.is_in(each.name, claim.text)

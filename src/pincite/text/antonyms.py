@@ -17,7 +17,7 @@ from pincite.text import words as wording
 from pincite.text.figures import ONES, ORDINALS, TENS, Figure, fold, missing, rivals
 from pincite.text.finite import finite_verb, lemmas
 from pincite.text.languages import common
-from pincite.text.quantities import Value, hedged, values, with_hedge
+from pincite.text.quantities import FACTORS, Value, hedged, values, with_hedge
 from pincite.text.syntax import is_participle
 from pincite.types import Span
 
@@ -187,21 +187,29 @@ class Change(NamedTuple):
 
         `slack`: the share of this one by which the other may lie outside its interval.
         """
+        if self.measure in ("flow", "part", "majority"):
+            return self._agrees_in_part(other)
         if bool(self.than) != bool(other.than) or (self.than and not self._is_than(other)):
             return None
-        if self.measure == "flow":  # what left: others may have come
-            return (not other.measure and self.low <= other.high and other.low <= self.high) or None
         if self.measure != other.measure and "any" not in (self.measure, other.measure):
             return None
         wide = slack * min(abs(self.low), abs(self.high))
         return self.low - wide <= other.high and other.low <= self.high + wide
 
+    def _agrees_in_part(self, other: "Change") -> bool | None:
+        """Compare shares of one whole, and a number of those that left, whom others may replace."""
+        meets = self.low <= other.high and other.low <= self.high
+        if self.measure == "flow":
+            return (meets and not other.measure and not other.than) or None
+        known = self.measure == "majority" or other.is_computed
+        of_same = not (self.than and other.than) or self.than & other.than
+        return meets if other.measure == "part" and known and of_same else None
+
     def rest_of(self, claim: str) -> str:
         """Return what else a claim says, without the words that say that something changes."""
         before, after = claim[: self.span.start], claim[self.span.end :]
-        after = after.partition(" than ")[0] if self.than else after
-        before = _CARRIED.sub(r"\g<what>", before)
-        return _TURNING.sub(" ", f"{before} {after}")
+        after = after.partition(" than ")[0] if self.measure == "any" else after
+        return _TURNING.sub(" ", f"{_CARRIED.sub(' ', before)} {after}")
 
     def is_of(self, claim: str) -> bool:
         """Whether a claim shares a word with what this is a change of."""
@@ -235,10 +243,7 @@ _BY_OBJECT = re.compile(
     rf"{_TURN} (?P<object>[^.,;:]{{1,60}}?)(?P<by> by) {_HEDGE_WORDS}(?:an? )?\Z", re.IGNORECASE
 )
 _MOVED = re.compile(r"\b(?:[a-z]+ ){0,3}(?:have |has |had )?(?:come|came|gone|taken) off\b")
-_CARRIED = re.compile(
-    r"\b(?:put|brought|built|gone|went|come|came|driven|kept)"
-    r"(?P<what> [^.,;]{0,60}?)(?=\b(?:up|down)\b|\Z)"
-)
+_CARRIED = re.compile(r"\b(?:put|brought|built|gone|went|come|came)\b(?=[^.,;]*\Z)")
 _AMOUNTS = {"more", "fewer", "less"}  # with a bare number: "20 smaller towns" are no change
 _FALLS = _DOWN | {"down", "lost", "less"}
 _COUNTS = {"gain", "gains", "gained", "lost", "cut"}  # with a bare number: "raised 500" is another
@@ -252,8 +257,12 @@ _THAN_OTHER = re.compile(
     re.IGNORECASE,
 )
 _WHOLE = frozenset(wording.roots("whole rest other others average"))
-# Between two values of one sentence, of which the second is of another time or thing.
-_BESIDE = re.compile(r",? (?:as )?(?:compared (?:with|to)|against|versus|while|whereas) ")
+# Between two values of one sentence, of which the second is of an earlier time or another thing.
+_FROM_BEFORE = r"(?:up|down|(?:rise|fall|increase|drop)\b[^.;:]{0,20})"
+_BESIDE = re.compile(
+    r",? (?:as )?(?:compared (?:with|to)|against|versus|while|whereas) (?:about )?"
+    rf"|[^.;:\d]{{0,40}}\b(?P<was>{_FROM_BEFORE} from) {_HEDGE_WORDS}"
+)
 _NEXT = re.compile(r",? and (?=(?:about |some )?[£$€]?\d)")
 _PER = re.compile(r"\b(?:per|every|each) \Z")
 _AGO = re.compile(
@@ -261,23 +270,16 @@ _AGO = re.compile(
     r" (?:earlier|before|previously|ago)\b|\b(?:last|the previous) (?:year|month|week|decade)\b",
     re.IGNORECASE,
 )
-_HAD = re.compile(r"\bhad (?:been|\w+ed|\w+n|spent|brought)\b")
 _OF_OTHER = re.compile(r"\b(?:in|for|across|of|among|at|the|an?) ", re.IGNORECASE)
-# Without these, a text that goes on has no words of its own but for a value, its time or its owner.
+# Words that a text may add to a value, its time and its owner, and still go on from the one before.
 _GOES_ON = frozenset(
     wording.roots(
         "figure number rate total average mean median amount level share proportion value estimate "
-        "same stand stood come came reach reached amount amounted it they there respectively year "
-        "earlier before previous previously ago had been was were is are have"
+        "stand stood come came reached amounted year earlier before previous previously"
     )
 )
 _MOST_NEW = 4  # words that name another thing: "the rest of the region"
-# Between two values, of which the second is the later one or the earlier one.
 _TO = re.compile(rf"[^.;:]{{0,40}}\bto {_HEDGE_WORDS}\Z")
-_DOWN_FROM = re.compile(
-    r"[^.;:]{0,60}\b(?:up|down|(?:rise|fall|increase|drop)\b[^.;:]{0,20})"
-    rf" from {_HEDGE_WORDS}\Z"
-)
 _THEN = re.compile(r"[^.;:]{0,30}\b(?:(?:1\d|20)\d\d|earlier|before|previous\w*|last)\b")
 _THAN = re.compile(r"[^.,;]{0,60}?\bthan\b")
 _FROM = re.compile(rf"\bfrom {_HEDGE_WORDS}\Z")
@@ -312,9 +314,9 @@ def _stated(value: Value, text: str) -> Change | None:
     if not word and not value.measure and not value.weak and _MOVED.match(text, end + 1):
         most = math.inf if value.sense > 0 else value.high
         return Change(value.span, with_hedge(text, value), -most, -value.low, "flow")
-    if not word and (word := _BY_OBJECT.search(text, max(0, start - 90), start)):
-        before = None if is_participle(word["object"].split()[-1]) else word
-        word = before
+    by = None if word else _BY_OBJECT.search(text, max(0, start - 90), start)
+    if by and not is_participle(by["object"].split()[-1]):  # not "rose, helped by 20 visitors"
+        word = before = by
     if value.measure in _NO_CHANGE or value.weak or not word:
         return None
     turn, than = word["turn"].lower(), _THAN.match(text, word.end()) if word is after else None
@@ -329,13 +331,13 @@ def _stated(value: Value, text: str) -> Change | None:
         low, high = low / 100, high / 100
     if turn in _FALLS:
         low, high = -high, -low
-    measure = "money £" if value.span.of(text).endswith("pound") else value.measure
-    if measure != value.measure:
-        low, high = low / value.low, high / value.low
+    measure = value.measure
+    if "pound" in value.span.of(text):
+        measure, low, high = "money £", low / FACTORS["lb"], high / FACTORS["lb"]
     span = Span(before.start() if before else start, end if before else word.end())
-    if word.re is _BY_OBJECT:
-        words = f"{word['turn']}{text[word.start('by') : end]}"
-        return Change(Span(word.start("by"), end), words, low, high, measure)
+    if word is by:
+        words = f"{by['turn']}{text[by.start('by') : end]}"
+        return Change(Span(by.start("by"), end), words, low, high, measure)
     return Change(span, span.of(text), low, high, measure)
 
 
@@ -346,16 +348,14 @@ def turn_alone(text: str) -> Change | None:
     (True, None)
     """
     for match in _THAN_OTHER.finditer(text):
-        is_up, other = bool(match["up"] or match["above"]), match["than"] or match["of"]
-        of_value = any(not value.span.start for value in values(other, "en"))  # "more than 500"
-        if of_value or any(rank.span.overlaps(Span(*match.span())) for rank in ranks(text)):
-            continue
-        low, high = (_LEAST, math.inf) if is_up else (-math.inf, -_LEAST)
-        time = values(other, "en") or _AGO.search(other)
-        than = frozenset[str]() if time else frozenset(wording.roots(other))
-        end = match.start("what") if match["than"] else match.end()
-        span = Span(match.start(), end)
-        return Change(span, match[0].strip(), low, high, "any", than=than)
+        other, span = match["than"] or match["of"], Span(*match.span())
+        known, places = values(other, "en"), ranks(text)
+        if any(not v.span.start for v in known) or any(r.span.overlaps(span) for r in places):
+            continue  # "more than 500", "nowhere is it higher than here"
+        low, high = (_LEAST, math.inf) if match["up"] or match["above"] else (-math.inf, -_LEAST)
+        than = () if known or _AGO.search(other) else wording.roots(other)
+        span = Span(span.start, match.start("what") if match["than"] else span.end)
+        return Change(span, match[0].strip(), low, high, "any", than=frozenset(than))
     # "It lost the election" is no fall: these need a number.
     turns = (word for word in _TURNING.finditer(text) if word["turn"])
     found = [word for word in turns if word["turn"].lower() not in _COUNTS]
@@ -376,15 +376,16 @@ _LEAST = 1e-6  # a smaller change is none
 
 
 def claimed_changes(claim: str) -> tuple[Change, ...]:
-    """Return the changes that a claim states with an amount; without one, its only direction."""
-    return stated_changes(claim) or tuple(filter(None, [turn_alone(claim)]))
+    """Return the changes that a claim states with an amount, else its direction, else its share."""
+    turn = turn_alone(claim)
+    return stated_changes(claim) or ((turn,) if turn else tuple(shares(claim)))
 
 
 @lru_cache(maxsize=4096)
 def changes_in(text: str) -> tuple[Change, ...]:
     """Return the changes of a sentence, or those that it makes with the next one."""
-    if len(wording.sentences_of(text)) > 1:
-        return side_by_side(text)
+    if len(wording.sentences_of(text)) > 1:  # in the second, "of them" is a share of the first
+        return (*side_by_side(text), *(share for share in shares(text) if not share.than))
     found = sorted((*stated_changes(text), *computed_changes(text)), key=lambda c: c.span)
     parts = list[Change]()
     for n, change in enumerate(found):
@@ -393,7 +394,7 @@ def changes_in(text: str) -> tuple[Change, ...]:
         whole = not before and not after
         about = text if whole else text[max(before, default=0) : change.span.end]
         parts.append(change._replace(about=about))
-    return (*parts, *side_by_side(text))
+    return (*parts, *side_by_side(text), *shares(text))
 
 
 def windows(text: str, sentences: Sequence[Span]) -> Iterator[Span]:
@@ -441,10 +442,9 @@ def computed_changes(text: str) -> tuple[Change, ...]:
         if one.measure != other.measure or min(one.low, other.low) <= 0:
             continue
         start = one.span.start
-        if _TO.match(text, *gap) and _FROM.search(text, max(0, start - 24), start):
-            found += _computed(one, other, text) if _TURNING.search(text) else ()
-        elif _DOWN_FROM.match(text, *gap):
-            found += _computed(other, one, text)
+        is_from = _TO.match(text, *gap) and _FROM.search(text, max(0, start - 24), start)
+        if is_from and _TURNING.search(text):
+            found += _computed(one, other, text)
     return tuple(found)
 
 
@@ -461,26 +461,31 @@ def side_by_side(text: str) -> tuple[Change, ...]:
     """
     text, found = fold(text), list[Change]()
     first, *others = _parts(text)
+    about, known = first.of(text), _levels(first, text)
     for part in others:
-        pair = _same_measure(first, part, text)
-        if pair is None:
+        words, levels = part.of(text), _levels(part, text)
+        if len(levels) == 1 and not levels[0].measure and [v.measure for v in known] == ["share"]:
+            levels = [replace(levels[0], measure="share")]  # "The figure for England was 61.8."
+        same = [v for v in known for other in levels if v.measure == other.measure]
+        if not len(levels) == len(same) == 1 or min(same[0].low, levels[0].low) <= 0:
             continue
-        one, other = pair
-        words, about = part.of(text), first.of(text)
+        one, other = same[0], levels[0]
+        was = _BESIDE.search(text, 0, part.start) if part.start else None
         new = _new_words(part, other, text) - {*wording.roots(about)} - _GOES_ON
-        dates, others_dates = (_years(values(each, "en")) for each in (about, words))
-        if others_dates or _AGO.search(words) or _HAD.search(words):
-            back = _AGO.search(words) or _HAD.search(words) or not dates
-            if new or not (back or dates != others_dates):
-                continue
-            earlier = back or others_dates < dates
-            pair = (other, one) if earlier else (one, other)
-            found += (c._replace(about=about) for c in _computed(*pair, text))
-        elif new and len(new) <= _MOST_NEW and _OF_OTHER.search(words):
+        dates, times = (
+            [d.years for v in values(each, "en") for d in v.dates[:1] if d.years]
+            for each in (about, words)
+        )
+        back = not dates or _AGO.search(words) or bool(was and was["was"])
+        if (times or _AGO.search(words) or (was and was["was"])) and not new:
+            pair = (other, one) if back or times < dates else (one, other)
+            if back or times != dates:
+                found += (change._replace(about=about) for change in _computed(*pair, text))
+        elif not times and 0 < len(new) <= _MOST_NEW and _OF_OTHER.search(words):
             mark = "<" if one.high < other.low else ">" if one.low > other.high else "≈"
-            written = f"{one.span.of(text)} {mark} {other.span.of(text)}"
+            shown = f"{one.span.of(text)} {mark} {other.span.of(text)}"
             for change in _computed(other, one, text):
-                found.append(change._replace(words=written, than=frozenset(new), about=about))
+                found.append(change._replace(words=shown, than=frozenset(new), about=about))
     return tuple(found)
 
 
@@ -488,10 +493,12 @@ def _parts(text: str) -> list[Span]:
     """Cut one or two sentences where another value of the same may be set beside the first."""
     cuts = [Span(span.start, span.start) for span in wording.sentences_of(text)[1:]]
     cuts += [Span(*m.span()) for m in _BESIDE.finditer(text)]
-    if len(cuts) == 1 and cuts[0].start == cuts[0].end:
-        cuts += [Span(*m.span()) for m in _NEXT.finditer(text, cuts[0].end)]
-    ends = [*(cut.start for cut in sorted(cuts)), len(text)]
-    return [Span(a, b) for a, b in zip([0, *(c.end for c in sorted(cuts))], ends, strict=True)]
+    cuts += [Span(*m.span()) for m in _NEXT.finditer(text, cuts[0].end)] if cuts else []
+    starts, ends = (
+        [0, *(c.end for c in sorted(cuts))],
+        [*(c.start for c in sorted(cuts)), len(text)],
+    )
+    return [Span(*ends) for ends in zip(starts, ends, strict=True)]
 
 
 def _levels(part: Span, text: str) -> list[Value]:
@@ -505,31 +512,13 @@ def _levels(part: Span, text: str) -> list[Value]:
     ]
 
 
-def _same_measure(first: Span, part: Span, text: str) -> tuple[Value, Value] | None:
-    """Return the only value of a part, and the only one of its measure in the first part."""
-    others = _levels(part, text)
-    known = _levels(first, text)
-    if len(others) != 1 or min(v.low for v in (*others, *known)) < 0:
-        return None
-    other = others[0]
-    if not other.measure and [v.measure for v in known] == ["share"]:
-        other = replace(other, measure="share")  # "The figure for England was 61.8."
-    same = [v for v in known if v.measure == other.measure and v.low > 0]
-    return (same[0], other) if len(same) == 1 and other.low > 0 else None
-
-
 def _new_words(part: Span, value: Value, text: str) -> set[str]:
+    """Return what a part says besides values and times, up to the comma behind its value."""
     end = text.find(", ", value.span.end, part.end)
-    words = (
-        f"{text[part.start : value.span.start]} {text[value.span.end : max(end, 0) or part.end]}"
-    )
+    words = _AGO.sub(" ", text[part.start : end if end > 0 else part.end])
     for known in reversed(values(words, "en")):
         words = f"{words[: known.span.start]} {words[known.span.end :]}"
-    return {*wording.roots(_AGO.sub(" ", words))}
-
-
-def _years(known: Iterable[Value]) -> list[int]:
-    return [day.years[0] for value in known for day in value.dates[:1] if day.years]
+    return {*wording.roots(words)}
 
 
 def _without_unit(value: Value, text: str) -> Value:
@@ -554,65 +543,47 @@ def _computed(earlier: Value, later: Value, text: str) -> Iterator[Change]:
 
 # ── Shares ───────────────────────────────────────────────────────────────────────────────────────
 
-
-_HEAD = 2  # words of a whole that may be its noun
-
-
-class Share(NamedTuple):
-    """A share of a whole: stated, or worked out from a part and a whole."""
-
-    span: Span
-    words: str
-    low: float  # in per cent
-    high: float
-    whole: frozenset[str]  # roots of the words behind it; empty: "of them"
-
-    def agrees(self, other: "Share") -> bool:
-        return self.low <= other.high and other.low <= self.high
-
-    def is_of_same(self, other: "Share") -> bool:
-        return not other.whole or bool(self.whole & other.whole)
-
-
 _MAJORITY = re.compile(
-    r"(?:\A|[,;] |\bthat )(?P<words>(?P<most>most)(?: of)?)(?= )|\b(?P<more>most of)(?= )"
+    r"(?:\A|[,;] |\bthat )(?P<most>most)(?: of)?(?= )|\b(?P<more>most of)(?= )"
     r"|\b(?:the|a) (?:[a-z]+ )?(?:(?P<majority>majority)|minority) of(?= )",
     re.IGNORECASE,
 )
-_WHOLE_OF = re.compile(r" of ")
-_SCALES_OF = frozenset(wording.roots("million billion"))
+_HEAD = 2  # words of a whole that may be its noun
 
 
-def _noun_of(text: str, start: int) -> frozenset[str]:
+@lru_cache(maxsize=4096)
+def shares(text: str) -> tuple[Change, ...]:
+    """Return the shares that a text states or its figures allow, in per cent, `than` the whole.
+
+    >>> [(s.words, s.low, *s.than) for s in shares("Of the 80 mills, 11 shut.")]
+    [('Of the 80 mills, 11: 14 %', 13.25, 'mil')]
+    """
+    text, found = fold(text), list[Change]()
+    for match in _MAJORITY.finditer(text):
+        low = 50.0 if any(match.groups()) else 0.0
+        span = Span(match.start("most") if match["most"] else match.start(), match.end())
+        low, high = low + _LEAST, low + 50 - _LEAST
+        found.append(Change(span, span.of(text), low, high, "majority", than=_noun(text, span.end)))
+    for value in values(text, "en"):
+        if value.measure == "share" and not _MORE.match(text, value.span.end):
+            words, end = value.span.of(text), value.span.end
+            shown = f"{words}: {(value.low + value.high) / 2:.0f} %" if value.weak else words
+            of = text.startswith(" of ", end)
+            whole = frozenset(wording.roots(words)) if value.weak else frozenset[str]()
+            whole = whole or (_noun(text, end + 3 * of) if of or value.weak else whole)
+            found.append(
+                Change(
+                    value.span, shown, value.low, value.high, "part", value.weak, whole, text, end
+                )
+            )
+    return tuple(found)
+
+
+def _noun(text: str, start: int) -> frozenset[str]:
     """Return the roots of the noun phrase that starts there: up to its verb or a comma."""
     phrase = re.split(r"[.,;]", text[start : start + 60])[0]
     verb = finite_verb(phrase)
     return frozenset(wording.roots(phrase[: verb.start] if verb else phrase)[:_HEAD])
-
-
-@lru_cache(maxsize=4096)
-def shares(text: str) -> tuple[Share, ...]:
-    """Return the shares that a text states or allows, in order.
-
-    >>> [(s.words, s.low, *s.whole) for s in shares("Most mills shut. Of the 80 mills, 11 shut.")]
-    [('Most', 50.0, 'mill', 'shut'), ('80, 11: 14 %', 13.25, 'mill')]
-    """
-    text, found = fold(text), list[Share]()
-    for match in _MAJORITY.finditer(text):
-        low = 50.0 if match["most"] or match["more"] or match["majority"] else 0.0
-        span = Span(*match.span("words" if match["words"] else 0))
-        whole = _noun_of(text, span.end)
-        found.append(Share(span, span.of(text), low + _LEAST, low + 50 - _LEAST, whole))
-    for value in values(text, "en"):
-        behind = _WHOLE_OF.match(text, value.span.end)
-        if value.measure != "share" or not (value.weak or behind):
-            continue
-        words = value.span.of(text)
-        inside = frozenset(wording.roots(words)) - _SCALES_OF if value.weak else frozenset[str]()
-        whole = inside or _noun_of(text, behind.end() if behind else value.span.end)
-        shown = f"{words}: {(value.low + value.high) / 2:.0f} %" if value.weak else words
-        found.append(Share(value.span, shown, value.low, value.high, whole))
-    return tuple(sorted(found))
 
 
 # ── Ranks ────────────────────────────────────────────────────────────────────────────────────────
@@ -689,14 +660,15 @@ def listed(sentence: str) -> dict[str, Value]:
     return found if is_one and len(found) >= _LEAST_FIELD else {}
 
 
-def listed_place(claim: str, rank: Rank, sentence: str) -> tuple[Value, int] | None:
-    """Return the value and the place of the only thing of a list that a claim names."""
+def ranks_in(sentence: str, claim: str, order: str) -> tuple[Rank, ...]:
+    """Return the ranks that a sentence states, and that of the only listed thing of a claim."""
     field = listed(sentence)
     named = [owner for owner in field if re.search(rf"\b{re.escape(owner)}\b", claim)]
-    place = len(named) == 1 and place_of(
-        field[named[0]].low, [value.low for value in field.values()], rank.order
+    value = field[named[0]] if len(named) == 1 else None
+    place = value and place_of(value.low, [each.low for each in field.values()], order)
+    return (
+        (*ranks(sentence), Rank(value.span, place, order)) if value and place else ranks(sentence)
     )
-    return (field[named[0]], place) if place else None
 
 
 def follows(claim: str, source: str) -> list[Span]:

@@ -8,7 +8,7 @@ The title is prepended to a passage that says "it" for what the title names.
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import product, zip_longest
+from itertools import zip_longest
 
 from pincite.text import antonyms, names, quantities, tables
 from pincite.text.finite import referents_in
@@ -138,41 +138,28 @@ def with_derived_values(passage: str, claim: str) -> str:
     """
     for written, plain in _plainly(passage, claim):
         passage = passage.replace(written, plain)
-    finders = (_shares, _changes, _ranks, _votes)
+    finders = (_changes, _ranks, _votes)
     added = dict(place for find in finders for place in find(passage, claim))
     for place in sorted(added, reverse=True):
         passage = f"{passage[:place]}{added[place]}{passage[place:]}"
     return passage
 
 
-def _shares(passage: str, claim: str) -> Iterator[tuple[int, str]]:
-    """Find a part and a whole in the passage whose share the claim states."""
-    shares = [v for v in values_of(claim) if v.measure == "share" and not v.weak]
-    counted = [v for v in values_of(passage) if v.measure == "share" and v.weak] if shares else []
-    for value, other in product(shares, counted):
-        words = value.span.of(claim).lower()
-        if words not in passage.lower() and quantities.states(other, value):
-            yield other.span.end, f" ({words})"
-
-
 def _changes(passage: str, claim: str) -> Iterator[tuple[int, str]]:
     """Find two values between which is the change that the claim states."""
     for change, other in antonyms.agreeing(claim, passage):
         if change.words.lower() not in passage.lower():
-            yield other.end, f" ({change.words})"
+            yield other.end, f" ({change.words[0].lower()}{change.words[1:]})"
 
 
 def _ranks(passage: str, claim: str) -> Iterator[tuple[int, str]]:
     """Find the place in an order that the claim states in other words: "only two are larger"."""
     stated = antonyms.ranks(claim)
-    for other in antonyms.ranks(passage) if len(stated) == 1 else ():
-        words = stated[0].span.of(claim)
-        if stated[0].is_same(other) and words.lower() not in passage.lower():
-            yield other.span.end, f" ({words})"
     for span in sentences_of(passage) if len(stated) == 1 else ():
-        listed = antonyms.listed_place(claim, stated[0], span.of(passage))
-        if listed and listed[1] == stated[0].place:
-            yield span.start + listed[0].span.end, f" ({stated[0].span.of(claim)})"
+        words = stated[0].span.of(claim)
+        for other in antonyms.ranks_in(span.of(passage), claim, stated[0].order):
+            if stated[0].is_same(other) and words.lower() not in passage.lower():
+                yield span.start + other.span.end, f" ({words})"
 
 
 _RESULT = re.compile(r"\b(\d{1,4})(?: ?[-–—] ?| (?:votes )?to )(\d{1,4})\b")

@@ -386,9 +386,9 @@ _PLURALS = {"tens": 10.0, "dozens": 12.0, "hundreds": 1e2, "thousands": 1e3, "mi
 _OF_WHOLE = re.compile(
     rf"(?<![\w.,])(?P<a>\d[\d,]*|{_SMALL_WORDS})(?:\s\w+)?\s(?:of|out of)\s"
     rf"(?:the\s|a total of\s|all\s)?(?P<b>\d[\d,]*|{_SMALL_WORDS})(?![\w.]|,\d)"
-    r"|\bof\s(?:the\s)?(?P<sign>[£$€])?(?P<c>\d[\d,]*(?(sign)(?:\.\d+)?(?:\s[mb]illion)?))"
+    r"|\bof\s(?:the\s)?(?P<sign>[£$€])?(?P<c>\d[\d,]*(?(sign)(?:\.\d+)?))(?P<scale>\s[mb]illion)?"
     r"\s(?:[^\W\d]+,?\s){1,6}?"
-    r"(?(sign)(?P=sign))(?P<d>\d[\d,]*(?(sign)(?:\.\d+)?(?:\s[mb]illion)?))(?![\w.]|,\d)",
+    r"(?(sign)(?P=sign))(?P<d>\d[\d,]*(?(sign)(?:\.\d+)?))(?(scale)(?P=scale))(?![\w.]|,\d)",
     re.IGNORECASE,
 )
 _COUNT = rf"an?|{_COUNTED}|\d+"
@@ -440,19 +440,10 @@ def _many(text: str) -> Iterator[Value]:
 def _parts_of_wholes(text: str) -> Iterator[Value]:
     for match in _OF_WHOLE.finditer(text):
         part, whole = match["a"] or match["d"], match["b"] or match["c"]
-        a, b = map(_amount, (part, whole))
+        a, b = (_count(digits.replace(",", "")) for digits in (part, whole))
         if 0 < a < b:
             share = 100 * a / b
             yield Value(Span(*match.span()), share - 0.5, share + 0.5, "share", "%", weak=True)
-
-
-def _amount(words: str) -> float:
-    number, _, scale = words.replace(",", "").rpartition(" ")
-    return (
-        _count(number) * SCALES[scale.lower()]
-        if scale.lower() in SCALES
-        else _count(words.replace(",", ""))
-    )
 
 
 def _numbers(text: str) -> Iterator[Value]:

@@ -235,14 +235,17 @@ def unstated(
     )
 
 
-def other_value(lookup: Lookup) -> tuple[Value, str] | None:
-    r"""Return a value of the claim, and the other one that its row has in the column that it names.
+def other_value(lookup: Lookup) -> tuple[Value | antonyms.Rank, str] | None:
+    r"""Return a value or rank of the claim, and what its row has in the column that it names.
 
     >>> claim, text = "Ask had 43 in 1990.", "Town: Ask; 1990: 41; 2000: 43\nTown: Vik; 1990: 24"
     >>> [other_value(lookup)[1] for lookup in look_up(claim, text)]
     ['41']
     """
     claim, row = lookup.claim, lookup.rows[0]
+    for rank in antonyms.ranks(claim)[:1]:
+        if (found := _place(lookup, rank)) and found[1] != rank.place:
+            return rank, f"{row.cells[found[0]]} ({found[1]}.)"
     if len(lookup.rows) > 1 or row.is_total or _NOT_OF_ONE.search(claim):
         return None
     claimed = [value for value in values(claim) if not value.weak]
@@ -293,9 +296,8 @@ def _derive_in_table(lookup: Lookup) -> Iterator[tuple[Row, str]]:
     if not rows:
         return
     for rank in antonyms.ranks(claim)[:1]:
-        if (found := place_in(lookup, rank)) and found[1] == rank.place:
-            header = next(h for h, text in rows[0].cells.items() if text == found[0])
-            yield rows[0], f"; {header}: {rank.span.of(claim).removeprefix('the ')}"
+        if (found := _place(lookup, rank)) and found[1] == rank.place:
+            yield rows[0], f"; {found[0]}: {rank.span.of(claim).removeprefix('the ')}"
     columns = [header for header in lookup.columns if header in rows[0].cells]
     for header in columns or rows[0].cells:
         column = [(row, v) for row in lookup.table if (v := _number(row.cells.get(header, "")))]
@@ -311,19 +313,17 @@ def _derive_in_table(lookup: Lookup) -> Iterator[tuple[Row, str]]:
             yield rows[-1], f"\n{name}: {names} together; {header}: {total}"
 
 
-def place_in(lookup: Lookup, rank: antonyms.Rank) -> tuple[str, int] | None:
-    """Return the cell and the place of a claim's row in the column that it names, or in all."""
-    rows = [row for row in lookup.rows if not row.is_total]
+def _place(lookup: Lookup, rank: antonyms.Rank) -> tuple[str, int] | None:
+    """Return the column that a claim names, or any if all agree, and the place of its row there."""
+    rows, *others = [row for row in lookup.rows if not row.is_total] or [None]
     found = dict[str, int | None]()
-    for header in lookup.columns or (rows[0].cells if len(rows) == 1 else ()):
-        others = [row for row in lookup.table if not row.is_total]
-        column = [v.low for row in others if (v := _number(row.cells.get(header, "")))]
-        number = _number(rows[0].cells.get(header, "")) if len(rows) == 1 else None
-        if number:
-            cell = rows[0].cells[header]
-            found[cell] = antonyms.place_of(number.low, column, rank.order)
-    (cell, place), *others = [*found.items(), ("", None)]
-    return (cell, place) if place and all(other == place for _, other in others[:-1]) else None
+    for header in () if others or rows is None else lookup.columns or rows.cells:
+        table = [row.cells.get(header, "") for row in lookup.table if not row.is_total]
+        if number := _number(rows.cells.get(header, "")):
+            column = [value.low for text in table if (value := _number(text))]
+            found[header] = antonyms.place_of(number.low, column, rank.order)
+    header, place = next(iter(found.items()), ("", None))
+    return (header, place) if place and len({*found.values()}) == 1 else None
 
 
 def _share(claim: str, part: Value, totals: Sequence[Value]) -> str:
