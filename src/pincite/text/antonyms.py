@@ -211,10 +211,6 @@ class Change(NamedTuple):
         after = after.partition(" than ")[0] if self.measure == "any" else after
         return _TURNING.sub(" ", f"{_CARRIED.sub(' ', before)} {after}")
 
-    def is_of(self, claim: str) -> bool:
-        """Whether a claim shares a word with what this is a change of."""
-        return not {*wording.roots(claim)}.isdisjoint(wording.roots(self.about))
-
     def _is_than(self, other: "Change") -> bool:
         known = other.than.union(wording.roots(other.about)) | _WHOLE
         return other.than - _WHOLE <= self.than <= known
@@ -406,13 +402,17 @@ def windows(text: str, sentences: Sequence[Span]) -> Iterator[Span]:
 
 
 def agreeing(claim: str, source: str) -> list[tuple[Change, Change]]:
-    """Return the changes of a claim, each with what its source's figures allow that agrees."""
-    return [
-        (change, other)
-        for change in claimed_changes(claim)
-        for other in worked_out(source)
-        if change.agrees(other) and other.is_of(claim)
-    ]
+    """Return the changes of a claim, each with what its source's figures allow that agrees.
+
+    Figures that share fewer words with the claim than others of the source are of another thing.
+    """
+    changes = claimed_changes(claim)
+    names = {root for name in wording.names(claim) for root in wording.roots(name)}
+    own = {*wording.roots(claim)} - names
+    near = [(len(own.intersection(wording.roots(c.about))), c) for c in worked_out(source)]
+    most = max((shared for shared, _ in near), default=0)
+    same = [change for shared, change in near if shared == most > 0] if changes else []
+    return [(one, other) for one in changes for other in same if one.agrees(other)]
 
 
 @lru_cache(maxsize=512)
@@ -467,19 +467,20 @@ def side_by_side(text: str) -> tuple[Change, ...]:
         if len(levels) == 1 and not levels[0].measure and [v.measure for v in known] == ["share"]:
             levels = [replace(levels[0], measure="share")]  # "The figure for England was 61.8."
         same = [v for v in known for other in levels if v.measure == other.measure]
+        was = any(m["was"] and m.end() == part.start for m in _BESIDE.finditer(text))
+        same = same[-1:] if was else same
         if not len(levels) == len(same) == 1 or min(same[0].low, levels[0].low) <= 0:
             continue
         one, other = same[0], levels[0]
-        was = _BESIDE.search(text, 0, part.start) if part.start else None
         new = _new_words(part, other, text) - {*wording.roots(about)} - _GOES_ON
         dates, times = (
             [d.years for v in values(each, "en") for d in v.dates[:1] if d.years]
             for each in (about, words)
         )
-        back = not dates or _AGO.search(words) or bool(was and was["was"])
-        if (times or _AGO.search(words) or (was and was["was"])) and not new:
-            pair = (other, one) if back or times < dates else (one, other)
-            if back or times != dates:
+        ago = was or _AGO.search(words)
+        if (times or ago) and not new:
+            pair = (one, other) if dates and dates < times and not ago else (other, one)
+            if ago or times != dates:
                 found += (change._replace(about=about) for change in _computed(*pair, text))
         elif not times and 0 < len(new) <= _MOST_NEW and _OF_OTHER.search(words):
             mark = "<" if one.high < other.low else ">" if one.low > other.high else "≈"
