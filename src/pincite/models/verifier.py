@@ -387,7 +387,7 @@ def _counts(stated: Claim, passage: Passage, contrary: Span) -> bool:
     bound of its own.
     """
     claim = stated.text
-    if tables.rows_of(contrary.of(passage.text)) or quantities.is_computed(claim, passage.text):
+    if tables.rows_of(contrary.of(passage.text)) or antonyms.agreeing(claim, passage.text):
         return False
     sentence = contrary.of(passage.text)
     figures = [value for value in values_of(claim) if not value.weak]

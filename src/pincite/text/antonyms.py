@@ -628,7 +628,7 @@ _UPWARDS, _DOWNWARDS = (
     {word.removesuffix("er") for word in words.split("|")} for words in (_LARGER, _SMALLER)
 )
 _LEAST_FIELD = 3  # things, of which one may be the first
-_ITEM = re.compile(r"(?:, | and |; |: )+")
+_ITEM = re.compile(r"(?:(?!, | and |; |: ).)+")
 _OWNER = re.compile(r"\b[A-ZÀ-Þ][\w’'-]+(?: [A-ZÀ-Þ][\w’'-]+)*")
 _OF_SOME = re.compile(r"\b(?:one|some|two|three|many|several|among|\d+)(?: of)? \Z", re.IGNORECASE)
 
@@ -641,35 +641,24 @@ def place_of(number: float, field: Sequence[float], order: str) -> int | None:
     return sorted(field, reverse=up).index(number) + 1
 
 
-def listed(sentence: str) -> dict[str, Value]:
-    """Return the values of three or more names that a sentence lists, in order.
-
-    >>> [v.low for v in listed("There are 9 mills in Varde, 7 in Moss and 4 in Aske.").values()]
-    [9.0, 7.0, 4.0]
-    """
-    found, start = dict[str, Value](), 0
-    ends = [*(m.span() for m in _ITEM.finditer(sentence)), (len(sentence), 0)]
-    for end, following in ends if len(ends) >= _LEAST_FIELD else ():
-        item, known = Span(start, end), _levels(Span(start, end), sentence)
-        owners = [m[0] for m in _OWNER.finditer(item.of(sentence)) if wording.roots(m[0])]
-        if len(known) == len(owners) == 1:
-            found[owners[0]] = known[0]
-        elif known or found:
-            return {}
-        start = following
-    is_one = len({value.measure for value in found.values()}) == 1
-    return found if is_one and len(found) >= _LEAST_FIELD else {}
-
-
 def ranks_in(sentence: str, claim: str, order: str) -> tuple[Rank, ...]:
-    """Return the ranks that a sentence states, and that of the only listed thing of a claim."""
-    field = listed(sentence)
-    named = [owner for owner in field if re.search(rf"\b{re.escape(owner)}\b", claim)]
-    value = field[named[0]] if len(named) == 1 else None
-    place = value and place_of(value.low, [each.low for each in field.values()], order)
-    return (
-        (*ranks(sentence), Rank(value.span, place, order)) if value and place else ranks(sentence)
-    )
+    """Return the ranks that a sentence states, and that of the only listed thing of a claim.
+
+    >>> ranks_in("There are 9 mills in Varde, 7 in Moss and 4 in Aske.", "Moss has most.", "most")
+    (Rank(span=Span(start=28, end=29), place=2, order='most'),)
+    """
+    field = dict[str, Value]()
+    for item in _ITEM.finditer(sentence):
+        known = _levels(Span(*item.span()), sentence)
+        owners = [m[0] for m in _OWNER.finditer(item[0]) if wording.roots(m[0])]
+        if len(known) == len(owners) == 1:
+            field[owners[0]] = known[0]
+        elif known or field:
+            return ranks(sentence)
+    named = [v for owner, v in field.items() if re.search(rf"\b{re.escape(owner)}\b", claim)]
+    is_one = len(named) == len({value.measure for value in field.values()}) == 1
+    place = is_one and place_of(named[0].low, [value.low for value in field.values()], order)
+    return (*ranks(sentence), *((Rank(named[0].span, place, order),) if place else ()))
 
 
 def follows(claim: str, source: str) -> list[Span]:

@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import combinations, pairwise, product
+from itertools import pairwise, product
 
 from pincite.text import LEXICON
 from pincite.text.figures import (
@@ -661,22 +661,6 @@ def unstated(
 
 
 _THINGS = re.compile(r" (?!was|has|is|as|its|this|less|times)[a-z]+s\b")
-
-
-def is_computed(claim: str, source: str) -> bool:
-    """Whether a value of the claim is the difference or the sum of two values of the source.
-
-    >>> is_computed("The cost rose by $5 m.", "The loan is $22 m; the cost was $17 m in May.")
-    True
-    """
-    found = [value for value in values(source) if not value.weak and value.measure != "date"]
-    return any(
-        wanted.low <= total <= wanted.high
-        for wanted in values(claim)
-        if wanted.measure not in ("", "date")
-        for one, other in combinations([v for v in found if v.measure == wanted.measure], 2)
-        for total in (abs(_middle(one) - _middle(other)), _middle(one) + _middle(other))
-    )
 
 
 def _middle(value: Value) -> float:
