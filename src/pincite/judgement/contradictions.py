@@ -315,8 +315,8 @@ def _is_all_known(part: str, row: tables.Row, source: _Source) -> bool:
 # ── A change ─────────────────────────────────────────────────────────────────────────────────────
 
 _UNREAL = re.compile(  # a forecast, a wish or a denial of a change
-    r"\b(?:will|would|could|(?-i:may)|might|should|if|not|never|expect\w*|forecast\w*|predict\w*|plan\w*"
-    r"|project(?:ed|ions?)|aim\w*|target\w*|estimat\w*|propos\w*)\b",
+    r"\b(?:will|would|could|(?-i:may)|might|should|if|not|never|expect\w*|forecast\w*|predict\w*"
+    r"|plan\w*|project(?:ed|ions?)|aim\w*|target\w*|estimat\w*|propos\w*)\b",
     re.IGNORECASE,
 )
 _AGAINST = re.compile(r"\b(?:against|without|outside|except|unlike|oppos\w+)\b")
@@ -356,17 +356,16 @@ def _is_change_of(rest: str, change: antonyms.Change, sentence: str, source: _So
     wanted = {*roots(rest)}
     others = {*roots(_without(values_of(subject), subject))} - {*roots(source.about)}
     words = _without([v for v in values_of(rest) if v.measure == "time"], rest)
-    known = {*roots(source.about)}
+    known = antonyms.LEVEL_WORDS.union(roots(source.about))
     own = " ".join(word for word in WORD.findall(words) if not {*roots(word)} <= known)
+    words = own if change.is_computed and own else words
     return (
         bool(_AGAINST.search(rest)) == bool(_AGAINST.search(change.about))
         and len(others - wanted) <= _NARROWER * len(wanted & {*roots(change.about)})
         and not quantities.unstated(rest, f"{source.about}\n{sentence}")
         and not has_other_baseline(rest, sentence, change.is_computed)
         and (change.is_computed or _at_one_time(rest, sentence, source))
-        and _says(
-            own if change.is_computed and own else words, change.about, source, _REST_OF_VALUE
-        )
+        and _says(words, change.about, source, _REST_OF_VALUE)
     )
 
 
@@ -597,12 +596,12 @@ def has_other_baseline(claim: str, sentence: str, is_computed: bool = False) -> 
         for v in values_of(sentence)
         if v.dates and _BASELINE.search(sentence, max(0, v.span.start - 40), v.span.start)
     ]
-    before = {y + 1 for b in baselines for d in b.dates for y in d.years or ()}
-    return (
-        bool(baselines)
-        and not any(quantities.states(b, v) for b in baselines for v in own)
-        and before.isdisjoint(y for v in own for d in v.dates for y in d.years or ())
+    years, before = (
+        {year + later for v in dated for day in v.dates for year in day.years or ()}
+        for later, dated in enumerate((own, baselines))
     )
+    stated = any(quantities.states(b, v) for b in baselines for v in own)
+    return bool(baselines) and not stated and before.isdisjoint(years)
 
 
 # ── A name ───────────────────────────────────────────────────────────────────────────────────────

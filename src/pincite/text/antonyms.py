@@ -257,7 +257,7 @@ _WHOLE = frozenset(wording.roots("whole rest other others average"))
 _FROM_BEFORE = r"(?:up|down|(?:rise|fall|increase|drop)\b[^.;:]{0,20})"
 _BESIDE = re.compile(
     r",? (?:as )?(?:compared (?:with|to)|against|versus|while|whereas) (?:about )?"
-    rf"|[^.;:\d]{{0,40}}\b(?P<was>{_FROM_BEFORE} from) {_HEDGE_WORDS}"
+    rf"|,? (?P<was>(?:an? )?{_FROM_BEFORE} from) {_HEDGE_WORDS}"
 )
 _NEXT = re.compile(r",? and (?=(?:about |some )?[£$€]?\d)")
 _PER = re.compile(r"\b(?:per|every|each) \Z")
@@ -267,8 +267,8 @@ _AGO = re.compile(
     re.IGNORECASE,
 )
 _OF_OTHER = re.compile(r"\b(?:in|for|across|of|among|at|the|an?) ", re.IGNORECASE)
-# Words that a text may add to a value, its time and its owner, and still go on from the one before.
-_GOES_ON = frozenset(
+# Words for any value: a text that adds no others goes on from the one before.
+LEVEL_WORDS = frozenset(
     wording.roots(
         "figure number rate total average mean median amount level share proportion value estimate "
         "stand stood come came reached amounted year earlier before previous previously"
@@ -472,7 +472,7 @@ def side_by_side(text: str) -> tuple[Change, ...]:
         if not len(levels) == len(same) == 1 or min(same[0].low, levels[0].low) <= 0:
             continue
         one, other = same[0], levels[0]
-        new = _new_words(part, other, text) - {*wording.roots(about)} - _GOES_ON
+        new = _new_words(part, other, text) - {*wording.roots(about)} - LEVEL_WORDS
         dates, times = (
             [d.years for v in values(each, "en") for d in v.dates[:1] if d.years]
             for each in (about, words)
@@ -495,11 +495,8 @@ def _parts(text: str) -> list[Span]:
     cuts = [Span(span.start, span.start) for span in wording.sentences_of(text)[1:]]
     cuts += [Span(*m.span()) for m in _BESIDE.finditer(text)]
     cuts += [Span(*m.span()) for m in _NEXT.finditer(text, cuts[0].end)] if cuts else []
-    starts, ends = (
-        [0, *(c.end for c in sorted(cuts))],
-        [*(c.start for c in sorted(cuts)), len(text)],
-    )
-    return [Span(*ends) for ends in zip(starts, ends, strict=True)]
+    edges = [0, *(place for cut in sorted(cuts) for place in cut), len(text)]
+    return [Span(a, b) for a, b in zip(edges[::2], edges[1::2], strict=True)]
 
 
 def _levels(part: Span, text: str) -> list[Value]:
@@ -569,14 +566,10 @@ def shares(text: str) -> tuple[Change, ...]:
         if value.measure == "share" and not _MORE.match(text, value.span.end):
             words, end = value.span.of(text), value.span.end
             shown = f"{words}: {(value.low + value.high) / 2:.0f} %" if value.weak else words
-            of = text.startswith(" of ", end)
+            of, limits = text.startswith(" of ", end), (value.low, value.high)
             whole = frozenset(wording.roots(words)) if value.weak else frozenset[str]()
             whole = whole or (_noun(text, end + 3 * of) if of or value.weak else whole)
-            found.append(
-                Change(
-                    value.span, shown, value.low, value.high, "part", value.weak, whole, text, end
-                )
-            )
+            found.append(Change(value.span, shown, *limits, "part", value.weak, whole, text, end))
     return tuple(found)
 
 
@@ -679,9 +672,8 @@ def ranks(text: str) -> tuple[Rank, ...]:
     [(2, 'tall'), (3, 'wid')]
     """
     text, found = fold(text), list[Rank]()
-    for match in (
-        m for form in (_SUPERLATIVE, _PLACED, _EXCEEDED, _ANY_OTHER) for m in form.finditer(text)
-    ):
+    forms = _SUPERLATIVE, _PLACED, _EXCEEDED, _ANY_OTHER
+    for match in (m for form in forms for m in form.finditer(text)):
         if match.re is _SUPERLATIVE and _OF_SOME.search(
             text, max(0, match.start() - 12), match.start()
         ):
