@@ -329,7 +329,7 @@ def _of_change(part: str, claim: str, source: _Source) -> Witness | None:
     changes = antonyms.claimed_changes(part)
     if len(changes) != 1:
         return None
-    change, contrary = changes[0], None
+    change, found = changes[0], list[tuple[int, Witness | None]]()
     rest = change.rest_of(part)
     for span in antonyms.windows(source.passage, [span for span, _ in source.sentences]):
         sentence = span.of(source.passage)
@@ -337,16 +337,20 @@ def _of_change(part: str, claim: str, source: _Source) -> Witness | None:
         skips = is_mixed or _UNREAL.search(sentence)
         for other in () if skips else antonyms.changes_in(sentence):
             agrees = change.agrees(other, _SLACK)
+            named = frozenset() if other.than else change.than  # what "of them" stands for
+            own = WORD.sub(lambda w, n=named: "" if n.intersection(roots(w[0])) else w[0], rest)
+            shared = len({*roots(rest)}.intersection(roots(other.about)))
             if agrees:
-                return None
-            if (
+                found.append((shared, None))
+            elif (
                 agrees is False
-                and not contrary
                 and not _is_sum(change, sentence)
-                and _is_change_of(rest, other, sentence, source)
+                and _is_change_of(own, other, sentence, source)
             ):
-                contrary = Witness(WitnessKind.VALUE, change.words, other.words, span)
-    return contrary
+                found.append((shared, Witness(WitnessKind.VALUE, change.words, other.words, span)))
+    most = max((shared for shared, _ in found), default=0)  # fewer words: of another thing
+    nearest = [witness for shared, witness in found if shared == most]
+    return nearest[0] if all(nearest) and nearest else None
 
 
 def _is_change_of(rest: str, change: antonyms.Change, sentence: str, source: _Source) -> bool:

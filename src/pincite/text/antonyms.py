@@ -189,7 +189,11 @@ class Change(NamedTuple):
         """
         if self.measure in ("flow", "part", "majority"):
             return self._agrees_in_part(other)
-        if bool(self.than) != bool(other.than) or (self.than and not self._is_than(other)):
+        if (
+            other.measure == "part"
+            or bool(self.than) != bool(other.than)
+            or (self.than and not self._is_than(other))
+        ):
             return None
         if self.measure != other.measure and "any" not in (self.measure, other.measure):
             return None
@@ -203,7 +207,7 @@ class Change(NamedTuple):
             return (meets and not other.measure and not other.than) or None
         known = self.measure == "majority" or other.is_computed
         of_same = not (self.than and other.than) or self.than & other.than
-        return meets if other.measure == "part" and known and of_same else None
+        return meets if other.measure == "part" and other.about and known and of_same else None
 
     def rest_of(self, claim: str) -> str:
         """Return what else a claim says, without the words that say that something changes."""
@@ -566,10 +570,11 @@ def shares(text: str) -> tuple[Change, ...]:
         if value.measure == "share" and not _MORE.match(text, value.span.end):
             words, end = value.span.of(text), value.span.end
             shown = f"{words}: {(value.low + value.high) / 2:.0f} %" if value.weak else words
+            about = text if value.weak or text.startswith(" of ", end) else ""  # a share of what?
             of, limits = text.startswith(" of ", end), (value.low, value.high)
             whole = frozenset(wording.roots(words)) if value.weak else frozenset[str]()
             whole = whole or (_noun(text, end + 3 * of) if of or value.weak else whole)
-            found.append(Change(value.span, shown, *limits, "part", value.weak, whole, text, end))
+            found.append(Change(value.span, shown, *limits, "part", value.weak, whole, about, end))
     return tuple(found)
 
 

@@ -315,11 +315,11 @@ def _derive_in_table(lookup: Lookup) -> Iterator[tuple[Row, str]]:
 
 def _place(lookup: Lookup, rank: antonyms.Rank) -> tuple[str, int] | None:
     """Return the column that a claim names, or any if all agree, and the place of its row there."""
-    rows, *others = [row for row in lookup.rows if not row.is_total] or [None]
+    rows = [row for row in lookup.rows if not row.is_total]
     found = dict[str, int | None]()
-    for header in () if others or rows is None else lookup.columns or rows.cells:
+    for header in (lookup.columns or rows[0].cells) if len(rows) == 1 else ():
         table = [row.cells.get(header, "") for row in lookup.table if not row.is_total]
-        if number := _number(rows.cells.get(header, "")):
+        if number := _number(rows[0].cells.get(header, "")):
             column = [value.low for text in table if (value := _number(text))]
             found[header] = antonyms.place_of(number.low, column, rank.order)
     header, place = next(iter(found.items()), ("", None))
