@@ -337,8 +337,8 @@ def _of_change(part: str, claim: str, source: _Source) -> Witness | None:
         skips = is_mixed or _UNREAL.search(sentence)
         for other in () if skips else antonyms.changes_in(sentence):
             agrees = change.agrees(other, _SLACK)
-            named = frozenset() if other.than else change.than  # what "of them" stands for
-            own = WORD.sub(lambda w, n=named: "" if n.intersection(roots(w[0])) else w[0], rest)
+            named = frozenset[str]() if other.than else change.than  # what "of them" stands for
+            own = "".join(w for w in re.split(r"\b", rest) if named.isdisjoint(roots(w)))
             shared = len({*roots(rest)}.intersection(roots(other.about)))
             if agrees:
                 found.append((shared, None))
