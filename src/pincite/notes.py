@@ -27,6 +27,7 @@ ENGLISH: Mapping[str, str] = {
     "may_be_another": "“%(source)s” may stand for %(other)s instead of %(claim)s",
     "referent": "“%(words)s” stands for %(name)s",
     "relative_time": "“%(words)s” is %(date)s by the date of the source",
+    "worked_out": "“%(words)s” follows from the source: %(how)s",
     "read_as_contrary": "the quote reads like a contradiction: compare it with the claim",
     "beyond_quote": "found elsewhere in the source, not near the quote: %(words)s",
     "not_named": "the passage does not name %(words)s",

@@ -528,6 +528,14 @@ def test_only_what_asserts_the_same_confirms(reading: str, sentence: str, is_rea
     assert bool(confirm.candidate_sentences(reading, passage_of(sentence))) is is_read
 
 
+def test_sentences_whose_figures_agree_confirm_together() -> None:
+    text = "It rained. The club has 640 members. In 2020 it had 320. Holm wrote it down."
+    both = "The club has 640 members. In 2020 it had 320."
+    for reading, is_read in (("The club has doubled.", True), ("The club has tripled.", False)):
+        spans = confirm.candidate_sentences(reading, passage_of(text))
+        assert (both in [span.of(text) for span in spans]) is is_read
+
+
 def test_a_refutation_is_not_quoted_from_what_is_unknown() -> None:
     for text, refuted in (
         ("The use of lindol in fever remains unclear.", 0.0),

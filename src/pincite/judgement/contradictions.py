@@ -315,52 +315,61 @@ def _is_all_known(part: str, row: tables.Row, source: _Source) -> bool:
 # ── A change ─────────────────────────────────────────────────────────────────────────────────────
 
 _UNREAL = re.compile(  # a forecast, a wish or a denial of a change
-    r"\b(?:will|would|could|may|might|should|if|not|never|expect\w*|forecast\w*|predict\w*|plan\w*"
-    r"|project(?:ed|ions?)|aim\w*|target\w*|estimat\w*|propos\w*)\b",
+    r"\b(?:will|would|could|(?-i:may)|might|should|if|not|never|expect\w*|forecast\w*|predict\w*"
+    r"|plan\w*|project(?:ed|ions?)|aim\w*|target\w*|estimat\w*|propos\w*)\b",
     re.IGNORECASE,
 )
+_AGAINST = re.compile(r"\b(?:against|without|outside|except|unlike|oppos\w+)\b")
 _NARROWER = 1.0  # other words of the source for each that it shares with the claim, at most
 _SLACK = 0.25  # the share of a change by which another must exceed it to contradict it
 
 
 def _of_change(part: str, claim: str, source: _Source) -> Witness | None:
-    """Find another change of the same: as stated, or as computed from its two values."""
-    changes = antonyms.stated_changes(part)
-    change = changes[0] if len(changes) == 1 else antonyms.turn_alone(part)
-    if change is None or len(changes) > 1:
+    """Find another change of the same: as stated, or as worked out from two values."""
+    changes = antonyms.claimed_changes(part)
+    if len(changes) != 1:
         return None
-    rest, contrary = f"{part[: change.span.start]} {part[change.span.end :]}", None
-    for span, sentence in source.sentences:
+    change, found = changes[0], list[tuple[int, Witness | None]]()
+    rest = change.rest_of(part)
+    for span in antonyms.windows(source.passage, [span for span, _ in source.sentences]):
+        sentence = span.of(source.passage)
         is_mixed = change.measure == "any" and antonyms.turns_both_ways(sentence)
         skips = is_mixed or _UNREAL.search(sentence)
-        for other, about in () if skips else antonyms.changes_in(sentence):
+        for other in () if skips else antonyms.changes_in(sentence):
             agrees = change.agrees(other, _SLACK)
+            named = frozenset[str]() if other.than else change.than  # what "of them" stands for
+            own = "".join(w for w in re.split(r"\b", rest) if named.isdisjoint(roots(w)))
+            shared = len({*roots(rest)}.intersection(roots(other.about)))
             if agrees:
-                return None
-            if (
+                found.append((shared, None))
+            elif (
                 agrees is False
-                and not contrary
                 and not _is_sum(change, sentence)
-                and _is_change_of(rest, other, about, sentence, source)
+                and _is_change_of(own, other, sentence, source)
             ):
-                contrary = Witness(WitnessKind.VALUE, change.words, other.words, span)
-    return contrary
+                found.append((shared, Witness(WitnessKind.VALUE, change.words, other.words, span)))
+    most = max((shared for shared, _ in found), default=0)  # fewer words: of another thing
+    nearest = [witness for shared, witness in found if shared == most]
+    return nearest[0] if all(nearest) and nearest else None
 
 
-def _is_change_of(
-    rest: str, change: antonyms.Change, about: str, sentence: str, source: _Source
-) -> bool:
+def _is_change_of(rest: str, change: antonyms.Change, sentence: str, source: _Source) -> bool:
     """Whether a change is of the subject and the times of a claim's other words."""
-    subject = about.partition(change.span.of(sentence))[0]
+    start = sentence.find(change.about)
+    subject = change.about[: max(0, change.span.start - start)]
     wanted = {*roots(rest)}
     others = {*roots(_without(values_of(subject), subject))} - {*roots(source.about)}
     words = _without([v for v in values_of(rest) if v.measure == "time"], rest)
+    known = antonyms.LEVEL_WORDS.union(roots(source.about))
+    own = " ".join(word for word in WORD.findall(words) if not {*roots(word)} <= known)
+    words = own if change.is_computed and own else words
     return (
-        len(others - wanted) <= _NARROWER * len(wanted & {*roots(about)})
+        bool(_AGAINST.search(rest)) == bool(_AGAINST.search(change.about))
+        and len(others - wanted) <= _NARROWER * len(wanted & {*roots(change.about)})
         and not quantities.unstated(rest, f"{source.about}\n{sentence}")
-        and not has_other_baseline(rest, sentence)
+        and not has_other_baseline(rest, sentence, change.is_computed)
         and (change.is_computed or _at_one_time(rest, sentence, source))
-        and _says(words, about, source, _REST_OF_VALUE)
+        and _says(words, change.about, source, _REST_OF_VALUE)
     )
 
 
@@ -380,7 +389,7 @@ def _of_rank(part: str, claim: str, source: _Source) -> Witness | None:
         return None
     rank, contrary = stated[0], None
     for span, sentence in source.sentences:
-        for other in antonyms.ranks(sentence):
+        for other in antonyms.ranks_in(sentence, part, rank.order):
             if other.order not in ("", rank.order):
                 continue
             if other.place == rank.place:
@@ -388,7 +397,7 @@ def _of_rank(part: str, claim: str, source: _Source) -> Witness | None:
             if not contrary and _is_same_order(rank, part, other, sentence, source):
                 words = rank.span.of(part), other.span.of(sentence)
                 contrary = Witness(WitnessKind.VALUE, *words, span)
-    return contrary
+    return contrary or _in_cell(part, source)
 
 
 def _is_same_order(
@@ -396,7 +405,7 @@ def _is_same_order(
 ) -> bool:
     """Whether two ranks are among the same things, by what follows them, and at the same time."""
     field = _FIELD_ENDS.split(sentence[other.span.end :])[0]
-    wanted = {*roots(part)} - {*roots(rank.span.of(part)), "ever"}
+    wanted = {*roots(_FIELD.sub("", part))} - {*roots(rank.span.of(part)), "ever", "number"}
     known = {*roots(f"{source.about}\n{sentence}")}
     earlier = sentence[: other.span.start]
     # "The youngest of 24 starters" may come second of 24.
@@ -414,6 +423,7 @@ def _is_same_order(
     )
 
 
+_FIELD = re.compile(r" (?:of|among) (?:the|all|its|their)\b[^,;]*\Z")
 _FIELD_ENDS = re.compile(r"[,;:.(]| (?:after|behind|for|and|but|with) ")
 
 
@@ -577,15 +587,25 @@ def of_another_time(claim: str, sentence: str) -> bool:
 _BASELINE = re.compile(r"\b(?:than|since)(?: (?:it|they) (?:was|were|had been))?(?: [a-z]+)? \Z")
 
 
-def has_other_baseline(claim: str, sentence: str) -> bool:
-    """Whether a sentence compares with a time that a claim does not state: "than in 2010"."""
+def has_other_baseline(claim: str, sentence: str, is_computed: bool = False) -> bool:
+    """Whether a sentence compares with a time that a claim does not state: "than in 2010".
+
+    The year before is the one that a claim about a year means.
+    """
     own = [value for value in values_of(claim) if value.dates]
+    if is_computed and not own:
+        return False  # what has grown without a stated time has grown lately
     baselines = [
         v
         for v in values_of(sentence)
         if v.dates and _BASELINE.search(sentence, max(0, v.span.start - 40), v.span.start)
     ]
-    return bool(baselines) and not any(quantities.states(b, v) for b in baselines for v in own)
+    years, before = (
+        {year + later for v in dated for day in v.dates for year in day.years or ()}
+        for later, dated in enumerate((own, baselines))
+    )
+    stated = any(quantities.states(b, v) for b in baselines for v in own)
+    return bool(baselines) and not stated and before.isdisjoint(years)
 
 
 # ── A name ───────────────────────────────────────────────────────────────────────────────────────

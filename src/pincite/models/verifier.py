@@ -334,6 +334,10 @@ def _evidence(
     ]
     quote = quote or wording.best_quote(claim.text, passage.text)
     meant += [
+        Note("worked_out", {"words": change.words, "how": other.words})
+        for change, other in dict(antonyms.agreeing(claim.text, passage.text)).items()
+    ]
+    meant += [
         Note("referent", {"words": each.span.of(passage.text), "name": each.name})
         for each in referents_in(passage.text, passage.page)
         if quote and each.name and quote.overlaps(each.span) and names.is_in(each.name, claim.text)
@@ -387,7 +391,7 @@ def _counts(stated: Claim, passage: Passage, contrary: Span) -> bool:
     bound of its own.
     """
     claim = stated.text
-    if tables.rows_of(contrary.of(passage.text)) or quantities.is_computed(claim, passage.text):
+    if tables.rows_of(contrary.of(passage.text)) or antonyms.agreeing(claim, passage.text):
         return False
     sentence = contrary.of(passage.text)
     figures = [value for value in values_of(claim) if not value.weak]

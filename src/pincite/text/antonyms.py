@@ -6,7 +6,7 @@ contrasted with "fell". A change is computed where a text gives its two values.
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
@@ -14,10 +14,11 @@ from typing import NamedTuple
 
 from pincite.text import LEXICON
 from pincite.text import words as wording
-from pincite.text.figures import ONES, ORDINALS, Figure, fold, missing, rivals
-from pincite.text.finite import lemmas
+from pincite.text.figures import ONES, ORDINALS, TENS, Figure, fold, missing, rivals
+from pincite.text.finite import finite_verb, lemmas
 from pincite.text.languages import common
-from pincite.text.quantities import Value, hedged, values, with_hedge
+from pincite.text.quantities import FACTORS, Value, hedged, values, with_hedge
+from pincite.text.syntax import is_participle
 from pincite.types import Span
 
 _AXES, _TURNS, _BOUNDS = (
@@ -169,7 +170,7 @@ def _sides(text: str) -> dict[int, dict[int, str]]:
 
 
 class Change(NamedTuple):
-    """A change from an earlier value, as a text states it or as two of its values make it."""
+    """A change from an earlier value, or from that of another thing: stated, or worked out."""
 
     span: Span
     words: str
@@ -177,16 +178,46 @@ class Change(NamedTuple):
     high: float
     measure: str  # "share" of the earlier value, or that of the two values; "any": no amount
     is_computed: bool = False
+    than: frozenset[str] = frozenset()  # roots of the other thing, if it is no earlier value
+    about: str = ""  # the part of the text that says what it is a change of; "": not known
+    end: int = 0  # of the later value
 
     def agrees(self, other: "Change", slack: float = 0.0) -> bool | None:
-        """Whether two changes may be one; None if they are in different measures.
+        """Whether two changes may be one; None if they are of different things or measures.
 
         `slack`: the share of this one by which the other may lie outside its interval.
         """
+        if self.measure in ("flow", "part", "majority"):
+            return self._agrees_in_part(other)
+        if (
+            other.measure == "part"
+            or bool(self.than) != bool(other.than)
+            or (self.than and not self._is_than(other))
+        ):
+            return None
         if self.measure != other.measure and "any" not in (self.measure, other.measure):
             return None
         wide = slack * min(abs(self.low), abs(self.high))
         return self.low - wide <= other.high and other.low <= self.high + wide
+
+    def _agrees_in_part(self, other: "Change") -> bool | None:
+        """Compare shares of one whole, and a number of those that left, whom others may replace."""
+        meets = self.low <= other.high and other.low <= self.high
+        if self.measure == "flow":
+            return (meets and not other.measure and not other.than) or None
+        known = self.measure == "majority" or other.is_computed
+        of_same = not (self.than and other.than) or self.than & other.than
+        return meets if other.measure == "part" and other.about and known and of_same else None
+
+    def rest_of(self, claim: str) -> str:
+        """Return what else a claim says, without the words that say that something changes."""
+        before, after = claim[: self.span.start], claim[self.span.end :]
+        after = after.partition(" than ")[0] if self.measure == "any" else after
+        return _TURNING.sub(" ", f"{_CARRIED.sub(' ', before)} {after}")
+
+    def _is_than(self, other: "Change") -> bool:
+        known = other.than.union(wording.roots(other.about)) | _WHOLE
+        return other.than - _WHOLE <= self.than <= known
 
 
 _MULTIPLES = {"halved": 0.5, "doubled": 2.0, "tripled": 3.0, "trebled": 3.0, "quadrupled": 4.0}
@@ -206,17 +237,49 @@ _BY = re.compile(
     re.IGNORECASE,
 )
 _MORE = re.compile(r"\s(?P<turn>more|higher|greater|larger|fewer|less|lower|smaller)\b")
+_BY_ONE = re.compile(r"\bby an?(?= (?:pound|penny|euro|dollar|day|week|month|year|mile)\b)")
+# "Cut the bill by a third", "4,000 people have come off the list", "brought costs down".
+_BY_OBJECT = re.compile(
+    rf"{_TURN} (?P<object>[^.,;:]{{1,60}}?)(?P<by> by) {_HEDGE_WORDS}(?:an? )?\Z", re.IGNORECASE
+)
+_MOVED = re.compile(r"\b(?:[a-z]+ ){0,3}(?:have |has |had )?(?:come|came|gone|taken) off\b")
+_CARRIED = re.compile(r"\b(?:put|brought|built|gone|went|come|came)\b(?=[^.,;]*\Z)")
 _AMOUNTS = {"more", "fewer", "less"}  # with a bare number: "20 smaller towns" are no change
 _FALLS = _DOWN | {"down", "lost", "less"}
 _COUNTS = {"gain", "gains", "gained", "lost", "cut"}  # with a bare number: "raised 500" is another
 _NO_CHANGE = frozenset({"date", "clock", "time"})
-# Between two values, of which the second is the later one or the earlier one.
-_TO = re.compile(rf"[^.;:]{{0,40}}\bto {_HEDGE_WORDS}\Z")
-_DOWN_FROM = re.compile(
-    r"[^.;:]{0,60}\b(?:up|down|(?:rise|fall|increase|drop)\b[^.;:]{0,20})"
-    rf" from {_HEDGE_WORDS}\Z"
+_LARGER = "more|higher|greater|larger|bigger|longer|taller|older|wider|heavier|deeper|dearer"
+_SMALLER = "fewer|less|lower|smaller|shorter|younger|narrower|lighter|cheaper"
+# "More likely to vote than men", "fewer pupils than in 2019", "below the national average".
+_THAN_OTHER = re.compile(
+    rf"\b(?:(?P<up>{_LARGER})|{_SMALLER})(?: (?:likely|often|common))?\b(?P<what>[^.,;]{{0,80}}?)"
+    r"\bthan (?P<than>(?!any\b|ever\b)[^.,;]+)|\b(?:(?P<above>above)|below) (?P<of>the [^.,;]+)",
+    re.IGNORECASE,
 )
-_COMPARED = re.compile(r"[^.;:]{0,50}\bcompared (?:with|to) (?:the )?\Z")
+_WHOLE = frozenset(wording.roots("whole rest other others average"))
+# Between two values of one sentence, of which the second is of an earlier time or another thing.
+_FROM_BEFORE = r"(?:up|down|(?:rise|fall|increase|drop)\b[^.;:]{0,20})"
+_BESIDE = re.compile(
+    r",? (?:as )?(?:compared (?:with|to)|against|versus|while|whereas) (?:about )?"
+    rf"|,? (?P<was>(?:an? )?{_FROM_BEFORE} from) {_HEDGE_WORDS}"
+)
+_NEXT = re.compile(r",? and (?=(?:about |some )?[£$€]?\d)")
+_PER = re.compile(r"\b(?:per|every|each) \Z")
+_AGO = re.compile(
+    rf"\b(?:the|an?|\d+|{'|'.join([*ONES, *TENS])}) (?:previous )?(?:year|month|week|decade)s?"
+    r" (?:earlier|before|previously|ago)\b|\b(?:last|the previous) (?:year|month|week|decade)\b",
+    re.IGNORECASE,
+)
+_OF_OTHER = re.compile(r"\b(?:in|for|across|of|among|at|the|an?) ", re.IGNORECASE)
+# Words for any value: a text that adds no others goes on from the one before.
+LEVEL_WORDS = frozenset(
+    wording.roots(
+        "figure number rate total average mean median amount level share proportion value estimate "
+        "stand stood come came reached amounted year earlier before previous previously"
+    )
+)
+_MOST_NEW = 4  # words that name another thing: "the rest of the region"
+_TO = re.compile(rf"[^.;:]{{0,40}}\bto {_HEDGE_WORDS}\Z")
 _THEN = re.compile(r"[^.;:]{0,30}\b(?:(?:1\d|20)\d\d|earlier|before|previous\w*|last)\b")
 _THAN = re.compile(r"[^.,;]{0,60}?\bthan\b")
 _FROM = re.compile(rf"\bfrom {_HEDGE_WORDS}\Z")
@@ -229,8 +292,8 @@ def stated_changes(text: str) -> tuple[Change, ...]:
     >>> [(c.words, c.low, c.measure) for c in stated_changes("It doubled and then lost 34 seats.")]
     [('doubled', 0.94, 'share'), ('lost 34', -34.0, '')]
     """
-    text = fold(text)
-    known = values(text, "en") if _TURNING.search(text) or _MORE.search(text) else ()
+    text = _BY_ONE.sub("by 1", fold(text))
+    known = values(text, "en") if any(f.search(text) for f in (_TURNING, _MORE, _MOVED)) else ()
     found = [change for value in known if (change := _stated(value, text))]
     for match in _MULTIPLE.finditer(text):
         times = _MULTIPLES[match[0].lower()]
@@ -248,6 +311,12 @@ def _stated(value: Value, text: str) -> Change | None:
     start, end = value.span.start, value.span.end
     before, after = _BY.search(text, max(0, start - 60), start), _MORE.match(text, end)
     word = before or after
+    if not word and not value.measure and not value.weak and _MOVED.match(text, end + 1):
+        most = math.inf if value.sense > 0 else value.high
+        return Change(value.span, with_hedge(text, value), -most, -value.low, "flow")
+    by = None if word else _BY_OBJECT.search(text, max(0, start - 90), start)
+    if by and not is_participle(by["object"].split()[-1]):  # not "rose, helped by 20 visitors"
+        word = before = by
     if value.measure in _NO_CHANGE or value.weak or not word:
         return None
     turn, than = word["turn"].lower(), _THAN.match(text, word.end()) if word is after else None
@@ -262,8 +331,14 @@ def _stated(value: Value, text: str) -> Change | None:
         low, high = low / 100, high / 100
     if turn in _FALLS:
         low, high = -high, -low
+    measure = value.measure
+    if "pound" in value.span.of(text):
+        measure, low, high = "money £", low / FACTORS["lb"], high / FACTORS["lb"]
     span = Span(before.start() if before else start, end if before else word.end())
-    return Change(span, span.of(text), low, high, value.measure)
+    if word is by:
+        words = f"{by['turn']}{text[by.start('by') : end]}"
+        return Change(Span(by.start("by"), end), words, low, high, measure)
+    return Change(span, span.of(text), low, high, measure)
 
 
 def turn_alone(text: str) -> Change | None:
@@ -272,6 +347,15 @@ def turn_alone(text: str) -> Change | None:
     >>> turn_alone("Visits fell in 2024.").high < 0, turn_alone("Visits rose, then fell.")
     (True, None)
     """
+    for match in _THAN_OTHER.finditer(text):
+        other, span = match["than"] or match["of"], Span(*match.span())
+        known, places = values(other, "en"), ranks(text)
+        if any(not v.span.start for v in known) or any(r.span.overlaps(span) for r in places):
+            continue  # "more than 500", "nowhere is it higher than here"
+        low, high = (_LEAST, math.inf) if match["up"] or match["above"] else (-math.inf, -_LEAST)
+        than = () if known or _AGO.search(other) else wording.roots(other)
+        span = Span(span.start, match.start("what") if match["than"] else span.end)
+        return Change(span, match[0].strip(), low, high, "any", than=frozenset(than))
     # "It lost the election" is no fall: these need a number.
     turns = (word for word in _TURNING.finditer(text) if word["turn"])
     found = [word for word in turns if word["turn"].lower() not in _COUNTS]
@@ -291,14 +375,59 @@ def turns_both_ways(text: str) -> bool:
 _LEAST = 1e-6  # a smaller change is none
 
 
-def changes_in(sentence: str) -> Iterator[tuple[Change, str]]:
-    """Yield a sentence's changes, with the part of it that each is about."""
-    changes = sorted((*stated_changes(sentence), *computed_changes(sentence)), key=lambda c: c.span)
-    for n, change in enumerate(changes):
-        before = [c.span.end for c in changes[:n] if c.span.end <= change.span.start]
-        after = [c.span.start for c in changes[n:] if c.span.start >= change.span.end]
+def claimed_changes(claim: str) -> tuple[Change, ...]:
+    """Return the changes that a claim states with an amount, else its direction, else its share."""
+    turn = turn_alone(claim)
+    return stated_changes(claim) or ((turn,) if turn else tuple(shares(claim)))
+
+
+@lru_cache(maxsize=4096)
+def changes_in(text: str) -> tuple[Change, ...]:
+    """Return the changes of a sentence, or those that it makes with the next one."""
+    if len(wording.sentences_of(text)) > 1:  # in the second, "of them" is a share of the first
+        return (*side_by_side(text), *(share for share in shares(text) if not share.than))
+    found = sorted((*stated_changes(text), *computed_changes(text)), key=lambda c: c.span)
+    parts = list[Change]()
+    for n, change in enumerate(found):
+        before = [c.span.end for c in found[:n] if c.span.end <= change.span.start]
+        after = [c.span.start for c in found[n:] if c.span.start >= change.span.end]
         whole = not before and not after
-        yield change, sentence if whole else sentence[max(before, default=0) : change.span.end]
+        about = text if whole else text[max(before, default=0) : change.span.end]
+        parts.append(change._replace(about=about))
+    return (*parts, *side_by_side(text), *shares(text))
+
+
+def windows(text: str, sentences: Sequence[Span]) -> Iterator[Span]:
+    """Yield each sentence, then each with the next one of its paragraph."""
+    yield from sentences
+    for one, other in pairwise(sentences):
+        if text[one.end : other.start].isspace() and "\n\n" not in text[one.end : other.start]:
+            yield Span(one.start, other.end)
+
+
+def agreeing(claim: str, source: str) -> list[tuple[Change, Change]]:
+    """Return the changes of a claim, each with what its source's figures allow that agrees.
+
+    Figures that share fewer words with the claim than others of the source are of another thing.
+    """
+    changes = claimed_changes(claim)
+    names = {root for name in wording.names(claim) for root in wording.roots(name)}
+    own = {*wording.roots(claim)} - names
+    near = [(len(own.intersection(wording.roots(c.about))), c) for c in worked_out(source)]
+    most = max((shared for shared, _ in near), default=0)
+    same = [change for shared, change in near if shared == most > 0] if changes else []
+    return [(one, other) for one in changes for other in same if one.agrees(other)]
+
+
+@lru_cache(maxsize=512)
+def worked_out(source: str) -> tuple[Change, ...]:
+    """Return all changes that follow from two values of a source."""
+    return tuple(
+        change._replace(span=change.span.moved(span.start), end=change.end + span.start)
+        for span in windows(source, wording.sentences_of(source))
+        for change in changes_in(span.of(source))
+        if change.is_computed
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -317,13 +446,81 @@ def computed_changes(text: str) -> tuple[Change, ...]:
         if one.measure != other.measure or min(one.low, other.low) <= 0:
             continue
         start = one.span.start
-        if _TO.match(text, *gap) and _FROM.search(text, max(0, start - 24), start):
-            found += _computed(one, other, text) if _TURNING.search(text) else ()
-        elif _DOWN_FROM.match(text, *gap) or (
-            _COMPARED.match(text, *gap) and _THEN.match(text, other.span.end)
-        ):
-            found += _computed(other, one, text)
+        is_from = _TO.match(text, *gap) and _FROM.search(text, max(0, start - 24), start)
+        if is_from and _TURNING.search(text):
+            found += _computed(one, other, text)
     return tuple(found)
+
+
+@lru_cache(maxsize=4096)
+def side_by_side(text: str) -> tuple[Change, ...]:
+    """Return what follows from values of one measure that one or two sentences set side by side.
+
+    Beside the value, the second has only words of the first, and a time or an owner.
+
+    >>> [c.words for c in side_by_side("It has 640 members. In 2020 it had 910.")][:1]
+    ['910 → 640: −30 %']
+    >>> side_by_side("Rents are £640 in Varde, compared with £710 in Moss.")[0].words
+    '£640 < £710'
+    """
+    text, found = fold(text), list[Change]()
+    first, *others = _parts(text)
+    about, known = first.of(text), _levels(first, text)
+    for part in others:
+        words, levels = part.of(text), _levels(part, text)
+        if len(levels) == 1 and not levels[0].measure and [v.measure for v in known] == ["share"]:
+            levels = [replace(levels[0], measure="share")]  # "The figure for England was 61.8."
+        same = [v for v in known for other in levels if v.measure == other.measure]
+        was = any(m["was"] and m.end() == part.start for m in _BESIDE.finditer(text))
+        same = same[-1:] if was else same
+        if not len(levels) == len(same) == 1 or min(same[0].low, levels[0].low) <= 0:
+            continue
+        one, other = same[0], levels[0]
+        new = _new_words(part, other, text) - {*wording.roots(about)} - LEVEL_WORDS
+        dates, times = (
+            [d.years for v in values(each, "en") for d in v.dates[:1] if d.years]
+            for each in (about, words)
+        )
+        ago = was or _AGO.search(words)
+        if (times or ago) and not new:
+            pair = (one, other) if dates and dates < times and not ago else (other, one)
+            if ago or times != dates:
+                found += (change._replace(about=about) for change in _computed(*pair, text))
+        elif not times and 0 < len(new) <= _MOST_NEW and _OF_OTHER.search(words):
+            mark = "<" if one.high < other.low else ">" if one.low > other.high else "≈"
+            shown = f"{one.span.of(text)} {mark} {other.span.of(text)}"
+            for change in _computed(other, one, text):
+                found.append(change._replace(words=shown, than=frozenset(new), about=about))
+    return tuple(found)
+
+
+def _parts(text: str) -> list[Span]:
+    """Cut one or two sentences where another value of the same may be set beside the first."""
+    cuts = [Span(span.start, span.start) for span in wording.sentences_of(text)[1:]]
+    cuts += [Span(*m.span()) for m in _BESIDE.finditer(text)]
+    cuts += [Span(*m.span()) for m in _NEXT.finditer(text, cuts[0].end)] if cuts else []
+    edges = [0, *(place for cut in sorted(cuts) for place in cut), len(text)]
+    return [Span(a, b) for a, b in zip(edges[::2], edges[1::2], strict=True)]
+
+
+def _levels(part: Span, text: str) -> list[Value]:
+    ago = [Span(*m.span()) for m in _AGO.finditer(text)]
+    moved = (replace(v, span=v.span.moved(part.start)) for v in values(part.of(text), "en"))
+    return [
+        v
+        for v in moved
+        if not (v.weak or v.measure in ("date", "clock") or any(map(v.span.overlaps, ago)))
+        and not _PER.search(text, max(0, v.span.start - 8), v.span.start)
+    ]
+
+
+def _new_words(part: Span, value: Value, text: str) -> set[str]:
+    """Return what a part says besides values and times, up to the comma behind its value."""
+    end = text.find(", ", value.span.end, part.end)
+    words = _AGO.sub(" ", text[part.start : end if end > 0 else part.end])
+    for known in reversed(values(words, "en")):
+        words = f"{words[: known.span.start]} {words[known.span.end :]}"
+    return {*wording.roots(words)}
 
 
 def _without_unit(value: Value, text: str) -> Value:
@@ -339,10 +536,53 @@ def _computed(earlier: Value, later: Value, text: str) -> Iterator[Change]:
     amount = f"× {times:.2f}" if times >= 2 - _NEARLY * 2 else f"{100 * (times - 1):+.0f} %"
     words = f"{earlier.span.of(text)} → {later.span.of(text)}: {amount.replace('-', '−')}"
     low, high = later.low / earlier.high - 1, later.high / earlier.low - 1
-    yield Change(span, words, low, high, "share", is_computed=True)
+    change = Change(span, words, low, high, "share", is_computed=True, end=later.span.end)
+    yield change
     measure = "points" if later.measure == "share" else later.measure
     low, high = later.low - earlier.high, later.high - earlier.low
-    yield Change(span, words, low, high, measure, is_computed=True)
+    yield change._replace(low=low, high=high, measure=measure)
+
+
+# ── Shares ───────────────────────────────────────────────────────────────────────────────────────
+
+_MAJORITY = re.compile(
+    r"(?:\A|[,;] |\bthat )(?P<most>most)(?: of)?(?= )|\b(?P<more>most of)(?= )"
+    r"|\b(?:the|a) (?:[a-z]+ )?(?:(?P<majority>majority)|minority) of(?= )",
+    re.IGNORECASE,
+)
+_HEAD = 2  # words of a whole that may be its noun
+
+
+@lru_cache(maxsize=4096)
+def shares(text: str) -> tuple[Change, ...]:
+    """Return the shares that a text states or its figures allow, in per cent, `than` the whole.
+
+    >>> [(s.words, s.low, *s.than) for s in shares("Of the 80 mills, 11 shut.")]
+    [('Of the 80 mills, 11: 14 %', 13.25, 'mil')]
+    """
+    text, found = fold(text), list[Change]()
+    for match in _MAJORITY.finditer(text):
+        low = 50.0 if any(match.groups()) else 0.0
+        span = Span(match.start("most") if match["most"] else match.start(), match.end())
+        low, high = low + _LEAST, low + 50 - _LEAST
+        found.append(Change(span, span.of(text), low, high, "majority", than=_noun(text, span.end)))
+    for value in values(text, "en"):
+        if value.measure == "share" and not _MORE.match(text, value.span.end):
+            words, end = value.span.of(text), value.span.end
+            shown = f"{words}: {(value.low + value.high) / 2:.0f} %" if value.weak else words
+            about = text if value.weak or text.startswith(" of ", end) else ""  # a share of what?
+            of, limits = text.startswith(" of ", end), (value.low, value.high)
+            whole = frozenset(wording.roots(words)) if value.weak else frozenset[str]()
+            whole = whole or (_noun(text, end + 3 * of) if of or value.weak else whole)
+            found.append(Change(value.span, shown, *limits, "part", value.weak, whole, about, end))
+    return tuple(found)
+
+
+def _noun(text: str, start: int) -> frozenset[str]:
+    """Return the roots of the noun phrase that starts there: up to its verb or a comma."""
+    phrase = re.split(r"[.,;]", text[start : start + 60])[0]
+    verb = finite_verb(phrase)
+    return frozenset(wording.roots(phrase[: verb.start] if verb else phrase)[:_HEAD])
 
 
 # ── Ranks ────────────────────────────────────────────────────────────────────────────────────────
@@ -377,16 +617,54 @@ _EXCEEDED = re.compile(
     r"(?=[^.;]{0,80} (?:as|than) )",
     re.IGNORECASE,
 )
+_ANY_OTHER = re.compile(
+    r"\b(?:(?P<more>more)|(?P<order>[a-z]{2,}(?=er\b))er)\b[^.,;]{0,60}?\bthan any(?:where|one)?"
+    r" (?:other|else)\b",
+    re.IGNORECASE,
+)
+_UPWARDS, _DOWNWARDS = (
+    {word.removesuffix("er") for word in words.split("|")} for words in (_LARGER, _SMALLER)
+)
+_LEAST_FIELD = 3  # things, of which one may be the first
+_ITEM = re.compile(r"(?:(?!, | and |; |: ).)+")
+_OWNER = re.compile(r"\b[A-ZÀ-Þ][\w’'-]+(?: [A-ZÀ-Þ][\w’'-]+)*")
 _OF_SOME = re.compile(r"\b(?:one|some|two|three|many|several|among|\d+)(?: of)? \Z", re.IGNORECASE)
+
+
+def place_of(number: float, field: Sequence[float], order: str) -> int | None:
+    """Return the place of a number in a field in an order such as "high"; None if unclear."""
+    up = order in _UPWARDS | {"most"}
+    if len(field) < _LEAST_FIELD or not (up or order in _DOWNWARDS) or field.count(number) != 1:
+        return None
+    return sorted(field, reverse=up).index(number) + 1
+
+
+def ranks_in(sentence: str, claim: str, order: str) -> tuple[Rank, ...]:
+    """Return the ranks that a sentence states, and that of the only listed thing of a claim.
+
+    >>> ranks_in("There are 9 mills in Varde, 7 in Moss and 4 in Aske.", "Moss has most.", "most")
+    (Rank(span=Span(start=28, end=29), place=2, order='most'),)
+    """
+    field = dict[str, Value]()
+    for item in _ITEM.finditer(sentence):
+        known = _levels(Span(*item.span()), sentence)
+        owners = [m[0] for m in _OWNER.finditer(item[0]) if wording.roots(m[0])]
+        if len(known) == len(owners) == 1:
+            field[owners[0]] = known[0]
+        elif known or field:
+            return ranks(sentence)
+    named = [v for owner, v in field.items() if re.search(rf"\b{re.escape(owner)}\b", claim)]
+    is_one = len(named) == len({value.measure for value in field.values()}) == 1
+    place = is_one and place_of(named[0].low, [value.low for value in field.values()], order)
+    return (*ranks(sentence), *((Rank(named[0].span, place, order),) if place else ()))
 
 
 def follows(claim: str, source: str) -> list[Span]:
     """Return the changes and ranks of a claim that follow from values or ranks of a source."""
-    changes, places = stated_changes(claim), ranks(claim)
-    computed = computed_changes(source) if changes else ()
+    places = ranks(claim)
     others = ranks(source) if places else ()
     return [
-        *(change.span for change in changes if any(map(change.agrees, computed))),
+        *(change.span for change, _ in agreeing(claim, source)),
         *(rank.span for rank in places if any(map(rank.is_same, others))),
     ]
 
@@ -399,7 +677,8 @@ def ranks(text: str) -> tuple[Rank, ...]:
     [(2, 'tall'), (3, 'wid')]
     """
     text, found = fold(text), list[Rank]()
-    for match in (m for form in (_SUPERLATIVE, _PLACED, _EXCEEDED) for m in form.finditer(text)):
+    forms = _SUPERLATIVE, _PLACED, _EXCEEDED, _ANY_OTHER
+    for match in (m for form in forms for m in form.finditer(text)):
         if match.re is _SUPERLATIVE and _OF_SOME.search(
             text, max(0, match.start() - 12), match.start()
         ):
@@ -412,7 +691,7 @@ def ranks(text: str) -> tuple[Rank, ...]:
         if match.re is _EXCEEDED:
             place = 1 + (ONES.index(parts["n"].lower()) + 1 if parts["n"] else 0)
         else:
-            nth = (parts["nth"] or "first").lower()
+            nth = (parts.get("nth") or "first").lower()
             place = ORDINALS.index(nth) + 1 if nth in ORDINALS else int(nth[:-2])
         more = parts.get("most") or parts.get("more") or parts.get("much")
         order = (parts.get("order") or ("most" if more else "")).lower()

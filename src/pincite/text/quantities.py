@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import combinations, pairwise, product
+from itertools import pairwise, product
 
 from pincite.text import LEXICON
 from pincite.text.figures import (
@@ -386,8 +386,9 @@ _PLURALS = {"tens": 10.0, "dozens": 12.0, "hundreds": 1e2, "thousands": 1e3, "mi
 _OF_WHOLE = re.compile(
     rf"(?<![\w.,])(?P<a>\d[\d,]*|{_SMALL_WORDS})(?:\s\w+)?\s(?:of|out of)\s"
     rf"(?:the\s|a total of\s|all\s)?(?P<b>\d[\d,]*|{_SMALL_WORDS})(?![\w.]|,\d)"
-    r"|\bof\s(?:the\s)?(?P<c>\d[\d,]*)\s(?:[^\W\d]+,?\s){1,6}?"
-    r"(?P<d>\d[\d,]*)(?![\w.]|,\d)",
+    r"|\bof\s(?:the\s)?(?P<sign>[£$€])?(?P<c>\d[\d,]*(?(sign)(?:\.\d+)?))(?P<scale>\s[mb]illion)?"
+    r"\s(?:[^\W\d]+,?\s){1,6}?"
+    r"(?(sign)(?P=sign))(?P<d>\d[\d,]*(?(sign)(?:\.\d+)?))(?(scale)(?P=scale))(?![\w.]|,\d)",
     re.IGNORECASE,
 )
 _COUNT = rf"an?|{_COUNTED}|\d+"
@@ -660,22 +661,6 @@ def unstated(
 
 
 _THINGS = re.compile(r" (?!was|has|is|as|its|this|less|times)[a-z]+s\b")
-
-
-def is_computed(claim: str, source: str) -> bool:
-    """Whether a value of the claim is the difference or the sum of two values of the source.
-
-    >>> is_computed("The cost rose by $5 m.", "The loan is $22 m; the cost was $17 m in May.")
-    True
-    """
-    found = [value for value in values(source) if not value.weak and value.measure != "date"]
-    return any(
-        wanted.low <= total <= wanted.high
-        for wanted in values(claim)
-        if wanted.measure not in ("", "date")
-        for one, other in combinations([v for v in found if v.measure == wanted.measure], 2)
-        for total in (abs(_middle(one) - _middle(other)), _middle(one) + _middle(other))
-    )
 
 
 def _middle(value: Value) -> float:

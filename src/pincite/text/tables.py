@@ -15,7 +15,6 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from pincite.text import antonyms, quantities
-from pincite.text.figures import ORDINALS, fold
 from pincite.text.quantities import Value, states, values
 from pincite.text.words import roots
 
@@ -37,13 +36,6 @@ _NOT_OF_ONE = re.compile(
     re.IGNORECASE,
 )
 _LACKS = 0.67  # share of the claim's words that a cell which states its values may lack
-_PLACED = "|".join(ORDINALS[:10])
-_RANK = re.compile(
-    rf"\b(?:(?P<nth>{_PLACED})[ -])?(?:(?P<low>smallest|lowest|fewest|least|shortest|driest)"
-    r"|largest|biggest|highest|most|greatest|longest|tallest|widest|wettest|heaviest)\b"
-    rf"|\b(?:came|finished|ranked|was|is) (?P<place>{_PLACED})\b",
-    re.IGNORECASE,
-)
 
 
 class Row(NamedTuple):
@@ -198,7 +190,7 @@ def keep_named_rows(claim: str, passage: str, page: str = "") -> str:
     """
     lookups = look_up(claim, page or passage)
     texts = {row.line: "" for lookup in lookups for row in lookup.table}
-    if not rows_of(page) and _RANK.search(claim):
+    if not rows_of(page) and antonyms.ranks(claim):
         texts, lookups = {row.line: "" for row in rows_of(passage)}, []
     for lookup in lookups:
         texts |= {row.line: row.line for row in lookup.rows}
@@ -220,7 +212,7 @@ def _stating_cell(lookup: Lookup) -> str:
     """
     claim = lookup.claim
     one_cell = len(lookup.rows) == len(lookup.columns) == 1
-    if not one_cell or not values(claim) or _RANK.search(claim):
+    if not one_cell or not values(claim) or antonyms.ranks(claim):
         return ""
     text = "\n".join(filter(None, (lookup.rows[0].caption, _without_others(lookup))))
     wanted, stated = {*roots(claim)}, {*roots(text)}
@@ -243,14 +235,17 @@ def unstated(
     )
 
 
-def other_value(lookup: Lookup) -> tuple[Value, str] | None:
-    r"""Return a value of the claim, and the other one that its row has in the column that it names.
+def other_value(lookup: Lookup) -> tuple[Value | antonyms.Rank, str] | None:
+    r"""Return a value or rank of the claim, and what its row has in the column that it names.
 
     >>> claim, text = "Ask had 43 in 1990.", "Town: Ask; 1990: 41; 2000: 43\nTown: Vik; 1990: 24"
     >>> [other_value(lookup)[1] for lookup in look_up(claim, text)]
     ['41']
     """
     claim, row = lookup.claim, lookup.rows[0]
+    for rank in antonyms.ranks(claim)[:1]:
+        if (found := _place(lookup, rank)) and found[1] != rank.place:
+            return rank, f"{row.cells[found[0]]} ({found[1]}.)"
     if len(lookup.rows) > 1 or row.is_total or _NOT_OF_ONE.search(claim):
         return None
     claimed = [value for value in values(claim) if not value.weak]
@@ -300,22 +295,35 @@ def _derive_in_table(lookup: Lookup) -> Iterator[tuple[Row, str]]:
     claim, rows = lookup.claim, [row for row in lookup.rows if not row.is_total]
     if not rows:
         return
+    for rank in antonyms.ranks(claim)[:1]:
+        if (found := _place(lookup, rank)) and found[1] == rank.place:
+            yield rows[0], f"; {found[0]}: {rank.span.of(claim).removeprefix('the ')}"
     columns = [header for header in lookup.columns if header in rows[0].cells]
     for header in columns or rows[0].cells:
         column = [(row, v) for row in lookup.table if (v := _number(row.cells.get(header, "")))]
         parts = [value for row, value in column if row in rows]
         if len(parts) != len(rows):
             continue
-        if len(rows) == 1:
-            if share := _share(claim, parts[0], [v for row, v in column if row.is_total]):
-                yield rows[0], f"; {header}: {share} of the total"
-            others = [value.low for row, value in column if not row.is_total]
-            if header in columns and (rank := _rank(claim, parts[0].low, others)):
-                yield rows[0], f"; {header}: {rank}"
+        totals = [v for row, v in column if row.is_total]
+        if len(rows) == 1 and (share := _share(claim, parts[0], totals)):
+            yield rows[0], f"; {header}: {share} of the total"
         if total := _sum(claim, parts):
             name = lookup.row_headers[0]
             names = " and ".join(row.cells.get(name, "") for row in rows)
             yield rows[-1], f"\n{name}: {names} together; {header}: {total}"
+
+
+def _place(lookup: Lookup, rank: antonyms.Rank) -> tuple[str, int] | None:
+    """Return the column that a claim names, or any if all agree, and the place of its row there."""
+    rows = [row for row in lookup.rows if not row.is_total]
+    found = dict[str, int | None]()
+    for header in (lookup.columns or rows[0].cells) if len(rows) == 1 else ():
+        table = [row.cells.get(header, "") for row in lookup.table if not row.is_total]
+        if number := _number(rows[0].cells.get(header, "")):
+            column = [value.low for text in table if (value := _number(text))]
+            found[header] = antonyms.place_of(number.low, column, rank.order)
+    header, place = next(iter(found.items()), ("", None))
+    return (header, place) if place and len({*found.values()}) == 1 else None
 
 
 def _share(claim: str, part: Value, totals: Sequence[Value]) -> str:
@@ -324,16 +332,6 @@ def _share(claim: str, part: Value, totals: Sequence[Value]) -> str:
         return ""
     percent = 100 * part.low / totals[0].low
     return _wording(claim, replace(part, low=percent, high=percent, measure="share", unit="%"))
-
-
-def _rank(claim: str, number: float, column: Sequence[float]) -> str:
-    """Return the claim's words for a rank, if a number has it alone among three or more."""
-    rank = _RANK.search(fold(claim))
-    if not rank or len(column) < 3 or column.count(number) != 1:
-        return ""
-    place = ORDINALS.index((rank["nth"] or rank["place"] or "first").lower())
-    order = sorted(column, reverse=not rank["low"])
-    return rank[0] if order.index(number) == place else ""
 
 
 def _number(text: str) -> Value | None:

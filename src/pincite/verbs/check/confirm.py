@@ -317,8 +317,11 @@ def candidate_sentences(reading: str, passage: Passage) -> list[Span]:
     if not spans:  # a title may be the only text
         spans = [span for span in sentences if not is_question(span.of(text))][:SENTENCES]
     both = words.best_quote(reading, text)
-    if both and both not in sentences:
-        spans.append(both)
+    spans += [both] if both and both not in sentences else []
+    for _, worked in antonyms.agreeing(reading, text):
+        shown = [span for span in sentences if span.overlaps(worked.span)]
+        spans.append(Span(shown[0].start, shown[-1].end))
+    spans = [*dict.fromkeys(spans)]
     return [span for span in spans if _may_confirm(reading, passage, span, sentences)]
 
 
