@@ -40,7 +40,7 @@ def test_a_spoken_statement_is_made_to_stand_alone(
     assert alone(statement, Occasion(speaker, date, place)) == (text, lacks)
 
 
-@each_row("check/spoken8")
+@each_row("check/judged")
 def test_what_is_judged_of_a_spoken_statement(
     statement: str, speaker: str, date: str, place: str, judged: tuple[str, ...]
 ) -> None:
@@ -51,11 +51,11 @@ def test_what_is_judged_of_a_spoken_statement(
 
 def test_most_sealed_statements_are_read_as_a_person_would() -> None:
     right = 0
-    for _, statement, speaker, date, place, judged in table("check/spoken8_sealed"):
+    for _, statement, speaker, date, place, judged in table("check/judged_held_back"):
         found = interpret_by_rules(statement, "en", Occasion(speaker, date, place)).readings
         texts = [each.text.rstrip(".") for each in found if each.kind == "descriptive"]
         right += texts == [each.rstrip(".") for each in judged]
-    assert right >= 20  # of 24
+    assert right >= 30  # of 38
 
 
 @each_row("check/spoken/joined")
