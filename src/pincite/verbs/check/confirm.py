@@ -47,15 +47,20 @@ SENTENCES, SENTENCES_ACROSS = 6, 12  # in another language than the reading's: w
 # By how much a lone sentence's support must exceed its refutation. Below CLEARLY, the
 # passage's degree is capped at STRONG (research/check-and-ask.md).
 LEAST_MARGIN, CLEARLY = 0.0, 0.2
-# The same for a passage of less than CONFIRMED_FROM, which then confirms only weakly.
+# What confirms only weakly, "probably" (research/check-and-ask.md): a sentence of a passage of less
+# than CONFIRMED_FROM; two neighbours, of TOGETHER_FROM or more, where no sentence does alone; and
+# what has all but STATED of the reading's words, of a SURE passage.
 PROBABLY = 0.05
+TOGETHER, TOGETHER_FROM = 0.1, 0.4
+STATED, STATED_MARGIN = 0.35, -0.1
 # By how much the refutation of a lone sentence that says the opposite must exceed its support.
 OPPOSED_FROM = 0.2
 NEAR = 0.5  # share of a reading's words that sentences read alone may lack, the title included
 SHORTEST_QUOTE = 4  # words; fewer state nothing ("High Court"), unless one is a figure
 
 _BYLINE_DATE = re.compile(r"\d{4}-\d\d-\d\d$")
-_NEAR_SUPPORT, _SURE = 0.2, 0.6  # support of a passage that is read again under its head
+SURE = 0.6
+_NEAR_SUPPORT = 0.2  # to SURE: support of a passage that is read again under its head
 _PLACED = re.compile(rf"\b(?:[Ii]n|[Aa]cross|[Tt]hroughout|[Aa]t|of) (?:the )?(?P<name>{NAME})")
 _OWNED = re.compile(rf"\b({NAME})['’]s\b")
 _OTHERWHERE = words_of("spoken", "elsewhere")
@@ -110,7 +115,7 @@ class VerifierJudge:
         near = {
             n: pair
             for n, pair in _under_heads(claims).items()
-            if _NEAR_SUPPORT <= evidence[n].prob_supported < _SURE
+            if _NEAR_SUPPORT <= evidence[n].prob_supported < SURE
             and not decide.refutes(evidence[n])
         }
         for n, read in zip(near, self.verifier.verify([*near.values()]), strict=True):
@@ -121,17 +126,24 @@ class VerifierJudge:
     def _require_sentence(
         self, pairs: Sequence[_Pair], evidence: Sequence[Evidence]
     ) -> list[Evidence]:
-        """Let no confirmation count that cannot quote a sentence which confirms alone."""
-        margins: dict[int, dict[Span, float]] = {n: {} for n in _confirming(evidence)}
-        excerpts = [
-            _Excerpt(n, span) for n in margins for span in candidate_sentences(*_texts(pairs[n]))
-        ]
-        found = self._margins([_alone(pairs, excerpt) for excerpt in excerpts])
-        for (n, span), margin in zip(excerpts, found, strict=True):
-            margins[n][span] = margin
-        quoted = [*evidence]
-        for n, of_passage in margins.items():
-            quoted[n] = confirm_by_sentence(pairs[n][0].text, evidence[n], of_passage)
+        """Let no confirmation count that cannot quote what confirms alone.
+
+        That is a sentence or, if none does, two neighbours.
+        """
+        quoted, undecided = [*evidence], _confirming(evidence)
+        for spans_of, together in ((candidate_sentences, False), (neighbours, True)):
+            excerpts = [
+                _Excerpt(n, span) for n in undecided for span in spans_of(*_texts(pairs[n]))
+            ]
+            margins: dict[int, dict[Span, float]] = {n: {} for n in undecided}
+            alone = [_alone(pairs, excerpt) for excerpt in excerpts]
+            for (n, span), margin in zip(excerpts, self._margins(alone), strict=True):
+                margins[n][span] = margin
+            for n in undecided:
+                reading = pairs[n][0].text
+                quoted[n] = confirm_by_sentence(reading, evidence[n], margins[n], together)
+            near = (n for n in undecided if evidence[n].prob_supported >= TOGETHER_FROM)
+            undecided = [n for n in near if not _supports(quoted[n])]
         return quoted
 
     def _read_silent_documents(
@@ -205,7 +217,11 @@ def _documents_of(pairs: Sequence[_Pair]) -> list[tuple[str, str]]:
 
 
 def _confirming(evidence: Sequence[Evidence]) -> list[int]:
-    return [n for n, judged in enumerate(evidence) if judged.stance and judged.stance[0]]
+    return [n for n, judged in enumerate(evidence) if _supports(judged)]
+
+
+def _supports(evidence: Evidence) -> bool:
+    return bool(evidence.stance and evidence.stance[0])
 
 
 def weigh_in_documents(pairs: Sequence[_Pair], evidence: Sequence[Evidence]) -> list[Evidence]:
@@ -367,22 +383,35 @@ def without_head(reading: str, passage: Passage) -> str:
     return reading[:1].upper() + reading[1:]
 
 
+def neighbours(reading: str, passage: Passage) -> list[Span]:
+    """Return two sentences that follow each other, of which one may confirm a reading."""
+    text, sentences = passage.text, words.sentences_of(passage.text)
+    first = [span for span, _ in words.quotable(reading, text)][:SENTENCES]
+    both = (both for both in _both(text) if any(both.overlaps(span) for span in first))
+    return [span for span in both if _may_confirm(reading, passage, span, sentences)]
+
+
 def near_spans(reading: str, passage: Passage) -> list[Span]:
     """Return sentences, alone and with the next, that have most of a reading's words.
 
     The title counts. Headings and questions are left out.
     """
     text, about = passage.text, passage.about
-    alone = [
-        span
-        for span in words.sentences_of(text)
-        if not words.is_heading(text, span) and not is_question(span.of(text))
-    ]
-    both = [Span(a.start, b.end) for a, b in pairwise(alone) if "\n\n" not in text[a.end : b.start]]
-    near = (
-        s for s in (*alone, *both) if words.missing_words(reading, f"{about}\n{s.of(text)}") <= NEAR
-    )
-    return [*near] if common(reading, text) else []
+    spans = [*_statements(text), *_both(text)]
+    near = [s for s in spans if words.missing_words(reading, f"{about}\n{s.of(text)}") <= NEAR]
+    return near if common(reading, text) else []
+
+
+def _statements(text: str) -> list[Span]:
+    """The sentences of a text without headings, bylines and questions."""
+    spans = words.sentences_of(text)
+    return [s for s in spans if not words.is_heading(text, s) and not _states_nothing(text, s)]
+
+
+def _both(text: str) -> list[Span]:
+    """The statements of a text, each with the next of its paragraph."""
+    following = pairwise(_statements(text))
+    return [Span(a.start, b.end) for a, b in following if "\n\n" not in text[a.end : b.start]]
 
 
 def _contrary(reading: str, read: Evidence) -> tuple[Witness, ...]:
@@ -431,31 +460,54 @@ def alone_stance(
 
 
 def confirm_by_sentence(
-    reading: str, evidence: Evidence, margins: Mapping[Span, float]
+    reading: str, evidence: Evidence, margins: Mapping[Span, float], together: bool = False
 ) -> Evidence:
     """Quote the sentence that states the reading best alone; without one, nothing is confirmed.
 
-    `margins`: by how much the support of each exceeds its refutation.
+    `margins`: by how much the support of each exceeds its refutation; `together`: of two sentences.
     """
-    text, about = evidence.passage.text, evidence.passage.about
-    across = not common(reading, text)  # where words tell nothing of the topic
-
-    def is_near(span: Span) -> bool:  # else 4 wrong quotes, 1 right one for 160 claims
-        near = words.missing_words(reading, f"{about}\n{span.of(text)}") <= ELSEWHERE
-        return near or across or margins[span] >= CLEARLY
-
-    best = max(filter(is_near, margins), key=lambda span: margins[span], default=None)
     supported, refuted = evidence.stance or (evidence.prob_supported, evidence.prob_refuted)
-    if best is None or margins[best] < LEAST_MARGIN:
-        best = _quoted_by_model(evidence, margins)
-    if best is None:
-        return replace(evidence, stance=(0.0, refuted))
-    if evidence.prob_supported < CONFIRMED_FROM and not decide.seconding(evidence):
-        sure = margins[best] >= PROBABLY and not tables.rows_of(best.of(text))
-        supported = min(supported, confirmation.MEDIUM) if sure else 0.0
-    elif margins[best] < CLEARLY:
-        supported = min(supported, confirmation.STRONG)
-    return replace(evidence, stance=(supported, refuted), quote=best)
+    clearly = CLEARLY if not together else 1.0
+    near = (
+        span
+        for span, margin in margins.items()
+        if margin >= clearly or _is_near(reading, evidence.passage, span)
+    )
+    best = max(near, key=lambda span: margins[span], default=None)
+    margin = -1.0 if best is None else margins[best]
+    most = confirmation.STRONG if margin < CLEARLY else 1.0
+    if margin < LEAST_MARGIN and (quoted := _quoted_by_model(evidence, margins)):
+        best = quoted
+    elif margin < LEAST_MARGIN or together or not _is_enough(evidence):
+        most = confirmation.MEDIUM
+        if best is None or not _is_probable(reading, evidence, best, margin, together):
+            return replace(evidence, stance=(0.0, refuted))
+    return replace(evidence, stance=(min(supported, most), refuted), quote=best)
+
+
+def _is_near(reading: str, passage: Passage, span: Span) -> bool:
+    """Whether a quote has most words of a reading, with the title and two sentences before it."""
+    text = passage.text  # 4 wrong quotes without this, 1 right one for 160 claims
+    before = [each for each in words.sentences_of(text) if each.end <= span.start][-2:]
+    context = text[before[0].start if before else span.start : span.end]
+    near = words.missing_words(reading, f"{passage.about}\n{context}") <= ELSEWHERE
+    return near or not common(reading, text)  # across languages, words tell nothing of the topic
+
+
+def _is_enough(evidence: Evidence) -> bool:
+    return evidence.prob_supported >= CONFIRMED_FROM or bool(decide.seconding(evidence))
+
+
+def _is_probable(
+    reading: str, evidence: Evidence, span: Span, margin: float, together: bool
+) -> bool:
+    """Whether a quote confirms weakly: it exceeds its bound, or a sure passage states it nearly."""
+    quote = f"{evidence.passage.about}\n{span.of(evidence.passage.text)}"
+    if margin >= (TOGETHER if together else PROBABLY):
+        return not tables.rows_of(quote)
+    is_sure = evidence.prob_supported >= SURE and margin >= STATED_MARGIN
+    lacks = words.missing_words(reading, quote) > STATED or tables.unstated(reading, quote)
+    return is_sure and not lacks
 
 
 def _quoted_by_model(evidence: Evidence, spans: Iterable[Span]) -> Span | None:

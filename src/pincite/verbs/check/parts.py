@@ -72,7 +72,7 @@ _VALUED_FACT = re.compile(
 _VALUES, _FEELINGS = ("|".join(words_of("readings", name)) for name in ("valuing", "feelings"))
 _FEELING = re.compile(rf"(?i:{_FEELINGS}), (?P<b>.+)")
 _VALUING = re.compile(rf"(?<=\w )(?:{_VALUES}) (?=\w)")
-_TIMED = re.compile(r"(?P<a>.+?),? (?:since|when|after|before|while) (?P<b>.+)")
+_TIMED = re.compile(r"(?P<a>.+?),? (?:since|when|after|before) (?P<b>.+)")
 _TIMED_FIRST = re.compile(r"(?:Since|When|After|Before) (.+)")
 _OTHERS = re.compile(r"\b(?:it|he|she|they|them|him|her|their|its|his)\b", re.IGNORECASE)
 _AND_IT = re.compile(r"(.+?), and ((?:it|they|he|she)\b .+)")
@@ -285,8 +285,9 @@ def _background(text: str) -> list[str]:
         named = _resolve_pronoun(other, main)
         is_whole = main[verb.end :].strip(" .") and main[: verb.start].strip()
         is_past = past.form == "past" or past.word in ("was", "were", "had")
-        if is_whole and is_past and named:
-            return [_sentence(main), _sentence(named)]
+        is_fact = kind_of(main) is StatementType.DESCRIPTIVE
+        if is_whole and is_past and is_fact:
+            return [_sentence(clause) for clause in (main, named) if clause]
     return []
 
 
@@ -392,8 +393,8 @@ _Rule: TypeAlias = Callable[[str], list[str]]
 _german_verdict, _german_reason = (partial(rule, language="de") for rule in (_verdict, _reason))
 _RULES: dict[str, tuple[_Rule, ...]] = {
     "en": (
-        *(_verdict, _valued_fact, _reason, _fact_beside_opinion, _without_value),
-        *(_neither, _only, _but, _background, _clauses),
+        *(_verdict, _valued_fact, _background, _reason, _fact_beside_opinion, _without_value),
+        *(_neither, _only, _but, _clauses),
     ),
     "de": (_german_verdict, _german_reason, _german_halves),
 }

@@ -276,9 +276,8 @@ def _commands(clause: str) -> bool:
     """Whether a clause without a subject calls on the listener: "don't tell me", "think again"."""
     first, *others = clause.lower().split()
     verb = finite_verb(clause)
-    if first == "do" and others[:1] == ["not"] or first == "let":
-        return True
-    return verb is None and first in lemmas(first).get("VERB", ())
+    forbids = (first, *others[:1]) == ("do", "not")
+    return forbids or first == "let" or (verb is None and first in lemmas(first).get("VERB", ()))
 
 
 def _write_dates(text: str, date: str) -> tuple[str, bool]:
