@@ -455,14 +455,10 @@ def _is_of_denied(part: str, sentence: str) -> bool:
         return True
     subject = part[denied.end() : own.start]
     head = next((m.start() for m in WORD.finditer(subject) if m[0] in syntax.PREPOSITIONS), None)
-    said = {*roots(subject[:head]), *roots(_to_next_word(part, own.end)[own.start :])}
-    opened = _to_next_word(sentence, stated.end)
+    participle = WORD.search(sentence, stated.end) if stated.form == "auxiliary" else None
+    opened = sentence[: participle.end() if participle else stated.end]
+    said = {*roots(subject[:head]), *roots(part[own.start :])}
     return sentence.startswith("There ") or not said.isdisjoint(roots(opened))
-
-
-def _to_next_word(text: str, end: int) -> str:
-    following = WORD.search(text, end)
-    return text[: following.end()] if following else text
 
 
 def _matching(denials: Sequence[tuple[str, list[str]]], stated: str) -> tuple[str, list[str]]:
