@@ -52,15 +52,13 @@ LEAST_MARGIN, CLEARLY = 0.0, 0.2
 # what has all but STATED of the reading's words, of a SURE passage.
 PROBABLY = 0.05
 TOGETHER, TOGETHER_FROM = 0.1, 0.4
-STATED, STATED_MARGIN = 0.35, -0.1
+SURE, STATED, STATED_MARGIN = 0.6, 0.35, -0.1
 # By how much the refutation of a lone sentence that says the opposite must exceed its support.
 OPPOSED_FROM = 0.2
 NEAR = 0.5  # share of a reading's words that sentences read alone may lack, the title included
 SHORTEST_QUOTE = 4  # words; fewer state nothing ("High Court"), unless one is a figure
 
 _BYLINE_DATE = re.compile(r"\d{4}-\d\d-\d\d$")
-SURE = 0.6
-_NEAR_SUPPORT = 0.2  # to SURE: support of a passage that is read again under its head
 _PLACED = re.compile(rf"\b(?:[Ii]n|[Aa]cross|[Tt]hroughout|[Aa]t|of) (?:the )?(?P<name>{NAME})")
 _OWNED = re.compile(rf"\b({NAME})['’]s\b")
 _OTHERWHERE = words_of("spoken", "elsewhere")
@@ -102,26 +100,10 @@ class VerifierJudge:
         for start in range(0, len(pairs), _CHUNK):
             chunk = pairs[start : start + _CHUNK]
             claims = [(Claim.alone(reading.text), passage) for reading, passage in chunk]
-            evidence += self._read_under_heads(claims, self.verifier.verify(claims))
+            evidence += self.verifier.verify(claims)
             if self.on_progress:
                 self.on_progress(len(evidence), len(pairs))
         return evidence
-
-    def _read_under_heads(
-        self, claims: Sequence[tuple[Claim, Passage]], evidence: list[Evidence]
-    ) -> list[Evidence]:
-        """Read near passages again without the places that their page's head already names."""
-        result = [*evidence]
-        near = {
-            n: pair
-            for n, pair in _under_heads(claims).items()
-            if _NEAR_SUPPORT <= evidence[n].prob_supported < SURE
-            and not decide.refutes(evidence[n])
-        }
-        for n, read in zip(near, self.verifier.verify([*near.values()]), strict=True):
-            if read.prob_supported > evidence[n].prob_supported and not decide.refutes(read):
-                result[n] = read
-        return result
 
     def _require_sentence(
         self, pairs: Sequence[_Pair], evidence: Sequence[Evidence]
