@@ -579,8 +579,7 @@ def test_what_confirms_quotes_the_sentence_that_does_so_alone() -> None:
 
     assert found((here, -0.1), (there, 0.7)) == (0.9, there)
     assert found((here, 0.05)) == (STRONG, here), "hardly likelier than not"
-    assert found((here, -0.1)) == (MEDIUM, here), "a sure passage, nearly all of its words"
-    assert found((far, -0.1))[0] == found((here, -0.2))[0] == 0.0
+    assert found((here, -0.1))[0] == 0.0
     assert found((here, 0.05), (far, 0.1))[1] == far, "near with the sentences before it"
     assert found((far, 0.7)) == (0.9, far)
     assert found()[0] == 0.0
@@ -611,13 +610,6 @@ def test_neighbours_are_no_headings_or_bylines() -> None:
     text = "By Una Speke\nThe mill burnt.\n\nIt rained in Varde. The mill was old."
     found = confirm.neighbours("The mill burnt in Varde.", passage_of(text))
     assert [span.of(text) for span in found] == ["It rained in Varde. The mill was old."]
-
-
-def test_two_sentences_that_share_the_details_are_read_as_one() -> None:
-    text = "Councillors in Varde passed a budget of 92 crowns. The vote was 27 to 21. It rained."
-    reading = "Councillors in Varde passed the budget with 27 votes to 21."
-    spans = confirm.candidate_sentences(reading, passage_of(text))
-    assert spans[-1].of(text) == text.removesuffix(" It rained.")
 
 
 @each_row("check/confirm/a_bare_name_or_heading_is_no_quote")

@@ -47,12 +47,10 @@ SENTENCES, SENTENCES_ACROSS = 6, 12  # in another language than the reading's: w
 # By how much a lone sentence's support must exceed its refutation. Below CLEARLY, the
 # passage's degree is capped at STRONG (research/check-and-ask.md).
 LEAST_MARGIN, CLEARLY = 0.0, 0.2
-# What confirms only weakly, "probably" (research/check-and-ask.md): a sentence of a passage of less
-# than CONFIRMED_FROM; two neighbours, of TOGETHER_FROM or more, where no sentence does alone; and
-# what has all but STATED of the reading's words, of a SURE passage.
-PROBABLY = 0.05
-TOGETHER, TOGETHER_FROM = 0.1, 0.4
-SURE, STATED, STATED_MARGIN = 0.6, 0.35, -0.1
+# The same for what confirms only weakly: a sentence of a passage of less than CONFIRMED_FROM; and of
+# TOGETHER_FROM or more, two neighbours, unless a SURE passage's lack at most UNSTATED of the words.
+PROBABLY, TOGETHER, TOGETHER_FROM = 0.05, 0.1, 0.4
+SURE, UNSTATED = 0.6, 0.35
 # By how much the refutation of a lone sentence that says the opposite must exceed its support.
 OPPOSED_FROM = 0.2
 NEAR = 0.5  # share of a reading's words that sentences read alone may lack, the title included
@@ -160,17 +158,7 @@ class VerifierJudge:
         return result
 
     def _margins(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[float]:
-        """Return by how much the support of each pair exceeds its refutation.
-
-        A place that the page's head names may be left out.
-        """
-        bare = _under_heads(pairs)
-        found = self._margins_of([*pairs, *bare.values()])
-        for n, margin in zip(bare, found[len(pairs) :], strict=True):
-            found[n] = max(found[n], margin)
-        return found[: len(pairs)]
-
-    def _margins_of(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[float]:
+        """Return by how much the support of each pair exceeds its refutation."""
         if self.reader is None:
             evidence = self.verifier.verify(pairs)
             return [read.prob_supported - read.prob_refuted for read in evidence]
@@ -181,12 +169,6 @@ class VerifierJudge:
 def _alone(pairs: Sequence[_Pair], excerpt: _Excerpt) -> tuple[Claim, Passage]:
     reading, passage = pairs[excerpt.n]
     return Claim.alone(reading.text), replace(passage, text=excerpt.span.of(passage.text))
-
-
-def _under_heads(pairs: Sequence[tuple[Claim, Passage]]) -> dict[int, tuple[Claim, Passage]]:
-    """The pairs whose claim is shorter without the places that the page's head names."""
-    bare = ((n, without_head(claim.text, page), page) for n, (claim, page) in enumerate(pairs))
-    return {n: (Claim.alone(text), page) for n, text, page in bare if text != pairs[n][0].text}
 
 
 def _texts(pair: _Pair) -> tuple[str, Passage]:
@@ -305,18 +287,13 @@ _CLAUSES = re.compile(
 def candidate_sentences(reading: str, passage: Passage) -> list[Span]:
     """Return the sentences of a passage that may confirm a reading, best overlap first.
 
-    Two sentences are read as one if each has details that the other lacks (`words.best_quote`): on
-    SciFact dev, this confirms five more true claims and no false one. Headings, questions, and
-    sentences with another force than the reading are left out.
+    Headings, questions, and sentences with another force than the reading are left out.
     """
     text, sentences = passage.text, words.sentences_of(passage.text)
     most = SENTENCES if common(reading, text) else SENTENCES_ACROSS
     spans = [span for span, _ in words.quotable(reading, text)][:most]
     if not spans:  # a title may be the only text
         spans = [span for span in sentences if not is_question(span.of(text))][:SENTENCES]
-    both = words.best_quote(reading, text)
-    if both and both not in sentences:
-        spans.append(both)
     return [span for span in spans if _may_confirm(reading, passage, span, sentences)]
 
 
@@ -348,21 +325,6 @@ def _is_of_another_place(reading: str, about: str, sentence: str) -> bool:
     others = (match["name"] for match in _PLACED.finditer(sentence))
     named = any(names.missing(f"In {name}", f"{about}\n{reading}") for name in others)
     return named or not _OTHERWHERE.isdisjoint(re.findall(r"\w+", sentence.lower()))
-
-
-def without_head(reading: str, passage: Passage) -> str:
-    """Return a reading without the places that the page's head names.
-
-    >>> without_head("Theft fell in Varde.", Passage("", "", "", "", Span(0, 0), "Varde 2025"))
-    'Theft fell.'
-    >>> without_head("Theft fell in Varde and Ribe.", Passage("", "", "", "", Span(0, 0), "Varde"))
-    'Theft fell in Varde and Ribe.'
-    """
-    for name in map(re.escape, _headed_places(reading, passage.about)):
-        alone = rf"{name}\b(?!['’-]|,? (?:and |or )?[A-Z])"  # not "in Varde and Ribe"
-        reading = re.sub(rf"\A[Ii]n {name}, | (?:in|across) {alone}", "", reading)
-        reading = re.sub(rf"\b{name}['’]s\b", "the", reading)
-    return reading[:1].upper() + reading[1:]
 
 
 def neighbours(reading: str, passage: Passage) -> list[Span]:
@@ -456,14 +418,16 @@ def confirm_by_sentence(
         if margin >= clearly or _is_near(reading, evidence.passage, span)
     )
     best = max(near, key=lambda span: margins[span], default=None)
-    margin = -1.0 if best is None else margins[best]
-    most = confirmation.STRONG if margin < CLEARLY else 1.0
-    if margin < LEAST_MARGIN and (quoted := _quoted_by_model(evidence, margins)):
-        best = quoted
-    elif margin < LEAST_MARGIN or together or not _is_enough(evidence):
-        most = confirmation.MEDIUM
-        if best is None or not _is_probable(reading, evidence, best, margin, together):
-            return replace(evidence, stance=(0.0, refuted))
+    if best is None or margins[best] < LEAST_MARGIN:
+        best, most = _quoted_by_model(evidence, margins), confirmation.STRONG
+    elif _is_enough(evidence) and not together:
+        most = confirmation.STRONG if margins[best] < CLEARLY else 1.0
+    else:
+        least = _least_margin(reading, evidence, best if together else None)
+        is_row = tables.rows_of(best.of(evidence.passage.text))
+        most = confirmation.MEDIUM if margins[best] >= least and not is_row else 0.0
+    if best is None or not most:
+        return replace(evidence, stance=(0.0, refuted))
     return replace(evidence, stance=(min(supported, most), refuted), quote=best)
 
 
@@ -480,16 +444,13 @@ def _is_enough(evidence: Evidence) -> bool:
     return evidence.prob_supported >= CONFIRMED_FROM or bool(decide.seconding(evidence))
 
 
-def _is_probable(
-    reading: str, evidence: Evidence, span: Span, margin: float, together: bool
-) -> bool:
-    """Whether a quote confirms weakly: it exceeds its bound, or a sure passage states it nearly."""
-    quote = f"{evidence.passage.about}\n{span.of(evidence.passage.text)}"
-    if margin >= (TOGETHER if together else PROBABLY):
-        return not tables.rows_of(quote)
-    is_sure = evidence.prob_supported >= SURE and margin >= STATED_MARGIN
-    lacks = words.missing_words(reading, quote) > STATED or tables.unstated(reading, quote)
-    return is_sure and not lacks
+def _least_margin(reading: str, evidence: Evidence, both: Span | None) -> float:
+    """By how much support must exceed refutation to confirm weakly; `both`: two neighbours."""
+    if both is None:
+        return PROBABLY
+    quote = f"{evidence.passage.about}\n{both.of(evidence.passage.text)}"
+    lacks = words.missing_words(reading, quote) > UNSTATED or tables.unstated(reading, quote)
+    return TOGETHER if lacks or evidence.prob_supported < SURE else LEAST_MARGIN
 
 
 def _quoted_by_model(evidence: Evidence, spans: Iterable[Span]) -> Span | None:
