@@ -31,11 +31,9 @@ from pincite.types import (
 from pincite.verbs.check.report import Reading
 
 _CHUNK = 16  # pairs between two checks for Ctrl-C: about a second of verifier time on two cores
-# Probability of support from which a passage confirms a reading; below it, and without a
-# contradiction, it is neutral. Chosen on the open half of tests/cases/gate. `decide.THRESHOLD` is
-# enough if an examined model agrees: of dev claims between the two, 0.32 (WiCE) and 0.58 (SciFact)
-# are supported, and 0.73 and 0.89 of those with a yes that is right in 0.85; of claims above,
-# without a model, 0.66 and 0.77.
+# Probability of support from which a passage confirms a reading; chosen on the open half of
+# tests/cases/gate. `decide.THRESHOLD` is enough if an examined model agrees
+# (research/check-and-ask.md).
 CONFIRMED_FROM = 0.5
 # A document missing more than this share of the reading's words is about something else: its
 # refutations do not count ("the mill closed" refutes nothing about a bridge). A sentence missing
@@ -47,8 +45,8 @@ SENTENCES, SENTENCES_ACROSS = 6, 12  # in another language than the reading's: w
 # By how much a lone sentence's support must exceed its refutation. Below CLEARLY, the
 # passage's degree is capped at STRONG (research/check-and-ask.md).
 LEAST_MARGIN, CLEARLY = 0.0, 0.2
-# The same for what confirms only weakly: a sentence of a passage of less than CONFIRMED_FROM; and of
-# TOGETHER_FROM or more, two neighbours, unless a SURE passage's lack at most UNSTATED of the words.
+# The same for what confirms weakly: a sentence of a passage of less than CONFIRMED_FROM, and two
+# neighbours of TOGETHER_FROM or more, unless a SURE one's lack at most UNSTATED of the words.
 PROBABLY, TOGETHER, TOGETHER_FROM = 0.05, 0.1, 0.4
 SURE, UNSTATED = 0.6, 0.35
 # By how much the refutation of a lone sentence that says the opposite must exceed its support.
@@ -106,15 +104,11 @@ class VerifierJudge:
     def _require_sentence(
         self, pairs: Sequence[_Pair], evidence: Sequence[Evidence]
     ) -> list[Evidence]:
-        """Let no confirmation count that cannot quote what confirms alone.
-
-        That is a sentence or, if none does, two neighbours.
-        """
+        """Let no confirmation count without a sentence, or two neighbours, that confirm alone."""
         quoted, undecided = [*evidence], _confirming(evidence)
         for spans_of, together in ((candidate_sentences, False), (neighbours, True)):
-            excerpts = [
-                _Excerpt(n, span) for n in undecided for span in spans_of(*_texts(pairs[n]))
-            ]
+            found = {n: spans_of(*_texts(pairs[n])) for n in undecided}
+            excerpts = [_Excerpt(n, span) for n, spans in found.items() for span in spans]
             margins: dict[int, dict[Span, float]] = {n: {} for n in undecided}
             alone = [_alone(pairs, excerpt) for excerpt in excerpts]
             for (n, span), margin in zip(excerpts, self._margins(alone), strict=True):
@@ -123,7 +117,7 @@ class VerifierJudge:
                 reading = pairs[n][0].text
                 quoted[n] = confirm_by_sentence(reading, evidence[n], margins[n], together)
             near = (n for n in undecided if evidence[n].prob_supported >= TOGETHER_FROM)
-            undecided = [n for n in near if not _supports(quoted[n])]
+            undecided = sorted({*near}.difference(_confirming(quoted)))
         return quoted
 
     def _read_silent_documents(
@@ -181,11 +175,7 @@ def _documents_of(pairs: Sequence[_Pair]) -> list[tuple[str, str]]:
 
 
 def _confirming(evidence: Sequence[Evidence]) -> list[int]:
-    return [n for n, judged in enumerate(evidence) if _supports(judged)]
-
-
-def _supports(evidence: Evidence) -> bool:
-    return bool(evidence.stance and evidence.stance[0])
+    return [n for n, judged in enumerate(evidence) if judged.stance and judged.stance[0]]
 
 
 def weigh_in_documents(pairs: Sequence[_Pair], evidence: Sequence[Evidence]) -> list[Evidence]:
@@ -226,14 +216,8 @@ def with_stance(
 ) -> Evidence:
     """Return a verifier's evidence with how far it counts for and against a reading.
 
-    A passage that "lacks a detail" has some probability of both, which is evidence of neither. A
-    document that does not state a number or date of the reading does not confirm it.
-
-    Args:
-        reading: the judged text.
-        evidence: what the passage says.
-        document: all the text found from the passage's document.
-        of_document: the evidence from each passage found in it.
+    A document that does not state a number or date of the reading does not confirm it. `document`:
+    all the text found of it; `of_document`: the evidence from each of its passages.
     """
     evidence = aggregation.discard_rebutted(Claim.alone(reading), evidence, document)
     counts = not _is_elsewhere(reading, document)
@@ -251,10 +235,7 @@ def with_stance(
 
 
 def _is_elsewhere(reading: str, document: str) -> bool:
-    """Whether a document is about something else: it lacks most words of a reading, or all names.
-
-    Between two languages, words tell nothing of the topic.
-    """
+    """Whether a document is about something else: it lacks most words, or all names."""
     if common(reading, document) and words.missing_words(reading, document) > ELSEWHERE:
         return True
     known = (words.is_named(name, document) for name in words.names(reading))
@@ -411,12 +392,8 @@ def confirm_by_sentence(
     `margins`: by how much the support of each exceeds its refutation; `together`: of two sentences.
     """
     supported, refuted = evidence.stance or (evidence.prob_supported, evidence.prob_refuted)
-    clearly = CLEARLY if not together else 1.0
-    near = (
-        span
-        for span, margin in margins.items()
-        if margin >= clearly or _is_near(reading, evidence.passage, span)
-    )
+    passage, clearly = evidence.passage, 1.0 if together else CLEARLY
+    near = (s for s in margins if margins[s] >= clearly or _is_near(reading, passage, s))
     best = max(near, key=lambda span: margins[span], default=None)
     if best is None or margins[best] < LEAST_MARGIN:
         best, most = _quoted_by_model(evidence, margins), confirmation.STRONG
@@ -424,7 +401,7 @@ def confirm_by_sentence(
         most = confirmation.STRONG if margins[best] < CLEARLY else 1.0
     else:
         least = _least_margin(reading, evidence, best if together else None)
-        is_row = tables.rows_of(best.of(evidence.passage.text))
+        is_row = tables.rows_of(best.of(passage.text))
         most = confirmation.MEDIUM if margins[best] >= least and not is_row else 0.0
     if best is None or not most:
         return replace(evidence, stance=(0.0, refuted))

@@ -277,30 +277,21 @@ def _background(text: str) -> list[str]:
     """“X fell since Y opened” states that X fell; that Y opened is its background."""
     pairs = [(match["a"], match["b"]) for match in _TIMED.finditer(text)]
     if match := _TIMED_FIRST.fullmatch(text):
-        pairs = [(main, other) for other, main in _cuts(match[1])]
+        words, inner = match[1].split(" "), syntax.PREPOSITIONS | syntax.DETERMINERS | {"of", "and"}
+        comma = [n for n, word in enumerate(words, 1) if word.endswith(",")][:1]
+        cuts = comma or [n for n in range(2, len(words)) if inner.isdisjoint(words[n - 1 : n + 1])]
+        pairs = [(" ".join(words[n:]), " ".join(words[:n]).rstrip(",")) for n in cuts]
     for main, other in pairs:
         verb, past = finite_verb(main), finite_verb(other)
         if verb is None or past is None or _OTHERS.search(other, past.start):
             continue
-        named = _resolve_pronoun(other, main)
         is_whole = main[verb.end :].strip(" .") and main[: verb.start].strip()
         is_past = past.form == "past" or past.word in ("was", "were", "had")
-        is_fact = kind_of(main) is StatementType.DESCRIPTIVE
-        if is_whole and is_past and is_fact:
+        is_cut = not match or "," in match[1] or other[past.end :].strip()
+        if is_whole and is_past and is_cut and kind_of(main) is StatementType.DESCRIPTIVE:
+            named = _resolve_pronoun(other, main)
             return [_sentence(clause) for clause in (main, named) if clause]
     return []
-
-
-def _cuts(text: str) -> list[tuple[str, str]]:
-    """Where a clause in front may end: at the comma, else between any two words that may part."""
-    first, comma, rest = text.partition(", ")
-    if comma:
-        return [(first, rest)]
-    words, inner = text.split(" "), syntax.PREPOSITIONS | syntax.DETERMINERS | {"of", "and"}
-    cuts = [n for n in range(2, len(words)) if inner.isdisjoint(words[n - 1 : n + 1])]
-    pairs = ((" ".join(words[:n]), " ".join(words[n:])) for n in cuts)
-    verbs = ((pair, finite_verb(pair[0])) for pair in pairs)
-    return [pair for pair, verb in verbs if verb and pair[0][verb.end :].strip()]
 
 
 def _clauses(text: str) -> list[str]:

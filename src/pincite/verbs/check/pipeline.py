@@ -234,10 +234,9 @@ def _rank(result: ReadingResult) -> int:
 
 
 def _clearer(whole: ReadingResult, main: ReadingResult) -> ReadingResult:
-    """A denial without its background denies more: then what is against it counts for nothing."""
-    if _rank(main) < 0 and is_negated(main.reading.text):
-        return whole
-    return max(whole, main, key=lambda result: abs(_rank(result)))
+    """Choose the clearer result; a denial without its background denies more, and may be wrong."""
+    wider = _rank(main) < 0 and is_negated(main.reading.text)
+    return whole if wider or abs(_rank(whole)) > abs(_rank(main)) else main
 
 
 def _text_ids(passages: Sequence[Passage]) -> list[int]:
