@@ -594,7 +594,7 @@ class WitnessKind(StrEnum):
     def effect(self) -> Effect:
         if self in (WitnessKind.VALUE, WitnessKind.DENIAL, WitnessKind.NETWORK):
             return Effect.CONTRADICTS
-        if self in (WitnessKind.SWAPPED, WitnessKind.NAMESAKE, WitnessKind.MISREAD):
+        if self in (self.SWAPPED, self.NAMESAKE, self.SPEAKER, self.MISREAD):
             return Effect.REFUSES
         return Effect.LIMITS
 

@@ -12,6 +12,7 @@ from support.rows import each_row
 
 from pincite.errors import ConfigError
 from pincite.judgement.confirmation import (
+    MEDIUM,
     STRONG,
     Outcome,
     StatementType,
@@ -586,17 +587,36 @@ def test_what_confirms_quotes_the_sentence_that_does_so_alone() -> None:
     assert found((here, -0.1), (there, 0.7)) == (0.9, there)
     assert found((here, 0.05)) == (STRONG, here), "hardly likelier than not"
     assert found((here, -0.1))[0] == 0.0
-    assert found((far, 0.05))[0] == 0.0, "hardly likelier, and about something else"
-    assert found((here, 0.05), (far, 0.1))[1] == here
+    assert found((here, 0.05), (far, 0.1))[1] == far, "near with the sentences before it"
     assert found((far, 0.7)) == (0.9, far)
     assert found()[0] == 0.0
 
 
-def test_two_sentences_that_share_the_details_are_read_as_one() -> None:
-    text = "Councillors in Varde passed a budget of 92 crowns. The vote was 27 to 21. It rained."
-    reading = "Councillors in Varde passed the budget with 27 votes to 21."
-    spans = confirm.candidate_sentences(reading, passage_of(text))
-    assert spans[-1].of(text) == text.removesuffix(" It rained.")
+def test_two_neighbours_confirm_weakly_where_their_passage_is_near_support() -> None:
+    text = "The audit made six proposals. The other four were dropped. It rained."
+    reading, both = "Four of the audit's six proposals were dropped.", Span(0, 58)
+    assert confirm.neighbours(reading, passage_of(text))[0] == both
+    found = [
+        confirm.confirm_by_sentence(
+            reading, from_answers(passage_of(text), 0.5, 0.0), {both: margin}, together=True
+        ).stance
+        for margin in (0.9, 0.1, 0.05)
+    ]
+    assert found == [(MEDIUM, 0.0), (MEDIUM, 0.0), (0.0, 0.0)]
+
+
+def test_a_sentence_is_near_a_reading_with_the_two_before_it() -> None:
+    text = "The auditor made six proposals. Two were kept. The other four lapsed."
+    reading = "Four of the auditor's six proposals have lapsed."
+    evidence, last = from_answers(passage_of(text), 0.5, 0.0), Span(47, len(text))
+    found = confirm.confirm_by_sentence(reading, evidence, {last: 0.1})
+    assert (found.stance, found.quote) == ((0.5, 0.0), last)
+
+
+def test_neighbours_are_no_headings_or_bylines() -> None:
+    text = "By Una Speke\nThe mill burnt.\n\nIt rained in Varde. The mill was old."
+    found = confirm.neighbours("The mill burnt in Varde.", passage_of(text))
+    assert [span.of(text) for span in found] == ["It rained in Varde. The mill was old."]
 
 
 @each_row("check/confirm/a_bare_name_or_heading_is_no_quote")

@@ -24,12 +24,18 @@ from pincite.verbs.check.report import Reading
 from pincite.verbs.check.speakers import Occasion, alone
 
 CASES = Path(__file__).parents[1] / "cases/check/spoken"
-# At least so many of twelve true ones confirmed, and of twelve false ones contradicted.
-FLOORS = {"open": (8, 5), "sealed": (6, 3)}
+# Of twelve true ones, at least so many confirmed; of twelve false ones, at least so many
+# contradicted, and at most so many confirmed.
+FLOORS = {
+    "spoken/open": (8, 5, 0),
+    "spoken/sealed": (6, 3, 0),
+    "halvick/open": (4, 1, 2),
+    "halvick/sealed": (8, 0, 4),
+}
 
 
 def rows(name: str) -> list[dict[str, Any]]:
-    lines = (CASES / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+    lines = (CASES.parent / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
     return [json.loads(line) for line in lines]
 
 
@@ -40,7 +46,7 @@ def test_a_spoken_statement_is_made_to_stand_alone(
     assert alone(statement, Occasion(speaker, date, place)) == (text, lacks)
 
 
-@each_row("check/spoken8")
+@each_row("check/judged")
 def test_what_is_judged_of_a_spoken_statement(
     statement: str, speaker: str, date: str, place: str, judged: tuple[str, ...]
 ) -> None:
@@ -51,11 +57,11 @@ def test_what_is_judged_of_a_spoken_statement(
 
 def test_most_sealed_statements_are_read_as_a_person_would() -> None:
     right = 0
-    for _, statement, speaker, date, place, judged in table("check/spoken8_sealed"):
+    for _, statement, speaker, date, place, judged in table("check/judged_held_back"):
         found = interpret_by_rules(statement, "en", Occasion(speaker, date, place)).readings
         texts = [each.text.rstrip(".") for each in found if each.kind == "descriptive"]
         right += texts == [each.rstrip(".") for each in judged]
-    assert right >= 20  # of 24
+    assert right >= 30  # of 38
 
 
 @each_row("check/spoken/joined")
@@ -69,7 +75,7 @@ def test_the_parts_of_a_whole(text: str, parts: tuple[str, ...]) -> None:
 def test_spoken_statements_come_out_no_worse(of: str, tmp_path: Path) -> None:
     documents = [
         Document(row["url"], row["title"], row["text"], published=row["published"], meta=row)
-        for row in rows("documents")
+        for row in rows(of.replace(of.split("/")[1], "documents"))
     ]
     statements = rows(of)
     said = [
@@ -88,7 +94,8 @@ def test_spoken_statements_come_out_no_worse(of: str, tmp_path: Path) -> None:
     true, false = signs["confirmed"], signs["disconfirmed"]
     assert sum(sign > 0 for sign in true) >= FLOORS[of][0]
     assert sum(sign < 0 for sign in false) >= FLOORS[of][1]
-    assert max(false) <= 0 <= min(true)
+    assert sum(sign > 0 for sign in false) <= FLOORS[of][2]
+    assert min(true) >= 0
 
 
 @pytest.mark.models
@@ -111,8 +118,8 @@ def test_no_sentence_with_another_subject_time_or_quality_counts_alone(of: str) 
 
 @pytest.mark.models
 @pytest.mark.xdist_group("demo")
-@pytest.mark.parametrize("rows_of", ["headed", "headed_held_back"])
-def test_a_sentence_is_read_under_its_pages_head(rows_of: str) -> None:
+@pytest.mark.parametrize(("rows_of", "least"), [("headed", 5), ("headed_held_back", 4)])
+def test_a_sentence_is_read_under_its_pages_head(rows_of: str, least: int) -> None:
     verifier = runtime.verifier(Settings().models)
     judge = confirm.VerifierJudge(verifier, verifier)
     confirmed: dict[str, int] = {"for": 0, "silent": 0}
@@ -121,5 +128,5 @@ def test_a_sentence_is_read_under_its_pages_head(rows_of: str) -> None:
         (read,) = judge.judge([(Reading("r1", reading, StatementType.DESCRIPTIVE), page)])
         assert isinstance(read, Evidence)
         confirmed[side] += bool(read.stance and read.stance[0])
-    assert confirmed["for"] >= 5
+    assert confirmed["for"] >= least
     assert confirmed["silent"] <= 1

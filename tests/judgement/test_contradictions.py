@@ -94,3 +94,14 @@ def test_rewordings_are_read_as_well_as_before(half: str, least: int) -> None:
         right += (found.source if found else "").lower() == instead.lower()
         assert mine.lower() in claim.lower()
     assert right >= least
+
+
+@pytest.mark.parametrize(("of", "least"), [("denied_subject", 4), ("denied_subject_held_back", 6)])
+def test_a_denial_of_a_subject_is_contradicted_only_by_what_is_said_of_it(
+    of: str, least: int
+) -> None:
+    found = rows(f"judgement/contradictions/{of}")
+    right = [
+        bool(contradiction(claim, passage)) == bool(denies) for claim, passage, denies in found
+    ]
+    assert sum(right) >= least

@@ -454,7 +454,21 @@ def _may_deny(part: str, sentence: str, source: _Source) -> bool:
         return False
     # "Not in 1886" allows "in 1889".
     absent = quantities.unstated(part, f"{source.about}\n{sentence}")
-    return bool(_COMPARED.search(part)) == bool(_COMPARED.search(sentence)) and not absent
+    compared = bool(_COMPARED.search(part)) == bool(_COMPARED.search(sentence))
+    return compared and not absent and _is_of_denied(part, sentence)
+
+
+def _is_of_denied(part: str, sentence: str) -> bool:
+    """Whether a sentence's subject or verb is in what a claim denies: "no home was flooded"."""
+    denied, own, stated = _NEGATION.search(part), finite_verb(part), finite_verb(sentence)
+    if not (denied and own and stated) or denied.start() > own.start:
+        return True
+    subject = part[denied.end() : own.start]
+    head = next((m.start() for m in WORD.finditer(subject) if m[0] in syntax.PREPOSITIONS), None)
+    participle = WORD.search(sentence, stated.end) if stated.form == "auxiliary" else None
+    opened = sentence[: participle.end() if participle else stated.end]
+    said = {*roots(subject[:head]), *roots(part[own.start :])}
+    return sentence.startswith("There ") or not said.isdisjoint(roots(opened))
 
 
 def _matching(denials: Sequence[tuple[str, list[str]]], stated: str) -> tuple[str, list[str]]:

@@ -31,11 +31,9 @@ from pincite.types import (
 from pincite.verbs.check.report import Reading
 
 _CHUNK = 16  # pairs between two checks for Ctrl-C: about a second of verifier time on two cores
-# Probability of support from which a passage confirms a reading; below it, and without a
-# contradiction, it is neutral. Chosen on the open half of tests/cases/gate. `decide.THRESHOLD` is
-# enough if an examined model agrees: of dev claims between the two, 0.32 (WiCE) and 0.58 (SciFact)
-# are supported, and 0.73 and 0.89 of those with a yes that is right in 0.85; of claims above,
-# without a model, 0.66 and 0.77.
+# Probability of support from which a passage confirms a reading; chosen on the open half of
+# tests/cases/gate. `decide.THRESHOLD` is enough if an examined model agrees
+# (research/check-and-ask.md).
 CONFIRMED_FROM = 0.5
 # A document missing more than this share of the reading's words is about something else: its
 # refutations do not count ("the mill closed" refutes nothing about a bridge). A sentence missing
@@ -47,15 +45,16 @@ SENTENCES, SENTENCES_ACROSS = 6, 12  # in another language than the reading's: w
 # By how much a lone sentence's support must exceed its refutation. Below CLEARLY, the
 # passage's degree is capped at STRONG (research/check-and-ask.md).
 LEAST_MARGIN, CLEARLY = 0.0, 0.2
-# The same for a passage of less than CONFIRMED_FROM, which then confirms only weakly.
-PROBABLY = 0.05
+# The same for what confirms weakly: a sentence of a passage of less than CONFIRMED_FROM, and two
+# neighbours of TOGETHER_FROM or more, unless a SURE one's lack at most UNSTATED of the words.
+PROBABLY, TOGETHER, TOGETHER_FROM = 0.05, 0.1, 0.4
+SURE, UNSTATED = 0.6, 0.35
 # By how much the refutation of a lone sentence that says the opposite must exceed its support.
 OPPOSED_FROM = 0.2
 NEAR = 0.5  # share of a reading's words that sentences read alone may lack, the title included
 SHORTEST_QUOTE = 4  # words; fewer state nothing ("High Court"), unless one is a figure
 
 _BYLINE_DATE = re.compile(r"\d{4}-\d\d-\d\d$")
-_NEAR_SUPPORT, _SURE = 0.2, 0.6  # support of a passage that is read again under its head
 _PLACED = re.compile(rf"\b(?:[Ii]n|[Aa]cross|[Tt]hroughout|[Aa]t|of) (?:the )?(?P<name>{NAME})")
 _OWNED = re.compile(rf"\b({NAME})['’]s\b")
 _OTHERWHERE = words_of("spoken", "elsewhere")
@@ -97,41 +96,28 @@ class VerifierJudge:
         for start in range(0, len(pairs), _CHUNK):
             chunk = pairs[start : start + _CHUNK]
             claims = [(Claim.alone(reading.text), passage) for reading, passage in chunk]
-            evidence += self._read_under_heads(claims, self.verifier.verify(claims))
+            evidence += self.verifier.verify(claims)
             if self.on_progress:
                 self.on_progress(len(evidence), len(pairs))
         return evidence
 
-    def _read_under_heads(
-        self, claims: Sequence[tuple[Claim, Passage]], evidence: list[Evidence]
-    ) -> list[Evidence]:
-        """Read near passages again without the places that their page's head already names."""
-        result = [*evidence]
-        near = {
-            n: pair
-            for n, pair in _under_heads(claims).items()
-            if _NEAR_SUPPORT <= evidence[n].prob_supported < _SURE
-            and not decide.refutes(evidence[n])
-        }
-        for n, read in zip(near, self.verifier.verify([*near.values()]), strict=True):
-            if read.prob_supported > evidence[n].prob_supported and not decide.refutes(read):
-                result[n] = read
-        return result
-
     def _require_sentence(
         self, pairs: Sequence[_Pair], evidence: Sequence[Evidence]
     ) -> list[Evidence]:
-        """Let no confirmation count that cannot quote a sentence which confirms alone."""
-        margins: dict[int, dict[Span, float]] = {n: {} for n in _confirming(evidence)}
-        excerpts = [
-            _Excerpt(n, span) for n in margins for span in candidate_sentences(*_texts(pairs[n]))
-        ]
-        found = self._margins([_alone(pairs, excerpt) for excerpt in excerpts])
-        for (n, span), margin in zip(excerpts, found, strict=True):
-            margins[n][span] = margin
-        quoted = [*evidence]
-        for n, of_passage in margins.items():
-            quoted[n] = confirm_by_sentence(pairs[n][0].text, evidence[n], of_passage)
+        """Let no confirmation count without a sentence, or two neighbours, that confirm alone."""
+        quoted, undecided = [*evidence], _confirming(evidence)
+        for spans_of, together in ((candidate_sentences, False), (neighbours, True)):
+            found = {n: spans_of(*_texts(pairs[n])) for n in undecided}
+            excerpts = [_Excerpt(n, span) for n, spans in found.items() for span in spans]
+            margins: dict[int, dict[Span, float]] = {n: {} for n in undecided}
+            alone = [_alone(pairs, excerpt) for excerpt in excerpts]
+            for (n, span), margin in zip(excerpts, self._margins(alone), strict=True):
+                margins[n][span] = margin
+            for n in undecided:
+                reading = pairs[n][0].text
+                quoted[n] = confirm_by_sentence(reading, evidence[n], margins[n], together)
+            near = (n for n in undecided if evidence[n].prob_supported >= TOGETHER_FROM)
+            undecided = sorted({*near}.difference(_confirming(quoted)))
         return quoted
 
     def _read_silent_documents(
@@ -166,17 +152,7 @@ class VerifierJudge:
         return result
 
     def _margins(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[float]:
-        """Return by how much the support of each pair exceeds its refutation.
-
-        A place that the page's head names may be left out.
-        """
-        bare = _under_heads(pairs)
-        found = self._margins_of([*pairs, *bare.values()])
-        for n, margin in zip(bare, found[len(pairs) :], strict=True):
-            found[n] = max(found[n], margin)
-        return found[: len(pairs)]
-
-    def _margins_of(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[float]:
+        """Return by how much the support of each pair exceeds its refutation."""
         if self.reader is None:
             evidence = self.verifier.verify(pairs)
             return [read.prob_supported - read.prob_refuted for read in evidence]
@@ -187,12 +163,6 @@ class VerifierJudge:
 def _alone(pairs: Sequence[_Pair], excerpt: _Excerpt) -> tuple[Claim, Passage]:
     reading, passage = pairs[excerpt.n]
     return Claim.alone(reading.text), replace(passage, text=excerpt.span.of(passage.text))
-
-
-def _under_heads(pairs: Sequence[tuple[Claim, Passage]]) -> dict[int, tuple[Claim, Passage]]:
-    """The pairs whose claim is shorter without the places that the page's head names."""
-    bare = ((n, without_head(claim.text, page), page) for n, (claim, page) in enumerate(pairs))
-    return {n: (Claim.alone(text), page) for n, text, page in bare if text != pairs[n][0].text}
 
 
 def _texts(pair: _Pair) -> tuple[str, Passage]:
@@ -246,14 +216,8 @@ def with_stance(
 ) -> Evidence:
     """Return a verifier's evidence with how far it counts for and against a reading.
 
-    A passage that "lacks a detail" has some probability of both, which is evidence of neither. A
-    document that does not state a number or date of the reading does not confirm it.
-
-    Args:
-        reading: the judged text.
-        evidence: what the passage says.
-        document: all the text found from the passage's document.
-        of_document: the evidence from each passage found in it.
+    A document that does not state a number or date of the reading does not confirm it. `document`:
+    all the text found of it; `of_document`: the evidence from each of its passages.
     """
     evidence = aggregation.discard_rebutted(Claim.alone(reading), evidence, document)
     counts = not _is_elsewhere(reading, document)
@@ -271,10 +235,7 @@ def with_stance(
 
 
 def _is_elsewhere(reading: str, document: str) -> bool:
-    """Whether a document is about something else: it lacks most words of a reading, or all names.
-
-    Between two languages, words tell nothing of the topic.
-    """
+    """Whether a document is about something else: it lacks most words, or all names."""
     if common(reading, document) and words.missing_words(reading, document) > ELSEWHERE:
         return True
     known = (words.is_named(name, document) for name in words.names(reading))
@@ -307,17 +268,13 @@ _CLAUSES = re.compile(
 def candidate_sentences(reading: str, passage: Passage) -> list[Span]:
     """Return the sentences of a passage that may confirm a reading, best overlap first.
 
-    Two sentences are read as one if each has details that the other lacks (`words.best_quote`): on
-    SciFact dev, this confirms five more true claims and no false one. Headings, questions, and
-    sentences with another force than the reading are left out.
+    Headings, questions, and sentences with another force than the reading are left out.
     """
     text, sentences = passage.text, words.sentences_of(passage.text)
     most = SENTENCES if common(reading, text) else SENTENCES_ACROSS
     spans = [span for span, _ in words.quotable(reading, text)][:most]
     if not spans:  # a title may be the only text
         spans = [span for span in sentences if not is_question(span.of(text))][:SENTENCES]
-    both = words.best_quote(reading, text)
-    spans += [both] if both and both not in sentences else []
     for _, worked in antonyms.agreeing(reading, text):
         shown = [span for span in sentences if span.overlaps(worked.span)]
         spans.append(Span(shown[0].start, shown[-1].end))
@@ -355,19 +312,12 @@ def _is_of_another_place(reading: str, about: str, sentence: str) -> bool:
     return named or not _OTHERWHERE.isdisjoint(re.findall(r"\w+", sentence.lower()))
 
 
-def without_head(reading: str, passage: Passage) -> str:
-    """Return a reading without the places that the page's head names.
-
-    >>> without_head("Theft fell in Varde.", Passage("", "", "", "", Span(0, 0), "Varde 2025"))
-    'Theft fell.'
-    >>> without_head("Theft fell in Varde and Ribe.", Passage("", "", "", "", Span(0, 0), "Varde"))
-    'Theft fell in Varde and Ribe.'
-    """
-    for name in map(re.escape, _headed_places(reading, passage.about)):
-        alone = rf"{name}\b(?!['’-]|,? (?:and |or )?[A-Z])"  # not "in Varde and Ribe"
-        reading = re.sub(rf"\A[Ii]n {name}, | (?:in|across) {alone}", "", reading)
-        reading = re.sub(rf"\b{name}['’]s\b", "the", reading)
-    return reading[:1].upper() + reading[1:]
+def neighbours(reading: str, passage: Passage) -> list[Span]:
+    """Return two sentences that follow each other, of which one may confirm a reading."""
+    text, sentences = passage.text, words.sentences_of(passage.text)
+    first = [span for span, _ in words.quotable(reading, text)][:SENTENCES]
+    both = (both for both in _both(text) if any(both.overlaps(span) for span in first))
+    return [span for span in both if _may_confirm(reading, passage, span, sentences)]
 
 
 def near_spans(reading: str, passage: Passage) -> list[Span]:
@@ -376,16 +326,21 @@ def near_spans(reading: str, passage: Passage) -> list[Span]:
     The title counts. Headings and questions are left out.
     """
     text, about = passage.text, passage.about
-    alone = [
-        span
-        for span in words.sentences_of(text)
-        if not words.is_heading(text, span) and not is_question(span.of(text))
-    ]
-    both = [Span(a.start, b.end) for a, b in pairwise(alone) if "\n\n" not in text[a.end : b.start]]
-    near = (
-        s for s in (*alone, *both) if words.missing_words(reading, f"{about}\n{s.of(text)}") <= NEAR
-    )
-    return [*near] if common(reading, text) else []
+    spans = [*_statements(text), *_both(text)]
+    near = [s for s in spans if words.missing_words(reading, f"{about}\n{s.of(text)}") <= NEAR]
+    return near if common(reading, text) else []
+
+
+def _statements(text: str) -> list[Span]:
+    """The sentences of a text without headings, bylines and questions."""
+    spans = words.sentences_of(text)
+    return [s for s in spans if not words.is_heading(text, s) and not _states_nothing(text, s)]
+
+
+def _both(text: str) -> list[Span]:
+    """The statements of a text, each with the next of its paragraph."""
+    following = pairwise(_statements(text))
+    return [Span(a.start, b.end) for a, b in following if "\n\n" not in text[a.end : b.start]]
 
 
 def _contrary(reading: str, read: Evidence) -> tuple[Witness, ...]:
@@ -434,31 +389,49 @@ def alone_stance(
 
 
 def confirm_by_sentence(
-    reading: str, evidence: Evidence, margins: Mapping[Span, float]
+    reading: str, evidence: Evidence, margins: Mapping[Span, float], together: bool = False
 ) -> Evidence:
     """Quote the sentence that states the reading best alone; without one, nothing is confirmed.
 
-    `margins`: by how much the support of each exceeds its refutation.
+    `margins`: by how much the support of each exceeds its refutation; `together`: of two sentences.
     """
-    text, about = evidence.passage.text, evidence.passage.about
-    across = not common(reading, text)  # where words tell nothing of the topic
-
-    def is_near(span: Span) -> bool:  # else 4 wrong quotes, 1 right one for 160 claims
-        near = words.missing_words(reading, f"{about}\n{span.of(text)}") <= ELSEWHERE
-        return near or across or margins[span] >= CLEARLY
-
-    best = max(filter(is_near, margins), key=lambda span: margins[span], default=None)
     supported, refuted = evidence.stance or (evidence.prob_supported, evidence.prob_refuted)
+    passage, clearly = evidence.passage, 1.0 if together else CLEARLY
+    near = (s for s in margins if margins[s] >= clearly or _is_near(reading, passage, s))
+    best = max(near, key=lambda span: margins[span], default=None)
     if best is None or margins[best] < LEAST_MARGIN:
-        best = _quoted_by_model(evidence, margins)
-    if best is None:
+        best, most = _quoted_by_model(evidence, margins), confirmation.STRONG
+    elif _is_enough(evidence) and not together:
+        most = confirmation.STRONG if margins[best] < CLEARLY else 1.0
+    else:
+        least = _least_margin(reading, evidence, best if together else None)
+        is_row = tables.rows_of(best.of(passage.text))
+        most = confirmation.MEDIUM if margins[best] >= least and not is_row else 0.0
+    if best is None or not most:
         return replace(evidence, stance=(0.0, refuted))
-    if evidence.prob_supported < CONFIRMED_FROM and not decide.seconding(evidence):
-        sure = margins[best] >= PROBABLY and not tables.rows_of(best.of(text))
-        supported = min(supported, confirmation.MEDIUM) if sure else 0.0
-    elif margins[best] < CLEARLY:
-        supported = min(supported, confirmation.STRONG)
-    return replace(evidence, stance=(supported, refuted), quote=best)
+    return replace(evidence, stance=(min(supported, most), refuted), quote=best)
+
+
+def _is_near(reading: str, passage: Passage, span: Span) -> bool:
+    """Whether a quote has most words of a reading, with the title and two sentences before it."""
+    text = passage.text  # 4 wrong quotes without this, 1 right one for 160 claims
+    before = [each for each in words.sentences_of(text) if each.end <= span.start][-2:]
+    context = text[before[0].start if before else span.start : span.end]
+    near = words.missing_words(reading, f"{passage.about}\n{context}") <= ELSEWHERE
+    return near or not common(reading, text)  # across languages, words tell nothing of the topic
+
+
+def _is_enough(evidence: Evidence) -> bool:
+    return evidence.prob_supported >= CONFIRMED_FROM or bool(decide.seconding(evidence))
+
+
+def _least_margin(reading: str, evidence: Evidence, both: Span | None) -> float:
+    """By how much support must exceed refutation to confirm weakly; `both`: two neighbours."""
+    if both is None:
+        return PROBABLY
+    quote = f"{evidence.passage.about}\n{both.of(evidence.passage.text)}"
+    lacks = words.missing_words(reading, quote) > UNSTATED or tables.unstated(reading, quote)
+    return TOGETHER if lacks or evidence.prob_supported < SURE else LEAST_MARGIN
 
 
 def _quoted_by_model(evidence: Evidence, spans: Iterable[Span]) -> Span | None:

@@ -71,8 +71,8 @@ _VALUED_FACT = re.compile(
 _VALUES, _FEELINGS = ("|".join(words_of("readings", name)) for name in ("valuing", "feelings"))
 _FEELING = re.compile(rf"(?i:{_FEELINGS}), (?P<b>.+)")
 _VALUING = re.compile(rf"(?<=\w )(?:{_VALUES}) (?=\w)")
-_TIMED = re.compile(r"(?P<a>.+?),? (?:since|when|after|while) (?P<b>.+)")
-_TIMED_FIRST = re.compile(r"(?:Since|When|After) (.+)")
+_TIMED = re.compile(r"(?P<a>.+?),? (?:since|when|after|before) (?P<b>.+)")
+_TIMED_FIRST = re.compile(r"(?:Since|When|After|Before) (.+)")
 _OTHERS = re.compile(r"\b(?:it|he|she|they|them|him|her|their|its|his)\b", re.IGNORECASE)
 _AND_IT = re.compile(r"(.+?), and ((?:it|they|he|she)\b .+)")
 _ONLY = re.compile(r"Only (?!if\b|when\b|by\b|in\b|after\b|then\b|a few\b)(?P<b>.+)")
@@ -101,10 +101,15 @@ def parts(text: str, language: str = "en") -> list[str]:
 
 
 def conjuncts(text: str, language: str = "en") -> list[str]:
-    """Return the parts of a text of which each must hold, and that are all of it; else nothing."""
+    """Return the parts of which each must hold, and that are all of a text; else nothing.
+
+    Of what is said with its background ("since Y opened"), what is said is the only one.
+    """
     if len(text) > LONGEST or ascription(text, language) is not None:
         return []
     found, rule = _apply_rules(text, language)
+    if rule is _background:
+        return found[:1]
     n_clauses = len(_PIECES.findall(text))
     return found if rule in _EXHAUSTIVE and len(found) > max(1, n_clauses) else []
 
@@ -267,21 +272,24 @@ def _but(text: str) -> list[str]:
     return [a, second] if second else [a]
 
 
-def _since(text: str) -> list[str]:
-    """“X fell since Y opened” states that X fell and that Y opened."""
+def _background(text: str) -> list[str]:
+    """“X fell since Y opened” states that X fell; that Y opened is its background."""
     pairs = [(match["a"], match["b"]) for match in _TIMED.finditer(text)]
     if match := _TIMED_FIRST.fullmatch(text):
         words, inner = match[1].split(" "), syntax.PREPOSITIONS | syntax.DETERMINERS | {"of", "and"}
-        cuts = [n for n in range(2, len(words)) if inner.isdisjoint(words[n - 1 : n + 1])]
+        comma = [n for n, word in enumerate(words, 1) if word.endswith(",")][:1]
+        cuts = comma or [n for n in range(2, len(words)) if inner.isdisjoint(words[n - 1 : n + 1])]
         pairs = [(" ".join(words[n:]), " ".join(words[:n]).rstrip(",")) for n in cuts]
     for main, other in pairs:
         verb, past = finite_verb(main), finite_verb(other)
-        if verb is None or past is None or _OTHERS.search(other):
+        if verb is None or past is None or _OTHERS.search(other, past.start):
             continue
         is_whole = main[verb.end :].strip(" .") and main[: verb.start].strip()
         is_past = past.form == "past" or past.word in ("was", "were", "had")
-        if is_whole and is_past and other[past.end :].strip():
-            return [_sentence(main), _sentence(other)]
+        is_cut = not match or "," in match[1] or other[past.end :].strip()
+        if is_whole and is_past and is_cut and kind_of(main) is StatementType.DESCRIPTIVE:
+            named = _resolve_pronoun(other, main)
+            return [_sentence(clause) for clause in (main, named) if clause]
     return []
 
 
@@ -375,11 +383,11 @@ _Rule: TypeAlias = Callable[[str], list[str]]
 _german_verdict, _german_reason = (partial(rule, language="de") for rule in (_verdict, _reason))
 _RULES: dict[str, tuple[_Rule, ...]] = {
     "en": (
-        *(_verdict, _valued_fact, _reason, _fact_beside_opinion, _without_value),
-        *(_neither, _only, _but, _since, _clauses),
+        *(_verdict, _valued_fact, _background, _reason, _fact_beside_opinion, _without_value),
+        *(_neither, _only, _but, _clauses),
     ),
     "de": (_german_verdict, _german_reason, _german_halves),
 }
 # Rules whose parts together say what the text says.
-_EXHAUSTIVE = (_neither, _but, _since, _clauses, _reason, _german_reason, _german_halves)
+_EXHAUSTIVE = (_neither, _but, _clauses, _reason, _german_reason, _german_halves)
 _PIECES = re.compile(r"; |, (?:and|but) (?=it\b|they\b|he\b|she\b)")

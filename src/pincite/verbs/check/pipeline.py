@@ -25,6 +25,7 @@ from pincite.text.passages import around
 from pincite.text.sentences import source_sentences
 from pincite.text.tables import rows_of
 from pincite.text.times import about_passage
+from pincite.text.words import is_negated
 from pincite.types import (
     Claim,
     CopyKind,
@@ -214,16 +215,28 @@ class CheckPipeline:
 
 
 def with_wholes(results: Sequence[ReadingResult]) -> tuple[ReadingResult, ...]:
-    """Decide what joins several parts by the weakest: it holds only if each does."""
+    """Decide what joins several parts by the weakest: it holds only if each does.
+
+    A single part is what is said beside the background: it, or the whole, whichever is clearer.
+    """
     found: dict[str, ReadingResult] = {}
     for result in reversed(results):  # parts follow their whole
         parts = [found[part] for part in result.reading.parts if part in found]
         if parts and len(parts) == len(result.reading.parts):
-            ranks = [confirmation.rank(part.weight.outcome) or 0 for part in parts]
-            weakest = parts[ranks.index(min(ranks))]
-            result = replace(result, items=weakest.items, weight=weakest.weight)
+            decided = _clearer(result, *parts) if len(parts) == 1 else min(parts, key=_rank)
+            result = replace(result, items=decided.items, weight=decided.weight)
         found[result.reading.text] = result
     return tuple(found[result.reading.text] for result in results)
+
+
+def _rank(result: ReadingResult) -> int:
+    return confirmation.rank(result.weight.outcome) or 0
+
+
+def _clearer(whole: ReadingResult, main: ReadingResult) -> ReadingResult:
+    """Choose the clearer result; a denial without its background denies more, and may be wrong."""
+    wider = _rank(main) < 0 and is_negated(main.reading.text)
+    return whole if wider or abs(_rank(whole)) > abs(_rank(main)) else main
 
 
 def _text_ids(passages: Sequence[Passage]) -> list[int]:

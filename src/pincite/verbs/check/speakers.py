@@ -159,6 +159,7 @@ _THERE = re.compile(
 _DOER = re.compile(
     r"\b(I|[Ww]e)((?: (?:\w+ly|all|also|always|never|still|just))*) ([a-z]+)\b"  # who, how, does
 )
+_WE = re.compile(r"\b[Ww]e [a-z]")
 _AGREES = {"am": "is", "are": "is", "were": "was", "have": "has", "do": "does"}
 _LEFT = {"speaker": re.compile(r"\b(?:I|[Ww]e|me|[Mm]y|[Oo]ur|us)\b"), "place": _THERE}
 _PREPOSED = re.compile(r"(?:on|in|since|until|by|from|early|late) ", re.IGNORECASE)
@@ -214,7 +215,7 @@ def _is_shell(what: str, mark: str, rest: str) -> bool:
     """Whether words beside a statement only address the listener; `mark`: "" behind it."""
     spoken = re.sub(rf"(?i)\A(?:(?:{'|'.join(_JOINING)}) )+|['’]s\b", "", what)
     words = spoken.lower().split()
-    if not mark and spoken != what and _comments(spoken):
+    if not mark and spoken != what and (_comments(spoken) or _commands(spoken)):
         return True
     named = any(word[:1].isupper() and word != "I" for word in spoken.split()[1:])
     going_on = bool(mark) and rest.split(maxsplit=1)[0].lower() in _JOINING
@@ -253,6 +254,14 @@ def _comments(clause: str) -> bool:
     return bool(subject) and anyone and known and last in _POINTING and not _FELT.isdisjoint(words)
 
 
+def _commands(clause: str) -> bool:
+    """Whether a clause without a subject calls on the listener: "don't tell me", "think again"."""
+    first, *others = clause.lower().split()
+    verb = finite_verb(clause)
+    forbids = (first, *others[:1]) == ("do", "not")
+    return forbids or first == "let" or (verb is None and first in lemmas(first).get("VERB", ()))
+
+
 def _write_dates(text: str, date: str) -> tuple[str, bool]:
     """Write out "last year" by the date; also whether nothing of the kind is left."""
     times = resolved(text, date or _ANY_DAY)
@@ -261,7 +270,8 @@ def _write_dates(text: str, date: str) -> tuple[str, bool]:
         given = _PREPOSED.match(span.of(text))
         lead = given[0] if given else "on " if meant[0].isdigit() and " " in meant else "in "
         before = text[: span.start].rstrip().rpartition(" ")[2].lower()
-        lead = "" if before in syntax.PREPOSITIONS and not given else lead
+        is_led = before in syntax.PREPOSITIONS - syntax.SUBORDINATORS  # "because this year it …"
+        lead = "" if is_led and not given else lead
         if not given and _is_noun(text, span):
             lead = ""
         text = f"{text[: span.start]}{lead}{meant}{text[span.end :]}"
@@ -294,8 +304,12 @@ def _resolve_words(text: str, occasion: Occasion) -> str:
     compares_places = bool(place) and not _PLACES.isdisjoint(nouns)
 
     def does(match: re.Match[str]) -> str:
-        compared = match.string[: match.start()].endswith(("than ", " as ")) and compares_places
-        who, verb = name if match[1] == "I" else place if compared else group, match[3]
+        before, verb = match.string[: match.start()], match[3]
+        compared = before.endswith(("than ", " as ")) and compares_places
+        who = name if match[1] == "I" else place if compared else group
+        joined = before.endswith(("and ", "but ", "or ", ", ", "; ", ". "))
+        if match[1] != "I" and who and not joined and _WE.search(before):
+            who = "it"
         base = verb in lemmas(verb).get("VERB", ()) and verb not in syntax.AUXILIARIES
         verb = _AGREES.get(verb) or (syntax.third_person(verb) if base else verb)
         return f"{who}{match[2]} {verb}" if who else match[0]
