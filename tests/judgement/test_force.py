@@ -54,10 +54,8 @@ def test_page_that_states_it_elsewhere() -> None:
     [
         ("The bypass has ruined the village.", True),
         ("Ida Holm writes that the bypass has ruined the village.", False),
-        (
-            "The bypass was opened in 2011.",
-            False,
-        ),  # what an opinion piece states, readers can check
+        ("The bypass could not but have ruined the village.", True),
+        ("The bypass was opened in 2011.", False),  # readers can check this
     ],
 )
 def test_opinion_piece_states_opinions(claim: str, limited: bool) -> None:

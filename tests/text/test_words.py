@@ -69,6 +69,7 @@ def test_every_quote_is_a_span_of_the_passage(claim: str, passage: str) -> None:
     [
         *("Dec. 20, 1998", "Sun, 20 Dec 1998, 3:15 PM", "Updated: Dec. 20, 1998 8:08 AM EDT"),
         "Last modified on Sun 20 Dec 1998 04.15 EDT",
+        "By Ida Holm and Per Berg 20 December 1998",
     ],
 )
 def test_datelines_are_not_quoted(line: str) -> None:

@@ -100,7 +100,8 @@ def weaker(
     if language != "en":
         return None
     is_hedged = bool(_HEDGED.search(claim))
-    if voice and voice.is_opinion and not (is_hedged or figures(claim) or voice.is_in(claim)):
+    is_ascribed = bool(_ASCRIBES.search(claim)) or bool(voice and voice.is_in(claim))
+    if voice and voice.is_opinion and not (is_ascribed or figures(claim)):
         return Witness(WitnessKind.WEAKER, "", OPINION)
     if correction := _correction_of(claim, passage, page or passage):
         return correction

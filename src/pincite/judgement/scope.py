@@ -63,7 +63,9 @@ def narrower(claim: str, passage: str, page: str = "", title: str = "") -> Witne
             for each in _unique(sentence.of(page or passage))
             if each.word == wanted.word and each.head in (wanted.head, "")
         ]
-        if not same or not all(_is_narrower(each, wanted, known) for each, _ in same):
+        on_page = frozenset(wording.roots(page or passage)) - wanted.named - _WIDE
+        kept = wanted._replace(narrows=wanted.narrows - on_page)
+        if not same or not all(_is_narrower(each, kept, known) for each, _ in same):
             continue
         each, sentence = same[0]
         text = sentence.of(page or passage)

@@ -245,11 +245,14 @@ def quotable(claim: str, passage: str) -> tuple[tuple[Span, float], ...]:
     return tuple(sorted(found, key=lambda e: (-e[1], not e[0].of(passage).endswith(_CLOSED))))
 
 
+_BYLINE = re.compile(r"\A(?:[Bb]y|BY) (?:[A-ZÀ-Þ][\w.’'-]*(?:,? and|,)? ?){1,10}(?=\d|\Z)")
+
+
 def _is_dateline(line: str) -> bool:
     """Whether a line only dates its page: "Posted Friday, 3 May 2014", "Post, 3 May 1911, p. 4"."""
     if _PRINTED.fullmatch(line) and n_words(line) < _LONGEST_HEADING:
         return True
-    words = stems(line) - _DATELINE
+    words = stems(_BYLINE.sub("", line)) - _DATELINE
     is_short = all(len(stem) <= 2 for stem in words) and is_english(line)
     return is_short and not _HOURS.search(line)
 
