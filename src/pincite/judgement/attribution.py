@@ -18,6 +18,7 @@ from pincite.text import words as wording
 from pincite.text.figures import MONTHS
 from pincite.text.finite import NAME, finite_verb, referents_in
 from pincite.text.languages import is_english
+from pincite.text.paraphrase import with_series_apart
 from pincite.text.quantities import Value, values
 from pincite.text.sentences import is_question, n_words
 from pincite.text.words import IRREGULAR
@@ -106,6 +107,9 @@ def value_of_another(claim: str, passage: str) -> Witness | None:
     if not (is_english(claim) and is_english(passage)):
         return None
     claimed = sorted((v for v in values(claim) if not v.weak), key=lambda v: v.measure == "date")
+    if witness := _of_two_years(claim, passage):
+        return witness
+    given, passage = passage, with_series_apart(passage)
     spans = [s for s in wording.sentences_of(passage) if not tables.cells_of(s.of(passage))]
     pairs = list(zip(spans, [*spans[1:], *spans[-1:]], strict=True))
     for value, (first, last) in product(claimed, pairs):
@@ -118,7 +122,8 @@ def value_of_another(claim: str, passage: str) -> Witness | None:
             apart = all(quantities.conflict(other, v) for v in same)
             if apart and _is_given_for(wanted, own, rival, passage):
                 source = own.of(passage).strip(" ,;.")
-                return Witness(WitnessKind.OWNER, value.span.of(claim), source, first)
+                place = first if passage == given else None
+                return Witness(WitnessKind.OWNER, value.span.of(claim), source, place)
     return None
 
 
@@ -318,6 +323,26 @@ def _with_values(text: str, window: Span, measure: str, noun: str) -> list[tuple
     pieces = [Span(a, b).moved(window.start) for a, b in zip(cuts, ends, strict=True) if a < b]
     sure = len(pieces) == len(found) and not any(value.between for value in found)
     return list(zip(pieces, found, strict=True)) if sure else []
+
+
+_TWO_YEARS = re.compile(r"\b((?:1\d|20)\d\d)(?:[–/-]((?:\d\d)?\d\d)\b)?")
+_OF_ACCOUNTS = re.compile(
+    r"\b(?:financial|fiscal|tax|school|academic) year|\byear (?:to|end)|season"
+)
+
+
+def _of_two_years(claim: str, passage: str) -> Witness | None:
+    """Find a value that is given for another year, where one is across two: "2023–24"."""
+    wanted, claimed = {*_TWO_YEARS.findall(claim)}, [v for v in values(claim) if not v.weak]
+    claimed = [value for value in claimed if value.measure != "date" and len(wanted) == 1]
+    for span, value in product(wording.sentences_of(passage) if claimed else (), claimed):
+        sentence = span.of(passage)
+        given = {*_TWO_YEARS.findall(sentence)}
+        across = all(second for _, second in given) or any(second for _, second in wanted)
+        stated = any(quantities.states(v, value) for v in values(sentence))
+        if given and across and stated and not (given & wanted or _OF_ACCOUNTS.search(claim)):
+            return Witness(WitnessKind.OWNER, value.span.of(claim), sentence[:_SHOWN], span)
+    return None
 
 
 def _is_given_for(wanted: frozenset[str], own: Span, rival: Span, passage: str) -> bool:

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import zip_longest
 
-from pincite.text import antonyms, names, quantities, tables
+from pincite.text import LEXICON, antonyms, names, quantities, tables
+from pincite.text.figures import MONTHS
 from pincite.text.finite import referents_in
 from pincite.text.languages import is_english
 from pincite.text.quantities import values as values_of
@@ -78,7 +79,7 @@ def verifier_input(
     """
     if not (is_english(claim) and is_english(passage)):
         return claim, passage
-    passage = with_dates(with_names(passage, page), claim, published)
+    passage = with_dates(with_names(with_series_apart(passage), page), claim, published)
     passage = tables.keep_named_rows(f"{claim} {subject}".strip(), passage, page)
     text = with_derived_values(with_title(title, without_questions(passage, claim), claim), claim)
     return in_source_words(text, claim), text
@@ -103,6 +104,62 @@ def with_names(passage: str, page: str) -> str:
             name = f"{name[0].upper()}{name[1:]}" if opens else name
             text = f"{text[: each.span.start]}{name}{text[each.span.end :]}"
     return text
+
+
+_SCALE = r" (?:thousand|million|billion|per ?cent)\b"
+_YEARS = r"(?:1\d|20)\d\d(?:[–/-]\d\d(?:\d\d)?)?(?![.,]?\d)"
+_AMOUNT = rf"[£$€]?\d+(?:[.,]\d+)*(?:%|[a-z]{{1,2}}\b)?(?:{_SCALE})?(?! (?:{'|'.join(MONTHS)}))"
+_CAPITALS = r"[A-ZÀ-Þ][\w’'-]*(?: [A-ZÀ-Þ][\w’'-]*)*"
+_LABEL = rf"(?:{_CAPITALS}|(?<=[Tt]he )[a-z-]+|(?<=, )[a-z-]+)"
+_BEFORE_SERIES = r"(?<![\w.,–/-])(?<![Bb]etween )(?<! and )"
+_SERIES = [
+    re.compile(rf"{_BEFORE_SERIES}({one}(?:, {one})*),? and ({last})(?![\w–/-]| and )")
+    for one, last in ((_YEARS, _YEARS), (_AMOUNT, _AMOUNT), (_LABEL, r"(?!the\b)[^\W\d]+"))
+]
+_RESPECTIVELY, _ALL_OF = re.compile(r",? respectively"), re.compile(r"\b(?:both|each|total|all)\b")
+# What happens once to a thing; else two things may share two years.
+_ONCE = re.compile(
+    rf"\b(?:{'|'.join(' '.join(LEXICON['verbs']['alike'].split(',')[:3]).split())}|born|died)\b"
+)
+
+
+@lru_cache(maxsize=4096)
+def with_series_apart(passage: str) -> str:
+    """Write a sentence with as many values as years or names as one sentence for each.
+
+    >>> with_series_apart("The east and west gates are 9 and 11 metres wide, respectively.")
+    'The east gates are 9 metres wide. The west gates are 11 metres wide.'
+    """
+    for span in reversed(sentences_of(passage)) if " and " in passage else ():
+        found = _series_in(span.of(passage))
+        if found:
+            (first, items), (second, others), sentence = *found, span.of(passage)
+            pieces = (sentence[: first.start()], sentence[first.end() : second.start()])
+            rest = _RESPECTIVELY.sub("", sentence[second.end() :])
+            apart = (
+                f"{pieces[0]}{a}{pieces[1]}{b}{rest}" for a, b in zip(items, others, strict=True)
+            )
+            passage = f"{passage[: span.start]}{' '.join(apart)}{passage[span.end :]}"
+    return passage
+
+
+def _series_in(sentence: str) -> list[tuple[re.Match[str], list[str]]]:
+    """Return the two series of a sentence that belong together, in order; empty in doubt."""
+    years, amounts, labels = (list(series.finditer(sentence)) for series in _SERIES)
+    amounts = [run for run in amounts if run.start() not in {year.start() for year in years}]
+    if not amounts and (_RESPECTIVELY.search(sentence) or _ONCE.search(sentence)):
+        years, amounts = [], years
+    runs = [*(years or labels), *amounts]
+    pair = sorted(runs, key=lambda run: run.start())
+    items = [[*run[1].split(", "), run[2]] for run in pair]
+    same = len(pair) == 2 and len(amounts) == 1 and len(items[0]) == len(items[1])
+    if not same or _ALL_OF.search(sentence):
+        return []
+    scale = re.search(rf"{_SCALE}\Z", items[pair.index(amounts[0])][-1])
+    for each in items:
+        if scale and each[-1].endswith(scale[0]):
+            each[:-1] = [one if one.endswith(scale[0]) else one + scale[0] for one in each[:-1]]
+    return list(zip(pair, items, strict=True))
 
 
 def with_dates(passage: str, claim: str, published: str) -> str:

@@ -35,6 +35,10 @@ _NOT_OF_ONE = re.compile(
     r"|growth|decline|surplus|lead|majority) of)\b",
     re.IGNORECASE,
 )
+_SHORT_FORMS = [  # of the first word of a name
+    (re.compile(rf"\b{short}\.?(?= [A-Z])"), long)
+    for short, long in (("St", "Saint"), ("Mt", "Mount"), ("Ft", "Fort"))
+]
 _LACKS = 0.67  # share of the claim's words that a cell which states its values may lack
 
 
@@ -149,7 +153,9 @@ def _choose_columns(headers: Sequence[str], known: frozenset[str]) -> list[str]:
 
 @lru_cache(maxsize=4096)
 def _keys(text: str) -> frozenset[str]:
-    """Return roots of words, and figures without commas."""
+    """Return roots of words, and figures without commas; "St" is "Saint"."""
+    for short, long in _SHORT_FORMS:
+        text = short.sub(long, text)
     return frozenset([*roots(text), *_FIGURE.findall(text.translate(_DASHED).replace(",", ""))])
 
 
