@@ -30,7 +30,7 @@ _MOST_WORDS = 5  # of a noun with what is before it
 _WIDE = frozenset(
     wording.roots(
         "world history time kind type sort class market life town city village country county"
-        " island region area district nation state club company season year century group place"
+        " island parish borough province region area district nation state club company season year century group place"
         " series whole entire continent planet"
     )
 )
@@ -41,6 +41,7 @@ class _Unique(NamedTuple):
     word: str  # the root of "oldest"
     head: str  # the root of the noun; "": "the oldest in the county"
     narrows: frozenset[str]  # roots of what narrows it
+    bounds: frozenset[str]  # without adjectives, which say more of its kind
     named: frozenset[str]  # those of names
     is_of_nation: bool  # by an adjective, "Danish", which "Denmark's" may mean too
 
@@ -63,9 +64,7 @@ def narrower(claim: str, passage: str, page: str = "", title: str = "") -> Witne
             for each in _unique(sentence.of(page or passage))
             if each.word == wanted.word and each.head in (wanted.head, "")
         ]
-        on_page = frozenset(wording.roots(page or passage)) - wanted.named - _WIDE
-        kept = wanted._replace(narrows=wanted.narrows - on_page)
-        if not same or not all(_is_narrower(each, kept, known) for each, _ in same):
+        if not same or not all(_is_narrower(each, wanted, known) for each, _ in same):
             continue
         each, sentence = same[0]
         text = sentence.of(page or passage)
@@ -77,7 +76,7 @@ def narrower(claim: str, passage: str, page: str = "", title: str = "") -> Witne
 
 
 def _is_narrower(source: _Unique, claim: _Unique, known: frozenset[str]) -> bool:
-    lacks, own = source.narrows - known, claim.narrows - source.narrows
+    lacks, own = source.narrows - known, claim.bounds - source.narrows
     if not own:
         return bool(lacks - _WIDE)
     if own <= claim.named:
@@ -93,13 +92,15 @@ def _unique(text: str) -> Iterator[_Unique]:
         behind = _BEHIND.match(text, end)
         owner = re.sub(r"['’]s?\Z", "", match["owner"]) if match["owner"][-1] in "s'’" else ""
         before = [noun[1] for noun in nouns[:-1]]
-        narrows = " ".join(filter(None, (owner, *before, behind and behind["what"])))
+        around = f"{owner} {behind['what'] if behind else ''}"
+        narrows = f"{around} {' '.join(before)}"
         names = " ".join(re.findall(r"\b[A-Z][\w’'-]+", narrows))
         yield _Unique(
             Span(match.start("owner"), behind.end() if behind else end),
             wording.stem(match["word"].split(" ")[-1]),
             wording.stem(nouns[-1][1]) if nouns else "",
             frozenset(wording.roots(narrows)),
+            frozenset(wording.roots(f"{around} {names}")),
             frozenset(wording.roots(names)),
             bool(_OF_NATION.search(names)),
         )
