@@ -145,7 +145,7 @@ def _of_value(part: str, claim: str, source: _Source) -> Witness | None:
         rest = f"{part[: value.span.start]} {part[value.span.end :]}"
         for span, sentence in source.sentences:
             rival = _rival(value, part, sentence, claimed, source.language)
-            if rival is None or _is_sum(value, sentence):
+            if rival is None or _is_sum(value, sentence) or _is_other_share(part, value, sentence):
                 continue
             if _differs_elsewhere(part, value, sentence, rival, source.language):
                 continue
@@ -164,6 +164,14 @@ def _is_sum(claimed: Value | antonyms.Change, sentence: str) -> bool:
     low, high = sorted(map(abs, (claimed.low, claimed.high)))
     is_sum = sum(v.low for v in parts) <= high and low <= sum(v.high for v in parts)
     return is_sum and len(parts) > 1 and high > 0
+
+
+def _is_other_share(part: str, value: Value, sentence: str) -> bool:
+    """Whether a sentence lacks what a share of things is or does: "22 % of the boats are wooden"."""
+    verb = finite_verb(part) if value.measure == "share" else None
+    if verb is None or verb.start < value.span.end:
+        return False
+    return not {*roots(part[verb.start :])} <= {*roots(sentence)}
 
 
 def _differs_elsewhere(part: str, value: Value, sentence: str, rival: Value, language: str) -> bool:
