@@ -27,3 +27,10 @@ def test_capitals_are_read_and_an_office_is_no_pattern() -> None:
 @each_row("check/speakers/what_a_document_states_has_no_speaker")
 def test_what_a_document_states_has_no_speaker(text: str) -> None:
     assert speaker(text) == ""
+
+
+def test_what_a_reading_says_of_the_speaker_is_not_only_according_to_him() -> None:
+    text = "*“It is a disgrace,” said Ada Holm, who chairs the club.*"
+    assert speaker(text, "Ada Holm called the ferry a disgrace.") == ""
+    assert speaker(text, "The ferry is a disgrace.") == "Ada Holm, who chairs the club"
+    assert speaker(text, "Per Berg called the ferry a disgrace.")

@@ -52,6 +52,11 @@ _TAG = re.compile(  # behind a quotation
     rf"|(?:{SAYS}) (?P<office>(?:the|an?|its|their|his|her|one) [\w’' -]{{1,40}}))"
 )
 
+_CALLS_SO = re.compile(
+    rf"\b(?:{SAYS}|(?:call|condemn|defend|brand)(?:s|ed)?|(?:describ|prais|welcom|criticis)e[sd]?"
+    r"|dub(?:s|bed))\b"
+)
+
 
 def speaker_in(reading: str, text: str, quote: Span, language: str = "en") -> str:
     """Return to whom `text` ascribes the words of a quote that state a reading; "" if to none.
@@ -66,6 +71,8 @@ def speaker_in(reading: str, text: str, quote: Span, language: str = "en") -> st
         who = _who(reading, text, span, language)
         weights[who] = max(shared(reading, span.of(text)), weights.get(who, 0.0))
     own = weights.pop("", -1.0)
+    about = subject_name(reading) if _CALLS_SO.search(reading) else ""
+    weights = {who: of for who, of in weights.items() if not about or about not in who}
     return "; ".join(weights) if own <= max(weights.values(), default=-2.0) else ""
 
 
