@@ -167,7 +167,7 @@ def _is_sum(claimed: Value | antonyms.Change, sentence: str) -> bool:
 
 
 def _is_other_share(part: str, value: Value, sentence: str) -> bool:
-    """Whether a sentence lacks what a share of things is or does: "22 % of the boats are wooden"."""
+    """Whether a sentence lacks what a share of things does: "22 % of the boats are wooden"."""
     verb = finite_verb(part) if value.measure == "share" else None
     if verb is None or verb.start < value.span.end:
         return False

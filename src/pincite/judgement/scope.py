@@ -30,8 +30,8 @@ _MOST_WORDS = 5  # of a noun with what is before it
 _WIDE = frozenset(
     wording.roots(
         "world history time kind type sort class market life town city village country county"
-        " island parish borough province region area district nation state club company season year century group place"
-        " series whole entire continent planet"
+        " island parish borough province region area district nation state continent planet club"
+        " company season year century group place series whole entire"
     )
 )
 
