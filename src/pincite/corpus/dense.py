@@ -5,8 +5,7 @@ memory. So a missing or stale index costs time but never changes an answer. The 
 choose candidates: every score is the exact inner product with the stored vector. Built indexes are
 immutable, memory-mapped files named by a stamp; deleted passages stay in them until a rebuild.
 
-Computes the set of passages that a filter accepts, as one bit per passage key in FAISS's format.
-
+The passages that a filter accepts are a set of bits, one per passage key, in FAISS's format.
 Document rows never change and keys are never reused, so a cached set only needs the documents added
 since. A deleted passage keeps its bit; `protocol.best` drops it.
 """
@@ -30,6 +29,8 @@ from pincite.durable import Tell, checksum, read_stamp, silent, sync, write_stam
 from pincite.errors import CorpusError
 from pincite.protocols import Floats
 from pincite.retrieval.filters import Facts, Filters
+
+# ── Passages that a filter accepts ────────────────────────────────────────────────────────────────
 
 # Up to this many passages are compared one by one (9 ms at 384 dimensions) or named to the word
 # index (20 ms of 100,000). Larger sets are checked bit by bit during a normal index search.
@@ -133,6 +134,8 @@ def _with_ranges(
     added[: len(bits)] |= bits
     return added
 
+
+# ── Index ─────────────────────────────────────────────────────────────────────────────────────────
 
 # Exact search of 20,000 vectors takes 9 ms at 384 dimensions on one busy core.
 EXACT_LIMIT = 20_000
@@ -319,10 +322,10 @@ class DenseIndex:
         missing = np.setdiff1d(stored[stored <= stamp.last_key], keys)
         if len(missing):
             problem = f"lacks {len(missing)} vectors, the first of passage {missing[0]}"
-            yield str(self._folder / stamp.file), problem
+            yield str(path), problem
         if len(np.unique(keys)) != len(keys) or len(keys) != stamp.n_vectors:
             problem = f"holds {len(keys)} vectors of {len(np.unique(keys))} passages"
-            yield str(self._folder / stamp.file), f"{problem}; {stamp.n_vectors} were written"
+            yield str(path), f"{problem}; {stamp.n_vectors} were written"
 
     def search(
         self, queries: Floats, depth: int, accepted: KeySet | None = None

@@ -3,11 +3,9 @@
 Packages provide an engine through an entry point of the group `pincite.corpora`, whose name is the
 scheme and which loads a `protocol.Engine`. `pincite-cluster` has `milvus://` and `postgresql://`.
 
-The embedded corpus: a folder of documents that can be searched by words and by meaning.
-
-One process writes; any number read meanwhile and see each batch at their next call (by words a
-little later during `indexing_behind`). The next process that opens it repairs what a killed one
-left.
+One process writes an embedded corpus; any number read meanwhile and see each batch at their next
+call (by words a little later during `indexing_behind`). The next process that opens it repairs what
+a killed one left.
 """
 
 import contextlib
@@ -15,7 +13,7 @@ import hashlib
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -158,11 +156,8 @@ class EmbeddedCorpus(Corpus):
             dim = int(generation.store.manifest()["dim"])
             return generation.store.vectors_of(passages, dim) if dim else {}
 
-    @contextmanager
-    def indexing_behind(self) -> Iterator[None]:
-        """Inside, word searches may find committed documents a little later."""
-        with self._generation.indexing_behind():
-            yield
+    def indexing_behind(self) -> AbstractContextManager[None]:
+        return self._generation.indexing_behind()
 
     def delete(self, urls: Sequence[str]) -> int:
         with self._mutex:
@@ -393,9 +388,9 @@ class Folders:
         maintenance.rebuild(Path(address), encoder, progress, index)
 
 
+# ── Engines by address ────────────────────────────────────────────────────────────────────────────
+
 ENGINE = Folders()
-
-
 GROUP = "pincite.corpora"
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):/{1,2}(?!/)(.*)", re.DOTALL)
 # scheme → the extra with its engine

@@ -22,13 +22,7 @@ from lxml import etree
 from pincite.documents import outcome, tables
 from pincite.documents.body import Body
 from pincite.documents.dates import iso_date
-from pincite.documents.markup import (
-    CANONICAL,
-    OG_URL,
-    Page,
-    declared_charset,
-    parse_page,
-)
+from pincite.documents.markup import CANONICAL, OG_URL, Page, declared_charset, parse_page
 from pincite.documents.outcome import Markup
 from pincite.documents.text import cleaned, code_of, decoded, one_line
 from pincite.text.hosts import host_of
@@ -67,7 +61,6 @@ TEASER_WORDS = 40  # of another story, below its headline
 MIN_STORIES = 2  # in a row of stories
 MIN_HEADLINE = 3  # words; menus have shorter links
 SEEN_CHARS = 50_000  # covers the teaser and its surroundings; 10 MB of text would take 9 s
-
 
 _SILENT = logging.NullHandler()
 _SPACES = re.compile(r"\s+")
@@ -536,12 +529,11 @@ def locate_anchors(names: Sequence[tuple[str, str]], text: str) -> dict[str, int
 
 def _place_after(following: Sequence[str], flat: str, reached: int) -> int:
     for length in _PROBES:
-        if len(following) >= length or length == _PROBES[-1]:
-            probe = " ".join(following[:length])
-            at = flat.find(f" {probe} ", reached) if probe else -1
-            at = flat.find(f" {probe} ") if probe and at < 0 else at
-            if at >= 0:
-                return at
+        if following and (len(following) >= length or length == _PROBES[-1]):
+            probe = f" {' '.join(following[:length])} "
+            for start in (reached, 0):
+                if (at := flat.find(probe, start)) >= 0:
+                    return at
     return -1
 
 
@@ -796,10 +788,7 @@ def iso_day(text: str) -> str:
     ('2015-04-30', '2015-04-03', '2015-04-30', '2015-04')
     """
     match = _ISO.match(text.strip())
-    if not match:
-        return ""
-    year, *rest = (part for part in match.groups() if part)
-    return iso_date(year, *rest)
+    return iso_date(*filter(None, match.groups())) if match else ""
 
 
 def _name(text: str) -> str:

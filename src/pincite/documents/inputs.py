@@ -1,15 +1,11 @@
-"""Inputs that the user names: copied to this machine, and read ahead.
-
-Files at addresses (s3://, gs://, hf://, http://…): copied to this machine, then read as files.
+"""Copies the inputs at addresses (s3://, gs://, hf://, http://…), and reads inputs ahead.
 
 fsspec resolves the addresses; the user installs the packages for each store (s3fs, gcsfs, aiohttp…)
 and supplies credentials. Only what the user names is fetched. Copies are kept, so the next run
 fetches only what changed, and an update detects deleted files.
 
-Reads items ahead in threads while the caller processes the current one.
-
-Costly formats are read in subprocesses (`sandbox`), so threads waiting for them use several cores.
-The backlog is bounded in number and length.
+Threads read ahead while the caller processes the current item. Costly formats are read in
+subprocesses (`sandbox`), so the threads use several cores. The backlog is bounded.
 """
 
 import hashlib
@@ -30,7 +26,6 @@ from pincite.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
     from pincite.protocols import Encoder
-
 
 # ── Files at addresses ────────────────────────────────────────────────────────────────────────────
 

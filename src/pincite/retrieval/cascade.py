@@ -1,4 +1,4 @@
-"""Chooses cheaply what the verifier reads of a long page.
+"""Chooses cheaply what the verifier reads of a long page, and finds where a citation points.
 
 A sentence of an article often rests on two or three sentences of its source that stand apart. So
 the first text to read is made of the sentences that together have most of the claim's words, names
@@ -9,10 +9,9 @@ and Metzler 2011). research/verifier.md compares this with passages alone.
 A page in another language than the claim shares figures and names at most, and the passage that
 matters often none. It is read from end to end, in wide passages, up to COVER of them.
 
-Where in its source a citation points: a page, a section, a highlighted text.
-
-That passage is always read, and wins over one that is hardly better. It is not a filter: editors
-cite wrong pages, and evidence elsewhere counts and is reported.
+A citation may point to a page, a section or a highlighted text. That passage is always read, and
+wins over one that is hardly better. It is not a filter: editors cite wrong pages, and evidence
+elsewhere counts and is reported.
 """
 
 import math
@@ -389,9 +388,8 @@ def _page_in_file(fragment: str, document: Document) -> Aim | None:
 
 def _section(fragment: str, document: Document) -> Aim | None:
     name = fragment.partition(_DIRECTIVES)[0]
-    for anchor in dict.fromkeys((name, unquote(name))):
-        if anchor in document.anchors:
-            start = document.anchors[anchor]
+    for anchor in (name, unquote(name)):
+        if (start := document.anchors.get(anchor)) is not None:
             end = min(start + SECTION_CHARS, len(document.text))
             return Aim((Span(start, end),), f"section {anchor}", exact=False)
     return None
@@ -418,21 +416,14 @@ def _pages(text: str, document: Document) -> Aim | None:
 
 
 def _is_cited(label: str, cited: Sequence[PageRange | str]) -> bool:
-    number = int(label) if label.isascii() and label.isdigit() else None
-    return any(
-        (number is not None and pages.first <= number <= pages.last)
-        if isinstance(pages, PageRange)
-        else pages == label.lower()
-        for pages in cited
+    number = int(label) if label.isascii() and label.isdigit() else -1
+    return label.lower() in cited or any(
+        pages.first <= number <= pages.last for pages in cited if isinstance(pages, PageRange)
     )
 
 
 def _name_pages(cited: Sequence[PageRange | str]) -> str:
     return ", ".join(
-        pages
-        if isinstance(pages, str)
-        else f"{pages.first}–{pages.last}"
-        if pages.first < pages.last
-        else str(pages.first)
+        pages if isinstance(pages, str) else "–".join(map(str, dict.fromkeys(pages)))
         for pages in cited
     )

@@ -74,7 +74,7 @@ class Condition:
             return False
         if self.comparison in ("==", "in"):
             return self._is_among(found)
-        return any(_MEETS[self.comparison](_compare(found, value)) for value in self.values)
+        return any(_compare(found, value) in _MEETS[self.comparison] for value in self.values)
 
     def _is_among(self, found: str) -> bool:
         numbers = self._numbers
@@ -84,13 +84,8 @@ class Condition:
         )
 
 
-# Keyed by the comparison's result: -1, 0, 1 for less, equal, greater.
-_MEETS = {
-    "<": lambda order: order < 0,
-    "<=": lambda order: order <= 0,
-    ">": lambda order: order > 0,
-    ">=": lambda order: order >= 0,
-}
+# The results of `_compare` for which a comparison holds.
+_MEETS = {"<": (-1,), "<=": (-1, 0), ">": (1,), ">=": (0, 1)}
 
 
 def condition(text: str) -> Condition:
@@ -225,9 +220,9 @@ def _field(facts: Facts, name: str) -> str | None:
 
 
 def fields_of(facts: Facts) -> Iterator[tuple[str, str]]:
-    names = dict.fromkeys((*_SINGLE, "date", *facts.meta))
-    found = ((name, _field(facts, name)) for name in names)
-    yield from ((name, value) for name, value in found if value is not None)
+    for name in dict.fromkeys((*_SINGLE, "date", *facts.meta)):
+        if (value := _field(facts, name)) is not None:
+            yield name, value
 
 
 def forms_of(field: str, value: str) -> list[str]:
