@@ -226,18 +226,15 @@ class DenseIndex:
 
     def is_due(self) -> bool:
         """Whether a built index is missing, damaged, or too far behind; reads no vectors."""
-        n_passages = self._store.n_passages()
         stamp = self._read_stamp()
-        if n_passages <= EXACT_LIMIT:
+        if (n_passages := self._store.n_passages()) <= EXACT_LIMIT:
             return False
         if stamp is None or not self._is_whole(stamp):
             return True
         n_alive = self._store.n_passages(up_to=stamp.last_key)
-        n_tail = n_passages - n_alive
-        return (
-            n_tail > max(EXACT_LIMIT, stamp.n_vectors // TAIL_SHARE)
-            or stamp.n_vectors - n_alive > stamp.n_vectors // DEAD_SHARE
-        )
+        n_tail, n_dead = n_passages - n_alive, stamp.n_vectors - n_alive
+        is_long = n_tail > max(EXACT_LIMIT, stamp.n_vectors // TAIL_SHARE)
+        return is_long or n_dead > stamp.n_vectors // DEAD_SHARE
 
     def build(self, tell: Tell = silent) -> None:
         """Write an index of all vectors, then name it in the stamp; the old one serves until then.
@@ -476,11 +473,8 @@ class _Lists:
         import faiss
 
         lists = self._index.invlists
-        parts = [
-            faiss.rev_swig_ptr(lists.get_ids(number), lists.list_size(number)).copy()
-            for number in range(self._index.nlist)
-            if lists.list_size(number)
-        ]
+        sizes = [(n, size) for n in range(self._index.nlist) if (size := lists.list_size(n))]
+        parts = [faiss.rev_swig_ptr(lists.get_ids(n), size).copy() for n, size in sizes]
         return np.sort(np.concatenate([np.empty(0, dtype=np.int64), *parts]))
 
 

@@ -148,8 +148,7 @@ class EmbeddedCorpus(Corpus):
 
     def urls(self) -> Iterator[str]:
         with self._mutex:
-            found = list(self._generation.store.urls())
-        return iter(found)
+            return iter(list(self._generation.store.urls()))
 
     def vectors(self, passages: Sequence[Passage]) -> dict[str, Floats]:
         with self._current() as generation:
@@ -193,10 +192,9 @@ class EmbeddedCorpus(Corpus):
     def by_id(self, doc_id: str) -> tuple[Document, list[Span]] | None:
         with self._current() as generation:
             url = generation.store.url_of(doc_id)
-            document = generation.store.document(url) if url is not None else None
-            if document is None:
+            if url is None or (document := generation.store.document(url)) is None:
                 return None
-            return document, generation.store.spans_at(document.url)
+            return document, generation.store.spans_at(url)
 
     def nearest(self, question: str, urls: Sequence[str], k: int) -> list[list[Passage]]:
         if self.encoder is None or not self._generation.has_vectors or not urls:

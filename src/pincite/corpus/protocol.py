@@ -361,11 +361,11 @@ def merged(
     places: dict[str, Where] = {}
 
     def unread(pairs: Sequence[tuple[Where, float]]) -> list[Hit]:
-        found = [Passage(p.doc_id, "", "", "", p.span) for p, _ in pairs]
-        ids = [passage.passage_id for passage in found]
-        places.update(zip(ids, (place for place, _ in pairs), strict=True))
-        scores = (score for _, score in pairs)
-        return list(map(Hit, found, scores, range(1, len(found) + 1)))
+        hits = list[Hit]()
+        for rank, (place, score) in enumerate(pairs, 1):
+            hits.append(Hit(Passage(place.doc_id, "", "", "", place.span), score, rank))
+            places[hits[-1].passage.passage_id] = place
+        return hits
 
     merged = [merge(list(map(unread, runs))) for runs in zip(*ranked, strict=True)]
     left = list(dict.fromkeys(hit.passage.passage_id for run in merged for hit in run))

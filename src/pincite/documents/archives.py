@@ -400,14 +400,12 @@ def _records(
             raise ValueError("no record begins there")
         return None, number
     except _Bomb as bomb:
-        detail = f"{path.name}: {str(bomb).format(number, offset)}"
-        if not known:
-            yield Unchecked(path.resolve().as_uri(), Reason.TOO_LARGE, detail)
+        reason, why = Reason.TOO_LARGE, str(bomb).format(number, offset)
     except Exception as error:  # warcio lets zlib, struct, value and its own errors through
-        why = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
-        detail = f"{path.name}: broken after record {number} at byte {offset}: {why}"
-        if not known:
-            yield Unchecked(path.resolve().as_uri(), Reason.UNDECODABLE, detail)
+        what = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
+        reason, why = Reason.UNDECODABLE, f"broken after record {number} at byte {offset}: {what}"
+    if not known:
+        yield Unchecked(path.resolve().as_uri(), reason, f"{path.name}: {why}")
     return max(offset, archive.offset), number
 
 

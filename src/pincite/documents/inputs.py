@@ -68,11 +68,10 @@ def local(
         InputError: Nothing is there, it may not be read, or a name leads outside the folder.
     """
     found = Inputs([], {})
-    for each in given:
-        if not is_address(each):
-            found.paths.append(Path(each))
+    for address in map(str, given):
+        if not is_address(address):
+            found.paths.append(Path(address))
             continue
-        address = str(each)
         target = folder / hashlib.sha256(address.encode()).hexdigest()[:16]
         path = _copy(address, target, progress)
         end = "" if path != target else "/"

@@ -64,8 +64,6 @@ def blocks_of(element: Any) -> Iterator[str]:
     before = ""
     for child in element:
         name = child.tag
-        if name in _SKIPPED:
-            continue
         if name == "p":
             boxes: list[Any] = []
             before = "".join(_inline(child, boxes))
@@ -76,7 +74,7 @@ def blocks_of(element: Any) -> Iterator[str]:
             caption = one_line(before) if n_words(before) <= MAX_CAPTION_WORDS else ""
             lines = tables.lines_of(tables.grid_of(_rows(child)), caption)
             yield "\n".join(lines[1:] if caption else lines)
-        else:
+        elif name not in _SKIPPED:
             yield from blocks_of(child)
 
 
@@ -116,11 +114,9 @@ def _inline(element: Any, boxes: list[Any]) -> Iterator[str]:
 
 
 def _styled_text(tree: Any, style: re.Pattern[str]) -> str:
-    for mark in tree.iter():
-        if mark.tag == "pStyle" and style.fullmatch(_value(mark)):
-            if found := one_line("".join(_inline(mark.getparent().getparent(), []))):
-                return found
-    return ""
+    marks = (mark for mark in tree.iter("pStyle") if style.fullmatch(_value(mark)))
+    texts = (one_line("".join(_inline(mark.getparent().getparent(), []))) for mark in marks)
+    return next(filter(None, texts), "")
 
 
 def _value(element: Any) -> str:

@@ -99,7 +99,7 @@ class ReliabilityList:
             if all(entry.reliability in BARRED for entry in entries)
             and any("/" not in entry.place for entry in entries)
         }
-        allowed = {host for host in self._by_host if host not in barred}
+        allowed = self._by_host.keys() - barred
         return frozenset(h for h in barred if not any(a.endswith(f".{h}") for a in allowed))
 
 

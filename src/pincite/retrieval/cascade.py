@@ -65,7 +65,7 @@ def likely(claim: str, passages: Sequence[Passage], most: int = LIKELY) -> list[
         return list(passages)
     # A figure counts twice, as in `worth_reading`.
     wanted = [*set(words.content_words(claim)), *2 * list(set(_DIGITS.findall(claim)))]
-    texts = [passage.text.lower() for passage in passages]
+    texts = (passage.text.lower() for passage in passages)
     n_there = [sum(part in text for part in wanted) for text in texts]
     best = sorted(range(len(passages)), key=lambda i: (-n_there[i], i))[:most]
     return [passages[i] for i in sorted(best)]
@@ -93,15 +93,10 @@ def read(
     """
     looks = [_looks(page.claim.text, page.passages, page.pointed_at, first, most) for page in pages]
     found = _judge(pages, [at_once for at_once, _ in looks], judge)
-    rests = [
-        rest if rest and is_open(of_page) else []
-        for (_, rest), of_page in zip(looks, found, strict=True)
-    ]
-    more = _judge(pages, rests, judge)
-    return [
-        sorted([*one, *other], key=lambda each: each.passage.span)
-        for one, other in zip(found, more, strict=True)
-    ]
+    pairs = zip((rest for _, rest in looks), found, strict=True)
+    rests = [rest if rest and is_open(of_page) else [] for rest, of_page in pairs]
+    both = zip(found, _judge(pages, rests, judge), strict=True)
+    return [sorted([*one, *other], key=lambda each: each.passage.span) for one, other in both]
 
 
 def worth_reading(claim: str, passages: Sequence[Passage], most: int = READ) -> list[Passage]:
@@ -222,12 +217,8 @@ def _end_to_end(passages: Sequence[Passage]) -> Iterator[Passage]:
 def _judge(
     pages: Sequence[Page], chosen: Sequence[Sequence[Passage]], judge: Judge
 ) -> list[list[Evidence]]:
-    pairs = [
-        (page.claim, passage)
-        for page, of_page in zip(pages, chosen, strict=True)
-        for passage in of_page
-    ]
-    answers = iter(judge(pairs))
+    both = zip(pages, chosen, strict=True)
+    answers = iter(judge([(page.claim, each) for page, of_page in both for each in of_page]))
     return [[next(answers) for _ in of_page] for of_page in chosen]
 
 
@@ -393,9 +384,6 @@ def _section(fragment: str, document: Document) -> Aim | None:
             end = min(start + SECTION_CHARS, len(document.text))
             return Aim((Span(start, end),), f"section {anchor}", exact=False)
     return None
-
-
-# ── Pages of a template ──────────────────────────────────────────────────────────────────────────
 
 
 def _pages(text: str, document: Document) -> Aim | None:
