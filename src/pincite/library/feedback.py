@@ -92,7 +92,10 @@ def opinion(
     if given not in (UP, DOWN, *labels):
         what = "a reading" if of_reading else "an item without a passage"
         what = "a passage" if of_passage else what
-        raise ConfigError(f"{given!r} is not a label of {what}; {_expected_labels(labels, item)}")
+        expected = f"expected one of {', '.join(labels)}, or --up or --down."
+        if not labels:
+            expected = f"{'' if item else 'name an item with --item, or '}give --up or --down."
+        raise ConfigError(f"{given!r} is not a label of {what}; {expected}")
     item = item or Item("", "", "")
     return Opinion(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -108,12 +111,6 @@ def opinion(
 
 def _digest(data: bytes, n_digits: int) -> str:
     return hashlib.sha256(data).hexdigest()[:n_digits]
-
-
-def _expected_labels(labels: Iterable[str], item: Item | None) -> str:
-    if not labels:
-        return f"{'' if item else 'name an item with --item, or '}give --up or --down."
-    return f"expected one of {', '.join(labels)}, or --up or --down."
 
 
 class Opinions(AbstractContextManager["Opinions"]):

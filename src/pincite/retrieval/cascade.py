@@ -341,8 +341,8 @@ def _directive(value: str) -> TextDirective | None:
 
 
 def _highlighted_place(fragment: str, document: Document) -> Aim | None:
-    found = [_find(directive, document.text) for directive in text_directives(fragment)]
-    spans = tuple(span for span in found if span)
+    found = (_find(directive, document.text) for directive in text_directives(fragment))
+    spans = tuple(filter(None, found))
     return Aim(spans, "highlighted text", exact=True) if spans else None
 
 

@@ -124,8 +124,8 @@ class SearxSearch(AbstractContextManager["SearxSearch"]):
             what = str(error).replace(address, self._base)  # the address contains the claim
             self._warnings[f"search at {self._base}: {what}"] = None
             return []
-        cached = CachedPage(address, address, reply.status, reply.body)
-        self._cache.put(cached.lasting(KEEP_DAYS * DAY))
+        page = CachedPage(address, address, reply.status, reply.body)
+        self._cache.put(page.lasting(KEEP_DAYS * DAY))
         return found
 
     def close(self) -> None:
