@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 from cli.test_cli import run
-from web.test_cache import filled
+from web.test_fetch import filled
 
 from pincite.documents import read
 from pincite.models.verifier import LogitCache

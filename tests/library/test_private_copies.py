@@ -324,7 +324,8 @@ def test_a_book_without_any_number(tmp_path: Path) -> None:
     assert (place(result).page, place(result).elsewhere) == ("2", False)
 
 
-def test_refusals_say_why(tmp_path: Path) -> None:
+def test_refusals_say_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(private_copies, "DEFAULT_LIMITS", Limits(max_bytes=2_000))
     store, source = OwnCopies(tmp_path / "own"), private_copies.named(ISBN)
     for name, data, reason in (
         ("locked.pdf", locked_pdf(), Reason.ENCRYPTED),
@@ -334,7 +335,7 @@ def test_refusals_say_why(tmp_path: Path) -> None:
         ("large.txt", b"word " * 500, Reason.TOO_LARGE),
     ):
         (tmp_path / name).write_bytes(data)
-        refused = attach(store, source, tmp_path / name, limits=Limits(max_bytes=2_000))
+        refused = attach(store, source, tmp_path / name)
         assert isinstance(refused, Unchecked), name
         assert refused.reason is reason
         assert str(tmp_path) not in refused.detail
@@ -349,9 +350,9 @@ def test_attaching_parses_a_file_once_and_doubts_what_names_nothing(
 ) -> None:
     parsed: list[str] = []
 
-    def counted(data: bytes, *, url: str, limits: Limits) -> Document | Unchecked:
+    def counted(data: bytes, *, url: str) -> Document | Unchecked:
         parsed.append(url)
-        return read_bytes(data, url=url, limits=limits)
+        return read_bytes(data, url=url)
 
     monkeypatch.setattr(private_copies, "read_bytes", counted)
     (tmp_path / "a.txt").write_text("The bridge over the Varde opened in 1911.")

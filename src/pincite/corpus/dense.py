@@ -5,8 +5,7 @@ memory. So a missing or stale index costs time but never changes an answer. The 
 choose candidates: every score is the exact inner product with the stored vector. Built indexes are
 immutable, memory-mapped files named by a stamp; deleted passages stay in them until a rebuild.
 
-Computes the set of passages that a filter accepts, as one bit per passage key in FAISS's format.
-
+The passages that a filter accepts are a set of bits, one per passage key, in FAISS's format.
 Document rows never change and keys are never reused, so a cached set only needs the documents added
 since. A deleted passage keeps its bit; `protocol.best` drops it.
 """
@@ -30,6 +29,8 @@ from pincite.durable import Tell, checksum, read_stamp, silent, sync, write_stam
 from pincite.errors import CorpusError
 from pincite.protocols import Floats
 from pincite.retrieval.filters import Facts, Filters
+
+# ── Passages that a filter accepts ────────────────────────────────────────────────────────────────
 
 # Up to this many passages are compared one by one (9 ms at 384 dimensions) or named to the word
 # index (20 ms of 100,000). Larger sets are checked bit by bit during a normal index search.
@@ -134,6 +135,8 @@ def _with_ranges(
     return added
 
 
+# ── Index ─────────────────────────────────────────────────────────────────────────────────────────
+
 # Exact search of 20,000 vectors takes 9 ms at 384 dimensions on one busy core.
 EXACT_LIMIT = 20_000
 # The tail may grow to a twentieth of the built index: searching 50,000 of a million takes 5 ms.
@@ -223,18 +226,15 @@ class DenseIndex:
 
     def is_due(self) -> bool:
         """Whether a built index is missing, damaged, or too far behind; reads no vectors."""
-        n_passages = self._store.n_passages()
         stamp = self._read_stamp()
-        if n_passages <= EXACT_LIMIT:
+        if (n_passages := self._store.n_passages()) <= EXACT_LIMIT:
             return False
         if stamp is None or not self._is_whole(stamp):
             return True
         n_alive = self._store.n_passages(up_to=stamp.last_key)
-        n_tail = n_passages - n_alive
-        return (
-            n_tail > max(EXACT_LIMIT, stamp.n_vectors // TAIL_SHARE)
-            or stamp.n_vectors - n_alive > stamp.n_vectors // DEAD_SHARE
-        )
+        n_tail, n_dead = n_passages - n_alive, stamp.n_vectors - n_alive
+        is_long = n_tail > max(EXACT_LIMIT, stamp.n_vectors // TAIL_SHARE)
+        return is_long or n_dead > stamp.n_vectors // DEAD_SHARE
 
     def build(self, tell: Tell = silent) -> None:
         """Write an index of all vectors, then name it in the stamp; the old one serves until then.
@@ -319,10 +319,10 @@ class DenseIndex:
         missing = np.setdiff1d(stored[stored <= stamp.last_key], keys)
         if len(missing):
             problem = f"lacks {len(missing)} vectors, the first of passage {missing[0]}"
-            yield str(self._folder / stamp.file), problem
+            yield str(path), problem
         if len(np.unique(keys)) != len(keys) or len(keys) != stamp.n_vectors:
             problem = f"holds {len(keys)} vectors of {len(np.unique(keys))} passages"
-            yield str(self._folder / stamp.file), f"{problem}; {stamp.n_vectors} were written"
+            yield str(path), f"{problem}; {stamp.n_vectors} were written"
 
     def search(
         self, queries: Floats, depth: int, accepted: KeySet | None = None
@@ -473,11 +473,8 @@ class _Lists:
         import faiss
 
         lists = self._index.invlists
-        parts = [
-            faiss.rev_swig_ptr(lists.get_ids(number), lists.list_size(number)).copy()
-            for number in range(self._index.nlist)
-            if lists.list_size(number)
-        ]
+        sizes = [(n, size) for n in range(self._index.nlist) if (size := lists.list_size(n))]
+        parts = [faiss.rev_swig_ptr(lists.get_ids(n), size).copy() for n, size in sizes]
         return np.sort(np.concatenate([np.empty(0, dtype=np.int64), *parts]))
 
 

@@ -3,11 +3,9 @@
 Packages provide an engine through an entry point of the group `pincite.corpora`, whose name is the
 scheme and which loads a `protocol.Engine`. `pincite-cluster` has `milvus://` and `postgresql://`.
 
-The embedded corpus: a folder of documents that can be searched by words and by meaning.
-
-One process writes; any number read meanwhile and see each batch at their next call (by words a
-little later during `indexing_behind`). The next process that opens it repairs what a killed one
-left.
+One process writes an embedded corpus; any number read meanwhile and see each batch at their next
+call (by words a little later during `indexing_behind`). The next process that opens it repairs what
+a killed one left.
 """
 
 import contextlib
@@ -15,7 +13,7 @@ import hashlib
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -150,19 +148,15 @@ class EmbeddedCorpus(Corpus):
 
     def urls(self) -> Iterator[str]:
         with self._mutex:
-            found = list(self._generation.store.urls())
-        return iter(found)
+            return iter(list(self._generation.store.urls()))
 
     def vectors(self, passages: Sequence[Passage]) -> dict[str, Floats]:
         with self._current() as generation:
             dim = int(generation.store.manifest()["dim"])
             return generation.store.vectors_of(passages, dim) if dim else {}
 
-    @contextmanager
-    def indexing_behind(self) -> Iterator[None]:
-        """Inside, word searches may find committed documents a little later."""
-        with self._generation.indexing_behind():
-            yield
+    def indexing_behind(self) -> AbstractContextManager[None]:
+        return self._generation.indexing_behind()
 
     def delete(self, urls: Sequence[str]) -> int:
         with self._mutex:
@@ -198,10 +192,9 @@ class EmbeddedCorpus(Corpus):
     def by_id(self, doc_id: str) -> tuple[Document, list[Span]] | None:
         with self._current() as generation:
             url = generation.store.url_of(doc_id)
-            document = generation.store.document(url) if url is not None else None
-            if document is None:
+            if url is None or (document := generation.store.document(url)) is None:
                 return None
-            return document, generation.store.spans_at(document.url)
+            return document, generation.store.spans_at(url)
 
     def nearest(self, question: str, urls: Sequence[str], k: int) -> list[list[Passage]]:
         if self.encoder is None or not self._generation.has_vectors or not urls:
@@ -393,9 +386,9 @@ class Folders:
         maintenance.rebuild(Path(address), encoder, progress, index)
 
 
+# ── Engines by address ────────────────────────────────────────────────────────────────────────────
+
 ENGINE = Folders()
-
-
 GROUP = "pincite.corpora"
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):/{1,2}(?!/)(.*)", re.DOTALL)
 # scheme → the extra with its engine

@@ -256,12 +256,9 @@ def left_behind(folder: Path, current: str) -> list[Path]:
 
     Any other newer generation is an unfinished rebuild.
     """
-    return [
-        other
-        for other in generations(folder)
-        if int(other.name[1:]) < int(current[1:])
-        or (other.name != current and (other / COMPACTING).exists())
-    ]
+    others = [path for path in generations(folder) if path.name != current]
+    number = int(current[1:])
+    return [p for p in others if int(p.name[1:]) < number or (p / COMPACTING).exists()]
 
 
 def sweep(folder: Path, current: str) -> None:
@@ -275,11 +272,10 @@ def _is_name(name: str) -> bool:
 
 
 def _was_filled(path: Path) -> bool:
-    file = path / "store.sqlite"
-    if not file.exists():
+    if not (path / "store.sqlite").exists():
         return False
     try:
-        store = Store.open(file, write=False)
+        store = Store.open(path / "store.sqlite", write=False)
     except CorpusError:
         return n_bytes(path) > EMPTY_BYTES
     with closing(store), suppress(CorpusError):
@@ -310,7 +306,7 @@ def _versions() -> str:
     return ", ".join(parts)
 
 
-# Adding documents: find the new ones, split them, and encode their passages.
+# ── Adding documents ─────────────────────────────────────────────────────────────────────────────
 
 
 def passage_text(passage: Passage) -> str:
@@ -342,7 +338,7 @@ def reusing(
     def reuse(batch: Sequence[Passage]) -> Floats:
         known = known_of(batch)
         missing = [passage for passage in batch if passage.passage_id not in known]
-        fresh = iter(encode(missing)) if missing else iter(())
+        fresh = iter(encode(missing) if missing else ())
         ids = [passage.passage_id for passage in batch]
         return np.stack([known[each] if each in known else next(fresh) for each in ids])
 

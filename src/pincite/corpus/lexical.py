@@ -192,16 +192,15 @@ class LexicalIndex:
     def counted(self, words: Sequence[str]) -> tuple[int, list[tuple[str, int]]]:
         """Return the number of passages, and each word's indexed form and document frequency."""
         forms = [list(weights(word)) for word in words]
+        firsts = [next(iter(of_word), "") for of_word in forms]
         if self._index is None:
-            return 0, [(next(iter(of), ""), 0) for of in forms]
+            return 0, [(first, 0) for first in firsts]
         with _report_errors(self._folder):
             searcher = self._index.searcher()
             n_all = searcher.num_docs
             # In a large index doc_freq may count deleted passages too.
-            counts = [[searcher.doc_freq("text", form) for form in of] or [0] for of in forms]
-        return n_all, [
-            (next(iter(of), ""), min(n_all, max(n))) for of, n in zip(forms, counts, strict=True)
-        ]
+            counts = [max([0, *(searcher.doc_freq("text", f) for f in of)]) for of in forms]
+        return n_all, [(f, min(n_all, n)) for f, n in zip(firsts, counts, strict=True)]
 
     def _replay(self, index: "tantivy.Index", tell: Tell) -> int:
         """Bring the index to the store's state; returns the sequence number of that state."""
@@ -244,9 +243,9 @@ class LexicalIndex:
     def _open_sound(self, stamp: _Stamp) -> "tantivy.Index | None":
         """Open the index, unless a file is missing or its size has changed since it was written."""
         folder = self._folder / stamp.folder
-        for name, (size, _) in stamp.files.items():
-            if (folder / name).exists() and (folder / name).stat().st_size != size:
-                return None
+        known = [(folder / name, size) for name, (size, _) in stamp.files.items()]
+        if any(path.exists() and path.stat().st_size != size for path, size in known):
+            return None
         try:
             return None if _missing(folder, stamp.files) else _opened(folder)
         except (ValueError, OSError):
@@ -484,11 +483,10 @@ def _twins(query: Query) -> Mapping[str, set[str]]:
 def _query(schema: "tantivy.Schema", counts: Mapping[str, float]) -> "tantivy.Query":
     from tantivy import Occur, Query
 
-    boosts = {"text": 1.0, "title": TITLE_BOOST}
     return Query.boolean_query(
         [
             (Occur.Should, Query.boost_query(Query.term_query(schema, field, word), boost * count))
-            for field, boost in boosts.items()
+            for field, boost in (("text", 1.0), ("title", TITLE_BOOST))
             if boost > 0
             for word, count in sorted(counts.items())
         ]

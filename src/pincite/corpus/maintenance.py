@@ -102,8 +102,7 @@ def _problem_of(store: Store, key: int, url: str) -> str:
         if document is None:
             return "it is not found at its own address"
         sql = "SELECT first, last FROM passages WHERE document = ? ORDER BY key"
-        rows = store.rows(sql, (key,))
-        spans = [Span(first, last) for first, last in rows]
+        spans = [Span(first, last) for first, last in store.rows(sql, (key,))]
         if any(not 0 <= first < last <= len(document.text) for first, last in spans):
             return "a passage lies outside its text"
         today = store.manifest()["passage_rule"] == PASSAGE_RULE
@@ -235,16 +234,11 @@ def _leftovers(folder: Path, generation: Generation, repair: bool) -> list[Findi
             path.unlink(missing_ok=True)
     problem = "was left by a process that was killed"
     remedy = f"Remove it: pincite corpus verify {folder} --repair"
-    found = [
-        Finding("leftover", str(path), problem, remedy, repair and not path.exists())
-        for path in gone
-    ]
-    going_on = f"Resume it: pincite corpus rebuild {folder}"
-    return found + [
-        Finding("leftover", str(path), "is an unfinished rebuild", going_on)
-        for path in generations(folder)
-        if path not in gone and path != generation.folder
-    ]
+    left = ((str(path), problem, remedy, repair and not path.exists()) for path in gone)
+    going_on = ("is an unfinished rebuild", f"Resume it: pincite corpus rebuild {folder}")
+    others = (p for p in generations(folder) if p not in gone and p != generation.folder)
+    going = ((str(path), *going_on, False) for path in others)
+    return [Finding("leftover", *facts) for facts in (*left, *going)]
 
 
 def _repair(folder: Path) -> str:

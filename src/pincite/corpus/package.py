@@ -89,9 +89,8 @@ def pack(folder: Address, file: Path, tell: Tell = silent) -> Package:
 def _copy_to_folder(address: str, folder: Path, tell: Tell) -> Path:
     """Copy a corpus in a database to a new folder, with its vectors; returns the folder."""
     with engines.open(address, None) as source:
-        manifest, encoder = source.manifest(), None
-        if source.has_vectors:
-            encoder = _Unused(manifest["encoder"], int(manifest["dim"]))
+        about = source.manifest()
+        encoder = _Unused(about["encoder"], int(about["dim"])) if source.has_vectors else None
         with engines.create(folder, encoder) as target, target.indexing_behind():
             copy(source, target, partial(tell, "copying documents"))
     return folder
@@ -225,8 +224,8 @@ def _replacing(path: Path) -> Iterator[Path]:
         with replacing(path) as part:
             yield part
     except OSError as error:
-        what = f"{path} cannot be written: {error.strerror}."
-        raise CorpusError(f"{what} Is the disk full?") from error
+        why = f"{error.strerror}. Is the disk full?"
+        raise CorpusError(f"{path} cannot be written: {why}") from error
 
 
 def _size(path: Path) -> int:

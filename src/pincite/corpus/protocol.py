@@ -1,16 +1,12 @@
-"""What every corpus can do, and how an engine opens one.
-
-Reduce candidates to the k best allowed passages, in the same way for every engine.
+"""What every corpus can do, how an engine opens one, and how one or several are searched.
 
 An index knows only keys and scores. Deleted passages and those on excluded sites must not use up
 the k, and the order of equal scores must not depend on the index. So the search deepens until k
 survive *and* the cut does not go through a tie, or nothing is left.
 
-Search several corpora as one, each with its own encoder and its name in the results.
-
-Hits are ranked as if from one corpus: word frequencies are summed, and vectors of one encoder are
-compared. Hits of different encoders are merged by rank. If an address is in several corpora, the
-first corpus's document is used.
+Hits of several corpora are ranked as if from one: word frequencies are summed, and vectors of one
+encoder are compared. Hits of different encoders are merged by rank. If an address is in several
+corpora, the first corpus's document is used.
 """
 
 import math
@@ -365,11 +361,11 @@ def merged(
     places: dict[str, Where] = {}
 
     def unread(pairs: Sequence[tuple[Where, float]]) -> list[Hit]:
-        found = [Passage(p.doc_id, "", "", "", p.span) for p, _ in pairs]
-        ids = [passage.passage_id for passage in found]
-        places.update(zip(ids, (place for place, _ in pairs), strict=True))
-        scores = (score for _, score in pairs)
-        return list(map(Hit, found, scores, range(1, len(found) + 1)))
+        hits = list[Hit]()
+        for rank, (place, score) in enumerate(pairs, 1):
+            hits.append(Hit(Passage(place.doc_id, "", "", "", place.span), score, rank))
+            places[hits[-1].passage.passage_id] = place
+        return hits
 
     merged = [merge(list(map(unread, runs))) for runs in zip(*ranked, strict=True)]
     left = list(dict.fromkeys(hit.passage.passage_id for run in merged for hit in run))
@@ -393,7 +389,7 @@ def text_of(query: Query) -> str:
     return query if isinstance(query, str) else " ".join(text for text, _ in query)
 
 
-# ── Search several corpora as one, each with its own encoder and its name in the results ──────────
+# ── Several corpora ───────────────────────────────────────────────────────────────────────────────
 
 _WORD = re.compile(r"[^\W_]+")  # tokenize like the index: runs of letters and digits
 
@@ -495,10 +491,8 @@ class _ByMeaning:
         of_encoder: dict[str, list[list[list[Hit]]]] = {}
         for corpus, runs in zip(self.corpora, found, strict=True):
             of_encoder.setdefault(corpus.manifest()["encoder"], []).append(runs)
-        compared = [
-            [pooled(runs, k) for runs in zip(*of_one, strict=True)]
-            for of_one in of_encoder.values()
-        ]
+        of_each = (zip(*of_one, strict=True) for of_one in of_encoder.values())
+        compared = [[pooled(runs, k) for runs in of_one] for of_one in of_each]
         if len(compared) == 1:
             return compared[0]
         return [merged_by_rank(runs, k) for runs in zip(*compared, strict=True)]

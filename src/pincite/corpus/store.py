@@ -273,8 +273,6 @@ def failed(path: Path, error: sqlite3.OperationalError) -> str:
 
 TICK_STEPS = 100_000  # SQLite virtual-machine steps between two ticks: some milliseconds
 ROWS_AT_ONCE = 4_096  # of a scan: no statement stays open between portions
-
-
 TABLES = """
 CREATE TABLE manifest (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE documents (
@@ -414,10 +412,9 @@ class Store:
 
     def _passages_at(self, url: str, columns: str) -> list[Any]:
         """Return these columns of the passages (`p`) of the document (`d`) at `url`."""
-        sql = f"SELECT {columns} FROM documents d JOIN passages p ON p.document = d.key"  # noqa: S608
-        return self.rows(
-            f"{sql} WHERE d.url = CAST(? AS TEXT) ORDER BY p.first, p.last", (raw(url),)
-        )
+        tables = "documents d JOIN passages p ON p.document = d.key WHERE d.url = CAST(? AS TEXT)"
+        sql = f"SELECT {columns} FROM {tables} ORDER BY p.first, p.last"  # noqa: S608
+        return self.rows(sql, (raw(url),))
 
     def document(self, url: str) -> Document | None:
         """Return the document at `url`, equal to the one that was added; None if there is none."""
@@ -469,17 +466,14 @@ class Store:
     ) -> list[ListedDocument]:
         text, (value, key) = folded(selection.text), after or ("", None)
         pattern = re.sub("[!%_]", r"!\g<0>", text)
-        arguments = (
-            *(raw(f"%{pattern}%"), raw(text), selection.kind, selection.language),
-            *(raw(value), key, limit),
-        )
+        chosen = (raw(f"%{pattern}%"), raw(text), selection.kind, selection.language)
+        arguments = (*chosen, raw(value), key, limit)
         return [ListedDocument(*row) for row in self.rows(_LISTINGS[selection.order], arguments)]
 
     def contents(self) -> Contents:
         """Count the documents by kind, language and date; reads every document's row."""
-        kinds = self.rows("SELECT kind, COUNT(*) FROM documents GROUP BY 1 ORDER BY 2 DESC, 1")
-        sql = "SELECT COALESCE(language, ''), COUNT(*) FROM documents GROUP BY 1 ORDER BY 2 DESC, 1"
-        languages = self.rows(sql)
+        sql = "SELECT COALESCE({}, ''), COUNT(*) FROM documents GROUP BY 1 ORDER BY 2 DESC, 1"
+        kinds, languages = (self.rows(sql.format(column)) for column in ("kind", "language"))
         sql = "SELECT MIN(published), MAX(published), COUNT(*) - COUNT(published) FROM documents"
         [[first, last, n_undated]] = self.rows(sql)
         return Contents(dict(kinds), dict(languages), first, last, n_undated)
@@ -639,12 +633,9 @@ class Store:
 
     def n_live_bytes(self) -> int:
         """Estimate the size of a compact copy in bytes."""
-        [[n_pages], [n_free], [size]] = [
-            row
-            for name in ("page_count", "freelist_count", "page_size")
-            for row in self.rows(f"PRAGMA {name}")
-        ]
-        return int((n_pages - n_free) * size)
+        names = ("page_count", "freelist_count", "page_size")
+        n_pages, n_free, size = (int(self._value(f"PRAGMA {name}")) for name in names)
+        return (n_pages - n_free) * size
 
     def _blocks(self, wanted: set[tuple[int, int]]) -> dict[tuple[int, int], str]:
         sql = (
@@ -724,9 +715,8 @@ class Store:
         except sqlite3.ProgrammingError:  # a closed store: our bug, not the file's fault
             raise
         except UnicodeDecodeError as error:
-            raise CorpusError(
-                damaged(self.path, f"a text in it cannot be decoded: {error}")
-            ) from error
+            why = f"a text in it cannot be decoded: {error}"
+            raise CorpusError(damaged(self.path, why)) from error
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:  # Ctrl-C while `tick` ran
                 raise KeyboardInterrupt from error

@@ -15,14 +15,7 @@ from typing import NamedTuple
 
 from pincite.corpus.protocol import Comparison, Corpus
 from pincite.corpus.store import raw
-from pincite.documents.collection import (
-    Collection,
-    Found,
-    Piece,
-    collected,
-    edition,
-    version,
-)
+from pincite.documents.collection import Collection, Found, Piece, collected, edition, version
 from pincite.documents.inputs import Parallel
 from pincite.documents.tables import name_in_words
 from pincite.errors import CorpusError, InputError
@@ -130,18 +123,15 @@ class Origins:
 
     def said_by(self, url: str) -> list[Path]:
         """Return the files that contained the document at `url`, or withdrew it."""
-        key = raw(url)
-        return [Path(os.fsdecode(path)) for (path,) in self._rows(_SAID_BY, (key, key))]
+        return self._paths(_SAID_BY, (raw(url), raw(url)))
 
     def all_files(self) -> list[Path]:
         """Return all known files, including those that withdrew documents."""
-        rows = self._rows("SELECT path FROM files UNION SELECT path FROM withdrawn", ())
-        return [Path(os.fsdecode(path)) for (path,) in rows]
+        return self._paths("SELECT path FROM files UNION SELECT path FROM withdrawn", ())
 
     def below(self, paths: Iterable[Path]) -> list[Path]:
         """Return the known files that are among `paths` or below them."""
-        found = (self._rows(_FILES_BELOW, _range(path)) for path in paths)
-        return [Path(os.fsdecode(path)) for rows in found for (path,) in rows]
+        return [file for path in paths for file in self._paths(_FILES_BELOW, _range(path))]
 
     def gone(self, paths: Iterable[Path]) -> list[str]:
         """Return addresses that files below `paths` once had and that no known file has now."""
@@ -157,8 +147,7 @@ class Origins:
         with self._report_errors(), self._connection:
             for path, signature, urls in read:
                 key = _key(path)
-                self._connection.execute(_LOSE, (key,))
-                self._connection.execute("DELETE FROM files WHERE path = ?", (key,))
+                self._lose(key)
                 self._connection.execute("INSERT INTO files VALUES (?, ?)", (key, signature))
                 rows = [(raw(url), key) for url in urls]
                 self._connection.executemany("INSERT OR IGNORE INTO documents VALUES (?, ?)", rows)
@@ -175,15 +164,21 @@ class Origins:
     def lose(self, paths: Iterable[Path]) -> None:
         """Forget deleted files; their addresses become `gone`."""
         with self._report_errors(), self._connection:
-            for key in map(_key, paths):
-                self._connection.execute(_LOSE, (key,))
-                self._connection.execute("DELETE FROM files WHERE path = ?", (key,))
+            for path in paths:
+                self._lose(_key(path))
+
+    def _lose(self, key: bytes) -> None:
+        self._connection.execute(_LOSE, (key,))
+        self._connection.execute("DELETE FROM files WHERE path = ?", (key,))
 
     def forget(self, urls: Iterable[str]) -> None:
         """Forget addresses that were also deleted from the corpus."""
         with self._report_errors(), self._connection:
             rows = [(raw(url),) for url in urls]
             self._connection.executemany("DELETE FROM gone WHERE url = ?", rows)
+
+    def _paths(self, sql: str, arguments: Sequence[object]) -> list[Path]:
+        return [Path(os.fsdecode(path)) for (path,) in self._rows(sql, arguments)]
 
     def _rows(self, sql: str, arguments: Sequence[object]) -> list[tuple[bytes]]:
         with self._report_errors():
@@ -215,6 +210,9 @@ def _range(path: Path) -> tuple[bytes, bytes, bytes]:
 
 def _text(url: bytes) -> str:
     return url.decode("utf-8", "surrogatepass")
+
+
+# ── Updates ──────────────────────────────────────────────────────────────────────────────────────
 
 
 def update(
@@ -257,15 +255,13 @@ def update(
     return run.outcome
 
 
-def ingest(
-    corpus: Corpus,
-    paths: Sequence[Path],
-    progress: Progress | None = None,
-) -> Outcome:
+def ingest(corpus: Corpus, paths: Sequence[Path], progress: Progress | None = None) -> Outcome:
     """Add every document under `paths`, without remembering the files; raises as `update`."""
     with Origins(None) as origins:
         return update(corpus, origins, paths, How(reread=True), progress)
 
+
+# ── One run ──────────────────────────────────────────────────────────────────────────────────────
 
 FOUND_A_STEP = 1_000  # documents and refusals between two calls of `progress`
 WITHDRAWN_AT_ONCE = 1_000  # withdrawn addresses looked up together

@@ -1,14 +1,8 @@
-"""Files that hold many documents: JSON lines and WARC.
+"""Reads files that hold many documents, one after the other: JSON lines and WARC.
 
-Reads JSON lines, plain or gzipped: documents, and labelled claims.
-
-A line of documents has `url` (or `id`), `text`, `title` and so on, as in BEIR's `corpus.jsonl`.
-Files are read line by line, and a bad line affects only itself.
-
-Reads the pages of a WARC file in sequence, without unpacking it to disk.
-
-Selects the records that are pages (responses and resources with a web address; revisits have no
-body) and decides when a broken or hostile archive is given up. Does not interpret bodies.
+A line has `url` (or `id`), `text`, `title` and so on, as in BEIR's `corpus.jsonl`, or a labelled
+claim; a bad line affects only itself. Of a WARC file, only the pages are read (responses and
+resources with a web address; revisits have no body), and a broken or hostile one is given up.
 """
 
 import gzip
@@ -184,8 +178,7 @@ def documents(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[Found]:
     if has_queries(path):
         yield Unchecked(path.resolve().as_uri(), Reason.UNSUPPORTED_TYPE, f"{path.name}: {QUERIES}")
         return
-    for line in lines(path, limits):
-        yield _document(line, path, limits)
+    yield from (_document(line, path, limits) for line in lines(path, limits))
 
 
 def document_at(path: Path, number: int, offset: int, limits: Limits) -> Found:
@@ -384,7 +377,12 @@ def _records(
     `known`: the record before the first is broken too, and was reported.
     """
     offset, first = file.tell(), number
-    archive = _archive(file)
+    logging.getLogger("warcio").addHandler(logging.NullHandler())
+    from warcio.archiveiterator import ArchiveIterator
+
+    archive: Any = ArchiveIterator(file)
+    archive.INC_RECORD = ""  # warcio prints this to stderr for a malformed record end
+    archive.reader = _bounded_reader()(file)
     try:
         for record in archive:
             if not record.rec_headers.headers:  # warcio treats junk after an empty line as a record
@@ -394,7 +392,7 @@ def _records(
             archive.reader.begin()
             if is_bomb(archive.reader.num_read, file.tell(), limits):
                 raise _Bomb("records without end after record {} at byte {}")
-            page = _page(record, offset, limits) if _is_page(record) else None
+            page = _page(record, offset, limits)
             _drain(record, file, offset, limits)
             if page:
                 yield page
@@ -402,25 +400,13 @@ def _records(
             raise ValueError("no record begins there")
         return None, number
     except _Bomb as bomb:
-        detail = f"{path.name}: {str(bomb).format(number, offset)}"
-        if not known:
-            yield Unchecked(path.resolve().as_uri(), Reason.TOO_LARGE, detail)
+        reason, why = Reason.TOO_LARGE, str(bomb).format(number, offset)
     except Exception as error:  # warcio lets zlib, struct, value and its own errors through
-        why = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
-        detail = f"{path.name}: broken after record {number} at byte {offset}: {why}"
-        if not known:
-            yield Unchecked(path.resolve().as_uri(), Reason.UNDECODABLE, detail)
+        what = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
+        reason, why = Reason.UNDECODABLE, f"broken after record {number} at byte {offset}: {what}"
+    if not known:
+        yield Unchecked(path.resolve().as_uri(), reason, f"{path.name}: {why}")
     return max(offset, archive.offset), number
-
-
-def _archive(file: BinaryIO) -> Any:
-    logging.getLogger("warcio").addHandler(logging.NullHandler())
-    from warcio.archiveiterator import ArchiveIterator
-
-    archive = ArchiveIterator(file)
-    archive.INC_RECORD = ""  # warcio prints this to stderr for a malformed record end
-    archive.reader = _bounded_reader()(file)
-    return archive
 
 
 @cache
@@ -455,14 +441,11 @@ def _bounded_reader() -> Any:
     return Bounded
 
 
-def _is_page(record: Any) -> bool:
-    url = record.rec_headers.get_header("WARC-Target-URI") or ""
-    is_web = url.strip("<>").lower().startswith(("http:", "https:"))
-    return record.rec_type in _PAGES and is_web
-
-
-def _page(record: Any, offset: int, limits: Limits) -> Record | Unchecked:
-    url = record.rec_headers.get_header("WARC-Target-URI").strip("<>")
+def _page(record: Any, offset: int, limits: Limits) -> Record | Unchecked | None:
+    """The page in a record; None if it holds something else."""
+    url = (record.rec_headers.get_header("WARC-Target-URI") or "").strip("<>")
+    if record.rec_type not in _PAGES or not url.lower().startswith(("http:", "https:")):
+        return None
     headers = record.http_headers
     encoding = ((headers and headers.get_header("Content-Encoding")) or "").strip().lower()
     if encoding in PACKERS:  # warcio would unpack Brotli without a limit

@@ -18,13 +18,7 @@ from pincite.documents.body import GZIP, Body, Limits, head_of, too_large, unpac
 from pincite.documents.dates import stated_date
 from pincite.documents.papers import PUBMED, PUBMED_STATUS, Authors, joined
 from pincite.documents.text import cleaned, decoded, one_line
-from pincite.text.identifiers import (
-    doi_address,
-    doi_in,
-    doi_of_url,
-    pmid_of_url,
-    pubmed_address,
-)
+from pincite.text.identifiers import doi_address, doi_in, doi_of_url, pmid_of_url, pubmed_address
 from pincite.types import Document, Reason, Unchecked
 
 RIS, BIBTEX = "ris", "bibtex"  # the readers' names in `sandbox.read_here`

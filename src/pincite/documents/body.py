@@ -6,6 +6,7 @@ of memory that reads untrusted pages.
 
 import re
 import zlib
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -105,16 +106,13 @@ def _megabytes(n_bytes: int) -> str:
 def unpacked(data: bytes, limit: int) -> bytes:
     """Decompress at most `limit` + 1 bytes of gzip data; stops at corrupt data."""
     unpacker = zlib.decompressobj(wbits=31)
-    parts, length = [], 0
-    try:
-        while data and length <= limit:
-            part = unpacker.decompress(data, min(1 << 16, limit + 1 - length))
-            parts.append(part)
-            length += len(part)
+    unpacked_data = bytearray()
+    with suppress(zlib.error):
+        while data and len(unpacked_data) <= limit:
+            left = limit + 1 - len(unpacked_data)
+            unpacked_data += unpacker.decompress(data, min(1 << 16, left))
             data = unpacker.unconsumed_tail
-    except zlib.error:
-        pass
-    return b"".join(parts)
+    return bytes(unpacked_data)
 
 
 def unpacked_as(encoding: str, data: bytes, limit: int) -> bytes | None:

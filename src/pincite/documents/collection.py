@@ -254,10 +254,9 @@ def rows(
 
 def is_inside(folder: Path, path: Path) -> bool:
     """Whether `path` lies in `folder` after resolving symbolic links."""
-    try:
+    with contextlib.suppress(OSError, ValueError, RuntimeError):  # symlink loops, NUL in a name
         return path.resolve().is_relative_to(folder.resolve())
-    except (OSError, ValueError, RuntimeError):  # symlink loops, NUL in a name
-        return False
+    return False
 
 
 def _outside(name: str) -> str:
@@ -284,12 +283,10 @@ def _records(path: Path, limits: Limits) -> Iterator[Row]:
 
 def _csv_records(path: Path, limits: Limits) -> Iterator[Row]:
     """Read a CSV file in any encoding."""
-    size = path.stat().st_size
-    if size > limits.max_bytes:
+    if (size := path.stat().st_size) > limits.max_bytes:
         yield 0, too_large("", size, limits.max_bytes).detail
         return
-    text = decoded(path.read_bytes())
-    if text is None:
+    if (text := decoded(path.read_bytes())) is None:
         yield 0, "the bytes are not text in any encoding"
         return
     # The limit is global to the process, and 131,072 characters by default; a cell may hold a whole
@@ -318,8 +315,7 @@ def _csv_rows(text: str) -> Iterator[Row]:
             yield 0, f"expected a column named {' or '.join(_CSV_FIELDS)}"
             return
         for cells in rows:
-            surplus = cells.pop(None, [])
-            if surplus:
+            if surplus := cells.pop(None, []):
                 n_cells = len(names) + len(surplus)
                 yield rows.reader.line_num, f"{n_cells} cells; the header names {len(names)}"
             elif record := {name: cell for name, cell in cells.items() if name and cell.strip()}:
@@ -488,8 +484,8 @@ class Collection:
     def missing(self) -> list[Unchecked]:
         """Links out of the folder, and rows whose page no file contains."""
         detail = "the manifest names no file for this page, and no other file contains it"
-        rows = (entry for key, entry in self.by_address.items() if key not in self.found)
-        return [*self.unread, *(Unchecked(row.url, Reason.NOT_SUPPLIED, detail) for row in rows)]
+        lost = (row.url for key, row in self.by_address.items() if key not in self.found)
+        return [*self.unread, *(Unchecked(url, Reason.NOT_SUPPLIED, detail) for url in lost)]
 
     def _read_rows(self, piece: Piece, rows: tuple[Entry | Problem, ...]) -> Iterator[Found]:
         for row in rows:

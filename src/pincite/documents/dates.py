@@ -6,6 +6,7 @@ Month names are recognised in English, de, fr, es, it, pt, nl, pl and ru, and as
 import datetime
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 # Month names whose first three letters differ from English. Polish and Russian names are in the
@@ -61,18 +62,12 @@ def iso_date(year: str, month: str = "", day: str = "") -> str:
     >>> iso_date("2019", "Apr"), iso_date("2019", "4", "7"), iso_date("2019", "Feb", "31")
     ('2019-04', '2019-04-07', '2019-02')
     """
-    found = _YEAR.search(year)
-    if not found:
-        return ""
-    number = _month(month)
-    if not number:
-        return found[1]
-    if not day:
-        return f"{found[1]}-{number:02}"
-    try:
+    found, number = _YEAR.search(year), _month(month)
+    if not found or not number:
+        return found[1] if found else ""
+    with suppress(ValueError):  # no day, or one that the month does not have
         return datetime.date(int(found[1]), number, int(day)).isoformat()
-    except ValueError:
-        return f"{found[1]}-{number:02}"
+    return f"{found[1]}-{number:02}"
 
 
 def stated_date(text: str) -> str:
@@ -90,11 +85,9 @@ def stated_date(text: str) -> str:
     if numbers := _DAY_FIRST.search(text):
         return iso_date(numbers[5], numbers[2] or numbers[4], numbers[1] or numbers[3])
     year = _YEAR.search(text)
-    if not year:
-        return ""
     month = next((found for found in _MONTH.finditer(text) if _month(found[1])), None)
-    if not month:
-        return year[1]
+    if not year or not month:
+        return year[1] if year else ""
     before = _DAY_BEFORE.search(text[: month.start()])
     return iso_date(year[1], month[1], month[2] or (before[1] if before else ""))
 

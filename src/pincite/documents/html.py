@@ -22,13 +22,7 @@ from lxml import etree
 from pincite.documents import outcome, tables
 from pincite.documents.body import Body
 from pincite.documents.dates import iso_date
-from pincite.documents.markup import (
-    CANONICAL,
-    OG_URL,
-    Page,
-    declared_charset,
-    parse_page,
-)
+from pincite.documents.markup import CANONICAL, OG_URL, Page, declared_charset, parse_page
 from pincite.documents.outcome import Markup
 from pincite.documents.text import cleaned, code_of, decoded, one_line
 from pincite.text.hosts import host_of
@@ -67,7 +61,6 @@ TEASER_WORDS = 40  # of another story, below its headline
 MIN_STORIES = 2  # in a row of stories
 MIN_HEADLINE = 3  # words; menus have shorter links
 SEEN_CHARS = 50_000  # covers the teaser and its surroundings; 10 MB of text would take 9 s
-
 
 _SILENT = logging.NullHandler()
 _SPACES = re.compile(r"\s+")
@@ -129,11 +122,9 @@ def visible_text(page: Page, most_names: int) -> tuple[str, list[tuple[str, str]
 
 
 def _joined(pieces: list[str], start: int) -> str:
-    length, end = 0, start
-    while end < min(len(pieces), start + AFTER_NAME) and length < AFTER_NAME:
-        length += len(pieces[end].strip())
-        end += 1
-    return cleaned("".join(pieces[start:end]))
+    some = pieces[start : start + AFTER_NAME]
+    lengths = list(accumulate(len(piece.strip()) for piece in some))
+    return cleaned("".join(some[: bisect_left(lengths, AFTER_NAME) + 1]))
 
 
 def blocks_of(pieces: Iterable[Piece]) -> list[Block]:
@@ -362,12 +353,10 @@ def _visible_pieces(tree: Any) -> Iterator[tuple[str, Piece]]:
 
 
 def _part_of(element: Any, tag: str) -> str:
-    if tag in ("a", "h1"):
-        return tag
     if tag not in _BLOCK_TAGS:
-        return ""
-    names = (element.get("class"), element.get("id"))
-    return "comments" if any(name and _COMMENTS.search(name) for name in names) else ""
+        return tag if tag in ("a", "h1") else ""
+    names = (element.get("class") or "", element.get("id") or "")
+    return "comments" if any(map(_COMMENTS.search, names)) else ""
 
 
 def _is_hidden(element: Any, tag: str) -> bool:
@@ -536,12 +525,11 @@ def locate_anchors(names: Sequence[tuple[str, str]], text: str) -> dict[str, int
 
 def _place_after(following: Sequence[str], flat: str, reached: int) -> int:
     for length in _PROBES:
-        if len(following) >= length or length == _PROBES[-1]:
-            probe = " ".join(following[:length])
-            at = flat.find(f" {probe} ", reached) if probe else -1
-            at = flat.find(f" {probe} ") if probe and at < 0 else at
-            if at >= 0:
-                return at
+        if following and (len(following) >= length or length == _PROBES[-1]):
+            probe = f" {' '.join(following[:length])} "
+            for start in (reached, 0):
+                if (at := flat.find(probe, start)) >= 0:
+                    return at
     return -1
 
 
@@ -574,10 +562,8 @@ def restore_blocks(article: str, blocks: Sequence[Block], title: str) -> str:
     for before, after, texts in _gaps(blocks, places, _words(title)):
         if _is_lost(before, after, texts, lines):
             lost.setdefault(before, []).extend(texts)
-    found = lost.get(ABOVE, [])
-    for n, line in enumerate(lines):
-        found += [line, *lost.get(n, ())]
-    return "\n".join(found) if lost else article
+    whole = ([line, *lost.get(n, ())] for n, line in enumerate(lines))
+    return "\n".join(chain(lost.get(ABOVE, ()), *whole))
 
 
 def _gaps(
@@ -607,10 +593,9 @@ def _gaps(
 
 def _is_lost(before: int, after: int, texts: list[str], lines: list[str]) -> bool:
     """Whether the lines are adjacent, and text above them is not a list of other stories."""
-    between = (line for line in lines[before + 1 : after] if len(_words(line)) >= MIN_WORDS)
-    if before > after or any(between):
-        return False
-    return before != ABOVE or sum(len(_words(text)) for text in texts) <= MAX_LEAD_WORDS
+    is_cut = any(len(_words(line)) >= MIN_WORDS for line in lines[before + 1 : after])
+    is_lead = before != ABOVE or sum(len(_words(text)) for text in texts) <= MAX_LEAD_WORDS
+    return before <= after and not is_cut and is_lead
 
 
 def _places(lines: list[str]) -> Places:
@@ -692,11 +677,8 @@ def author_of(stated: Statements, site: str, found: str = "") -> str:
     from JSON-LD, other meta elements and bylines, cut at "and".
     """
     authors = (thing.get("author") for thing in _things(stated.json_ld) if _is_written(thing))
-    bodies = [
-        str(author.get("name") or "")
-        for author in authors
-        if isinstance(author, dict) and "Organization" in str(author.get("@type"))
-    ]
+    named = (a for a in authors if isinstance(a, dict) and "Organization" in str(a.get("@type")))
+    bodies = [str(author.get("name") or "") for author in named]
     sites = {_letters(name) for name in (site, *stated.metas.get("og:site_name", ()))}
     for source in (*(stated.metas.get(name, ()) for name in AUTHOR_METAS), bodies, [found]):
         names = [_name(piece) for text in source for piece in one_line(text).split(";")]
@@ -796,10 +778,7 @@ def iso_day(text: str) -> str:
     ('2015-04-30', '2015-04-03', '2015-04-30', '2015-04')
     """
     match = _ISO.match(text.strip())
-    if not match:
-        return ""
-    year, *rest = (part for part in match.groups() if part)
-    return iso_date(year, *rest)
+    return iso_date(*filter(None, match.groups())) if match else ""
 
 
 def _name(text: str) -> str:

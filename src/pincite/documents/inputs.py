@@ -1,15 +1,11 @@
-"""Inputs that the user names: copied to this machine, and read ahead.
-
-Files at addresses (s3://, gs://, hf://, http://…): copied to this machine, then read as files.
+"""Copies the inputs at addresses (s3://, gs://, hf://, http://…), and reads inputs ahead.
 
 fsspec resolves the addresses; the user installs the packages for each store (s3fs, gcsfs, aiohttp…)
 and supplies credentials. Only what the user names is fetched. Copies are kept, so the next run
 fetches only what changed, and an update detects deleted files.
 
-Reads items ahead in threads while the caller processes the current one.
-
-Costly formats are read in subprocesses (`sandbox`), so threads waiting for them use several cores.
-The backlog is bounded in number and length.
+Threads read ahead while the caller processes the current item. Costly formats are read in
+subprocesses (`sandbox`), so the threads use several cores. The backlog is bounded.
 """
 
 import hashlib
@@ -30,7 +26,6 @@ from pincite.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
     from pincite.protocols import Encoder
-
 
 # ── Files at addresses ────────────────────────────────────────────────────────────────────────────
 
@@ -73,11 +68,10 @@ def local(
         InputError: Nothing is there, it may not be read, or a name leads outside the folder.
     """
     found = Inputs([], {})
-    for each in given:
-        if not is_address(each):
-            found.paths.append(Path(each))
+    for address in map(str, given):
+        if not is_address(address):
+            found.paths.append(Path(address))
             continue
-        address = str(each)
         target = folder / hashlib.sha256(address.encode()).hexdigest()[:16]
         path = _copy(address, target, progress)
         end = "" if path != target else "/"

@@ -357,10 +357,8 @@ def _grid(rows: Sequence[Lines], mids: Sequence[float], rules: Sequence[Rule]) -
         return [[Cell(rows[0][0].text)] * (len(mids) + 1), *below]  # below a title
     inner = [n for n in ruled if 0 < n < len(rows) and len(ruled) > 1]
     heads = [n for n, found in enumerate(figures) if found] if numeric else inner
-    years = [
-        {j for j in of if _YEAR.fullmatch(table[n][j][1].text)} for n, of in enumerate(figures)
-    ]
-    start = next((n for n in heads if figures[n] != years[n]), min(heads, default=0))
+    others = (n for n in heads if any(not _YEAR.fullmatch(table[n][j][1].text) for j in figures[n]))
+    start = next(others, min(heads, default=0))
     leads = any(_LEADERS.search(line.text) for row in rows for line in row)
     if not start or leads or _is_prose([cells[0][1] for cells in table if 0 in cells] or rows[0]):
         return []
@@ -374,9 +372,9 @@ def _grid(rows: Sequence[Lines], mids: Sequence[float], rules: Sequence[Rule]) -
             return any(last > first for first, (last, _) in table[n - 1].items())
         if n == start or figures[n] or 0 not in table[n]:
             return n == start or bool(figures[n])
-        return (
-            is_section(n) if len(table[n]) == 1 else not numeric or not numeric.isdisjoint(table[n])
-        )
+        if len(table[n]) == 1:
+            return is_section(n)
+        return not numeric or not numeric.isdisjoint(table[n])
 
     start -= start > 1 and {0} == table[start - 1].keys() and is_section(start - 1)
     steps = [row[0].baseline - below[0].baseline for row, below in pairwise(rows)]
@@ -585,16 +583,13 @@ class Paragraph(NamedTuple):
     def is_aside(self) -> bool:
         """Whether this is a note, a caption, a heading or a quotation beside the text."""
         small, large = sorted((self.size, self.usual))
-        return (
-            self.lines[0].is_table
-            or large > OTHER_SIZE * small
-            or bool(_CAPTION.match(self.lines[0].text))
-        )
+        return self._is_float() or large > OTHER_SIZE * small
 
     def is_small(self) -> bool:
-        first = self.lines[0]
-        is_small = self.size * OTHER_SIZE < self.usual
-        return is_small and not (first.is_table or _CAPTION.match(first.text))
+        return self.size * OTHER_SIZE < self.usual and not self._is_float()
+
+    def _is_float(self) -> bool:
+        return self.lines[0].is_table or bool(_CAPTION.match(self.lines[0].text))
 
     def is_cut(self) -> bool:
         """Whether it ends within a sentence: without a stop, in a full line of words."""

@@ -199,9 +199,8 @@ def _is_statement(sentence: str) -> bool:
         return False
     if _YEAR.search(normalise(sentence)):
         return True
-    if sentence.rstrip(_CLOSING)[-1:] not in _ENDS or any(
-        _has_cue(kind, sentence) for kind in KINDS
-    ):
+    is_whole = sentence.rstrip(_CLOSING)[-1:] in _ENDS
+    if not is_whole or any(_has_cue(kind, sentence) for kind in KINDS):
         return False
     of_notices = {word.lower() for word in _vocabulary("words").findall(normalise(sentence))}
     # One is allowed beside a name, except in German, where all nouns have capitals.

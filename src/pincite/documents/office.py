@@ -20,7 +20,7 @@ from pincite.documents import tables
 from pincite.documents.body import Body
 from pincite.documents.html import drop_camouflaged, read_html, visible_text
 from pincite.documents.markup import declared_charset, parse_page
-from pincite.documents.packed import Parts, Refused, read_packed, resolved
+from pincite.documents.packed import Parts, Refused, packed_as, resolved
 from pincite.documents.tables import Cell
 from pincite.documents.text import cleaned, decoded, document_of, joined, one_line
 from pincite.text.page_numbers import PAGES
@@ -37,11 +37,8 @@ _TITLE = re.compile(r"title|titel|titre", re.IGNORECASE)
 _HEADING = re.compile(r"heading ?1|berschrift ?1|titre ?1", re.IGNORECASE)
 
 
-def read_docx(body: Body) -> Document | Unchecked:
-    return read_packed(body, "Word file", _word_document)
-
-
-def _word_document(body: Body, parts: Parts) -> Document | Unchecked:
+@packed_as("Word file")
+def read_docx(body: Body, parts: Parts) -> Document | Unchecked:
     main = parts.main(_MAIN)  # Word 365 may name it document2.xml
     tree = parts.tree(main)
     if tree is None:
@@ -67,8 +64,6 @@ def blocks_of(element: Any) -> Iterator[str]:
     before = ""
     for child in element:
         name = child.tag
-        if name in _SKIPPED:
-            continue
         if name == "p":
             boxes: list[Any] = []
             before = "".join(_inline(child, boxes))
@@ -79,7 +74,7 @@ def blocks_of(element: Any) -> Iterator[str]:
             caption = one_line(before) if n_words(before) <= MAX_CAPTION_WORDS else ""
             lines = tables.lines_of(tables.grid_of(_rows(child)), caption)
             yield "\n".join(lines[1:] if caption else lines)
-        else:
+        elif name not in _SKIPPED:
             yield from blocks_of(child)
 
 
@@ -119,30 +114,24 @@ def _inline(element: Any, boxes: list[Any]) -> Iterator[str]:
 
 
 def _styled_text(tree: Any, style: re.Pattern[str]) -> str:
-    for mark in tree.iter():
-        if mark.tag == "pStyle" and style.fullmatch(_value(mark)):
-            found = one_line("".join(_inline(mark.getparent().getparent(), [])))
-            if found:
-                return found
-    return ""
+    marks = (mark for mark in tree.iter("pStyle") if style.fullmatch(_value(mark)))
+    texts = (one_line("".join(_inline(mark.getparent().getparent(), []))) for mark in marks)
+    return next(filter(None, texts), "")
 
 
 def _value(element: Any) -> str:
     return next((v for key, v in element.items() if key.endswith("}val") or key == "val"), "")
 
 
-# PowerPoint: each slide is a page, with its tables, diagrams and notes
+# ── PowerPoint: each slide is a page, with its tables, diagrams and notes ─────────────────────────
 
 _SLIDES = "ppt/presentation.xml"
 _FURNITURE = frozenset({"dt", "ftr", "hdr", "sldNum", "sldImg"})  # kinds of placeholders
 _BESIDE = ("diagramData", "notesSlide")  # parts of a slide with words, in the order of reading
 
 
-def read_slides(body: Body) -> Document | Unchecked:
-    return read_packed(body, "PowerPoint file", _presentation)
-
-
-def _presentation(body: Body, parts: Parts) -> Document | Unchecked:
+@packed_as("PowerPoint file")
+def read_slides(body: Body, parts: Parts) -> Document | Unchecked:
     main = parts.main(_SLIDES)
     slides, order = parts.related(main), parts.elements(main, "sldId")
     ids = (key for each in order for name, key in each.items() if name.endswith("}id"))
@@ -172,7 +161,7 @@ def _slide(parts: Parts, name: str) -> tuple[str, str]:
     return title, cleaned("\n\n".join(filter(None, blocks)))
 
 
-# RTF
+# ── RTF ──────────────────────────────────────────────────────────────────────────────────────────
 
 _PICTURE = re.compile(rb"[0-9a-fA-F\r\n]{500,}")  # pictures in hexadecimal, often most of a file
 _NOT_SHOWN = re.compile(  # a group whose control words include \v (hidden) or \deleted
@@ -219,11 +208,8 @@ _MARKS = (  # of notes and pages
 )
 
 
-def read_epub(body: Body) -> Document | Unchecked:
-    return read_packed(body, "EPUB file", _document)
-
-
-def _document(body: Body, parts: Parts) -> Document | Unchecked:
+@packed_as("EPUB file")
+def read_epub(body: Body, parts: Parts) -> Document | Unchecked:
     roots = parts.elements("META-INF/container.xml", "rootfile")
     path = roots[0].get("full-path", "") if roots else ""
     package = parts.tree(path)
@@ -262,7 +248,7 @@ def _chapter(data: bytes) -> str:
     return visible_text(page, 0)[0]
 
 
-# MHTML
+# ── MHTML ────────────────────────────────────────────────────────────────────────────────────────
 
 
 def read_mhtml(body: Body) -> Document | Unchecked:

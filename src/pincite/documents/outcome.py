@@ -164,16 +164,14 @@ def _paywall(words: int, markup: Markup) -> tuple[Reason, str] | None:
 def _stands_alone(match: re.Match[str]) -> bool:
     """Whether a phrase begins or ends its sentence, outside of quotation marks."""
     before, after = match.string[: match.start()], match.string[match.end() :]
-    if before.endswith(tuple('"“„«»‘「『')):
-        return False
-    return _AT_START.search(before[-8:]) is not None or _AT_END.match(after) is not None
+    is_at_end = _AT_START.search(before[-8:]) or _AT_END.match(after)
+    return is_at_end is not None and not before.endswith(tuple('"“„«»‘「『'))
 
 
 def _needs_scripts(words: int, text: str, markup: Markup) -> tuple[Reason, str] | None:
     seen = normalise(f"{markup.visible}\n{text}"[: notices.NOTICE_CHARS])
-    needs_scripts = cue_pattern("scripts").search(seen) and not notices.has_statement(
-        text, markup.title
-    )
+    says_so = cue_pattern("scripts").search(seen)
+    needs_scripts = says_so and not notices.has_statement(text, markup.title)
     asks = needs_scripts or cue_pattern("scripts").search(normalise(markup.noscript))
     bare = words - n_words(markup.headline) < BARE_WORDS
     is_shell = needs_scripts and words < SHELL_WORDS

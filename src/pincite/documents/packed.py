@@ -119,17 +119,24 @@ def resolved(folder: str, target: str) -> str:
     return posixpath.normpath(posixpath.join("/", folder, target)).lstrip("/")
 
 
-def read_packed(
-    body: Body, kind: str, read: Callable[[Body, Parts], Found], factor: int = 1
-) -> Found:
-    """Read a ZIP whose parts have at most `factor` times `max_bytes`."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(body.data)) as packed:
-            return read(body, Parts(packed, factor * body.limits.max_bytes, kind))
-    except Refused as refused:
-        return Unchecked(body.url, refused.reason, str(refused))
-    except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, ValueError) as error:
-        return Unchecked(body.url, Reason.UNDECODABLE, f"not a readable {kind}: {error}")
+def packed_as(
+    kind: str, factor: int = 1
+) -> Callable[[Callable[[Body, Parts], Found]], Callable[[Body], Found]]:
+    """Make a reader of parts a reader of ZIPs with at most `factor` times `max_bytes`."""
+
+    def reader_of(read: Callable[[Body, Parts], Found]) -> Callable[[Body], Found]:
+        def read_zip(body: Body) -> Found:
+            try:
+                with zipfile.ZipFile(io.BytesIO(body.data)) as packed:
+                    return read(body, Parts(packed, factor * body.limits.max_bytes, kind))
+            except Refused as refused:
+                return Unchecked(body.url, refused.reason, str(refused))
+            except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, ValueError) as e:
+                return Unchecked(body.url, Reason.UNDECODABLE, f"not a readable {kind}: {e}")
+
+        return read_zip
+
+    return reader_of
 
 
 # A spreadsheet has about 4 bytes of XML for a character of text, and more with formulas; a document
@@ -138,12 +145,9 @@ SHEET_FACTOR, SHEET_PARTS = 4, (".xml", ".rels", "mimetype")
 CELL_BYTES = 1_000_000  # Excel's cells hold 32,767 characters, of at most 10 bytes each
 
 
-def read_sheets(body: Body) -> Document | Unchecked:
+@packed_as("spreadsheet", SHEET_FACTOR)
+def read_sheets(body: Body, parts: Parts) -> Document | Unchecked:
     """Read a spreadsheet of Excel (.xlsx) or OpenDocument (.ods): what its cells show last."""
-    return read_packed(body, "spreadsheet", _sheets, SHEET_FACTOR)
-
-
-def _sheets(body: Body, parts: Parts) -> Document | Unchecked:
     from python_calamine import CalamineError, CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum
 
     blocks = list[str]()

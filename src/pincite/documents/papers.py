@@ -69,15 +69,13 @@ def cleaned_title(title: str) -> str:
     """
     title = _without_stop(title)
     # The opening bracket must be closed by the last character, not before.
-    if re.fullmatch(r"\[(?:[^\[\]]|\[[^\[\]]*\])*\]", title):
-        return _without_stop(title[1:-1].strip())
-    return title
+    is_translated = re.fullmatch(r"\[(?:[^\[\]]|\[[^\[\]]*\])*\]", title)
+    return _without_stop(title[1:-1].strip()) if is_translated else title
 
 
 def _without_stop(title: str) -> str:
-    if title.endswith("...") or _INITIALISM.search(title):
-        return title
-    return title.removesuffix(".").rstrip()
+    has_own = title.endswith("...") or _INITIALISM.search(title)
+    return title if has_own else title.removesuffix(".").rstrip()
 
 
 _xpath: Any = cache(etree.XPath)
@@ -443,18 +441,15 @@ def _retraction(front: Any) -> dict[str, str]:
         if kind in _JATS_STATUS:
             status.append(_JATS_STATUS[kind])
             notices.append(f"{kind}: {where}" if where else kind)
-    return {
-        "retracted": min(status, key=STATUS_RANKS.index, default=""),
-        "notices": joined(notices),
-    }
+    worst = min(status, key=STATUS_RANKS.index, default="")
+    return {"retracted": worst, "notices": joined(notices)}
 
 
 def _jats_authors(front: Any) -> Authors:
     """People and groups; members listed within a group are not separate authors."""
     found = Authors([], [])
     for contrib in _CONTRIBUTORS(front):
-        collab = contrib.find("collab")
-        if collab is not None:
+        if (collab := contrib.find("collab")) is not None:
             if group := one_line(flat(collab, lambda e: e.tag == "contrib-group")):
                 found.groups.append(group.replace(SEPARATOR, ", "))
                 found.names.append(found.groups[-1])
@@ -533,7 +528,7 @@ def _children(element: Any, done: list[Any]) -> Iterator[str]:
                 label = ""
             yield from _asides(child)
         elif name not in _UNREAD:
-            if name not in _BESIDE and not any(e in done or _is_beside(e) for e in child.iter()):
+            if name not in _BESIDE and not any(e in done or e.tag in _BESIDE for e in child.iter()):
                 loose += [_line(child), child.tail or ""]
                 continue
             yield one_line(" ".join(loose))
@@ -562,11 +557,7 @@ def _block(element: Any, label: str = "", done: Iterable[Any] = ()) -> Iterator[
 
 
 def _line(paragraph: Any) -> str:
-    return one_line(flat(paragraph, _is_beside))
-
-
-def _is_beside(element: Any) -> bool:
-    return element.tag in _BESIDE
+    return one_line(flat(paragraph, lambda element: element.tag in _BESIDE))
 
 
 def _asides(element: Any) -> Iterator[str]:

@@ -344,14 +344,8 @@ class _Line:
         right = self._page.right(self.last.end - 1)
         if len(self._texts) > 1 and not self._shifted:  # often begins in bold or small capitals
             self._size = max(self._size, self._page.size(self.last.start))
-        return Line(
-            " ".join(self._texts).strip(),
-            self._baseline,
-            self._left,
-            max(right, self._left),
-            self._size,
-            tuple(self._lefts),
-        )
+        text, right = " ".join(self._texts).strip(), max(right, self._left)
+        return Line(text, self._baseline, self._left, right, self._size, tuple(self._lefts))
 
 
 def power(base: str, raised: str) -> str:
@@ -361,12 +355,9 @@ def power(base: str, raised: str) -> str:
     ('⁶', '²', '²⁺', '')
     """
     if _POWER.fullmatch(raised):
-        signed = not raised.isdigit()
-        if (
-            _TEN.search(base)
-            or (_UNIT.search(base) and raised in "234")
-            or (signed and base[-1:].isalpha())
-        ):
+        of_unit = _UNIT.search(base) and raised in "234"
+        is_signed = not raised.isdigit() and base[-1:].isalpha()
+        if _TEN.search(base) or of_unit or is_signed:
             return raised.translate(_SUPERSCRIPT)
     return "" if _NOTE_MARK.fullmatch(raised) else raised
 

@@ -131,9 +131,8 @@ def read_record(record: archives.Record | Unchecked, limits: Limits) -> Found:
 
 def _contents(path: Path, limits: Limits) -> Iterator[Found]:
     if path.name.lower().endswith(WARC_ENDINGS):
-        yield from inputs.mapped(
-            partial(read_record, limits=limits), archives.records(path, limits)
-        )
+        read_page = partial(read_record, limits=limits)
+        yield from inputs.mapped(read_page, archives.records(path, limits))
     elif archives.has_documents(path):
         yield from archives.documents(path, limits)
     elif found := records_in(path, limits):
@@ -224,9 +223,8 @@ def recognised(reader: str, body: Body, without: Document | Unchecked) -> Docume
             found = sandbox.found_in(json.loads(kept[digest]))
         else:
             seconds = body.limits.seconds + SECONDS_A_SCAN * SCANNED_PAGES
-            limits = replace(
-                body.limits, seconds=seconds, memory=max(MEMORY_OF_SCANS, body.limits.memory)
-            )
+            memory = max(MEMORY_OF_SCANS, body.limits.memory)
+            limits = replace(body.limits, seconds=seconds, memory=memory)
             found = sandbox.read(reader, replace(body, limits=limits))[0]
             if isinstance(found, Document) or found.reason is Reason.UNREADABLE_SCAN:
                 file.insert([(digest, json.dumps(asdict(found)))])

@@ -61,8 +61,7 @@ def read_many(reader: str, items: Iterable[Body | Found]) -> Iterator[Found]:
 
     Small bodies are batched: sending a PubMed record takes longer than reading it.
     """
-    group: list[Body | Found] = []
-    n_bytes = 0
+    group, n_bytes = list[Body | Found](), 0
     for item in items:
         group.append(item)
         n_bytes += len(item.data) if isinstance(item, Body) else 0

@@ -281,9 +281,7 @@ def _from_wikitext(match: re.Match[str]) -> str:
     for pattern, tag in _TO_HTML:
         source = re.sub(pattern, tag, source)
     table = html.fragment_fromstring(f"<table><tr>{source}</table>")
-    rows = (
-        [cell_of(cell, cell.text_content()) for cell in row.iterchildren("td", "th")]
-        for row in table.iter("tr")
-    )
+    found = (row.iterchildren("td", "th") for row in table.iter("tr"))
+    rows = ([cell_of(cell, cell.text_content()) for cell in row] for row in found)
     lines = lines_of(grid_of(rows), table.xpath("string(.//caption)"))
     return "\n".join(["", *lines, ""])

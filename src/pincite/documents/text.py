@@ -137,12 +137,10 @@ def decoded(data: bytes, *declared: str | None) -> str | None:
     ('naïve', None)
     """
     text = _decode(data, [name for label in declared if (name := codec_of(label))])
-    if text and len(_CONTROLS.findall(text)) > 2 + MAX_CONTROLS * len(text):
-        return None
-    return text
+    return text if len(_CONTROLS.findall(text)) <= 2 + MAX_CONTROLS * len(text) else None
 
 
-def _decode(data: bytes, declared: list[str]) -> str | None:
+def _decode(data: bytes, declared: list[str]) -> str:
     for mark, name in _MARKS:
         if data.startswith(mark):
             return data.decode(name, "replace")
@@ -211,9 +209,7 @@ _FRONT_MATTER = re.compile(r"\A---\n(.*?)\n(?:---|\.\.\.)\n", re.DOTALL)
 
 def read_text(body: Body) -> Document | Unchecked:
     text = decoded(body.data, body.charset)
-    if text is not None:
-        text = unwrapped(cleaned(text))
-    return document_of(body, "text", text)
+    return document_of(body, "text", text and unwrapped(cleaned(text)))
 
 
 def unwrapped(text: str) -> str:
@@ -226,24 +222,17 @@ def unwrapped(text: str) -> str:
     'The old stone bridge over the river at Varde was opened in 1911.'
     """
     lines = text.split("\n")
-    width = max(map(len, lines), default=0)
-    if width > MAX_WRAPPED:
+    width = max(map(len, lines))
+    if not MIN_WRAPPED <= width <= MAX_WRAPPED:
         return text
     joined = lines[:1]
     for before, line in pairwise(lines):
-        first_word = line.split(" ", 1)[0]
-        goes_on = (
-            line.strip()
-            and before.strip()
-            and not _ITEM.match(line)
-            and len(before) + 1 + len(first_word) > WRAPPED_SHARE * width
-            and width >= MIN_WRAPPED
-        )
-        if goes_on:
-            joined[-1] += " " + line
-        else:
-            joined.append(line)
-    return "\n".join(joined)
+        reach = len(before) + 1 + len(line.split(" ", 1)[0])
+        is_text = line.strip() and before.strip() and not _ITEM.match(line)
+        goes_on = is_text and reach > WRAPPED_SHARE * width
+        joined.append(" " if goes_on else "\n")
+        joined.append(line)
+    return "".join(joined)
 
 
 def read_markdown(body: Body) -> Document | Unchecked:

@@ -5,14 +5,10 @@ among the candidates; a second word search without exclusions finds which of the
 suggested.
 
 Imported lists are JSON files in the user's data folder. Pincite ships none: a list belongs to its
-community, it changes, and the right one depends on the wiki.
-
-Finds the most specific entry of a reliability list for an address.
-
-An entry names a domain, or a domain and the beginning of a path. It covers everything below, up to
-registered domains: no entry covers `co.uk`. A longer host wins over a shorter one, then a longer
-path. Registered domains come from the ICANN section of the Public Suffix List: an entry for
-`blogspot.com` is meant for all blogs there.
+community, it changes, and the right one depends on the wiki. An entry names a domain, or a domain
+and the beginning of a path. It covers everything below, up to registered domains: no entry covers
+`co.uk`. A longer host wins over a shorter one, then a longer path. Registered domains come from the
+ICANN section of the Public Suffix List: an entry for `blogspot.com` is meant for all blogs there.
 """
 
 import csv
@@ -103,7 +99,7 @@ class ReliabilityList:
             if all(entry.reliability in BARRED for entry in entries)
             and any("/" not in entry.place for entry in entries)
         }
-        allowed = {host for host in self._by_host if host not in barred}
+        allowed = self._by_host.keys() - barred
         return frozenset(h for h in barred if not any(a.endswith(f".{h}") for a in allowed))
 
 
@@ -174,6 +170,8 @@ def _listing(entries: Sequence[Entry]) -> Listing:
     others.pop(list(entries).index(chosen))
     return replace(found, reliability=chosen.reliability, scope=chosen.scope, others=tuple(others))
 
+
+# ── Rules of a run ────────────────────────────────────────────────────────────────────────────────
 
 # A shorter paragraph may be equal by chance, or because both quote one agency. The value is not
 # fitted: 25 words are about a sentence and a half.
@@ -276,11 +274,11 @@ def _exclude_copy(url: str, document: Document | None, written: str | None) -> E
         if latest < written[:10]:
             return None
     when = f"published {published}" if published else "of unknown date"
-    known = f"the paragraph dates from {written[:10]} or earlier" if written else ""
-    than = known or "the article has no date"
-    title = document.title if document else ""
+    than = "the article has no date"
+    if written:
+        than = f"the paragraph dates from {written[:10]} or earlier"
     detail = f"repeats the article's paragraph word for word, {when}; {than}"
-    return Exclusion(url, title, Bar.COPY, detail)
+    return Exclusion(url, document.title if document else "", Bar.COPY, detail)
 
 
 # ── Imported lists ───────────────────────────────────────────────────────────────────────────────
@@ -300,9 +298,8 @@ class StoredList:
     @property
     def fingerprint(self) -> str:
         """Name, number of rows, date of the import and digest of the file, for a report."""
-        about = self.about
-        digest = str(about.get("sha256", ""))[:12]
-        return f"{self.name}, {about.get('rows')} rows, {about.get('imported')}, {digest}"
+        n_rows, imported, digest = map(self.about.get, ("rows", "imported", "sha256"))
+        return f"{self.name}, {n_rows} rows, {imported}, {str(digest or '')[:12]}"
 
 
 def lists_folder() -> Path:
@@ -419,11 +416,10 @@ def read_list(path: Path, site: Site | None = None) -> ListFile:
             perennial = "status" in row and "id" in row
             found = list(_perennial(row, site or wikipedia("en")) if perennial else _plain(row))
         except (KeyError, ValueError, TypeError, AttributeError) as error:
-            message = (
+            raise InputError(
                 f"{path}, row {number}: {error}. Expected site and label, or id and status of a "
                 f"wiki's list; labels are {', '.join(_LABELS)}."
-            )
-            raise InputError(message) from error
+            ) from error
         entries |= dict.fromkeys(found)
         if not found:
             nameless.append(str(row.get("id") or row.get("name") or row.get("site")))
@@ -472,12 +468,10 @@ def _plain(row: Mapping[str, Any]) -> Iterator[Entry]:
     reliability = _CODES.get(label) or Reliability(label)
     place = place_of(str(row["site"]))
     if place is None:
-        message = f"{row['site']!r} is not a site"
-        raise ValueError(message)
+        raise ValueError(f"{row['site']!r} is not a site")
     name, scope, link = (str(row.get(key) or "").strip() for key in ("name", "scope", "link"))
     if link and not link.startswith(("http://", "https://")):
-        message = f"the link {link[:60]!r} is not a web address"
-        raise ValueError(message)
+        raise ValueError(f"the link {link[:60]!r} is not a web address")
     yield Entry(place, reliability, name or place, scope, link or None)
 
 
@@ -508,13 +502,11 @@ def _scope(row: Mapping[str, Any], name: str) -> str:
 def _discussion(row: Mapping[str, Any], name: str, site: Site) -> str:
     """The newest discussion on the noticeboard, else the row itself."""
     notices = [n for n in row.get("rsnl") or () if str(n.get("notice_id", "")).isdecimal()]
-    notices.sort(key=lambda n: (bool(n.get("rfc")), int(n["notice_id"])))
+    page, section = "Wikipedia:Reliable sources/Perennial sources", name
     if notices:
-        newest = notices[-1]
+        newest = sorted(notices, key=lambda n: (bool(n.get("rfc")), int(n["notice_id"])))[-1]
         page = f"Wikipedia:Reliable sources/Noticeboard/Archive {newest['notice_id']}"
         section = str(newest["notice_title"])
-    else:
-        page, section = "Wikipedia:Reliable sources/Perennial sources", name
     anchor = section.strip().replace(" ", "_")
     anchor = re.sub(r"[\s\"<>\[\]{}|\\^`%]", lambda c: f"%{ord(c[0]):02X}", anchor)
     return site.page(page) + (f"#{anchor}" if anchor else "")

@@ -92,7 +92,10 @@ def opinion(
     if given not in (UP, DOWN, *labels):
         what = "a reading" if of_reading else "an item without a passage"
         what = "a passage" if of_passage else what
-        raise ConfigError(f"{given!r} is not a label of {what}; {_expected_labels(labels, item)}")
+        expected = f"expected one of {', '.join(labels)}, or --up or --down."
+        if not labels:
+            expected = f"{'' if item else 'name an item with --item, or '}give --up or --down."
+        raise ConfigError(f"{given!r} is not a label of {what}; {expected}")
     item = item or Item("", "", "")
     return Opinion(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -100,16 +103,14 @@ def opinion(
         **(words or Words())._asdict(),
         kind=result.kind,
         **asdict(item),
-        result=hashlib.sha256(data).hexdigest()[:16],
+        result=_digest(data, 16),
         result_created=result.created,
         versions=json.dumps(dict(result.versions), sort_keys=True),
     )
 
 
-def _expected_labels(labels: Iterable[str], item: Item | None) -> str:
-    if not labels:
-        return f"{'' if item else 'name an item with --item, or '}give --up or --down."
-    return f"expected one of {', '.join(labels)}, or --up or --down."
+def _digest(data: bytes, n_digits: int) -> str:
+    return hashlib.sha256(data).hexdigest()[:n_digits]
 
 
 class Opinions(AbstractContextManager["Opinions"]):
@@ -161,21 +162,18 @@ def claims(given: Iterable[Opinion]) -> list[dict[str, Any]]:
 
     A thumbs up confirms the verdict; a thumbs down makes no row.
     """
-    rows: list[dict[str, Any]] = []
-    for each in _latest(one for one in given if one.passage):
-        if label := _label(each):
-            meta = {"url": each.url, "created": each.created, "said": each.said, "note": each.note}
-            row_id = hashlib.sha256("\0".join(each.about).encode("utf-8", "replace"))
-            rows.append(
-                {
-                    "id": f"feedback-{row_id.hexdigest()[:12]}",
-                    "claim": each.statement,
-                    "evidence": each.passage,
-                    "label": label,
-                    "meta": meta,
-                }
-            )
-    return rows
+    latest = {each.about: each for each in given if each.passage}
+    return [
+        {
+            "id": f"feedback-{_digest(chr(0).join(each.about).encode('utf-8', 'replace'), 12)}",
+            "claim": each.statement,
+            "evidence": each.passage,
+            "label": label,
+            "meta": {name: getattr(each, name) for name in ("url", "created", "said", "note")},
+        }
+        for each in latest.values()
+        if (label := _label(each))
+    ]
 
 
 def plain(each: Opinion) -> Mapping[str, object]:
@@ -186,7 +184,3 @@ def _label(each: Opinion) -> str | None:
     if each.given == UP:
         return _AGREED.get(each.said)
     return None if each.given == DOWN else each.given
-
-
-def _latest(given: Iterable[Opinion]) -> list[Opinion]:
-    return list({each.about: each for each in given}.values())

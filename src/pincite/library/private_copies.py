@@ -27,7 +27,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from pincite.documents.body import DEFAULT_LIMITS, Limits, too_large
+from pincite.documents.body import DEFAULT_LIMITS, too_large
 from pincite.documents.collection import exact_key
 from pincite.documents.read import read_bytes
 from pincite.documents.text import joined as text_joined
@@ -47,6 +47,8 @@ from pincite.text.page_numbers import (
 )
 from pincite.text.words import content_words
 from pincite.types import FILE, OWN_SCHEME, Citation, Document, Reason, Unchecked
+
+# ── Which source ─────────────────────────────────────────────────────────────────────────────────
 
 FEW_WORDS = 20  # the text of a whole source has more
 _NUMBER = re.compile(r"r?([1-9][0-9]{0,3})\Z")
@@ -144,8 +146,7 @@ def cited(citations: Iterable[Citation], number: str, place: str) -> Named:
 
 def citation_id(number: str) -> str:
     """Return `r7` for 7 or r7. Raises InputError: It is neither."""
-    match = _NUMBER.match(number.strip())
-    if not match:
+    if not (match := _NUMBER.match(number.strip())):
         raise InputError(f"{number!r} is not a citation number; expected one such as r7.")
     return f"r{match[1]}"
 
@@ -164,14 +165,14 @@ def _keys_of_address(url: str) -> list[str]:
     return keys
 
 
+# ── Stored copies ────────────────────────────────────────────────────────────────────────────────
+
 INDEX, FILES = "index.sqlite", "files"
 _PART = ".part-"
 # Windows has neither flag; there, only the checksum shows that a link leads to the attached file.
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _OURS = re.compile(rf"[0-9a-f]{{64}}|{re.escape(_PART)}\w+")
-_TABLE = (
-    "CREATE TABLE IF NOT EXISTS copies (id INTEGER PRIMARY KEY AUTOINCREMENT, copy TEXT NOT NULL)"
-)
+_COLUMNS = "id INTEGER PRIMARY KEY AUTOINCREMENT, copy TEXT NOT NULL"
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,8 +224,8 @@ class OwnCopies:
             known = [each for each in _copies_in(db) if each.sha256 == copy.sha256]
             again = [(c.copy_id,) for c in known if set(c.keys) & set(copy.keys)]
             db.executemany("DELETE FROM copies WHERE id = ?", again)
-            stored = json.dumps(asdict(copy))
-            row = db.execute("INSERT INTO copies (copy) VALUES (?)", (stored,))
+            stored = (json.dumps(asdict(copy)),)
+            row = db.execute("INSERT INTO copies (copy) VALUES (?)", stored)
         return replace(copy, copy_id=row.lastrowid or 0)
 
     def all(self) -> list[OwnCopy]:
@@ -303,7 +304,7 @@ class OwnCopies:
             index = sqlite3.connect(self.folder / INDEX, isolation_level=None, timeout=30)
             with contextlib.closing(index) as db:
                 db.execute("PRAGMA synchronous=FULL")
-                db.execute(_TABLE)
+                db.execute(f"CREATE TABLE IF NOT EXISTS copies ({_COLUMNS})")
                 yield db
         except (OSError, sqlite3.Error) as error:
             what = f"Your own copies cannot be kept in {self.folder}: {error}."
@@ -369,6 +370,8 @@ class AccountCopies:
                 shutil.rmtree(mark.parent, ignore_errors=True)
 
 
+# ── Attaching and reading ────────────────────────────────────────────────────────────────────────
+
 _MARK = re.compile(r"^\[p\.\s?([0-9]{1,6})\]", re.MULTILINE)  # a page of a typed copy begins
 _ENDING = re.compile(r"\.[a-z0-9]{1,10}\Z")
 _PAGES = re.compile(r"([0-9]{1,6})(?:\s*[-\u2010-\u2015]\s*([0-9]{1,6}))?\Z")
@@ -403,7 +406,7 @@ class OwnSources:
         key = f"{copy.sha256} {copy.pages}"
         if key not in self._read:
             data = self.copies.read(copy)
-            found = None if data is None else read_copy(data, copy.name, copy.pages, DEFAULT_LIMITS)
+            found = None if data is None else read_copy(data, copy.name, copy.pages)
             detail = "your own copy is missing or damaged; attach it again"
             lost = Unchecked(f"{OWN_SCHEME}{copy.sha256}", Reason.UNDECODABLE, detail)
             self._read[key] = found or lost
@@ -415,7 +418,6 @@ def attach(
     source: Named,
     path: Path,
     pages: tuple[int, int] | None = None,
-    limits: Limits = DEFAULT_LIMITS,
     *,
     name: str = "",
 ) -> Attached | Unchecked:
@@ -426,11 +428,11 @@ def attach(
 
     Raises InputError: There is no such file, or it has another number of pages.
     """
-    data = _bytes_of(path, limits)
+    data = _bytes_of(path)
     if isinstance(data, Unchecked):
         return data
     name = name or path.name
-    document = read_copy(data, name, pages, limits)
+    document = read_copy(data, name, pages)
     if isinstance(document, Unchecked):
         return document
     n_pages = len(page_starts(document))
@@ -458,12 +460,10 @@ def attach(
     return Attached(copies.attach(copy, data), " and ".join(doubts))
 
 
-def read_copy(
-    data: bytes, name: str, pages: tuple[int, int] | None, limits: Limits
-) -> Document | Unchecked:
+def read_copy(data: bytes, name: str, pages: tuple[int, int] | None) -> Document | Unchecked:
     """Read a copy with printed page numbers; its address is its content's hash."""
     ending = _ENDING.search(name.lower())
-    found = read_bytes(data, url=f"file:///copy{ending[0] if ending else ''}", limits=limits)
+    found = read_bytes(data, url=f"file:///copy{ending[0] if ending else ''}")
     found = replace(found, url=f"{OWN_SCHEME}{hashlib.sha256(data).hexdigest()}")
     if isinstance(found, Unchecked):
         return found
@@ -492,18 +492,18 @@ def choose_by_pages(copies: Sequence[OwnCopy], cited: str) -> list[OwnCopy]:
     wanted = [pages for pages in cited_pages(cited) if isinstance(pages, PageRange)]
     if not wanted:
         return list(copies)
-    holding = [
-        copy
-        for copy in copies
-        if copy.pages and any(w.first <= copy.pages[1] and copy.pages[0] <= w.last for w in wanted)
-    ]
-    return holding or [copy for copy in copies if not copy.pages]
+
+    def holds(copy: OwnCopy) -> bool:
+        first, last = copy.pages or (0, -1)
+        return any(pages.first <= last and first <= pages.last for pages in wanted)
+
+    return list(filter(holds, copies)) or [copy for copy in copies if not copy.pages]
 
 
 def joined(documents: Sequence[Document]) -> Document:
-    if len(documents) == 1:
-        return documents[0]
     first = documents[0]
+    if len(documents) == 1:
+        return first
     text, begins = text_joined(("\n\n", document.text) for document in documents)
     pages = zip(begins, map(page_starts, documents), strict=True)
     starts = [begin + start for begin, of_document in pages for start in of_document]
@@ -512,20 +512,15 @@ def joined(documents: Sequence[Document]) -> Document:
     meta[FILE] = " + ".join(document.meta[FILE] for document in documents)
     if all(map(page_labels, documents)):  # otherwise two pages could have the same number
         meta |= {PAGES: json.dumps(starts), LABELS: json.dumps(labels)}
-    return replace(
-        first,
-        url=OWN_SCHEME + "+".join(document.url.removeprefix(OWN_SCHEME) for document in documents),
-        text=text,
-        meta=meta,
-        anchors={},
-    )
+    url = OWN_SCHEME + "+".join(document.url.removeprefix(OWN_SCHEME) for document in documents)
+    return replace(first, url=url, text=text, meta=meta, anchors={})
 
 
-def _bytes_of(path: Path, limits: Limits) -> bytes | Unchecked:
+def _bytes_of(path: Path) -> bytes | Unchecked:
     if not path.is_file():
         kind = "a folder" if path.is_dir() else "missing, or not a file"
         raise InputError(f"{path} is {kind}; expected a PDF, a text file or another document.")
     with usable(path):
-        if (size := path.stat().st_size) > limits.max_bytes:
-            return too_large("", size, limits.max_bytes)
+        if (size := path.stat().st_size) > DEFAULT_LIMITS.max_bytes:
+            return too_large("", size, DEFAULT_LIMITS.max_bytes)
         return path.read_bytes()

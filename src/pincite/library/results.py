@@ -60,10 +60,9 @@ class Result:
             found = below or found
         # A claim with one citation means that citation, regardless of suggested sources.
         cited = [i for i in found if not _SUGGESTED.fullmatch(i.item_id.rpartition("/")[2])]
-        if len(cited) == 1:
-            return cited[0]
-        if len(found) == 1:
-            return found[0]
+        for chosen in (cited, found):
+            if len(chosen) == 1:
+                return chosen[0]
         what = "is the start of several items" if found else "is not an item"
         known = ", ".join(item.item_id for item in (found or self.items)[:20])
         raise InputError(f"{item_id!r} {what} of this result; expected one of: {known}.")
@@ -90,10 +89,9 @@ def result_in(data: bytes, name: str) -> Result:
                 about = {name: value[name] for name in ("created", "versions")}
                 return codec.from_values(Result, {"kind": kind, "items": [*items(value)], **about})
             except (InputError, LookupError, TypeError, AttributeError) as error:
-                raise InputError(
-                    f"{name} is not a result of this version of Pincite: "
-                    f"{type(error).__name__}: {error}"
-                ) from error
+                what = f"{type(error).__name__}: {error}"
+                message = f"{name} is not a result of this version of Pincite: {what}"
+                raise InputError(message) from error
     raise InputError(f"{name} is not a result of `pincite verify`, `check` or `ask` with --json.")
 
 
@@ -103,15 +101,13 @@ _Values = Mapping[str, Any]
 def _of_verify(report: _Values) -> Iterator[_Values]:
     """`CLAIM/CITATION` for each citation that could be checked, `CLAIM/sN` for suggestions."""
     for finding in report["findings"]:
-        judged = [
-            (result["citation_id"], result["label"], result["evidence"])
-            for result in finding["citations"]
-            if result["evidence"]
-        ]
-        better = enumerate(finding["suggestions"], start=1)
-        judged += [(f"s{number}", "supported", each["evidence"]) for number, each in better]
-        for name, said, evidence in judged:
-            yield _item(f"{finding['claim_id']}/{name}", finding["claim"], said, evidence)
+        place, claim = finding["claim_id"], finding["claim"]
+        for result in finding["citations"]:
+            if result["evidence"]:
+                name = f"{place}/{result['citation_id']}"
+                yield _item(name, claim, result["label"], result["evidence"])
+        for number, better in enumerate(finding["suggestions"], start=1):
+            yield _item(f"{place}/s{number}", claim, "supported", better["evidence"])
 
 
 def _of_check(report: _Values) -> Iterator[_Values]:

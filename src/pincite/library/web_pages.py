@@ -52,11 +52,8 @@ class WebCandidates:
         """
         asked = [fusion.web_query(claim)]
         (found,) = self.search.search(asked, 2 * self.n_pages, self.language)
-        named = [
-            (page, self._exclude_address(page, exclusions))
-            for page in found
-            if page.url not in cited
-        ]
+        new = [page for page in found if page.url not in cited]
+        named = [(page, self._exclude_address(page, exclusions)) for page in new]
         barred = [why for _, why in named if why]
         wanted = [page.url for page, why in named if not why][: self.n_pages]
         self.pages.fetch(wanted)
@@ -85,18 +82,15 @@ class WebCandidates:
 
     def _exclude_address(self, page: WebResult, exclusions: Exclusions) -> Exclusion | None:
         """Return why a page is not worth fetching, judging by its address alone."""
-        if why := exclusions.of_site(page.url, page.title):
-            return why
-        sites = self.filters.domains
-        passed = not sites or is_below(page.url, sites)
-        return None if passed else self._excluded_by_filter(page.url, page.title)
+        passed = not self.filters.domains or is_below(page.url, self.filters.domains)
+        why = None if passed else self._excluded_by_filter(page.url, page.title)
+        return exclusions.of_site(page.url, page.title) or why
 
     def _exclude_page(self, page: Document, url: str, exclusions: Exclusions) -> Exclusion | None:
         """Return why a page that was read is not used; `url`: its address after redirects."""
-        if why := exclusions.of_page(page, url):
-            return why
         passed = self.filters.accepts(Facts.of(page))
-        return None if passed else self._excluded_by_filter(page.url, page.title)
+        why = None if passed else self._excluded_by_filter(page.url, page.title)
+        return exclusions.of_page(page, url) or why
 
     def _excluded_by_filter(self, url: str, title: str) -> Exclusion:
         return Exclusion(url, title, Bar.FILTER, str(self.filters))
@@ -138,6 +132,4 @@ def web_candidates(
         FetchCache(settings.cache_file) as cache,
         SearxSearch(settings.search_url, cache, settings.rules) as search,
     ):
-        yield WebCandidates(
-            search, pages, settings.search_results, language=language, filters=filters
-        )
+        yield WebCandidates(search, pages, settings.search_results, language, filters)

@@ -1,4 +1,4 @@
-"""Chooses cheaply what the verifier reads of a long page.
+"""Chooses cheaply what the verifier reads of a long page, and finds where a citation points.
 
 A sentence of an article often rests on two or three sentences of its source that stand apart. So
 the first text to read is made of the sentences that together have most of the claim's words, names
@@ -9,10 +9,9 @@ and Metzler 2011). research/verifier.md compares this with passages alone.
 A page in another language than the claim shares figures and names at most, and the passage that
 matters often none. It is read from end to end, in wide passages, up to COVER of them.
 
-Where in its source a citation points: a page, a section, a highlighted text.
-
-That passage is always read, and wins over one that is hardly better. It is not a filter: editors
-cite wrong pages, and evidence elsewhere counts and is reported.
+A citation may point to a page, a section or a highlighted text. That passage is always read, and
+wins over one that is hardly better. It is not a filter: editors cite wrong pages, and evidence
+elsewhere counts and is reported.
 """
 
 import math
@@ -66,7 +65,7 @@ def likely(claim: str, passages: Sequence[Passage], most: int = LIKELY) -> list[
         return list(passages)
     # A figure counts twice, as in `worth_reading`.
     wanted = [*set(words.content_words(claim)), *2 * list(set(_DIGITS.findall(claim)))]
-    texts = [passage.text.lower() for passage in passages]
+    texts = (passage.text.lower() for passage in passages)
     n_there = [sum(part in text for part in wanted) for text in texts]
     best = sorted(range(len(passages)), key=lambda i: (-n_there[i], i))[:most]
     return [passages[i] for i in sorted(best)]
@@ -94,15 +93,10 @@ def read(
     """
     looks = [_looks(page.claim.text, page.passages, page.pointed_at, first, most) for page in pages]
     found = _judge(pages, [at_once for at_once, _ in looks], judge)
-    rests = [
-        rest if rest and is_open(of_page) else []
-        for (_, rest), of_page in zip(looks, found, strict=True)
-    ]
-    more = _judge(pages, rests, judge)
-    return [
-        sorted([*one, *other], key=lambda each: each.passage.span)
-        for one, other in zip(found, more, strict=True)
-    ]
+    pairs = zip((rest for _, rest in looks), found, strict=True)
+    rests = [rest if rest and is_open(of_page) else [] for rest, of_page in pairs]
+    both = zip(found, _judge(pages, rests, judge), strict=True)
+    return [sorted([*one, *other], key=lambda each: each.passage.span) for one, other in both]
 
 
 def worth_reading(claim: str, passages: Sequence[Passage], most: int = READ) -> list[Passage]:
@@ -223,12 +217,8 @@ def _end_to_end(passages: Sequence[Passage]) -> Iterator[Passage]:
 def _judge(
     pages: Sequence[Page], chosen: Sequence[Sequence[Passage]], judge: Judge
 ) -> list[list[Evidence]]:
-    pairs = [
-        (page.claim, passage)
-        for page, of_page in zip(pages, chosen, strict=True)
-        for passage in of_page
-    ]
-    answers = iter(judge(pairs))
+    both = zip(pages, chosen, strict=True)
+    answers = iter(judge([(page.claim, each) for page, of_page in both for each in of_page]))
     return [[next(answers) for _ in of_page] for of_page in chosen]
 
 
@@ -351,8 +341,8 @@ def _directive(value: str) -> TextDirective | None:
 
 
 def _highlighted_place(fragment: str, document: Document) -> Aim | None:
-    found = [_find(directive, document.text) for directive in text_directives(fragment)]
-    spans = tuple(span for span in found if span)
+    found = (_find(directive, document.text) for directive in text_directives(fragment))
+    spans = tuple(filter(None, found))
     return Aim(spans, "highlighted text", exact=True) if spans else None
 
 
@@ -389,15 +379,11 @@ def _page_in_file(fragment: str, document: Document) -> Aim | None:
 
 def _section(fragment: str, document: Document) -> Aim | None:
     name = fragment.partition(_DIRECTIVES)[0]
-    for anchor in dict.fromkeys((name, unquote(name))):
-        if anchor in document.anchors:
-            start = document.anchors[anchor]
+    for anchor in (name, unquote(name)):
+        if (start := document.anchors.get(anchor)) is not None:
             end = min(start + SECTION_CHARS, len(document.text))
             return Aim((Span(start, end),), f"section {anchor}", exact=False)
     return None
-
-
-# ── Pages of a template ──────────────────────────────────────────────────────────────────────────
 
 
 def _pages(text: str, document: Document) -> Aim | None:
@@ -418,21 +404,14 @@ def _pages(text: str, document: Document) -> Aim | None:
 
 
 def _is_cited(label: str, cited: Sequence[PageRange | str]) -> bool:
-    number = int(label) if label.isascii() and label.isdigit() else None
-    return any(
-        (number is not None and pages.first <= number <= pages.last)
-        if isinstance(pages, PageRange)
-        else pages == label.lower()
-        for pages in cited
+    number = int(label) if label.isascii() and label.isdigit() else -1
+    return label.lower() in cited or any(
+        pages.first <= number <= pages.last for pages in cited if isinstance(pages, PageRange)
     )
 
 
 def _name_pages(cited: Sequence[PageRange | str]) -> str:
     return ", ".join(
-        pages
-        if isinstance(pages, str)
-        else f"{pages.first}–{pages.last}"
-        if pages.first < pages.last
-        else str(pages.first)
+        pages if isinstance(pages, str) else "–".join(map(str, dict.fromkeys(pages)))
         for pages in cited
     )

@@ -68,13 +68,11 @@ class Condition:
 
     def holds(self, facts: Facts) -> bool:
         found = _field(facts, self.field)
-        if self.comparison in ("!=", "not in"):
-            return found is None or not self._is_among(found)
         if found is None:
-            return False
-        if self.comparison in ("==", "in"):
-            return self._is_among(found)
-        return any(_MEETS[self.comparison](_compare(found, value)) for value in self.values)
+            return self.comparison in ("!=", "not in")
+        if self.comparison in ("==", "in", "!=", "not in"):
+            return self._is_among(found) == (self.comparison in ("==", "in"))
+        return any(_compare(found, value) in _MEETS[self.comparison] for value in self.values)
 
     def _is_among(self, found: str) -> bool:
         numbers = self._numbers
@@ -84,13 +82,8 @@ class Condition:
         )
 
 
-# Keyed by the comparison's result: -1, 0, 1 for less, equal, greater.
-_MEETS = {
-    "<": lambda order: order < 0,
-    "<=": lambda order: order <= 0,
-    ">": lambda order: order > 0,
-    ">=": lambda order: order >= 0,
-}
+# The results of `_compare` for which a comparison holds.
+_MEETS = {"<": (-1,), "<=": (-1, 0), ">": (1,), ">=": (0, 1)}
 
 
 def condition(text: str) -> Condition:
@@ -136,10 +129,8 @@ class Filters:
         for name, option in (("published_from", "--from-date"), ("published_to", "--to-date")):
             date = getattr(self, name)
             if date and not _DATE.fullmatch(date):
-                raise ConfigError(
-                    f"{name} ({option}) is {date!r}; expected a date like 2019-05-14, 2019-05 or "
-                    "2019."
-                )
+                expected = "a date like 2019-05-14, 2019-05 or 2019"
+                raise ConfigError(f"{name} ({option}) is {date!r}; expected {expected}.")
         # The end sorts after all days of a partial date.
         end = self.published_to + "-99-99"[len(self.published_to) - 4 :]
         if self.published_to and self.published_from > end:
@@ -161,16 +152,16 @@ class Filters:
         >>> str(Filters(published_from="2015", where=(condition("mesh in Humans, Mice"),)))
         'from 2015; mesh in Humans, Mice'
         """
-        parts = [
-            self.published_from and f"from {self.published_from}",
-            self.published_to and f"to {self.published_to}",
-            self.domains and f"site {', '.join(self.domains)}",
-            self.not_domains and f"not site {', '.join(self.not_domains)}",
-            self.languages and f"in {', '.join(self.languages)}",
-            self.kinds and f"kind {', '.join(self.kinds)}",
-            *map(str, self.where),
-        ]
-        return "; ".join(part for part in parts if isinstance(part, str) and part)
+        stated = {
+            "from": self.published_from,
+            "to": self.published_to,
+            "site": ", ".join(self.domains),
+            "not site": ", ".join(self.not_domains),
+            "in": ", ".join(self.languages),
+            "kind": ", ".join(self.kinds),
+        }
+        parts = (f"{name} {value}" for name, value in stated.items() if value)
+        return "; ".join((*parts, *map(str, self.where)))
 
     @property
     def leaves_out_undated(self) -> bool:
@@ -225,9 +216,9 @@ def _field(facts: Facts, name: str) -> str | None:
 
 
 def fields_of(facts: Facts) -> Iterator[tuple[str, str]]:
-    names = dict.fromkeys((*_SINGLE, "date", *facts.meta))
-    found = ((name, _field(facts, name)) for name in names)
-    yield from ((name, value) for name, value in found if value is not None)
+    for name in dict.fromkeys((*_SINGLE, "date", *facts.meta)):
+        if (value := _field(facts, name)) is not None:
+            yield name, value
 
 
 def forms_of(field: str, value: str) -> list[str]:

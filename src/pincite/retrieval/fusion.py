@@ -1,9 +1,7 @@
 """Queries for a claim, fusion of rankings, and retrievers built from others: fused or reranked.
 
 Each retriever is a `protocols.Retriever`, so verbs, commands, the server and benchmarks can combine
-them in one line.
-
-Near-duplicates: an article published by several sites counts once.
+them in one line. An article published by several sites counts once.
 
 Copies cut paragraphs, so a passage of a copy may overlap two neighbours of the original. It is a
 copy if nearly all of its words occur, in runs of three, in better-ranked passages of one page.
@@ -52,10 +50,8 @@ def weighted_sum(runs: Sequence[Sequence[Hit]], weights: Sequence[float], k: int
     Minimum and maximum are those of the run. A passage gets 0 from a run that lacks it, and all
     scores of a run in which they are equal count as 1. Ties break on passage id.
     """
-    weighted = zip(weights, map(shares, runs), strict=True)
-    return _rank_by_sums(
-        runs, [[weight * share for share in of_run] for weight, of_run in weighted], k
-    )
+    pairs = zip(weights, map(shares, runs), strict=True)
+    return _rank_by_sums(runs, [[weight * each for each in run] for weight, run in pairs], k)
 
 
 def sum_by_maximum(runs: Sequence[Sequence[Hit]], weights: Sequence[float], k: int) -> list[Hit]:
@@ -190,10 +186,7 @@ class Fused:
 
     def retrieve(self, queries: Sequence[str | HybridQuery], k: int) -> list[list[Hit]]:
         """Return the `k` best of the union of both per query; scores as in `fusion.fused`."""
-        forms = [
-            query if isinstance(query, HybridQuery) else HybridQuery(query, query)
-            for query in queries
-        ]
+        forms = [q if isinstance(q, HybridQuery) else HybridQuery(q, q) for q in queries]
         words, meanings = [query.words for query in forms], [query.text for query in forms]
         n = self.depth or k
 
@@ -239,16 +232,17 @@ class Reranked:
             seen[hit.passage.url] += 1
             (read if seen[hit.passage.url] <= self.of_one else others).append(hit)
         odds = map(float, self.reader.relevance([(claim, hit.passage) for hit in read]))
-        rows = list(zip(odds, read, strict=True))
-        rows.sort(
-            key=lambda row: (-with_prior(row[0], share[id(row[1])]), row[1].passage.passage_id)
-        )
+
+        def order(row: tuple[float, Hit]) -> tuple[float, str]:
+            return -with_prior(row[0], share[id(row[1])]), row[1].passage.passage_id
+
+        rows = sorted(zip(odds, read, strict=True), key=order)
         least = min((score for score, _ in rows), default=0.0)
         rows += [(least, hit) for hit in others]
         return [hit._replace(score=s, rank=rank) for rank, (s, hit) in enumerate(rows, 1)]
 
 
-# Queries
+# ── Queries ──────────────────────────────────────────────────────────────────────────────────────
 
 
 def lexical_query(claim: Claim) -> Query:
@@ -277,7 +271,7 @@ def side_query(claim: Claim) -> str:
     >>> side_query(Claim("c1", "It opened in 1911.", title="Varde Bridge"))
     'It opened in 1911. Varde Bridge'
     """
-    return " ".join(part for part in (claim.text, claim.title) if part)
+    return " ".join(filter(None, (claim.text, claim.title)))
 
 
 def dense_query(claim: Claim) -> str:

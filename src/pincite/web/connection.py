@@ -30,6 +30,7 @@ ACCEPTED = "gzip, deflate"
 _GZIP = b"\x1f\x8b"
 MAX_MEMBERS = 100  # of a gzip body; the data after each is copied
 _BROKEN = httpcore2.NetworkError, httpcore2.RemoteProtocolError
+_FAILURES = httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.ProxyError
 ADDRESSES = 4  # tried per host, in order
 
 
@@ -84,10 +85,9 @@ class Connection:
             "network_backend": self._network,
         }
         self._network.proxy = (urlsplit(proxy).hostname or "") if proxy else ""
-        if proxy:
-            self._pool = httpcore2.HTTPProxy(proxy, **options)
-        else:
-            self._pool = httpcore2.ConnectionPool(**options)
+        self._pool = (
+            httpcore2.HTTPProxy(proxy, **options) if proxy else httpcore2.ConnectionPool(**options)
+        )
         return self._pool
 
     def _request(
@@ -103,17 +103,15 @@ class Connection:
             port=target.port,
             target=target.path.encode("ascii"),
         )
-        times = {"connect": self._rules.connect_seconds, "read": self._rules.idle_seconds}
-        times |= {"write": self._rules.idle_seconds}
+        idle = self._rules.idle_seconds
+        times = {"connect": self._rules.connect_seconds, "read": idle, "write": idle}
         headers = {**headers, "accept-encoding": ACCEPTED}
-        method = "GET" if form is None else "POST"
         if form is not None:
             headers["content-length"] = str(len(form))
         sent = [(name.encode(), v.encode("latin-1", "replace")) for name, v in headers.items()]
-        request = httpcore2.Request(
-            method, url, headers=sent, content=form, extensions={"timeout": times}
-        )
-        response = pool.handle_request(request)
+        more: dict[str, Any] = {"content": form, "extensions": {"timeout": times}}
+        method = "GET" if form is None else "POST"
+        response = pool.handle_request(httpcore2.Request(method, url, headers=sent, **more))
         received: dict[str, str] = {}
         try:
             for raw_name, raw_value in response.headers:
@@ -145,11 +143,9 @@ class Connection:
         except _BROKEN as error:
             if self._network.left <= 0:  # raises if the run was stopped, which shuts connections
                 raise
-            raise FetchError(
-                f"{url} broke off ({_printable(error)}).", url, Reason.TRUNCATED
-            ) from error
-        encoding = headers.get("content-encoding", "")
-        return unpacked(bytes(body), encoding, url, limit)
+            what = f"{url} broke off ({_printable(error)})."
+            raise FetchError(what, url, Reason.TRUNCATED) from error
+        return unpacked(bytes(body), headers.get("content-encoding", ""), url, limit)
 
 
 def unpacked(data: bytes, encoding: str, url: str, limit: int) -> bytes:
@@ -157,11 +153,8 @@ def unpacked(data: bytes, encoding: str, url: str, limit: int) -> bytes:
     names = [name.strip().lower() for name in encoding.split(",")]
     names = [name for name in names if name and name != "identity"]
     if len(names) > 1 or any(name not in ("gzip", "x-gzip", "deflate") for name in names):
-        raise FetchError(
-            f"{url} is compressed with {encoding!r}, which was not requested.",
-            url,
-            Reason.UNDECODABLE,
-        )
+        what = f"{url} is compressed with {encoding!r}, which was not requested."
+        raise FetchError(what, url, Reason.UNDECODABLE)
     if not names or not data:
         return data
     wbits = 31
@@ -176,13 +169,11 @@ def unpacked(data: bytes, encoding: str, url: str, limit: int) -> bytes:
             what = f"{url} cannot be decompressed as {names[0]}: {error}."
             raise FetchError(what, url, Reason.UNDECODABLE) from error
         if len(body) > limit:
-            raise FetchError(
-                f"{url} decompresses to over {limit / 1e6:g} MB, the limit.", url, Reason.TOO_LARGE
-            )
+            what = f"{url} decompresses to over {limit / 1e6:g} MB, the limit."
+            raise FetchError(what, url, Reason.TOO_LARGE)
         if not unpacker.eof:
-            raise FetchError(
-                f"{url} broke off: its compressed data is truncated.", url, Reason.TRUNCATED
-            )
+            what = f"{url} broke off: its compressed data is truncated."
+            raise FetchError(what, url, Reason.TRUNCATED)
         data = unpacker.unused_data
         if not data.startswith(_GZIP):  # ignores trailing bytes
             return bytes(body)
@@ -207,15 +198,9 @@ def _typed(target: Target, rules: WebRules, network: "_Network") -> Iterator[Non
         if isinstance(error.__context__, ssl.SSLCertVerificationError):
             what = f"{target.host}: {error.__context__.verify_message}."
             raise UntrustedHost(what, url, of_host=True) from error
-        raise FetchError(
-            f"{target.host} did not accept a connection ({_printable(error)}).", url, of_host=True
-        ) from error
-    except (
-        httpcore2.NetworkError,
-        httpcore2.ProtocolError,
-        httpcore2.ProxyError,
-        ValueError,
-    ) as error:
+        what = f"{target.host} did not accept a connection ({_printable(error)})."
+        raise FetchError(what, url, of_host=True) from error
+    except (*_FAILURES, ValueError) as error:
         _ = network.left  # raises if the run was stopped
         if getattr(error.__context__, "error_status_hint", None) == 431:
             raise FetchError(f"{url} sent endless headers.", url, Reason.TOO_LARGE) from error

@@ -7,20 +7,26 @@
 pause between requests, obeys `Retry-After`, retries transient failures, and enforces every limit of
 the rules. A reply with any status is a `Response`; without a reply it raises a `FetchError`.
 
-A cache of fetched pages in one SQLite file.
-
-The key is the cited address. Failures are cached too, for a shorter time.
+`FetchCache` keeps fetched pages by cited address in one SQLite file; failures for a shorter time.
 """
 
+import contextlib
+import gzip
+import json
+import sqlite3
 import ssl
 import threading
 import time
+import zlib
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, Self
 from urllib.parse import urlencode, urljoin
 
+from pincite.durable import CacheFile
 from pincite.errors import FetchError, FetchingIsOff, FetchStopped, UntrustedHost
 from pincite.text.hosts import seconds_to_wait
 from pincite.types import Reason
@@ -38,17 +44,6 @@ from pincite.web.addresses import (
 
 if TYPE_CHECKING:
     from pincite.web.connection import Connection
-
-import contextlib
-import gzip
-import json
-import sqlite3
-import zlib
-from contextlib import AbstractContextManager
-from dataclasses import asdict, replace
-from pathlib import Path
-
-from pincite.durable import CacheFile
 
 __all__ = ["DEFAULT_RULES", "Response", "WebClient", "WebRules"]
 
@@ -183,9 +178,8 @@ class WebClient:
             joined = urljoin(target.url, location.replace(" ", "%20"))
             return parse_target(joined, self.rules.ports, self.rules.private_hosts)
         except ValueError as error:
-            raise FetchError(
-                f"{target.url} redirects to {location!r}.", target.url, Reason.UNSAFE_ADDRESS
-            ) from error
+            what = f"{target.url} redirects to {location!r}."
+            raise FetchError(what, target.url, Reason.UNSAFE_ADDRESS) from error
 
     def _request_with_retries(
         self, target: Target, headers: dict[str, str], pause: bool, form: bytes | None = None
@@ -210,13 +204,11 @@ class WebClient:
                     busy = FetchError(what, target.url, Reason.REFUSED, reply.status, of_host=True)
                     _remember(host, busy, seconds)
                     raise busy
+                if last and reply.status == TOO_MANY:
+                    what = f"{target.host} answered {TOO_MANY} for another page."
+                    busy = FetchError(what, target.url, Reason.REFUSED, TOO_MANY, of_host=True)
+                    _remember(host, busy)
                 if last:
-                    if reply.status == TOO_MANY:
-                        what = f"{target.host} answered {TOO_MANY} for another page."
-                        _remember(
-                            host,
-                            FetchError(what, target.url, Reason.REFUSED, TOO_MANY, of_host=True),
-                        )
                     return reply
                 host.free_at = max(host.free_at, time.monotonic() + max(seconds or 0.0, wait))
             wait = min(2 * wait, self.rules.longest_wait)
@@ -345,8 +337,8 @@ class FetchCache(CacheFile, AbstractContextManager["FetchCache"]):
         facts = asdict(page)
         body = facts.pop("body")
         packed = gzip.compress(json.dumps(facts).encode() + b"\n" + body, 6, mtime=0)
-        row = (page.url, page.fetched, packed)
-        self._written("INSERT OR REPLACE INTO fetched_pages VALUES (?, ?, ?)", [row])
+        rows = [(page.url, page.fetched, packed)]
+        self._written("INSERT OR REPLACE INTO fetched_pages VALUES (?, ?, ?)", rows)
 
     def prune(self, older_than_days: float) -> int:
         """Remove older pages, and free their space; returns their number."""

@@ -3,50 +3,54 @@
 Obeys robots.txt as in RFC 9309, cached for a day per host. Errors, statuses and redirects are
 mapped to a `Reason` here; `documents.outcome` derives reasons from a page's text.
 
-Clients for a search engine and the Wayback Machine.
-
-The search engine is SearXNG (https://docs.searxng.org/dev/search_api.html). The user configures it,
-so it may be in the user's own network; the pages that it returns are fetched like any cited page.
-The Wayback Machine (https://archive.org/help/wayback_api.php) answers 429 early and blocks clients
-that insist: every answer is cached, and after the first refusal no more requests are sent.
+Pages are found by SearXNG (https://docs.searxng.org/dev/search_api.html), which the user
+configures, so it may be in the user's own network, and by the Wayback Machine
+(https://archive.org/help/wayback_api.php). That answers 429 early and blocks clients that insist:
+every answer is cached, and after the first refusal no more requests are sent.
 """
 
+import contextlib
+import json
 import re
 import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Literal, NamedTuple
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from urllib.parse import urlencode, urlsplit
 
 from pincite.documents.body import of_status
 from pincite.documents.read import read_bytes
-from pincite.errors import FetchError, FetchingIsOff, FetchStopped
-from pincite.text.hosts import is_front, original_of
-from pincite.types import Document, Fetched, Reason, Unchecked
-from pincite.web.addresses import Response, Target, WebRules, parse_target
+from pincite.errors import ConfigError, FetchError, FetchingIsOff, FetchStopped
+from pincite.text.hosts import (
+    WAYBACK_HOSTS,
+    Snapshot,
+    host_of,
+    is_below,
+    is_front,
+    original_of,
+    snapshot_at,
+)
+from pincite.types import Document, Fetched, Reason, Unchecked, WebResult
+from pincite.web.addresses import (
+    WAYBACK_API,
+    WAYBACK_PAUSE,
+    Resolve,
+    Response,
+    Target,
+    WebRules,
+    parse_target,
+    system_resolver,
+)
 from pincite.web.fetch import DAY, TOO_MANY, CachedPage, FetchCache, WebClient
 
 if TYPE_CHECKING:
     from protego import Protego
 
-import contextlib
-import json
-from contextlib import AbstractContextManager
-from typing import Any
-from urllib.parse import urlencode
-
-from pincite.errors import ConfigError
-from pincite.text.hosts import WAYBACK_HOSTS, Snapshot, host_of, is_below, snapshot_at
-from pincite.types import WebResult
-from pincite.web.addresses import (
-    WAYBACK_API,
-    WAYBACK_PAUSE,
-    Resolve,
-    system_resolver,
-)
+# ── Search engine ─────────────────────────────────────────────────────────────────────────────────
 
 REPLY_BYTES = 2_000_000  # twenty results take 20 kB
 MAX_WORDS = 32  # Google ignores the rest
@@ -120,8 +124,8 @@ class SearxSearch(AbstractContextManager["SearxSearch"]):
             what = str(error).replace(address, self._base)  # the address contains the claim
             self._warnings[f"search at {self._base}: {what}"] = None
             return []
-        cached = CachedPage(address, address, reply.status, reply.body)
-        self._cache.put(cached.lasting(KEEP_DAYS * DAY))
+        page = CachedPage(address, address, reply.status, reply.body)
+        self._cache.put(page.lasting(KEEP_DAYS * DAY))
         return found
 
     def close(self) -> None:
@@ -164,6 +168,9 @@ def results_of(body: bytes) -> list[WebResult]:
 def _text(entry: Any, name: str) -> str:
     value = entry.get(name) if isinstance(entry, dict) else None
     return value if isinstance(value, str) else ""
+
+
+# ── Wayback Machine ───────────────────────────────────────────────────────────────────────────────
 
 
 class Wayback:
@@ -268,9 +275,10 @@ def closest_copy(body: bytes) -> dict[str, object] | None:
     return closest if isinstance(closest, dict) else None
 
 
+# ── Outcomes of requests ──────────────────────────────────────────────────────────────────────────
+
 # Transient: cached for an hour at most.
 TRANSIENT = frozenset({Reason.REFUSED, Reason.UNREACHABLE, Reason.TIMED_OUT, Reason.TRUNCATED})
-
 _LOGIN_PLACE = re.compile(
     r"[/.](log-?in|log-?on|sign-?in|sso|saml2?|oauth2?|authorize|anmelden|connexion|idp)\b", re.I
 )
@@ -293,8 +301,7 @@ def of_reply(url: str, status: int, final_url: str, redirected: bool) -> Uncheck
     if status == 206:
         return Unchecked(url, Reason.TRUNCATED, "HTTP 206: only a part was sent")
     if 300 <= status < 400:
-        detail = f"HTTP {status}: a redirect without a target"
-        return Unchecked(url, Reason.UNREACHABLE, detail)
+        return Unchecked(url, Reason.UNREACHABLE, f"HTTP {status}: a redirect without a target")
     return of_status(url, status) or (_generic_redirect(url, final_url) if redirected else None)
 
 
@@ -456,20 +463,17 @@ class WebSources:
     def _cached(self, key: str, response: Response) -> CachedPage:
         if failed := of_reply(key, response.status, response.url, response.redirected):
             return self._failed(failed, response.url, response.status)
-        content_type = response.headers.get("content-type", "")
+        headers = response.headers
         page = CachedPage(
-            key,
-            response.url,
-            response.status,
-            response.body,
-            content_type,
-            etag=response.headers.get("etag", ""),
-            modified=response.headers.get("last-modified", ""),
+            *(key, response.url, response.status, response.body),
+            content_type=headers.get("content-type", ""),
+            etag=headers.get("etag", ""),
+            modified=headers.get("last-modified", ""),
         )
         return page.lasting(self.rules.keep_days * DAY)
 
     def _failed(self, failed: Unchecked, final_url: str, status: int | None) -> CachedPage:
-        seconds = self._client.rules.keep_failures_days * DAY
+        seconds = self.rules.keep_failures_days * DAY
         reason, detail = failed.reason.value, failed.detail
         cached = CachedPage(failed.url, final_url, status, reason=reason, detail=detail)
         if failed.reason is Reason.NOT_ALLOWED:  # a setting may allow it in the next run
