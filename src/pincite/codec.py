@@ -28,8 +28,6 @@ _LONE_SURROGATES = re.compile("[\ud800-\udfff]")
 _ABSENT = object()
 _SCALARS = {str, int, bool, type(None)}
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
-
-
 Whole: TypeAlias = Annotated[int, Interval(ge=0)]
 Probability: TypeAlias = Annotated[float, Interval(ge=0, le=1)]
 Offsets: TypeAlias = Annotated[Span, Doc("half-open character offsets")]

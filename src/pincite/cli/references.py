@@ -104,7 +104,7 @@ def _deliver(found: report.ReferencesReport, outputs: dict[str, Path | None], qu
 def _bibliography(found: report.ReferencesReport, kind: str) -> str:
     from pincite.report.bibliography import Entry, bibtex, csl_name, ris
 
-    items = report.csl_items(found)
+    items = [report.csl_item(result) for result in found.results]
     for item in items:
         item["author"] = [csl_name(name) for name in item.get("author", ())]
     if kind == "csl":

@@ -1,10 +1,9 @@
-"""A local catalogue of works: one SQLite file with a full-text index of titles.
+"""Records of works, the sources that return them, and a local catalogue of them.
 
-A record is stored as JSON, under the identifiers and the key of its title that find it. A record
-that comes again from the same source replaces the older one. Imports commit in steps and remember
-how many records of a file they have read, so that a stopped import goes on where it was.
-
-Records of works, what has become of them, and the sources that return them.
+The catalogue is one SQLite file with a full-text index of titles. A record is stored as JSON, under
+the identifiers and the key of its title that find it, and replaces an older one of the same source.
+Imports commit in steps and remember how many records of a file they have read, so that a stopped
+import goes on where it was.
 """
 
 import hashlib

@@ -1,11 +1,8 @@
-"""Decides what is known of a reference, from the records that the sources returned.
+"""Decides what is known of a reference: from the sources' records, and from how it is written.
 
 Only a positive finding accuses: an identifier that cannot exist, or one behind which a source has
-another work. A work that no source has may well exist.
-
-Checks references as they are written: check digits, ranges, dates, and what chatbots leave.
-
-Nothing is looked up. A fault says that something is written wrongly, not that no such work exists.
+another work. A work that no source has may well exist, and a fault (a check digit, a date, what a
+chatbot left) says that something is written wrongly, not that no such work exists.
 """
 
 import re
@@ -209,7 +206,7 @@ def decide(citation: Citation, found: Lookups, *, is_record: bool = False) -> Ou
     return replace(outcome, status=_status(citation, outcome, is_found=best is not None))
 
 
-_NOT_FOUND = (Status.OTHER_WORK, Status.IMPOSSIBLE, Status.UNVERIFIED, Status.UNCHECKED)
+NOT_FOUND = (Status.OTHER_WORK, Status.IMPOSSIBLE, Status.UNVERIFIED, Status.UNCHECKED)
 
 
 def needed(citation: Citation, service: Lookup, found: Lookups) -> Citation | None:
@@ -221,12 +218,12 @@ def needed(citation: Citation, service: Lookup, found: Lookups) -> Citation | No
     """
     outcome = decide(citation, found)
     if service.is_status:
-        if outcome.status in (*_NOT_FOUND, *GRAVE_STATUSES) or not outcome.work or found.tried:
+        if outcome.status in (*NOT_FOUND, *GRAVE_STATUSES) or not outcome.work or found.tried:
             return None
         doi = outcome.work.doi
         return replace(citation, doi=doi or None, pmid=outcome.work.pmid if not doi else None)
     is_open = outcome.status is Status.DIFFERS or bool(outcome.unknown_ids)
-    is_wanted = outcome.status in _NOT_FOUND or (is_open and not service.is_search)
+    is_wanted = outcome.status in NOT_FOUND or (is_open and not service.is_search)
     return citation if is_wanted else None
 
 
@@ -357,7 +354,7 @@ def _shown(ids: Sequence[tuple[str, str]]) -> str:
     return ", ".join(f"{_NAMES[kind]}{value}" for kind, value in ids)
 
 
-# ── Checks references as they are written: check digits, ranges, dates, and what chatbots leave ───
+# ── Faults: what is wrong with a reference as written ────────────────────────────────────────────
 
 # How far numbers had been given out, and how many are added in a year, with room to spare.
 KNOWN_IN = 2026

@@ -140,22 +140,17 @@ def _row(result: Result) -> list[str | float | None]:
     ]
 
 
-def csl_items(report: ReferencesReport) -> list[dict[str, Any]]:
-    """Return the references as CSL-JSON items, with the fields of the record where it was found.
+KINDS = frozenset("article-journal book chapter paper-conference report thesis webpage".split())
+
+
+def csl_item(result: Result) -> dict[str, Any]:
+    """Return a reference as a CSL-JSON item, with the fields of its record if that was found.
 
     The record of a work that was not verified, or that is another work, changes nothing.
     """
-    return [_item(result) for result in report.results]
-
-
-KINDS = frozenset("article-journal book chapter paper-conference report thesis webpage".split())
-NOT_FOUND = (Status.UNVERIFIED, Status.UNCHECKED, Status.OTHER_WORK, Status.IMPOSSIBLE)
-
-
-def _item(result: Result) -> dict[str, Any]:
     reference, outcome = result.reference, result.outcome
     citation = reference.citation
-    record = (outcome.work if outcome.status not in NOT_FOUND else None) or Work("")
+    record = (outcome.work if outcome.status not in outcomes.NOT_FOUND else None) or Work("")
     year = str(record.years[0]) if record.years else ""
     stated = stated_date(citation.date or "")
     issued = stated if not year or stated[:4] == year else year

@@ -1,8 +1,7 @@
-"""Builds the `verify` pipeline from settings, and runs it on articles.
+"""Builds the `verify` pipeline from settings, estimates its work, and runs it on articles.
 
-Estimates the work and time of a `verify` run without fetching anything.
-
-Times are ranges: how fast hosts answer and how long their pages are is not known in advance.
+An estimate fetches nothing. Its times are ranges: how fast hosts answer and how long their pages
+are is not known in advance.
 """
 
 import atexit
@@ -43,7 +42,6 @@ from pincite.types import (
     Citation,
     CitedWork,
     Claim,
-    CopyKind,
     Document,
     Finding,
     Passage,
@@ -54,13 +52,7 @@ from pincite.types import (
     WorkStatus,
     written,
 )
-from pincite.verbs.verify.cited_copies import (
-    ArticleFiles,
-    CitedCopies,
-    Place,
-    is_wanted,
-    match_files,
-)
+from pincite.verbs.verify.cited_copies import ArticleFiles, CitedCopies, is_wanted, match_files
 from pincite.verbs.verify.pipeline import SecondOpinion, VerifyPipeline
 from pincite.verbs.verify.report import Report, addresses, could_not_be_checked, coverage_of
 from pincite.web.addresses import WebRules
@@ -320,11 +312,9 @@ class Run:
         )
 
     def report_on(self, page: PageText) -> Report | str:
-
-        def report() -> Report | str:
-            return self.verify(parse_page(page, self.settings.language))
-
-        return errors.attempted(report, could_not_be_checked)
+        return errors.attempted(
+            lambda: self.verify(parse_page(page, self.settings.language)), could_not_be_checked
+        )
 
     def wrote(self, report: Report) -> bool:
         """Whether this run would write the same report, as far as settings and versions tell."""
@@ -385,7 +375,7 @@ def verifying(
         pipeline = VerifyPipeline(
             verifier=verifier,
             copies=CitedCopies(
-                [] if copies is None else [Place(CopyKind.STORED, copies.get)],
+                None if copies is None else copies.get,
                 web,
                 [each for each in (own, files) if each],
                 corpus_copies(stored) if stored else lambda citation: None,
