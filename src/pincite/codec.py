@@ -19,7 +19,7 @@ from annotated_types import Interval
 
 from pincite.errors import InputError, usable
 from pincite.notes import Note, texts
-from pincite.types import Doc, Span, written
+from pincite.types import written
 
 T = TypeVar("T")
 DIGITS = 4  # decimals in reports: more would be noise that differs between machines
@@ -30,7 +30,6 @@ _SCALARS = {str, int, bool, type(None)}
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 Whole: TypeAlias = Annotated[int, Interval(ge=0)]
 Probability: TypeAlias = Annotated[float, Interval(ge=0, le=1)]
-Offsets: TypeAlias = Annotated[Span, Doc("half-open character offsets")]
 
 
 # ── Written ──────────────────────────────────────────────────────────────────────────────────────

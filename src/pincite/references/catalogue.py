@@ -11,7 +11,7 @@ import json
 import sqlite3
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from heapq import nlargest
@@ -26,6 +26,9 @@ from pincite.references.matching import key_of, words_of
 from pincite.retrieval.filters import SEPARATOR
 from pincite.text.identifiers import doi_in, doi_of_url, isbn13, pmid_of_url
 from pincite.types import Citation, Doc, Document, Reason
+
+NOTICE = "notice"  # the kind of a record that is about other works: an erratum, a retraction
+ARXIV_DOI = "10.48550/arxiv."  # registered by DataCite since 2022
 
 
 class NoticeKind(StrEnum):
@@ -48,9 +51,6 @@ class Notice:
     doi: Annotated[str, Doc("of the notice itself; empty: unknown")] = ""
     date: Annotated[str, Doc("ISO, as exact as known")] = ""
     stated_by: Annotated[str, Doc("the record that says so")] = ""
-
-
-NOTICE = "notice"  # the kind of a record that is about other works: an erratum, a retraction
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,9 +201,6 @@ def ids_of(citation: Citation) -> list[tuple[str, str]]:
     return list(dict.fromkeys((kind, value) for kind, value in stated if value))
 
 
-ARXIV_DOI = "10.48550/arxiv."  # registered by DataCite since 2022
-
-
 def arxiv_of(doi: str) -> str:
     """The arXiv number, without its version, of a DOI that arXiv gave; else empty."""
     doi = doi.lower()
@@ -296,10 +293,7 @@ class Catalogue:
         by_id = [row for pair in ids_of(citation) for row in self._having(pair)]
         rows = dict.fromkeys((*by_id, *self._titled(citation.title or "")))
         works = [_work(record) for _, record in rows]
-        return [
-            *works,
-            *self._about([*ids_of(citation), *(p for w in works for p in sorted(w.ids))]),
-        ]
+        return [*works, *self._about(ids_of(citation), works)]
 
     def marked(self, document: Document) -> Document:
         """Add to a document's metadata what the notices say of its work."""
@@ -310,7 +304,7 @@ class Catalogue:
         }
         pairs = [(kind, value.lower()) for kind, value in ids.items() if value]
         works = [_work(record) for pair in pairs for _, record in self._having(pair)]
-        works += self._about([*pairs, *(p for w in works for p in sorted(w.ids))])
+        works += self._about(pairs, works)
         for notice in in_force(n for work in works for n in work.notices)[:1]:
             if notice.kind in _MARKS and retraction_of(document) is not Retraction.YES:
                 stated = f"Notice: doi:{notice.doi} {notice.date}".strip() if notice.doi else ""
@@ -353,11 +347,14 @@ class Catalogue:
             total += n
             yield n, word
 
-    def _about(self, pairs: Iterable[tuple[str, str]]) -> Iterator[Work]:
+    def _about(self, pairs: Sequence[tuple[str, str]], works: Sequence[Work]) -> list[Work]:
+        """Return the notices about works, by these identifiers and their own."""
         query = "SELECT notice FROM notices WHERE kind = ? AND value = ?"
-        for kind, value in dict.fromkeys(pairs):
-            for (text,) in self._db.execute(query, (kind, value)):
-                yield about(_notice(json.loads(text)), **{kind: value})
+        return [
+            about(_notice(json.loads(text)), **{kind: value})
+            for kind, value in dict.fromkeys([*pairs, *(p for w in works for p in sorted(w.ids))])
+            for (text,) in self._db.execute(query, (kind, value))
+        ]
 
     # ── Importing ────────────────────────────────────────────────────────────────────────────────
 
@@ -391,20 +388,19 @@ class Catalogue:
         return counted
 
     def _store(self, records: Sequence[Imported], counted: Counted) -> Counted:
-        n_works = n_notices = n_broken = 0
+        works, notices, broken = counted
         for record in records:
             if record is None:
-                n_broken += 1
+                broken += 1
             elif record.title or not record.notices:
                 self._put(record)
-                n_works += 1
+                works += 1
             else:
                 texts = [_dumped(notice) for notice in record.notices]
                 rows = ((*pair, text) for pair in record.ids for text in texts)
                 self._db.executemany("INSERT OR IGNORE INTO notices VALUES (?, ?, ?)", rows)
-                n_notices += 1
-        works, notices, broken = counted
-        return Counted(works + n_works, notices + n_notices, broken + n_broken)
+                notices += 1
+        return Counted(works, notices, broken)
 
     def _put(self, work: Work) -> None:
         key, find = _key(work), "SELECT id, record FROM works WHERE key = ?"
@@ -421,10 +417,8 @@ class Catalogue:
         self._db.executemany("INSERT OR IGNORE INTO ids VALUES (?, ?, ?)", pairs)
 
 
-@contextmanager
-def opened(path: Path) -> Iterator[Catalogue]:
-    with closing(Catalogue(path)) as catalogue:
-        yield catalogue
+def opened(path: Path) -> closing[Catalogue]:
+    return closing(Catalogue(path))
 
 
 def place() -> Path:
@@ -432,11 +426,9 @@ def place() -> Path:
     return data_path("works.sqlite")
 
 
-@contextmanager
-def of_user() -> Iterator[Catalogue | None]:
+def of_user() -> AbstractContextManager[Catalogue | None]:
     """Open the user's catalogue; None if nothing was imported yet."""
-    with opened(place()) if place().is_file() else nullcontext() as found:
-        yield found
+    return opened(place()) if place().is_file() else nullcontext()
 
 
 def _key(work: Work) -> str:

@@ -31,6 +31,33 @@ from pincite.types import Unchecked
 MALFORMED = (
     *(Broken, KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError),
 )
+# How publishers mark the titles of works; a notice has a title of its own, "Retraction of: …".
+_MARK = re.compile(
+    r"\A(?:<[^<>]{0,40}>|[^\w<])*"
+    r"(?:retracted|(?P<withdrawn>(?-i:WITHDRAWN|REMOVED|TEMPORARY REMOVAL)))"
+    r"(?: (?:article|chapter|paper|publication))?(?:<[^<>]{0,40}>|[^\w<])*?[:\])}|–—]\W*"
+    r"|\s?[(\[]retracted\b[^)\]]{0,200}[)\]]\W{0,5}\Z",
+    re.IGNORECASE,
+)
+MOST_JSON = 500_000_000  # characters of a file that is one value; Crossref's have 30 million
+_PREPRINT = frozenset(("posted-content", "preprint", "Preprint"))
+_NOTICE_TYPES = frozenset(("erratum", "retraction"))  # of OpenAlex
+# Crossref's types of updates, Retraction Watch's natures, and what the readers of papers state.
+_KINDS = {
+    **dict.fromkeys(("retraction", "removal", "yes"), NoticeKind.RETRACTED),
+    **dict.fromkeys(("partial retraction", "partly"), NoticeKind.PARTLY_RETRACTED),
+    "withdrawal": NoticeKind.WITHDRAWN,
+    "expression of concern": NoticeKind.CONCERN,
+    **dict.fromkeys("correction corrected corrigendum erratum addendum clarification".split(),
+                    NoticeKind.CORRECTED),
+    **dict.fromkeys(("new edition", "new version"), NoticeKind.SUPERSEDED),
+    "reinstatement": NoticeKind.REINSTATED,
+}  # fmt: skip
+_INVERSE = re.compile(r"(?:Of|For)\Z")  # "RetractionOf" is what a notice says of another record
+_DBLP_RECORDS = (
+    *("article", "inproceedings", "proceedings", "book", "incollection", "phdthesis"),
+    "mastersthesis",
+)
 
 
 def read(path: Path) -> Iterator[Imported]:
@@ -82,16 +109,6 @@ def contained(make: Callable[[], Iterable[Imported]], source: str) -> Iterator[I
         yield each and marked(replace(each, source=source))
 
 
-# How publishers mark the titles of works; a notice has a title of its own, "Retraction of: …".
-_MARK = re.compile(
-    r"\A(?:<[^<>]{0,40}>|[^\w<])*"
-    r"(?:retracted|(?P<withdrawn>(?-i:WITHDRAWN|REMOVED|TEMPORARY REMOVAL)))"
-    r"(?: (?:article|chapter|paper|publication))?(?:<[^<>]{0,40}>|[^\w<])*?[:\])}|–—]\W*"
-    r"|\s?[(\[]retracted\b[^)\]]{0,200}[)\]]\W{0,5}\Z",
-    re.IGNORECASE,
-)
-
-
 def marked(work: Work) -> Work:
     """Turn a mark in a work's title into a notice."""
     if not (mark := _MARK.search(work.title)):
@@ -121,29 +138,11 @@ def _of_json(path: Path) -> Iterator[Imported]:
                 yield from contained(partial(make, item), "OpenAlex" if is_openalex else "Crossref")
 
 
-MOST_JSON = 500_000_000  # characters of a file that is one value; Crossref's have 30 million
-
-
 def _loaded(line: str) -> Any:
     try:
         return json.loads(line)
     except (ValueError, RecursionError):
         return {} if not line.strip() else None
-
-
-_PREPRINT = frozenset(("posted-content", "preprint", "Preprint"))
-_NOTICE_TYPES = frozenset(("erratum", "retraction"))  # of OpenAlex
-# Crossref's types of updates, Retraction Watch's natures, and what the readers of papers state.
-_KINDS = {
-    **dict.fromkeys(("retraction", "removal", "yes"), NoticeKind.RETRACTED),
-    **dict.fromkeys(("partial retraction", "partly"), NoticeKind.PARTLY_RETRACTED),
-    "withdrawal": NoticeKind.WITHDRAWN,
-    "expression of concern": NoticeKind.CONCERN,
-    **dict.fromkeys("correction corrected corrigendum erratum addendum clarification".split(),
-                    NoticeKind.CORRECTED),
-    **dict.fromkeys(("new edition", "new version"), NoticeKind.SUPERSEDED),
-    "reinstatement": NoticeKind.REINSTATED,
-}  # fmt: skip
 
 
 def kind_of(stated: str) -> NoticeKind | None:
@@ -251,9 +250,6 @@ def of_element(data: bytes, make: Callable[[Any], Iterable[Imported]]) -> Iterab
     return make(parsed(data))
 
 
-_INVERSE = re.compile(r"(?:Of|For)\Z")  # "RetractionOf" is what a notice says of another record
-
-
 def pubmed_work(record: Any) -> Iterator[Imported]:
     """Read a `PubmedArticle`."""
     article = record.find("MedlineCitation/Article")
@@ -289,12 +285,6 @@ def pubmed_work(record: Any) -> Iterator[Imported]:
         pages=one_line(article.findtext("Pagination/MedlinePgn")),
         notices=tuple(notices),
     )
-
-
-_DBLP_RECORDS = (
-    *("article", "inproceedings", "proceedings", "book", "incollection", "phdthesis"),
-    "mastersthesis",
-)
 
 
 def dblp_work(record: Any) -> Iterator[Work]:

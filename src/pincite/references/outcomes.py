@@ -35,6 +35,23 @@ from pincite.types import Article, Citation, Claim, Doc, Fault, FaultKind, WorkS
 
 Status = WorkStatus
 GRAVE_STATUSES = tuple(map(Status, GRAVE))
+SAME_TITLE_WORDS = 6  # from here, two works with one title but other authors are too rare to expect
+FEW_TITLE_WORDS = 4  # with the same year or venue; below, a title says nothing without authors
+PREPRINT_YEARS = 3  # a preprint may be published so much later
+NEAR_YEARS = 1  # online first, or printed in January
+CLOSE_FROM = 0.5  # share of words in common: from here the closest title is worth showing
+_ID_OF = {  # the identifier that a fault says cannot exist
+    FaultKind.DOI: "doi",
+    FaultKind.REGISTRANT: "doi",
+    FaultKind.ARXIV: "arxiv",
+    FaultKind.PMID: "pmid",
+    FaultKind.PMC: "pmc",
+    FaultKind.ISBN: "isbn",
+}
+_YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
+_Id = tuple[str, str]
+NOT_FOUND = (Status.OTHER_WORK, Status.IMPOSSIBLE, Status.UNVERIFIED, Status.UNCHECKED)
+_NAMES = {"doi": "DOI ", "pmid": "PMID ", "pmc": "PMC", "arxiv": "arXiv:", "isbn": "ISBN "}
 
 
 class Field(StrEnum):
@@ -89,23 +106,6 @@ class Outcome:
     @written
     def messages(self) -> tuple[str, ...]:
         return tuple(map(str, self.notes))
-
-
-SAME_TITLE_WORDS = 6  # from here, two works with one title but other authors are too rare to expect
-FEW_TITLE_WORDS = 4  # with the same year or venue; below, a title says nothing without authors
-PREPRINT_YEARS = 3  # a preprint may be published so much later
-NEAR_YEARS = 1  # online first, or printed in January
-CLOSE_FROM = 0.5  # share of words in common: from here the closest title is worth showing
-_ID_OF = {  # the identifier that a fault says cannot exist
-    FaultKind.DOI: "doi",
-    FaultKind.REGISTRANT: "doi",
-    FaultKind.ARXIV: "arxiv",
-    FaultKind.PMID: "pmid",
-    FaultKind.PMC: "pmc",
-    FaultKind.ISBN: "isbn",
-}
-_YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
-_Id = tuple[str, str]
 
 
 class _Match(NamedTuple):
@@ -204,9 +204,6 @@ def decide(citation: Citation, found: Lookups, *, is_record: bool = False) -> Ou
     elif closest := max(matches, key=lambda m: m.common, default=None):
         outcome = replace(outcome, work=closest.work if closest.common >= CLOSE_FROM else None)
     return replace(outcome, status=_status(citation, outcome, is_found=best is not None))
-
-
-NOT_FOUND = (Status.OTHER_WORK, Status.IMPOSSIBLE, Status.UNVERIFIED, Status.UNCHECKED)
 
 
 def needed(citation: Citation, service: Lookup, found: Lookups) -> Citation | None:
@@ -347,9 +344,6 @@ def _notes(outcome: Outcome) -> Iterable[Note]:
         yield Note("page_archived", {"url": outcome.archived})
 
 
-_NAMES = {"doi": "DOI ", "pmid": "PMID ", "pmc": "PMC", "arxiv": "arXiv:", "isbn": "ISBN "}
-
-
 def _shown(ids: Sequence[tuple[str, str]]) -> str:
     return ", ".join(f"{_NAMES[kind]}{value}" for kind, value in ids)
 
@@ -438,9 +432,6 @@ def with_faults(citations: Sequence[Citation], today: date, source: str = "") ->
         replace(c, faults=(*faults, *twice.get(c.citation_id, ())))
         for c, faults in zip(citations, found, strict=True)
     ]
-
-
-# ── Identifiers ──────────────────────────────────────────────────────────────────────────────────
 
 
 def _of_numbers(citation: Citation, today: date) -> Iterator[Fault]:
@@ -532,9 +523,6 @@ def _dois_of_two(citations: Iterable[Citation]) -> dict[str, tuple[Fault, ...]]:
     return found
 
 
-# ── Dates and pages ──────────────────────────────────────────────────────────────────────────────
-
-
 def _of_dates(citation: Citation, today: date) -> Iterator[Fault]:
     published, accessed = map(stated_date, (citation.date or "", citation.access_date or ""))
     ahead = DAYS_AHEAD if len(published) == len("2026-11-29") else AHEAD
@@ -566,9 +554,6 @@ def _of_pages(pages: str) -> Iterator[Fault]:
         least = 3 if "-" in dash else 2
         if len(last) >= len(first) >= least and int(last) < int(first):
             yield Fault(FaultKind.PAGES, match[0])
-
-
-# ── What is left over ────────────────────────────────────────────────────────────────────────────
 
 
 def _left_over(citation: Citation, source: str) -> Iterator[Fault]:

@@ -28,6 +28,7 @@ COLUMNS = (
     "record_year record_venue record_doi record_source notice_doi notice_date asked"
 ).split()
 TITLE_WIDTH, LINE_WIDTH = 100, 240
+KINDS = frozenset("article-journal book chapter paper-conference report thesis webpage".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +96,6 @@ def _result(reference: Reference, sources: Sequence[Source], services: Sequence[
     return Result(reference, errors.attempted(look_up, lambda _: decide(citation, Lookups())))
 
 
-# ── Formats ──────────────────────────────────────────────────────────────────────────────────────
-
-
 def print_report(report: ReferencesReport, console: Console) -> None:
     """Print the counts, then every reference that needs a look, the worst first."""
     for status in ORDER:
@@ -138,9 +136,6 @@ def _row(result: Result) -> list[str | float | None]:
         *((notice.doi, notice.date) if notice else ("", "")),
         ", ".join(outcome.asked),
     ]
-
-
-KINDS = frozenset("article-journal book chapter paper-conference report thesis webpage".split())
 
 
 def csl_item(result: Result) -> dict[str, Any]:

@@ -70,6 +70,18 @@ TRIED = 3  # pairs, judged twice because the first time warms up; half a second 
 OF_THE_PAIRS: Seconds = (0.5, 1.5)
 MANY = 1_000_000  # tokens assumed for a source not fetched yet: it fills its share of the prompt
 BESIDES = 500 + REPLY_TOKENS  # tokens of the prompt without the sources, and of the reply
+# Settings that change how fast or where the work is done, but never the results.
+WITHOUT_EFFECT = POLITENESS | {
+    *("models.threads", "library.feedback_file", "judge.at_once", "judge.seconds"),
+    *("embeddings.batch", "embeddings.at_once", "embeddings.seconds"),
+}
+OF_OTHERS = ("check.", "ask.", "chat.", "claimreview.")  # settings of the other verbs
+SHARED = ("chat.url", "chat.model")  # for expansion "server"
+REMEMBERED = 1_000  # citations with their copies: an article has some hundreds, a dump millions
+LIKE_ITS_TITLE = 100  # passages among which a cited work is searched by the words of its title
+OF_A_JUDGE = ("judge.", "budget.")  # used only with a second opinion
+OF_WORKS = ("journal", "book", "conference", "thesis", "report")  # in names of templates
+PARAMETERS = {Field.TITLE: "title", Field.YEAR: "date", Field.VENUE: "publisher", Field.DOI: "doi"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,18 +178,6 @@ def fetching_seconds(queues: Sequence[int], rules: WebRules) -> Seconds:
     return least, most + LATENCY[1]  # robots.txt comes first unless it is cached
 
 
-# Settings that change how fast or where the work is done, but never the results.
-WITHOUT_EFFECT = POLITENESS | {
-    *("models.threads", "library.feedback_file", "judge.at_once", "judge.seconds"),
-    *("embeddings.batch", "embeddings.at_once", "embeddings.seconds"),
-}
-OF_OTHERS = ("check.", "ask.", "chat.", "claimreview.")  # settings of the other verbs
-SHARED = ("chat.url", "chat.model")  # for expansion "server"
-REMEMBERED = 1_000  # citations with their copies: an article has some hundreds, a dump millions
-LIKE_ITS_TITLE = 100  # passages among which a cited work is searched by the words of its title
-OF_A_JUDGE = ("judge.", "budget.")  # used only with a second opinion
-
-
 @dataclass(frozen=True, slots=True)
 class WorkLookup:
     """Looks cited works up in the catalogue of works and, if allowed, in services."""
@@ -226,10 +226,6 @@ class WorkLookup:
             *corrected(reference, article.language, citation.title or "", known),
             is_marked,
         )
-
-
-OF_WORKS = ("journal", "book", "conference", "thesis", "report")  # in names of templates
-PARAMETERS = {Field.TITLE: "title", Field.YEAR: "date", Field.VENUE: "publisher", Field.DOI: "doi"}
 
 
 @dataclass(frozen=True, slots=True)

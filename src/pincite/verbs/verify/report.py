@@ -36,6 +36,8 @@ from pincite.verbs.verify.wording import COPIES, STEPS
 from pincite.wiki.suggest import DateFormat
 from pincite.wiki.uncited import is_read
 
+SCHEMA = Path(__file__).parent / "report.schema.json"
+
 
 class Stage(StrEnum):
     """How far a citation got; each stage implies those before it."""
@@ -240,9 +242,6 @@ def by_reason(findings: Iterable[tuple[int, Finding]]) -> list[Unread]:
         steps = "; ".join(dict.fromkeys(STEPS[reason] for reason in reasons))
         found.append(Unread(why_unread, steps, unread))
     return found
-
-
-SCHEMA = Path(__file__).parent / "report.schema.json"
 
 
 def could_not_be_checked(why: Failed) -> str:
