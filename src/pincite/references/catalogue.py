@@ -8,6 +8,7 @@ import goes on where it was.
 
 import hashlib
 import json
+import re
 import sqlite3
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,12 +23,14 @@ from typing import Annotated, NamedTuple, Protocol, TypeAlias
 from pincite.durable import data_path
 from pincite.errors import CorpusError, FetchError
 from pincite.judgement.references import Retraction, retraction_of
+from pincite.protocols import DocumentsOf, WordRetriever
 from pincite.references.matching import key_of, words_of
 from pincite.retrieval.filters import SEPARATOR
-from pincite.text.identifiers import doi_in, doi_of_url, isbn13, pmid_of_url
+from pincite.text import identifiers
 from pincite.types import Citation, Doc, Document, Reason
 
 NOTICE = "notice"  # the kind of a record that is about other works: an erratum, a retraction
+HITS = 20  # passages of a corpus read for a title
 ARXIV_DOI = "10.48550/arxiv."  # registered by DataCite since 2022
 
 
@@ -41,6 +44,23 @@ class NoticeKind(StrEnum):
     SUPERSEDED = "superseded"  # a later version or edition exists
     CORRECTED = "corrected"
     REINSTATED = "reinstated"  # the retraction was taken back
+
+
+# Crossref's types of updates, Retraction Watch's natures, and what the readers of papers state.
+KINDS = {
+    **dict.fromkeys(("retraction", "removal", "yes"), NoticeKind.RETRACTED),
+    **dict.fromkeys(("partial retraction", "partly"), NoticeKind.PARTLY_RETRACTED),
+    "withdrawal": NoticeKind.WITHDRAWN,
+    "expression of concern": NoticeKind.CONCERN,
+    **dict.fromkeys("correction corrected corrigendum erratum addendum clarification".split(),
+                    NoticeKind.CORRECTED),
+    **dict.fromkeys(("new edition", "new version"), NoticeKind.SUPERSEDED),
+    "reinstatement": NoticeKind.REINSTATED,
+}  # fmt: skip
+
+
+def kind_of(stated: str) -> NoticeKind | None:
+    return KINDS.get(re.sub(r"[_\s-]+", " ", stated).strip().lower())
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +216,7 @@ def ids_of(citation: Citation) -> list[tuple[str, str]]:
         ("arxiv", unversioned((citation.arxiv or "").lower())),
         ("pmid", (citation.pmid or "").strip().lstrip("0")),
         ("pmc", (citation.pmc or "").strip().upper().removeprefix("PMC")),
-        ("isbn", isbn13(citation.isbn or "") or ""),
+        ("isbn", identifiers.isbn13(citation.isbn or "") or ""),
     )
     return list(dict.fromkeys((kind, value) for kind, value in stated if value))
 
@@ -215,6 +235,45 @@ def unversioned(arxiv: str) -> str:
     """
     number, _, version = arxiv.rpartition("v")
     return number if number and version.isdecimal() else arxiv
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusRecords:
+    """The records of corpora, found by the addresses of their identifiers, or by title."""
+
+    documents_of: DocumentsOf
+    words: WordRetriever
+    name: str = "corpus"
+
+    def lookup(self, citation: Citation) -> list[Work]:
+        ids = dict(ids_of(citation))
+        urls = [identifiers.doi_address(doi) for doi in (citation.doi, ids.get("doi")) if doi]
+        urls += [identifiers.pubmed_address(ids["pmid"])] if "pmid" in ids else []
+        hits = self.words.retrieve([citation.title], HITS)[0] if citation.title else []
+        urls += [hit.passage.url for hit in hits]
+        documents = self.documents_of(list(dict.fromkeys(urls)))
+        return [_of_document(each) for each in documents if each and each.title]
+
+
+def _of_document(document: Document) -> Work:
+    meta, kind = document.meta, kind_of(retraction_of(document))
+    dates = (meta.get("pubdate", ""), document.published or "")
+    years = [int(date[:4]) for date in dates if date[:4].isdecimal()]
+    return Work(
+        document.title,
+        tuple(filter(None, meta.get("authors", "").split(SEPARATOR))),
+        tuple(dict.fromkeys(years)),
+        meta.get("journal", ""),
+        meta.get("doi", "").lower(),
+        pmid=meta.get("pmid", ""),
+        pmc=meta.get("pmc", "").upper().removeprefix("PMC"),
+        issn=meta.get("issn", ""),
+        volume=meta.get("volume", ""),
+        issue=meta.get("issue", ""),
+        pages=meta.get("pages", ""),
+        url=document.url,
+        notices=(Notice(kind, stated_by="corpus"),) if kind else (),
+    )
 
 
 # In the metadata of a document, as `retraction_of` reads it.
@@ -299,8 +358,8 @@ class Catalogue:
         """Add to a document's metadata what the notices say of its work."""
         url, meta = document.url, document.meta
         ids = {
-            "doi": doi_in(meta.get("doi", "")) or doi_of_url(url),
-            "pmid": meta.get("pmid") or pmid_of_url(url),
+            "doi": identifiers.doi_in(meta.get("doi", "")) or identifiers.doi_of_url(url),
+            "pmid": meta.get("pmid") or identifiers.pmid_of_url(url),
         }
         pairs = [(kind, value.lower()) for kind, value in ids.items() if value]
         works = [_work(record) for pair in pairs for _, record in self._having(pair)]

@@ -119,20 +119,16 @@ def to_csv(report: ReferencesReport) -> str:
 
 def _row(result: Result) -> list[str | float | None]:
     citation, outcome = result.reference.citation, result.outcome
-    work = outcome.work or outcome.other
+    work = outcome.work or outcome.other or Work("")
     notice = next(iter(outcome.notices), None)
-    of_record = ("", "", "", "", "", "")
-    if work:
-        year = str(work.years[0]) if work.years else ""
-        people = "; ".join(work.authors)
-        of_record = (work.title, people, year, work.venue, work.doi, work.source)
     return [
         *(citation.citation_id, str(outcome.status), citation.title),
         *("; ".join(citation.authors), citation.date, citation.publisher),
         *(citation.doi, citation.pmid),
         " | ".join(fault.message for fault in citation.faults),
         " | ".join(outcome.messages),
-        *of_record,
+        *(work.title, "; ".join(work.authors), "".join(map(str, work.years[:1]))),
+        *(work.venue, work.doi, work.source),
         *((notice.doi, notice.date) if notice else ("", "")),
         ", ".join(outcome.asked),
     ]

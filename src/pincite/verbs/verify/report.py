@@ -209,15 +209,11 @@ def counting_rule(found: Coverage) -> str:
 
 def lost_rows(found: Coverage) -> list[tuple[str, str, str]]:
     """Return rows of (count, reason, next step) for the citations that were not judged."""
-    return [
-        (_counted(tally), REASONS[reason], STEPS[reason]) for reason, tally in found.reasons.items()
-    ]
-
-
-def _counted(tally: Tally) -> str:
-    if tally.uses == tally.sources:
-        return str(tally.uses)
-    return f"{tally.uses} ({n_of(tally.sources, 'source')})"
+    rows = []
+    for reason, tally in found.reasons.items():
+        of = "" if tally.uses == tally.sources else f" ({n_of(tally.sources, 'source')})"
+        rows.append((f"{tally.uses}{of}", REASONS[reason], STEPS[reason]))
+    return rows
 
 
 class Unread(NamedTuple):
