@@ -244,7 +244,6 @@ class JsonReport:
 
     @classmethod
     def from_json(cls, data: bytes | str) -> Self:
-        """Read a record from JSON; raises InputError, which names the first invalid place."""
         return from_json(cls, data).as_read()
 
     @classmethod
@@ -253,7 +252,6 @@ class JsonReport:
 
     @classmethod
     def from_file(cls, path: Path) -> Self:
-        """Read a record from a JSON file; raises InputError."""
         return from_file(cls, path).as_read()
 
 

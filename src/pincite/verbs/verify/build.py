@@ -19,14 +19,8 @@ from pincite.corpus.protocol import Corpora
 from pincite.documents import text as document_text
 from pincite.documents.collection import Problem, open_sources, variants
 from pincite.judgement import aggregation
+from pincite.library import private_copies
 from pincite.library.exclusions import Exclusions, chosen_list
-from pincite.library.private_copies import (
-    OwnCopies,
-    OwnSources,
-    citation_keys,
-    document_keys,
-    folder_of,
-)
 from pincite.library.web_pages import web_candidates, web_pages
 from pincite.llm.calls import tokens_of
 from pincite.llm.judge import REPLY_TOKENS, notes_of
@@ -114,8 +108,8 @@ def estimate_article(
 ) -> Estimate:
     """Estimate the work for one article; `candidates`: corpus passages judged per claim."""
     citations = [citation for claim in article.claims for citation in claim.citations]
-    uses = Counter(urls[0] for citation in citations if (urls := addresses(citation)))
-    cited = {urls[0]: citation for citation in citations if (urls := addresses(citation))}
+    pairs = [(urls[0], citation) for citation in citations if (urls := addresses(citation))]
+    uses, cited = Counter(url for url, _ in pairs), dict(pairs)
     found = {url: copies.stored_copy(citation) for url, citation in cited.items()}
     wanted = [url for url, copy in found.items() if is_wanted(copy)]
     readable = {url for url, copy in found.items() if isinstance(copy, Document)}
@@ -362,10 +356,12 @@ def verifying(
             files, copies = sources, sources.sources
         elif sources:
             copies = open_sources(*sources)
-        web = (
-            stack.enter_context(web_pages(settings.web, fetching)) if settings.web.online else None
-        )
-        own = OwnSources(OwnCopies(folder_of(settings.library.own_copies))) if own_copies else None
+        web, services = None, list[Lookup]()
+        if settings.web.online:
+            web = stack.enter_context(web_pages(settings.web, fetching))
+            services = stack.enter_context(online.opened(settings.references, settings.web))
+        folder = private_copies.folder_of(settings.library.own_copies)
+        own = private_copies.OwnSources(private_copies.OwnCopies(folder)) if own_copies else None
         listed = chosen_list(settings.library.reliability, settings.language)
         exclusions = Exclusions(settings.filters.exclude_hosts, listed.rules if listed else None)
         pipeline = VerifyPipeline(
@@ -395,11 +391,6 @@ def verifying(
         works = stack.enter_context(catalogue.of_user()) if own_copies else None
         if works is not None:
             versions["works"] = works.fingerprint()
-        services = (
-            stack.enter_context(online.opened(settings.references, settings.web))
-            if settings.web.online
-            else ()
-        )
         if stored:
             versions |= stored.versions()
         if own and (attached := own.copies.fingerprint()):
@@ -533,11 +524,12 @@ def corpus_copies(corpus: Corpora) -> Callable[[Citation], Document | None]:
     @lru_cache(maxsize=REMEMBERED)
     def find(citation: Citation) -> Document | None:
         here = corpus.get([form for url in addresses(citation) for form in variants(url)])
-        keys, words = citation_keys(citation), citation.title or citation.text
+        keys, words = private_copies.citation_keys(citation), citation.title or citation.text
         if words and not any(here):  # a corpus has no index of identifiers
             (hits,) = corpus.lexical().retrieve([((words, 1.0),)], LIKE_ITS_TITLE)
             like = corpus.get(list(dict.fromkeys(hit.passage.url for hit in hits)))
-            here = [each for each in like if each and not document_keys(each).isdisjoint(keys)]
+            keys_of = private_copies.document_keys
+            here = [each for each in like if each and not keys_of(each).isdisjoint(keys)]
         return next(filter(None, here), None)
 
     return find

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product, starmap
 from typing import Literal, NamedTuple
 
 from pincite import errors
@@ -457,7 +458,7 @@ class VerifyPipeline:
         (judged,) = self._verify([(claim, joint)])
         return None if judged.failed else judged
 
-    # ── Better ones ──────────────────────────────────────────────────────────────────────────────
+    # ── Better sources ───────────────────────────────────────────────────────────────────────────
 
     def _with_better_sources(self, found: Finding, written: str | None) -> Finding:
         claim, failing = found.claim, found.label is not Label.SUPPORTED
@@ -501,10 +502,8 @@ class VerifyPipeline:
         alone = replace(evidence.passage, text=evidence.quoted, page="", pieces=())
         (read,) = self._verify([(claim, alone)])
         absent = tables.unstated(claim.text, f"{alone.about}\n{alone.text}", (claim.language, None))
-        rivals = (
-            quantities.conflict(v, each) for v in quantities.values(alone.text) for each in absent
-        )
-        if read.contradiction or decide.refutes(read) or any(rivals):
+        rivals = product(quantities.values(alone.text), absent)
+        if read.contradiction or decide.refutes(read) or any(starmap(quantities.conflict, rivals)):
             return False
         lacking = aggregation.missing_atoms(claim.text, [alone], claim.language)
         stated = not lacking and bool(aggregation.atoms(claim.text))
