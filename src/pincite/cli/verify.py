@@ -320,7 +320,7 @@ class Batch:
                 self._open_run(fetch_display(display)) as run,
                 self._folder(len(places), run) as folder,
             ):
-                checker = _ListChecker(run, folder, display, self.settings, self.quiet)
+                checker = _ListChecker(run, folder, display, self.quiet)
                 for number, place in enumerate(places, 1):
                     page = articles.page_of(wikis, place, folder.has_revision, self.settings)
                     head = f"{number}/{len(places)}"
@@ -407,7 +407,6 @@ class _ListChecker:
     run: "Run"
     folder: worklist.ReportFolder
     display: options.Display
-    settings: Settings
     quiet: bool
     is_first: bool = True  # of the articles, which it represents in the estimate
 
@@ -425,7 +424,7 @@ class _ListChecker:
 
     def _report_on(self, page: Page | Article) -> Report | str:
         article = article_of(page) if isinstance(page, Page) else page
-        if self.is_first and not self.quiet and terminal.asks_others(self.settings):
-            _say_estimate(self.run.estimate(article), self.settings)
+        if self.is_first and not self.quiet and terminal.asks_others(self.run.settings):
+            _say_estimate(self.run.estimate(article), self.run.settings)
         self.is_first = False
         return self.run.verify(article, self.display)

@@ -15,26 +15,15 @@ from typing import Annotated, NamedTuple
 
 from pincite.documents.dates import stated_date
 from pincite.notes import Note
-from pincite.references import matching
-from pincite.references.catalogue import (
-    ARXIV_DOI,
-    GRAVE,
-    NOTICE,
-    Lookup,
-    Lookups,
-    Notice,
-    Unanswered,
-    Work,
-    ids_of,
-    in_force,
-)
+from pincite.references import catalogue, matching
+from pincite.references.catalogue import Lookup, Lookups, Notice, Unanswered, Work
 from pincite.references.matching import Authors, Likeness, titles
 from pincite.text.identifiers import doi_in, isbn13
 from pincite.text.names import ET_AL
 from pincite.types import Article, Citation, Claim, Doc, Fault, FaultKind, WorkStatus, written
 
 Status = WorkStatus
-GRAVE_STATUSES = tuple(map(Status, GRAVE))
+GRAVE_STATUSES = tuple(map(Status, catalogue.GRAVE))
 SAME_TITLE_WORDS = 6  # from here, two works with one title but other authors are too rare to expect
 FEW_TITLE_WORDS = 4  # with the same year or venue; below, a title says nothing without authors
 PREPRINT_YEARS = 3  # a preprint may be published so much later
@@ -137,7 +126,8 @@ class _Match(NamedTuple):
         """Whether it is the work that the reference names, without its identifiers."""
         n_words = len(matching.words_of(self.work.title))
         dated = self.years is not None and abs(self.years) <= NEAR_YEARS
-        if self.work.kind == NOTICE and not (self.title is Likeness.SAME and self.year_agrees):
+        is_titled = self.title is Likeness.SAME and self.year_agrees
+        if self.work.kind == catalogue.NOTICE and not is_titled:
             return False  # "Erratum: …"
         if self.is_same:
             return self.year_agrees or n_words >= FEW_TITLE_WORDS
@@ -172,7 +162,7 @@ def decide(citation: Citation, found: Lookups, *, is_record: bool = False) -> Ou
         is_record: it comes from a bibliography's file, whose authors and venue are complete.
     """
     matches = [_compared(citation, work) for work in found.works]
-    wanted = ids_of(citation)
+    wanted = catalogue.ids_of(citation)
     wrong = [pair for pair in wanted if _is_wrong(pair, citation, matches)]
     own = [m for m in matches if not m.is_other and not m.work.ids.isdisjoint(wanted)]
     same = [m for m in matches if m.is_by_title]
@@ -199,7 +189,7 @@ def decide(citation: Citation, found: Lookups, *, is_record: bool = False) -> Ou
             work=best.work,
             differences=tuple(_differences(citation, best, is_record, [*wrong, *unknown])),
             unconfirmed=_unconfirmed(citation, best.work) if is_record else "",
-            notices=in_force(n for work in versions for n in work.notices),
+            notices=catalogue.in_force(n for work in versions for n in work.notices),
         )
     elif closest := max(matches, key=lambda m: m.common, default=None):
         outcome = replace(outcome, work=closest.work if closest.common >= CLOSE_FROM else None)
@@ -252,7 +242,7 @@ def _compared(citation: Citation, work: Work) -> _Match:
         title = Likeness.UNKNOWN  # a book, cited for a chapter
     stated = [int(year) for year in _YEAR.findall(citation.date or "")]
     gap = min((known - year for known in work.years for year in stated), key=abs, default=None)
-    if gap and gap < 0 and "book" in work.kind and work.ids.isdisjoint(ids_of(citation)):
+    if gap and gap < 0 and "book" in work.kind and work.ids.isdisjoint(catalogue.ids_of(citation)):
         gap = None  # a later edition
     venues = [matching.venues(place, each) for each in (work.venue, work.publisher)]
     more = any(ET_AL.search(f" {name}") for name in citation.authors)
@@ -286,7 +276,7 @@ def _unknown_ids(wanted: Sequence[_Id], matches: Sequence[_Match]) -> list[_Id]:
     known = {pair for match in matches for pair in match.work.ids}
     has_arxiv = any(kind == "arxiv" and (kind, value) in known for kind, value in wanted)
     lacking = [pair for pair in wanted if pair not in known]
-    return [p for p in lacking if not (has_arxiv and p[0] == "doi" and p[1].startswith(ARXIV_DOI))]
+    return [p for p in lacking if not (has_arxiv and p[0] == "doi" and catalogue.arxiv_of(p[1]))]
 
 
 def _differences(
@@ -304,7 +294,7 @@ def _differences(
     if match.venue is Likeness.OTHER and (is_record or of_journal):
         yield Difference(Field.VENUE, citation.publisher or "", work.venue)
     doi = next((value for kind, value in not_its if kind == "doi"), "")
-    preprints = doi.startswith(ARXIV_DOI) or work.doi.startswith(ARXIV_DOI)
+    preprints = doi.startswith(catalogue.ARXIV_DOI) or work.doi.startswith(catalogue.ARXIV_DOI)
     if doi and work.doi and doi != work.doi and not preprints and match.years == 0:
         yield Difference(Field.DOI, doi, work.doi)
 

@@ -16,6 +16,7 @@ from pincite.judgement.references import (
 from pincite.notes import IN_ENGLISH, QUOTED, Language
 from pincite.report import bibliography
 from pincite.report.cells import Look, called, n_of, one_line
+from pincite.retrieval.filters import SEPARATOR
 from pincite.settings import LEAST_RELEVANCE
 from pincite.text.hosts import without_folder
 from pincite.types import Document, Evidence, Span
@@ -254,10 +255,10 @@ def published_in(reference: Reference) -> str:
 
 def kind_of(reference: Reference) -> str:
     """Return the publication types, without funding and "Journal Article"."""
-    stated = reference.document.meta.get("publication_type", "").split(bibliography.SEPARATOR)
+    stated = reference.document.meta.get("publication_type", "").split(SEPARATOR)
     kinds = [kind for kind in stated if kind and not kind.startswith("Research Support")]
     shown = [kind for kind in kinds if kind != "Journal Article"]
-    return bibliography.SEPARATOR.join(shown or kinds)
+    return SEPARATOR.join(shown or kinds)
 
 
 def places_of(reference: Reference, sentences: Sequence[Checked], support: Support) -> list[int]:

@@ -302,9 +302,10 @@ class Run:
         )
 
     def report_on(self, page: PageText) -> Report | str:
-        return errors.attempted(
-            lambda: self.verify(parse_page(page, self.settings.language)), could_not_be_checked
-        )
+        def report() -> Report | str:
+            return self.verify(parse_page(page, self.settings.language))
+
+        return errors.attempted(report, could_not_be_checked)
 
     def wrote(self, report: Report) -> bool:
         """Whether this run would write the same report, as far as settings and versions tell."""
