@@ -51,7 +51,7 @@ def put(folder: Path, name: str, text: str = TEXT) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-@each_row("verify/matching/a_file_is_the_copy_of_its_citation")
+@each_row("verify/cited_copies/a_file_is_the_copy_of_its_citation")
 def test_a_file_is_the_copy_of_its_citation(
     tmp_path: Path, name: str, text: str, citation_id: str, by: str
 ) -> None:
