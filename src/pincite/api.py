@@ -56,8 +56,6 @@ Corpora: TypeAlias = Corpus | Sequence[Corpus] | Mapping[str, Corpus]
 
 # Markup that marks a string as article text: no file name or title contains it.
 _OF_TEXTS = ("\n", "<", "{{", "[[")
-
-
 _HEIGHT = "40rem"  # height of a report: a screen, less the cell above it
 # In a frame, in-page links would load the notebook, and most sites refuse to be framed. Only our
 # templates contain these attributes: quotation marks in article text are escaped.

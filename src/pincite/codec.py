@@ -19,7 +19,7 @@ from annotated_types import Interval
 
 from pincite.errors import InputError, usable
 from pincite.notes import Note, texts
-from pincite.types import Doc, Span, written
+from pincite.types import written
 
 T = TypeVar("T")
 DIGITS = 4  # decimals in reports: more would be noise that differs between machines
@@ -28,11 +28,8 @@ _LONE_SURROGATES = re.compile("[\ud800-\udfff]")
 _ABSENT = object()
 _SCALARS = {str, int, bool, type(None)}
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
-
-
 Whole: TypeAlias = Annotated[int, Interval(ge=0)]
 Probability: TypeAlias = Annotated[float, Interval(ge=0, le=1)]
-Offsets: TypeAlias = Annotated[Span, Doc("half-open character offsets")]
 
 
 # ── Written ──────────────────────────────────────────────────────────────────────────────────────
@@ -247,7 +244,6 @@ class JsonReport:
 
     @classmethod
     def from_json(cls, data: bytes | str) -> Self:
-        """Read a record from JSON; raises InputError, which names the first invalid place."""
         return from_json(cls, data).as_read()
 
     @classmethod
@@ -256,7 +252,6 @@ class JsonReport:
 
     @classmethod
     def from_file(cls, path: Path) -> Self:
-        """Read a record from a JSON file; raises InputError."""
         return from_file(cls, path).as_read()
 
 

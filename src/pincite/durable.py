@@ -35,6 +35,8 @@ Tell: TypeAlias = Callable[[str, int, int], None]  # progress: task, steps done,
 PART = ".pincite.part"  # of the name of an unfinished file or folder; ours to remove
 SEAL = "stamp_sha256"  # a stamp's checksum of its other fields
 READ_MOMENTS, READ_SECONDS = 20, 0.01  # retries of a refused rename, and the seconds between them
+# How long opening for writing waits: a reader that updates a lagging index briefly holds the lock.
+PATIENCE_SECONDS = 2.0
 
 
 @contextmanager
@@ -178,10 +180,6 @@ def n_bytes(path: Path) -> int:
         with contextlib.suppress(FileNotFoundError):  # a writer may remove files meanwhile
             total += file.stat().st_size if file.is_file() else 0
     return total
-
-
-# How long opening for writing waits: a reader that updates a lagging index briefly holds the lock.
-PATIENCE_SECONDS = 2.0
 
 
 class WriterLock:

@@ -20,6 +20,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TypeVar
@@ -281,11 +282,8 @@ def shown(render: Callable[[Finding], T], finding: Finding) -> T:
 
 def shown_uncited(render: Callable[[Uncited], T], uncited: Uncited) -> T:
     """Render an uncited sentence; if that raises, render it without its sources."""
-
-    def without_sources(why: Failed) -> T:
-        return render(replace(uncited, suggestions=(), excluded=(), reasons_coded=(), failed=why))
-
-    return attempted(lambda: render(uncited), without_sources)
+    bare = partial(replace, uncited, suggestions=(), excluded=(), reasons_coded=())
+    return attempted(lambda: render(uncited), lambda why: render(bare(failed=why)))
 
 
 def not_judged(passage: Passage, why: Failed) -> Evidence:

@@ -37,7 +37,6 @@ from pincite.types import (
     Citation,
     CitationResult,
     Claim,
-    CopyKind,
     Document,
     Evidence,
     Label,
@@ -46,7 +45,7 @@ from pincite.types import (
     Unchecked,
     own_digest,
 )
-from pincite.verbs.verify.cited_copies import CitedCopies, Place, SourceOf
+from pincite.verbs.verify.cited_copies import CitedCopies, SourceOf
 from pincite.verbs.verify.pipeline import VerifyPipeline
 
 DATA = b"The bridge opened in 1911."
@@ -268,7 +267,7 @@ def place(result: CitationResult) -> types.Place:
 
 def copies(folder: Path, source_of: SourceOf) -> CitedCopies:
     own = OwnSources(OwnCopies(folder / "own"))
-    return CitedCopies([Place(CopyKind.STORED, source_of)], given=[own])
+    return CitedCopies(source_of, given=[own])
 
 
 def digest(result: CitationResult) -> str | None:

@@ -25,7 +25,6 @@ from pincite.types import (
     Article,
     Citation,
     Claim,
-    CopyKind,
     Document,
     Evidence,
     Passage,
@@ -33,7 +32,7 @@ from pincite.types import (
     Span,
     Unchecked,
 )
-from pincite.verbs.verify.cited_copies import CitedCopies, Place
+from pincite.verbs.verify.cited_copies import CitedCopies
 from pincite.verbs.verify.pipeline import VerifyPipeline
 from pincite_lab.training import bert_onnx
 
@@ -191,7 +190,7 @@ def findings(verifier: RoutedVerifier, language: str, text: str) -> dict[str, Ev
     own = "" if language == "en" else language
     claim = Claim("c", text, citations=cited, language=own)
     pipeline = VerifyPipeline(
-        verifier, CitedCopies([Place(CopyKind.STORED, SOURCES.__getitem__)]),
+        verifier, CitedCopies(SOURCES.__getitem__),
         languages=verifier.languages,
     )  # fmt: skip
     (found,) = pipeline.findings(Article("Varde", "", (claim,), language=language))

@@ -2,7 +2,7 @@
 
 import gzip
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,12 @@ from pincite import runtime
 from pincite.corpus.engines import EmbeddedCorpus
 from pincite.errors import CorpusError, InputError
 from pincite.judgement.references import Retraction, retraction_of
+from pincite.protocols import Query
 from pincite.references import catalogue, imports
 from pincite.references.catalogue import (
     NOTICE,
     Catalogue,
+    CorpusRecords,
     Counted,
     Imported,
     Notice,
@@ -25,9 +27,9 @@ from pincite.references.catalogue import (
     ask,
 )
 from pincite.references.imports import marked
-from pincite.references.outcomes import decide
+from pincite.references.outcomes import Status, decide
 from pincite.settings import Settings
-from pincite.types import Citation, Document, Span
+from pincite.types import Citation, Document, Hit, Passage, Span
 
 FILES = CASES / "references" / "imports"
 
@@ -289,3 +291,43 @@ def test_documents_of_corpora_are_marked(tmp_path: Path, monkeypatch: pytest.Mon
             assert retraction_of(found) is known
             with catalogue.opened(catalogue.place()) as works:
                 works.add("notices", 1, [notice])
+
+
+RYE = Document(
+    "https://pubmed.ncbi.nlm.nih.gov/77/",
+    "The price of rye in Jutland",
+    "Rye was dear.",
+    published="2011-03",
+    meta={
+        "authors": "Holm, Ida; Berg, Per",
+        "journal": "Journal of Grain",
+        "pmid": "77",
+        "doi": "10.1000/1",
+        "retracted": "yes",
+        "pubdate": "2011 Mar",
+    },
+)
+
+
+def documents_of(urls: Sequence[str]) -> list[Document | None]:
+    return [RYE if url == RYE.url else None for url in urls]
+
+
+class Words:
+    def retrieve(self, queries: Sequence[Query], k: int) -> list[list[Hit]]:
+        passage = Passage(RYE.doc_id, RYE.url, RYE.title, RYE.text, Span(0, len(RYE.text)))
+        return [[Hit(passage, 1.0, 1)] if query == RYE.title else [] for query in queries]
+
+
+def in_a_corpus(**given: Any) -> Status:
+    citation = cited(**given)
+    return decide(citation, ask(citation, [CorpusRecords(documents_of, Words())])).status
+
+
+def test_a_retracted_record_is_found_by_number_and_by_title() -> None:
+    assert in_a_corpus(pmid="77") is Status.RETRACTED
+    assert in_a_corpus(title=RYE.title, authors=("Ida Holm",), date="2011") is Status.RETRACTED
+
+
+def test_a_work_that_is_not_in_the_corpus_is_not_accused() -> None:
+    assert in_a_corpus(title="Old towers", authors=("Eva Lind",), pmid="78") is Status.UNVERIFIED

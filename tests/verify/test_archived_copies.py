@@ -24,7 +24,7 @@ from pincite.types import (
     Span,
     Unchecked,
 )
-from pincite.verbs.verify.cited_copies import CitedCopies, CitedSource, Place
+from pincite.verbs.verify.cited_copies import CitedCopies, CitedSource, SourceOf
 from pincite.verbs.verify.pipeline import VerifyPipeline
 from pincite.web.fetch import FetchCache, WebClient, WebRules
 from pincite.web.sources import Wayback, WebPages, WebSources
@@ -68,7 +68,7 @@ class Web:
         asked = f"/wayback/available?url={page}&timestamp={near}"
         self.zoo.pages["archive.test", asked] = reply(body)
 
-    def copies(self, *stored: Place) -> CitedCopies:
+    def copies(self, stored: SourceOf | None = None) -> CitedCopies:
         rules = WebRules(online=True, ports=(80, self.zoo.port), pause=0.0, first_wait=0.01)
         client = WebClient(rules, resolve=self.zoo.resolve, allow={"127.0.0.1"})
         api = self.zoo.url("archive.test", "/wayback/available")
@@ -153,10 +153,9 @@ def test_a_page_that_is_not_as_cited_is_read_from_the_archive(web: Web, status: 
 def test_a_stored_copy_comes_before_all_others(web: Web) -> None:
     url = web.live("a", NOW)
     stored = Document(url, "", "Stored.", fetched="2020-01-02")
-    place = Place(CopyKind.STORED, lambda _: stored)
     for status in (None, "dead", "usurped"):
         cited = citation(url, web.archived("a", THEN), url_status=status)
-        found = web.copies(place).read(cited)
+        found = web.copies(lambda _: stored).read(cited)
         assert shown(found) == ("Stored.", CopyKind.STORED, "2020-01-02")
     assert web.asked() == []
 
@@ -284,7 +283,7 @@ def test_the_page_of_a_doi_is_no_later_version_of_the_page(web: Web) -> None:
     doi = web.zoo.url("live.test", "/doi")
     web.live("doi", NOW)
     web.named("a", "2014", web.archived("a", THEN))
-    copies = web.copies(Place(CopyKind.STORED, lambda url: Unchecked(url, Reason.DEAD, "HTTP 404")))
+    copies = web.copies(lambda url: Unchecked(url, Reason.DEAD, "HTTP 404"))
     live = CitedSource(Document(doi, "", NOW), Copy(CopyKind.LIVE, doi))
 
     class Doi(CitedCopies):

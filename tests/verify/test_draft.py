@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import pincite
+from pincite.notes import Note
 from pincite.settings import load
 from pincite.verbs.verify.render import DRAFT_SHOWN, Draft, draft_html, draft_lines, draft_of
 from pincite.wiki.article import article_in
@@ -32,9 +33,8 @@ def draft(tmp_path: Path) -> Draft:
 
 
 def test_counts_of_a_draft(draft: Draft) -> None:
-    assert (draft.n_citations, draft.n_checked, draft.n_failing) == (3, 2, 1)
-    assert draft.share == 0.5
-    unsupported, references, uncited, traces = (part.items for part in draft.parts)
+    assert draft.head.values == {"n": 3, "checked": 2, "failing": 1, "percent": 50}
+    unsupported, references, uncited, traces = (items for _, items in draft.parts)
     assert len(unsupported) == 1
     assert "1937" in unsupported[0]
     assert len(references) == 3
@@ -45,7 +45,7 @@ def test_counts_of_a_draft(draft: Draft) -> None:
 def test_without_a_checked_citation_there_is_no_share() -> None:
     article = article_in("It opened.<ref>A book</ref>", title="Mill")
     found = draft_of(pincite.verify(article).record, article.source)
-    assert (found.n_citations, found.share) == (1, None)
+    assert found.head == Note("draft_unchecked", {"n": 1})
 
 
 def test_it_fits_on_a_screen_and_escapes_its_text(draft: Draft) -> None:

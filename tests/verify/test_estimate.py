@@ -8,13 +8,13 @@ import pytest
 from support.rows import each_row
 
 from pincite.settings import Settings
-from pincite.types import Article, Citation, Claim, CopyKind, Document, Reason, Span, Unchecked
+from pincite.types import Article, Citation, Claim, Document, Reason, Span, Unchecked
 from pincite.verbs.verify.build import (
     Estimate,
     estimate_article,
     fetching_seconds,
 )
-from pincite.verbs.verify.cited_copies import CitedCopies, Place
+from pincite.verbs.verify.cited_copies import CitedCopies
 from pincite.verbs.verify.terminal import estimate_lines
 from pincite.web.addresses import WebRules
 
@@ -39,7 +39,7 @@ def estimate(article: Article, *, online: bool = True, settings: Any = None) -> 
         host_of=lambda url: url.split("/")[2] if url.startswith("https://") else None,
     )
     web: Any = SimpleNamespace(sources=sources, wayback=None) if online else None
-    copies = CitedCopies([Place(CopyKind.STORED, stored)], web)
+    copies = CitedCopies(stored, web)
 
     def tenth(pairs: Sequence[object]) -> float:
         assert pairs

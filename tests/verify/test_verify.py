@@ -32,7 +32,7 @@ from pincite.types import (
     Verifiability,
 )
 from pincite.verbs.verify import wording
-from pincite.verbs.verify.cited_copies import CitedCopies, Place, SourceOf
+from pincite.verbs.verify.cited_copies import CitedCopies, SourceOf
 from pincite.verbs.verify.pipeline import VerifyPipeline
 
 BRIDGE = Document("https://varde.example/bridge", "Bridge", "The bridge opened in 1911.")
@@ -84,7 +84,7 @@ def pipeline(
     parts: dict[str, object] = {
         "verifier": WordVerifier(),
         "threshold": 0.55,  # the fake's own: from it on it means "supported"
-        "copies": CitedCopies([Place(CopyKind.STORED, source_of)]),
+        "copies": CitedCopies(source_of),
         "search": Fused(Always(found), None) if found else None,
         "documents_of": lambda urls: [everything.get(url) for url in urls],
     }
@@ -155,7 +155,7 @@ def test_relative_times_are_read_by_the_date_of_the_page_else_of_the_citation(
 
 
 def test_a_copy_in_the_corpus_comes_after_stored_pages() -> None:
-    copies = CitedCopies([Place(CopyKind.STORED, source_of)], in_corpus=lambda citation: BETTER)
+    copies = CitedCopies(source_of, in_corpus=lambda citation: BETTER)
     for url, page in ((FERRY.url, FERRY), ("https://gone.example/", BETTER)):
         (citation,) = claim(url).citations
         assert copies.read(citation).source == copies.stored_copy(citation) == page

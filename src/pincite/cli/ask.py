@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +55,7 @@ def command(
     found, there is no answer. QUESTION may contain several, one per line. Exit code 5: something
     could not be written or checked.
     """
-    from pincite.verbs.ask import build
+    from pincite.verbs.ask import build, terminal
 
     outputs = options.pop_outputs(given)
     options.check_outputs(outputs, template)
@@ -70,20 +69,17 @@ def command(
     # Extracts appear at once anyway, and a repaired answer replaces the sentences shown so far.
     is_slow = settings.ask.answer == "model" and not (quiet or settings.ask.repair)
     with options.progress(quiet) as display, build.asking(settings, corpora) as run:
-        show = partial(_show_sentence, display.bars.console) if is_slow else None
-        report = run.ask(questions, display, show if sys.stderr.isatty() else None)
+
+        def show(checked: Checked) -> None:
+            display.bars.console.print(terminal.sentence_line(checked))
+
+        report = run.ask(questions, display, show if is_slow and sys.stderr.isatty() else None)
     deliver(report, outputs, template, quiet)
     if report.stopped:
         options.stop(f"Stopped after {len(report.answers)} of {len(questions)} questions.")
     if not report.complete:
         options.say("Something could not be written or checked; see the result.")
         raise click.exceptions.Exit(PARTIAL)
-
-
-def _show_sentence(console: Any, checked: Checked) -> None:
-    from pincite.verbs.ask.terminal import sentence_line
-
-    console.print(sentence_line(checked))
 
 
 def deliver(

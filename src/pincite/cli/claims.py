@@ -16,13 +16,7 @@ from pincite.verbs.verify.wording import name_of
 @click.option("--language", help="Language of the article, if it declares none: en, de, ja, …")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines, one per claim.")
 @options.quiet_option
-def command(
-    file: str,
-    title: str | None,
-    language: str | None,
-    as_json: bool,
-    quiet: bool,
-) -> None:
+def command(file: str, title: str | None, language: str | None, as_json: bool, quiet: bool) -> None:
     """Print the claims of FILE: wikitext, HTML, a manuscript, a dump, or - for stdin."""
     from pincite.wiki.article import read_articles
 

@@ -13,8 +13,8 @@ import click
 
 from pincite.cli import options
 from pincite.cli.shell import PARTIAL
-from pincite.corpus import engines
-from pincite.corpus.update import Origins
+from pincite.corpus import engines, package
+from pincite.corpus import update as updates
 from pincite.documents import inputs
 from pincite.errors import ConfigError
 from pincite.models import weights
@@ -38,6 +38,7 @@ index_option = click.option(
 words_option = click.option(
     "--no-vectors", is_flag=True, help="Index words only; `corpus rebuild` can add vectors later."
 )
+_PASSED_OVER = {"title_only": "records without an abstract or a text"}
 
 
 @click.group("corpus")
@@ -78,9 +79,7 @@ def add(
 
     With --on ray, workers read the files and encode the passages; the resulting corpus is the same.
     """
-    from pincite.corpus.update import How
-
-    outcome = _update(folder, paths, How(reread=True), quiet, **given)
+    outcome = _update(folder, paths, updates.How(reread=True), quiet, **given)
     _print_outcome(outcome, as_json, quiet)
 
 
@@ -109,16 +108,14 @@ def update(
     and deleted with --prune. A file that has become unreadable keeps its documents. A document
     removed by `corpus delete` comes back when its file changes, or with `corpus add`.
     """
-    from pincite.corpus.update import How
-
-    outcome = _update(folder, paths, How(prune=prune, dry=dry_run), quiet, **given)
+    outcome = _update(folder, paths, updates.How(prune=prune, dry=dry_run), quiet, **given)
     _print_outcome(outcome, as_json, quiet, dry_run)
 
 
 def _update(
     folder: Address,
     paths: tuple[Address, ...],
-    how: Any,
+    how: updates.How,
     quiet: bool,
     *,
     on: str,
@@ -127,7 +124,6 @@ def _update(
     no_vectors: bool,
 ) -> Any:
     """Run an update; a dry one writes nothing."""
-    from pincite.corpus.update import update
 
     def show(outcome: Any) -> None:
         n = len(outcome.added) + len(outcome.changed) + outcome.n_unchanged
@@ -152,9 +148,9 @@ def _update(
         elif engines.exists(folder):
             corpus = stack.enter_context(engines.open(folder, None))
         notes = engines.notes_of(folder, cache / "origins")
-        origins = stack.enter_context(Origins(notes, write=not how.dry))
+        origins = stack.enter_context(updates.Origins(notes, write=not how.dry))
         try:
-            return update(corpus, origins, local.paths, how, show, parallel)
+            return updates.update(corpus, origins, local.paths, how, show, parallel)
         except Exception:
             if not how.dry:
                 with suppress(Exception):  # the error itself is reported below
@@ -162,9 +158,6 @@ def _update(
                     options.say(f"{folder} has {n_of(n, 'document')}; it had {before}.")
                 options.say("Run the same command again to continue.", quiet)
             raise
-
-
-_PASSED_OVER = {"title_only": "records without an abstract or a text"}
 
 
 def _print_outcome(outcome: Any, as_json: bool, quiet: bool, dry_run: bool = False) -> None:
@@ -311,8 +304,8 @@ def verify(ctx: click.Context, folder: Address, repair: bool, as_json: bool, qui
         click.echo(f"{finding.kind}: {finding.place}: {finding.problem}{done}")
         if not finding.repaired:
             click.echo(f"    {finding.remedy}")
-    n_faults = "1 fault" if n_wrong == 1 else f"{n_wrong} faults"
-    options.say(f"{folder} has {n_faults}." if n_wrong else f"{folder} is sound.", quiet)
+    state = f"has {n_of(n_wrong, 'fault')}" if n_wrong else "is sound"
+    options.say(f"{folder} {state}.", quiet)
     ctx.exit(1 if n_wrong else 0)
 
 
@@ -343,7 +336,6 @@ def copy(source: Address, target: Address, encoder: str | None, quiet: bool) -> 
     the same command again to continue an interrupted copy.
     """
     from pincite import runtime
-    from pincite.corpus.package import copy as copy_corpus
 
     model = runtime.encoder_for(options.load_settings({"encoder": encoder}), source, bool(encoder))
     with (
@@ -352,7 +344,7 @@ def copy(source: Address, target: Address, encoder: str | None, quiet: bool) -> 
         options.progress(quiet) as display,
         other.indexing_behind(),
     ):
-        done = copy_corpus(one, other, partial(display, "copying documents"))
+        done = package.copy(one, other, partial(display, "copying documents"))
     options.say(
         f"{n_of(done.n_copied, 'document')} copied with {done.n_vectors:,} vectors; "
         f"{done.n_known:,} were there already.",
@@ -371,8 +363,6 @@ def pack(folder: Address, file: str, as_json: bool, quiet: bool) -> None:
     FILE may be an address: hf://datasets/OWNER/NAME/kb.zip (log in with `hf auth login`), s3://… It
     contains the documents' addresses: for local files, their paths.
     """
-    from pincite.corpus import package
-
     far = inputs.is_address(file)
     with options.progress(quiet) as display, TemporaryDirectory() as aside:
         path = Path(aside) / "corpus.zip" if far else Path(file)
@@ -395,8 +385,6 @@ def unpack(file: str, folder: Path, as_json: bool, quiet: bool) -> None:
 
     FILE may be an address. All checksums are verified first; then the indexes are rebuilt.
     """
-    from pincite.corpus import package
-
     with options.progress(quiet) as display, TemporaryDirectory() as aside:
         (path,) = inputs.local([file], Path(aside)).paths
         about = package.unpack(path, folder, display)

@@ -13,15 +13,7 @@ from pincite.documents.archives import LABELS
 from pincite.errors import InputError
 from pincite.library import exclusions, private_copies
 from pincite.library.exclusions import LABELS as RATINGS
-from pincite.library.feedback import (
-    THUMBS,
-    Opinions,
-    Words,
-    claims,
-    file_of,
-    opinion,
-    plain,
-)
+from pincite.library.feedback import THUMBS, Opinions, Words, claims, file_of, opinion, plain
 from pincite.library.results import read_result
 from pincite.report.cells import REASONS, one_line, shortened
 from pincite.types import Unchecked
@@ -102,15 +94,9 @@ def source() -> None:
 
 
 def _ref_options(command: options.Command) -> options.Command:
-    for option in (
-        options.config_option,
-        click.option(
-            "--report", type=options.FilePath, help="Report (verify --json) that REF is cited in."
-        ),
-        click.argument("ref"),
-    ):
-        command = option(command)
-    return command
+    text = "Report (verify --json) that REF is cited in."
+    report = click.option("--report", type=options.FilePath, help=text)
+    return click.argument("ref")(report(options.config_option(command)))
 
 
 @source.command("attach")

@@ -51,13 +51,12 @@ def show_settings(as_json: bool, config: Path | None) -> None:
             *(JUDGE_KEY_VARIABLE, EMBEDDINGS_KEY_VARIABLE, wiki.KEY_VARIABLE),
         )
     }
+    origins = {name: each.origin for name, each in found.items()}
     if as_json:
-        origins = {name: found[name].origin if name in found else "default" for name in values}
-        rows = {name: {"value": value, "origin": origins[name]} for name, value in values.items()}
+        rows = {n: {"value": v, "origin": origins.get(n, "default")} for n, v in values.items()}
         rows |= {name: {"value": key, "origin": f"variable {name}"} for name, key in keys.items()}
         options.print_json(rows)
         return
-    origins = {name: each.origin for name, each in found.items()}
     secrets = "".join(f"\n# {name} is {key}" for name, key in keys.items())
     click.echo(f"{_toml(values, origins)}{secrets}")
 

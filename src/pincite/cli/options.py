@@ -262,23 +262,16 @@ class Display:
     """Progress bars on stderr; call it with a task's name, steps done, and steps in all."""
 
     def __init__(self, quiet: bool) -> None:
+        from rich import progress as bars
         from rich.console import Console
-        from rich.progress import (
-            BarColumn,
-            MofNCompleteColumn,
-            Progress,
-            TextColumn,
-            TimeElapsedColumn,
-            TimeRemainingColumn,
-        )
 
-        self.bars = Progress(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TextColumn("left:"),
-            TimeRemainingColumn(),
+        self.bars = bars.Progress(
+            bars.TextColumn("{task.description}", markup=False),
+            bars.BarColumn(),
+            bars.MofNCompleteColumn(),
+            bars.TimeElapsedColumn(),
+            bars.TextColumn("left:"),
+            bars.TimeRemainingColumn(),
             console=Console(stderr=True),
             transient=True,
             disable=quiet or not sys.stderr.isatty(),

@@ -14,7 +14,7 @@ from rich.console import Console
 from pincite import codec, runtime
 from pincite.cli import options
 from pincite.errors import InputError
-from pincite.references import catalogue, corpora, imports, online, read, report
+from pincite.references import catalogue, imports, online, read, report
 from pincite.references.catalogue import Lookup, Source
 from pincite.references.outcomes import Status
 
@@ -76,7 +76,7 @@ def command(
             sources.append(stack.enter_context(catalogue.opened(place)))
         if corpus:
             found_in = stack.enter_context(runtime.open_corpora(settings, [*corpus]))
-            sources.append(corpora.CorpusRecords(found_in.get, found_in.lexical()))
+            sources.append(catalogue.CorpusRecords(found_in.get, found_in.lexical()))
         if settings.web.online:
             services = stack.enter_context(online.opened(settings.references, settings.web))
         if not sources and not services:
@@ -104,16 +104,15 @@ def _deliver(found: report.ReferencesReport, outputs: dict[str, Path | None], qu
 def _bibliography(found: report.ReferencesReport, kind: str) -> str:
     from pincite.report.bibliography import Entry, bibtex, csl_name, ris
 
-    items = report.csl_items(found)
+    items = [report.csl_item(result) for result in found.results]
     for item in items:
         item["author"] = [csl_name(name) for name in item.get("author", ())]
-    if kind == "csl":
-        items = [{name: v for name, v in item.items() if name != "more"} for item in items]
-        return json.dumps(items, ensure_ascii=False, indent=1) + "\n"
     entries = [
         Entry(item, "RETRACTED" if item.get("status") else "", more=item.pop("more", False))
         for item in items
     ]
+    if kind == "csl":
+        return json.dumps(items, ensure_ascii=False, indent=1) + "\n"
     return "\n".join(map(bibtex, entries)) if kind == "bibtex" else "".join(map(ris, entries))
 
 

@@ -134,20 +134,16 @@ def _describe(error: BaseException) -> tuple[str, int]:
     if isinstance(error, MemoryError):
         return "out of memory. Try a smaller input, or close other programs.", UNWRITTEN
     if isinstance(error, OSError):
-        return _describe_os_error(error)
+        names = dict.fromkeys(str(name) for name in (error.filename, error.filename2) if name)
+        what = f"{', '.join(names)}: " if names else ""
+        step = _NEXT_STEPS.get(error.errno or 0) or _write_log(error)
+        why = error.strerror or _one_line(error) or error.__class__.__name__
+        return f"{what}{why}. {step}", UNWRITTEN if error.errno in _FULL else UNUSABLE
     if isinstance(error, UnicodeError):
         return f"text that is not UTF-8: {_one_line(error)}. {_write_log(error)}", UNUSABLE
     if error.__class__.__module__ == "sqlite3":
         return f"a database cannot be used: {_one_line(error)}. {_write_log(error)}", UNWRITTEN
     return f"a bug: {error.__class__.__name__}: {_one_line(error)}. {_write_log(error)}", BUG
-
-
-def _describe_os_error(error: OSError) -> tuple[str, int]:
-    names = dict.fromkeys(str(name) for name in (error.filename, error.filename2) if name)
-    what = f"{', '.join(names)}: " if names else ""
-    step = _NEXT_STEPS.get(error.errno or 0) or _write_log(error)
-    why = error.strerror or _one_line(error) or error.__class__.__name__
-    return f"{what}{why}. {step}", UNWRITTEN if error.errno in _FULL else UNUSABLE
 
 
 def _one_line(error: BaseException) -> str:

@@ -21,6 +21,7 @@ from rich.console import Console
 from pincite import codec, errors
 from pincite.cli import options, shell
 from pincite.errors import usable
+from pincite.library import web_pages
 from pincite.models import weights
 from pincite.report.cells import one_line
 from pincite.settings import Settings
@@ -178,7 +179,9 @@ def command(
     page = articles.open_article(article, title, settings, say, language=given["language"])
     with _open_run(page, settings, corpora, sources, quiet) as (run, display):
         if only_estimate:
-            _write_estimate(run.estimate(page), run.settings, outputs["json"])
+            plan, to_file = run.estimate(page), outputs["json"]
+            text = "\n".join((*terminal.estimate_lines(plan, run.settings), ""))
+            options.write(codec.to_json(plan) if to_file else text, to_file)
             return
         if not quiet and terminal.asks_others(settings):
             _say_estimate(run.estimate(page), run.settings)
@@ -240,11 +243,6 @@ def _lower_limit(report: Report, worst: float, limit: int | None) -> int:
     """Return how many rows are the `worst` share of the checked claims, at most `limit`."""
     n_checked = sum(finding.label is not Label.UNCHECKED for finding in report.findings)
     return min(limit or n_checked, math.ceil(worst * n_checked))
-
-
-def _write_estimate(plan: "Estimate", settings: Settings, to_file: Path | None) -> None:
-    text = "".join(f"{line}\n" for line in terminal.estimate_lines(plan, settings))
-    options.write(codec.to_json(plan) if to_file else text, to_file)
 
 
 def _say_estimate(plan: "Estimate", settings: Settings) -> None:
@@ -315,19 +313,14 @@ class Batch:
 
     def check_list(self, titles: Path | None, category: str | None) -> None:
         """Check the articles of a file or a category; Ctrl-C still leaves a work-list."""
-        from pincite.library import web_pages
-
-        with (
-            web_pages.open_web(self.settings.web) as web,
-            options.progress(self.quiet) as display,
-        ):
+        with web_pages.open_web(self.settings.web) as web, options.progress(self.quiet) as display:
             wikis = articles.Wikis(web, self.settings, partial(options.say, quiet=self.quiet))
             places = self._list_places(wikis, titles, category)
             with (
                 self._open_run(fetch_display(display)) as run,
                 self._folder(len(places), run) as folder,
             ):
-                checker = _ListChecker(run, folder, display, self.settings, self.quiet)
+                checker = _ListChecker(run, folder, display, self.quiet)
                 for number, place in enumerate(places, 1):
                     page = articles.page_of(wikis, place, folder.has_revision, self.settings)
                     head = f"{number}/{len(places)}"
@@ -414,28 +407,24 @@ class _ListChecker:
     run: "Run"
     folder: worklist.ReportFolder
     display: options.Display
-    settings: Settings
     quiet: bool
     is_first: bool = True  # of the articles, which it represents in the estimate
 
     def check(self, head: str, place: Path | ArticleAddress, page: Page | Article) -> None:
-        name, title = _name_and_title(place, page)
-        if isinstance(page, Article) and self.folder.has(name):
-            return
+        if isinstance(page, Article):
+            name, title = worklist.name_in_file(Path(str(place)), page), page.title
+            if self.folder.has(name):
+                return
+        else:
+            name = worklist.name_of(page.site.host, page.revision_id)
+            title = articles.about(page)
         options.say(f"{head} {title}", self.quiet)
         report = errors.attempted(partial(self._report_on, page), could_not_be_checked)
         self.folder.store(str(place), name, report)
 
     def _report_on(self, page: Page | Article) -> Report | str:
         article = article_of(page) if isinstance(page, Page) else page
-        if self.is_first and not self.quiet and terminal.asks_others(self.settings):
-            _say_estimate(self.run.estimate(article), self.settings)
+        if self.is_first and not self.quiet and terminal.asks_others(self.run.settings):
+            _say_estimate(self.run.estimate(article), self.run.settings)
         self.is_first = False
         return self.run.verify(article, self.display)
-
-
-def _name_and_title(place: Path | ArticleAddress, page: Page | Article) -> tuple[str, str]:
-    """Return the name of a page's report, and what to call the page on the screen."""
-    if isinstance(page, Article):
-        return worklist.name_in_file(Path(str(place)), page), page.title
-    return worklist.name_of(page.site.host, page.revision_id), articles.about(page)

@@ -123,8 +123,11 @@ def verify_claim(
     """
     if (file and text) or not (file or text or url):
         raise InputError("Expected one source: url, file or text; file and text may have a url.")
-    address, settings = url or GIVEN, served.settings
-    article = _article_of(_line(claim, "claim"), address, title, settings.language)
+    address, settings, line = url or GIVEN, served.settings, _line(claim, "claim")
+    whole = Span(0, len(line))
+    citation = Citation("r1", whole, whole, url=address, title=title)
+    cited = replace(Claim.alone(line), span=whole, citations=(citation,))
+    article = Article("", line, (cited,), language=settings.language, n_references=1)
     with tempfile.TemporaryDirectory(prefix="pincite-mcp-") as folder:
         sources = Path(folder)
         if text:
@@ -142,13 +145,6 @@ def verify_claim(
             progress=progress,
         )
     return of_claim(report.record)
-
-
-def _article_of(claim: str, url: str, title: str | None, language: str) -> Article:
-    whole = Span(0, len(claim))
-    citation = Citation("r1", whole, whole, url=url, title=title)
-    found = replace(Claim.alone(claim), span=whole, citations=(citation,))
-    return Article("", claim, (found,), language=language, n_references=1)
 
 
 def _copy(file: Path, folder: Path, url: str, title: str | None) -> None:

@@ -1,18 +1,18 @@
-"""A local catalogue of works: one SQLite file with a full-text index of titles.
+"""Records of works, the sources that return them, and a local catalogue of them.
 
-A record is stored as JSON, under the identifiers and the key of its title that find it. A record
-that comes again from the same source replaces the older one. Imports commit in steps and remember
-how many records of a file they have read, so that a stopped import goes on where it was.
-
-Records of works, what has become of them, and the sources that return them.
+The catalogue is one SQLite file with a full-text index of titles. A record is stored as JSON, under
+the identifiers and the key of its title that find it, and replaces an older one of the same source.
+Imports commit in steps and remember how many records of a file they have read, so that a stopped
+import goes on where it was.
 """
 
 import hashlib
 import json
+import re
 import sqlite3
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from heapq import nlargest
@@ -23,10 +23,15 @@ from typing import Annotated, NamedTuple, Protocol, TypeAlias
 from pincite.durable import data_path
 from pincite.errors import CorpusError, FetchError
 from pincite.judgement.references import Retraction, retraction_of
+from pincite.protocols import DocumentsOf, WordRetriever
 from pincite.references.matching import key_of, words_of
 from pincite.retrieval.filters import SEPARATOR
-from pincite.text.identifiers import doi_in, doi_of_url, isbn13, pmid_of_url
+from pincite.text import identifiers
 from pincite.types import Citation, Doc, Document, Reason
+
+NOTICE = "notice"  # the kind of a record that is about other works: an erratum, a retraction
+HITS = 20  # passages of a corpus read for a title
+ARXIV_DOI = "10.48550/arxiv."  # registered by DataCite since 2022
 
 
 class NoticeKind(StrEnum):
@@ -41,6 +46,23 @@ class NoticeKind(StrEnum):
     REINSTATED = "reinstated"  # the retraction was taken back
 
 
+# Crossref's types of updates, Retraction Watch's natures, and what the readers of papers state.
+KINDS = {
+    **dict.fromkeys(("retraction", "removal", "yes"), NoticeKind.RETRACTED),
+    **dict.fromkeys(("partial retraction", "partly"), NoticeKind.PARTLY_RETRACTED),
+    "withdrawal": NoticeKind.WITHDRAWN,
+    "expression of concern": NoticeKind.CONCERN,
+    **dict.fromkeys("correction corrected corrigendum erratum addendum clarification".split(),
+                    NoticeKind.CORRECTED),
+    **dict.fromkeys(("new edition", "new version"), NoticeKind.SUPERSEDED),
+    "reinstatement": NoticeKind.REINSTATED,
+}  # fmt: skip
+
+
+def kind_of(stated: str) -> NoticeKind | None:
+    return KINDS.get(re.sub(r"[_\s-]+", " ", stated).strip().lower())
+
+
 @dataclass(frozen=True, slots=True)
 class Notice:
     """One notice about a work."""
@@ -49,9 +71,6 @@ class Notice:
     doi: Annotated[str, Doc("of the notice itself; empty: unknown")] = ""
     date: Annotated[str, Doc("ISO, as exact as known")] = ""
     stated_by: Annotated[str, Doc("the record that says so")] = ""
-
-
-NOTICE = "notice"  # the kind of a record that is about other works: an erratum, a retraction
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,12 +216,9 @@ def ids_of(citation: Citation) -> list[tuple[str, str]]:
         ("arxiv", unversioned((citation.arxiv or "").lower())),
         ("pmid", (citation.pmid or "").strip().lstrip("0")),
         ("pmc", (citation.pmc or "").strip().upper().removeprefix("PMC")),
-        ("isbn", isbn13(citation.isbn or "") or ""),
+        ("isbn", identifiers.isbn13(citation.isbn or "") or ""),
     )
     return list(dict.fromkeys((kind, value) for kind, value in stated if value))
-
-
-ARXIV_DOI = "10.48550/arxiv."  # registered by DataCite since 2022
 
 
 def arxiv_of(doi: str) -> str:
@@ -219,6 +235,45 @@ def unversioned(arxiv: str) -> str:
     """
     number, _, version = arxiv.rpartition("v")
     return number if number and version.isdecimal() else arxiv
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusRecords:
+    """The records of corpora, found by the addresses of their identifiers, or by title."""
+
+    documents_of: DocumentsOf
+    words: WordRetriever
+    name: str = "corpus"
+
+    def lookup(self, citation: Citation) -> list[Work]:
+        ids = dict(ids_of(citation))
+        urls = [identifiers.doi_address(doi) for doi in (citation.doi, ids.get("doi")) if doi]
+        urls += [identifiers.pubmed_address(ids["pmid"])] if "pmid" in ids else []
+        hits = self.words.retrieve([citation.title], HITS)[0] if citation.title else []
+        urls += [hit.passage.url for hit in hits]
+        documents = self.documents_of(list(dict.fromkeys(urls)))
+        return [_of_document(each) for each in documents if each and each.title]
+
+
+def _of_document(document: Document) -> Work:
+    meta, kind = document.meta, kind_of(retraction_of(document))
+    dates = (meta.get("pubdate", ""), document.published or "")
+    years = [int(date[:4]) for date in dates if date[:4].isdecimal()]
+    return Work(
+        document.title,
+        tuple(filter(None, meta.get("authors", "").split(SEPARATOR))),
+        tuple(dict.fromkeys(years)),
+        meta.get("journal", ""),
+        meta.get("doi", "").lower(),
+        pmid=meta.get("pmid", ""),
+        pmc=meta.get("pmc", "").upper().removeprefix("PMC"),
+        issn=meta.get("issn", ""),
+        volume=meta.get("volume", ""),
+        issue=meta.get("issue", ""),
+        pages=meta.get("pages", ""),
+        url=document.url,
+        notices=(Notice(kind, stated_by="corpus"),) if kind else (),
+    )
 
 
 # In the metadata of a document, as `retraction_of` reads it.
@@ -297,21 +352,18 @@ class Catalogue:
         by_id = [row for pair in ids_of(citation) for row in self._having(pair)]
         rows = dict.fromkeys((*by_id, *self._titled(citation.title or "")))
         works = [_work(record) for _, record in rows]
-        return [
-            *works,
-            *self._about([*ids_of(citation), *(p for w in works for p in sorted(w.ids))]),
-        ]
+        return [*works, *self._about(ids_of(citation), works)]
 
     def marked(self, document: Document) -> Document:
         """Add to a document's metadata what the notices say of its work."""
         url, meta = document.url, document.meta
         ids = {
-            "doi": doi_in(meta.get("doi", "")) or doi_of_url(url),
-            "pmid": meta.get("pmid") or pmid_of_url(url),
+            "doi": identifiers.doi_in(meta.get("doi", "")) or identifiers.doi_of_url(url),
+            "pmid": meta.get("pmid") or identifiers.pmid_of_url(url),
         }
         pairs = [(kind, value.lower()) for kind, value in ids.items() if value]
         works = [_work(record) for pair in pairs for _, record in self._having(pair)]
-        works += self._about([*pairs, *(p for w in works for p in sorted(w.ids))])
+        works += self._about(pairs, works)
         for notice in in_force(n for work in works for n in work.notices)[:1]:
             if notice.kind in _MARKS and retraction_of(document) is not Retraction.YES:
                 stated = f"Notice: doi:{notice.doi} {notice.date}".strip() if notice.doi else ""
@@ -354,11 +406,14 @@ class Catalogue:
             total += n
             yield n, word
 
-    def _about(self, pairs: Iterable[tuple[str, str]]) -> Iterator[Work]:
+    def _about(self, pairs: Sequence[tuple[str, str]], works: Sequence[Work]) -> list[Work]:
+        """Return the notices about works, by these identifiers and their own."""
         query = "SELECT notice FROM notices WHERE kind = ? AND value = ?"
-        for kind, value in dict.fromkeys(pairs):
-            for (text,) in self._db.execute(query, (kind, value)):
-                yield about(_notice(json.loads(text)), **{kind: value})
+        return [
+            about(_notice(json.loads(text)), **{kind: value})
+            for kind, value in dict.fromkeys([*pairs, *(p for w in works for p in sorted(w.ids))])
+            for (text,) in self._db.execute(query, (kind, value))
+        ]
 
     # ── Importing ────────────────────────────────────────────────────────────────────────────────
 
@@ -392,20 +447,19 @@ class Catalogue:
         return counted
 
     def _store(self, records: Sequence[Imported], counted: Counted) -> Counted:
-        n_works = n_notices = n_broken = 0
+        works, notices, broken = counted
         for record in records:
             if record is None:
-                n_broken += 1
+                broken += 1
             elif record.title or not record.notices:
                 self._put(record)
-                n_works += 1
+                works += 1
             else:
                 texts = [_dumped(notice) for notice in record.notices]
                 rows = ((*pair, text) for pair in record.ids for text in texts)
                 self._db.executemany("INSERT OR IGNORE INTO notices VALUES (?, ?, ?)", rows)
-                n_notices += 1
-        works, notices, broken = counted
-        return Counted(works + n_works, notices + n_notices, broken + n_broken)
+                notices += 1
+        return Counted(works, notices, broken)
 
     def _put(self, work: Work) -> None:
         key, find = _key(work), "SELECT id, record FROM works WHERE key = ?"
@@ -422,10 +476,8 @@ class Catalogue:
         self._db.executemany("INSERT OR IGNORE INTO ids VALUES (?, ?, ?)", pairs)
 
 
-@contextmanager
-def opened(path: Path) -> Iterator[Catalogue]:
-    with closing(Catalogue(path)) as catalogue:
-        yield catalogue
+def opened(path: Path) -> closing[Catalogue]:
+    return closing(Catalogue(path))
 
 
 def place() -> Path:
@@ -433,11 +485,9 @@ def place() -> Path:
     return data_path("works.sqlite")
 
 
-@contextmanager
-def of_user() -> Iterator[Catalogue | None]:
+def of_user() -> AbstractContextManager[Catalogue | None]:
     """Open the user's catalogue; None if nothing was imported yet."""
-    with opened(place()) if place().is_file() else nullcontext() as found:
-        yield found
+    return opened(place()) if place().is_file() else nullcontext()
 
 
 def _key(work: Work) -> str:

@@ -23,13 +23,28 @@ from pincite.documents.dates import iso_date, stated_date
 from pincite.documents.markup import Broken, line_of, parsed, records, root_of
 from pincite.documents.text import one_line
 from pincite.errors import InputError, usable
+from pincite.references import catalogue
 from pincite.references.catalogue import NOTICE, Imported, Notice, NoticeKind, Work, about, arxiv_of
 from pincite.text.identifiers import doi_of, isbn13, pmid_of
 from pincite.types import Unchecked
 
 # What reading a record raises if it is not as documented.
-MALFORMED = (
-    *(Broken, KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError),
+MALFORMED = (Broken, KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError)
+# How publishers mark the titles of works; a notice has a title of its own, "Retraction of: …".
+_MARK = re.compile(
+    r"\A(?:<[^<>]{0,40}>|[^\w<])*"
+    r"(?:retracted|(?P<withdrawn>(?-i:WITHDRAWN|REMOVED|TEMPORARY REMOVAL)))"
+    r"(?: (?:article|chapter|paper|publication))?(?:<[^<>]{0,40}>|[^\w<])*?[:\])}|–—]\W*"
+    r"|\s?[(\[]retracted\b[^)\]]{0,200}[)\]]\W{0,5}\Z",
+    re.IGNORECASE,
+)
+MOST_JSON = 500_000_000  # characters of a file that is one value; Crossref's have 30 million
+_PREPRINT = frozenset(("posted-content", "preprint", "Preprint"))
+_NOTICE_TYPES = frozenset(("erratum", "retraction"))  # of OpenAlex
+_INVERSE = re.compile(r"(?:Of|For)\Z")  # "RetractionOf" is what a notice says of another record
+_DBLP_RECORDS = (
+    *("article", "inproceedings", "proceedings", "book", "incollection", "phdthesis"),
+    "mastersthesis",
 )
 
 
@@ -82,16 +97,6 @@ def contained(make: Callable[[], Iterable[Imported]], source: str) -> Iterator[I
         yield each and marked(replace(each, source=source))
 
 
-# How publishers mark the titles of works; a notice has a title of its own, "Retraction of: …".
-_MARK = re.compile(
-    r"\A(?:<[^<>]{0,40}>|[^\w<])*"
-    r"(?:retracted|(?P<withdrawn>(?-i:WITHDRAWN|REMOVED|TEMPORARY REMOVAL)))"
-    r"(?: (?:article|chapter|paper|publication))?(?:<[^<>]{0,40}>|[^\w<])*?[:\])}|–—]\W*"
-    r"|\s?[(\[]retracted\b[^)\]]{0,200}[)\]]\W{0,5}\Z",
-    re.IGNORECASE,
-)
-
-
 def marked(work: Work) -> Work:
     """Turn a mark in a work's title into a notice."""
     if not (mark := _MARK.search(work.title)):
@@ -121,33 +126,11 @@ def _of_json(path: Path) -> Iterator[Imported]:
                 yield from contained(partial(make, item), "OpenAlex" if is_openalex else "Crossref")
 
 
-MOST_JSON = 500_000_000  # characters of a file that is one value; Crossref's have 30 million
-
-
 def _loaded(line: str) -> Any:
     try:
         return json.loads(line)
     except (ValueError, RecursionError):
         return {} if not line.strip() else None
-
-
-_PREPRINT = frozenset(("posted-content", "preprint", "Preprint"))
-_NOTICE_TYPES = frozenset(("erratum", "retraction"))  # of OpenAlex
-# Crossref's types of updates, Retraction Watch's natures, and what the readers of papers state.
-_KINDS = {
-    **dict.fromkeys(("retraction", "removal", "yes"), NoticeKind.RETRACTED),
-    **dict.fromkeys(("partial retraction", "partly"), NoticeKind.PARTLY_RETRACTED),
-    "withdrawal": NoticeKind.WITHDRAWN,
-    "expression of concern": NoticeKind.CONCERN,
-    **dict.fromkeys("correction corrected corrigendum erratum addendum clarification".split(),
-                    NoticeKind.CORRECTED),
-    **dict.fromkeys(("new edition", "new version"), NoticeKind.SUPERSEDED),
-    "reinstatement": NoticeKind.REINSTATED,
-}  # fmt: skip
-
-
-def kind_of(stated: str) -> NoticeKind | None:
-    return _KINDS.get(re.sub(r"[_\s-]+", " ", stated).strip().lower())
 
 
 def crossref(item: Mapping[str, Any]) -> Iterator[Imported]:
@@ -196,7 +179,7 @@ def _kind(stated: str, notices: Sequence[Work] = ()) -> str:
 
 def _notice(update: Mapping[str, Any], doi: str) -> Iterator[Notice]:
     parts = update.get("updated", {}).get("date-parts", [[]])[0]
-    if kind := kind_of(str(update.get("type", ""))):
+    if kind := catalogue.kind_of(str(update.get("type", ""))):
         day = iso_date(*map(str, parts[:3])) if parts else ""
         yield Notice(kind, doi.lower(), day, str(update.get("source") or "Crossref"))
 
@@ -251,9 +234,6 @@ def of_element(data: bytes, make: Callable[[Any], Iterable[Imported]]) -> Iterab
     return make(parsed(data))
 
 
-_INVERSE = re.compile(r"(?:Of|For)\Z")  # "RetractionOf" is what a notice says of another record
-
-
 def pubmed_work(record: Any) -> Iterator[Imported]:
     """Read a `PubmedArticle`."""
     article = record.find("MedlineCitation/Article")
@@ -267,11 +247,11 @@ def pubmed_work(record: Any) -> Iterator[Imported]:
     doi, others = doi_of(fields["doi"]) or "", list[Work]()
     for element in record.iterfind("MedlineCitation/CommentsCorrectionsList/CommentsCorrections"):
         kind, source = element.get("RefType", ""), line_of(element.find("RefSource"))
-        by = one_line(element.findtext("PMID"))
-        if stated := kind_of(papers.PUBMED_STATUS.get(kind, "")):
+        by, inverse = one_line(element.findtext("PMID")), _INVERSE.sub("In", kind)
+        if stated := catalogue.kind_of(papers.PUBMED_STATUS.get(kind, "")):
             notices = [n for n in notices if n.date or n.kind is not stated]
             notices.append(Notice(stated, "", stated_date(source), "PubMed"))
-        elif by and (other := kind_of(papers.PUBMED_STATUS.get(_INVERSE.sub("In", kind), ""))):
+        elif by and (other := catalogue.kind_of(papers.PUBMED_STATUS.get(inverse, ""))):
             others.append(about(Notice(other, doi, printed, "PubMed"), pmid=by))
     yield from others
     yield Work(
@@ -289,12 +269,6 @@ def pubmed_work(record: Any) -> Iterator[Imported]:
         pages=one_line(article.findtext("Pagination/MedlinePgn")),
         notices=tuple(notices),
     )
-
-
-_DBLP_RECORDS = (
-    *("article", "inproceedings", "proceedings", "book", "incollection", "phdthesis"),
-    "mastersthesis",
-)
 
 
 def dblp_work(record: Any) -> Iterator[Work]:
@@ -338,10 +312,8 @@ def retraction_watch(row: Mapping[str, str]) -> Iterator[Work]:
         for name in ("OriginalPaperDate", "RetractionDate")
     )
     month, day, year = noticed
-    doi, kind = (
-        doi_of(row.get("RetractionDOI") or "") or "",
-        _KINDS[row["RetractionNature"].strip().lower()],
-    )
+    doi = doi_of(row.get("RetractionDOI") or "") or ""
+    kind = catalogue.KINDS[row["RetractionNature"].strip().lower()]
     if ids:
         years = (int(printed[2]),) if printed[2] else ()
         names = tuple(filter(None, map(str.strip, (row.get("Author") or "").split(";"))))

@@ -21,16 +21,8 @@ from urllib.parse import quote
 from pincite.documents.dates import stated_date
 from pincite.documents.text import one_line
 from pincite.errors import FetchError, FetchingIsOff, FetchStopped
-from pincite.references import imports
-from pincite.references.catalogue import (
-    Imported,
-    Lookup,
-    Notice,
-    NoticeKind,
-    Work,
-    arxiv_of,
-    ids_of,
-)
+from pincite.references import catalogue, imports
+from pincite.references.catalogue import Imported, Lookup, Notice, NoticeKind, Work
 from pincite.references.imports import contained
 from pincite.settings import ReferencesSettings, WebSettings
 from pincite.text.hosts import original_of, snapshot_at
@@ -107,7 +99,7 @@ def _datacite_work(item: Mapping[str, Any]) -> Iterator[Work]:
         if each.get("relationType") in ("IsObsoletedBy", "IsPreviousVersionOf")
     ]
     general = (item.get("types") or {}).get("resourceTypeGeneral", "")
-    arxiv = arxiv_of(doi)
+    arxiv = catalogue.arxiv_of(doi)
     yield Work(
         one_line(titles[0]["title"]),
         tuple(filter(None, (one_line(each.get("name")) for each in item.get("creators") or ()))),
@@ -237,7 +229,7 @@ class Client:
     def notices(self, citation: Citation) -> list[Work] | None:
         """Return the notices about a work, or its record; None without an identifier."""
         kind = self.service.status
-        if not (value := dict(ids_of(citation)).get(kind)):
+        if not (value := dict(catalogue.ids_of(citation)).get(kind)):
             return None
         return self._records(self.service.ids[kind][-1].format(quote(value, safe="")))
 
@@ -319,7 +311,7 @@ class Client:
 def _ids(citation: Citation) -> list[tuple[str, str]]:
     """Its identifiers; without one the page's address, unless its host may be an inner one."""
     page = original_of(citation.url or "").partition("#")[0]
-    if not (found := ids_of(citation)):
+    if not (found := catalogue.ids_of(citation)):
         with suppress(FetchError):
             target = parse_target(page)
             found = [("url", page)] if target.is_name and "." in target.host else []

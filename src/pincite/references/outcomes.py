@@ -1,11 +1,8 @@
-"""Decides what is known of a reference, from the records that the sources returned.
+"""Decides what is known of a reference: from the sources' records, and from how it is written.
 
 Only a positive finding accuses: an identifier that cannot exist, or one behind which a source has
-another work. A work that no source has may well exist.
-
-Checks references as they are written: check digits, ranges, dates, and what chatbots leave.
-
-Nothing is looked up. A fault says that something is written wrongly, not that no such work exists.
+another work. A work that no source has may well exist, and a fault (a check digit, a date, what a
+chatbot left) says that something is written wrongly, not that no such work exists.
 """
 
 import re
@@ -18,26 +15,32 @@ from typing import Annotated, NamedTuple
 
 from pincite.documents.dates import stated_date
 from pincite.notes import Note
-from pincite.references import matching
-from pincite.references.catalogue import (
-    ARXIV_DOI,
-    GRAVE,
-    NOTICE,
-    Lookup,
-    Lookups,
-    Notice,
-    Unanswered,
-    Work,
-    ids_of,
-    in_force,
-)
+from pincite.references import catalogue, matching
+from pincite.references.catalogue import Lookup, Lookups, Notice, Unanswered, Work
 from pincite.references.matching import Authors, Likeness, titles
 from pincite.text.identifiers import doi_in, isbn13
 from pincite.text.names import ET_AL
 from pincite.types import Article, Citation, Claim, Doc, Fault, FaultKind, WorkStatus, written
 
 Status = WorkStatus
-GRAVE_STATUSES = tuple(map(Status, GRAVE))
+GRAVE_STATUSES = tuple(map(Status, catalogue.GRAVE))
+SAME_TITLE_WORDS = 6  # from here, two works with one title but other authors are too rare to expect
+FEW_TITLE_WORDS = 4  # with the same year or venue; below, a title says nothing without authors
+PREPRINT_YEARS = 3  # a preprint may be published so much later
+NEAR_YEARS = 1  # online first, or printed in January
+CLOSE_FROM = 0.5  # share of words in common: from here the closest title is worth showing
+_ID_OF = {  # the identifier that a fault says cannot exist
+    FaultKind.DOI: "doi",
+    FaultKind.REGISTRANT: "doi",
+    FaultKind.ARXIV: "arxiv",
+    FaultKind.PMID: "pmid",
+    FaultKind.PMC: "pmc",
+    FaultKind.ISBN: "isbn",
+}
+_YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
+_Id = tuple[str, str]
+NOT_FOUND = (Status.OTHER_WORK, Status.IMPOSSIBLE, Status.UNVERIFIED, Status.UNCHECKED)
+_NAMES = {"doi": "DOI ", "pmid": "PMID ", "pmc": "PMC", "arxiv": "arXiv:", "isbn": "ISBN "}
 
 
 class Field(StrEnum):
@@ -94,23 +97,6 @@ class Outcome:
         return tuple(map(str, self.notes))
 
 
-SAME_TITLE_WORDS = 6  # from here, two works with one title but other authors are too rare to expect
-FEW_TITLE_WORDS = 4  # with the same year or venue; below, a title says nothing without authors
-PREPRINT_YEARS = 3  # a preprint may be published so much later
-NEAR_YEARS = 1  # online first, or printed in January
-CLOSE_FROM = 0.5  # share of words in common: from here the closest title is worth showing
-_ID_OF = {  # the identifier that a fault says cannot exist
-    FaultKind.DOI: "doi",
-    FaultKind.REGISTRANT: "doi",
-    FaultKind.ARXIV: "arxiv",
-    FaultKind.PMID: "pmid",
-    FaultKind.PMC: "pmc",
-    FaultKind.ISBN: "isbn",
-}
-_YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
-_Id = tuple[str, str]
-
-
 class _Match(NamedTuple):
     """A record compared with a reference."""
 
@@ -140,7 +126,8 @@ class _Match(NamedTuple):
         """Whether it is the work that the reference names, without its identifiers."""
         n_words = len(matching.words_of(self.work.title))
         dated = self.years is not None and abs(self.years) <= NEAR_YEARS
-        if self.work.kind == NOTICE and not (self.title is Likeness.SAME and self.year_agrees):
+        is_titled = self.title is Likeness.SAME and self.year_agrees
+        if self.work.kind == catalogue.NOTICE and not is_titled:
             return False  # "Erratum: …"
         if self.is_same:
             return self.year_agrees or n_words >= FEW_TITLE_WORDS
@@ -175,7 +162,7 @@ def decide(citation: Citation, found: Lookups, *, is_record: bool = False) -> Ou
         is_record: it comes from a bibliography's file, whose authors and venue are complete.
     """
     matches = [_compared(citation, work) for work in found.works]
-    wanted = ids_of(citation)
+    wanted = catalogue.ids_of(citation)
     wrong = [pair for pair in wanted if _is_wrong(pair, citation, matches)]
     own = [m for m in matches if not m.is_other and not m.work.ids.isdisjoint(wanted)]
     same = [m for m in matches if m.is_by_title]
@@ -202,14 +189,11 @@ def decide(citation: Citation, found: Lookups, *, is_record: bool = False) -> Ou
             work=best.work,
             differences=tuple(_differences(citation, best, is_record, [*wrong, *unknown])),
             unconfirmed=_unconfirmed(citation, best.work) if is_record else "",
-            notices=in_force(n for work in versions for n in work.notices),
+            notices=catalogue.in_force(n for work in versions for n in work.notices),
         )
     elif closest := max(matches, key=lambda m: m.common, default=None):
         outcome = replace(outcome, work=closest.work if closest.common >= CLOSE_FROM else None)
     return replace(outcome, status=_status(citation, outcome, is_found=best is not None))
-
-
-_NOT_FOUND = (Status.OTHER_WORK, Status.IMPOSSIBLE, Status.UNVERIFIED, Status.UNCHECKED)
 
 
 def needed(citation: Citation, service: Lookup, found: Lookups) -> Citation | None:
@@ -221,12 +205,12 @@ def needed(citation: Citation, service: Lookup, found: Lookups) -> Citation | No
     """
     outcome = decide(citation, found)
     if service.is_status:
-        if outcome.status in (*_NOT_FOUND, *GRAVE_STATUSES) or not outcome.work or found.tried:
+        if outcome.status in (*NOT_FOUND, *GRAVE_STATUSES) or not outcome.work or found.tried:
             return None
         doi = outcome.work.doi
         return replace(citation, doi=doi or None, pmid=outcome.work.pmid if not doi else None)
     is_open = outcome.status is Status.DIFFERS or bool(outcome.unknown_ids)
-    is_wanted = outcome.status in _NOT_FOUND or (is_open and not service.is_search)
+    is_wanted = outcome.status in NOT_FOUND or (is_open and not service.is_search)
     return citation if is_wanted else None
 
 
@@ -258,7 +242,7 @@ def _compared(citation: Citation, work: Work) -> _Match:
         title = Likeness.UNKNOWN  # a book, cited for a chapter
     stated = [int(year) for year in _YEAR.findall(citation.date or "")]
     gap = min((known - year for known in work.years for year in stated), key=abs, default=None)
-    if gap and gap < 0 and "book" in work.kind and work.ids.isdisjoint(ids_of(citation)):
+    if gap and gap < 0 and "book" in work.kind and work.ids.isdisjoint(catalogue.ids_of(citation)):
         gap = None  # a later edition
     venues = [matching.venues(place, each) for each in (work.venue, work.publisher)]
     more = any(ET_AL.search(f" {name}") for name in citation.authors)
@@ -292,7 +276,7 @@ def _unknown_ids(wanted: Sequence[_Id], matches: Sequence[_Match]) -> list[_Id]:
     known = {pair for match in matches for pair in match.work.ids}
     has_arxiv = any(kind == "arxiv" and (kind, value) in known for kind, value in wanted)
     lacking = [pair for pair in wanted if pair not in known]
-    return [p for p in lacking if not (has_arxiv and p[0] == "doi" and p[1].startswith(ARXIV_DOI))]
+    return [p for p in lacking if not (has_arxiv and p[0] == "doi" and catalogue.arxiv_of(p[1]))]
 
 
 def _differences(
@@ -310,7 +294,7 @@ def _differences(
     if match.venue is Likeness.OTHER and (is_record or of_journal):
         yield Difference(Field.VENUE, citation.publisher or "", work.venue)
     doi = next((value for kind, value in not_its if kind == "doi"), "")
-    preprints = doi.startswith(ARXIV_DOI) or work.doi.startswith(ARXIV_DOI)
+    preprints = doi.startswith(catalogue.ARXIV_DOI) or work.doi.startswith(catalogue.ARXIV_DOI)
     if doi and work.doi and doi != work.doi and not preprints and match.years == 0:
         yield Difference(Field.DOI, doi, work.doi)
 
@@ -350,14 +334,11 @@ def _notes(outcome: Outcome) -> Iterable[Note]:
         yield Note("page_archived", {"url": outcome.archived})
 
 
-_NAMES = {"doi": "DOI ", "pmid": "PMID ", "pmc": "PMC", "arxiv": "arXiv:", "isbn": "ISBN "}
-
-
 def _shown(ids: Sequence[tuple[str, str]]) -> str:
     return ", ".join(f"{_NAMES[kind]}{value}" for kind, value in ids)
 
 
-# ── Checks references as they are written: check digits, ranges, dates, and what chatbots leave ───
+# ── Faults: what is wrong with a reference as written ────────────────────────────────────────────
 
 # How far numbers had been given out, and how many are added in a year, with room to spare.
 KNOWN_IN = 2026
@@ -441,9 +422,6 @@ def with_faults(citations: Sequence[Citation], today: date, source: str = "") ->
         replace(c, faults=(*faults, *twice.get(c.citation_id, ())))
         for c, faults in zip(citations, found, strict=True)
     ]
-
-
-# ── Identifiers ──────────────────────────────────────────────────────────────────────────────────
 
 
 def _of_numbers(citation: Citation, today: date) -> Iterator[Fault]:
@@ -535,9 +513,6 @@ def _dois_of_two(citations: Iterable[Citation]) -> dict[str, tuple[Fault, ...]]:
     return found
 
 
-# ── Dates and pages ──────────────────────────────────────────────────────────────────────────────
-
-
 def _of_dates(citation: Citation, today: date) -> Iterator[Fault]:
     published, accessed = map(stated_date, (citation.date or "", citation.access_date or ""))
     ahead = DAYS_AHEAD if len(published) == len("2026-11-29") else AHEAD
@@ -569,9 +544,6 @@ def _of_pages(pages: str) -> Iterator[Fault]:
         least = 3 if "-" in dash else 2
         if len(last) >= len(first) >= least and int(last) < int(first):
             yield Fault(FaultKind.PAGES, match[0])
-
-
-# ── What is left over ────────────────────────────────────────────────────────────────────────────
 
 
 def _left_over(citation: Citation, source: str) -> Iterator[Fault]:

@@ -36,6 +36,8 @@ _ENTRY_TYPES = {
     "web": "webpage", "thesis": "thesis", "report": "report",
     "cpaper": "paper-conference", "conf": "paper-conference",
 }  # fmt: skip
+_YEAR = re.compile(r"(?<![\d/.-])(1[5-9]\d\d|20\d\d)(?![\d/-])")
+_AFTER_YEAR = re.compile(r"\(\d{4}[a-z]?\)[.,:]?\s+([^.?!]{10,300})[.?!]")  # APA: the title
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,10 +117,6 @@ def _of_document(path: Path) -> Iterator[Reference]:
             raise InputError(f"{path} cannot be read: {document.reason} {document.detail}".strip())
         if isinstance(document, Document):
             yield from map(_listed, listed_references(document.text))
-
-
-_YEAR = re.compile(r"(?<![\d/.-])(1[5-9]\d\d|20\d\d)(?![\d/-])")
-_AFTER_YEAR = re.compile(r"\(\d{4}[a-z]?\)[.,:]?\s+([^.?!]{10,300})[.?!]")  # APA: the title
 
 
 def _listed(source: Source) -> Reference:

@@ -28,6 +28,7 @@ COLUMNS = (
     "record_year record_venue record_doi record_source notice_doi notice_date asked"
 ).split()
 TITLE_WIDTH, LINE_WIDTH = 100, 240
+KINDS = frozenset("article-journal book chapter paper-conference report thesis webpage".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +96,6 @@ def _result(reference: Reference, sources: Sequence[Source], services: Sequence[
     return Result(reference, errors.attempted(look_up, lambda _: decide(citation, Lookups())))
 
 
-# ── Formats ──────────────────────────────────────────────────────────────────────────────────────
-
-
 def print_report(report: ReferencesReport, console: Console) -> None:
     """Print the counts, then every reference that needs a look, the worst first."""
     for status in ORDER:
@@ -121,41 +119,29 @@ def to_csv(report: ReferencesReport) -> str:
 
 def _row(result: Result) -> list[str | float | None]:
     citation, outcome = result.reference.citation, result.outcome
-    work = outcome.work or outcome.other
+    work = outcome.work or outcome.other or Work("")
     notice = next(iter(outcome.notices), None)
-    of_record = ("", "", "", "", "", "")
-    if work:
-        year = str(work.years[0]) if work.years else ""
-        people = "; ".join(work.authors)
-        of_record = (work.title, people, year, work.venue, work.doi, work.source)
     return [
         *(citation.citation_id, str(outcome.status), citation.title),
         *("; ".join(citation.authors), citation.date, citation.publisher),
         *(citation.doi, citation.pmid),
         " | ".join(fault.message for fault in citation.faults),
         " | ".join(outcome.messages),
-        *of_record,
+        *(work.title, "; ".join(work.authors), "".join(map(str, work.years[:1]))),
+        *(work.venue, work.doi, work.source),
         *((notice.doi, notice.date) if notice else ("", "")),
         ", ".join(outcome.asked),
     ]
 
 
-def csl_items(report: ReferencesReport) -> list[dict[str, Any]]:
-    """Return the references as CSL-JSON items, with the fields of the record where it was found.
+def csl_item(result: Result) -> dict[str, Any]:
+    """Return a reference as a CSL-JSON item, with the fields of its record if that was found.
 
     The record of a work that was not verified, or that is another work, changes nothing.
     """
-    return [_item(result) for result in report.results]
-
-
-KINDS = frozenset("article-journal book chapter paper-conference report thesis webpage".split())
-NOT_FOUND = (Status.UNVERIFIED, Status.UNCHECKED, Status.OTHER_WORK, Status.IMPOSSIBLE)
-
-
-def _item(result: Result) -> dict[str, Any]:
     reference, outcome = result.reference, result.outcome
     citation = reference.citation
-    record = (outcome.work if outcome.status not in NOT_FOUND else None) or Work("")
+    record = (outcome.work if outcome.status not in outcomes.NOT_FOUND else None) or Work("")
     year = str(record.years[0]) if record.years else ""
     stated = stated_date(citation.date or "")
     issued = stated if not year or stated[:4] == year else year

@@ -18,6 +18,7 @@ from urllib.parse import quote
 from pincite import errors
 from pincite.documents.dates import iso_date, stated_date
 from pincite.judgement.references import Retraction
+from pincite.retrieval.filters import SEPARATOR
 from pincite.text.hosts import without_folder
 from pincite.text.identifiers import doi_address, doi_in, doi_of_url, pmc_of_url, pmid_of_url
 from pincite.text.names import ET_AL, PARTICLES, is_group, people
@@ -91,7 +92,6 @@ def _csl_name(family: str, given: str, suffix: str = "") -> CslName:
 
 # ── Items ────────────────────────────────────────────────────────────────────────────────────────
 
-SEPARATOR = "; "  # between several values of one metadata field
 MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 RETRACTIONS: Mapping[Retraction, str] = {
     Retraction.YES: "RETRACTED",

@@ -1,7 +1,4 @@
-"""Formatting for all reports: lines of text, counts, percentages, links, spreadsheet cells.
-
-Say in words why a page was not read, was found but not used, or what it was judged by.
-"""
+"""Formatting for all reports: text, counts, links, cells, and words for what was not read."""
 
 import csv
 import io
@@ -124,7 +121,7 @@ def usage_line(usage: Usage) -> str:
     return words + (f", cost {usage.cost:.4f}" if usage.cost else "")
 
 
-# ── Say in words why a page was not read, was found but not used, or what it was judged by ────────
+# ── Why a page was not read or not used, and what judged it ──────────────────────────────────────
 
 WORKS: Mapping[WorkStatus, Look] = {
     WorkStatus.OTHER_WORK: Look("✗", "identifier of another work", "refuted", "bold red"),

@@ -88,14 +88,11 @@ class AnswerChecker:
     def evidence(self, pairs: Sequence[tuple[str, Document]]) -> list[list[Evidence]]:
         """Judge the passages worth reading of each (sentence, document) pair, in one batch."""
 
-        def passages(of: Sequence[tuple[str, Document]]) -> list[list[Passage | Evidence]]:
-            return [self._passages(text, document) for text, document in of]
-
         def unread(pair: tuple[str, Document], why: Failed) -> list[Passage | Evidence]:
             passage = Passage(pair[1].doc_id, pair[1].url, "", "", Span(0, 0))
             return [errors.not_judged(passage, why)]
 
-        read = errors.each(passages, pairs, unread)
+        read = errors.each(lambda of: [self._passages(*pair) for pair in of], pairs, unread)
         flat = [
             (Claim.alone(text), passage)
             for (text, _), of_pair in zip(pairs, read, strict=True)

@@ -62,11 +62,7 @@ class AskRun:
             answers=tuple(answers),
             n_questions=len(questions),
             usage=replace(usage, seconds=round(time.monotonic() - self.started, 1)),
-            warnings_coded=(
-                *self.warnings,
-                *notes,
-                *notes_of(self.calls),
-            ),
+            warnings_coded=(*self.warnings, *notes, *notes_of(self.calls)),
             settings=public_settings(self.settings),
             versions=self.versions,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -91,13 +87,8 @@ def asking(settings: Settings, corpus: runtime.Places, *, keep: bool = True) -> 
         if chosen.answer == "model":
             calls = Calls(runtime.clients(settings.chat), settings.budget.limits)
             templates = runtime.templates(settings.chat, language)
-            writer = ModelWriter(
-                calls,
-                templates,
-                chosen.prompt_tokens,
-                chosen.answer_tokens,
-                settings.chat.temperature,
-            )
+            limits = chosen.prompt_tokens, chosen.answer_tokens
+            writer = ModelWriter(calls, templates, *limits, settings.chat.temperature)
         else:
             encoder = stored.encoder or runtime.encoder(settings)
             writer = Extractor(

@@ -263,9 +263,6 @@ def repeats(one: str, other: str) -> bool:
     return len(a & b) >= REPEATS * min(len(a), len(b)) if a and b else a == b
 
 
-# ── From references ──────────────────────────────────────────────────────────────────────────────
-
-
 @dataclass(frozen=True, slots=True)
 class Extractor:
     """Quotes the sentences of the sources that best answer the question."""
@@ -375,10 +372,7 @@ class Extractor:
             failures.append(why)
             return UNREAD
 
-        def relevance(of: Sequence[tuple[Claim, Passage]]) -> list[float]:
-            return [float(score) for score in self.reader.relevance(of)]
-
-        odds = errors.each(relevance, pairs, unread)
+        odds = errors.each(lambda of: list(map(float, self.reader.relevance(of))), pairs, unread)
         best = dict[int, float]()  # best score of each document that was not read as a whole
         for each, score in zip(near, odds, strict=True):
             best[each.source] = max(score, best.get(each.source, score))

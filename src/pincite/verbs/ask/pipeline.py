@@ -21,16 +21,10 @@ from pincite.text import citation_marks
 from pincite.text import words as wording
 from pincite.text.passages import passages
 from pincite.types import Document, Hit, Passage, Span
+from pincite.verbs.ask import extract
 from pincite.verbs.ask.ages import fits
 from pincite.verbs.ask.answer_check import AnswerChecker, Repairer, copied_sentence
-from pincite.verbs.ask.extract import (
-    MUCH_ABSENT,
-    Extractor,
-    absent_terms,
-    is_uncovered,
-    lacking,
-    on_topic,
-)
+from pincite.verbs.ask.extract import Extractor
 from pincite.verbs.ask.parts import WHOLE
 from pincite.verbs.ask.questions import parts_of
 from pincite.verbs.ask.report import Answer, Checked, Reference, Searched, fault
@@ -81,7 +75,7 @@ class AskPipeline:
         documents, retracted = self.finder.find(question) if has_words else ([], [])
         references = numbered(documents)
         best = max((each.relevance for each in documents), default=None)
-        absent = errors.attempted(lambda: absent_terms(question, references), lambda _: [])
+        absent = errors.attempted(lambda: extract.absent_terms(question, references), lambda _: [])
         silent = replace(
             self._empty(question),
             searched=replace(
@@ -95,7 +89,7 @@ class AskPipeline:
             left_out=tuple(
                 replace(each, number=0, document=replace(each.document, text=""), passages=())
                 for each in numbered(retracted)
-                if each.relevance >= self.least_relevance and on_topic(question, each)
+                if each.relevance >= self.least_relevance and extract.on_topic(question, each)
             ),
         )
         if best is None or best < self.least_relevance:
@@ -108,7 +102,7 @@ class AskPipeline:
             is_near = best is not None and best >= self.least_relevance - NEARBY
             if not is_near or not isinstance(self.writer, Extractor):
                 return silent
-        elif is_uncovered(question, absent):
+        elif extract.is_uncovered(question, absent):
             missing = Note("nothing_mentions", {"words": tuple(absent)})
             silent = replace(silent, abstained_coded=(missing,))
         if isinstance(self.writer, Extractor):
@@ -137,8 +131,9 @@ class AskPipeline:
         by_span = {(q.source, q.span): q for q in quotes}
         by_span |= {(q.source, q.span): q for q in quotes if not q.is_nearest}
         quotes = list(by_span.values())
+        is_about = partial(extract.on_topic, silent.question)
         references = [
-            replace(each, stance=stances.get(source) if on_topic(silent.question, each) else None)
+            replace(each, stance=stances.get(source) if is_about(each) else None)
             for source, each in enumerate(references)
         ]
         silent = replace(silent, failure="; ".join(dict.fromkeys(map(fault, failures))))
@@ -165,10 +160,10 @@ class AskPipeline:
             for each in checked:
                 on_sentence(each)
         named = ordered[: len(set(cited))]
-        uncovered = is_uncovered(silent.question, absent := silent.searched.absent)
+        uncovered = extract.is_uncovered(silent.question, absent := silent.searched.absent)
         why = silent.abstained_coded if uncovered else (Note("only_nearest"),)
-        if min(lacking(silent.question, each) for each in named) > MUCH_ABSENT:
-            absent = tuple(absent_terms(silent.question, named))
+        if min(extract.lacking(silent.question, each) for each in named) > extract.MUCH_ABSENT:
+            absent = tuple(extract.absent_terms(silent.question, named))
         return replace(
             silent,
             searched=replace(silent.searched, absent=absent),
@@ -245,7 +240,7 @@ class AskPipeline:
 
 def listed(question: str, references: Sequence[Reference], cited: Sequence[int]) -> list[Reference]:
     """Return the cited references and those on the topic, with the ages asked for before others."""
-    kept = [each for each in references if each.number in cited or on_topic(question, each)]
+    kept = [each for each in references if each.number in cited or extract.on_topic(question, each)]
     kept.sort(key=lambda each: (True, None, False).index(fits(question, each.document)))
     return renumbered(kept, cited)[0]
 

@@ -14,14 +14,9 @@ from pincite.judgement.references import (
     is_retracted_title,
 )
 from pincite.notes import IN_ENGLISH, QUOTED, Language
-from pincite.report.bibliography import (
-    RETRACTIONS,
-    SEPARATOR,
-    cited_date,
-    short_authors,
-    whole_pages,
-)
+from pincite.report import bibliography
 from pincite.report.cells import Look, called, n_of, one_line
+from pincite.retrieval.filters import SEPARATOR
 from pincite.settings import LEAST_RELEVANCE
 from pincite.text.hosts import without_folder
 from pincite.types import Document, Evidence, Span
@@ -230,7 +225,7 @@ def title_of(document: Document) -> str:
 
 def mark_of(reference: Reference, say: Callable[[str], str] = str) -> str:
     """Return the mark of a retraction, in words where the title has none; empty for others."""
-    mark = RETRACTIONS[reference.retraction]
+    mark = bibliography.RETRACTIONS[reference.retraction]
     is_titled = is_retracted_title(reference.document.title.strip())
     return mark and ("⚠" if is_titled else f"⚠ {say(mark)}")
 
@@ -243,12 +238,12 @@ def url_of(document: Document) -> str:
 
 def published_in(reference: Reference) -> str:
     document, meta = reference.document, reference.document.meta
-    date = cited_date(document.published, meta)
+    date = bibliography.cited_date(document.published, meta)
     volume, issue = meta.get("volume", ""), meta.get("issue", "")
     place = f"{volume}({issue})" if issue else volume
-    pages = whole_pages(meta.get("pages", ""))[0]
+    pages = bibliography.whole_pages(meta.get("pages", ""))[0]
     parts = (
-        short_authors(meta),
+        bibliography.short_authors(meta),
         meta.get("journal_abbreviation") or meta.get("journal") or meta.get("site", ""),
         str(date[0]) if date else "undated",
         ":".join(part for part in (place, pages) if part),
@@ -262,7 +257,8 @@ def kind_of(reference: Reference) -> str:
     """Return the publication types, without funding and "Journal Article"."""
     stated = reference.document.meta.get("publication_type", "").split(SEPARATOR)
     kinds = [kind for kind in stated if kind and not kind.startswith("Research Support")]
-    return SEPARATOR.join([kind for kind in kinds if kind != "Journal Article"] or kinds)
+    shown = [kind for kind in kinds if kind != "Journal Article"]
+    return SEPARATOR.join(shown or kinds)
 
 
 def places_of(reference: Reference, sentences: Sequence[Checked], support: Support) -> list[int]:

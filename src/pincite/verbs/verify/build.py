@@ -1,8 +1,7 @@
-"""Builds the `verify` pipeline from settings, and runs it on articles.
+"""Builds the `verify` pipeline from settings, estimates its work, and runs it on articles.
 
-Estimates the work and time of a `verify` run without fetching anything.
-
-Times are ranges: how fast hosts answer and how long their pages are is not known in advance.
+An estimate fetches nothing. Its times are ranges: how fast hosts answer and how long their pages
+are is not known in advance.
 """
 
 import atexit
@@ -20,14 +19,8 @@ from pincite.corpus.protocol import Corpora
 from pincite.documents import text as document_text
 from pincite.documents.collection import Problem, open_sources, variants
 from pincite.judgement import aggregation
+from pincite.library import private_copies
 from pincite.library.exclusions import Exclusions, chosen_list
-from pincite.library.private_copies import (
-    OwnCopies,
-    OwnSources,
-    citation_keys,
-    document_keys,
-    folder_of,
-)
 from pincite.library.web_pages import web_candidates, web_pages
 from pincite.llm.calls import tokens_of
 from pincite.llm.judge import REPLY_TOKENS, notes_of
@@ -43,7 +36,6 @@ from pincite.types import (
     Citation,
     CitedWork,
     Claim,
-    CopyKind,
     Document,
     Finding,
     Passage,
@@ -54,13 +46,7 @@ from pincite.types import (
     WorkStatus,
     written,
 )
-from pincite.verbs.verify.cited_copies import (
-    ArticleFiles,
-    CitedCopies,
-    Place,
-    is_wanted,
-    match_files,
-)
+from pincite.verbs.verify.cited_copies import ArticleFiles, CitedCopies, is_wanted, match_files
 from pincite.verbs.verify.pipeline import SecondOpinion, VerifyPipeline
 from pincite.verbs.verify.report import Report, addresses, could_not_be_checked, coverage_of
 from pincite.web.addresses import WebRules
@@ -78,6 +64,18 @@ TRIED = 3  # pairs, judged twice because the first time warms up; half a second 
 OF_THE_PAIRS: Seconds = (0.5, 1.5)
 MANY = 1_000_000  # tokens assumed for a source not fetched yet: it fills its share of the prompt
 BESIDES = 500 + REPLY_TOKENS  # tokens of the prompt without the sources, and of the reply
+# Settings that change how fast or where the work is done, but never the results.
+WITHOUT_EFFECT = POLITENESS | {
+    *("models.threads", "library.feedback_file", "judge.at_once", "judge.seconds"),
+    *("embeddings.batch", "embeddings.at_once", "embeddings.seconds"),
+}
+OF_OTHERS = ("check.", "ask.", "chat.", "claimreview.")  # settings of the other verbs
+SHARED = ("chat.url", "chat.model")  # for expansion "server"
+REMEMBERED = 1_000  # citations with their copies: an article has some hundreds, a dump millions
+LIKE_ITS_TITLE = 100  # passages among which a cited work is searched by the words of its title
+OF_A_JUDGE = ("judge.", "budget.")  # used only with a second opinion
+OF_WORKS = ("journal", "book", "conference", "thesis", "report")  # in names of templates
+PARAMETERS = {Field.TITLE: "title", Field.YEAR: "date", Field.VENUE: "publisher", Field.DOI: "doi"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +108,8 @@ def estimate_article(
 ) -> Estimate:
     """Estimate the work for one article; `candidates`: corpus passages judged per claim."""
     citations = [citation for claim in article.claims for citation in claim.citations]
-    uses = Counter(urls[0] for citation in citations if (urls := addresses(citation)))
-    cited = {urls[0]: citation for citation in citations if (urls := addresses(citation))}
+    pairs = [(urls[0], citation) for citation in citations if (urls := addresses(citation))]
+    uses, cited = Counter(url for url, _ in pairs), dict(pairs)
     found = {url: copies.stored_copy(citation) for url, citation in cited.items()}
     wanted = [url for url, copy in found.items() if is_wanted(copy)]
     readable = {url for url, copy in found.items() if isinstance(copy, Document)}
@@ -174,18 +172,6 @@ def fetching_seconds(queues: Sequence[int], rules: WebRules) -> Seconds:
     return least, most + LATENCY[1]  # robots.txt comes first unless it is cached
 
 
-# Settings that change how fast or where the work is done, but never the results.
-WITHOUT_EFFECT = POLITENESS | {
-    *("models.threads", "library.feedback_file", "judge.at_once", "judge.seconds"),
-    *("embeddings.batch", "embeddings.at_once", "embeddings.seconds"),
-}
-OF_OTHERS = ("check.", "ask.", "chat.", "claimreview.")  # settings of the other verbs
-SHARED = ("chat.url", "chat.model")  # for expansion "server"
-REMEMBERED = 1_000  # citations with their copies: an article has some hundreds, a dump millions
-LIKE_ITS_TITLE = 100  # passages among which a cited work is searched by the words of its title
-OF_A_JUDGE = ("judge.", "budget.")  # used only with a second opinion
-
-
 @dataclass(frozen=True, slots=True)
 class WorkLookup:
     """Looks cited works up in the catalogue of works and, if allowed, in services."""
@@ -234,10 +220,6 @@ class WorkLookup:
             *corrected(reference, article.language, citation.title or "", known),
             is_marked,
         )
-
-
-OF_WORKS = ("journal", "book", "conference", "thesis", "report")  # in names of templates
-PARAMETERS = {Field.TITLE: "title", Field.YEAR: "date", Field.VENUE: "publisher", Field.DOI: "doi"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,7 +302,6 @@ class Run:
         )
 
     def report_on(self, page: PageText) -> Report | str:
-
         def report() -> Report | str:
             return self.verify(parse_page(page, self.settings.language))
 
@@ -376,16 +357,18 @@ def verifying(
             files, copies = sources, sources.sources
         elif sources:
             copies = open_sources(*sources)
-        web = (
-            stack.enter_context(web_pages(settings.web, fetching)) if settings.web.online else None
-        )
-        own = OwnSources(OwnCopies(folder_of(settings.library.own_copies))) if own_copies else None
+        web, services = None, list[Lookup]()
+        if settings.web.online:
+            web = stack.enter_context(web_pages(settings.web, fetching))
+            services = stack.enter_context(online.opened(settings.references, settings.web))
+        folder = private_copies.folder_of(settings.library.own_copies)
+        own = private_copies.OwnSources(private_copies.OwnCopies(folder)) if own_copies else None
         listed = chosen_list(settings.library.reliability, settings.language)
         exclusions = Exclusions(settings.filters.exclude_hosts, listed.rules if listed else None)
         pipeline = VerifyPipeline(
             verifier=verifier,
             copies=CitedCopies(
-                [] if copies is None else [Place(CopyKind.STORED, copies.get)],
+                None if copies is None else copies.get,
                 web,
                 [each for each in (own, files) if each],
                 corpus_copies(stored) if stored else lambda citation: None,
@@ -409,11 +392,6 @@ def verifying(
         works = stack.enter_context(catalogue.of_user()) if own_copies else None
         if works is not None:
             versions["works"] = works.fingerprint()
-        services = (
-            stack.enter_context(online.opened(settings.references, settings.web))
-            if settings.web.online
-            else ()
-        )
         if stored:
             versions |= stored.versions()
         if own and (attached := own.copies.fingerprint()):
@@ -547,11 +525,12 @@ def corpus_copies(corpus: Corpora) -> Callable[[Citation], Document | None]:
     @lru_cache(maxsize=REMEMBERED)
     def find(citation: Citation) -> Document | None:
         here = corpus.get([form for url in addresses(citation) for form in variants(url)])
-        keys, words = citation_keys(citation), citation.title or citation.text
+        keys, words = private_copies.citation_keys(citation), citation.title or citation.text
         if words and not any(here):  # a corpus has no index of identifiers
             (hits,) = corpus.lexical().retrieve([((words, 1.0),)], LIKE_ITS_TITLE)
             like = corpus.get(list(dict.fromkeys(hit.passage.url for hit in hits)))
-            here = [each for each in like if each and not document_keys(each).isdisjoint(keys)]
+            keys_of = private_copies.document_keys
+            here = [each for each in like if each and not keys_of(each).isdisjoint(keys)]
         return next(filter(None, here), None)
 
     return find

@@ -1,9 +1,7 @@
-"""Chooses which copy of a cited source to read: stored, then live, then archived.
+"""Chooses the copy of a cited source to read: a file of the user, stored, live, then archived.
 
 Archives are used sparingly: only if the page itself cannot be read, has a new owner, or does not
 support the claim.
-
-Matches the files that a user has supplied with an article's citations.
 
 A file counts as a citation's copy if a manifest or the page itself says so, if its name is the
 citation's number in `pincite claims` (`r7.pdf`), if it states the cited address or DOI, if it has
@@ -53,13 +51,6 @@ NOT_AS_CITED = OTHER_HANDS | {"dead", "deviated", "bot: unknown"}
 SourceOf = Callable[[str], Document | Unchecked]  # url → the page, or why there is none
 
 
-class Place(NamedTuple):
-    """A place on this machine that stores copies."""
-
-    kind: CopyKind
-    get: SourceOf
-
-
 class CitedSource(NamedTuple):
     """The copy that was read for a citation."""
 
@@ -72,7 +63,7 @@ class CitedSource(NamedTuple):
 class CitedCopies:
     """The copies available to a run: `given`, `stored`, `in_corpus`, then `web` if enabled."""
 
-    stored: Sequence[Place]
+    stored: SourceOf | None = None
     web: WebPages | None = None
     # Each returns a file that the user supplied for a citation, or why it cannot be read; or None.
     given: Sequence[Callable[[Citation], Document | Unchecked | None]] = ()
@@ -203,17 +194,11 @@ class CitedCopies:
         return self._from_web(address, citation) if self.web else found
 
     def _stored(self, address: str) -> CitedSource:
-        """Return the first copy on this machine. A specific failure wins over NOT_SUPPLIED."""
-        missing = Unchecked(address, Reason.NOT_SUPPLIED, "none was given")
-        for place in self.stored:
-            found = place.get(address)
-            if isinstance(found, Document):
-                return CitedSource(found, _copy(place.kind, found))
-            if not is_wanted(found):
-                return CitedSource(found)
-            if place.kind is CopyKind.STORED:
-                missing = found  # it names the folder
-        return CitedSource(missing)
+        if self.stored is None:
+            return CitedSource(Unchecked(address, Reason.NOT_SUPPLIED, "none was given"))
+        found = self.stored(address)
+        copy = _copy(CopyKind.STORED, found) if isinstance(found, Document) else None
+        return CitedSource(found, copy)
 
     def _from_web(self, address: str, citation: Citation) -> CitedSource:
         assert self.web
@@ -285,7 +270,7 @@ def _timestamp(dates: Sequence[str | None]) -> str:
     return next(filter(None, digits), "")
 
 
-# ── Matches the files that a user has supplied with an article's citations ────────────────────────
+# ── Files of the user ────────────────────────────────────────────────────────────────────────────
 
 HEAD = 3_000  # characters at the start of a text that are searched for its DOI
 _NUMBERED = re.compile(r"r([1-9]\d{0,3})(?=[\W_]|$)")

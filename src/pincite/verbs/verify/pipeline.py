@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product, starmap
 from typing import Literal, NamedTuple
 
 from pincite import errors
@@ -28,15 +29,6 @@ from pincite.llm.judge import Examiner, Judge
 from pincite.notes import Note
 from pincite.protocols import DocumentsOf, Verifier, WordRetriever
 from pincite.retrieval import cascade, fusion
-from pincite.retrieval.fusion import (
-    JUDGED,
-    Fused,
-    HybridQuery,
-    kept,
-    shares,
-    with_prior,
-    without_copies,
-)
 from pincite.text import quantities, tables
 from pincite.text.clauses import clauses
 from pincite.text.hosts import host_of
@@ -45,7 +37,6 @@ from pincite.text.languages import named
 from pincite.text.names import people
 from pincite.text.page_numbers import UNREAD
 from pincite.text.passages import cited_passages, whole
-from pincite.text.quantities import values as values_of
 from pincite.text.sentences import sentences
 from pincite.text.words import shared
 from pincite.types import (
@@ -135,11 +126,11 @@ class VerifyPipeline:
 
     verifier: Verifier
     copies: CitedCopies
-    search: Fused | None = None
+    search: fusion.Fused | None = None
     documents_of: DocumentsOf | None = None
     languages: frozenset[str] = frozenset({"en"})  # that the verifier reads
     depth: int = 100  # hits per retriever
-    judged: int = JUDGED
+    judged: int = fusion.JUDGED
     read: int = cascade.READ
     k: int = 3
     threshold: float = decide.THRESHOLD
@@ -467,7 +458,7 @@ class VerifyPipeline:
         (judged,) = self._verify([(claim, joint)])
         return None if judged.failed else judged
 
-    # ── Better ones ──────────────────────────────────────────────────────────────────────────────
+    # ── Better sources ───────────────────────────────────────────────────────────────────────────
 
     def _with_better_sources(self, found: Finding, written: str | None) -> Finding:
         claim, failing = found.claim, found.label is not Label.SUPPORTED
@@ -482,7 +473,7 @@ class VerifyPipeline:
             allowed, copies = self.exclusions.split(
                 claim, searched.hits, (), self.online.get, written
             )
-            more = without_copies(allowed)
+            more = fusion.without_copies(allowed)
             judged += self._verify([(claim, hit.passage) for hit in more])
             priors |= _priors(more)
             excluded = (*excluded, *searched.excluded, *copies)
@@ -511,8 +502,8 @@ class VerifyPipeline:
         alone = replace(evidence.passage, text=evidence.quoted, page="", pieces=())
         (read,) = self._verify([(claim, alone)])
         absent = tables.unstated(claim.text, f"{alone.about}\n{alone.text}", (claim.language, None))
-        rivals = (quantities.conflict(v, each) for v in values_of(alone.text) for each in absent)
-        if read.contradiction or decide.refutes(read) or any(rivals):
+        rivals = product(quantities.values(alone.text), absent)
+        if read.contradiction or decide.refutes(read) or any(starmap(quantities.conflict, rivals)):
             return False
         lacking = aggregation.missing_atoms(claim.text, [alone], claim.language)
         stated = not lacking and bool(aggregation.atoms(claim.text))
@@ -525,13 +516,13 @@ class VerifyPipeline:
             return [], ()
         query = fusion.lexical_query(claim)
         (found,) = self.search.retrieve(
-            [HybridQuery(query, fusion.dense_query(claim))], 2 * self.depth
+            [fusion.HybridQuery(query, fusion.dense_query(claim))], 2 * self.depth
         )
         seen = self.unfiltered.retrieve([query], self.depth)[0] if self.unfiltered else []
         cited = _cited_addresses(claim)
-        others = kept(found, lambda hit: hit.passage.url not in cited)
+        others = fusion.kept(found, lambda hit: hit.passage.url not in cited)
         allowed, excluded = self.exclusions.split(claim, others, seen, self.documents_of, written)
-        return without_copies(allowed), excluded
+        return fusion.without_copies(allowed), excluded
 
     def documents(self, urls: Sequence[str]) -> list[Document | None]:
         none: list[Document | None] = [None] * len(urls)
@@ -700,8 +691,8 @@ def _found_by(hits: Sequence[Hit], url: str) -> FoundBy:
 
 
 def _priors(hits: Sequence[Hit]) -> dict[str, float]:
-    of_hits = list(zip(hits, shares(hits), strict=True))
-    return {hit.passage.url: with_prior(0.0, share) for hit, share in reversed(of_hits)}
+    of_hits = list(zip(hits, fusion.shares(hits), strict=True))
+    return {hit.passage.url: fusion.with_prior(0.0, share) for hit, share in reversed(of_hits)}
 
 
 def _may_have_changed(result: CitationResult) -> bool:

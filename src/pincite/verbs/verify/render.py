@@ -603,28 +603,12 @@ _DENIED = (Label.NOT_SUPPORTED, Label.REFUTED)
 
 
 @dataclass(frozen=True, slots=True)
-class DraftPart:
-    """A line with its number, and the first of its items."""
-
-    head: str
-    items: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Draft:
-    """The screen in the reader's language, and the share of checked citations that fail."""
+    """The screen: what its citations are worth, and parts with a heading and their items."""
 
     title: str
-    head: str
-    n_citations: int
-    n_checked: int
-    n_failing: int
-    parts: tuple[DraftPart, ...]
-
-    @property
-    def share(self) -> float | None:
-        """None: nothing could be checked."""
-        return self.n_failing / self.n_checked if self.n_checked else None
+    head: Note
+    parts: tuple[tuple[Note, tuple[str, ...]], ...]
 
 
 def draft_of(report: Report, source: str, say: Callable[[str], str] = str) -> Draft:
@@ -646,28 +630,23 @@ def draft_of(report: Report, source: str, say: Callable[[str], str] = str) -> Dr
         "draft_uncited": tuple(each.claim.text for each in report.uncited or ()),
         "draft_traces": outcomes.traces(source),
     }
-    head: dict[str, str | int] = {"n": len(results), "checked": len(checked)}
-    head["failing"] = len(failing)
+    head = Note("draft_unchecked", {"n": len(results)})
     if checked:
-        head["percent"] = cells.percent(len(failing) / len(checked))
-    return Draft(
-        report.title,
-        said(Note("draft_citations" if checked else "draft_unchecked", head), say),
-        *(len(results), len(checked), len(failing)),
-        tuple(DraftPart(said(Note(code), say), items) for code, items in parts.items()),
-    )
+        counted = {"checked": len(checked), "failing": len(failing)}
+        percent = {"percent": cells.percent(len(failing) / len(checked))}
+        head = Note("draft_citations", {**head.values, **counted, **percent})
+    return Draft(report.title, head, tuple((Note(code), items) for code, items in parts.items()))
 
 
 def draft_lines(draft: Draft) -> Iterator[str]:
     """Lines for a terminal: one screen."""
     yield cells.one_line(draft.title)
-    yield draft.head
-    for part in draft.parts:
-        yield f"{len(part.items):4} {part.head}"
-        shown = (cells.shortened(item, DRAFT_WIDTH) for item in part.items[:DRAFT_SHOWN])
-        yield from (f"       {item}" for item in shown)
-        if len(part.items) > DRAFT_SHOWN:
-            yield f"       … and {len(part.items) - DRAFT_SHOWN} more"
+    yield str(draft.head)
+    for head, items in draft.parts:
+        yield f"{len(items):4} {head}"
+        yield from (f"       {cells.shortened(item, DRAFT_WIDTH)}" for item in items[:DRAFT_SHOWN])
+        if len(items) > DRAFT_SHOWN:
+            yield f"       … and {len(items) - DRAFT_SHOWN} more"
 
 
 def draft_html(draft: Draft) -> str:

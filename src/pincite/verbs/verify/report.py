@@ -36,6 +36,8 @@ from pincite.verbs.verify.wording import COPIES, STEPS
 from pincite.wiki.suggest import DateFormat
 from pincite.wiki.uncited import is_read
 
+SCHEMA = Path(__file__).parent / "report.schema.json"
+
 
 class Stage(StrEnum):
     """How far a citation got; each stage implies those before it."""
@@ -207,15 +209,11 @@ def counting_rule(found: Coverage) -> str:
 
 def lost_rows(found: Coverage) -> list[tuple[str, str, str]]:
     """Return rows of (count, reason, next step) for the citations that were not judged."""
-    return [
-        (_counted(tally), REASONS[reason], STEPS[reason]) for reason, tally in found.reasons.items()
-    ]
-
-
-def _counted(tally: Tally) -> str:
-    if tally.uses == tally.sources:
-        return str(tally.uses)
-    return f"{tally.uses} ({n_of(tally.sources, 'source')})"
+    rows = []
+    for reason, tally in found.reasons.items():
+        of = "" if tally.uses == tally.sources else f" ({n_of(tally.sources, 'source')})"
+        rows.append((f"{tally.uses}{of}", REASONS[reason], STEPS[reason]))
+    return rows
 
 
 class Unread(NamedTuple):
@@ -240,9 +238,6 @@ def by_reason(findings: Iterable[tuple[int, Finding]]) -> list[Unread]:
         steps = "; ".join(dict.fromkeys(STEPS[reason] for reason in reasons))
         found.append(Unread(why_unread, steps, unread))
     return found
-
-
-SCHEMA = Path(__file__).parent / "report.schema.json"
 
 
 def could_not_be_checked(why: Failed) -> str:

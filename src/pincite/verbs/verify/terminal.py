@@ -68,7 +68,11 @@ def print_report(
     `only`: labels, or "references": only findings with one, or with a reference to look at.
     """
     ranked = enumerate(report.findings, 1)
-    chosen = [each for each in ranked if not only or _is_chosen(each[1], only)]
+    chosen = [
+        (rank, f)
+        for rank, f in ranked
+        if not only or f.label in only or ("references" in only and f.has_reference_notes)
+    ]
     shown = chosen[:limit]
     checked = [
         (rank, f) for rank, f in shown if f.label is not Label.UNCHECKED or f.is_reference_in_doubt
@@ -97,10 +101,6 @@ def print_report(
     parts.append(Text(counting_rule(report.coverage), style="dim"))
     parts += [Text(f"warning: {cells.one_line(w)}", style="dim") for w in report.warnings]
     console.print(Group(*parts))
-
-
-def _is_chosen(finding: Finding, only: Collection[str]) -> bool:
-    return finding.label in only or ("references" in only and finding.has_reference_notes)
 
 
 def _head(report: Report) -> Group:

@@ -9,11 +9,10 @@ from support.rows import each_row
 
 from pincite.documents import read
 from pincite.documents.collection import NAME, open_sources
-from pincite.types import FILE, Citation, CopyKind, Document, Unchecked
+from pincite.types import FILE, Citation, Document, Unchecked
 from pincite.verbs.verify.cited_copies import (
     ArticleFiles,
     CitedCopies,
-    Place,
     Unmatched,
     lines,
     match_files,
@@ -52,7 +51,7 @@ def put(folder: Path, name: str, text: str = TEXT) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-@each_row("verify/matching/a_file_is_the_copy_of_its_citation")
+@each_row("verify/cited_copies/a_file_is_the_copy_of_its_citation")
 def test_a_file_is_the_copy_of_its_citation(
     tmp_path: Path, name: str, text: str, citation_id: str, by: str
 ) -> None:
@@ -197,7 +196,7 @@ def test_a_collection_counts_as_its_records(tmp_path: Path) -> None:
         "5. Berg A. doi:10.1000/HOLM.81\n6. https://holm.example/2"
     )
     files = match_files(open_sources(tmp_path), article)
-    copies = CitedCopies([Place(CopyKind.STORED, files.sources.get)], given=[files])
+    copies = CitedCopies(files.sources.get, given=[files])
     found = [copies.read(claim.citations[0]).source for claim in article.claims]
     texts = [each.text.partition("\n")[0] if isinstance(each, Document) else "" for each in found]
     carried = ["It carried 71 carts a day.", "It carried 72 carts a day."]
