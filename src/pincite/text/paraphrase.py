@@ -187,19 +187,21 @@ def stated_times(passage: str, claim: str, published: str) -> list[Resolved]:
 def with_derived_values(passage: str, claim: str) -> str:
     """Add values to the passage that follow from its figures and that the claim states.
 
-    Handles shares, changes, comparisons and ranks, and units and bounds in symbols, because a
+    Handles shares, changes, comparisons, ranks and votes, and units and bounds in symbols: a
     network does not calculate.
 
     >>> with_derived_values("Of 94 samples, 47 were bad.", "Half of the samples were bad.")
     'Of 94 samples, 47 (half) were bad.'
     >>> with_derived_values("Sales rose from 40 to 80 tonnes.", "Sales doubled.")
     'Sales rose from 40 to 80 tonnes (doubled).'
+    >>> with_derived_values("Nine voted for it and three against.", "They voted 9–3 for it.")
+    '9–3, Nine voted for it and three against.'
     >>> with_derived_values("Those of ≥40 kg m-2 lost weight.", "Those of 40 kg/m2 or more did.")
     'Those of 40 kg/m2 or more lost weight.'
     """
     for written, plain in _plainly(passage, claim):
         passage = passage.replace(written, plain)
-    finders = (_changes, _ranks)
+    finders = (_changes, _ranks, _votes)
     added = dict(place for find in finders for place in find(passage, claim))
     for place in sorted(added, reverse=True):
         passage = f"{passage[:place]}{added[place]}{passage[place:]}"
@@ -221,6 +223,38 @@ def _ranks(passage: str, claim: str) -> Iterator[tuple[int, str]]:
         for other in antonyms.ranks_in(span.of(passage), claim, stated[0].order):
             if stated[0].is_same(other) and words.lower() not in passage.lower():
                 yield span.start + other.span.end, f" ({words})"
+
+
+_RESULT = re.compile(r"\b(\d{1,4})(?: ?[-–—] ?| (?:votes )?to )(\d{1,4})\b")
+_VOTED = re.compile(r"\bvot|\bcarried\b|\bpassed\b|\bdefeated\b", re.IGNORECASE)
+_FOR = re.compile(r"[^.;]{0,60}?\b(?:for|favou?r(?:ed)?|support(?:ed)?)\b", re.IGNORECASE)
+_AGAINST = re.compile(r"(?: \w+){0,2}? (?:voted |were |was )?(?:against|opposed)\b")
+_NAMED_AGAINST = re.compile(
+    r"\b([A-Z]\w+(?:(?: |, | and )[A-Z]\w+)*) (?:voted |were |was )?(?:against|opposed)\b"
+)
+_REACH = 200  # characters between the votes for and the votes against
+
+
+def _votes(passage: str, claim: str) -> Iterator[tuple[int, str]]:
+    """Find votes for and against in the passage, as numbers or names.
+
+    The claim states them as a result, which is inserted before the first.
+    """
+    result = _RESULT.search(claim)
+    if result is None or not _VOTED.search(claim) or result[0] in passage:
+        return
+    counted = [v for v in values_of(passage) if not v.weak and not v.dates and v.low == v.high]
+    for votes_for in counted:
+        if votes_for.low != float(result[1]) or not _FOR.match(passage, votes_for.span.end):
+            continue
+        end = votes_for.span.end + _REACH
+        votes_against = [v for v in counted if votes_for.span.end < v.span.start < end]
+        against = {v.low for v in votes_against if _AGAINST.match(passage, v.span.end)}
+        named = _NAMED_AGAINST.findall(passage[votes_for.span.end : end])
+        against |= {float(len(re.split(r", | and ", each))) for each in named}
+        if float(result[2]) in against:
+            yield votes_for.span.start, f"{result[0]}, "
+            return
 
 
 _NUMBER = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,9}(?:\.\d+)?"
