@@ -147,9 +147,9 @@ def parse_page(page: PageText, otherwise: str = "en") -> Article:
     )
 
 
-def references_of(page: PageText, otherwise: str = "en") -> list[Citation]:
+def references_of(page: PageText) -> list[Citation]:
     """Return each reference of a page once, whether or not a claim has it."""
-    flat, _ = _read(page, otherwise)
+    flat, _ = _read(page, "en")
     cited, _ = resolve(flat.uses, flat.definitions)
     once = {c.reference: c for each in cited for c in each}
     return [*once.values()]

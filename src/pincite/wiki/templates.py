@@ -356,7 +356,6 @@ _WEB = re.compile(
     r"(?:https?://(?=https?:))?(?P<scheme>(?:https?|ftp)://|//|(?=www\.\w))(?P<rest>[^\s/]\S*)",
     re.IGNORECASE,
 )
-_Key = tuple[str, str]  # group and name of a reference
 
 
 @dataclass(frozen=True, slots=True)
@@ -388,7 +387,7 @@ class Use:
 class Definitions:
     """All named references and works defined in an article."""
 
-    named: dict[_Key, tuple[Source, ...]] = field(default_factory=dict)
+    named: dict[tuple[str, str], tuple[Source, ...]] = field(default_factory=dict)  # group, name
     works: dict[str, Source] = field(default_factory=dict)  # full citations by short key
 
     def define(self, group: str | None, name: str, sources: tuple[Source, ...]) -> None:

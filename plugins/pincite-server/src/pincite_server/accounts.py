@@ -143,13 +143,8 @@ class Account:
 
 
 _SHOWN = [
-    accounts.c.account_id,
-    accounts.c.name,
-    accounts.c.role,
-    accounts.c.disabled,
-    accounts.c.password.is_not(None).label("has_password"),
-    accounts.c.created,
-    accounts.c.last_login,
+    accounts.c.password.is_not(None).label(name) if name == "has_password" else accounts.c[name]
+    for name in Account.__slots__
 ]
 
 
@@ -246,15 +241,11 @@ class Accounts:
         """
         token = secrets.token_urlsafe(32)
         expires = now() + (RESET_DAYS if account.has_password else INVITATION_DAYS) * DAY
-        row = {
-            "token_hash": hash_secret(token),
-            "account_id": account.account_id,
-            "expires": expires,
-        }
+        row = {"token_hash": hash_secret(token), "account_id": account.account_id}
         earlier = password_links.c.account_id == account.account_id
         with self._db.writing() as db:
             db.execute(password_links.delete().where(earlier))
-            db.execute(password_links.insert().values(row))
+            db.execute(password_links.insert().values(**row, expires=expires))
         return token, expires
 
     def by_link(self, token: str) -> Account | None:

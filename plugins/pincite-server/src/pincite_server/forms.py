@@ -57,10 +57,7 @@ def text(form: FormData, name: str) -> str:
 
 
 def validate(model: type[Model], values: Mapping[str, object]) -> Model:
-    """Validate the values as an API body.
-
-    Raises Problem: 422, naming the invalid fields.
-    """
+    """Validate the values as an API body. Raises Problem: 422, naming the invalid fields."""
     try:
         return model.model_validate(values)
     except ValidationError as error:

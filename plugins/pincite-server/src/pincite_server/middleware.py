@@ -18,7 +18,6 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection
 from contextvars import ContextVar
-from datetime import UTC, datetime
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
@@ -29,6 +28,7 @@ from pincite_server.accounts import name_key
 from pincite_server.identity import LOCAL, wiki_of
 from pincite_server.problems import Problem, response
 from pincite_server.settings import LogForm, ServerSettings
+from pincite_server.tables import iso
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 HTTPS_REQUIRED = (
@@ -36,17 +36,9 @@ HTTPS_REQUIRED = (
     "Open its https:// address. If it has none, its operator can set secure_cookies = false under "
     "[server] in the configuration; passwords then cross the network unencrypted."
 )
-CSP = "; ".join(
-    (
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
-        "img-src 'self' data:",
-        "connect-src 'self'",
-        "form-action 'self'",
-        "base-uri 'none'",
-        "frame-ancestors 'none'",
-    )
+CSP = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 HEADERS = {
     "Content-Security-Policy": CSP,
@@ -281,10 +273,7 @@ class Limits:
 
         Raises Problem: 429, whether the name exists or not.
         """
-        attempts = (
-            (self._logins, address_of(request.scope)),
-            (self._names, name_key(name)),
-        )
+        attempts = ((self._logins, address_of(request.scope)), (self._names, name_key(name)))
         for buckets, key in attempts:
             if wait := buckets.take(key):
                 raise too_many("Too many failed attempts.", wait)
@@ -350,7 +339,7 @@ class _Json(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Format the record as JSON with a UTC timestamp."""
         line: dict[str, object] = {
-            "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "at": iso(record.created),
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),

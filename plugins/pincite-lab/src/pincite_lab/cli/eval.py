@@ -14,8 +14,6 @@ import click
 from pincite.cli import options
 from pincite.cli.options import json_option, quiet_option
 
-corpus_option = click.option("--corpus", type=options.Address, help="Keep the corpus here. [cache]")
-ASK = ("models.verifier", "models.threads", "ask.supported_from")
 VERIFY = ("models", "verify.k", "verify.threshold")
 
 
@@ -27,7 +25,7 @@ def command() -> None:
 @command.command("wafer")
 @click.argument("folder", type=options.FilePath)
 @click.option("--split", default="dev", show_default=True, help="Part of the collection.")
-@corpus_option
+@click.option("--corpus", type=options.Address, help="Keep the corpus here. [cache]")
 @json_option
 @quiet_option
 @options.setting_options(*VERIFY)
@@ -134,9 +132,6 @@ def claims(
 
     settings = options.load_settings({**given, "verifier": verifiers[0] if verifiers else None})
 
-    def load_verifier(name: str) -> Any:
-        return runtime.verifier(replace(settings.models, verifier=name), keep=False)
-
     # Cached judgements would make pairs/s measure the cache, not the model.
     with (
         build.verifying(settings, None, None, keep=False) as run,
@@ -145,10 +140,9 @@ def claims(
     ):
         verifier = run.pipeline.verifier
         systems: list[Any] = [claims_.by_verifier(verifier, *verifiers[: len(verifiers) > 1])]
-        systems += [
-            claims_.by_verifier(stack.enter_context(closing(load_verifier(name))), name)
-            for name in dict.fromkeys(verifiers[1:])
-        ]
+        for name in dict.fromkeys(verifiers[1:]):
+            other = runtime.verifier(replace(settings.models, verifier=name), keep=False)
+            systems.append(claims_.by_verifier(stack.enter_context(closing(other)), name))
         if baselines:
             encoder, threads = runtime.encoder(settings), settings.models.threads
             systems += claims_.baselines(verifier, encoder, threads)
@@ -170,7 +164,7 @@ def claims(
 @click.argument("folder", type=options.FilePath)
 @json_option
 @quiet_option
-@options.setting_options(*ASK)
+@options.setting_options("models.verifier", "models.threads", "ask.supported_from")
 def scifact(folder: Path, as_json: bool, quiet: bool, **given: Any) -> None:
     """Measure precision, recall and F1 of the verdicts on SciFact, with abstracts given.
 

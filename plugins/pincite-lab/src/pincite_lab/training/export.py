@@ -45,9 +45,16 @@ def export(trained: Path, out: Path, *, source: str, licence: str, floats: bool 
     tokenizer.no_truncation()
     out.mkdir(parents=True, exist_ok=True)
     part = out / "model.onnx.part"
-    if _is_plain_bert(model.config):
+    config = model.config
+    is_plain_bert = (
+        config.model_type == "bert"
+        and config.hidden_act == "gelu"
+        and config.layer_norm_eps == bert_onnx.EPSILON
+        and getattr(config, "position_embedding_type", "absolute") == "absolute"
+    )
+    if is_plain_bert:
         state = {name.removeprefix("bert."): v.numpy() for name, v in model.state_dict().items()}
-        graph = bert_onnx.build(state, model.config.num_attention_heads, head=True)
+        graph = bert_onnx.build(state, config.num_attention_heads, head=True)
     else:
         graph = _trace(model)
     if floats:
@@ -59,15 +66,6 @@ def export(trained: Path, out: Path, *, source: str, licence: str, floats: bool 
     tokenizer.save(str(out / "tokenizer.json"))
     network.write_card(out, card)
     part.replace(out / "model.onnx")  # the network last: `locate` looks for it
-
-
-def _is_plain_bert(config: Any) -> bool:
-    return (
-        config.model_type == "bert"
-        and config.hidden_act == "gelu"
-        and config.layer_norm_eps == bert_onnx.EPSILON
-        and getattr(config, "position_embedding_type", "absolute") == "absolute"
-    )
 
 
 class _OneOutput(torch.nn.Module):  # type: ignore[misc]  # Any to mypy

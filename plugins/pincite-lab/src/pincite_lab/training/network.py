@@ -116,10 +116,13 @@ def quiet() -> None:
 
 
 def _from_hub(base: str) -> tuple[Any, Any]:
-    from transformers import AutoModelForSequenceClassification
+    from transformers import AutoConfig, AutoModelForSequenceClassification
 
     try:
-        config = _config_of(base)
+        config = AutoConfig.from_pretrained(base)
+        for dropout in ("attention_probs_dropout_prob", "attention_dropout"):
+            if hasattr(config, dropout):
+                setattr(config, dropout, 0.0)  # with dropout, attention is slow on a CPU
         names = [str(config.id2label[i]).lower() for i in range(config.num_labels)]
         config.num_labels = len(CLASSES)
         model = AutoModelForSequenceClassification.from_pretrained(
@@ -132,16 +135,6 @@ def _from_hub(base: str) -> tuple[Any, Any]:
     if sorted(names) == sorted(CLASSES):
         _reorder_head(model, [names.index(label) for label in CLASSES])
     return model, tokenizer
-
-
-def _config_of(base: str) -> Any:
-    from transformers import AutoConfig
-
-    config = AutoConfig.from_pretrained(base)
-    for dropout in ("attention_probs_dropout_prob", "attention_dropout"):
-        if hasattr(config, dropout):
-            setattr(config, dropout, 0.0)  # with dropout, attention is slow on a CPU
-    return config
 
 
 def tokenizer_of(base: str) -> Any:

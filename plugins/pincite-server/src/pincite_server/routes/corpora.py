@@ -463,16 +463,11 @@ def search_corpus(
         search = found.corpus.by(by, *chosen, site.settings.retrieval.fusion)
         (hits,) = search.retrieve([query.q], query.k)
     names = ("passage_id", "doc_id", "url", "title", "about", "text")
-    shown = [
-        HitBody(
-            rank=hit.rank,
-            score=hit.score,
-            start=hit.passage.span.start,
-            end=hit.passage.span.end,
-            **{name: getattr(hit.passage, name) for name in names},
-        )
-        for hit in hits
-    ]
+    shown = []
+    for hit in hits:
+        values = {name: getattr(hit.passage, name) for name in names}
+        start, end = hit.passage.span
+        shown.append(HitBody(rank=hit.rank, score=hit.score, start=start, end=end, **values))
     return SearchResult(query=query.q, by=by, hits=shown, notes=notes)
 
 
