@@ -151,8 +151,7 @@ def references_of(page: PageText) -> list[Citation]:
     """Return each reference of a page once, whether or not a claim has it."""
     flat, _ = _read(page, "en")
     cited, _ = resolve(flat.uses, flat.definitions)
-    once = {c.reference: c for each in cited for c in each}
-    return [*once.values()]
+    return list({c.reference: c for each in cited for c in each}.values())
 
 
 def read_flat(source: str, markup: Markup, language: str) -> Flat:
@@ -185,8 +184,7 @@ def _without_claim(flat: Flat, claims: list[Claim]) -> Iterator[str]:
     without = [n for n, use in enumerate(flat.uses) if use.span not in cited]
     for n in without:
         if n not in in_values:
-            start = flat.uses[n].span.start
-            yield f"no claim was found for the reference at character {start}"
+            yield f"no claim was found for the reference at character {flat.uses[n].span.start}"
     if n_values := sum(n in in_values for n in without):
         kind = "references in table cells and infobox values that are not sentences"
         yield f"{kind}, without a claim: {n_values}"

@@ -251,7 +251,7 @@ class _Marks:
                     self.flat.definitions.works.setdefault(key, work)
             elif node.kind is Kind.TEMPLATE and node.name in NOTES:
                 given = by_name(node, self.source)
-                named = (key for key in ("name", "group") if key in given)
+                named = filter(given.__contains__, ("name", "group"))
                 names = {key: plain(given[key].nodes, self.source) for key in named}
                 self._define(node, names, given["1"].nodes if "1" in given else [])
             for part in node.parts:

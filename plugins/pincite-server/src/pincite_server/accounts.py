@@ -318,8 +318,7 @@ class Accounts:
         account_id = new_id()
         try:
             with self._db.writing() as db:
-                chosen = _free_name(db, name, provider, account_id)
-                account = _add(db, account_id, chosen, role)
+                account = _add(db, account_id, _free_name(db, name, provider, account_id), role)
                 _link(db, provider, subject, account_id, name)
                 return account
         except sa.exc.IntegrityError as error:
@@ -415,8 +414,7 @@ def _spare_last_admin(db: sa.Connection, account_id: str) -> None:
     admins = sa.select(accounts.c.account_id).where(
         accounts.c.role == Role.ADMIN.value, accounts.c.disabled.is_(False)
     )
-    found = list(db.execute(admins.with_for_update()).scalars())
-    if found == [account_id]:
+    if list(db.execute(admins.with_for_update()).scalars()) == [account_id]:
         raise LastAdmin("This is the only admin. Make someone else an admin first.")
 
 

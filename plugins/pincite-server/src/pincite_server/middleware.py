@@ -106,8 +106,7 @@ class SecurityMiddleware:
             if problem := self._refuse(request):
                 await response(request, problem)(scope, receive, sent)
                 return
-            limit = self._body_bytes(scope["path"])
-            await self._app(scope, _limit(receive, limit), sent)
+            await self._app(scope, _limit(receive, self._body_bytes(scope["path"])), sent)
         except HTTPException as error:  # of `_limit`
             if not begun:
                 await response(request, Problem(413, "too_large", error.detail))(
@@ -303,8 +302,7 @@ def address_of(scope: Scope) -> str:
         return address[:50]
     if isinstance(parsed, ipaddress.IPv4Address):
         return str(parsed)
-    mapped = parsed.ipv4_mapped
-    return str(mapped or ipaddress.IPv6Network((int(parsed), 64), strict=False))
+    return str(parsed.ipv4_mapped or ipaddress.IPv6Network((int(parsed), 64), strict=False))
 
 
 # ── Logs ─────────────────────────────────────────────────────────────────────────────────────────

@@ -173,8 +173,7 @@ class VerifyRequest(Body):
     def subject(self) -> str:
         if self.example:
             return self.title or "An example article"
-        known = self.article or self.title
-        return known or title_of(self.text or "", "Untitled", self.markup)
+        return self.article or self.title or title_of(self.text or "", "Untitled", self.markup)
 
 
 class SentFile(Body):

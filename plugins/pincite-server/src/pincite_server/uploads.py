@@ -289,8 +289,7 @@ def unpack_files(stored: Path, files: Sequence[SentFile], into: Path) -> list[Un
             if file.name.lower().endswith(ZIP):
                 folder.unpack(stored / file.stored, file.name)
             else:
-                link = partial(os.link, stored / file.stored)
-                folder.add(file.name, parts_of(file.name), link)
+                folder.add(file.name, parts_of(file.name), partial(os.link, stored / file.stored))
         except _Full as full:
             folder.unused += [Unused(each.name, full.args[0]) for each in files[number:]]
             break

@@ -75,22 +75,16 @@ def _search(collection: Any, corpus: Path | str | None, settings: Any, tell: Any
     where = corpus or _cached_corpus(file, encoder.fingerprint)
     if file:
         seconds = _index(where, file, encoder, tell)
-    with (
-        engines.open(where, encoder) as opened,
-        build.verifying(settings, None, None) as run,
-    ):
-        pipeline = run.pipeline
-        result = (
-            measures.evaluate(collection, opened, pipeline, tell, settings.retrieval.fusion)
-            if collection.records
-            else {}
-        )
+    result: dict[str, Any] = {}
+    with engines.open(where, encoder) as opened, build.verifying(settings, None, None) as run:
+        pipeline, mode = run.pipeline, settings.retrieval.fusion
+        if collection.records:
+            result = measures.evaluate(collection, opened, pipeline, tell, mode)
         every = [*collection.records, *collection.failed]
-        result["failed_verification"] = measures.measured(
-            every, opened.get, pipeline.verifier, tell
-        )
+        failed = measures.measured(every, opened.get, pipeline.verifier, tell)
         status = opened.status()
     result |= {
+        "failed_verification": failed,
         "corpus": {"documents": status.n_documents, "passages": status.n_passages},
         "indexing_seconds": seconds,
         "versions": dict(run.versions) | {"encoder": encoder.fingerprint},
@@ -150,12 +144,11 @@ def claims(
             claims_.predict(file, systems, lambda name, *n, f=file.name: display(f"{f} {name}", *n))
             for file in files
         ]
-    results = [claims_.measured(one, settings.verify.threshold) for one in predicted]
+    threshold = settings.verify.threshold
+    results = [claims_.measured(one, threshold) for one in predicted]
     if len(verifiers) > 1:
         for result, one in zip(results, predicted, strict=True):
-            result["side_by_side"] = claims_.side_by_side(
-                one, set(verifiers), settings.verify.threshold
-            )
+            result["side_by_side"] = claims_.side_by_side(one, set(verifiers), threshold)
     report = {"results": results, "versions": dict(run.versions)}
     click.echo(json.dumps(report, indent=1) if as_json else tables.claims_table(results))
 

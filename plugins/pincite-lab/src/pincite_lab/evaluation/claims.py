@@ -125,10 +125,10 @@ def predicted(
     scorers: Sequence[Scorer],
     progress: Progress = durable.silent,
 ) -> Predictions:
-    systems = {
-        one.name: one.score(rows, lambda n, system=one.name: progress(system, n, len(rows)))
-        for one in scorers
-    }
+    def tell(system: str, n_done: int) -> None:
+        progress(system, n_done, len(rows))
+
+    systems = {one.name: one.score(rows, partial(tell, one.name)) for one in scorers}
     return Predictions(name, tuple(row.row for row in rows), systems)
 
 

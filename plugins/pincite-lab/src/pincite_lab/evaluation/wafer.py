@@ -469,8 +469,7 @@ def measured(
     rows = [_row(record, label, pages) for record, label in labelled]
     systems = [claims.by_url_depth()]
     if verifier and pages:
-        first = claims.by_first_passages(verifier)
-        systems = [claims.by_verifier(verifier), *systems, first]
+        systems = [claims.by_verifier(verifier), *systems, claims.by_first_passages(verifier)]
         rows = [row for row in rows if row.row.evidence]
     if not {"support", "not_support"} <= {row.row.label for row in rows}:
         return None
@@ -514,5 +513,4 @@ def _row(record: WaferRecord, label: str, pages: Pages | None) -> CutRow:
         p.text for output in record.outputs for p in output.provenance if p.text
     ]
     meta = {"urls": list(record.urls)}
-    claim = claim_of(record).text
-    return cut(LabelledClaim(record.id, claim, "\n\n".join(texts), label, meta))
+    return cut(LabelledClaim(record.id, claim_of(record).text, "\n\n".join(texts), label, meta))

@@ -13,9 +13,9 @@ from typing import Any
 import onnx
 import torch
 
+from pincite.models.verifier import MAX_TOKENS
 from pincite_lab.training import bert_onnx, network
 
-MAX_TOKENS = 448  # like `verify`: a claim of 60 words and a wide passage of 250
 LANGUAGES = ("en",)
 _STEP = 8  # rows are padded to multiples of it at run time
 
@@ -77,8 +77,7 @@ class _OneOutput(torch.nn.Module):  # type: ignore[misc]  # Any to mypy
 
     def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
         """Return logits (batch, 3)."""
-        answer = self.model(**dict(zip(self.fields, inputs, strict=True)))
-        return answer.logits
+        return self.model(**dict(zip(self.fields, inputs, strict=True))).logits
 
 
 def _trace(model: Any) -> onnx.ModelProto:

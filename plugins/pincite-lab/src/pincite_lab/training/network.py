@@ -133,7 +133,12 @@ def _from_hub(base: str) -> tuple[Any, Any]:
         raise MissingModel(f"{base} cannot be loaded as a Hugging Face encoder: {error}") from error
     names = [_SAME.get(name, name) for name in names]
     if sorted(names) == sorted(CLASSES):
-        _reorder_head(model, [names.index(label) for label in CLASSES])
+        order = [names.index(label) for label in CLASSES]
+        layers = [m for m in model.modules() if isinstance(m, torch.nn.Linear)]
+        head = next(layer for layer in reversed(layers) if layer.out_features == len(CLASSES))
+        head.weight.data = head.weight.data[order]
+        if head.bias is not None:
+            head.bias.data = head.bias.data[order]
     return model, tokenizer
 
 
@@ -145,14 +150,6 @@ def tokenizer_of(base: str) -> Any:
     if own.is_file():
         return Tokenizer.from_file(str(own))
     return AutoTokenizer.from_pretrained(base).backend_tokenizer
-
-
-def _reorder_head(model: Any, order: list[int]) -> None:
-    layers = [m for m in model.modules() if isinstance(m, torch.nn.Linear)]
-    head = next(layer for layer in reversed(layers) if layer.out_features == len(CLASSES))
-    head.weight.data = head.weight.data[order]
-    if head.bias is not None:
-        head.bias.data = head.bias.data[order]
 
 
 def _recover_weights(folder: Path) -> tuple[dict[str, Tensor], Any]:
