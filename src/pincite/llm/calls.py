@@ -1,13 +1,12 @@
-"""Calls of language models within a budget: counted, cached, recorded, and stopped together.
+"""Calls of language models: a client of one server, and a run's calls within a budget.
 
-One prompt gets one reply in a run, so that a trace shows which reply counted. A spent budget, a
-permanent refusal or an unreachable server ends the calls, not the run.
+`Client` limits time and size, and retries. It follows no redirects and ignores proxies in the
+environment, so text goes only to the configured address. httpx's timeouts apply to single reads, so
+sockets are shut down when a request times out or its call is stopped.
 
-A client of one model server: requests with limits on time and size, retries, concurrency.
-
-It follows no redirects and ignores proxies in the environment, so text goes only to the configured
-address. httpx's timeouts apply to single reads, so sockets are shut down when a request times out
-or its call is stopped. `web.connection` is the web fetcher's transport, which pins addresses.
+`Calls` counts, caches and records. One prompt gets one reply in a run, so that a trace shows which
+reply counted. A spent budget, a permanent refusal or an unreachable server ends the calls, not the
+run.
 """
 
 import functools
@@ -47,7 +46,6 @@ if TYPE_CHECKING:
     import ssl
 
     import httpx2
-
 
 T = TypeVar("T")
 A = TypeVar("A")
@@ -368,6 +366,8 @@ def error_of(body: bytes) -> dict[str, Any]:
         return {}
     return error if isinstance(error, dict) else {"message": error}
 
+
+# ── Within a budget ──────────────────────────────────────────────────────────────────────────────
 
 ATTEMPTS = 3  # until a reply is readable; a model that fails three times misunderstands the prompt
 RETRY_TEMPERATURE = 0.5  # at 0, many models repeat themselves whatever the seed

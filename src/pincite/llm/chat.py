@@ -1,10 +1,10 @@
-"""A client of OpenAI-compatible chat servers: llama.cpp, Ollama, vLLM, hosted ones.
+"""Clients of model servers: OpenAI-compatible chat (llama.cpp, Ollama, vLLM, …), and embeddings.
 
-While a reply streams, neither thoughts in `<think>` nor the key are shown (`visible`).
-
-Embeddings from a server: OpenAI's `/v1/embeddings`, which most support, or TEI's `/embed`.
+While a reply streams, neither thoughts in `<think>` nor the key are shown (`visible`). Embeddings
+come from OpenAI's `/v1/embeddings`, which most servers support, or TEI's `/embed`.
 """
 
+import hashlib
 import json
 import math
 import re
@@ -14,18 +14,14 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
+import numpy as np
+
 from pincite.errors import BadReply, ConfigError, ServerError, ServerRefused, ServerUnreachable
 from pincite.llm.calls import EVENTS, SHOWN, Call, Client, Key, Limits, Retry, check_url, error_of
-from pincite.protocols import Completion, Guidance, Prompt, TokenChoice
+from pincite.protocols import Completion, Floats, Guidance, Prompt, TokenChoice
 
 if TYPE_CHECKING:
     import httpx2
-
-import hashlib
-
-import numpy as np
-
-from pincite.protocols import Floats
 
 KEY_VARIABLE = Key.variable
 JUDGE_KEY_VARIABLE = "PINCITE_JUDGE_KEY"  # another server may need another key
@@ -102,7 +98,7 @@ def guidance_fields(guidance: Guidance | None, dialect: str) -> dict[str, Any]:
 # ── Replies ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def tokens_of(choice: dict[str, Any]) -> tuple[TokenChoice, ...]:
+def read_tokens(choice: dict[str, Any]) -> tuple[TokenChoice, ...]:
     """Return a reply's tokens with their alternatives; empty if there are none to be read."""
     try:
         return tuple(
@@ -353,7 +349,7 @@ class ChatClient(Client):
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             shown = self._printable(body[: 4 * SHOWN].decode("utf-8", "replace")) or "it is empty"
             raise BadReply(f"The reply is not a chat completion: {shown}", 200) from error
-        tokens = tokens_of(choice)
+        tokens = read_tokens(choice)
         if self._key and self._key in "".join(each.token for each in tokens):
             tokens = ()  # keep the key out of reports and traces
         text = visible(text, self._key, whole=True) if isinstance(text, str) else ""

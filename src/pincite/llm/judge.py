@@ -320,7 +320,10 @@ def examine(
             if result is None
             for row in sides[n][asked[n] : asked[n] + step]
         ]
-        asking = [partial(_ask, judge, row) for _, row in batch]
+        asking = [
+            partial(judge.opinion, Claim(row.id, row.claim), [Document("", "", row.evidence)])
+            for _, row in batch
+        ]
         replies = run_concurrently(asking, at_once, judge.calls)
         for (n, row), reply in zip(batch, replies, strict=True):
             if reply is None or (isinstance(reply, Failed) and reply.is_of_run):
@@ -343,10 +346,6 @@ def examine(
         wrong=dict(+wrong),
         contradicted=(said[True], said.total()),
     )
-
-
-def _ask(judge: Judge, row: Row) -> Opinion | Failed:
-    return judge.opinion(Claim(row.id, row.claim), [Document("", "", row.evidence)])
 
 
 def _result(right: int, asked: int, most: int) -> bool | None:

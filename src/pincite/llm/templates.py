@@ -1,12 +1,11 @@
-"""The prompts for language models: text files that a user can replace.
+"""Prompts for language models, as text files that a user can replace, and parsers of the replies.
 
 A file has a part `[system]` and a part `[user]`. `{name}` stands for a value, which is fenced as
 untrusted text unless it is one of `_OURS`. `options.txt` has the options of the multiple choice,
 one per line, starting with the one whose probability is read.
 
-Parse a language model's reply: a list of statements, or one of several labelled options.
-
-An unreadable reply gives None, never a zero.
+A reply is a list of statements, or one of several labelled options. An unreadable one gives None,
+never a zero.
 """
 
 import hashlib
@@ -205,23 +204,22 @@ def _jsons(text: str) -> Iterator[Any]:
         yield value
 
 
-def parse_list(text: str, key: str = "claims") -> list[str] | None:
+def parse_list(text: str) -> list[str] | None:
     """Return the distinct statements that a reply lists, in order; None if it lists none.
 
-    Reads an object with the key or with one list, an array, or bulleted or numbered lines.
+    Reads an object with the key "claims" or with one list, an array, or bulleted or numbered lines.
     """
     for value in _jsons(text):
-        texts = _strings(value, key)
-        if texts is not None:
+        if (texts := _strings(value)) is not None:
             return _each_once(texts)
     bullets = [match["text"] for match in _BULLET.finditer(text)]
     return _each_once(bullets) if bullets else None
 
 
-def _strings(value: Any, key: str) -> list[str] | None:
+def _strings(value: Any) -> list[str] | None:
     if isinstance(value, dict):
         lists = [v for v in value.values() if isinstance(v, list)]
-        value = value.get(key, lists[0] if len(lists) == 1 else None)
+        value = value.get("claims", lists[0] if len(lists) == 1 else None)
     if not isinstance(value, list):
         return None
     texts = [_text_of(each) for each in value]

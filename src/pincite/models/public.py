@@ -349,12 +349,11 @@ def _hhem(folder: Path, layout: Layout) -> Any:
     config.num_labels = len(layout.labels)
     model = T5ForTokenClassification(config)
     stored = load_file(folder / "model.safetensors")
-    mine = {name.removeprefix("t5."): value for name, value in stored.items()}
+    own = {name.removeprefix("t5."): value for name, value in stored.items()}
     shared, tied = "transformer.shared.weight", "transformer.encoder.embed_tokens.weight"
-    if shared in mine:
-        mine.setdefault(tied, mine[shared])
-    missing = model.load_state_dict(mine, strict=False).missing_keys
-    _check_complete(folder, set(missing))
+    if shared in own:
+        own.setdefault(tied, own[shared])
+    _check_complete(folder, set(model.load_state_dict(own, strict=False).missing_keys))
     return model
 
 

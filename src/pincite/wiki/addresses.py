@@ -103,11 +103,10 @@ def site_at(url: str) -> Site:
     """The wiki whose scripts are at `url`, as in the setting `wiki`. Raises InputError."""
     parts = _split(url if "//" in url else f"https://{url}", url)
     scripts = re.sub(r"/(?:api|index|rest)\.php.*$|/+$", "", parts.path)
-    base = _base(parts)
-    known = Site(base)
-    if known.is_wikimedia or (not scripts and not parts.path):
-        return known
-    return Site(base, scripts, _articles_beside(scripts))
+    site = Site(_base(parts))
+    if site.is_wikimedia or (not scripts and not parts.path):
+        return site
+    return replace(site, scripts=scripts, articles=_articles_beside(scripts))
 
 
 def parse_address(text: str, home: Site) -> ArticleAddress:
@@ -209,14 +208,11 @@ def _by_id(query: dict[str, str]) -> dict[str, str]:
 
 
 def _site_and_name(parts: SplitResult, path: str, home: Site) -> tuple[Site, str]:
-    base = _base(parts)
-    if home.base == base:
-        site = home
-    else:
-        site = Site(base)
-        script = re.match(r"(/.*)?/(?:index|api)\.php", path)
-        if script and not site.is_wikimedia:
-            site = Site(base, script[1] or "", _articles_beside(script[1] or ""))
+    site = home if home.base == _base(parts) else Site(_base(parts))
+    script = re.match(r"(/.*)?/(?:index|api)\.php", path)
+    if script and site != home and not site.is_wikimedia:
+        scripts = script[1] or ""
+        site = replace(site, scripts=scripts, articles=_articles_beside(scripts))
     if script := re.match(r".*?/index\.php/(.+)", path):
         return site, script[1]
     first, _, rest = path.lstrip("/").partition("/")

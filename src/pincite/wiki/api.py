@@ -162,8 +162,7 @@ class ActionApi:
                 raise WikiError(message, "busy")
             self.tell(f"{host} {why}; waiting {seconds:.0f} s")
             self.sleep(seconds)
-        message = f"{host} {why} after {ATTEMPTS} attempts: {info} Try again later."
-        raise WikiError(message, code)
+        raise WikiError(f"{host} {why} after {ATTEMPTS} attempts: {info} Try again later.", code)
 
     def _parsed(self, reply: Reply) -> dict[str, Any]:
         kind = reply.headers.get("content-type", "no type").partition(";")[0]

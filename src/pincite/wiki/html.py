@@ -31,7 +31,7 @@ from pincite.wiki.wikitext import ARCHIVE, STYLES
 
 _OPENING = re.compile(r"<(?:!--|[a-zA-Z]|/[a-zA-Z]|[!?])|&(?:#?\w{1,32});")
 _NAME = re.compile(r"</?([a-zA-Z][^\s/>]*)")
-_STOP = re.compile(r"[\"'>]")
+_TAG_END = re.compile(r"(?:[^\"'>]++|\"[^\"]*+\"|'[^']*+')*+>")  # beyond quoted values
 _ATTRIBUTE = re.compile(r"([^\s=\"'<>/]+)(?:\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+)))?")
 _RAW = frozenset({"script", "style", "textarea", "template", "noscript"})
 _VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
@@ -102,26 +102,16 @@ def _markup(source: str, start: int) -> tuple[Token | None, int]:
     name = _NAME.match(source, start)
     if name is None:
         return None, _after(source, ">", start)
-    end = _tag_end(source, name.end())
-    if end is None:
+    rest = _TAG_END.match(source, name.end())
+    if rest is None:
         return None, len(source)
+    end = rest.end()
     kind = TokenKind.CLOSE if source[start + 1] == "/" else TokenKind.OPEN
     tag = name[1].lower()
     if kind is TokenKind.OPEN and tag in _RAW:
         closing = re.compile(rf"</{tag}", re.IGNORECASE).search(source, end)
         return None, _after(source, ">", closing.start()) if closing else len(source)
     return Token(kind, start, end, tag), end
-
-
-def _tag_end(source: str, position: int) -> int | None:
-    """The position after the `>` that ends a tag; None if the page ends first."""
-    while (stop := _STOP.search(source, position)) is not None:
-        if stop[0] == ">":
-            return stop.end()
-        position = source.find(stop[0], stop.end()) + 1
-        if not position:
-            return None
-    return None
 
 
 def _after(source: str, ending: str, start: int) -> int:

@@ -137,8 +137,7 @@ def escape_url(url: str) -> str:
     """Percent-encode a parameter's address; raises ValueError unless it is http or https."""
     url = url.strip()
     if not _ADDRESS.match(url):
-        message = f"{url[:80]!r} cannot be cited; expected http:// or https://"
-        raise ValueError(message)
+        raise ValueError(f"{url[:80]!r} cannot be cited; expected http:// or https://")
     encoded = percent_encode(re.sub("[\ud800-\udfff]", "\ufffd", url), safe=_SAFE_IN_URL)
     special = re.compile(r"'{2,}|~{3,}|__")
     return special.sub(lambda run: "".join(f"%{ord(char):02X}" for char in run[0]), encoded)

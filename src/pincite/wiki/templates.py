@@ -1,9 +1,7 @@
-"""What Wikipedia's templates mean, and how they render as text.
+"""What Wikipedia's templates mean, how they render as text, and what references cite by them.
 
 `templates.toml` lists them by language; local templates and parameters are mapped to English
 names. A rule that cannot compute a template's text returns None, and the template is unknown.
-
-Resolves uses of references (named, list-defined, short citations) to their definitions.
 """
 
 import re
@@ -168,9 +166,8 @@ def positional(given: Parameters) -> list[str]:
 
 def convert(given: Parameters) -> str:
     """{{convert|5|km|mi}} becomes "5 km": the value as written, without the conversion."""
-    values = [value.strip() for value in positional(given)]
+    values = [_MIXED.sub(r"\1 \2", value.strip()) for value in positional(given)]
     text, index = "", 0
-    values = [_MIXED.sub(r"\1 \2", value) for value in values]
     while index < len(values) and _NUMBER.match(values[index]):
         text += values[index]
         following = values[index + 1] if index + 1 < len(values) else ""
@@ -344,7 +341,7 @@ def computed(name: str, given: Parameters) -> str | None:
     return rule(given, name) if rule in (ship, answer) else rule(given)
 
 
-# ── Resolves uses of references (named, list-defined, short citations) to their definitions ───────
+# ── References: named, list-defined, and short citations ──────────────────────
 
 WAYBACK = "https://web.archive.org/web/"  # followed by the time of a copy and the address
 MAX_PEOPLE = 30  # numbered authors per citation
@@ -359,7 +356,6 @@ _WEB = re.compile(
     r"(?:https?://(?=https?:))?(?P<scheme>(?:https?|ftp)://|//|(?=www\.\w))(?P<rest>[^\s/]\S*)",
     re.IGNORECASE,
 )
-_Key = tuple[str, str]  # group and name of a reference
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,7 +387,7 @@ class Use:
 class Definitions:
     """All named references and works defined in an article."""
 
-    named: dict[_Key, tuple[Source, ...]] = field(default_factory=dict)
+    named: dict[tuple[str, str], tuple[Source, ...]] = field(default_factory=dict)  # group, name
     works: dict[str, Source] = field(default_factory=dict)  # full citations by short key
 
     def define(self, group: str | None, name: str, sources: tuple[Source, ...]) -> None:
@@ -415,7 +411,9 @@ def short_key(names: Iterable[str], year: str) -> str:
 
 def work_keys(fields: Mapping[str, str]) -> list[str]:
     """The short keys of a full citation; `ref=` adds one."""
-    names, year = last_names(fields), year_of(fields)
+    names, stated = last_names(fields), map(fields.get, ("year", "date", "publication-date"))
+    # With the letter that distinguishes works of one year.
+    year = next((found[1] for date in stated if (found := _YEAR.search(date or ""))), "")
     keys = [short_key(names, year)] if names else []
     if names and fields.get("ref"):  # {{odn|Nowak|2001}} for |autor=Jan Nowak |odn=tak
         keys.append(short_key([name.split()[-1] for name in names], year))
@@ -543,22 +541,10 @@ def translated(given: Mapping[str, str]) -> dict[str, str]:
 def last_names(given: Mapping[str, str]) -> tuple[str, ...]:
     """Last names of the authors, else of the editors, as used in short citations."""
     for prefix in ("", "editor"):
-        names = []
-        for number in _author_numbers(given):
-            name = _person(given, prefix, number)
-            if name and name[0] not in names:
-                names.append(name[0])
-        if names:
-            return tuple(names)
+        people = (_person(given, prefix, number) for number in _author_numbers(given))
+        if names := tuple(dict.fromkeys(person[0] for person in people if person)):
+            return names
     return ()
-
-
-def year_of(given: Mapping[str, str]) -> str:
-    """The year, with a letter that distinguishes works of one year; empty if there is none."""
-    for key in ("year", "date", "publication-date"):
-        if found := _YEAR.search(given.get(key, "")):
-            return found[1]
-    return ""
 
 
 def _author_numbers(given: Mapping[str, str]) -> list[str]:

@@ -1,14 +1,12 @@
-"""Finds sentences without a reference, and those that need none.
+"""Finds sentences without a reference that probably need one.
 
 A reference covers its sentence and those before it in the paragraph; one at the end of a list, or
 in the sentence that introduces it, covers the list. Wikipedia requires none in the lead of an
 article whose body has them (WP:LEADCITE), in plot summaries (WP:PLOT), and in lists of works.
 
-How probably a sentence of an encyclopedia needs a citation, by its content and position.
-
-A logistic regression over cues that a reader can check, after Redi et al. 2019, "Citation Needed"
-(The Web Conference). It predicts whether sentences of Wikipedia have a citation, which is a weak
-label: editors also omit necessary citations. Fitted by `research/scripts/fit_citation_need.py`.
+The need is a logistic regression over cues that a reader can check, after Redi et al. 2019,
+"Citation Needed" (The Web Conference). It predicts whether sentences of Wikipedia have a citation,
+a weak label: editors omit necessary ones. Fitted by `research/scripts/fit_citation_need.py`.
 """
 
 import math
@@ -159,6 +157,8 @@ def _note(code: str, words: Sequence[str]) -> Note:
         code, {"words": tuple(w if len(w) <= MAX_QUOTED else f"{w[:MAX_QUOTED]}…" for w in shown)}
     )
 
+
+# ── Sentences and what covers them ──────────────────────
 
 MIN_WORDS = 6  # of a sentence: a shorter one is a title or a remark
 _LETTERS = 0.6  # share of letters below which a line is a formula

@@ -227,7 +227,7 @@ _PAGE_FIELDS = TABLE["fields"]["pages"]
 _LOOK = 200  # characters around a template that show whether it is within a sentence
 _TAG_PARAMETERS = frozenset("date reason talk cat data fecha datum дата".split())
 _BEFORE_REMARKS = tuple(".,;:!?)”\"'>}。，、")
-_IN_FLOW = HARVARD | SHORT_CITATIONS | {"r"}
+_IN_FLOW = HARVARD | SHORT_CITATIONS
 _NOTES_AND_TAGS = HARVARD | NOTES | TAGS.keys()
 
 
@@ -251,11 +251,8 @@ class _Marks:
                     self.flat.definitions.works.setdefault(key, work)
             elif node.kind is Kind.TEMPLATE and node.name in NOTES:
                 given = by_name(node, self.source)
-                names = {
-                    key: plain(p.nodes, self.source)
-                    for key, p in given.items()
-                    if key in ("name", "group")
-                }
+                named = filter(given.__contains__, ("name", "group"))
+                names = {key: plain(given[key].nodes, self.source) for key in named}
                 self._define(node, names, given["1"].nodes if "1" in given else [])
             for part in node.parts:
                 self.collect(part)
@@ -284,6 +281,8 @@ class _Marks:
         """Note a tag, a short citation, a note or a citation; return whether that is all of it."""
         if name in TAGS:
             self._tag(name, node, out)
+        elif name == "r":
+            self._named_uses(node, out)
         elif name in _IN_FLOW:
             self._in_flow(name, node, out)
         elif name == "rp":
@@ -312,11 +311,7 @@ class _Marks:
                 content = TextBuilder(lines=True)
                 _Renderer(self.source, content, self).render(parameter.nodes)
                 label = " ".join(parameter.name.replace("_", " ").split())
-                kind = BlockKind.PARAMETER
-                block = content.block(
-                    kind, spaced=self.flat.spaced, section=self.section, label=label
-                )
-                self.aside.append(block)
+                self._add(content, BlockKind.PARAMETER, label)
             else:
                 _Renderer(self.source, out, self).render(parameter.nodes)
 
@@ -365,9 +360,6 @@ class _Marks:
         out.mark(node.span, tag=TAGS[name])
 
     def _in_flow(self, name: str, node: Node, out: TextBuilder) -> None:
-        if name == "r":
-            self._named_uses(node, out)
-            return
         works = read_short(node, self.source, node.span)
         in_text = name in HARVARD and name not in ("harv", "harvs")
         if in_text:
@@ -400,7 +392,11 @@ class _Marks:
         if kind is BlockKind.PARAGRAPH or _holds_marks(nodes):
             out = TextBuilder()
             _Renderer(self.source, out, self).render(nodes)
-            self.aside.append(out.block(kind, spaced=self.flat.spaced, section=self.section))
+            self._add(out, kind)
+
+    def _add(self, text: TextBuilder, kind: BlockKind, label: str = "") -> None:
+        spaced = self.flat.spaced
+        self.aside.append(text.block(kind, spaced=spaced, section=self.section, label=label))
 
     def _gallery(self, node: Node) -> None:
         """Note one caption per line: `File:x.jpg|caption`."""
@@ -642,7 +638,7 @@ def read_sources(nodes: Sequence[Node], source: str, span: Span) -> tuple[Source
             address = _address(node, source)
             title = plain([node], source) if node.kind is Kind.EXTERNAL else ""
             works = (Source(span, title or address, None, {"url": address, "title": title}),)
-        elif node.name in HARVARD | SHORT_CITATIONS:
+        elif node.name in _IN_FLOW:
             works = read_short(node, source, span)
         else:
             works = (read_template(node, source, span),)
@@ -685,9 +681,9 @@ def read_short(node: Node, source: str, span: Span) -> tuple[Source, ...]:
 
 
 def _one_of_many(given: Mapping[str, str], number: str) -> dict[str, str]:
-    mine = {key[1:]: value for key, value in given.items() if key.startswith(number) and value}
-    words = [mine[f"a{i}"] for i in range(1, 5) if f"a{i}" in mine] + [mine.get("y", "")]
-    pages = {key: mine[key] for key in ("p", "pp", "loc") if key in mine}
+    work = {key[1:]: value for key, value in given.items() if key.startswith(number) and value}
+    words = [work[f"a{i}"] for i in range(1, 5) if f"a{i}" in work] + [work.get("y", "")]
+    pages = {key: work[key] for key in ("p", "pp", "loc") if key in work}
     return {str(i): word for i, word in enumerate(words, 1)} | pages
 
 
@@ -738,10 +734,8 @@ def _works(nodes: Sequence[Node], source: str) -> Iterator[Node]:
             continue
         parts = node.parts
         if node.kind is Kind.TEMPLATE:
-            short = node.name in HARVARD | SHORT_CITATIONS
             addressed = any(p.name == "url" for p in parameters(node, source))
-            addressed |= node.name in ADDRESSED
-            if short or addressed or is_citation(node.name):
+            if addressed or node.name in _IN_FLOW | ADDRESSED or is_citation(node.name):
                 yield node
                 continue
             parts = parts[1:]

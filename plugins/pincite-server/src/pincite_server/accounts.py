@@ -143,13 +143,8 @@ class Account:
 
 
 _SHOWN = [
-    accounts.c.account_id,
-    accounts.c.name,
-    accounts.c.role,
-    accounts.c.disabled,
-    accounts.c.password.is_not(None).label("has_password"),
-    accounts.c.created,
-    accounts.c.last_login,
+    accounts.c.password.is_not(None).label(name) if name == "has_password" else accounts.c[name]
+    for name in Account.__slots__
 ]
 
 
@@ -246,15 +241,11 @@ class Accounts:
         """
         token = secrets.token_urlsafe(32)
         expires = now() + (RESET_DAYS if account.has_password else INVITATION_DAYS) * DAY
-        row = {
-            "token_hash": hash_secret(token),
-            "account_id": account.account_id,
-            "expires": expires,
-        }
+        row = {"token_hash": hash_secret(token), "account_id": account.account_id}
         earlier = password_links.c.account_id == account.account_id
         with self._db.writing() as db:
             db.execute(password_links.delete().where(earlier))
-            db.execute(password_links.insert().values(row))
+            db.execute(password_links.insert().values(**row, expires=expires))
         return token, expires
 
     def by_link(self, token: str) -> Account | None:
@@ -327,8 +318,7 @@ class Accounts:
         account_id = new_id()
         try:
             with self._db.writing() as db:
-                chosen = _free_name(db, name, provider, account_id)
-                account = _add(db, account_id, chosen, role)
+                account = _add(db, account_id, _free_name(db, name, provider, account_id), role)
                 _link(db, provider, subject, account_id, name)
                 return account
         except sa.exc.IntegrityError as error:
@@ -424,8 +414,7 @@ def _spare_last_admin(db: sa.Connection, account_id: str) -> None:
     admins = sa.select(accounts.c.account_id).where(
         accounts.c.role == Role.ADMIN.value, accounts.c.disabled.is_(False)
     )
-    found = list(db.execute(admins.with_for_update()).scalars())
-    if found == [account_id]:
+    if list(db.execute(admins.with_for_update()).scalars()) == [account_id]:
         raise LastAdmin("This is the only admin. Make someone else an admin first.")
 
 

@@ -279,11 +279,7 @@ def _advice(site: Site, config: Path | None) -> Iterator[str]:
 
 
 def work(options: Mapping[str, object], config: Path | None, say: Say) -> None:
-    """Run jobs until Ctrl-C or SIGTERM.
-
-    Raises:
-        ConfigError: a setting is invalid.
-    """
+    """Run jobs until Ctrl-C or SIGTERM. Raises ConfigError: a setting is invalid."""
     server = load(options, config)
     site = opened(server, pipeline_settings.load({}, config))
     slots = max(1, server.jobs_at_once)

@@ -119,14 +119,11 @@ def user() -> None:
     """
 
 
-_role_option = click.option(
-    "--role", type=click.Choice(ROLES), default="editor", show_default=True, help="Its permissions."
-)
-
-
 @user.command("add")
 @click.argument("name")
-@_role_option
+@click.option(
+    "--role", type=click.Choice(ROLES), default="editor", show_default=True, help="Its permissions."
+)
 @click.option("--invite", is_flag=True, help="Print a link with which the user sets a password.")
 @_of_server("data")
 def add(name: str, role: str, invite: bool, **places: Any) -> None:

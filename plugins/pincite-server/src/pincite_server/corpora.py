@@ -325,8 +325,7 @@ class CorpusPool:
                 self._encoder = self._encoder or self._load()
             return Opened(engines.open(address, self._encoder), "")
         except StaleCorpus as error:
-            is_remote = isinstance(address, str)
-            why = _OTHER if is_remote else hide_places(error, [address], "It")
+            why = _OTHER if isinstance(address, str) else hide_places(error, [address], "It")
         except MissingModel as error:
             why = str(error)
         return Opened(engines.open(address, None), why)

@@ -74,13 +74,12 @@ class Database:
             sa.event.listen(self._engine, "connect", _set_up)
             sa.event.listen(self._engine, "begin", _begin)
         else:
-            connect = {"connect_timeout": CONNECT_SECONDS}
             self._engine = sa.create_engine(
                 self.url,
                 isolation_level="READ COMMITTED",  # PostgreSQL's default
                 pool_pre_ping=True,
                 pool_size=10,
-                connect_args=connect,
+                connect_args={"connect_timeout": CONNECT_SECONDS},
             )
 
     @contextmanager

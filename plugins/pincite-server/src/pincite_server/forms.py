@@ -57,10 +57,7 @@ def text(form: FormData, name: str) -> str:
 
 
 def validate(model: type[Model], values: Mapping[str, object]) -> Model:
-    """Validate the values as an API body.
-
-    Raises Problem: 422, naming the invalid fields.
-    """
+    """Validate the values as an API body. Raises Problem: 422, naming the invalid fields."""
     try:
         return model.model_validate(values)
     except ValidationError as error:
@@ -90,8 +87,7 @@ def values_of(model: type[BaseModel], form: FormData) -> dict[str, object]:
             texts = [each for each in form.getlist(name) if isinstance(each, str)]
             found[name] = [part for each in texts for part in re.split(r"[\s,]+", each) if part]
         else:
-            value = form[name]
-            found[name] = value if name in AS_TYPED else text(form, name)
+            found[name] = form[name] if name in AS_TYPED else text(form, name)
     return {name: value for name, value in found.items() if value != []}
 
 

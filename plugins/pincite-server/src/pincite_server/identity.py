@@ -222,11 +222,7 @@ class ApiKeys:
         prefix, granted = text[: len(KEY_MARK) + 6], tuple(map(str, scopes))
         key = ApiKey(new_id(), name, prefix, granted, at, at + days * DAY, None)
         row = {field: getattr(key, field) for field in ApiKey.__slots__}
-        row |= {
-            "account_id": account_id,
-            "key_hash": hash_secret(text),
-            "scopes": list(granted),
-        }
+        row |= {"account_id": account_id, "key_hash": hash_secret(text), "scopes": list(granted)}
         self._db.write(api_keys.insert().values(row))
         return key, text
 
@@ -307,10 +303,7 @@ def session_user(request: Request) -> Identity:
 
 
 def account_owner(request: Request) -> Identity:
-    """Dependency: a logged-in user whose account is not shared.
-
-    Raises Problem: 401, 403.
-    """
+    """Dependency: a logged-in user whose account is not shared. Raises Problem: 401, 403."""
     identity = session_user(request)
     if identity.shared:
         raise Problem(403, "shared_account", "Several people use this account: ask its operator.")

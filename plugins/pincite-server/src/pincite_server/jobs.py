@@ -97,8 +97,6 @@ class Event:
 
 
 _COLUMNS = [jobs.c[name] for name in Job.__slots__]
-
-
 _EARLIER = jobs.alias("earlier")
 # When the last job of a job's owner started; an account's jobs start in order.
 _LAST_START = (

@@ -18,7 +18,6 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection
 from contextvars import ContextVar
-from datetime import UTC, datetime
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
@@ -29,6 +28,7 @@ from pincite_server.accounts import name_key
 from pincite_server.identity import LOCAL, wiki_of
 from pincite_server.problems import Problem, response
 from pincite_server.settings import LogForm, ServerSettings
+from pincite_server.tables import iso
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 HTTPS_REQUIRED = (
@@ -36,17 +36,9 @@ HTTPS_REQUIRED = (
     "Open its https:// address. If it has none, its operator can set secure_cookies = false under "
     "[server] in the configuration; passwords then cross the network unencrypted."
 )
-CSP = "; ".join(
-    (
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
-        "img-src 'self' data:",
-        "connect-src 'self'",
-        "form-action 'self'",
-        "base-uri 'none'",
-        "frame-ancestors 'none'",
-    )
+CSP = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 HEADERS = {
     "Content-Security-Policy": CSP,
@@ -114,8 +106,7 @@ class SecurityMiddleware:
             if problem := self._refuse(request):
                 await response(request, problem)(scope, receive, sent)
                 return
-            limit = self._body_bytes(scope["path"])
-            await self._app(scope, _limit(receive, limit), sent)
+            await self._app(scope, _limit(receive, self._body_bytes(scope["path"])), sent)
         except HTTPException as error:  # of `_limit`
             if not begun:
                 await response(request, Problem(413, "too_large", error.detail))(
@@ -281,10 +272,7 @@ class Limits:
 
         Raises Problem: 429, whether the name exists or not.
         """
-        attempts = (
-            (self._logins, address_of(request.scope)),
-            (self._names, name_key(name)),
-        )
+        attempts = ((self._logins, address_of(request.scope)), (self._names, name_key(name)))
         for buckets, key in attempts:
             if wait := buckets.take(key):
                 raise too_many("Too many failed attempts.", wait)
@@ -314,8 +302,7 @@ def address_of(scope: Scope) -> str:
         return address[:50]
     if isinstance(parsed, ipaddress.IPv4Address):
         return str(parsed)
-    mapped = parsed.ipv4_mapped
-    return str(mapped or ipaddress.IPv6Network((int(parsed), 64), strict=False))
+    return str(parsed.ipv4_mapped or ipaddress.IPv6Network((int(parsed), 64), strict=False))
 
 
 # ── Logs ─────────────────────────────────────────────────────────────────────────────────────────
@@ -350,7 +337,7 @@ class _Json(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Format the record as JSON with a UTC timestamp."""
         line: dict[str, object] = {
-            "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "at": iso(record.created),
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),

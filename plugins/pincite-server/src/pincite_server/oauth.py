@@ -203,7 +203,6 @@ class _Transport(httpx2.AsyncHTTPTransport):
 
 
 def _options() -> dict[str, Any]:
-    """Options of the clients for a provider."""
     headers = {"User-Agent": AGENT, "Accept-Encoding": "identity"}
     return {"transport": _Transport(), "trust_env": False, "headers": headers}
 

@@ -173,8 +173,7 @@ class VerifyRequest(Body):
     def subject(self) -> str:
         if self.example:
             return self.title or "An example article"
-        known = self.article or self.title
-        return known or title_of(self.text or "", "Untitled", self.markup)
+        return self.article or self.title or title_of(self.text or "", "Untitled", self.markup)
 
 
 class SentFile(Body):
@@ -275,25 +274,20 @@ def cursor_of(*values: Any) -> str:
 
 
 def read_cursor(cursor: str | None, kinds: tuple[type, ...]) -> tuple[Any, ...] | None:
-    """Decode a cursor; None if there is none.
-
-    Raises Problem: 422, it is not valid.
-    """
+    """Decode a cursor; None if there is none. Raises Problem: 422, it is not valid."""
     if cursor is None:
         return None
     try:
         text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
         values = json.loads(text)
-        if tuple(map(type, values)) == kinds and all(map(_is_sortable, values)):
+        # Databases cannot compare with a NUL, NaN or a larger number.
+        if tuple(map(type, values)) == kinds and all(
+            "\0" not in value if isinstance(value, str) else abs(value) < 2**63 for value in values
+        ):
             return tuple(values)
     except (ValueError, TypeError, RecursionError):
         pass
     raise Problem(422, "invalid_cursor", "The cursor is not one that this server issued.")
-
-
-def _is_sortable(value: str | float) -> bool:
-    """Whether databases can compare with it; NaN is not."""
-    return "\0" not in value if isinstance(value, str) else abs(value) < 2**63
 
 
 def page_of(

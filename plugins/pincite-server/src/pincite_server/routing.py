@@ -108,7 +108,9 @@ class GuardedRoute(APIRoute):
             for check in checks:
                 if not is_public(check):
                     await run_sync(check, request)
-            n_bytes = _length(request)
+            in_chunks = "transfer-encoding" in request.headers
+            length = request.headers.get("content-length", "0")  # checked by SecurityMiddleware
+            n_bytes = None if in_chunks else int(length)
             kind = media_type(request)
             most = PUBLIC_BYTES if public else URLENCODED_BYTES if kind == FORMS[0] else None
             if most and n_bytes is None:
@@ -155,13 +157,6 @@ def _dependencies(dependant: Dependant) -> Iterator[Callable[..., Any]]:
             yield each.call
         else:
             yield from _dependencies(each)
-
-
-def _length(request: Request) -> int | None:
-    """Size of the body in bytes; None if it is sent in chunks."""
-    if "transfer-encoding" in request.headers:
-        return None
-    return int(request.headers.get("content-length", "0"))  # validated by SecurityMiddleware
 
 
 CSRF_FIELD, CSRF_HEADER = "csrf", "X-CSRF-Token"
@@ -244,10 +239,7 @@ async def csrf_checked(request: Request) -> None:
 
 
 def check_token(token_sent: object, expected: str) -> None:
-    """Check the CSRF token of a form or header.
-
-    Raises Problem: 403.
-    """
+    """Check the CSRF token of a form or header. Raises Problem: 403."""
     if not isinstance(token_sent, str) or not hmac.compare_digest(
         token_sent.encode("utf-8", "surrogatepass"), expected.encode()
     ):

@@ -163,9 +163,7 @@ def read_examples(path: str) -> tuple[str, ...]:
 
     Raises ConfigError: the file cannot be read as text.
     """
-    if not path:
-        return ()
-    return tuple(pasted.lines(read_text(path))[:MAX_EXAMPLES])
+    return tuple(pasted.lines(read_text(path))[:MAX_EXAMPLES]) if path else ()
 
 
 def read_text(path: str) -> str:

@@ -64,9 +64,8 @@ corpora = sa.Table(
     sa.Column("owner", OWNER, nullable=False),
     sa.Column("name", sa.String(200), nullable=False),
     sa.Column("about", sa.Text, nullable=False, default=""),
-    sa.Column(
-        "folder", sa.Text, nullable=False
-    ),  # in the data folder; for a linked corpus, its folder or address
+    # In the data folder; for a linked corpus, its folder or address.
+    sa.Column("folder", sa.Text, nullable=False),
     sa.Column("shared", sa.String(10), nullable=False),  # private, everybody
     sa.Column("created", sa.Double, nullable=False),
     sa.Column("deleted", sa.Double),  # since then hidden; the folder may still exist

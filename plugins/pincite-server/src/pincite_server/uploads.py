@@ -18,14 +18,7 @@ import shutil
 import stat
 import zipfile
 import zlib
-from collections.abc import (
-    AsyncIterator,
-    Callable,
-    Collection,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -185,8 +178,6 @@ def _ending(name: str) -> str:
 
 ID_LETTERS = 22
 _UPLOAD_ID = re.compile(rf"[A-Za-z0-9_-]{{{ID_LETTERS}}}")
-
-
 _UNPACKED = "unpacked"  # next to the folder of uploads, excluded from backups
 
 
@@ -298,8 +289,7 @@ def unpack_files(stored: Path, files: Sequence[SentFile], into: Path) -> list[Un
             if file.name.lower().endswith(ZIP):
                 folder.unpack(stored / file.stored, file.name)
             else:
-                link = partial(os.link, stored / file.stored)
-                folder.add(file.name, parts_of(file.name), link)
+                folder.add(file.name, parts_of(file.name), partial(os.link, stored / file.stored))
         except _Full as full:
             folder.unused += [Unused(each.name, full.args[0]) for each in files[number:]]
             break
@@ -336,11 +326,8 @@ class _Folder:
 
     def unpack(self, path: Path, name: str) -> None:
         inside = parts_of(name)
-        if not inside:
-            self.refuse(name, Why.UNSAFE)
-            return
-        if _directory_bytes(path) > MAX_DIRECTORY:
-            self.refuse(name, Why.TOO_MANY)
+        if not inside or _directory_bytes(path) > MAX_DIRECTORY:
+            self.refuse(name, Why.TOO_MANY if inside else Why.UNSAFE)
             return
         try:
             with zipfile.ZipFile(path) as packed:

@@ -28,10 +28,10 @@ _JOB = r"/api/v1/jobs/[A-Za-z0-9_-]{1,64}"
 # What a wiki page can request. Everything else is reserved for our own pages and for programs.
 ALLOWED: tuple[tuple[re.Pattern[str], frozenset[str]], ...] = (
     (re.compile(r"/api/v1/verify"), frozenset({"POST"})),
-    (re.compile(r"/api/v1/(?:citations|findings)"), frozenset({"GET"})),
     (re.compile(_JOB), frozenset({"GET", "DELETE"})),
     (re.compile(_JOB + r"/(?:events|citations)"), frozenset({"GET"})),
-    (re.compile(r"/api/v1/findings"), frozenset({"GET"})),  # of plugins/pincite-watch
+    # Findings are of plugins/pincite-watch.
+    (re.compile(r"/api/v1/(?:citations|findings)"), frozenset({"GET"})),
     (re.compile(r"/api/v1/findings/[A-Za-z0-9_-]{1,40}/feedback"), frozenset({"POST"})),
 )
 TOKEN_BYTES = 18

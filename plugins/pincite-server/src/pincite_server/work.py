@@ -155,9 +155,8 @@ def _verify(
 
         report = run.verify(article, progress, judged)
         if sent and folders:
-            report = _without_folder(
-                report, folders.unpacked, {file for file, *_ in sent["unused"]}
-            )
+            unused = {file for file, *_ in sent["unused"]}
+            report = _without_folder(report, folders.unpacked, unused)
         verifier = run.pipeline.verifier if is_read(article.language) else None
         calibration = getattr(verifier, "calibration", None)
         foreign = _in_other_languages(report, seen)
@@ -296,15 +295,8 @@ def blocks_of(article: Article, markup: Literal["wikitext", "html"]) -> list[dic
         placed = _claims_in(block, near)
         if placed or block.kind in _SHOWN_ALWAYS:
             n_sections += block.kind is BlockKind.HEADING
-            shown.append(
-                {
-                    "section": n_sections,
-                    "kind": str(block.kind),
-                    "text": block.text,
-                    "label": block.label,
-                    "claims": placed,
-                }
-            )
+            text = {"kind": str(block.kind), "text": block.text, "label": block.label}
+            shown.append({"section": n_sections, **text, "claims": placed})
     return shown
 
 

@@ -14,8 +14,6 @@ import click
 from pincite.cli import options
 from pincite.cli.options import json_option, quiet_option
 
-corpus_option = click.option("--corpus", type=options.Address, help="Keep the corpus here. [cache]")
-ASK = ("models.verifier", "models.threads", "ask.supported_from")
 VERIFY = ("models", "verify.k", "verify.threshold")
 
 
@@ -27,7 +25,7 @@ def command() -> None:
 @command.command("wafer")
 @click.argument("folder", type=options.FilePath)
 @click.option("--split", default="dev", show_default=True, help="Part of the collection.")
-@corpus_option
+@click.option("--corpus", type=options.Address, help="Keep the corpus here. [cache]")
 @json_option
 @quiet_option
 @options.setting_options(*VERIFY)
@@ -77,22 +75,16 @@ def _search(collection: Any, corpus: Path | str | None, settings: Any, tell: Any
     where = corpus or _cached_corpus(file, encoder.fingerprint)
     if file:
         seconds = _index(where, file, encoder, tell)
-    with (
-        engines.open(where, encoder) as opened,
-        build.verifying(settings, None, None) as run,
-    ):
-        pipeline = run.pipeline
-        result = (
-            measures.evaluate(collection, opened, pipeline, tell, settings.retrieval.fusion)
-            if collection.records
-            else {}
-        )
+    result: dict[str, Any] = {}
+    with engines.open(where, encoder) as opened, build.verifying(settings, None, None) as run:
+        pipeline, mode = run.pipeline, settings.retrieval.fusion
+        if collection.records:
+            result = measures.evaluate(collection, opened, pipeline, tell, mode)
         every = [*collection.records, *collection.failed]
-        result["failed_verification"] = measures.measured(
-            every, opened.get, pipeline.verifier, tell
-        )
+        failed = measures.measured(every, opened.get, pipeline.verifier, tell)
         status = opened.status()
     result |= {
+        "failed_verification": failed,
         "corpus": {"documents": status.n_documents, "passages": status.n_passages},
         "indexing_seconds": seconds,
         "versions": dict(run.versions) | {"encoder": encoder.fingerprint},
@@ -134,9 +126,6 @@ def claims(
 
     settings = options.load_settings({**given, "verifier": verifiers[0] if verifiers else None})
 
-    def load_verifier(name: str) -> Any:
-        return runtime.verifier(replace(settings.models, verifier=name), keep=False)
-
     # Cached judgements would make pairs/s measure the cache, not the model.
     with (
         build.verifying(settings, None, None, keep=False) as run,
@@ -145,10 +134,9 @@ def claims(
     ):
         verifier = run.pipeline.verifier
         systems: list[Any] = [claims_.by_verifier(verifier, *verifiers[: len(verifiers) > 1])]
-        systems += [
-            claims_.by_verifier(stack.enter_context(closing(load_verifier(name))), name)
-            for name in dict.fromkeys(verifiers[1:])
-        ]
+        for name in dict.fromkeys(verifiers[1:]):
+            other = runtime.verifier(replace(settings.models, verifier=name), keep=False)
+            systems.append(claims_.by_verifier(stack.enter_context(closing(other)), name))
         if baselines:
             encoder, threads = runtime.encoder(settings), settings.models.threads
             systems += claims_.baselines(verifier, encoder, threads)
@@ -156,12 +144,11 @@ def claims(
             claims_.predict(file, systems, lambda name, *n, f=file.name: display(f"{f} {name}", *n))
             for file in files
         ]
-    results = [claims_.measured(one, settings.verify.threshold) for one in predicted]
+    threshold = settings.verify.threshold
+    results = [claims_.measured(one, threshold) for one in predicted]
     if len(verifiers) > 1:
         for result, one in zip(results, predicted, strict=True):
-            result["side_by_side"] = claims_.side_by_side(
-                one, set(verifiers), settings.verify.threshold
-            )
+            result["side_by_side"] = claims_.side_by_side(one, set(verifiers), threshold)
     report = {"results": results, "versions": dict(run.versions)}
     click.echo(json.dumps(report, indent=1) if as_json else tables.claims_table(results))
 
@@ -170,7 +157,7 @@ def claims(
 @click.argument("folder", type=options.FilePath)
 @json_option
 @quiet_option
-@options.setting_options(*ASK)
+@options.setting_options("models.verifier", "models.threads", "ask.supported_from")
 def scifact(folder: Path, as_json: bool, quiet: bool, **given: Any) -> None:
     """Measure precision, recall and F1 of the verdicts on SciFact, with abstracts given.
 

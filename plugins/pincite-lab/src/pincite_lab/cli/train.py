@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,6 @@ from pincite.settings import schema
 from pincite_lab.training import recipe as recipes
 from pincite_lab.training.recipe import Run
 
-Train = Callable[[Callable[..., None], Callable[[str], None], Callable[..., None]], Path]
-EXPORT = "pincite train export {model} OUT"
 SHOWN = 5  # claims per set whose verdict changed
 SETTING = "models.verifier"
 
@@ -60,19 +59,14 @@ def verifier(recipe: Path, quiet: bool, **given: Any) -> None:
     from pincite_lab.training.verifier import train_verifier
 
     run = Run(recipe=wanted, **given)
-    _train(lambda *callbacks: train_verifier(run, *callbacks), run.folder, quiet, EXPORT)
-
-
-def _train(train: Train, folder: Path, quiet: bool, then: str) -> Path:
+    stopped = f"Stopped. {run.folder} contains the work so far."
     with (
         options.progress(quiet) as display,
-        options.resumable(
-            f"Stopped. {folder} contains the work so far. Run the same command again to continue."
-        ),
+        options.resumable(f"{stopped} Run the same command again to continue."),
     ):
-        model = train(display, lambda text: options.say(text, quiet), _with_loss(display))
-    options.say(f"The model is in {model}. Next: {then.format(model=model)}", quiet)
-    return model
+        say = partial(options.say, quiet=quiet)
+        model = train_verifier(run, display, say, _with_loss(display))
+    options.say(f"The model is in {model}. Next: pincite train export {model} OUT", quiet)
 
 
 def _with_loss(display: options.Display) -> Callable[[int, int, float], None]:
@@ -235,9 +229,10 @@ def _undo(config: Path | None) -> dict[str, Any]:
 
 
 def _print_result(result: Mapping[str, Any], as_json: bool, quiet: bool) -> None:
-    _print_comparisons(result, as_json)
     if as_json:
+        options.print_json(result)
         return
+    _print_comparisons(result)
     if result.get("why"):
         click.echo(f"Still in use: {result['model']}, because {result['why']}.")
         return
@@ -246,10 +241,7 @@ def _print_result(result: Mapping[str, Any], as_json: bool, quiet: bool) -> None
         options.say("To go back to the previous one: pincite learn --undo", quiet)
 
 
-def _print_comparisons(result: Mapping[str, Any], as_json: bool) -> None:
-    if as_json:
-        options.print_json(result)
-        return
+def _print_comparisons(result: Mapping[str, Any]) -> None:
     for name, what in (("feedback", "Held-back feedback"), ("guard", "Regression set")):
         if found := result.get(name):
             gain, low, high = (f"{100 * x:+.1f}" for x in (found["gain"], *found["interval"]))

@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
+from pincite import durable
 from pincite.corpus.protocol import idf
 from pincite.documents.archives import LABELS, LabelledClaim, read_labelled
 from pincite.errors import InputError, MissingModel
@@ -112,21 +113,22 @@ def read_rows(path: Path) -> list[CutRow]:
     return rows
 
 
-def predict(path: Path, scorers: Sequence[Scorer], progress: Progress | None = None) -> Predictions:
+def predict(
+    path: Path, scorers: Sequence[Scorer], progress: Progress = durable.silent
+) -> Predictions:
     return predicted(path.name, read_rows(path), scorers, progress)
 
 
 def predicted(
-    name: str, rows: Sequence[CutRow], scorers: Sequence[Scorer], progress: Progress | None = None
+    name: str,
+    rows: Sequence[CutRow],
+    scorers: Sequence[Scorer],
+    progress: Progress = durable.silent,
 ) -> Predictions:
-    systems: dict[str, Scores] = {}
-    for scorer in scorers:
+    def tell(system: str, n_done: int) -> None:
+        progress(system, n_done, len(rows))
 
-        def tell(n: int, name: str = scorer.name) -> None:
-            if progress:
-                progress(name, n, len(rows))
-
-        systems[scorer.name] = scorer.score(rows, tell)
+    systems = {one.name: one.score(rows, partial(tell, one.name)) for one in scorers}
     return Predictions(name, tuple(row.row for row in rows), systems)
 
 

@@ -87,8 +87,7 @@ def _side_by_side(pair: Mapping[str, Any]) -> list[str]:
         cells = [str(one["n"]), str(one["right"]), _number(one["precision"]) + interval]
         rows.append([f"  {name}", *cells])
     agreed = f"agreement {_number(pair['agreement'])}, Cohen's kappa {_number(pair['kappa'])}"
-    title = f"{pair['first']} and {pair['second']}, {pair['n']} rows: {agreed}"
-    return [title, *_grid(rows), ""]
+    return [f"{pair['first']} and {pair['second']}, {pair['n']} rows: {agreed}", *_grid(rows), ""]
 
 
 def judge_table(model: str, measured: Measured) -> str:

@@ -101,17 +101,12 @@ class WaferRecord:
 
 
 _RECORD = TypeAdapter(WaferRecord)
-_META = (
-    *("wikipedia_title", "featured", "failed_verification"),
-    *("label", "sentences", "supporting"),
-)
+_META = ("wikipedia_title", "featured", "failed_verification", "label", "sentences", "supporting")
 
 
-def read_records(
-    path: Path, on_bad: Callable[[InputError], None] | None = None
-) -> Iterator[WaferRecord]:
-    """Yield the records of a file in order; raises and skips as `archives.read_rows`."""
-    return archives.read_rows(path, _parse, "one WAFER record per line", on_bad)
+def read_records(path: Path) -> Iterator[WaferRecord]:
+    """Yield the records of a file in order; raises as `archives.read_rows`."""
+    return archives.read_rows(path, _parse, "one WAFER record per line")
 
 
 def _parse(line: bytes) -> WaferRecord:
@@ -134,10 +129,7 @@ def to_line(record: WaferRecord) -> str:
         "id": record.id,
         "input": record.input,
         "output": [
-            {
-                "answer": o.answer,
-                "provenance": [_without_none(asdict(page)) for page in o.provenance],
-            }
+            {"answer": o.answer, "provenance": [_without_none(asdict(p)) for p in o.provenance]}
             for o in record.outputs
         ],
         "meta": {k: v for k, v in known.items() if v not in (None, False, ())} | {**record.extra},
@@ -321,24 +313,20 @@ def levels(
     }
     found = {query: grades for query, grades in marked.items() if grades}
     systems = [system for system in SYSTEMS if system in runs]
-    by_page = {
-        s: {
-            str(n): list(dict.fromkeys(h.passage.url for h in hits))
-            for n, hits in enumerate(runs[s])
+
+    def ranked(system: str, field: str) -> dict[str, list[str]]:
+        return {
+            str(n): list(dict.fromkeys(getattr(hit.passage, field) for hit in hits))
+            for n, hits in enumerate(runs[system])
         }
-        for s in systems
-    }
-    by_passage = {
-        s: {str(n): [hit.passage.passage_id for hit in hits] for n, hits in enumerate(runs[s])}
-        for s in systems
-    }
+
     return {
-        "page": {s: measures.ranking_measures(pages, by_page[s]) for s in systems},
+        "page": {s: measures.ranking_measures(pages, ranked(s, "url")) for s in systems},
         "evidence": {
             "n": len(found),
             "n_without_marks": len(records) - len(marked),
             "n_not_in_corpus": len(marked) - len(found),
-            **{s: measures.ranking_measures(found, by_passage[s]) for s in systems},
+            **{s: measures.ranking_measures(found, ranked(s, "passage_id")) for s in systems},
         },
         "answer_in_context": in_context(records, {s: runs[s] for s in systems}),
     }
@@ -481,8 +469,7 @@ def measured(
     rows = [_row(record, label, pages) for record, label in labelled]
     systems = [claims.by_url_depth()]
     if verifier and pages:
-        first = claims.by_first_passages(verifier)
-        systems = [claims.by_verifier(verifier), *systems, first]
+        systems = [claims.by_verifier(verifier), *systems, claims.by_first_passages(verifier)]
         rows = [row for row in rows if row.row.evidence]
     if not {"support", "not_support"} <= {row.row.label for row in rows}:
         return None
@@ -526,5 +513,4 @@ def _row(record: WaferRecord, label: str, pages: Pages | None) -> CutRow:
         p.text for output in record.outputs for p in output.provenance if p.text
     ]
     meta = {"urls": list(record.urls)}
-    claim = claim_of(record).text
-    return cut(LabelledClaim(record.id, claim, "\n\n".join(texts), label, meta))
+    return cut(LabelledClaim(record.id, claim_of(record).text, "\n\n".join(texts), label, meta))

@@ -211,7 +211,7 @@ def state_dict(path: Path) -> dict[str, Floats]:
     for name in TRANSPOSED:
         if name in state:
             state[name] = np.ascontiguousarray(state[name].T)
-    for name in [name for name in state if name.endswith(TURNED)]:  # bert_onnx's names of kernels
+    for name in [name for name in state if name.endswith(TURNED)]:  # `build`'s names of kernels
         state[name.removesuffix(TURNED)] = np.ascontiguousarray(state.pop(name).T)
     for node in model.graph.node:
         if node.op_type in ("MatMulInteger", "MatMul"):

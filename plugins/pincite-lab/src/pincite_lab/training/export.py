@@ -13,9 +13,9 @@ from typing import Any
 import onnx
 import torch
 
+from pincite.models.verifier import MAX_TOKENS
 from pincite_lab.training import bert_onnx, network
 
-MAX_TOKENS = 448  # like `verify`: a claim of 60 words and a wide passage of 250
 LANGUAGES = ("en",)
 _STEP = 8  # rows are padded to multiples of it at run time
 
@@ -45,9 +45,16 @@ def export(trained: Path, out: Path, *, source: str, licence: str, floats: bool 
     tokenizer.no_truncation()
     out.mkdir(parents=True, exist_ok=True)
     part = out / "model.onnx.part"
-    if _is_plain_bert(model.config):
+    config = model.config
+    is_plain_bert = (
+        config.model_type == "bert"
+        and config.hidden_act == "gelu"
+        and config.layer_norm_eps == bert_onnx.EPSILON
+        and getattr(config, "position_embedding_type", "absolute") == "absolute"
+    )
+    if is_plain_bert:
         state = {name.removeprefix("bert."): v.numpy() for name, v in model.state_dict().items()}
-        graph = bert_onnx.build(state, model.config.num_attention_heads, head=True)
+        graph = bert_onnx.build(state, config.num_attention_heads, head=True)
     else:
         graph = _trace(model)
     if floats:
@@ -61,15 +68,6 @@ def export(trained: Path, out: Path, *, source: str, licence: str, floats: bool 
     part.replace(out / "model.onnx")  # the network last: `locate` looks for it
 
 
-def _is_plain_bert(config: Any) -> bool:
-    return (
-        config.model_type == "bert"
-        and config.hidden_act == "gelu"
-        and config.layer_norm_eps == bert_onnx.EPSILON
-        and getattr(config, "position_embedding_type", "absolute") == "absolute"
-    )
-
-
 class _OneOutput(torch.nn.Module):  # type: ignore[misc]  # Any to mypy
     """The network with positional inputs and one output tensor, as the exporter requires."""
 
@@ -79,8 +77,7 @@ class _OneOutput(torch.nn.Module):  # type: ignore[misc]  # Any to mypy
 
     def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
         """Return logits (batch, 3)."""
-        answer = self.model(**dict(zip(self.fields, inputs, strict=True)))
-        return answer.logits
+        return self.model(**dict(zip(self.fields, inputs, strict=True))).logits
 
 
 def _trace(model: Any) -> onnx.ModelProto:

@@ -28,13 +28,7 @@ from pincite.text import words
 from pincite.text.passages import cited_passages, windows
 from pincite.types import Document, Passage, Span
 from pincite_lab.training import perturbations
-from pincite_lab.training.recipe import (
-    GROUPS,
-    MAX_BAD,
-    Recipe,
-    Run,
-    SetRecipe,
-)
+from pincite_lab.training.recipe import GROUPS, MAX_BAD, Recipe, Run, SetRecipe
 
 # A retrieved passage or a changed claim may be refuted or just not mentioned: not supported.
 GENERATED_LABEL = "not_support"
@@ -76,7 +70,7 @@ def prepared(run: Run, encoder: Encoder | None, tell: Tell, warn: Warn) -> list[
     recipe, saved = run.recipe, run.folder / GROUPS
     if saved.exists():
         return read_groups(saved)
-    sets = read_sets(run.data, recipe, warn)
+    sets = {each.name: read_set(run.data, each, recipe.seed, warn) for each in recipe.sets}
     searched = [row for each in recipe.sets if each.retrieve for row in sets[each.name]]
     found: dict[str, list[str]] = {}
     if searched and recipe.negatives:
@@ -99,17 +93,8 @@ def prepared(run: Run, encoder: Encoder | None, tell: Tell, warn: Warn) -> list[
 # Reading
 
 
-def read_sets(data: Path, recipe: Recipe, warn: Warn) -> dict[str, list[LabelledClaim]]:
-    """Read the recipe's sets by name; warns of skipped rows.
-
-    Raises:
-        InputError: A file is missing, or has more than MAX_BAD malformed rows.
-    """
-    return {each.name: read_set(data, each, recipe.seed, warn) for each in recipe.sets}
-
-
 def read_set(folder: Path, wanted: SetRecipe, seed: int, warn: Warn) -> list[LabelledClaim]:
-    """Read the sampled rows of one set, in an order set by the seed.
+    """Read the sampled rows of one set, in an order set by the seed; warns of skipped rows.
 
     Raises:
         InputError: The file is missing or unreadable, has no rows, or more than MAX_BAD malformed
@@ -118,10 +103,6 @@ def read_set(folder: Path, wanted: SetRecipe, seed: int, warn: Warn) -> list[Lab
     path = archives.find(folder, wanted.name)
     if path is None:
         raise InputError(f"{folder} has no {wanted.name}.jsonl.gz, which the recipe names.")
-    return _read_file(path, wanted, seed, warn)
-
-
-def _read_file(path: Path, wanted: SetRecipe, seed: int, warn: Warn) -> list[LabelledClaim]:
     rows = list(read_labelled(path, partial(skip, list[InputError](), path, warn)))
     if not rows:
         raise InputError(f"{path} has no usable rows; expected claims with evidence.")
@@ -172,12 +153,7 @@ def _hashed(claim: str, salt: str) -> int:
 # Negatives from retrieval: what BM25 and the dense index find for a claim in other documents
 
 
-def indexed(
-    folder: Path,
-    evidences: Sequence[str],
-    encoder: Encoder | None,
-    tell: Tell,
-) -> Corpus:
+def indexed(folder: Path, evidences: Sequence[str], encoder: Encoder | None, tell: Tell) -> Corpus:
     """Build or resume a corpus of the distinct evidences."""
     corpus = engines.open_or_create(folder, encoder)
     distinct = list(dict.fromkeys(evidences))

@@ -116,10 +116,13 @@ def quiet() -> None:
 
 
 def _from_hub(base: str) -> tuple[Any, Any]:
-    from transformers import AutoModelForSequenceClassification
+    from transformers import AutoConfig, AutoModelForSequenceClassification
 
     try:
-        config = _config_of(base)
+        config = AutoConfig.from_pretrained(base)
+        for dropout in ("attention_probs_dropout_prob", "attention_dropout"):
+            if hasattr(config, dropout):
+                setattr(config, dropout, 0.0)  # with dropout, attention is slow on a CPU
         names = [str(config.id2label[i]).lower() for i in range(config.num_labels)]
         config.num_labels = len(CLASSES)
         model = AutoModelForSequenceClassification.from_pretrained(
@@ -130,18 +133,13 @@ def _from_hub(base: str) -> tuple[Any, Any]:
         raise MissingModel(f"{base} cannot be loaded as a Hugging Face encoder: {error}") from error
     names = [_SAME.get(name, name) for name in names]
     if sorted(names) == sorted(CLASSES):
-        _reorder_head(model, [names.index(label) for label in CLASSES])
+        order = [names.index(label) for label in CLASSES]
+        layers = [m for m in model.modules() if isinstance(m, torch.nn.Linear)]
+        head = next(layer for layer in reversed(layers) if layer.out_features == len(CLASSES))
+        head.weight.data = head.weight.data[order]
+        if head.bias is not None:
+            head.bias.data = head.bias.data[order]
     return model, tokenizer
-
-
-def _config_of(base: str) -> Any:
-    from transformers import AutoConfig
-
-    config = AutoConfig.from_pretrained(base)
-    for dropout in ("attention_probs_dropout_prob", "attention_dropout"):
-        if hasattr(config, dropout):
-            setattr(config, dropout, 0.0)  # with dropout, attention is slow on a CPU
-    return config
 
 
 def tokenizer_of(base: str) -> Any:
@@ -152,14 +150,6 @@ def tokenizer_of(base: str) -> Any:
     if own.is_file():
         return Tokenizer.from_file(str(own))
     return AutoTokenizer.from_pretrained(base).backend_tokenizer
-
-
-def _reorder_head(model: Any, order: list[int]) -> None:
-    layers = [m for m in model.modules() if isinstance(m, torch.nn.Linear)]
-    head = next(layer for layer in reversed(layers) if layer.out_features == len(CLASSES))
-    head.weight.data = head.weight.data[order]
-    if head.bias is not None:
-        head.bias.data = head.bias.data[order]
 
 
 def _recover_weights(folder: Path) -> tuple[dict[str, Tensor], Any]:

@@ -19,7 +19,6 @@ from pincite.errors import ConfigError
 
 SHIPPED = Path(__file__).parent / "verifier.toml"
 MAX_BAD = 20  # malformed rows skipped per file before the run is rejected
-# Of the user's rows: those of the small clean sets of the shipped recipe.
 GROUPS = "groups.jsonl"  # in a run's folder
 STATE = "state.safetensors"
 RECORD = "run.json"
@@ -150,9 +149,8 @@ def record(run: Run) -> None:
         for place in (run.base, run.teacher)
     )
     inputs: dict[str, Any] = {"data": str(run.data.resolve()), "base": base, "teacher": teacher}
-    inputs |= {"dense": run.dense}
-    inputs |= {f"recipe.{key}": value for key, value in asdict(run.recipe).items()}
-    # By content: an export of feedback grows under the same name.
+    recipe = {f"recipe.{key}": value for key, value in asdict(run.recipe).items()}
+    inputs |= {"dense": run.dense, **recipe}
     inputs = json.loads(json.dumps(inputs))  # to compare equal with the record
     if not path.exists():
         run.folder.mkdir(parents=True, exist_ok=True)

@@ -61,10 +61,7 @@ class PersonBody(BaseModel):
 
 
 def with_accounts(site: Stores) -> None:
-    """Dependency of routes that exist in server mode only.
-
-    Raises Problem: 404 in local mode.
-    """
+    """Dependency of routes that exist in server mode only. Raises Problem: 404 in local mode."""
     if site.server.mode == "local":
         raise Problem(404, "no_accounts", 'There are no accounts: server.mode is "local".')
 

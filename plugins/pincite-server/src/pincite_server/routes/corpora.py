@@ -298,8 +298,7 @@ def opened(site: Site, entry: CorpusEntry) -> Iterator[Opened | None]:
         with site.library.pool.reading(entry.address) as found:
             yield found
     except CorpusError as error:
-        detail = hide_places(error, [entry.address])
-        raise Problem(503, "corpus_unreadable", detail) from error
+        raise Problem(503, "corpus_unreadable", hide_places(error, [entry.address])) from error
 
 
 def corpus_state(site: Site, entry: CorpusEntry, who: Identity) -> CorpusState:
@@ -415,11 +414,9 @@ def delete_document(corpus_id: str, doc_id: str, who: CorpusEditor, site: Stores
             corpus.delete([document.url])
     except CorpusInUse as error:
         detail = "Files are being added to the corpus. Try again when that is done."
-        again = {"Retry-After": "10"}
-        raise Problem(409, "corpus_in_use", detail, headers=again) from error
+        raise Problem(409, "corpus_in_use", detail, headers={"Retry-After": "10"}) from error
     except CorpusError as error:
-        detail = hide_places(error, [folder])
-        raise Problem(503, "corpus_unreadable", detail) from error
+        raise Problem(503, "corpus_unreadable", hide_places(error, [folder])) from error
 
 
 def _document(site: Site, entry: CorpusEntry, doc_id: str) -> tuple[Document, list[Span]]:
@@ -463,16 +460,11 @@ def search_corpus(
         search = found.corpus.by(by, *chosen, site.settings.retrieval.fusion)
         (hits,) = search.retrieve([query.q], query.k)
     names = ("passage_id", "doc_id", "url", "title", "about", "text")
-    shown = [
-        HitBody(
-            rank=hit.rank,
-            score=hit.score,
-            start=hit.passage.span.start,
-            end=hit.passage.span.end,
-            **{name: getattr(hit.passage, name) for name in names},
-        )
-        for hit in hits
-    ]
+    shown = []
+    for hit in hits:
+        values = {name: getattr(hit.passage, name) for name in names}
+        start, end = hit.passage.span
+        shown.append(HitBody(rank=hit.rank, score=hit.score, start=start, end=end, **values))
     return SearchResult(query=query.q, by=by, hits=shown, notes=notes)
 
 

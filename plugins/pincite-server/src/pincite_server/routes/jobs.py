@@ -159,10 +159,7 @@ def accepted(job: Job, response: Response) -> JobBody:
 
 
 def readable(site: Site, job_id: str, who: Identity) -> Job:
-    """A job that the user can read.
-
-    Raises Problem: 404.
-    """
+    """A job that the user can read. Raises Problem: 404."""
     job = site.jobs.get(job_id)
     of_other_wiki = job and who.wiki and job.request.get("wiki") != who.wiki
     if job is None or not who.owns(job.owner) or of_other_wiki:

@@ -110,8 +110,7 @@ def export(job_id: str, ending: str, request: Request, who: Reader, site: Stores
     if job.kind == "verify":
         wrong = verify.marked_wrong(site, job, who)
         found = verify.verified_in(site, job)
-        at = verify.threshold_in(request)
-        report = verify.report_at(found, at, wrong) if found else None
+        report = verify.report_at(found, verify.threshold_in(request), wrong) if found else None
         write = partial(write, wrong=wrong) if write else None
     else:
         report = parsed(

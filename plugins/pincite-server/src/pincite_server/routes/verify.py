@@ -119,15 +119,11 @@ def report_at(verified: Verified, threshold: float | None, wrong: Collection[str
     if threshold is None or threshold == verified.threshold:
         return replace(report, findings=tuple(aggregation.ranked(report.findings, wrong)))
     findings = [relabel(finding, threshold) for finding in report.findings]
+    rates = verified.view.get("precision", {}).get(f"{threshold:.2f}", ())
     return replace(
         report,
         findings=tuple(aggregation.ranked(findings, wrong)),
-        flag_precision=tuple(
-            (base_rate, precision)
-            for base_rate, precision in verified.view.get("precision", {}).get(
-                f"{threshold:.2f}", ()
-            )
-        ),
+        flag_precision=tuple((base_rate, precision) for base_rate, precision in rates),
     )
 
 
@@ -432,17 +428,12 @@ def article_blocks(verified: Verified, report: Report) -> Iterator[dict[str, Any
     for block in verified.view.get("blocks", ()):
         pieces, end, text = [], 0, block["text"]
         for start, stop, claim_id in block["claims"]:
-            pieces += [
-                (text[end:start], "", ""),
-                (text[start:stop], claim_id, labels.get(claim_id)),
-            ]
+            claim = (text[start:stop], claim_id, labels.get(claim_id))
+            pieces += [(text[end:start], "", ""), claim]
             end = stop
         pieces.append((text[end:], "", ""))
-        yield {
-            "kind": block["kind"],
-            "label": block["label"],
-            "pieces": [piece for piece in pieces if piece[0]],
-        }
+        shown = [piece for piece in pieces if piece[0]]
+        yield {"kind": block["kind"], "label": block["label"], "pieces": shown}
 
 
 def edit_summary(finding: Finding) -> str:
