@@ -9,7 +9,7 @@ CLAIMS holds train/ and dev/ with claim files (*.jsonl.gz with id, evidence, cla
 2. The scale of the score (Platt 1999) is fitted on dev rows, each collection with the same weight,
    and its calibration error is measured on folds held back from the fit. From WiCE's rows comes
    the share of failing and of sound citations below each threshold.
-3. How surely the network must read a contradiction (`calibration.contrary`, with the page's best
+3. How surely the network must read a contradiction (`contrary` of the verifier, with the page's best
    support) to refute a claim that no rule has a witness against is chosen on half of the rows that
    its training held back (--held-back RECIPE, by whose seed and sets they are known), so that at
    least 85 of 100 such refutations are right, and its precision is measured on the other half. A
