@@ -9,19 +9,21 @@ CLAIMS holds train/ and dev/ with claim files (*.jsonl.gz with id, evidence, cla
 2. The scale of the score (Platt 1999) is fitted on dev rows, each collection with the same weight,
    and its calibration error is measured on folds held back from the fit. From WiCE's rows comes
    the share of failing and of sound citations below each threshold.
-3. How surely the network must read a contradiction (`contrary` of the verifier, with the best
-   support of the page) to refute a claim no rule has a witness against is chosen on half of the
-   rows that its training held back (--held-back RECIPE, by whose seed and sets they are known), so
-   that at least 85 of 100 such refutations are right, and its precision is measured on the other
-   half. A bound that accuses more than one in a hundred true claims of a dev file is not taken.
-   With --translated NAME the network for other languages is calibrated, all three steps on the rows
-   of train/NAME that its training held back: half of them are fitted, the precision of step 3 is
-   measured on the others. A row is held back with the English original of its claim. The
-   collections pair claims with evidence on their very subject. `verify` also meets pages on
-   something else, and pages that say the same of another year or person; so each set's supported
-   rows are added again with the most similar evidence of another row and with any other evidence
-   (SIDE's wrong references), with a figure changed, with a name taken from another claim, negated,
-   and with a contrary word ("rose" for "fell").
+3. How surely the network must read a contradiction (`weights.contrary`, with the page's best
+   support) to refute a claim that no rule has a witness against is chosen on half of the rows that
+   its training held back (--held-back RECIPE, by whose seed and sets they are known), so that at
+   least 85 of 100 such refutations are right, and its precision is measured on the other half. A
+   bound that accuses more than one in a hundred true claims of a dev file is not taken.
+
+With --translated NAME the network for other languages is calibrated, all three steps on the rows of
+train/NAME that its training held back: half of them are fitted, the precision of step 3 is measured
+on the others. A row is held back with the English original of its claim.
+
+The collections pair claims with evidence on their very subject. `verify` also meets pages on
+something else, and pages that say the same of another year or person; so each set's supported
+rows are added again with the most similar evidence of another row and with any other evidence
+(SIDE's wrong references), with a figure changed, with a name taken from another claim, negated, and
+with a contrary word ("rose" for "fell").
 """
 
 import argparse
@@ -38,7 +40,7 @@ import numpy.typing as npt
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
-from pincite.documents.archives import LabelledClaim, read_labelled
+from pincite.documents.jsonl import LabelledClaim, read_labelled
 from pincite.judgement.contradictions import contradiction
 from pincite.models import weights
 from pincite.models.verifier import CrossEncoderVerifier
