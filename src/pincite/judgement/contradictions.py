@@ -397,7 +397,7 @@ def _of_rank(part: str, claim: str, source: _Source) -> Witness | None:
         return None
     rank, contrary = stated[0], None
     for span, sentence in source.sentences:
-        for other in antonyms.ranks_in(sentence, part, rank.order):
+        for other in antonyms.ranks(sentence):
             if other.order not in ("", rank.order):
                 continue
             if other.place == rank.place:

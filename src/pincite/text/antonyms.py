@@ -17,7 +17,7 @@ from pincite.text import words as wording
 from pincite.text.figures import ONES, ORDINALS, TENS, Figure, fold, missing, rivals
 from pincite.text.finite import finite_verb, lemmas
 from pincite.text.languages import common
-from pincite.text.quantities import FACTORS, Value, hedged, values, with_hedge
+from pincite.text.quantities import Value, hedged, values, with_hedge
 from pincite.text.syntax import is_participle
 from pincite.types import Span
 
@@ -187,7 +187,7 @@ class Change(NamedTuple):
 
         `slack`: the share of this one by which the other may lie outside its interval.
         """
-        if self.measure in ("flow", "part", "majority"):
+        if self.measure in ("part", "majority"):
             return self._agrees_in_part(other)
         if (
             other.measure == "part"
@@ -201,10 +201,8 @@ class Change(NamedTuple):
         return self.low - wide <= other.high and other.low <= self.high + wide
 
     def _agrees_in_part(self, other: "Change") -> bool | None:
-        """Compare shares of one whole, and a number of those that left, whom others may replace."""
+        """Compare shares of one whole."""
         meets = self.low <= other.high and other.low <= self.high
-        if self.measure == "flow":
-            return (meets and not other.measure and not other.than) or None
         known = self.measure == "majority" or other.is_computed
         of_same = not (self.than and other.than) or self.than & other.than
         return meets if other.measure == "part" and other.about and known and of_same else None
@@ -237,12 +235,10 @@ _BY = re.compile(
     re.IGNORECASE,
 )
 _MORE = re.compile(r"\s(?P<turn>more|higher|greater|larger|fewer|less|lower|smaller)\b")
-_BY_ONE = re.compile(r"\bby an?(?= (?:pound|penny|euro|dollar|day|week|month|year|mile)\b)")
-# "Cut the bill by a third", "4,000 people have come off the list", "brought costs down".
+# "Cut the bill by a third".
 _BY_OBJECT = re.compile(
     rf"{_TURN} (?P<object>[^.,;:]{{1,60}}?)(?P<by> by) {_HEDGE_WORDS}(?:an? )?\Z", re.IGNORECASE
 )
-_MOVED = re.compile(r"\b(?:[a-z]+ ){0,3}(?:have |has |had )?(?:come|came|gone|taken) off\b")
 _CARRIED = re.compile(r"\b(?:put|brought|built|gone|went|come|came)\b(?=[^.,;]*\Z)")
 _AMOUNTS = {"more", "fewer", "less"}  # with a bare number: "20 smaller towns" are no change
 _FALLS = _DOWN | {"down", "lost", "less"}
@@ -292,8 +288,8 @@ def stated_changes(text: str) -> tuple[Change, ...]:
     >>> [(c.words, c.low, c.measure) for c in stated_changes("It doubled and then lost 34 seats.")]
     [('doubled', 0.94, 'share'), ('lost 34', -34.0, '')]
     """
-    text = _BY_ONE.sub("by 1", fold(text))
-    known = values(text, "en") if any(f.search(text) for f in (_TURNING, _MORE, _MOVED)) else ()
+    text = fold(text)
+    known = values(text, "en") if any(f.search(text) for f in (_TURNING, _MORE)) else ()
     found = [change for value in known if (change := _stated(value, text))]
     for match in _MULTIPLE.finditer(text):
         times = _MULTIPLES[match[0].lower()]
@@ -311,9 +307,6 @@ def _stated(value: Value, text: str) -> Change | None:
     start, end = value.span.start, value.span.end
     before, after = _BY.search(text, max(0, start - 60), start), _MORE.match(text, end)
     word = before or after
-    if not word and not value.measure and not value.weak and _MOVED.match(text, end + 1):
-        most = math.inf if value.sense > 0 else value.high
-        return Change(value.span, with_hedge(text, value), -most, -value.low, "flow")
     by = None if word else _BY_OBJECT.search(text, max(0, start - 90), start)
     if by and not is_participle(by["object"].split()[-1]):  # not "rose, helped by 20 visitors"
         word = before = by
@@ -331,14 +324,11 @@ def _stated(value: Value, text: str) -> Change | None:
         low, high = low / 100, high / 100
     if turn in _FALLS:
         low, high = -high, -low
-    measure = value.measure
-    if "pound" in value.span.of(text):
-        measure, low, high = "money £", low / FACTORS["lb"], high / FACTORS["lb"]
     span = Span(before.start() if before else start, end if before else word.end())
     if word is by:
         words = f"{by['turn']}{text[by.start('by') : end]}"
-        return Change(Span(by.start("by"), end), words, low, high, measure)
-    return Change(span, span.of(text), low, high, measure)
+        return Change(Span(by.start("by"), end), words, low, high, value.measure)
+    return Change(span, span.of(text), low, high, value.measure)
 
 
 def turn_alone(text: str) -> Change | None:
@@ -626,8 +616,6 @@ _UPWARDS, _DOWNWARDS = (
     {word.removesuffix("er") for word in words.split("|")} for words in (_LARGER, _SMALLER)
 )
 _LEAST_FIELD = 3  # things, of which one may be the first
-_ITEM = re.compile(r"(?:(?!, | and |; |: ).)+")
-_OWNER = re.compile(r"\b[A-ZÀ-Þ][\w’'-]+(?: [A-ZÀ-Þ][\w’'-]+)*")
 _OF_SOME = re.compile(r"\b(?:one|some|two|three|many|several|among|\d+)(?: of)? \Z", re.IGNORECASE)
 
 
@@ -637,26 +625,6 @@ def place_of(number: float, field: Sequence[float], order: str) -> int | None:
     if len(field) < _LEAST_FIELD or not (up or order in _DOWNWARDS) or field.count(number) != 1:
         return None
     return sorted(field, reverse=up).index(number) + 1
-
-
-def ranks_in(sentence: str, claim: str, order: str) -> tuple[Rank, ...]:
-    """Return the ranks that a sentence states, and that of the only listed thing of a claim.
-
-    >>> ranks_in("There are 9 mills in Varde, 7 in Moss and 4 in Aske.", "Moss has most.", "most")
-    (Rank(span=Span(start=28, end=29), place=2, order='most'),)
-    """
-    field = dict[str, Value]()
-    for item in _ITEM.finditer(sentence):
-        known = _levels(Span(*item.span()), sentence)
-        owners = [m[0] for m in _OWNER.finditer(item[0]) if wording.roots(m[0])]
-        if len(known) == len(owners) == 1:
-            field[owners[0]] = known[0]
-        elif known or field:
-            return ranks(sentence)
-    named = [v for owner, v in field.items() if re.search(rf"\b{re.escape(owner)}\b", claim)]
-    is_one = len(named) == len({value.measure for value in field.values()}) == 1
-    place = is_one and place_of(named[0].low, [value.low for value in field.values()], order)
-    return (*ranks(sentence), *((Rank(named[0].span, place, order),) if place else ()))
 
 
 def follows(claim: str, source: str) -> list[Span]:

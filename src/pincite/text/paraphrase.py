@@ -220,7 +220,7 @@ def _ranks(passage: str, claim: str) -> Iterator[tuple[int, str]]:
     stated = antonyms.ranks(claim)
     for span in sentences_of(passage) if len(stated) == 1 else ():
         words = stated[0].span.of(claim)
-        for other in antonyms.ranks_in(span.of(passage), claim, stated[0].order):
+        for other in antonyms.ranks(span.of(passage)):
             if stated[0].is_same(other) and words.lower() not in passage.lower():
                 yield span.start + other.span.end, f" ({words})"
 
