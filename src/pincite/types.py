@@ -823,10 +823,6 @@ class WorkStatus(StrEnum):
         """Whether the work cited is another one, does not exist, or no longer stands."""
         return list(WorkStatus).index(self) < list(WorkStatus).index(WorkStatus.DIFFERS)
 
-    @property
-    def accuses(self) -> bool:
-        return self in (WorkStatus.OTHER_WORK, WorkStatus.IMPOSSIBLE)
-
 
 @dataclass(frozen=True, slots=True)
 class Correction:

@@ -105,14 +105,11 @@ def dateline(text: str) -> str:
     for n, line in enumerate(lines[:_HEAD_LINES]):
         if len(line.split()) > _HEAD_WORDS:
             return ""
-        match = _FULL_DATE.search(line)
-        date = stated_date(match[0]) if match else ""
-        if not match or len(date) < len("2026-10"):
-            continue
-        before, after = line[: match.start()], line[match.end() :]
-        is_own = not before or (n and _SET_OFF.search(before)) or _ISSUED.search(before)
-        if is_own and _GOES_ON.match(after):
-            return date
+        for match in _FULL_DATE.finditer(line):
+            date, before = stated_date(match[0]), line[: match.start()]
+            is_own = not before or (n and _SET_OFF.search(before)) or _ISSUED.search(before)
+            if len(date) >= len("2026-10") and is_own and _GOES_ON.match(line, match.end()):
+                return date
     return ""
 
 

@@ -366,8 +366,8 @@ def _is_change_of(rest: str, change: antonyms.Change, sentence: str, source: _So
     start = sentence.find(change.about)
     subject = change.about[: max(0, change.span.start - start)]
     wanted = {*roots(rest)}
-    others = {*roots(_without(values_of(subject), subject))} - {*roots(source.about)}
-    words = _without([v for v in values_of(rest) if v.measure == "time"], rest)
+    others = {*roots(antonyms.without(subject, *values_of(subject)))} - {*roots(source.about)}
+    words = antonyms.without(rest, *(v for v in values_of(rest) if v.measure == "time"))
     known = antonyms.LEVEL_WORDS.union(roots(source.about))
     own = " ".join(word for word in WORD.findall(words) if not {*roots(word)} <= known)
     words = own if change.is_computed and own else words
@@ -379,12 +379,6 @@ def _is_change_of(rest: str, change: antonyms.Change, sentence: str, source: _So
         and (change.is_computed or _at_one_time(rest, sentence, source))
         and _says(words, change.about, source, _REST_OF_VALUE)
     )
-
-
-def _without(values: Sequence[Value], text: str) -> str:
-    for value in reversed(values):
-        text = f"{text[: value.span.start]} {text[value.span.end :]}"
-    return text
 
 
 # ── A rank ───────────────────────────────────────────────────────────────────────────────────────

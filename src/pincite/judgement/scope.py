@@ -56,22 +56,20 @@ def narrower(claim: str, passage: str, page: str = "", title: str = "") -> Witne
     """
     if common(claim, passage) != "en":
         return None
-    known = frozenset(wording.roots(f"{claim} {title}"))
+    whole, known = page or passage, frozenset(wording.roots(f"{claim} {title}"))
     for wanted in _unique(claim):
         same = [
             (each, sentence)
-            for sentence in wording.sentences_of(page or passage)
-            for each in _unique(sentence.of(page or passage))
+            for sentence in (span.of(whole) for span in wording.sentences_of(whole))
+            for each in _unique(sentence)
             if each.word == wanted.word and each.head in (wanted.head, "")
         ]
-        if not same or not all(_is_narrower(each, wanted, known) for each, _ in same):
-            continue
-        each, sentence = same[0]
-        text = sentence.of(page or passage)
-        start = passage.find(text)
-        shown = Span(start, start + len(text)) if start >= 0 else None
-        words = wanted.span.of(claim), each.span.of(text)
-        return Witness(WitnessKind.NARROWER, *words, shown)
+        if same and all(_is_narrower(each, wanted, known) for each, _ in same):
+            (each, sentence), *_ = same
+            start = passage.find(sentence)
+            shown = Span(start, start + len(sentence)) if start >= 0 else None
+            words = wanted.span.of(claim), each.span.of(sentence)
+            return Witness(WitnessKind.NARROWER, *words, shown)
     return None
 
 

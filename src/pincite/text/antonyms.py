@@ -63,7 +63,6 @@ def contrasts(claim: str, quote: str) -> list[tuple[str, str]]:
     return found
 
 
-_THAN = re.compile(r"\bthan\b")
 _BOUND = 24  # characters from the first word of "no more than 500" to its number
 
 
@@ -508,9 +507,14 @@ def _new_words(part: Span, value: Value, text: str) -> set[str]:
     """Return what a part says besides values and times, up to the comma behind its value."""
     end = text.find(", ", value.span.end, part.end)
     words = _AGO.sub(" ", text[part.start : end if end > 0 else part.end])
-    for known in reversed(values(words, "en")):
-        words = f"{words[: known.span.start]} {words[known.span.end :]}"
-    return {*wording.roots(words)}
+    return {*wording.roots(without(words, *values(words, "en")))}
+
+
+def without(text: str, *some: Value) -> str:
+    """Return a text without some of its values, which are in order."""
+    for value in reversed(some):
+        text = f"{text[: value.span.start]} {text[value.span.end :]}"
+    return text
 
 
 def _without_unit(value: Value, text: str) -> Value:
