@@ -96,7 +96,7 @@ def compare(claim: str, sentence: str) -> tuple[str, str, bool] | None:
 def _comparisons(text: str) -> dict[int, _Comparison]:
     """Return the last comparison on each axis of which a text has one side only."""
     lower, found = fold(text).lower(), dict[int, list[tuple[int, re.Match[str]]]]()
-    for match in _WORD.finditer(lower):
+    for match in _WORD.finditer(lower[:1] + fold(text)[1:]):  # "Kesslow South" is a name
         for axis, side in _SCALES.get(match[0], ()):
             found.setdefault(axis, []).append((side, match))
     bounds = [value.span.start for value in values(text, "en") if value.sense] if found else []
