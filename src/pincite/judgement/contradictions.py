@@ -33,7 +33,7 @@ _NEGATION = re.compile(
     r"\b(?:not|never|cannot|neither|no)\b(?!-)|n['’]t\b|\b(?:failed|refused|declined) to\b",
     re.IGNORECASE,
 )
-_NO_DENIAL = re.compile(rf"\b(?:{alternatives('denials', 'no_denial')})", re.IGNORECASE)
+_NO_DENIAL = re.compile(rf"\b(?:{alternatives('denials', 'no_denial')})(?![a-z])", re.IGNORECASE)
 _DENIED_VERB = re.compile(r"not\b|never\b|cannot\b|\w*n['’]t\b", re.IGNORECASE)
 _LONGEST = 45  # words of a sentence: longer ones are lists and menus, or make several statements
 # "We examined whether", "If it closes, …", "Did it close?": these assert nothing.
@@ -566,7 +566,7 @@ def contrary_by_word(claim: str, text: str, about: str = "") -> Witness | None:
     compares = " than" in claim and " than" in text
     for word, opposite in antonyms.contrasts(claim, text) if subject <= known else ():
         missing = own - known - {*roots(word)}
-        reverses = compares or antonyms.reverses_sentence(word)
+        reverses = (compares or antonyms.reverses_sentence(word)) and not wording.is_negated(claim)
         near = len(missing) <= _UNSAID * len(own) and not has_other_baseline(claim, text)
         if reverses and near:
             return Witness(WitnessKind.VALUE, word, opposite, Span(0, len(text)))
