@@ -130,8 +130,7 @@ def _read_rows(file: Path, occasion: Occasion) -> tuple[list[str], list[Occasion
 
 def _iso_date(text: str, place: str) -> str:
     """Read a date, also one with the day first: 20/07/2012, but not 05/06/2012."""
-    month = re.fullmatch(r"(\d{4})-(\d\d)", text)
-    date = iso_date(*month.groups()) if month else stated_date(text)
+    date = iso_date(*text.split("-")) if re.fullmatch(r"\d{4}-\d\d", text) else stated_date(text)
     is_exact = date == text or not (len(date) == 4 or re.match(r"\d{4}-", text))
     if text and not (date and is_exact):
         raise click.BadParameter(

@@ -288,7 +288,7 @@ def stated_changes(text: str) -> tuple[Change, ...]:
     [('doubled', 0.94, 'share'), ('lost 34', -34.0, '')]
     """
     text = fold(text)
-    known = values(text, "en") if any(f.search(text) for f in (_TURNING, _MORE)) else ()
+    known = values(text, "en") if _TURNING.search(text) or _MORE.search(text) else ()
     found = [change for value in known if (change := _stated(value, text))]
     for match in _MULTIPLE.finditer(text):
         times = _MULTIPLES[match[0].lower()]
@@ -399,12 +399,13 @@ def agreeing(claim: str, source: str) -> list[tuple[Change, Change]]:
 
     Figures that share fewer words with the claim than others of the source are of another thing.
     """
-    changes = claimed_changes(claim)
+    if not (changes := claimed_changes(claim)):
+        return []
     names = {root for name in wording.names(claim) for root in wording.roots(name)}
     own = {*wording.roots(claim)} - names
     near = [(len(own.intersection(wording.roots(c.about))), c) for c in worked_out(source)]
     most = max((shared for shared, _ in near), default=0)
-    same = [change for shared, change in near if shared == most > 0] if changes else []
+    same = [change for shared, change in near if shared == most > 0]
     return [(one, other) for one in changes for other in same if one.agrees(other)]
 
 
@@ -564,8 +565,8 @@ def shares(text: str) -> tuple[Change, ...]:
         if value.measure == "share" and not _MORE.match(text, value.span.end):
             words, end = value.span.of(text), value.span.end
             shown = f"{words}: {(value.low + value.high) / 2:.0f} %" if value.weak else words
-            about = text if value.weak or text.startswith(" of ", end) else ""  # a share of what?
             of, limits = text.startswith(" of ", end), (value.low, value.high)
+            about = text if value.weak or of else ""  # a share of what?
             whole = frozenset(wording.roots(words)) if value.weak else frozenset[str]()
             whole = whole or (_noun(text, end + 3 * of) if of or value.weak else whole)
             found.append(Change(value.span, shown, *limits, "part", value.weak, whole, about, end))

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import pairwise, takewhile
+from itertools import takewhile
 from typing import Any
 
 from pincite import errors
@@ -515,18 +515,18 @@ def quotable(source: int, reference: Reference, n_passages: int) -> list[Quotabl
             far = MIDDLE if within else depth(n, len(spans))
             candidates.append(Quotable(sentence, source, own.start, depth=far, part=part, span=own))
     end, quotes = len(text.rstrip()), list[Quotable]()
-    for before, each in pairwise([None, *candidates]):
-        assert each is not None
+    for before, each in zip([None, *candidates], candidates, strict=False):
         if can_stand_alone(each.text, is_last=each.span.end == end):
             quotes.append(each)
-        elif before in quotes and "\n" not in text[before.span.end : each.span.start]:
+        elif before and quotes[-1:] == [before]:
             quotes += _with_subject(before, each, text)
     return quotes
 
 
 def _with_subject(before: Quotable, each: Quotable, text: str) -> Iterator[Quotable]:
     """Yield a sentence that opens with a pronoun, with the one before it, which names what for."""
-    span = Span(before.span.start, each.span.end)
-    both = len(span.of(text).split()) <= MOST_WORDS and finite_verb(before.text)
-    if both and _PRONOUN.match(each.text) and len(each.text.split()) >= FEWEST_OF_FINDING:
+    span, words = Span(before.span.start, each.span.end), each.text.split()
+    is_one = "\n" not in text[before.span.end : each.span.start] and finite_verb(before.text)
+    is_short = len(words) >= FEWEST_OF_FINDING and len(span.of(text).split()) <= MOST_WORDS
+    if is_one and is_short and _PRONOUN.match(each.text):
         yield replace(each, text=span.of(text), place=before.place, span=span)
