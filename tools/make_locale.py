@@ -24,9 +24,9 @@ from pincite.report import bibliography, cells
 from pincite.verbs.ask import wording as ask_wording
 from pincite.verbs.check import wording as check_wording
 from pincite.verbs.verify import wording
-from pincite_server import forms, rendering
+from pincite_server import forms, languages, rendering
 
-SERVER = rendering.LOCALE.parent
+SERVER = languages.LOCALE.parent
 CORE = Path(pincite.__file__).parent
 PLUGINS = sorted({path.parent for path in SERVER.parents[2].glob("*/src/*/locale")} - {SERVER})
 METHODS = [
@@ -132,7 +132,7 @@ def untranslated(catalog: Catalog) -> list[str]:
 
 def main() -> None:
     missing = 0
-    others = [language for language in rendering.LANGUAGES if language != "en"]
+    others = [language for language in languages.LANGUAGES if language != "en"]
     for language, folder in product(others, (SERVER, *PLUGINS)):
         catalog, path = translated(language, folder), file_of(language, folder)
         path.parent.mkdir(parents=True, exist_ok=True)

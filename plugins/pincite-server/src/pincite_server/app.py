@@ -27,11 +27,12 @@ from pincite.errors import ConfigError
 from pincite.verbs.ask.report import AnswerReport
 from pincite.verbs.check.report import CheckReport, Interpretation
 from pincite.verbs.verify.report import Report
-from pincite_server import plugins, problems, rendering
+from pincite_server import operator_texts, plugins, problems, rendering, static_files
 from pincite_server.accounts import AccountExists, LastAdmin
 from pincite_server.corpora import AccountFull, DiskFull, NameTaken, fault, link
 from pincite_server.demo import furnish
 from pincite_server.identity import LOCAL, Identify, identify_local
+from pincite_server.ingesting import Ingested
 from pincite_server.jobs import QueueFull, TooManyOfYours
 from pincite_server.middleware import Limits, SecurityMiddleware, configure_logs
 from pincite_server.oauth import LoginFailed
@@ -39,12 +40,15 @@ from pincite_server.operation import Metrics
 from pincite_server.problems import MEDIA_TYPE, ProblemBody
 from pincite_server.routes import (
     accounts,
+    admin,
     ask,
     check,
+    citations,
     copies,
     corpora,
     feedback,
     jobs,
+    login,
     meta,
     results,
     verify,
@@ -53,14 +57,13 @@ from pincite_server.routing import UPLOADS, csrf_checked, identifier
 from pincite_server.settings import LOCAL_NAMES, ServerSettings, load, read_examples
 from pincite_server.site import Site, opened
 from pincite_server.wikis import Wikis, browser_token, with_token
-from pincite_server.work import Ingested
 from pincite_server.worker import Worker
 
 ROUTERS = (
-    *(meta.api, jobs.api, verify.api, copies.api, corpora.api, feedback.api),
+    *(meta.api, jobs.api, verify.api, citations.api, copies.api, corpora.api, feedback.api),
     accounts.api,
-    *(rendering.router, meta.pages, verify.pages, copies.pages, check.pages, ask.pages),
-    *(corpora.pages, feedback.pages, results.pages, accounts.pages, accounts.admin_pages),
+    *(static_files.router, meta.pages, verify.pages, copies.pages, check.pages, ask.pages),
+    *(corpora.pages, feedback.pages, results.pages, login.pages, accounts.pages, admin.pages),
 )
 REFUSALS: problems.Refusals = {
     QueueFull: (429, "queue_full", {"Retry-After": "30"}),
@@ -95,8 +98,8 @@ def create_app(site: Site, worker: Worker | None = None) -> FastAPI:
     app.state.worker = worker
     app.state.metrics = metrics = Metrics()
     app.state.limits = limits = Limits(server)
-    app.state.texts = rendering.read_texts(server.texts)
-    app.state.terms = terms = rendering.read_terms(server.consent)
+    app.state.texts = operator_texts.read_texts(server.texts)
+    app.state.terms = terms = operator_texts.read_terms(server.consent)
     app.state.identify = _identify(site, "\0".join(terms.values()))
     app.state.examples = {
         "check": read_examples(server.examples),

@@ -18,8 +18,8 @@ from starlette.datastructures import FormData, UploadFile
 from pincite.settings import SHORT, Settings
 from pincite.settings.schema import declared, flat
 from pincite.text import pasted
+from pincite_server.languages import language_of, translations
 from pincite_server.problems import Problem, invalid_request
-from pincite_server.rendering import language_of, translations
 from pincite_server.requests import MOST_AT_ONCE, Body
 from pincite_server.routing import FORMS, form_of, media_type
 from pincite_server.site import Site

@@ -84,6 +84,11 @@ class Site:
         self.library.pool.close()
         self.database.close()
 
+    @property
+    def searches_web(self) -> bool:
+        """Whether a search engine looks for better sources, with or without a corpus."""
+        return bool(self.settings.web.online and self.settings.web.search_url)
+
     def tidy(self) -> None:
         """Finish interrupted deletions and delete expired data."""
         self.library.tidy()

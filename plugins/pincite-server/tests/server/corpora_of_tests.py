@@ -8,11 +8,11 @@ from typing import Any
 from fastapi.testclient import TestClient
 
 from pincite_server.identity import ALLOWED, Identity, Role
+from pincite_server.ingesting import Ingested, Unread
+from pincite_server.job_process import Runner
 from pincite_server.jobs import Status
 from pincite_server.site import Site
 from pincite_server.tables import Kind
-from pincite_server.work import Ingested, Unread
-from pincite_server.worker import Runner
 
 C = "/api/v1/corpora"
 BRIDGE = b"The old bridge over the river was opened in 1911 by the mayor of the town.\n"

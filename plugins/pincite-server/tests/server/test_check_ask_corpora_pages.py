@@ -25,10 +25,10 @@ from pincite.settings import Settings
 from pincite.types import Reason
 from pincite_server.corpora import Shared
 from pincite_server.identity import Role
+from pincite_server.ingesting import Unread
 from pincite_server.jobs import Status
 from pincite_server.requests import MOST_AT_ONCE
 from pincite_server.site import Site
-from pincite_server.work import Unread
 
 # All that our templates write; what a text smuggled in would be another, or have an address or a
 # handler that runs.

@@ -17,8 +17,8 @@ from pincite.settings import Settings
 from pincite.types import Document
 from pincite_server.corpora import Shared
 from pincite_server.identity import Role
+from pincite_server.job_process import Runner
 from pincite_server.site import Site
-from pincite_server.worker import Runner
 
 
 @pytest.fixture

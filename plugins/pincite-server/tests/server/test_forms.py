@@ -10,7 +10,7 @@ from pincite_server import forms
 from pincite_server.identity import Role
 from pincite_server.problems import Problem
 from pincite_server.requests import AskRequest
-from pincite_server.routes.accounts import LoginRequest
+from pincite_server.routes.login import LoginRequest
 from pincite_server.site import Site
 
 

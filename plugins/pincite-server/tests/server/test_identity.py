@@ -47,7 +47,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
         passed += seconds
 
     real = tables.now
-    for module in ("accounts", "identity", "site", "routes.accounts"):
+    for module in ("accounts", "identity", "site", "routes.accounts", "routes.login"):
         monkeypatch.setattr(f"pincite_server.{module}.now", lambda: real() + passed)
     return go
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 import make_locale
-from pincite_server.rendering import LANGUAGES, language_of
+from pincite_server.languages import LANGUAGES, language_of
 
 OTHERS = [name for name in LANGUAGES if name != "en"]
 

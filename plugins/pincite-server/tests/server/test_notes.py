@@ -6,7 +6,7 @@ import pytest
 
 from pincite import notes
 from pincite.notes import ENGLISH, Note, as_written
-from pincite_server.rendering import translations
+from pincite_server.languages import translations
 
 GERMAN = translations("de").gettext
 VALUES = ["31", "p. 12", "<b>%(x)s</b> 50 %", "a; b", "line\nbreak", "{n} \\1", "\ud800"]

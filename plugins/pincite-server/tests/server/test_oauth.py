@@ -16,7 +16,7 @@ from support.rows import each_row
 from pincite.errors import ConfigError
 from pincite_server import oauth
 from pincite_server.identity import Role
-from pincite_server.routes import accounts
+from pincite_server.routes import login
 from pincite_server.routing import cookie_name
 from pincite_server.settings import ServerSettings
 from pincite_server.site import Site
@@ -129,7 +129,7 @@ def test_a_forged_attempt_links_nothing_by_key_or_old_session(
     site = make()
     ada = somebody(site, Role.EDITOR)
     key = program(site, ada.account, ["read"])
-    monkeypatch.setattr(accounts, "FRESH_SECONDS", -oauth.ATTEMPT_SECONDS - 1)
+    monkeypatch.setattr(login, "FRESH_SECONDS", -oauth.ATTEMPT_SECONDS - 1)
     for client, code in ((key, 401), (ada.client, 403)):
         callback = f"{site.server.address}{HERE}/callback"
         url, state, verifier = oauth.begin_login(site.people.providers["wiki"], callback)

@@ -13,10 +13,11 @@ from fastapi.testclient import TestClient
 from server.people_of_tests import PASSWORD, SERVER, somebody
 from starlette.requests import Request
 
-from pincite_server import plugins, rendering
+from pincite_server import plugins, rendering, static_files
 from pincite_server.app import create_app
 from pincite_server.database import Database, DatabaseError
 from pincite_server.identity import Role, needs
+from pincite_server.languages import translations
 from pincite_server.plugins import Plugin
 from pincite_server.routing import Router
 from pincite_server.site import Site
@@ -61,7 +62,7 @@ def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Plugin]:
         tables=metadata,
         owners=(paints.c.owner,),
     )
-    cached = (rendering.translations, rendering._environment, rendering._files, rendering.address)
+    cached = (translations, rendering._environment, static_files._files, static_files.address)
     for each in cached:
         each.cache_clear()
     monkeypatch.setattr(plugins, "loaded", lambda: (made,))
@@ -77,7 +78,7 @@ def test_pages_files_and_translations(plugin: Plugin, make_site: Callable[..., S
         page = client.get("/paints", headers={"Accept-Language": "de"}).text
         assert "Ein Topf" in page
         assert "Farben" in page
-        address = rendering.address("p.js")
+        address = static_files.address("p.js")
         assert address in page
         assert client.get(address).text == "paint()"
 

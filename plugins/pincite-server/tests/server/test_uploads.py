@@ -24,10 +24,10 @@ from pincite.durable import WriterLock
 from pincite.models.session import OnnxEncoder
 from pincite.settings import Settings
 from pincite.types import Document
+from pincite_server.job_process import Runner
 from pincite_server.jobs import Status
 from pincite_server.site import Site, opened
 from pincite_server.uploads import BadForm, Form, Uploads, receive_form
-from pincite_server.worker import Runner
 
 HOSTILE = [
     "../../etc/passwd.txt",
@@ -291,7 +291,7 @@ def test_a_killed_worker_costs_no_document(
         "PYTHONPATH": os.pathsep.join(sys.path),
     }
     site.jobs.take("w")
-    command = [sys.executable, "-m", "pincite_server.worker", "w", str(config)]
+    command = [sys.executable, "-m", "pincite_server.job_process", "w", str(config)]
     with subprocess.Popen(
         command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as runner:

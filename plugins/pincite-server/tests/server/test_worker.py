@@ -14,13 +14,15 @@ from server.processes import children, wait_until
 
 from pincite.settings import Settings
 from pincite_server import database as database_module
+from pincite_server import job_process
 from pincite_server import work as work_module
 from pincite_server import worker as worker_module
+from pincite_server.job_output import Done
+from pincite_server.job_process import Progress, Runner
 from pincite_server.jobs import Job, JobStore, Status
 from pincite_server.requests import EXAMPLES
 from pincite_server.site import Site
-from pincite_server.work import Done
-from pincite_server.worker import Progress, Runner, Worker
+from pincite_server.worker import Worker
 
 SHORT = {"example": "article"}
 LONG = {
@@ -73,7 +75,7 @@ def begun(site: Site) -> Callable[[Job], bool]:
 
 def runners() -> list[int]:
     """Processes in which this one's jobs run."""
-    return [pid for pid in children(os.getpid()) if b"pincite_server.worker" in command(pid)]
+    return [pid for pid in children(os.getpid()) if b"pincite_server.job_process" in command(pid)]
 
 
 def command(pid: int) -> bytes:
@@ -172,7 +174,7 @@ def test_a_database_that_is_away_for_a_while_costs_a_job_nothing(
     make_site: Callable[..., Site], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(database_module, "BUSY_SECONDS", 0.05)
-    monkeypatch.setattr(worker_module, "RETRY_SECONDS", 0.1)
+    monkeypatch.setattr(job_process, "RETRY_SECONDS", 0.1)
     interrupt = signal.getsignal(signal.SIGINT)
     site = make_site()
     runner = Runner("w", site.server, Settings())
@@ -192,11 +194,11 @@ def test_a_job_whose_end_cannot_be_written_is_given_up_at_last(
     make_site: Callable[..., Site], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(database_module, "BUSY_SECONDS", 0.05)
-    monkeypatch.setattr(worker_module, "PATIENCE_SECONDS", 0.2)
-    monkeypatch.setattr(worker_module, "RETRY_SECONDS", 0.1)
+    monkeypatch.setattr(job_process, "PATIENCE_SECONDS", 0.2)
+    monkeypatch.setattr(job_process, "RETRY_SECONDS", 0.1)
     site = make_site()
     with away(site, 1.0), pytest.raises(database_module.DatabaseError):
-        worker_module._patiently(lambda: submit(site, SHORT))
+        job_process._patiently(lambda: submit(site, SHORT))
     submit(site, SHORT)
 
 

@@ -24,8 +24,8 @@ from pincite_server.jobs import Job
 from pincite_server.problems import Problem, not_found
 from pincite_server.rendering import Look, page
 from pincite_server.requests import Shown, VerifyFilesRequest
+from pincite_server.routes.findings import result_page, verified_in
 from pincite_server.routes.jobs import FILE, form_schema, readable, start_job, upload_form
-from pincite_server.routes.verify import result_page, verified_in
 from pincite_server.routing import Router
 from pincite_server.site import Site, Stores
 from pincite_server.tables import whole

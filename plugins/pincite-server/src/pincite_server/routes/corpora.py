@@ -24,6 +24,7 @@ from pincite_server import forms
 from pincite_server.corpora import CorpusEntry, Opened, Shared, hide_places
 from pincite_server.forms import Form, also_posted
 from pincite_server.identity import CorpusEditor, Identity, Permission, Reader
+from pincite_server.ingesting import Ingested
 from pincite_server.problems import Problem, not_found
 from pincite_server.rendering import Look, page
 from pincite_server.requests import (
@@ -47,7 +48,6 @@ from pincite_server.routes.jobs import (
 from pincite_server.routing import Router
 from pincite_server.site import Site, Stores
 from pincite_server.tables import whole
-from pincite_server.work import Ingested
 
 ROWS, HITS = 25, 10  # per page
 FIELD = "files"

@@ -7,7 +7,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import BaseModel
 
-from pincite_server import forms, operation, rendering
+from pincite_server import forms, languages, operation
 from pincite_server.forms import Form
 from pincite_server.identity import PUBLIC, Guest, Permission, needs
 from pincite_server.operation import Metrics
@@ -96,9 +96,9 @@ def get_metrics(request: Request, site: Stores) -> Response:
 def preferences(form: Form, site: Stores) -> RedirectResponse:
     """Store the language in a cookie, and go back."""
     answer = forms.redirect(forms.local(forms.text(form, "back")))
-    if (language := forms.text(form, "language")) in rendering.LANGUAGES:
+    if (language := forms.text(form, "language")) in languages.LANGUAGES:
         answer.set_cookie(
-            rendering.LANGUAGE,
+            languages.LANGUAGE,
             language,
             max_age=KEPT_SECONDS,
             httponly=True,

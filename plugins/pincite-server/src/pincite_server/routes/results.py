@@ -24,10 +24,11 @@ from pincite_server import forms
 from pincite_server.forms import Form, also_posted
 from pincite_server.identity import Guest, Identity, Reader, Runner
 from pincite_server.jobs import Event, Job
+from pincite_server.languages import language_of, translations
 from pincite_server.problems import not_found
-from pincite_server.rendering import Look, language_of, page, translations
+from pincite_server.rendering import Look, page
 from pincite_server.requests import Body, Cursor, IdPath
-from pincite_server.routes import ask, check, corpora, jobs, verify
+from pincite_server.routes import ask, check, corpora, findings, jobs
 from pincite_server.routes.jobs import parsed, readable
 from pincite_server.routing import Router
 from pincite_server.site import Site, Stores, base_of
@@ -36,7 +37,7 @@ from pincite_server.tables import Kind
 # Renders a result page from JSON; returns None if another version of Pincite wrote the result.
 View = Callable[[Request, Look, Site, bytes], HTMLResponse | None]
 VIEWS: dict[Kind, View] = {
-    "verify": verify.result_page,
+    "verify": findings.result_page,
     "check": check.result_page,
     "ask": ask.result_page,
     "ingest": corpora.result_page,
@@ -97,7 +98,7 @@ def draft(job_id: str, request: Request, who: Reader, site: Stores) -> HTMLRespo
     job = readable(site, job_id, who)
     if job.kind != "verify":
         raise not_found()
-    shown = verify.draft_page(request, who, site, job)
+    shown = findings.draft_page(request, who, site, job)
     return shown or page(request, "job.html", who, **_progress(request, site, job))
 
 
@@ -108,9 +109,9 @@ def export(job_id: str, ending: str, request: Request, who: Reader, site: Stores
     write = WRITERS.get(job.kind, {}).get(ending)
     report: JsonReport | None
     if job.kind == "verify":
-        wrong = verify.marked_wrong(site, job, who)
-        found = verify.verified_in(site, job)
-        report = verify.report_at(found, verify.threshold_in(request), wrong) if found else None
+        wrong = findings.marked_wrong(site, job, who)
+        found = findings.verified_in(site, job)
+        report = findings.report_at(found, findings.threshold_in(request), wrong) if found else None
         write = partial(write, wrong=wrong) if write else None
     else:
         report = parsed(

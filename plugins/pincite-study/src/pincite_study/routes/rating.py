@@ -13,8 +13,9 @@ from pydantic import Field
 from pincite_server import forms
 from pincite_server.forms import Form
 from pincite_server.identity import LOCAL, Guest, Identity, needs
+from pincite_server.languages import language_of, translations
 from pincite_server.problems import Problem, not_found
-from pincite_server.rendering import language_of, page, translations
+from pincite_server.rendering import page
 from pincite_server.requests import Body
 from pincite_server.routing import Router
 from pincite_server.site import Stores

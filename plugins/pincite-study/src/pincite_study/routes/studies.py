@@ -12,8 +12,9 @@ from pincite_server import forms
 from pincite_server.forms import Form
 from pincite_server.identity import Identity
 from pincite_server.jobs import Job, Status
+from pincite_server.languages import language_of, translations
 from pincite_server.problems import Problem, not_found
-from pincite_server.rendering import language_of, page, translations
+from pincite_server.rendering import page
 from pincite_server.requests import Body, Id, Text
 from pincite_server.routes.jobs import readable
 from pincite_server.routing import Router

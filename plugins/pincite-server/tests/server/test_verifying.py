@@ -11,7 +11,7 @@ from pincite.types import Label
 from pincite.verbs.verify import build
 from pincite.wiki.article import read_articles
 from pincite_server.requests import EXAMPLES, Example
-from pincite_server.work import blocks_of
+from pincite_server.verifying import blocks_of
 
 
 @pytest.mark.parametrize("name", list(EXAMPLES))

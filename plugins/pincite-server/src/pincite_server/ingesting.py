@@ -1,0 +1,162 @@
+"""Add the uploaded files of a job to a corpus."""
+
+import filecmp
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+from urllib.parse import quote
+
+from pincite import codec, runtime
+from pincite.corpus import engines
+from pincite.corpus.protocol import Corpus
+from pincite.corpus.update import How, Origins, Outcome, update
+from pincite.errors import CorpusInUse, InputError
+from pincite.protocols import Encoder
+from pincite.settings import Settings
+from pincite.types import Reason, Unchecked
+from pincite_server.job_output import Done, Emit
+from pincite_server.requests import IngestRequest, SentFile
+from pincite_server.tables import whole
+
+WAIT_SECONDS = 1.0  # between attempts, while another job writes to the corpus
+MAX_DETAIL = 500
+SCHEME = "upload:"
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A file, or a record in a file, that could not be read."""
+
+    file: str  # its original name; empty if unknown
+    place: str  # URL or line of the record; empty for the whole file
+    reason: Reason
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ingested:
+    """The result of adding files to a corpus."""
+
+    complete: bool  # False if stopped; documents added so far are kept
+    n_files: int
+    n_added: int
+    n_changed: int
+    n_unchanged: int
+    n_removed: int
+    n_superseded: int
+    passed_over: Mapping[str, int]
+    n_problems: int
+    problems: tuple[Unread, ...]  # the first `update.MAX_REFUSALS`
+    restarted: bool = False  # documents that it added before the restart count as unchanged
+
+
+def upload_url(name: str) -> str:
+    """The address of a file that states none. Uploading the same name again replaces the file.
+
+    >>> upload_url("two words.pdf")
+    'upload:two%20words.pdf'
+    """
+    return SCHEME + quote(name, errors="replace")
+
+
+def ingest(
+    request: Mapping[str, Any],
+    corpus: Path,
+    folder: Path,
+    settings: Settings,
+    emit: Emit,
+    *,
+    restarted: bool = False,
+) -> Done:
+    """Add uploaded files to a corpus.
+
+    Committed documents are kept and adding a file twice changes nothing, so a job whose process was
+    killed can simply run again.
+
+    `folder` has the files. The folder `corpus` is created if missing. `restarted` says whether an
+    earlier attempt of the job was interrupted.
+
+    Raises PinciteError: the job cannot be done; the message is for the user.
+    """
+    if not folder.is_dir():
+        raise InputError("The files no longer exist. Upload them again.")
+    files = _named_apart(IngestRequest.model_validate(request).files, folder)
+    # A `file:` URL would reveal the server's folders.
+    urls = {(folder / each.stored).resolve().as_uri(): upload_url(each.name) for each in files}
+    how = How(
+        reread=True,
+        called={each.name: folder / each.stored for each in files},
+        named=lambda url: urls.get(url, url),
+    )
+    outcome, complete = Outcome(), True
+
+    def progress(now: Outcome) -> None:
+        nonlocal outcome
+        outcome = now
+        n_documents = len(now.added) + len(now.changed)
+        emit("reading", {"done": now.n_files_done, "total": now.n_files, "documents": n_documents})
+
+    try:
+        with (
+            _writing(corpus, runtime.encoder(settings), emit) as opened,
+            Origins(folder.parent) as origins,
+        ):
+            outcome = update(opened, origins, [*how.called.values()], how, progress)
+    except KeyboardInterrupt:
+        complete = False
+    problems = [_unread(each, folder, files) for each in outcome.unread]
+    result = codec.build(
+        Ingested,
+        outcome,
+        complete=complete,
+        n_added=len(outcome.added),
+        n_changed=len(outcome.changed),
+        n_removed=len(outcome.removed),
+        n_problems=outcome.n_unread,
+        problems=tuple(problems),
+        restarted=restarted,
+    )
+    return Done(codec.to_json(result), complete)
+
+
+def _named_apart(files: Sequence[SentFile], folder: Path) -> list[SentFile]:
+    """The files with unique names: "a.pdf" and "a (2).pdf"; equal files of one name only once."""
+    found = dict[str, SentFile]()
+    for each in files:
+        ending = PurePosixPath(each.name).suffix
+        name, n = each.name, 1
+        while (other := found.get(name)) and not filecmp.cmp(
+            folder / other.stored, folder / each.stored, shallow=False
+        ):
+            n += 1
+            name = f"{each.name.removesuffix(ending)} ({n}){ending}"
+        found.setdefault(name, each.model_copy(update={"name": name}))
+    return [*found.values()]
+
+
+def _writing(folder: Path, encoder: Encoder, emit: Emit) -> Corpus:
+    """Wait while another job writes to the corpus."""
+    emitted = False
+    while True:
+        try:
+            return engines.open_or_create(folder, encoder)
+        except CorpusInUse:
+            if not emitted:
+                emit("waiting", {"for": "corpus"})
+                emitted = True
+            time.sleep(WAIT_SECONDS)
+
+
+def _unread(unread: Unchecked, folder: Path, files: Sequence[SentFile]) -> Unread:
+    """Describe a read failure with original file names instead of server paths."""
+    name = next((each.name for each in files if unread.url == upload_url(each.name)), "")
+    place, detail = ("" if name else unread.url), unread.detail
+    for each in files:
+        if not name and (place.startswith(each.stored) or each.stored in detail):
+            name = each.name
+        for stored in (str(folder / each.stored), each.stored):
+            place, detail = place.replace(stored, each.name), detail.replace(stored, each.name)
+    detail = detail.replace(str(folder), "")
+    return Unread(name, whole(place)[:MAX_DETAIL], unread.reason, whole(detail)[:MAX_DETAIL])
