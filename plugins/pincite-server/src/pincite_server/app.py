@@ -34,7 +34,8 @@ from pincite_server.demo import furnish
 from pincite_server.identity import LOCAL, Identify, identify_local
 from pincite_server.ingesting import Ingested
 from pincite_server.jobs import QueueFull, TooManyOfYours
-from pincite_server.middleware import Limits, SecurityMiddleware, configure_logs
+from pincite_server.logs import configure_logs
+from pincite_server.middleware import Limits, SecurityMiddleware
 from pincite_server.oauth import LoginFailed
 from pincite_server.operation import Metrics
 from pincite_server.problems import MEDIA_TYPE, ProblemBody

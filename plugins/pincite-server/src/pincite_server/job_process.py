@@ -28,7 +28,7 @@ from pincite_server.corpora import CorpusRegister, hide_places, removed
 from pincite_server.database import Database, DatabaseError
 from pincite_server.job_output import Done
 from pincite_server.jobs import Job, JobStore, Status
-from pincite_server.middleware import configure_logs
+from pincite_server.logs import configure_logs
 from pincite_server.requests import corpora_in
 from pincite_server.settings import ServerSettings
 from pincite_server.settings import load as load_server_settings

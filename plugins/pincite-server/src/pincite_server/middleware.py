@@ -1,4 +1,4 @@
-"""Security headers, Host and Origin checks, size and rate limits, and logging.
+"""Security headers, Host and Origin checks, and size and rate limits.
 
 Requests from pages of other sites and under unknown host names (DNS rebinding) are refused. Bodies
 are limited while they arrive. Each response has a request id and headers that keep a browser from
@@ -7,17 +7,14 @@ changes are logged with the account that made them.
 """
 
 import ipaddress
-import json
 import logging
 import math
 import re
 import secrets
-import sys
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection
-from contextvars import ContextVar
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
@@ -26,9 +23,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pincite_server.accounts import name_key
 from pincite_server.identity import LOCAL, wiki_of
+from pincite_server.logs import AUDIT, REQUEST_ID, REQUESTS
 from pincite_server.problems import Problem, response
-from pincite_server.settings import LogForm, ServerSettings
-from pincite_server.tables import iso
+from pincite_server.settings import ServerSettings
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 HTTPS_REQUIRED = (
@@ -53,13 +50,8 @@ OWN_SITE = ("same-origin", "none")  # Sec-Fetch-Site values; "none" for typed UR
 NAVIGATION = ("navigate", "document")
 _HOST = re.compile(r"(\[(?P<v6>[0-9a-f:.]+)\]|(?P<name>[a-z0-9._-]+))(:[0-9]{1,5})?")
 _NUMBER = re.compile(r"[0-9]{1,15}")
-REQUEST_ID: ContextVar[str] = ContextVar("request_id", default="")
-# Extra fields of log lines about requests.
-EXTRA = ("method", "route", "status", "code", "seconds", "account", "action", "target")
 Observe = Callable[[str, int, float], None]  # route, status, seconds
 LOG = logging.getLogger("pincite.server")
-REQUESTS = logging.getLogger("pincite.requests")
-AUDIT = logging.getLogger("pincite.audit")
 
 
 class SecurityMiddleware:
@@ -303,49 +295,3 @@ def address_of(scope: Scope) -> str:
     if isinstance(parsed, ipaddress.IPv4Address):
         return str(parsed)
     return str(parsed.ipv4_mapped or ipaddress.IPv6Network((int(parsed), 64), strict=False))
-
-
-# ── Logs ─────────────────────────────────────────────────────────────────────────────────────────
-
-
-TEXT = "%(asctime)s %(levelname)s %(name)s %(message)s%(mark)s"
-
-
-def configure_logs(form: LogForm, *, requests: bool = False) -> None:
-    """Log warnings, errors and changes by accounts to stderr and, if `requests`, each request.
-
-    Lines contain the request id that is also in the response. They never contain a claim, and URLs
-    appear as route patterns.
-    """
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_Json() if form == "json" else logging.Formatter(TEXT))
-    handler.addFilter(_with_request)
-    logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
-    REQUESTS.setLevel(logging.INFO if requests else logging.WARNING)
-    AUDIT.setLevel(logging.INFO)
-
-
-def _with_request(record: logging.LogRecord) -> bool:
-    record.request_id = request_id = REQUEST_ID.get()
-    record.mark = f" [{request_id}]" if request_id else ""
-    return True
-
-
-class _Json(logging.Formatter):
-    """A JSON object per line, for log collectors."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        """Format the record as JSON with a UTC timestamp."""
-        line: dict[str, object] = {
-            "at": iso(record.created),
-            "level": record.levelname.lower(),
-            "logger": record.name,
-            "message": record.getMessage(),
-            "process": record.process,
-        }
-        if request_id := getattr(record, "request_id", ""):
-            line["request_id"] = request_id
-        line |= {name: getattr(record, name) for name in EXTRA if hasattr(record, name)}
-        if record.exc_info:
-            line["traceback"] = self.formatException(record.exc_info)
-        return json.dumps(line, ensure_ascii=False)

@@ -11,7 +11,7 @@ from server.people_of_tests import SERVER, browser, somebody
 
 from pincite_server.identity import Role
 from pincite_server.jobs import Job, Status
-from pincite_server.middleware import configure_logs
+from pincite_server.logs import configure_logs
 from pincite_server.operation import examine
 from pincite_server.site import Site
 

@@ -10,7 +10,7 @@ from pincite_server import forms
 from pincite_server.accounts import LINK_PATH, REGISTER_PATH, forget, name_key
 from pincite_server.forms import Form, also_posted
 from pincite_server.identity import DEFAULT_ROLE, REGISTERED_ROLE, Admin, Identity, Role
-from pincite_server.middleware import AUDIT
+from pincite_server.logs import AUDIT
 from pincite_server.problems import Problem, not_found
 from pincite_server.rendering import page
 from pincite_server.requests import Body, Cursor, IdPath, Line, page_of, read_cursor

@@ -27,7 +27,8 @@ from pincite_server.identity import (
     SessionUser,
 )
 from pincite_server.languages import language_of
-from pincite_server.middleware import AUDIT, OWN_SITE
+from pincite_server.logs import AUDIT
+from pincite_server.middleware import OWN_SITE
 from pincite_server.oauth import ATTEMPT_SECONDS, Attempt, Person, Provider
 from pincite_server.operator_texts import chosen
 from pincite_server.problems import Problem, not_found
