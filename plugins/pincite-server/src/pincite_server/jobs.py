@@ -1,4 +1,4 @@
-"""The job queue in the database: order, events, results, share links and feedback.
+"""The job queue in the database: order, events and results.
 
 The queue is a table. A worker that takes a job holds a lease and renews it. When a lease expires,
 the job returns to the queue, so killing a worker loses no job. A running job adds numbered events,
@@ -10,35 +10,20 @@ ago, so a user who queues ten articles delays other users by at most one of them
 
 import gzip
 import json
-import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any
 
 import sqlalchemy as sa
 
 from pincite.errors import PinciteError
-from pincite.library.feedback import Opinion
 from pincite_server.database import Database, Lock
-from pincite_server.tables import (
-    Kind,
-    accounts,
-    feedback,
-    hash_secret,
-    job_events,
-    job_files,
-    jobs,
-    new_id,
-    newest_first,
-    now,
-    share_links,
-)
+from pincite_server.tables import Kind, job_events, job_files, jobs, new_id, newest_first, now
 
 LEASE_SECONDS = 20.0  # a worker renews a lease every few seconds
 MAX_ATTEMPTS = 3  # for a job whose process dies each time
 MAX_TITLE = 300
-MARKS = 1_000  # newest feedback on a result that is looked at
 TEXT = "text"  # a key of the request; can be megabytes, so it is stored separately
 
 
@@ -425,80 +410,3 @@ def _job(row: sa.Row[Any]) -> Job:
 
 def _pack(text: str) -> bytes:
     return gzip.compress(text.encode("utf-8", "surrogatepass"), 6, mtime=0)
-
-
-@dataclass(frozen=True, slots=True)
-class ShareLink:
-    """A link that opens a job's result; its token is not stored."""
-
-    link_id: str
-    job_id: str
-    created: float
-    expires: float
-
-
-class ShareLinks:
-    """The share links of a server. Every method is one transaction."""
-
-    def __init__(self, database: Database) -> None:
-        self._db = database
-
-    def add(self, job_id: str, days: float) -> tuple[ShareLink, str]:
-        """Create a link; return it and its token, which is not stored."""
-        token, at = secrets.token_urlsafe(32), now()
-        link = ShareLink(new_id(), job_id, at, at + days * 86_400)
-        self._db.write(share_links.insert().values(**asdict(link), token_hash=hash_secret(token)))
-        return link, token
-
-    def job_of(self, token: str) -> str | None:
-        """The job that a token opens; None if invalid, expired, or the owner is disabled."""
-        owners = sa.outerjoin(jobs, accounts, jobs.c.owner == accounts.c.account_id)
-        wanted = (
-            sa.select(share_links.c.job_id)
-            .join_from(share_links, owners, share_links.c.job_id == jobs.c.job_id)
-            .where(share_links.c.token_hash == hash_secret(token), share_links.c.expires > now())
-            .where(accounts.c.disabled.is_not(True))  # there are no accounts in local mode
-        )
-        job_id: str | None = self._db.scalar(wanted)
-        return job_id
-
-    def of(self, job_id: str) -> list[ShareLink]:
-        """The unexpired links to a job, newest first."""
-        fields = [share_links.c[name] for name in ShareLink.__slots__]
-        mine = (share_links.c.job_id == job_id) & (share_links.c.expires > now())
-        ordered = sa.select(*fields).order_by(share_links.c.created.desc(), share_links.c.link_id)
-        return [ShareLink(*row) for row in self._db.rows(ordered.where(mine))]
-
-    def revoke(self, job_id: str, link_id: str) -> bool:
-        this = (share_links.c.job_id == job_id) & (share_links.c.link_id == link_id)
-        return self._db.write(share_links.delete().where(this)) == 1
-
-
-Verdict = Literal["right", "wrong"]
-
-
-class FeedbackStore:
-    """Feedback on results and their items; it outlives the job. Every method is one transaction."""
-
-    def __init__(self, database: Database) -> None:
-        self._db = database
-
-    def add(self, owner: str, job_id: str | None, verdict: Verdict, opinion: Opinion) -> None:
-        row = {"feedback_id": new_id(), "owner": owner, "job_id": job_id, "verdict": verdict}
-        self._db.write(feedback.insert().values(**row, opinion=asdict(opinion), created=now()))
-
-    def verdicts(self, owner: str, job_id: str) -> dict[str, Verdict]:
-        """A user's last verdict on each item of a result."""
-        wanted = sa.select(feedback.c.opinion, feedback.c.verdict).where(
-            feedback.c.owner == owner, feedback.c.job_id == job_id
-        )
-        newest = wanted.order_by(feedback.c.created.desc(), feedback.c.feedback_id.desc())
-        rows = self._db.rows(newest.limit(MARKS))
-        return {opinion["item_id"]: verdict for opinion, verdict in reversed(rows)}
-
-    def opinions(self, owner: str | None) -> list[Opinion]:
-        """The opinions of a user (None: of all users), oldest first."""
-        wanted = sa.select(feedback.c.opinion).order_by(feedback.c.created, feedback.c.feedback_id)
-        if owner is not None:
-            wanted = wanted.where(feedback.c.owner == owner)
-        return [Opinion(**opinion) for (opinion,) in self._db.rows(wanted)]

@@ -12,10 +12,12 @@ from pincite.settings import Settings
 from pincite_server.accounts import Accounts, name_key
 from pincite_server.corpora import CorpusEntry, CorpusPool, CorpusRegister, Library, Quotas
 from pincite_server.database import Database, create_folder
+from pincite_server.feedback import FeedbackStore
 from pincite_server.identity import DAY, ApiKeys, Identity, Sessions
-from pincite_server.jobs import FeedbackStore, JobStore, ShareLinks
+from pincite_server.jobs import JobStore
 from pincite_server.oauth import Provider, providers
 from pincite_server.settings import ServerSettings
+from pincite_server.share_links import ShareLinks
 from pincite_server.tables import api_keys, invitations, now, password_links, sessions, share_links
 from pincite_server.uploads import Uploads
 

@@ -24,8 +24,9 @@ from pincite_server.accounts import (
 from pincite_server.corpora import Shared
 from pincite_server.database import Database
 from pincite_server.identity import Role
-from pincite_server.jobs import JobStore, ShareLinks, Status
+from pincite_server.jobs import JobStore, Status
 from pincite_server.settings import ServerSettings
+from pincite_server.share_links import ShareLinks
 from pincite_server.site import Site, open_people
 from pincite_server.tables import metadata
 

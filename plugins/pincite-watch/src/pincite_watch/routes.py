@@ -9,8 +9,8 @@ from pydantic import BaseModel, Field
 
 from pincite import codec
 from pincite.library.feedback import Opinion
+from pincite_server.feedback import Verdict
 from pincite_server.identity import Admin, Guest, Identity, Permission, Runner
-from pincite_server.jobs import Verdict
 from pincite_server.languages import language_of, translations
 from pincite_server.problems import Problem, not_found
 from pincite_server.requests import Body, IdPath, Text, page_of, read_cursor

@@ -17,9 +17,9 @@ from pincite.library.results import result_in
 from pincite.verbs.check import render
 from pincite.verbs.check.report import CheckReport
 from pincite_server import forms
+from pincite_server.feedback import Verdict
 from pincite_server.forms import Form
 from pincite_server.identity import Reader, Runner
-from pincite_server.jobs import Verdict
 from pincite_server.problems import Problem
 from pincite_server.rendering import page
 from pincite_server.requests import Body, Id, Line, Text
