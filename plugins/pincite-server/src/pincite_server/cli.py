@@ -71,9 +71,9 @@ def serve(config: Path | None, demo: bool, **given: Any) -> None:
     --demo adds fictional corpora to search and examples to verify. They are deleted on exit
     unless --data is given.
     """
-    from pincite_server import app
+    from pincite_server import serving
 
-    app.serve(given, config, options.say, demo=demo)
+    serving.serve(given, config, options.say, demo=demo)
 
 
 @click.command("worker")
@@ -86,9 +86,9 @@ def worker(config: Path | None, **given: Any) -> None:
 
     On another machine, it needs access to the same database server and folder of corpora.
     """
-    from pincite_server import app
+    from pincite_server import serving
 
-    app.work(given, config, lambda line: options.say(line))
+    serving.work(given, config, lambda line: options.say(line))
 
 
 @click.group("server")

@@ -37,7 +37,8 @@ from pincite.wiki.flat import Block, BlockKind
 from pincite.wiki.uncited import is_read
 from pincite_server.job_output import SHOWN_CHARS, Done, Emit, report_fetching
 from pincite_server.requests import EXAMPLES, SentFile, VerifyFilesRequest, VerifyRequest
-from pincite_server.uploads import ZIP, Sources, unpack_files
+from pincite_server.unpacking import ZIP, unpack_files
+from pincite_server.uploads import Sources
 
 SOURCE_CHARS = 20_000_000  # total, of the documents stored with a job
 

@@ -10,10 +10,9 @@ from support.rows import each_row
 
 from pincite.errors import ConfigError
 from pincite.settings import Settings
-from pincite_server import app as serving
-from pincite_server import demo
-from pincite_server.app import _advice, _listening
+from pincite_server import demo, serving
 from pincite_server.identity import Role
+from pincite_server.serving import _advice, _listening
 from pincite_server.settings import ServerSettings
 from pincite_server.site import Site, opened
 

@@ -19,9 +19,9 @@ from pincite.models.session import OnnxEncoder
 from pincite.settings import Settings
 from pincite.types import Document
 from pincite_server import corpora
-from pincite_server.app import _listening, serve
 from pincite_server.corpora import fault, link
 from pincite_server.identity import LOCAL
+from pincite_server.serving import _listening, serve
 from pincite_server.settings import ServerSettings, load
 from pincite_server.site import Site, opened
 

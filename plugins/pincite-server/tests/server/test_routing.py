@@ -16,7 +16,7 @@ from server.applications import app_of
 from server.people_of_tests import SERVER
 from support.rows import each_row
 
-from pincite_server import app as serving
+from pincite_server import serving
 from pincite_server.identity import Permission, Role
 from pincite_server.problems import Problem
 from pincite_server.routing import MAX_DEPTH, MAX_ITEMS, check_json

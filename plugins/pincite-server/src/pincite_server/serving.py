@@ -1,0 +1,189 @@
+"""`pincite serve` and `pincite worker`: run the application, or jobs, until a signal."""
+
+import asyncio
+import contextlib
+import errno
+import os
+import signal
+import socket
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import h11
+import uvicorn
+from fastapi import FastAPI
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from pincite import settings as pipeline_settings
+from pincite.errors import ConfigError
+from pincite_server.app import create_app
+from pincite_server.corpora import fault, link
+from pincite_server.demo import furnish
+from pincite_server.identity import LOCAL
+from pincite_server.logs import configure_logs
+from pincite_server.settings import LOCAL_NAMES, ServerSettings, load
+from pincite_server.site import Site, opened
+from pincite_server.wikis import browser_token
+from pincite_server.worker import Worker
+
+Say = Callable[[str], None]
+KEEP_ALIVE_SECONDS = 30
+BACKLOG = 2048
+SHUTDOWN_SECONDS = 5  # for open event streams, which clients resume
+REQUEST_SECONDS = 20.0  # for a request's headers; a body gets more by BYTES_A_SECOND
+BYTES_A_SECOND = 10_000  # slower bodies are dropped; the slowest mobile networks are faster
+TICKS = 5  # checks of a connection per REQUEST_SECONDS
+OWING = (h11.IDLE, h11.SEND_BODY)  # states in which the client has to send something
+
+
+def serve(
+    options: Mapping[str, object], config: Path | None, say: Say, *, demo: bool = False
+) -> None:
+    """Serve until Ctrl-C or SIGTERM.
+
+    `options` has settings from the command line, and `config` is a TOML file with other settings.
+    `demo` adds the bundled documents as corpora; without a data folder, everything is then stored
+    in a temporary one.
+
+    Raises:
+        ConfigError: a setting is invalid, or the port is in use.
+    """
+    with contextlib.ExitStack() as stack:
+        if demo and not options.get("data"):
+            temporary = tempfile.TemporaryDirectory(prefix="pincite-demo-")
+            options = {**options, "data": stack.enter_context(temporary)}
+        server = load(options, config)
+        if demo:  # keeps fictional sources out of the user's copies; job processes inherit it
+            os.environ["PINCITE_LIBRARY_OWN_COPIES"] = str(server.folder / "demo-copies")
+        site = opened(server, pipeline_settings.load({}, config))
+        for entry in link(site.corpora, LOCAL, server.corpora):
+            if problem := fault(entry):
+                say(problem)
+        listening = stack.enter_context(_listening(server))  # before the demo is indexed
+        if demo:
+            furnish(site, say)
+        for line in _advice(site, config):
+            say(line)
+        slots = server.jobs_at_once
+        worker = Worker(site.jobs, server, slots=slots, config=config, tidy=site.tidy)
+        host, port = listening.getsockname()[:2]
+        host = "localhost" if host in ("0.0.0.0", "::") else host  # noqa: S104 - not opened
+        shown = f"[{host}]" if ":" in host else host
+        say(f"Pincite is at http://{shown}:{port}/   (press Ctrl-C to stop)")
+        if server.wikis and server.mode == "local":
+            say(f"Token for {', '.join(server.wikis)}: {browser_token(server.folder)}")
+        configure_logs(server.log, requests=server.log_requests)
+        running = uvicorn.Server(_configure(create_app(site, worker)))
+        # When uvicorn exits, it raises the signal again, which would end this process before
+        # running jobs have been requeued.
+        signal.signal(signal.SIGTERM, lambda *_: None)
+        worker.start()
+        try:
+            running.run(sockets=[listening])
+        finally:
+            worker.stop()
+            site.close()
+
+
+def _advice(site: Site, config: Path | None) -> Iterator[str]:
+    """What still keeps users from logging in to a server with accounts."""
+    server = site.server
+    if server.mode == "local":
+        return
+    place = f" --config {config}" if config else ""
+    if server.shared_account and site.people.accounts.named(server.shared_account) is None:
+        name = server.shared_account
+        yield f"No account for visitors. Create it: pincite server user add {name}{place}"
+    elif not site.people.accounts.listed(1):
+        yield f"No accounts yet. Create one: pincite server user add NAME --role admin{place}"
+    is_public = server.host not in LOCAL_NAMES
+    if is_public and server.secure_cookies and not server.address.startswith("https://"):
+        yield (
+            "Logins need https: put a proxy that speaks https in front of this server, and set "
+            "server.address to its https:// address. Over plain http, on a network that you "
+            "trust, set server.secure_cookies = false."
+        )
+
+
+def work(options: Mapping[str, object], config: Path | None, say: Say) -> None:
+    """Run jobs until Ctrl-C or SIGTERM. Raises ConfigError: a setting is invalid."""
+    server = load(options, config)
+    site = opened(server, pipeline_settings.load({}, config))
+    slots = max(1, server.jobs_at_once)
+    worker = Worker(site.jobs, server, slots=slots, config=config, tidy=site.tidy)
+    configure_logs(server.log)
+    ended = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: ended.set())
+    worker.start()
+    say(f"Running jobs of {site.database.shown}, {slots} at once   (press Ctrl-C to stop)")
+    ended.wait()
+    worker.stop()
+    site.close()
+
+
+class ImpatientProtocol(H11Protocol):
+    """Closes a connection whose client stops sending in the middle of a request.
+
+    Time counts only while the server waits for headers, or for a body that it is ready to read.
+    """
+
+    seconds: float = REQUEST_SECONDS
+    _owed, _n_bytes = 0.0, 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._tick()
+
+    def data_received(self, data: bytes) -> None:
+        """Reset the timer when a request is complete."""
+        super().data_received(data)
+        self._n_bytes += len(data)
+        if self.conn.their_state not in OWING:
+            self._owed, self._n_bytes = 0.0, 0
+
+    def _tick(self) -> None:
+        if self.transport.is_closing():
+            return
+        if self.conn.their_state in OWING and not self.flow.read_paused:
+            self._owed += self.seconds / TICKS
+        # A body that has already been answered gets no extra time.
+        is_body = self.cycle is not None and not self.cycle.response_complete
+        if self._owed > self.seconds + is_body * self._n_bytes / BYTES_A_SECOND:
+            self.transport.close()
+            return
+        self.loop.call_later(self.seconds / TICKS, self._tick)
+
+
+def _configure(app: FastAPI) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        http=ImpatientProtocol,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,  # read by the middleware of `create_app`
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+        h11_max_incomplete_event_size=64_000,
+    )
+
+
+def _listening(settings: ServerSettings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    # asyncio sets TCP_NODELAY only for an explicit protocol; without it, each response takes 40 ms.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((settings.host, settings.port))
+        listening.listen(BACKLOG)  # before the address is printed
+    except OSError as error:
+        listening.close()
+        if error.errno == errno.EADDRINUSE:
+            what = f"Port {settings.port} is in use. Choose another with --port."
+        else:
+            what = f"Cannot listen on {settings.host}:{settings.port}: {error.strerror}."
+        raise ConfigError(what) from error
+    return listening
