@@ -11,10 +11,12 @@ from functools import lru_cache
 from itertools import zip_longest
 
 from pincite.text import LEXICON, antonyms, names, quantities, tables
+from pincite.text.changes import agreeing
 from pincite.text.figures import MONTHS
 from pincite.text.finite import referents_in
 from pincite.text.languages import is_english
 from pincite.text.quantities import values as values_of
+from pincite.text.ranks import ranks
 from pincite.text.sentences import is_question
 from pincite.text.times import Resolved, resolved
 from pincite.text.words import is_negated, roots, sentences_of
@@ -49,12 +51,12 @@ def in_source_words(source: str, claim: str) -> str:
 
 
 def _is_same_comparison(claim: str, sentence: str) -> bool:
-    found = antonyms.compare(claim, sentence)
-    words = {stem for word in found[:2] for stem in roots(word)} if found and found[2] else set()
-    return bool(
-        found
-        and found[2]
-        and {*roots(claim)} <= {*roots(sentence)} | words
+    compared = antonyms.compare(claim, sentence)
+    if not compared or not compared.agrees:
+        return False
+    words = {*roots(compared.word), *roots(compared.other)}
+    return (
+        {*roots(claim)} <= {*roots(sentence)} | words
         and not quantities.unstated(claim, sentence)
         and is_negated(claim) == is_negated(sentence)
     )
@@ -210,17 +212,17 @@ def with_derived_values(passage: str, claim: str) -> str:
 
 def _changes(passage: str, claim: str) -> Iterator[tuple[int, str]]:
     """Find two values between which is the change that the claim states."""
-    for change, other in antonyms.agreeing(claim, passage):
+    for change, other in agreeing(claim, passage):
         if change.words.lower() not in passage.lower():
             yield other.end, f" ({change.words[0].lower()}{change.words[1:]})"
 
 
 def _ranks(passage: str, claim: str) -> Iterator[tuple[int, str]]:
     """Find the place in an order that the claim states in other words: "only two are larger"."""
-    stated = antonyms.ranks(claim)
+    stated = ranks(claim)
     for span in sentences_of(passage) if len(stated) == 1 else ():
         words = stated[0].span.of(claim)
-        for other in antonyms.ranks(span.of(passage)):
+        for other in ranks(span.of(passage)):
             if stated[0].is_same(other) and words.lower() not in passage.lower():
                 yield span.start + other.span.end, f" ({words})"
 
