@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from pincite.judgement.attribution import subject_name
+from pincite.judgement.attribution import ascribes, subject_name
 from pincite.judgement.frames import (
     CORRECTIONS,
     FRAMES,
@@ -76,7 +76,7 @@ def weaker(
         return _denial(claim, passage, language)
     if language != "en":
         return None
-    is_ascribed = bool(_ASCRIBES.search(claim))
+    is_ascribed = ascribes(claim)
     if voice and voice.is_opinion and not (is_ascribed or voice.is_in(claim) or figures(claim)):
         return Witness(WitnessKind.WEAKER, "", OPINION)
     if correction := _correction_of(claim, passage, page):
@@ -435,8 +435,8 @@ _ALLEGED = [
     for frame in FRAMES
     if frame.kind.name == "allegation" and frame.reach is not Reach.PRECEDES
 ]
-_SPEAKS, _GOES_ON, _DISPUTED, _ASCRIBES = (
-    re.compile(with_classes(WORDS[name])) for name in ("speaks", "goes_on", "disputed", "ascribes")
+_SPEAKS, _GOES_ON, _DISPUTED = (
+    re.compile(with_classes(WORDS[name])) for name in ("speaks", "goes_on", "disputed")
 )
 
 
