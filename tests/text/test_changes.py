@@ -1,8 +1,8 @@
-"""Changes and shares that a text states, or that its figures imply."""
+"""Changes, shares and ranks that a text states, or that its figures imply."""
 
 from support.rows import each_row
 
-from pincite.text.changes import agreeing, changes_in, stated_changes, worked_out
+from pincite.text.changes import agreeing, changes_in, ranks, stated_changes, worked_out
 
 
 @each_row("text/changes/changes")
@@ -17,8 +17,15 @@ def test_other_numbers_are_no_changes(text: str) -> None:
     assert [c for c in changes_in(text) if not c.than and c.kind != "part"] == []
 
 
-def test_letters_that_look_alike_are_read() -> None:
+def test_letters_that_look_alike_and_long_numbers_are_read() -> None:
     assert [change.words for change in stated_changes("It tr\u0131pled.")] == ["tripled"]
+    assert [rank.place for rank in ranks("It came fir\u017ft of ten.")] == [1]
+    assert ranks(f"It came {'9' * 5000}th of ten.") == ()
+
+
+@each_row("text/changes/ranks")
+def test_ranks_have_a_place_and_an_order(text: str, place: int, order: str) -> None:
+    assert [(rank.place, rank.order) for rank in ranks(text)] == [(place, order)]
 
 
 @each_row("text/changes/side_by_side")

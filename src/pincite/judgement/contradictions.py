@@ -17,8 +17,10 @@ from pincite.text import words as wording
 from pincite.text.changes import (
     LEVEL_WORDS,
     Change,
+    Rank,
     changes_in,
     claimed_changes,
+    ranks,
     stated_changes,
     turns_both_ways,
     without_values,
@@ -29,7 +31,6 @@ from pincite.text.finite import finite_verb, referents
 from pincite.text.languages import NEGATIONS, common
 from pincite.text.quantities import Value, with_hedge
 from pincite.text.quantities import values as values_of
-from pincite.text.ranks import Rank, ranks
 from pincite.text.sentences import n_words, windows
 from pincite.text.words import WORD, roots
 from pincite.types import Span, Witness, WitnessKind

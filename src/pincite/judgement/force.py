@@ -26,12 +26,12 @@ from pincite.judgement.frames import (
 )
 from pincite.text import languages, syntax
 from pincite.text import words as wording
+from pincite.text.changes import is_superlative
 from pincite.text.clauses import clauses
 from pincite.text.figures import figures
 from pincite.text.finite import finite_verb, lemmas, referents
 from pincite.text.languages import common
 from pincite.text.quantities import conflict, values
-from pincite.text.ranks import is_superlative
 from pincite.text.sentences import n_words
 from pincite.text.words import WORD, stem
 from pincite.types import OPINION, Span, Voice, Witness, WitnessKind

@@ -11,12 +11,11 @@ from functools import lru_cache
 from itertools import zip_longest
 
 from pincite.text import LEXICON, antonyms, names, quantities, tables
-from pincite.text.changes import agreeing
+from pincite.text.changes import agreeing, ranks
 from pincite.text.figures import MONTHS
 from pincite.text.finite import referents_in
 from pincite.text.languages import is_english
 from pincite.text.quantities import values as values_of
-from pincite.text.ranks import ranks
 from pincite.text.sentences import is_question
 from pincite.text.times import Resolved, resolved
 from pincite.text.words import is_negated, roots, sentences_of

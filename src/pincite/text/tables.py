@@ -15,9 +15,8 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from pincite.text import quantities
-from pincite.text.changes import follows
+from pincite.text.changes import Rank, follows, place_of, ranks
 from pincite.text.quantities import Value, states, values
-from pincite.text.ranks import Rank, place_of, ranks
 from pincite.text.words import roots
 
 MAX_ROWS = 5_000  # of a text

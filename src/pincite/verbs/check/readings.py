@@ -19,7 +19,8 @@ from pincite.llm.templates import Templates
 from pincite.protocols import Completion, Guidance, Prompt
 from pincite.settings import Settings
 from pincite.text import words_of
-from pincite.text.finite import finite_verb, main_clause
+from pincite.text.finite import finite_verb
+from pincite.text.german import main_clause
 from pincite.text.languages import FUNCTION_WORDS, identify
 from pincite.text.sentences import sentences
 from pincite.types import STOPPED, Failed
