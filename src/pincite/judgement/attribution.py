@@ -141,8 +141,6 @@ def subject_name(sentence: str) -> str:
     return name[0] if name else ""
 
 
-# ── Who speaks ───────────────────────────────────────────────────────────────────────────────────
-
 _INITIAL = r"[A-ZÀ-Þ][\w’'-]{0,40}\.?"
 SPEAKER = rf"{_INITIAL}(?: (?:(?:of|the|de|von|van|du) )?{_INITIAL}){{0,6}}"
 ADVERBS = r"(?:(?:\w+ly|also|then|later|has|have|had|once) )*"
@@ -255,8 +253,6 @@ def _ascribed(claim: str) -> tuple[str, str]:
     return "", claim
 
 
-# ── In each other's roles ────────────────────────────────────────────────────────────────────────
-
 _UNSURE = re.compile(r"\b(?:not|never|would|could|might|may|if|\w+ed to|said to|thought to)\b")
 _COMPARES = re.compile(r"\w+er\b|(?:north|south|east|west)\w*")
 _INSIDE = re.compile(r"\b(?:of|than|by|to|from|with|against|for|in|on|at)(?: the)?\s*\Z", re.I)
@@ -280,9 +276,6 @@ def _in_roles(agent: str, verb: str, patient: str, gap: str) -> str:
     )
     active = rf"{agent}{gap}\b{verb}(?!\w* by ){gap}\b{patient}"
     return rf"\b(?:{active}|{patient}{gap}\b{verb}\w* by {gap}\b{agent})"
-
-
-# ── Of what a description or a pronoun stands for ────────────────────────────────────────────────
 
 
 def _of_other_referent(text: str, passage: Passage, page: str) -> Witness | None:
@@ -313,8 +306,6 @@ def _differ(name: str, other_name: str) -> bool:
     return bool(words - others and others - words and missing)
 
 
-# ── Of another person than the article's ─────────────────────────────────────────────────────────
-
 _OF_A_PERSON = re.compile(r"\b(?:he|she|his|her)\b", re.IGNORECASE)
 
 
@@ -337,8 +328,6 @@ def _of_other_person(claim: Claim, passage: Passage, page: str) -> Witness | Non
         return None
     return Witness(WitnessKind.NAMESAKE, subject, sentence=span, other=other)
 
-
-# ── A value of another thing ─────────────────────────────────────────────────────────────────────
 
 # What divides two values of a text, in this order.
 _JOINS = [

@@ -11,19 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from pincite.judgement import frames
 from pincite.judgement.attribution import ascribes, subject_name
-from pincite.judgement.frames import (
-    CORRECTIONS,
-    FRAMES,
-    WORDS,
-    Claims,
-    Frame,
-    Governs,
-    Kind,
-    Reach,
-    pattern,
-    with_classes,
-)
+from pincite.judgement.frames import Frame, Governs, Kind, Reach
 from pincite.text import languages, syntax
 from pincite.text import words as wording
 from pincite.text.changes import is_superlative
@@ -43,7 +33,7 @@ _SHOWN = 60  # characters of the source in a reason
 _SHARE, _GOVERNED = 0.5, 0.75
 _FEWER = 2  # words that another statement may lack: "She confessed that she stole it"
 _COUNTS = frozenset(("number", "percent"))  # kinds of figures that are no dates
-_HEDGED = pattern(WORDS["hedged"])
+_HEDGED = frames.compiled(frames.WORDS["hedged"])
 _PRONOUN = re.compile(r"\b(?:[Hh]e|[Ss]he|[Tt]hey|[Ii]t|him|her|them)\b")
 # "Was the mayor of", "became known as": the head of what something is.
 _COMPLEMENT = re.compile(
@@ -208,8 +198,6 @@ def _is_of_other(clause: _Clause, sentence: str) -> bool:
     return " " in other and bool(subject_name(clause.text)) and not _roots(other) & clause.roots
 
 
-# ── The claim ────────────────────────────────────────────────────────────────────────────────────
-
 _WAS = frozenset(("was", "were", "had", "did"))
 _NOW = re.compile(r"\b(?:is|are|has|have|will|remains?)\b")
 
@@ -221,18 +209,18 @@ def _clause(text: str, is_hedged: bool) -> _Clause:
     # A claim that says itself "may" or "planned" is not weakened by these.
     said = {
         frame.kind.name
-        for frame in FRAMES
+        for frame in frames.FRAMES
         if frame.kind.governs is not Governs.INFINITIVE and frame.words.search(text)
     }
-    frames = [
+    weakening = [
         frame
-        for frame in FRAMES
+        for frame in frames.FRAMES
         if frame.kind.name not in said
         and (frame.kind.of_amount or not is_hedged)
         and _IS_CLAIM[frame.kind.claims](text)
         and (frame.kind.beside is None or frame.kind.beside.search(text))
     ]
-    return _Clause(text, roots, roots - names, stem(verb[0]) if verb else "", frames)
+    return _Clause(text, roots, roots - names, stem(verb[0]) if verb else "", weakening)
 
 
 def _predicate(text: str) -> re.Match[str] | None:
@@ -267,21 +255,19 @@ def _is_unique(text: str) -> bool:
     return _has_superlative(text) or bool(re.search(r"\b(?:first|last|only)\b", text))
 
 
-_IS_CLAIM: Mapping[Claims, Callable[[str], bool]] = {
-    Claims.ANY: lambda text: True,
-    Claims.PRESENT: _is_present,
-    Claims.NOT_FUTURE: lambda text: "will" not in text.split(),
-    Claims.SUPERLATIVE: _has_superlative,
-    Claims.UNIQUE: _is_unique,
+_IS_CLAIM: Mapping[frames.Claims, Callable[[str], bool]] = {
+    "any": lambda text: True,
+    "present": _is_present,
+    "not future": lambda text: "will" not in text.split(),
+    "superlative": _has_superlative,
+    "unique": _is_unique,
 }
 
 
-# ── What a frame governs ─────────────────────────────────────────────────────────────────────────
-
 _HAS, _HAD = re.compile(r"\b(?:has|have)\b"), re.compile(r"\bhad\b")
 _PERFECT, _WERE = re.compile(r"\bha(?:s|ve) (?:been|\w+ed)\b"), re.compile(r"\bw(?:as|ere)\b")
-_DONE = frozenset(map(stem, WORDS["done"].split()))
-_UNDONE_BY = frozenset(WORDS["undone_by"].split())
+_DONE = frozenset(map(stem, frames.WORDS["done"].split()))
+_UNDONE_BY = frozenset(frames.WORDS["undone_by"].split())
 # The word that an infinitive depends on, and when: "voted last night to".
 _GOVERNOR = re.compile(
     r"(?P<word>[A-Za-z]{3,})(?:,? (?:not|also|again|yesterday|today|now|\w+ly"
@@ -345,7 +331,7 @@ def _governs(clause: _Clause, kind: Kind, governed: _Governed) -> bool:
         objects = _roots(clause.text[verb.end() :]) if verb else frozenset()
         return len(objects & governed.roots) > len(objects) / 2
     stated = _roots(governed.sentence)
-    if kind.claims is Claims.PRESENT:
+    if kind.claims == "present":
         half = governed.is_word or 2 * len(governed.roots) >= len(clause.roots & stated)
         if not half or _NOW.search(governed.scope.of(governed.sentence)):
             return False
@@ -428,15 +414,14 @@ def _roots(text: str) -> frozenset[str]:
     return frozenset([*wording.roots(text), *counts])
 
 
-# ── A speaker who goes on ────────────────────────────────────────────────────────────────────────
-
 _ALLEGED = [
     frame
-    for frame in FRAMES
+    for frame in frames.FRAMES
     if frame.kind.name == "allegation" and frame.reach is not Reach.PRECEDES
 ]
 _SPEAKS, _GOES_ON, _DISPUTED = (
-    re.compile(with_classes(WORDS[name])) for name in ("speaks", "goes_on", "disputed")
+    re.compile(frames.with_classes(frames.WORDS[name]))
+    for name in ("speaks", "goes_on", "disputed")
 )
 
 
@@ -466,8 +451,6 @@ def _reported(page: str) -> Mapping[str, str]:
     return reported
 
 
-# ── What a page takes back ───────────────────────────────────────────────────────────────────────
-
 _MOST_CORRECTIONS = 20  # of a page
 _CLAUSE_END = re.compile(r"[.;](?:\s|\Z)")
 
@@ -485,7 +468,9 @@ def _correction_of(claim: str, passage: str, page: str) -> Witness | None:
     """Return where the page corrects the claim's figure or name, if it has it nowhere else."""
     names = set() if figures(claim) else {*wording.names(claim), *subject_name(claim).split()}
     # "At first, 40 were counted": the claim says so itself.
-    is_first = any(frame.words.search(claim) for frame in CORRECTIONS if not frame.kind.is_own)
+    is_first = any(
+        frame.words.search(claim) for frame in frames.CORRECTIONS if not frame.kind.is_own
+    )
     for correction in _corrections(page):
         if (correction.is_own or not is_first) and _takes_back(correction, claim, names, page):
             words = correction.shown.of(page)
@@ -514,7 +499,7 @@ def _keys(text: str) -> set[tuple[str, float]]:
 def _corrections(page: str) -> list[_Correction]:
     corrections = list[_Correction]()
     for sentence in _sentences(page):
-        for frame in CORRECTIONS:
+        for frame in frames.CORRECTIONS:
             is_said = frame.kind.may_weaken(sentence.text, sentence.following)
             for match in frame.words.finditer(sentence.text):
                 scope = frame.scope(match)
@@ -536,8 +521,6 @@ def _has_rival(scope: Span, sentence: _Sentence) -> bool:
         return False
     return any(conflict(value, other) for value in values(stated) for other in values(clause))
 
-
-# ── Other languages ──────────────────────────────────────────────────────────────────────────────
 
 # Content words that a clause must share to deny a claim, and its most words.
 _LEAST, _MOST = 2, 20

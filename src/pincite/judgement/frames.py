@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 from pincite.types import Span
 
@@ -24,6 +24,10 @@ _NEXT_WORD = re.compile(
 _TO = re.compile(" to ")
 
 
+# The claims that a frame weakens; "unique": a superlative, a first, last or only one.
+Claims: TypeAlias = Literal["any", "present", "not future", "superlative", "unique"]
+
+
 class Reach(StrEnum):
     """What part of a sentence the words of a frame qualify; `force.toml` describes each."""
 
@@ -33,16 +37,6 @@ class Reach(StrEnum):
     WITHIN = "within"
     THROUGHOUT = "throughout"
     FOLLOWS = "follows"
-
-
-class Claims(StrEnum):
-    """Which claims a frame weakens."""
-
-    ANY = "any"
-    PRESENT = "present"
-    NOT_FUTURE = "not future"
-    SUPERLATIVE = "superlative"
-    UNIQUE = "unique"  # a superlative, a first, last or only one
 
 
 class Governs(StrEnum):
@@ -64,7 +58,7 @@ class Kind:
     beside: re.Pattern[str] | None = None
     settled: re.Pattern[str] | None = None
     settled_by_words: bool = False
-    claims: Claims = Claims.ANY
+    claims: Claims = "any"
     governs: Governs = Governs.WORDS
     of_amount: bool = False
     is_own: bool = False
@@ -114,7 +108,7 @@ class Frame:
         return is_whole or words.lower().endswith(("that", "whether"))
 
 
-def pattern(lines: str) -> re.Pattern[str]:
+def compiled(lines: str) -> re.Pattern[str]:
     """Compile whole words in any case; a line is an alternative, `<say>` a form of a class."""
     alternatives = "|".join(with_classes(lines).strip().splitlines())
     return re.compile(rf"\b(?:{alternatives})(?!\w)", re.IGNORECASE)
@@ -146,16 +140,17 @@ def _frames(kinds: Mapping[str, Mapping[str, Any]]) -> Iterator[Frame]:
         not_after = fields.pop("not_after", {})
         for key in ("needs", "unless", "beside"):
             if key in fields:
-                fields[key] = pattern(fields[key])
+                fields[key] = compiled(fields[key])
         if "settled" in fields:
-            fields["settled"] = pattern(_TABLES["settled"][fields["settled"]])
-        fields["claims"] = Claims(fields.get("claims", Claims.ANY))
+            fields["settled"] = compiled(_TABLES["settled"][fields["settled"]])
         fields["governs"] = Governs(fields.get("governs", Governs.WORDS))
         kind = Kind(name, **fields)
+        if kind.claims not in get_args(Claims):
+            raise ValueError(kind.claims)
         for reach, lines in words.items():
             before = "|".join(filter(None, (WORDS["undone"], not_after.get(reach))))
             after_words = re.compile(rf"(?:{before})\s+\Z", re.IGNORECASE)
-            yield Frame(kind, reach, pattern(lines), after_words)
+            yield Frame(kind, reach, compiled(lines), after_words)
 
 
 FRAMES = tuple(_frames(_TABLES["frames"]))

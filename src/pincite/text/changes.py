@@ -222,9 +222,6 @@ def without_values(text: str, *some: Value) -> str:
     return text
 
 
-# ── Stated ───────────────────────────────────────────────────────────────────────────────────────
-
-
 @lru_cache(maxsize=4096)
 def stated_changes(text: str) -> tuple[Change, ...]:
     """Return the changes that a text states with an amount, in order.
@@ -327,9 +324,6 @@ def turns_both_ways(text: str) -> bool:
 
 def _turns(text: str) -> list[re.Match[str]]:
     return [match for match in _TURNING.finditer(text) if match["turn"]]
-
-
-# ── Implied by two values ────────────────────────────────────────────────────────────────────────
 
 
 @lru_cache(maxsize=4096)
@@ -463,9 +457,6 @@ def _new_words(part: Span, value: Value, text: str) -> set[str]:
     return {*wording.roots(without_values(words, *values(words, "en")))}
 
 
-# ── Shares of a whole ────────────────────────────────────────────────────────────────────────────
-
-
 @lru_cache(maxsize=4096)
 def shares(text: str) -> tuple[Change, ...]:
     """Return the shares that a text states or its figures imply, in per cent, `than` the whole.
@@ -508,8 +499,6 @@ def _noun(text: str, start: int) -> frozenset[str]:
     verb = finite_verb(phrase)
     return frozenset(wording.roots(phrase[: verb.start] if verb else phrase)[:_HEAD])
 
-
-# ── Ranks ────────────────────────────────────────────────────────────────────────────────────────
 
 _UPWARDS, _DOWNWARDS = (
     {word.removesuffix("er") for word in words.split("|")} for words in (_LARGER, _SMALLER)

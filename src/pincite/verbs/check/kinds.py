@@ -9,6 +9,7 @@ import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from pincite.judgement.confirmation import StatementType
 from pincite.text import syntax, words_of
@@ -24,15 +25,16 @@ _SHORTEST = 2  # words of a statement
 _QUOTED = re.compile(r"[“\"„][^“”\"„]*[”\"“]")
 _QUOTATION_MARKS = '"“”„'
 
-_VALUES: dict[str, dict[str, re.Pattern[str]]] = {
-    table: {
+_TABLES: dict[str, Any] = tomllib.loads(
+    Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
+)
+_NO_DEMAND, _OPINION, _VALUED = (
+    {
         language: re.compile("|".join(lines.strip("\n").splitlines()))
-        for language, lines in by_language.items()
+        for language, lines in _TABLES[name].items()
     }
-    for table, by_language in tomllib.loads(
-        Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
-    ).items()
-}
+    for name in ("no_demand", "opinion", "valued")
+)
 _NORMATIVE = {language: words_of("readings", f"normative_{language}") for language in ("en", "de")}
 
 
@@ -41,12 +43,12 @@ def kind_of(text: str, language: str = "en") -> StatementType:
     if ascription(text, language):
         return StatementType.ASCRIPTIVE
     unquoted = _QUOTED.sub(" ", text)
-    bare = _VALUES["no_demand"]["any"].sub(" ", unquoted)
+    bare = _NO_DEMAND["any"].sub(" ", unquoted)
     if language not in _NORMATIVE:
         return StatementType.DESCRIPTIVE
     words = {match[0].replace("’", "'") for match in WORD.finditer(bare)}
-    is_opinion = _VALUES["opinion"][language].search(bare)
-    is_valued = _VALUES["valued"][language].search(unquoted)
+    is_opinion = _OPINION[language].search(bare)
+    is_valued = _VALUED[language].search(unquoted)
     if is_opinion or is_valued or not words.isdisjoint(_NORMATIVE[language]):
         return StatementType.NORMATIVE
     return StatementType.DESCRIPTIVE
@@ -118,9 +120,9 @@ def ascription(text: str, language: str = "en") -> Ascription | None:
         return _german(text)
     if language != "en" or _BUT.search(text):
         return None  # "X claims that Y, but Z"
-    for form in _FORMS:
-        match = form.pattern.fullmatch(text)
-        content = form.content(match, _without_marks(match["what"])) if match else None
+    for pattern, content_of in _FORMS:
+        match = pattern.fullmatch(text)
+        content = content_of(match, _without_marks(match["what"])) if match else None
         if match is None or content is None or 0 < len(content.split()) < _SHORTEST:
             continue
         named = {"by": "", "who": ""} | match.groupdict()
@@ -170,10 +172,6 @@ def _beside(match: re.Match[str], content: str) -> str | None:
     return sentence if finite_verb(sentence) else None
 
 
-def _quoted(match: re.Match[str], content: str) -> str:
-    return content
-
-
 def _believed_that(match: re.Match[str], content: str) -> str:
     is_open = _is_denied(match) or match["said"] in ("feared", "hoped", "expected")
     return "" if is_open else content
@@ -201,82 +199,31 @@ def _rest(match: re.Match[str]) -> str:
     return (match.groupdict().get("rest") or "").rstrip(" .")
 
 
-@dataclass(frozen=True, slots=True)
-class _Form:
-    """A way to name a speaker, and what it ascribes: "" if no sentence, None if nothing."""
-
-    pattern: re.Pattern[str]
-    content: Callable[[re.Match[str], str], str | None]
-
-
-# A name or an office: everything up to the verb, or to "Holm, who leads the union, said".
-_SPEAKER = r"(?P<who>[^,;:“\"„]{1,80}?)(?:, [^,;:“\"„]{1,80},)?"
 _BELIEVED = (
     r"believed|claimed|thought|alleged|reported|assumed|argued|known|rumoured|rumored|suggested"
     r"|estimated|accepted|agreed|asserted|announced|held|considered|said"
 )
-_FEARED = rf"feared|hoped|expected|shown|found|proven|established|{_BELIEVED}"
-_FORMS = (
-    _Form(re.compile(rf"{_SPEAKER}\s+(?P<verb>{SAYS})\s+(?P<that>that\s+)?(?P<what>.+)"), _said_by),
-    _Form(
-        re.compile(
-            rf"{_SPEAKER}\s+(?P<verb>tells|told|asks?|asked)\s+(?:[^,;:]{{1,40}}?\s+)?"
-            r"(?P<that>(?:that|whether)\s+)(?P<what>.+)"
-        ),
-        _said_by,
-    ),
-    _Form(
-        re.compile(  # "the report warns that"
-            rf"(?P<who>(?:The|A|This|That|His|Her) (?:report|claim)s?)\s+(?P<verb>{SAYS})\s+"
-            r"(?P<that>that\s+)?(?P<what>.+)"
-        ),
-        _said_by,
-    ),
-    _Form(
-        re.compile(
-            rf"{_SPEAKER}\s+(?P<verb>{'|'.join(_FINDING + _HOPING)})\s+(?P<that>that\s+)?"
-            r"(?P<what>.+)"
-        ),
-        _said_by,
-    ),
-    _Form(
-        re.compile(r"(?i:According to|In the words of) (?P<by>[^,]{1,80}),\s*(?P<what>.+)"), _beside
-    ),
-    _Form(
-        re.compile(r"(?P<what>[^“\"]+?),? (?:according to|in the words of) (?P<by>[^,]{1,80})"),
-        _beside,
-    ),
-    _Form(
-        re.compile(
-            r"(?:In (?:my|our|his|her|their|[^,]{1,60}[’']s?|the) "
-            r"(?:view|opinion|judge?ment|eyes)(?: of [^,]{1,60})?"
-            r"|From (?:[^,]{1,60}[’']s?|the) point of view(?: of [^,]{1,60})?),\s*(?P<what>.+)"
-        ),
-        _quoted,
-    ),
-    _Form(
-        re.compile(
-            rf"(?P<what>(?:[^,;:“\"]|\d,\d)+), (?P<by>[^,;:“\"]{{1,60}}?) (?:{SAYS})(?: \w+day)?"
-            r"(?:,(?P<rest> [^“\"]+))?"
-        ),
-        _beside,
-    ),
-    _Form(
-        re.compile(
-            rf"It (?:is|was|has been)(?P<how>(?: \w+)?) (?P<said>{_FEARED}) that (?P<what>.+)"
-        ),
-        _believed_that,
-    ),
-    _Form(
-        re.compile(
-            r"(?P<what>[^,;:]{1,80}) (?:is|are|was|were)(?P<how>(?: \w+ly| often)?) "
-            rf"(?:{_BELIEVED}) to (?P<do>have been|be|have|[a-z]+)(?P<rest> .+)"
-        ),
-        _believed_to,
-    ),
-    _Form(re.compile(rf"{_SPEAKER}(?:\s+(?:{SAYS}))?:\s*(?P<what>[“\"].+)"), _quoted),
-    _Form(re.compile(rf"(?P<what>[“\"].+[”\"]),?\s+(?:{SAYS})\s+(?P<who>.+)"), _quoted),
-)
+_PARTS = {
+    "speaker": r"(?P<who>[^,;:“\"„]{1,80}?)(?:, [^,;:“\"„]{1,80},)?",
+    "saying": SAYS,
+    "finding": "|".join(_FINDING + _HOPING),
+    "believed": _BELIEVED,
+}
+_READERS: dict[str, Callable[[re.Match[str], str], str | None]] = {
+    "said_by": _said_by,
+    "beside": _beside,
+    "whole": lambda match, content: content,
+    "believed_that": _believed_that,
+    "believed_to": _believed_to,
+}
+# Patterns, each with what returns the content of its match: "" if no sentence, None if nothing.
+_FORMS = [
+    (
+        re.compile(re.sub(r"\{([a-z]+)\}", lambda part: _PARTS[part[1]], form["pattern"])),
+        _READERS[form["reads"]],
+    )
+    for form in _TABLES["forms"]
+]
 
 _REGULAR = (f"{verb[:-2] if verb.endswith('en') else verb[:-1]}(?:e?te?n?|e?n)" for verb in _SAGEN)
 _SAGT = "|".join([*_REGULAR, *words_of("readings", "sagt")])
