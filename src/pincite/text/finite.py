@@ -67,7 +67,7 @@ class Finite:
 
 @lru_cache(maxsize=20_000)
 def lemmas(word: str) -> dict[str, tuple[str, ...]]:
-    """The dictionary's entries of a lower-case word: `{"VERB": ("leak",), "NOUN": ("leak",)}`."""
+    """Return a lower-case word's dictionary entries: `{"VERB": ("leak",), "NOUN": ("leak",)}`."""
     from lemminflect import getAllLemmas  # here: it loads a dictionary of 1 MB
 
     return dict(getAllLemmas(word))
@@ -105,38 +105,52 @@ def finite_verb(text: str) -> Finite | None:
     tokens = tokens[_past_adverbial(tokens) :]
     if tokens and tokens[0][0].lower() in _CLAUSE_OPENERS - {"that"}:
         return None
-    found = list(_candidates(tokens, text))
-    if not found:
+    candidates = list(_candidates(tokens, text))
+    if not candidates:
         return None
     than = next((n for n, (word, _) in enumerate(tokens) if word == "than"), len(tokens))
-    found = [each for each in found if each[0] < than] or found  # "fewer than we were promised"
-    (at, first), *others = found
+    # "Fewer than we were promised": a verb behind "than" counts only if there is no other.
+    candidates = [(n, verb) for n, verb in candidates if n < than] or candidates
+    (at, first), *others = candidates
     if first.word in _HAVE and _may_own(tokens, at + 1):
         return None
     if first.form == "auxiliary" or not others:
         return first
-    place, helper = next(((n, v) for n, v in others if v.form == "auxiliary"), (0, None))
-    if helper:  # "the mill built in 1802 was sold", "the dam gates in Varde are old"
-        near = place == at + 1 or _word(tokens, at + 1) in syntax.PREPOSITIONS
-        one_phrase = near and _may_be_noun(first.word)  # not "the study shows tea is good"
-        timed = _SINCE.intersection(word for word, _ in tokens[at:place])  # "after it was signed"
-        built = first.form == "past" and syntax.is_participle(first.word) and not timed
-        return helper if built or one_phrase else None
-    place, second = others[0]
+    for place, verb in others:
+        if verb.form == "auxiliary":
+            return verb if _is_subject(tokens, at, first, place) else None
     if first.form == "past":
-        sure = syntax.is_sure(first.word, _word(tokens, at + 1))
-        return first if sure else None  # "patients treated with lindol live longer"
-    if _may_be_noun(first.word) and _word(tokens, at + 1) in syntax.PREPOSITIONS:
+        is_sure = syntax.is_sure(first.word, _word(tokens, at + 1))
+        return first if is_sure else None  # "patients treated with lindol live longer"
+    return _first_or_second(tokens, at, first, *others[0])
+
+
+def _is_subject(tokens: Sequence[Token], at: int, first: Finite, helper: int) -> bool:
+    """Whether a word before an auxiliary is part of its subject: "the mill built in 1802 was"."""
+    is_near = helper == at + 1 or _word(tokens, at + 1) in syntax.PREPOSITIONS
+    if is_near and _may_be_noun(first.word):
+        return True  # "the dam gates in Varde are old", not "the study shows tea is good"
+    is_timed = any(word in _SINCE for word, _ in tokens[at:helper])  # "after it was signed"
+    return first.form == "past" and syntax.is_participle(first.word) and not is_timed
+
+
+def _first_or_second(
+    tokens: Sequence[Token], at: int, first: Finite, place: int, second: Finite
+) -> Finite | None:
+    """Return which of two words is the verb where the first may be a noun; None in doubt."""
+    if not _may_be_noun(first.word):
+        return first
+    if _word(tokens, at + 1) in syntax.PREPOSITIONS:
         differs = second.form == "base" and not _may_be_noun(second.word)
         return None if differs else first  # "test results from the valley differ"
-    if place != at + 1 or not _may_be_noun(first.word):
+    if place != at + 1:
         return first
-    follows = _word(tokens, place + 1)  # "stone bridges span the river", "the dam leaks water"
-    has_object = follows.isalnum() and follows.lower() not in syntax.PREPOSITIONS
-    if not has_object:
+    following = _word(tokens, place + 1)
+    if not following.isalnum() or following.lower() in syntax.PREPOSITIONS:
         return first
-    certain = second.form != "past" and not _may_be_noun(second.word)
-    return second if certain else None  # "stone bridges spanned the river", "causes increased risk"
+    # "stone bridges span the river"; not "stone bridges spanned it", "causes increased risk"
+    is_certain = second.form != "past" and not _may_be_noun(second.word)
+    return second if is_certain else None
 
 
 class Referent(NamedTuple):
@@ -152,6 +166,8 @@ class Referent(NamedTuple):
 
 
 class _Known(NamedTuple):
+    """A thing that a text has introduced; "": without a name."""
+
     name: str
     noun: str
     modifiers: frozenset[str]
@@ -167,52 +183,64 @@ def referents(text: str) -> tuple[Referent, ...]:
     >>> referents("Varde Mill was sold. It was never a barn.")[0].name
     'Varde Mill'
     """
-    found, before, known = list[Referent](), "", dict[_Known, None]()
+    result, before, known = list[Referent](), "", dict[_Known, None]()
     for span in sentences_of(text):
         sentence = span.of(text)
         if len(sentence) > _LONGEST:
             continue
-        if not (pronoun := _PRONOUN.match(sentence)):
+        if pronoun := _PRONOUN.match(sentence):
+            if names := _subjects(before, pronoun[0]):
+                result.append(Referent(Span(span.start, span.start + pronoun.end()), span, names))
+        else:
             before = sentence
-        elif verb := finite_verb(before):
-            subject, at = before[: verb.start].strip(), Span(0, pronoun.end()).moved(span.start)
-            others = [m["name"] for m in _NAMED.finditer(before, verb.end) if not m["place"]]
-            is_one = _NAMED.fullmatch(subject) and pronoun[0] != "They"
-            is_one = is_one and (" " in subject or not _may_be_noun(subject.lower()))
-            found.append(Referent(at, span, (subject, *others) if is_one else (subject, "")))
         for at, names in _descriptions(sentence, known):
-            found.append(Referent(at.moved(span.start), span, names))
+            result.append(Referent(at.moved(span.start), span, names))
         known.update(dict.fromkeys(_introductions(sentence)))
-    return tuple(found)
+    return tuple(result)
+
+
+def _subjects(sentence: str, pronoun: str) -> tuple[str, ...]:
+    """Return what a pronoun may stand for by the sentence before; empty if unknown."""
+    if not (verb := finite_verb(sentence)):
+        return ()
+    subject = sentence[: verb.start].strip()
+    others = [m["name"] for m in _NAMED.finditer(sentence, verb.end) if not m["place"]]
+    is_name = _NAMED.fullmatch(subject) and (" " in subject or not _may_be_noun(subject.lower()))
+    return (subject, *others) if is_name and pronoun != "They" else (subject, "")
 
 
 @lru_cache(maxsize=256)  # asked for several times while a pair is judged
 def referents_in(passage: str, page: str) -> tuple[Referent, ...]:
     """Return the referents of a page that are in one of its passages."""
-    found = list[Referent]()
-    for each in referents(page or passage):
-        at = passage.find(each.sentence.of(page or passage))
+    page, result = page or passage, list[Referent]()
+    for span, sentence, names in referents(page):
+        at = passage.find(sentence.of(page))
         if at >= 0:
-            by = at - each.sentence.start
-            found.append(Referent(each.span.moved(by), each.sentence.moved(by), each.names))
-    return tuple(found)
+            by = at - sentence.start
+            result.append(Referent(span.moved(by), sentence.moved(by), names))
+    return tuple(result)
 
 
 def _descriptions(sentence: str, known: Iterable[_Known]) -> Iterator[tuple[Span, tuple[str, ...]]]:
     for match in _THE.finditer(sentence):
         words = match["kind"].split(" ")
         for n, word in enumerate(words):
-            same = [k for k in known if k.noun == word and k.modifiers.issuperset(words[:n])]
             end = match.start("kind") + len(" ".join(words[: n + 1]))
-            names = dict[frozenset[str], str]()
-            for each in same:
-                parts = frozenset(each.name.removeprefix("the ").split(" "))
-                if parts in names or not any(parts <= other or other <= parts for other in names):
-                    names[parts] = max(each.name, names.get(parts, ""), key=len)
-            if any(names.values()) and not _goes_on(sentence, end):
-                of_names = tuple(sorted(names.values(), key=bool, reverse=True))
-                yield Span(match.start(), end), of_names
+            same = [k.name for k in known if k.noun == word and k.modifiers.issuperset(words[:n])]
+            if any(same) and not _goes_on(sentence, end):
+                names = sorted(_distinct(same), key=bool, reverse=True)
+                yield Span(match.start(), end), tuple(names)
                 break
+
+
+def _distinct(names: Iterable[str]) -> list[str]:
+    """Return the longest form of each name; "Holm" and "Ada Holm" are forms of one."""
+    by_words = dict[frozenset[str], str]()
+    for name in names:
+        words = frozenset(name.removeprefix("the ").split(" "))
+        if words in by_words or not any(words <= other or other <= words for other in by_words):
+            by_words[words] = max(name, by_words.get(words, ""), key=len)
+    return list(by_words.values())
 
 
 def _goes_on(sentence: str, end: int) -> bool:
@@ -227,7 +255,7 @@ def _goes_on(sentence: str, end: int) -> bool:
 
 
 def _introductions(sentence: str) -> Iterator[_Known]:
-    """Names with a noun in them or beside them, and what has such a noun and no name."""
+    """Yield names with a noun in them or beside them, and what has such a noun and no name."""
     taken = list[range]()
     for match in _NAMED.finditer(sentence):
         words = match["name"].split(" ")
@@ -252,7 +280,7 @@ def _introductions(sentence: str) -> Iterator[_Known]:
 
 
 def _noun(phrase: str) -> tuple[str, frozenset[str]]:
-    """The noun of a phrase, and the words before it: "company", {"shipping"}."""
+    """Return the noun of a phrase, and the words before it: "company", {"shipping"}."""
     words = phrase.lower().split(" ")
     ends = (
         n
@@ -265,42 +293,39 @@ def _noun(phrase: str) -> tuple[str, frozenset[str]]:
 
 
 def _candidates(tokens: Sequence[Token], text: str) -> Iterator[tuple[int, Finite]]:
-    """The words that may be the verb, up to where another clause begins."""
+    """Yield the words that may be the verb, with their numbers, up to where a clause begins."""
     start = tokens[0][1] if tokens else 0
-    found_one = False
+    has_one = False
     for n, (word, place) in enumerate(tokens):
-        lower, before = word.lower().replace("’", "'"), _word(tokens, n - 1).lower()
-        opens = lower in _CLAUSE_OPENERS and n
-        if (found_one and lower in _NEW_CLAUSE) or opens:
+        lower = word.lower().replace("’", "'")
+        if (n and lower in _CLAUSE_OPENERS) or (has_one and lower in _NEW_CLAUSE):
             return
-        coordinated = before in ("and", "or")  # "the damp and prolonged winter"
-        if not n or coordinated or before in _NO_VERB_AFTER or word != word.lower():
-            continue
-        form: Form
-        base = ""
-        if (
-            lower in _BE_OR_MODAL
-            or lower.endswith("n't")
-            or (lower in _HAVE | _DO and _helps(tokens, n))
-        ):
-            form = "auxiliary"
-        else:
-            verb = _lexical(lower, before, text[start:place])
-            after = _word(tokens, n + 1)
-            passive = verb and verb[1] == "past" and after == "by" and syntax.is_participle(lower)
-            if verb is None or passive:
-                continue
-            if after == "of" and _may_be_noun(lower):
-                continue
-            base, form = verb
-        found_one = True
-        yield n, Finite(place, place + len(word), lower, base, form)
-        if form == "auxiliary":
-            return
+        if verb := _finite_at(tokens, n, text[start:place]):
+            has_one = True
+            yield n, verb
+            if verb.form == "auxiliary":
+                return
+
+
+def _finite_at(tokens: Sequence[Token], n: int, subject: str) -> Finite | None:
+    (word, place), before, after = tokens[n], _word(tokens, n - 1).lower(), _word(tokens, n + 1)
+    lower, end = word.lower().replace("’", "'"), place + len(word)
+    is_coordinated = before in ("and", "or")  # "the damp and prolonged winter"
+    if not n or is_coordinated or before in _NO_VERB_AFTER or word != word.lower():
+        return None
+    helps = lower in _HAVE | _DO and _helps(tokens, n)
+    if helps or lower in _BE_OR_MODAL or lower.endswith("n't"):
+        return Finite(place, end, lower, "", "auxiliary")
+    lexical = _lexical(lower, before, subject)
+    if lexical is None or (after == "of" and _may_be_noun(lower)):
+        return None
+    base, form = lexical
+    is_passive = form == "past" and after == "by" and syntax.is_participle(lower)
+    return None if is_passive else Finite(place, end, lower, base, form)
 
 
 def _lexical(word: str, before: str, subject: str) -> tuple[str, Form] | None:
-    """Infinitive and form of a word that may be a finite verb after this subject."""
+    """Return infinitive and form of a word that may be a finite verb after this subject."""
     known = lemmas(word).get("VERB", ())
     if not known or word.endswith("ing") or word in syntax.PARTICIPLES or "’" in before[-2:]:
         return None
