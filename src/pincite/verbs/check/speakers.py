@@ -292,39 +292,39 @@ def _is_noun(text: str, time: Span) -> bool:
     return rest.startswith(("'s", "’s")) or bool(verb and verb.start == len("It "))
 
 
+@dataclass(frozen=True, slots=True)
+class _Meant:
+    """What the words of a speaker mean; "" if unknown. No backslashes: they become patterns."""
+
+    name: str  # "I"
+    group: str  # "we": the body that the speaker is of
+    place: str  # "here"
+    owner: str  # "our": "our pupils" belong to the place that the body is of
+
+    @classmethod
+    def on(cls, occasion: Occasion) -> "_Meant":
+        speaker, stated_place = (
+            words.replace("\\", "") for words in (occasion.speaker, occasion.place)
+        )
+        name, _, office = map(str.strip, speaker.partition(","))
+        organisation = _ORGANISATION.search(office)
+        group = organisation[1] if organisation else stated_place
+        before = " ".join(takewhile(lambda word: word.lower() not in _PLACES, group.split()))
+        place = stated_place or ("" if before == group and " " in group else before)
+        return cls(name, group, place, place if place and place in group else group)
+
+
 def _resolve_words(text: str, occasion: Occasion) -> str:
-    """Name who "I" and "we" are, and where "here" is, as far as it is known.
-
-    What is "ours" belongs to the place that the speaker's body is of: "our pupils".
-    """
-    given = (occasion.speaker, occasion.place)
-    speaker, stated_place = (text.replace("\\", "") for text in given)  # they become patterns
-    name, _, office = map(str.strip, speaker.partition(","))
-    of = _ORGANISATION.search(office)
-    group = of[1] if of else stated_place
-    before = " ".join(takewhile(lambda word: word.lower() not in _PLACES, group.split()))
-    place = stated_place or ("" if before == group and " " in group else before)
-    owner = place if place and place in group else group
-
+    """Name who "I" and "we" are, and where "here" is, as far as it is known."""
+    meant = _Meant.on(occasion)
     nouns = {noun for word in text.lower().split() for noun in lemmas(word).get("NOUN", ())}
-    compares_places = bool(place) and not _PLACES.isdisjoint(nouns)
-
-    def does(match: re.Match[str]) -> str:
-        before, verb = match.string[: match.start()], match[3]
-        compared = before.endswith(("than ", " as ")) and compares_places
-        who = name if match[1] == "I" else place if compared else group
-        joined = before.endswith(("and ", "but ", "or ", ", ", "; ", ". "))
-        if match[1] != "I" and who and not joined and _WE.search(before):
-            who = "it"
-        base = verb in lemmas(verb).get("VERB", ()) and verb not in syntax.AUXILIARIES
-        verb = _AGREES.get(verb) or (syntax.third_person(verb) if base else verb)
-        return f"{who}{match[2]} {verb}" if who else match[0]
-
-    if place:
+    compares_places = bool(meant.place) and not _PLACES.isdisjoint(nouns)
+    if place := meant.place:
         text = _THERE.sub(lambda m: place if m[0][0] in "OoTt" else f"in {place}", text)
-    text = _DOER.sub(does, text)
+    text = _DOER.sub(lambda match: _with_doer(match, meant, compares_places), text)
+    group, owner, name = meant.group, meant.owner, meant.name
     kind = re.escape(group.rpartition(" ")[2].lower())  # "our council": Varde Borough Council
-    for pattern, known in (
+    for pattern, words in (
         (rf"\b(?:[Oo]ur|[Tt]his) {kind}\b", group if " " in group else ""),
         (rf"(?<={re.escape(group)} )(?P<between>[^,;:]*?)\bour\b", group and r"\g<between>its"),
         (r"\b[Oo]ur\b", owner and f"{owner}'s"),
@@ -332,5 +332,25 @@ def _resolve_words(text: str, occasion: Occasion) -> str:
         (r"\b[Mm]y\b", name and f"{name}'s"),
         (r"\bme\b", name),
     ):
-        text = re.sub(pattern, known, text) if known else text
+        text = re.sub(pattern, words, text) if words else text
     return text
+
+
+def _with_doer(match: re.Match[str], meant: _Meant, compares_places: bool) -> str:
+    """Return "Varde Council has" for "we have", "it has" if it is named before."""
+    pronoun, adverbs, verb = match.groups()
+    before = match.string[: match.start()]
+    if pronoun == "I":
+        doer = meant.name
+    elif compares_places and before.endswith(("than ", " as ")):
+        doer = meant.place
+    else:
+        doer = meant.group
+    if not doer:
+        return match[0]
+    is_joined = before.endswith(("and ", "but ", "or ", ", ", "; ", ". "))
+    if pronoun != "I" and not is_joined and _WE.search(before):
+        doer = "it"
+    is_base = verb in lemmas(verb).get("VERB", ()) and verb not in syntax.AUXILIARIES
+    verb = _AGREES.get(verb) or (syntax.third_person(verb) if is_base else verb)
+    return f"{doer}{adverbs} {verb}"
