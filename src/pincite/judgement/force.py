@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from pincite.judgement import frames
 from pincite.judgement.attribution import ascribes, subject_name
-from pincite.judgement.frames import Frame, Governs, Kind, Reach
+from pincite.judgement.frames import Frame, Kind
 from pincite.text import languages, syntax
 from pincite.text import words as wording
 from pincite.text.changes import is_superlative
@@ -154,7 +154,7 @@ def _limit_in(sentence: _Sentence, clause: _Clause, source: _Source) -> _Limit |
     if n_words(sentence.text) > _LONGEST or sentence.text.endswith("?"):
         return None
     for frame in clause.frames:
-        if frame.reach is Reach.FOLLOWS:
+        if frame.reach == "follows":
             if match := frame.words.match(sentence.following):
                 return _Limit(match[0][:_SHOWN], frame.kind)
         elif frame.kind.may_weaken(sentence.text, sentence.following):
@@ -199,6 +199,7 @@ def _is_of_other(clause: _Clause, sentence: str) -> bool:
 
 
 _WAS = frozenset(("was", "were", "had", "did"))
+_UNIQUE = re.compile(r"\b(?:first|last|only)\b")
 _NOW = re.compile(r"\b(?:is|are|has|have|will|remains?)\b")
 
 
@@ -210,7 +211,7 @@ def _clause(text: str, is_hedged: bool) -> _Clause:
     said = {
         frame.kind.name
         for frame in frames.FRAMES
-        if frame.kind.governs is not Governs.INFINITIVE and frame.words.search(text)
+        if frame.kind.governs != "infinitive" and frame.words.search(text)
     }
     weakening = [
         frame
@@ -251,16 +252,12 @@ def _has_superlative(text: str) -> bool:
     )
 
 
-def _is_unique(text: str) -> bool:
-    return _has_superlative(text) or bool(re.search(r"\b(?:first|last|only)\b", text))
-
-
 _IS_CLAIM: Mapping[frames.Claims, Callable[[str], bool]] = {
     "any": lambda text: True,
     "present": _is_present,
     "not future": lambda text: "will" not in text.split(),
     "superlative": _has_superlative,
-    "unique": _is_unique,
+    "unique": lambda text: _has_superlative(text) or bool(_UNIQUE.search(text)),
 }
 
 
@@ -309,7 +306,7 @@ class _Governed:
 def _weakening(clause: _Clause, frame: Frame, match: re.Match[str]) -> str:
     """Return the words of a frame, up to the predicate that it governs; "" if it governs none."""
     sentence, start = match.string, match.start()
-    if frame.kind.governs is Governs.INFINITIVE:
+    if frame.kind.governs == "infinitive":
         start = _start_of_undone(sentence[:start])
     if start < 0 or frame.not_after.search(sentence[:start]):
         return ""
@@ -337,12 +334,12 @@ def _governs(clause: _Clause, kind: Kind, governed: _Governed) -> bool:
             return False
     own = clause.own & stated
     free = (clause.own & governed.roots) - governed.outside()
-    if kind.governs is Governs.PAST:
+    if kind.governs == "past":
         return clause.predicate in ("", *free) and _was_so(clause, governed)
-    if kind.governs is Governs.INFINITIVE:
+    if kind.governs == "infinitive":
         return clause.predicate in free
     has_figure = any(map(_is_figure, free))
-    lacks_value = kind.governs is Governs.VALUE and not has_figure
+    lacks_value = kind.governs == "value" and not has_figure
     if lacks_value and _is_said_to_be(clause.text):
         return False
     if clause.predicate in own:
@@ -417,7 +414,7 @@ def _roots(text: str) -> frozenset[str]:
 _ALLEGED = [
     frame
     for frame in frames.FRAMES
-    if frame.kind.name == "allegation" and frame.reach is not Reach.PRECEDES
+    if frame.kind.name == "allegation" and frame.reach != "precedes"
 ]
 _SPEAKS, _GOES_ON, _DISPUTED = (
     re.compile(frames.with_classes(frames.WORDS[name]))

@@ -7,7 +7,6 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -24,28 +23,11 @@ _NEXT_WORD = re.compile(
 _TO = re.compile(" to ")
 
 
-# The claims that a frame weakens; "unique": a superlative, a first, last or only one.
+# What part of a sentence the words of a frame qualify, which claims they weaken, and what of these
+# they must qualify; `force.toml` describes each.
+Reach: TypeAlias = Literal["opens", "precedes", "closes", "within", "throughout", "follows"]
 Claims: TypeAlias = Literal["any", "present", "not future", "superlative", "unique"]
-
-
-class Reach(StrEnum):
-    """What part of a sentence the words of a frame qualify; `force.toml` describes each."""
-
-    OPENS = "opens"
-    PRECEDES = "precedes"
-    CLOSES = "closes"
-    WITHIN = "within"
-    THROUGHOUT = "throughout"
-    FOLLOWS = "follows"
-
-
-class Governs(StrEnum):
-    """What of a claim must be in a frame's scope; `force.toml` describes each."""
-
-    WORDS = "words"
-    PAST = "past"
-    VALUE = "value"
-    INFINITIVE = "infinitive"
+Governs: TypeAlias = Literal["words", "past", "value", "infinitive"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +41,7 @@ class Kind:
     settled: re.Pattern[str] | None = None
     settled_by_words: bool = False
     claims: Claims = "any"
-    governs: Governs = Governs.WORDS
+    governs: Governs = "words"
     of_amount: bool = False
     is_own: bool = False
 
@@ -82,15 +64,15 @@ class Frame:
     def scope(self, match: re.Match[str]) -> Span:
         """Return what part of a sentence a match of the words weakens; it may be empty."""
         sentence, end = match.string, match.end()
-        if self.reach is Reach.PRECEDES or self._opens_infinitive(match[0]):
+        if self.reach == "precedes" or self._opens_infinitive(match[0]):
             following = _NEXT_WORD.match(sentence, end)
             return Span(*following.span("word")) if following else Span(end, end)
         joint = _ENDS if self._reaches_over_joints(match[0]) else _JOINTS
         ends = (found.end() for found in joint.finditer(sentence))
         start_of_clause = max((place for place in ends if place <= match.start()), default=0)
-        if self.reach is Reach.CLOSES:
+        if self.reach == "closes":
             return Span(start_of_clause, match.start())
-        both_sides = self.reach in (Reach.WITHIN, Reach.THROUGHOUT)
+        both_sides = self.reach in ("within", "throughout")
         start = start_of_clause if both_sides else end
         if match[0].endswith(":"):
             return Span(start, len(sentence))
@@ -99,12 +81,12 @@ class Frame:
 
     def _opens_infinitive(self, words: str) -> bool:
         """Whether the words end in the "to" of a verb: "planned to", but not "up to 1990"."""
-        is_of_verb = self.reach is Reach.OPENS and self.kind.governs is not Governs.PAST
+        is_of_verb = self.reach == "opens" and self.kind.governs != "past"
         return is_of_verb and words.endswith("to")
 
     def _reaches_over_joints(self, words: str) -> bool:
         """Whether the scope goes on behind "and left": "denied that he stole it and left"."""
-        is_whole = self.reach is Reach.THROUGHOUT or self.kind.is_own
+        is_whole = self.reach == "throughout" or self.kind.is_own
         return is_whole or words.lower().endswith(("that", "whether"))
 
 
@@ -136,17 +118,16 @@ def _frames(kinds: Mapping[str, Mapping[str, Any]]) -> Iterator[Frame]:
     """Read tables of `force.toml`; an unknown key or value raises TypeError or ValueError."""
     for name, table in kinds.items():
         fields = dict(table)
-        words = {reach: fields.pop(reach) for reach in Reach if reach in fields}
+        words = {reach: fields.pop(reach) for reach in get_args(Reach) if reach in fields}
         not_after = fields.pop("not_after", {})
         for key in ("needs", "unless", "beside"):
             if key in fields:
                 fields[key] = compiled(fields[key])
         if "settled" in fields:
             fields["settled"] = compiled(_TABLES["settled"][fields["settled"]])
-        fields["governs"] = Governs(fields.get("governs", Governs.WORDS))
         kind = Kind(name, **fields)
-        if kind.claims not in get_args(Claims):
-            raise ValueError(kind.claims)
+        if kind.claims not in get_args(Claims) or kind.governs not in get_args(Governs):
+            raise ValueError(f"{name}: {kind.claims}, {kind.governs}")
         for reach, lines in words.items():
             before = "|".join(filter(None, (WORDS["undone"], not_after.get(reach))))
             after_words = re.compile(rf"(?:{before})\s+\Z", re.IGNORECASE)
