@@ -2,9 +2,15 @@
 
 from dataclasses import replace
 
+import pytest
 from support.rows import each_row, rows
 
-from pincite.judgement.attribution import misattribution, said_by_another, value_of_another
+from pincite.judgement.attribution import (
+    ascribes,
+    misattribution,
+    said_by_another,
+    value_of_another,
+)
 from pincite.types import Claim, Passage, Span
 
 OF_ANOTHER = rows("judgement/attribution/of_another")
@@ -43,6 +49,20 @@ def test_what_a_source_says_of_the_same_is_not_another_s(
 def test_words_belong_to_who_says_them(claim: str, page: str, code: str, other: str) -> None:
     found = said_by_another(claim, Passage("", "", "", page, Span(0, len(page)), page=page))
     assert (found.kind if found else "", found.other if found else "") == (code, other)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("According to Ada Moe, the weir is safe.", True),
+        ("Ida Holm calls the ferry a disgrace.", True),
+        ("Critics think that it was sold.", True),
+        ("The estate was historically typical.", False),
+        ("Otto Brand put out the fire.", False),
+    ],
+)
+def test_a_text_ascribes_by_whole_words(text: str, expected: bool) -> None:
+    assert ascribes(text) is expected
 
 
 def test_another_sentence_of_the_page_may_state_the_claim() -> None:

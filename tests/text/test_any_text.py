@@ -16,7 +16,7 @@ from support.rows import each_row
 
 import pincite.text
 from pincite.judgement import aggregation, contradictions
-from pincite.text import antonyms, figures, quantities, tables, words
+from pincite.text import changes, figures, quantities, tables, words
 from pincite.text.citation_marks import Mark, Sentence, cited_sentences, marks
 from pincite.text.words import sentences_of
 from pincite.types import Document, Passage, Span
@@ -95,7 +95,7 @@ def argument(hint: Any, name: str, one: str, other: str) -> Any:
         random.Random: random.Random(1),
         figures.Figure: next(iter(figures.figures(one)), figures.figures("66")[0]),
         quantities.Value: numbers[0],
-        antonyms.Rank: antonyms.Rank(spans[0], 1, "high"),
+        changes.Rank: changes.Rank(spans[0], 1, "high"),
         Sequence[float]: [1.0, 2.0],
         tables.Lookup: tables.Lookup(one, [row], [row], [""], [one]),
         Sequence[str]: [one, other],

@@ -7,13 +7,12 @@ construction, and is silent if another sentence of the page may state the claim.
 
 import re
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise, product
 from operator import itemgetter
-from typing import NamedTuple
 
-from pincite.text import names, quantities, syntax, tables, words_of
+from pincite.text import alternatives, names, quantities, syntax, tables, words_of
 from pincite.text import words as wording
 from pincite.text.figures import MONTHS
 from pincite.text.finite import NAME, finite_verb, referents_in
@@ -47,9 +46,9 @@ def misattribution(claim: Claim, passage: Passage) -> Witness | None:
     for span in wording.sentences_of(passage.text):
         sentence = span.of(passage.text)
         if n_words(sentence) <= _LONGEST and wording.missing_words(text, sentence) <= _RELATED:
-            found = swapped(text, sentence, page)
-            if found and not names.is_in(found.other, before):
-                return replace(found, sentence=span)
+            witness = swapped(text, sentence, page)
+            if witness and not names.is_in(witness.other, before):
+                return replace(witness, sentence=span)
     return _of_other_referent(text, passage, page) or _of_other_person(claim, passage, page)
 
 
@@ -61,41 +60,44 @@ def swapped(text: str, sentence: str, page: str = "") -> Witness | None:
     """
     if wording.is_negated(text) or _UNSURE.search(sentence):
         return None
-    said = f"{sentence}\n{page.replace(sentence, ' ')}"
+    whole = f"{sentence}\n{page.replace(sentence, ' ')}"
     for claim in _RELATION.finditer(text):
-        agent, patient = ("two", "one") if claim["by"] else ("one", "two")
-        first, second = (_THE.sub("", claim[name]) for name in (agent, patient))
-        verb = IRREGULAR.get(claim["verb"], (claim["verb"],) * 2)[1][:6]
-        known = syntax.may_be_finite(claim["verb"], "it", "the") or _COMPARES.match(claim["verb"])
-        if first == second or verb in _MUTUAL or not known:
+        agent, patient = (_THE.sub("", claim[name]) for name in ("one", "two"))
+        if claim["by"]:
+            agent, patient = patient, agent
+        verb = IRREGULAR.get(claim["verb"], (claim["verb"],) * 2)[1][:_VERB_STEM]
+        is_verb = syntax.may_be_finite(claim["verb"], "it", "the") or _COMPARES.match(claim["verb"])
+        if agent == patient or verb in _MUTUAL or not is_verb:
             continue
-        found = re.search(_in_roles(second, verb, first, "[^.,;]{0,60}"), sentence)
-        inside = found and _INSIDE.search(sentence[: found.start()])
-        if found and not (inside or re.search(_in_roles(first, verb, second, "[^.]{0,200}"), said)):
-            return Witness(WitnessKind.SWAPPED, first, sentence, other=second)
+        reverse = re.search(_in_roles(patient, verb, agent, "[^.,;]{0,60}"), sentence)
+        if reverse is None or _INSIDE.search(sentence[: reverse.start()]):
+            continue
+        if not re.search(_in_roles(agent, verb, patient, "[^.]{0,200}"), whole):
+            return Witness(WitnessKind.SWAPPED, agent, sentence, other=patient)
     return None
 
 
 def said_by_another(claim: str, passage: Passage) -> Witness | None:
     """Return what another says than whom a claim names, who speaks too; or what is only asked."""
-    page, name, content = passage.page or passage.text, *_ascribed(claim)
+    page, (name, content) = passage.page or passage.text, _ascribed(claim)
     if not (is_english(claim) and is_english(passage.text)) or not (name or turns(page)):
         return None
     wanted = _keys(content) - _keys(" ".join(wording.names(content))) or _keys(content)
-    spoken = [(len(wanted & _keys(words)), words, turn) for words, turn in _spoken(page)]
-    here = [each for each in spoken if each[1] in passage.text]
-    most, words, turn = max(here, key=itemgetter(0), default=(0, "", Turn(0, "")))
-    if most < max(1, _RELATED * len(wanted)):
+    spoken = [(len(wanted & _keys(each.words)), each) for each in _spoken(page)]
+    inside = [pair for pair in spoken if pair[1].words in passage.text]
+    most, nearest = max(inside, key=itemgetter(0), default=(0, None))
+    if nearest is None or most < max(1, _RELATED * len(wanted)):
         return None
-    speakers = [each for n, _, each in spoken if n >= most]
-    place = Span(0, len(words)).moved(passage.text.find(words))
-    if all(each.asks for each in speakers):
-        return Witness(WitnessKind.WEAKER, "", words[:_SHOWN], place)
-    if not name or any(not each.speaker or names.is_in(name, each.speaker) for each in speakers):
+    alike = [each for shared, each in spoken if shared >= most]
+    words, place = nearest.words[:_SHOWN], passage.text.find(nearest.words)
+    span = Span(place, place + len(nearest.words))
+    if all(each.asks for each in alike):
+        return Witness(WitnessKind.WEAKER, "", words, span)
+    if not name or any(not each.speaker or names.is_in(name, each.speaker) for each in alike):
         return None
-    if not any(names.is_in(name, each.speaker) for *_, each in spoken):
+    if not any(names.is_in(name, each.speaker) for _, each in spoken):
         return None
-    return Witness(WitnessKind.SPEAKER, name, words[:_SHOWN], place, turn.speaker)
+    return Witness(WitnessKind.SPEAKER, name, words, span, nearest.speaker)
 
 
 def value_of_another(claim: str, passage: str) -> Witness | None:
@@ -106,95 +108,139 @@ def value_of_another(claim: str, passage: str) -> Witness | None:
     """
     if not (is_english(claim) and is_english(passage)):
         return None
-    claimed = sorted((v for v in values(claim) if not v.weak), key=lambda v: v.measure == "date")
     if witness := _of_two_years(claim, passage):
         return witness
-    given, passage = passage, with_series_apart(passage)
-    spans = [s for s in wording.sentences_of(passage) if not tables.cells_of(s.of(passage))]
-    pairs = list(zip(spans, [*spans[1:], *spans[-1:]], strict=True))
-    for value, (first, last) in product(claimed, pairs):
-        window = Span(first.start, last.end)
-        pieces = _with_values(passage, window, value.measure, _noun_after(claim, value))
-        at = [n for n, (_, other) in enumerate(pieces) if quantities.states(other, value)]
+    claimed = sorted((v for v in values(claim) if not v.weak), key=lambda v: v.measure == "date")
+    text = with_series_apart(passage)
+    spans = [s for s in wording.sentences_of(text) if not tables.cells_of(s.of(text))]
+    with_next = zip(spans, [*spans[1:], *spans[-1:]], strict=True)
+    for value, (first, last) in product(claimed, list(with_next)):
+        same = [v for v in claimed if v.measure == value.measure]
         wanted = _keys(f"{claim[: value.span.start]} {claim[value.span.end :]}")
-        for rival, other in pieces[max(0, at[0] - 1) : at[0] + 2] if len(at) == 1 else ():
-            own, same = pieces[at[0]][0], [v for v in claimed if v.measure == value.measure]
-            apart = all(quantities.conflict(other, v) for v in same)
-            if apart and _is_given_for(wanted, own, rival, passage):
-                source = own.of(passage).strip(" ,;.")
-                place = first if passage == given else None
+        pieces = _pieces(
+            text, Span(first.start, last.end), value.measure, _noun_after(claim, value)
+        )
+        places = [n for n, piece in enumerate(pieces) if quantities.states(piece.value, value)]
+        if len(places) != 1:
+            continue
+        own = pieces[places[0]].span
+        for rival in pieces[max(0, places[0] - 1) : places[0] + 2]:
+            differs = all(quantities.conflict(rival.value, v) for v in same)
+            if differs and _is_given_for(wanted, own, rival.span, text):
+                source = own.of(text).strip(" ,;.")
+                place = first if text == passage else None
                 return Witness(WitnessKind.OWNER, value.span.of(claim), source, place)
     return None
 
 
 def subject_name(sentence: str) -> str:
-    """The name that a sentence is about; empty if unknown."""
-    read = syntax.Sentence.read(sentence, Span(0, len(sentence)))
-    end = read.tokens[read.verbs[0].start].start if read.verbs else len(sentence)
+    """Return the name that a sentence is about; empty if unknown."""
+    parsed = syntax.Sentence.read(sentence, Span(0, len(sentence)))
+    end = parsed.tokens[parsed.verbs[0].start].start if parsed.verbs else len(sentence)
     name = re.search(_NAME, sentence[:end])
     return name[0] if name else ""
 
 
-# ── In a turn or a quotation ─────────────────────────────────────────────────────────────────────
+_INITIAL = r"[A-ZÀ-Þ][\w’'-]{0,40}\.?"
+SPEAKER = rf"{_INITIAL}(?: (?:(?:of|the|de|von|van|du) )?{_INITIAL}){{0,6}}"
+ADVERBS = r"(?:(?:\w+ly|also|then|later|has|have|had|once) )*"
+# Verbs of speech in all forms: those of a statement, and those only beside a name or a quotation.
+_SAYING = [form for forms in words_of("readings", "saying") for form in forms.split("/")]
+SPEECH_VERBS = "|".join([*_SAYING, *words_of("readings", "finding"), *words_of("readings", "tags")])
+# "Judith Amory, the candidate, also said", "“No,” said Judith Amory".
+_SAYER = re.compile(
+    rf"(?:\A|(?<=[\s(]))(?P<before>{SPEAKER})(?:,[^,;“”]{{1,80}},)?,? {ADVERBS}(?:{SPEECH_VERBS})\b"
+    rf"|[,?!]['’”\"] (?:{SPEECH_VERBS}) (?P<behind>{_NAME})"
+)
+_ASCRIBES = re.compile(rf"\b(?:{'|'.join(_SAYING)}|{alternatives('readings', 'ascribing')})\b")
+_ACCORDING = re.compile(rf"According to (?P<name>{_NAME})(?:,[^,]+)?, (?P<content>.+)")
+_TURN = re.compile(  # "TOM BELSEY: And the list is longer than ever.", "Q. Is it?"
+    rf"^[*_#]{{0,3}}(?P<who>[QA](?=[.:])|{_INITIAL}(?: {_INITIAL}){{0,4}}(?=[*_]{{0,3}}:| \())"
+    r"(?: \([^()\n]{1,40}\))?[*_]{0,3}[.:][*_]{0,3}\s+(?P<words>\S.*[.?!…”\"’)])$",
+    re.MULTILINE,
+)
+_AGREES = re.compile(r"(?i:yes|yeah|right|exactly|correct|indeed|that is (?:so|right|true))\b")
+_SHORTEST_SHOUTED = 4  # letters of a label in capitals that is a name: not "Q", "CEO"
 
 
-class Turn(NamedTuple):
-    """Where somebody begins to speak, who ("": not known), and whether it is one who asks."""
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Where someone begins to speak in a transcript."""
 
     start: int
+    speaker: str
+    asks: bool  # most turns of the speaker have a question, and the next one does not agree
+
+
+@dataclass(frozen=True, slots=True)
+class _Spoken:
+    """A sentence, and who says it ("": not known)."""
+
+    words: str
     speaker: str
     asks: bool = False
 
 
-_WORD = r"[A-ZÀ-Þ][\w’'-]{0,40}\.?"
-_TURN = re.compile(  # "TOM BELSEY: And the list is longer than ever.", "Q. Is it?"
-    rf"^[*_#]{{0,3}}(?P<who>[QA](?=[.:])|{_WORD}(?: {_WORD}){{0,4}}(?=[*_]{{0,3}}:| \())"
-    r"(?: \([^()\n]{1,40}\))?[*_]{0,3}[.:][*_]{0,3}\s+(?P<words>\S.*[.?!…”\"’)])$",
-    re.MULTILINE,
-)
-_FORMS = (words_of("readings", name) for name in ("saying", "finding", "tags"))
-_SAYS = frozenset(form for forms in _FORMS for each in forms for form in each.split("/"))
-_SAYER = re.compile(
-    rf"(?P<name>{_NAME})(?:,[^,;“”]{{1,60}},)? (?:{'|'.join(_SAYS)})\b"
-    rf"|[,?!]['’”\"] (?:{'|'.join(_SAYS)}) (?P<after>{_NAME})"
-)
-_ACCORDING = re.compile(rf"According to (?P<name>{_NAME})(?:,[^,]+)?, (?P<content>.+)")
-_AGREES = re.compile(r"(?i:yes|yeah|right|exactly|correct|indeed|that is (?:so|right|true))\b")
+def ascribes(text: str) -> bool:
+    """Whether a text says what someone says, thinks or calls something."""
+    return bool(_ASCRIBES.search(text))
+
+
+def sayers(text: str) -> list[str]:
+    """Return the names beside a verb of speech, in order.
+
+    >>> sayers("Prof. Holm, the mayor, also said so"), sayers("“No,” said Ada Holm.")
+    (['Prof. Holm'], ['Ada Holm'])
+    """
+    return [match["before"] or match["behind"] for match in _SAYER.finditer(text)]
 
 
 @lru_cache(maxsize=16)
 def turns(text: str) -> tuple[Turn, ...]:
-    """The turns of a transcript: two labels recur, or all lines have one and something is asked."""
-    no_turn, found = words_of("readings", "no_turn"), [*_TURN.finditer(text)]
-    found = [turn for turn in found if no_turn.isdisjoint(turn["who"].lower().split())]
-    labels = Counter(turn["who"] for turn in found)
-    asking = Counter(turn["who"] for turn in found if "?" in turn["words"])
-    known = {who for who, n in labels.items() if n > 1}
-    if len(known) < 2 and (asking or all(" " in who for who in labels)):
-        lines = re.findall(r"^.", text[found[0].start() :], re.MULTILINE) if found else []
-        known = {*labels} if len(lines) == len(found) else set()
-    answers = [*(turn["words"] for turn in found[1:]), ""]
+    """Return the turns of a transcript, in order; empty if a text is none.
+
+    In a transcript two labels recur, or all lines have one and something is asked.
+    """
+    no_turn = words_of("readings", "no_turn")
+    labelled = [
+        match for match in _TURN.finditer(text) if no_turn.isdisjoint(match["who"].lower().split())
+    ]
+    n_turns = Counter(match["who"] for match in labelled)
+    n_questions = Counter(match["who"] for match in labelled if "?" in match["words"])
+    speakers = {who for who, n in n_turns.items() if n > 1}
+    if len(speakers) < 2 and (n_questions or all(" " in who for who in n_turns)):
+        lines = re.findall(r"^.", text[labelled[0].start() :], re.MULTILINE) if labelled else []
+        speakers = {*n_turns} if len(lines) == len(labelled) else set()
+    if len(speakers) < 2:
+        return ()
+    answers = [*(match["words"] for match in labelled[1:]), ""]
     return tuple(
         Turn(
-            turn.start(),
-            turn["who"].title() if len(turn["who"]) > 3 and turn["who"].isupper() else turn["who"],
-            2 * asking[turn["who"]] > labels[turn["who"]] and not _AGREES.match(answer),
+            match.start(),
+            _as_name(match["who"]),
+            2 * n_questions[match["who"]] > n_turns[match["who"]] and not _AGREES.match(answer),
         )
-        for turn, answer in zip(found, answers, strict=False)
-        if len(known) > 1 and turn["who"] in known
+        for match, answer in zip(labelled, answers, strict=True)
+        if match["who"] in speakers
     )
 
 
+def _as_name(label: str) -> str:
+    return label.title() if len(label) >= _SHORTEST_SHOUTED and label.isupper() else label
+
+
 @lru_cache(maxsize=16)
-def _spoken(page: str) -> list[tuple[str, Turn]]:
-    """The sentences of a page, with who says them: by their turn, else by the words beside them."""
-    found = list[tuple[str, Turn]]()
+def _spoken(page: str) -> list[_Spoken]:
+    """Return the sentences of a page with their speakers, by their turn or by the words beside."""
+    spoken = list[_Spoken]()
     for span in wording.sentences_of(page):
-        before = [turn for turn in turns(page) if turn.start < span.end]
-        sayers = [each["name"] or each["after"] for each in _SAYER.finditer(span.of(page))]
-        by_words = Turn(span.start, sayers[0] if len(sayers) == 1 else "")
-        found.append((span.of(page), before[-1] if before else by_words))
-    return found
+        words = span.of(page)
+        if before := [turn for turn in turns(page) if turn.start < span.end]:
+            spoken.append(_Spoken(words, before[-1].speaker, before[-1].asks))
+        else:
+            named = sayers(words)
+            spoken.append(_Spoken(words, named[0] if len(named) == 1 else ""))
+    return spoken
 
 
 def _ascribed(claim: str) -> tuple[str, str]:
@@ -202,16 +248,16 @@ def _ascribed(claim: str) -> tuple[str, str]:
     if according := _ACCORDING.match(claim):
         return according["name"], according["content"]
     verb, name = finite_verb(claim), subject_name(claim)
-    says = bool(verb and name and verb.word in _SAYS and claim.startswith(name))
-    return (name, claim[verb.end :]) if verb and says else ("", claim)
+    if verb and name and claim.startswith(name) and re.fullmatch(SPEECH_VERBS, verb.word):
+        return name, claim[verb.end :]
+    return "", claim
 
-
-# ── In each other's roles ────────────────────────────────────────────────────────────────────────
 
 _UNSURE = re.compile(r"\b(?:not|never|would|could|might|may|if|\w+ed to|said to|thought to)\b")
 _COMPARES = re.compile(r"\w+er\b|(?:north|south|east|west)\w*")
 _INSIDE = re.compile(r"\b(?:of|than|by|to|from|with|against|for|in|on|at)(?: the)?\s*\Z", re.I)
-_MUTUAL = {word[:6] for word in words_of("roles", "mutual")}
+_VERB_STEM = 6  # letters of a verb in the past that its forms share, as in `roles.mutual`
+_MUTUAL = {word[:_VERB_STEM] for word in words_of("roles", "mutual")}
 _THING = rf"(?:{_NAME}|[Tt]he (?:[a-z-]+ )?[a-z-]+)"
 _THE = re.compile(r"\A[Tt]he ")
 _RELATION = re.compile(
@@ -230,9 +276,6 @@ def _in_roles(agent: str, verb: str, patient: str, gap: str) -> str:
     )
     active = rf"{agent}{gap}\b{verb}(?!\w* by ){gap}\b{patient}"
     return rf"\b(?:{active}|{patient}{gap}\b{verb}\w* by {gap}\b{agent})"
-
-
-# ── Of what a description or a pronoun stands for ────────────────────────────────────────────────
 
 
 def _of_other_referent(text: str, passage: Passage, page: str) -> Witness | None:
@@ -263,8 +306,6 @@ def _differ(name: str, other_name: str) -> bool:
     return bool(words - others and others - words and missing)
 
 
-# ── Of another person than the article's ─────────────────────────────────────────────────────────
-
 _OF_A_PERSON = re.compile(r"\b(?:he|she|his|her)\b", re.IGNORECASE)
 
 
@@ -288,13 +329,27 @@ def _of_other_person(claim: Claim, passage: Passage, page: str) -> Witness | Non
     return Witness(WitnessKind.NAMESAKE, subject, sentence=span, other=other)
 
 
-# ── A value of another thing ─────────────────────────────────────────────────────────────────────
-
-_JOINS = [*map(re.compile, (r"(?<=[.!?])\s", "; ", ", (?:and|but|while) ", ", ", " (?:and|but) "))]
-_SLOT = re.compile(rf"\b({'|'.join(syntax.PREPOSITIONS)})\b")
+# What divides two values of a text, in this order.
+_JOINS = [
+    re.compile(join)
+    for join in (r"(?<=[.!?])\s", "; ", ", (?:and|but|while) ", ", ", " (?:and|but) ")
+]
+_PREPOSITION = re.compile(rf"\b({'|'.join(syntax.PREPOSITIONS)})\b")
 _DIGITS = re.compile(r"\d(?:[\d.,]*\d)?")
 _COUNTED = re.compile(r"[ -](?:or (?:more|less|fewer) )?([a-z]+)")
-_TIMES = frozenset("earli lat previou follow next last year befor aft".split())
+_TIMES = frozenset("earli lat previou follow next last year befor aft".split())  # stems
+_TWO_YEARS = re.compile(r"\b((?:1\d|20)\d\d)(?:[–/-]((?:\d\d)?\d\d)\b)?")
+_OF_ACCOUNTS = re.compile(
+    r"\b(?:financial|fiscal|tax|school|academic) year|\byear (?:to|end)|season"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A part of a text with one value of a measure."""
+
+    span: Span
+    value: Value
 
 
 def _keys(text: str) -> frozenset[str]:
@@ -302,69 +357,71 @@ def _keys(text: str) -> frozenset[str]:
 
 
 def _noun_after(text: str, value: Value) -> str:
-    """The stem of what a bare number counts; empty if it is left out."""
+    """Return the stem of what a bare number counts; empty if it is left out."""
     noun = _COUNTED.match(text, value.span.end) if not value.measure else None
     return "" if noun is None or noun[1] in syntax.PARTICLES else wording.stem(noun[1])
 
 
-def _with_values(text: str, window: Span, measure: str, noun: str) -> list[tuple[Span, Value]]:
-    """Cut a text into pieces with one value of a measure each; none where that is uncertain."""
-    found = [
-        v
-        for v in values(window.of(text), "en")
-        if v.measure == measure and not v.weak and _noun_after(window.of(text), v) in ("", noun)
+def _pieces(text: str, window: Span, measure: str, noun: str) -> list[_Piece]:
+    """Cut a part of a text into pieces with one value of a measure; none if that is uncertain."""
+    part = window.of(text)
+    same = [
+        value
+        for value in values(part, "en")
+        if value.measure == measure and not value.weak and _noun_after(part, value) in ("", noun)
     ]
     cuts = [0]
-    for value, following in pairwise(found):
-        between = value.span.end, following.span.start
-        joins = (join.search(window.of(text), *between) for join in _JOINS)
+    for value, following in pairwise(same):
+        joins = (join.search(part, value.span.end, following.span.start) for join in _JOINS)
         cuts.append(next((join.end() for join in joins if join), cuts[-1]))
-    ends = [*cuts[1:], len(window.of(text))]
-    pieces = [Span(a, b).moved(window.start) for a, b in zip(cuts, ends, strict=True) if a < b]
-    sure = len(pieces) == len(found) and not any(value.between for value in found)
-    return list(zip(pieces, found, strict=True)) if sure else []
-
-
-_TWO_YEARS = re.compile(r"\b((?:1\d|20)\d\d)(?:[–/-]((?:\d\d)?\d\d)\b)?")
-_OF_ACCOUNTS = re.compile(
-    r"\b(?:financial|fiscal|tax|school|academic) year|\byear (?:to|end)|season"
-)
+    spans = [Span(a, b).moved(window.start) for a, b in pairwise([*cuts, len(part)]) if a < b]
+    if len(spans) != len(same) or any(value.between for value in same):
+        return []
+    return list(map(_Piece, spans, same))
 
 
 def _of_two_years(claim: str, passage: str) -> Witness | None:
     """Find a value that is given for another year, where one is across two: "2023–24"."""
-    wanted, claimed = {*_TWO_YEARS.findall(claim)}, [v for v in values(claim) if not v.weak]
-    claimed = [value for value in claimed if value.measure != "date" and len(wanted) == 1]
+    wanted = {*_TWO_YEARS.findall(claim)}
+    claimed = [v for v in values(claim) if not v.weak and v.measure != "date"]
+    if len(wanted) != 1 or _OF_ACCOUNTS.search(claim):
+        return None
     for span, value in product(wording.sentences_of(passage) if claimed else (), claimed):
         sentence = span.of(passage)
         given = {*_TWO_YEARS.findall(sentence)}
-        across = all(second for _, second in given) or any(second for _, second in wanted)
-        stated = any(quantities.states(v, value) for v in values(sentence))
-        if given and across and stated and not (given & wanted or _OF_ACCOUNTS.search(claim)):
+        is_across = all(second for _, second in given) or any(second for _, second in wanted)
+        if not given or not is_across or given & wanted:
+            continue
+        if any(quantities.states(stated, value) for stated in values(sentence)):
             return Witness(WitnessKind.OWNER, value.span.of(claim), sentence[:_SHOWN], span)
     return None
 
 
-def _is_given_for(wanted: frozenset[str], own: Span, rival: Span, passage: str) -> bool:
+def _is_given_for(wanted: frozenset[str], own: Span, rival: Span, text: str) -> bool:
     """Whether words of the claim are beside the rival, in the place of others beside its own value.
 
     What stands before may be meant of what follows, too.
     """
-    of_own, of_rival = _keys(own.of(passage)), _keys(rival.of(passage))
+    of_own, of_rival = _keys(own.of(text)), _keys(rival.of(text))
     beside, others = wanted & of_rival - of_own, of_own - wanted - of_rival
     if not (beside and others and wanted <= of_own | of_rival):
         return False
-    (first, *rest), (second, *rival_rest) = (
-        _SLOT.split(s.of(passage).lower()) for s in (own, rival)
+    rival_slots = _slots(rival.of(text))
+    is_in_place = any(
+        _keys(words) & others and _keys(rival_slots.get(preposition, "")) & beside
+        for preposition, words in _slots(own.of(text)).items()
     )
-    in_place = {"": second, **dict(zip(rival_rest[::2], rival_rest[1::2], strict=True))}
-    slots = {"": first, **dict(zip(rest[::2], rest[1::2], strict=True))}
-    met = any(
-        _keys(words) & others and _keys(in_place.get(slot, "")) & beside
-        for slot, words in slots.items()
-    )
-    met |= all(any(k.isdigit() and len(k) == 4 for k in keys) for keys in (beside, others))
-    dated = any(word[0].isdigit() for word in beside)
-    timed = others <= _TIMES or all(word[0].isdigit() for word in others)
-    meant = own.start < rival.start or not wanted & of_own - of_rival
-    return met and (dated or not timed) and meant
+    have_years = all(any(key.isdigit() and len(key) == 4 for key in k) for k in (beside, others))
+    if not (is_in_place or have_years):
+        return False
+    is_dated = any(key[0].isdigit() for key in beside)
+    is_only_time = others <= _TIMES or all(key[0].isdigit() for key in others)
+    if is_only_time and not is_dated:
+        return False
+    return own.start < rival.start or not wanted & of_own - of_rival
+
+
+def _slots(text: str) -> dict[str, str]:
+    """Return the words behind each preposition of a text, and before the first behind ""."""
+    first, *rest = _PREPOSITION.split(text.lower())
+    return {"": first, **dict(zip(rest[::2], rest[1::2], strict=True))}

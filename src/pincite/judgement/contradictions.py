@@ -14,13 +14,24 @@ from itertools import takewhile
 
 from pincite.text import LEXICON, alternatives, antonyms, names, quantities, syntax, tables
 from pincite.text import words as wording
+from pincite.text.changes import (
+    LEVEL_WORDS,
+    Change,
+    Rank,
+    changes_in,
+    claimed_changes,
+    ranks,
+    stated_changes,
+    turns_both_ways,
+    without_values,
+)
 from pincite.text.clauses import clauses
 from pincite.text.figures import MONTHS
 from pincite.text.finite import finite_verb, referents
 from pincite.text.languages import NEGATIONS, common
 from pincite.text.quantities import Value, with_hedge
 from pincite.text.quantities import values as values_of
-from pincite.text.sentences import n_words
+from pincite.text.sentences import n_words, windows
 from pincite.text.words import WORD, roots
 from pincite.types import Span, Witness, WitnessKind
 
@@ -158,7 +169,7 @@ def _of_value(part: str, claim: str, source: _Source) -> Witness | None:
     return _in_cell(part, source) if source.language == "en" else None
 
 
-def _is_sum(claimed: Value | antonyms.Change, sentence: str) -> bool:
+def _is_sum(claimed: Value | Change, sentence: str) -> bool:
     """Whether a claim adds up what a sentence divides: "200 jobs in Varde and 100 in Moss"."""
     parts = [v for v in values_of(sentence) if v.measure == claimed.measure and not v.weak]
     low, high = sorted(map(abs, (claimed.low, claimed.high)))
@@ -219,8 +230,8 @@ def _is_opposite(value: Value, rival: Value) -> bool:
 
 def _role(value: Value, text: str) -> type | None:
     """Return whether a value is that of a change or in a rank; None if it is a level."""
-    others: list[antonyms.Change | antonyms.Rank] = [*antonyms.stated_changes(text)]
-    others += antonyms.ranks(text)
+    others: list[Change | Rank] = [*stated_changes(text)]
+    others += ranks(text)
     return next((type(one) for one in others if one.span.overlaps(value.span)), None)
 
 
@@ -334,16 +345,16 @@ _SLACK = 0.25  # the share of a change by which another must exceed it to contra
 
 def _of_change(part: str, claim: str, source: _Source) -> Witness | None:
     """Find another change of the same: as stated, or as worked out from two values."""
-    changes = antonyms.claimed_changes(part)
+    changes = claimed_changes(part)
     if len(changes) != 1:
         return None
     change, found = changes[0], list[tuple[int, Witness | None]]()
     rest = change.rest_of(part)
-    for span in antonyms.windows(source.passage, [span for span, _ in source.sentences]):
+    for span in windows(source.passage, [span for span, _ in source.sentences]):
         sentence = span.of(source.passage)
-        is_mixed = change.measure == "any" and antonyms.turns_both_ways(sentence)
+        is_mixed = change.kind == "direction" and turns_both_ways(sentence)
         skips = is_mixed or _UNREAL.search(sentence)
-        for other in () if skips else antonyms.changes_in(sentence):
+        for other in () if skips else changes_in(sentence):
             agrees = change.agrees(other, _SLACK)
             named = frozenset[str]() if other.than else change.than  # what "of them" stands for
             own = "".join(w for w in re.split(r"\b", rest) if named.isdisjoint(roots(w)))
@@ -352,7 +363,7 @@ def _of_change(part: str, claim: str, source: _Source) -> Witness | None:
                 found.append((shared, None))
             elif (
                 agrees is False
-                and not _is_sum(change, sentence)
+                and not (change.kind == "amount" and _is_sum(change, sentence))
                 and _is_change_of(own, other, sentence, source)
             ):
                 found.append((shared, Witness(WitnessKind.VALUE, change.words, other.words, span)))
@@ -361,14 +372,14 @@ def _of_change(part: str, claim: str, source: _Source) -> Witness | None:
     return nearest[0] if all(nearest) and nearest else None
 
 
-def _is_change_of(rest: str, change: antonyms.Change, sentence: str, source: _Source) -> bool:
+def _is_change_of(rest: str, change: Change, sentence: str, source: _Source) -> bool:
     """Whether a change is of the subject and the times of a claim's other words."""
     start = sentence.find(change.about)
     subject = change.about[: max(0, change.span.start - start)]
     wanted = {*roots(rest)}
-    others = {*roots(antonyms.without(subject, *values_of(subject)))} - {*roots(source.about)}
-    words = antonyms.without(rest, *(v for v in values_of(rest) if v.measure == "time"))
-    known = antonyms.LEVEL_WORDS.union(roots(source.about))
+    others = {*roots(without_values(subject, *values_of(subject)))} - {*roots(source.about)}
+    words = without_values(rest, *(v for v in values_of(rest) if v.measure == "time"))
+    known = LEVEL_WORDS.union(roots(source.about))
     own = " ".join(word for word in WORD.findall(words) if not {*roots(word)} <= known)
     words = own if change.is_computed and own else words
     return (
@@ -386,12 +397,12 @@ def _is_change_of(rest: str, change: antonyms.Change, sentence: str, source: _So
 
 def _of_rank(part: str, claim: str, source: _Source) -> Witness | None:
     """Find another place in the same order: "the second-highest" for "the highest"."""
-    stated = antonyms.ranks(part)
+    stated = ranks(part)
     if len(stated) != 1:
         return None
     rank, contrary = stated[0], None
     for span, sentence in source.sentences:
-        for other in antonyms.ranks(sentence):
+        for other in ranks(sentence):
             if other.order not in ("", rank.order):
                 continue
             if other.place == rank.place:
@@ -402,9 +413,7 @@ def _of_rank(part: str, claim: str, source: _Source) -> Witness | None:
     return contrary or _in_cell(part, source)
 
 
-def _is_same_order(
-    rank: antonyms.Rank, part: str, other: antonyms.Rank, sentence: str, source: _Source
-) -> bool:
+def _is_same_order(rank: Rank, part: str, other: Rank, sentence: str, source: _Source) -> bool:
     """Whether two ranks are among the same things, by what follows them, and at the same time."""
     field = _FIELD_ENDS.split(sentence[other.span.end :])[0]
     wanted = {*roots(_FIELD.sub("", part))} - {*roots(rank.span.of(part)), "ever", "number"}

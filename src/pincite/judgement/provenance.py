@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
 
-from pincite.text import words_of
+from pincite.text import alternatives, words_of
 from pincite.text.hosts import host_of, is_below
 from pincite.text.syntax import PREPOSITIONS
 from pincite.types import Document
@@ -56,21 +56,12 @@ _NOT_NAMES, _BODIES, _BEFORE_BODIES, _OFFICIAL_HOSTS, _BLOG_HOSTS = (
 )
 _OFFICIAL_LABEL = re.compile(r"(?:^|\.)(?:govt?|gouv|gob|gub|mil|gv)(?:\.[a-z]{2})?$")
 _HEAD = 300  # characters of a text in which a line says what it is
-_RELEASE = re.compile(
-    r"(?im)^\W*(?:for immediate release\b|(?:(?:press|media|news) release"
-    r"|(?:presse|medien)mitteilung|communiqué de presse|comunicado de prensa)"
-    r"(?=\W*$|\W*[:.,|–—-]|\s+(?:no|nr|from|by|of|vom|\d)))"
-)
+_RELEASE = re.compile(rf"(?im)^\W*(?:{alternatives('sources', 'release')})")
 _RELEASE_PATH = re.compile(
     r"/(?:press|media|news)-?_?releases?(?:[/?-]|$)|/(?:presse|medien)mitteilung(?:en)?(?:[/?-]|$)",
     re.IGNORECASE,
 )
-_PRIMARY = re.compile(
-    r"\b(?:minutes of|council minutes|minutes$|resolutions?\b|judge?ment of|judge?ment$|agreement"
-    r"|contract between|register of|land register|gazette|ruling of|protokoll|beschluss|urteil"
-    r"|vertrag zwischen|handelsregister|grundbuch)",
-    re.IGNORECASE | re.MULTILINE,
-)
+_RECORD = re.compile(rf"\b(?:{alternatives('sources', 'record')})", re.IGNORECASE | re.MULTILINE)
 _WORDS = re.compile(r"[^\W_]+")
 _TRAILING = re.compile(
     r"(?:\s+(?:\w+ly|today|yesterday|also|later|has|have|had|on|(?:Mon|Tues|Wednes|Thurs|Fri|Satur"
@@ -90,13 +81,13 @@ def source_of(document: Document) -> Source:
     head = f"{document.title}\n{document.text[:_HEAD]}"
     kind = _kind(document, head)
     unofficial = kind in (SourceKind.PRESS_RELEASE, SourceKind.BLOG, SourceKind.PRESS)
-    primary = kind is SourceKind.OFFICIAL or (not unofficial and bool(_PRIMARY.search(head)))
+    primary = kind is SourceKind.OFFICIAL or (not unofficial and bool(_RECORD.search(head)))
     return Source(kind, publisher, author, primary=primary)
 
 
 def _kind(document: Document, head: str) -> SourceKind:
     meta, url = document.meta, document.url
-    names = ("".join(_WORDS.findall(each.lower())) for each in meta.get("type", "").split(";"))
+    names = ("".join(_WORDS.findall(name.lower())) for name in meta.get("type", "").split(";"))
     by_type = [_BY_TYPE[name] for name in names if name in _BY_TYPE]
     if document.kind in ("pubmed", "jats") or any(map(meta.get, ("doi", "pmid", "journal"))):
         return SourceKind.STUDY
@@ -126,8 +117,8 @@ def is_about(reading: str, name: str) -> bool:
         return False
     pairs = [*pairwise(words)]
     if set(parts) <= set(words):  # "in Varde" is a place, not the site of that name
-        named = [before for before, word in pairs if word == parts[0]]
-        return len(parts) > 1 or not PREPOSITIONS.issuperset(named)
+        before_name = [before for before, word in pairs if word == parts[0]]
+        return len(parts) > 1 or not PREPOSITIONS.issuperset(before_name)
     return any(
         word in _BODIES and word in parts and before in _BEFORE_BODIES | {"", *parts}
         for before, word in pairs
@@ -135,7 +126,7 @@ def is_about(reading: str, name: str) -> bool:
 
 
 def named_speaker(words: str) -> str:
-    """A speaker's name without the time and manner of speaking.
+    """Return a speaker's name without the time and manner of speaking.
 
     >>> named_speaker("Mayor Ada Holm today")
     'Mayor Ada Holm'

@@ -6,8 +6,9 @@ noun, as its owner, or behind it: "the county's oldest inn", "the oldest inn in 
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from dataclasses import dataclass
 
+from pincite.text import LEXICON
 from pincite.text import words as wording
 from pincite.text.languages import common
 from pincite.text.syntax import PREPOSITIONS, may_be_finite
@@ -26,23 +27,19 @@ _BEHIND = re.compile(
 )
 _OF_NATION = re.compile(r"(?:i?sh|ese|an|ch|ic|qi)\b")
 _MOST_WORDS = 5  # of a noun with what is before it
-# Behind "in the …", these say nothing, or stand for a name that the context has.
-_WIDE = frozenset(
-    wording.roots(
-        "world history time kind type sort class market life town city village country county"
-        " island parish borough province region area district nation state continent planet club"
-        " company season year century group place series whole entire"
-    )
-)
+_WIDE = frozenset(wording.roots(LEXICON["superlatives"]["wide"]))
 
 
-class _Unique(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Superlative:
+    """A first, an only one or a superlative, and what narrows it; sets have roots."""
+
     span: Span
     word: str  # the root of "oldest"
     head: str  # the root of the noun; "": "the oldest in the county"
-    narrows: frozenset[str]  # roots of what narrows it
-    bounds: frozenset[str]  # without adjectives, which say more of its kind
-    named: frozenset[str]  # those of names
+    narrows: frozenset[str]
+    bounds: frozenset[str]  # what narrows it without adjectives, which say more of its kind
+    names: frozenset[str]  # those of names
     is_of_nation: bool  # by an adjective, "Danish", which "Denmark's" may mean too
 
 
@@ -56,56 +53,55 @@ def narrower(claim: str, passage: str, page: str = "", title: str = "") -> Witne
     """
     if common(claim, passage) != "en":
         return None
-    whole, known = page or passage, frozenset(wording.roots(f"{claim} {title}"))
-    for wanted in _unique(claim):
+    page, known = page or passage, frozenset(wording.roots(f"{claim} {title}"))
+    for claimed in _superlatives(claim):
         same = [
-            (each, sentence)
-            for sentence in (span.of(whole) for span in wording.sentences_of(whole))
-            for each in _unique(sentence)
-            if each.word == wanted.word and each.head in (wanted.head, "")
+            (stated, sentence)
+            for sentence in (span.of(page) for span in wording.sentences_of(page))
+            for stated in _superlatives(sentence)
+            if stated.word == claimed.word and stated.head in (claimed.head, "")
         ]
-        if same and all(_is_narrower(each, wanted, known) for each, _ in same):
-            (each, sentence), *_ = same
+        if same and all(_is_narrower(stated, claimed, known) for stated, _ in same):
+            stated, sentence = same[0]
             start = passage.find(sentence)
-            shown = Span(start, start + len(sentence)) if start >= 0 else None
-            words = wanted.span.of(claim), each.span.of(sentence)
-            return Witness(WitnessKind.NARROWER, *words, shown)
+            place = Span(start, start + len(sentence)) if start >= 0 else None
+            words = claimed.span.of(claim), stated.span.of(sentence)
+            return Witness(WitnessKind.NARROWER, *words, place)
     return None
 
 
-def _is_narrower(source: _Unique, claim: _Unique, known: frozenset[str]) -> bool:
+def _is_narrower(source: _Superlative, claim: _Superlative, known: frozenset[str]) -> bool:
     lacks, own = source.narrows - known, claim.bounds - source.narrows
     if not own:
         return bool(lacks - _WIDE)
-    if own <= claim.named:
-        return bool(lacks & source.named) and source.is_of_nation == claim.is_of_nation
-    return own.isdisjoint(claim.named) and bool(lacks) and lacks.isdisjoint(source.named)
+    if own <= claim.names:
+        return bool(lacks & source.names) and source.is_of_nation == claim.is_of_nation
+    return own.isdisjoint(claim.names) and bool(lacks) and lacks.isdisjoint(source.names)
 
 
-def _unique(text: str) -> Iterator[_Unique]:
+def _superlatives(text: str) -> Iterator[_Superlative]:
     for match in _SUPERLATIVE.finditer(text):
         # What is only named so need not be unique: "the first dose".
         nouns = list(_nouns(text, match.end()))
         end = nouns[-1].end() if nouns else match.end()
         behind = _BEHIND.match(text, end)
         owner = re.sub(r"['’]s?\Z", "", match["owner"]) if match["owner"][-1] in "s'’" else ""
-        before = [noun[1] for noun in nouns[:-1]]
         around = f"{owner} {behind['what'] if behind else ''}"
-        narrows = f"{around} {' '.join(before)}"
+        narrows = " ".join([around, *(noun[1] for noun in nouns[:-1])])
         names = " ".join(re.findall(r"\b[A-Z][\w’'-]+", narrows))
-        yield _Unique(
+        yield _Superlative(
             Span(match.start("owner"), behind.end() if behind else end),
-            wording.stem(match["word"].split(" ")[-1]),
-            wording.stem(nouns[-1][1]) if nouns else "",
-            frozenset(wording.roots(narrows)),
-            frozenset(wording.roots(f"{around} {names}")),
-            frozenset(wording.roots(names)),
-            bool(_OF_NATION.search(names)),
+            word=wording.stem(match["word"].split(" ")[-1]),
+            head=wording.stem(nouns[-1][1]) if nouns else "",
+            narrows=frozenset(wording.roots(narrows)),
+            bounds=frozenset(wording.roots(f"{around} {names}")),
+            names=frozenset(wording.roots(names)),
+            is_of_nation=bool(_OF_NATION.search(names)),
         )
 
 
 def _nouns(text: str, start: int) -> Iterator[re.Match[str]]:
-    """Yield the words from a superlative to its noun."""
+    """Yield the words from the end of a superlative to its noun."""
     before = ""
     for _ in range(_MOST_WORDS):
         word = _WORD.match(text, start)

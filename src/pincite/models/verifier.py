@@ -33,6 +33,7 @@ from pincite.notes import Note
 from pincite.protocols import Floats
 from pincite.text import antonyms, names, paraphrase, quantities, tables
 from pincite.text import words as wording
+from pincite.text.changes import agreeing
 from pincite.text.finite import referents_in
 from pincite.text.languages import common, identify
 from pincite.text.quantities import values as values_of
@@ -335,7 +336,7 @@ def _evidence(
     quote = quote or wording.best_quote(claim.text, passage.text)
     meant += [
         Note("worked_out", {"words": change.words, "how": other.words})
-        for change, other in dict(antonyms.agreeing(claim.text, passage.text)).items()
+        for change, other in dict(agreeing(claim.text, passage.text)).items()
     ]
     meant += [
         Note("referent", {"words": each.span.of(passage.text), "name": each.name})
@@ -391,7 +392,7 @@ def _counts(stated: Claim, passage: Passage, contrary: Span) -> bool:
     bound of its own.
     """
     claim = stated.text
-    if tables.rows_of(contrary.of(passage.text)) or antonyms.agreeing(claim, passage.text):
+    if tables.rows_of(contrary.of(passage.text)) or agreeing(claim, passage.text):
         return False
     sentence = contrary.of(passage.text)
     figures = [value for value in values_of(claim) if not value.weak]
@@ -399,7 +400,7 @@ def _counts(stated: Claim, passage: Passage, contrary: Span) -> bool:
     same = len([*figures, *rivals]) > 1 and not quantities.unstated(claim, sentence)
     compared = antonyms.compare(claim, sentence)
     agrees = compared and compared[2] and not quantities.unstated(claim, sentence)
-    opposite = (compared and not compared[2]) or antonyms.contrasts(claim, sentence)
+    opposite = (compared and not compared.agrees) or antonyms.contrasts(claim, sentence)
     if same or agrees or (opposite and of_another_time(claim, sentence)):
         return False
     words = wording.missing_words(claim, f"{passage.about}\n{passage.text}")

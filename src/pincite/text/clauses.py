@@ -25,6 +25,24 @@ MAX_CLAUSES = 6  # each costs up to three pairs per source; more indicate a list
 MAX_SUBJECT, MAX_ITEM, MAX_BARE = 12, 6, 3  # words; the last of a subject without an article
 _LONGEST_TITLE = 4  # "Prof."
 _ARTICLES = frozenset("the a an its his her their our this two three four five".split())
+MAX_PARTS = 20  # per sentence: one with more marks is a list, and each mark covers its own words
+MAX_BRACKET = 200  # characters that may be added to a part to close its bracket
+MIN_WORDS = 3  # a shorter piece is meaningless without its neighbours
+MIN_SIGNS = 5  # the same in Chinese and Japanese characters: 他生于北京
+_SIGNS = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
+_PIECE = re.compile(r"[^\W_]+(?:[’'.&/-][^\W_]+)*|[,;:()]")
+_WORDS = re.compile(r"\w+")
+_OBJECT = re.compile(r"[\s,]+(?:that|how|why|whether)\b")  # after a verb such as "He said"
+_CUT_NAME = re.compile(r"(?:\A\W*(?:\w+ )?|\s)\w+(?:[’']s|s[’'])(?: \w+)?\s*\Z")  # "Ito's eldest"
+_WORD_FOLLOWS = re.compile(r"\s+(?!(?:in|on|at|by|and|but|or|from|for|to|with|after)\b)[a-z]")
+_SHORTEST = 6  # minimum words for a line with a full stop to count as a sentence
+_CONJUNCTIONS, _SUBORDINATING = (
+    words_of("verb_phrases", name) for name in ("conjunctions", "subordinating")
+)
+_JOINING = frozenset("and but or nor yet".split())
+_COORDINATING = _JOINING | {"then", "also", "later"}
+_UNSURE = syntax.PREPOSITIONS | syntax.SUBORDINATORS | frozenset({"what", "while", "since", "both"})
+_RELATIVE = frozenset("which who whom whose where".split())
 
 
 def clauses(claim: str) -> list[Clause]:
@@ -42,8 +60,8 @@ def clauses(claim: str) -> list[Clause]:
         abbreviated = words and words[-1][0].isupper() and len(words[-1]) <= _LONGEST_TITLE
         if abbreviated or not sentence.verbs:
             return [whole]
-    found = [clause for sentence in parsed for clause in _of_sentence(sentence)]
-    return found if 1 < len(found) <= MAX_CLAUSES else [whole]
+    parts = [clause for sentence in parsed for clause in _of_sentence(sentence)]
+    return parts if 1 < len(parts) <= MAX_CLAUSES else [whole]
 
 
 def _of_sentence(sentence: Sentence) -> list[Clause]:
@@ -56,12 +74,12 @@ def _of_sentence(sentence: Sentence) -> list[Clause]:
     listed = marks and not all(sentence.verbs_in(a + 1, b) for a, b in pieces)
     if not sentence.balanced or _opens_subordinate(sentence) or listed:
         return [sentence.clause(segment, len(sentence.tokens))]
-    found: list[Clause] = []
+    parts: list[Clause] = []
     for n in range(len(sentence.tokens)):
         if n >= segment.start and (cut := _cut(sentence, segment, n)):
             clause, segment = cut
-            found.append(clause)
-    return [*found, *_split_list(sentence, segment)]
+            parts.append(clause)
+    return [*parts, *_split_list(sentence, segment)]
 
 
 def _cut(sentence: Sentence, segment: Segment, n: int) -> tuple[Clause, Segment] | None:
@@ -86,7 +104,7 @@ def _cut(sentence: Sentence, segment: Segment, n: int) -> tuple[Clause, Segment]
 
 
 def _without_subject(sentence: Sentence, segment: Segment, end: int, start: int) -> Segment | None:
-    """A segment that begins with its verb at `start` and takes its neighbour's subject."""
+    """Return a segment that begins with its verb at `start` and takes its neighbour's subject."""
     left = sentence.verbs_in(segment.start, end)
     n = sentence.past_adverbs(start)
     if len(left) != 1 or sentence.subordinate(left[0].start, end):
@@ -122,7 +140,7 @@ def _passive(sentence: Sentence, n: int) -> bool:
 
 
 def _passive_auxiliary(sentence: Sentence, verb: Verb) -> str:
-    """The passive auxiliary: "was" in "was later built", "has been" in "has been built"; or ""."""
+    """Return "was" of "was later built", "has been" of "has been built"; "" if not passive."""
     words = [sentence.word(n) for n in range(verb.start, verb.end)]
     forms = [word for word in words if not syntax.is_adverb(word)]
     passive = forms[0] in syntax.BE or "been" in forms or "be" in forms
@@ -173,9 +191,6 @@ def _at_relative(sentence: Sentence, segment: Segment, comma: int) -> tuple[Clau
     return Clause(span, text), Segment(closing + 1, subject)
 
 
-# ── Subjects ──────────────────────
-
-
 def _subject(sentence: Sentence, start: int, end: int) -> str | None:
     words = sentence.tokens[start:end]
     while words and syntax.is_adverb(words[-1].word):
@@ -213,7 +228,7 @@ def _past_opening(words: list[Token]) -> list[Token]:
 
 
 def _antecedent(sentence: Sentence, start: int, comma: int) -> str | None:
-    """The antecedent of "who" or "which" after the comma; None if it is ambiguous."""
+    """Return the antecedent of "who" or "which" after the comma; None if it is ambiguous."""
     n = comma
     while n > start and _is_name(sentence.word(n - 1)):
         n -= 1
@@ -244,11 +259,8 @@ def _opens_subordinate(sentence: Sentence) -> bool:
     return first in syntax.SUBORDINATORS or (timed and bool(sentence.verbs_in(0, stop)))
 
 
-# ── Lists ──────────────────────
-
-
 def _split_list(sentence: Sentence, segment: Segment) -> list[Clause]:
-    """The last clause, or one clause per item if it certainly ends in a list of three or more."""
+    """Return the last clause; one per item if it certainly ends in a list of three or more."""
     end = len(sentence.tokens)
     while end > segment.start and sentence.tokens[end - 1].word in ".!?":
         end -= 1
@@ -263,28 +275,28 @@ def _split_list(sentence: Sentence, segment: Segment) -> list[Clause]:
 
 
 def _items(sentence: Sentence, segment: Segment, end: int) -> list[tuple[int, int]]:
-    """Token ranges of the list items, half-open; empty if there is no list."""
-    found = sentence.verbs_in(segment.start, end)
+    """Return token ranges of the list items, half-open; empty if there is no list."""
+    verbs = sentence.verbs_in(segment.start, end)
     inside = [n for n in sentence.stops if segment.start < n < end]
     conjunctions = [n for n in inside if sentence.word(n) == "and"]
-    if len(found) != 1 or not conjunctions or sentence.subordinate(found[0].start, end):
+    if len(verbs) != 1 or not conjunctions or sentence.subordinate(verbs[0].start, end):
         return []
     last = conjunctions[-1]
-    commas = [n for n in sentence.stops if found[0].end <= n < last and sentence.word(n) == ","]
+    commas = [n for n in sentence.stops if verbs[0].end <= n < last and sentence.word(n) == ","]
     oxford = bool(commas) and commas[-1] == last - 1
     starts = [comma + 1 for comma in (commas[:-1] if oxford else commas)] + [last + 1]
     ends = [*(commas if oxford else [*commas, last]), end][1:]
     rest = list(zip(starts, ends, strict=True))
     if len(rest) < 2 or any(n in sentence.stops for a, b in rest for n in range(a, b)):
         return []
-    first = _first_item(sentence, found[0].end, commas[0], rest)
+    first = _first_item(sentence, verbs[0].end, commas[0], rest)
     return [] if first is None else [(first, commas[0]), *rest]
 
 
 def _first_item(
     sentence: Sentence, start: int, end: int, rest: list[tuple[int, int]]
 ) -> int | None:
-    """The start of the first item, inferred from the others: an article, names, or one word."""
+    """Return the start of the first item, by the others: an article, names, or one word."""
     others = [[sentence.word(n) for n in range(a, b)] for a, b in rest]
     if any(
         not 0 < len(o) <= MAX_ITEM or set(o) & syntax.PREPOSITIONS or not all(o) for o in others
@@ -309,7 +321,7 @@ def _first_item(
 
 
 def _last_article(sentence: Sentence, start: int, end: int) -> int:
-    """The last article followed only by its noun phrase, else `end`."""
+    """Return the last article followed only by its noun phrase, else `end`."""
     articles = [n for n in range(start, end) if sentence.word(n).lower() in _ARTICLES]
     n = articles[-1] if articles else end
     words = [sentence.word(m) for m in range(n, end)]
@@ -318,28 +330,6 @@ def _last_article(sentence: Sentence, start: int, end: int) -> int:
 
 def _is_name(word: str) -> bool:
     return word[:1].isupper() and word not in MONTHS
-
-
-# ── Parts of a sentence ──────────────────────
-
-MAX_PARTS = 20  # per sentence: one with more marks is a list, and each mark covers its own words
-MAX_BRACKET = 200  # characters that may be added to a part to close its bracket
-MIN_WORDS = 3  # a shorter piece is meaningless without its neighbours
-MIN_SIGNS = 5  # the same in Chinese and Japanese characters: 他生于北京
-_SIGNS = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
-_PIECE = re.compile(r"[^\W_]+(?:[’'.&/-][^\W_]+)*|[,;:()]")
-_WORDS = re.compile(r"\w+")
-_OBJECT = re.compile(r"[\s,]+(?:that|how|why|whether)\b")  # after a verb such as "He said"
-_CUT_NAME = re.compile(r"(?:\A\W*(?:\w+ )?|\s)\w+(?:[’']s|s[’'])(?: \w+)?\s*\Z")  # "Ito's eldest"
-_WORD_FOLLOWS = re.compile(r"\s+(?!(?:in|on|at|by|and|but|or|from|for|to|with|after)\b)[a-z]")
-_SHORTEST = 6  # minimum words for a line with a full stop to count as a sentence
-_CONJUNCTIONS, _SUBORDINATING = (
-    words_of("verb_phrases", name) for name in ("conjunctions", "subordinating")
-)
-_JOINING = frozenset("and but or nor yet".split())
-_COORDINATING = _JOINING | {"then", "also", "later"}
-_UNSURE = syntax.PREPOSITIONS | syntax.SUBORDINATORS | frozenset({"what", "while", "since", "both"})
-_RELATIVE = frozenset("which who whom whose where".split())
 
 
 class Standing(StrEnum):
@@ -362,19 +352,19 @@ def standing(piece: str, language: str = "en") -> Standing:
         enough = n_words(" ".join(words)) >= MIN_WORDS or len(_SIGNS.findall(piece)) >= MIN_SIGNS
         return Standing.CLAUSE if enough else Standing.FRAGMENT
     words = list(dropwhile(lambda word: not word[0].isalnum(), _PIECE.findall(piece)))
-    found = _maybe_verbs(words)
-    if not found:
+    verbs = _maybe_verbs(words)
+    if not verbs:
         return Standing.FRAGMENT
-    first = _past(words, _COORDINATING)
-    if first < len(words) and (words[first].lower() in _RELATIVE or found[0] == first):
+    first = _skip(words, _COORDINATING)
+    if first < len(words) and (words[first].lower() in _RELATIVE or verbs[0] == first):
         return Standing.PREDICATE
-    first = _past(words, _CONJUNCTIONS)
+    first = _skip(words, _CONJUNCTIONS)
     inner = 0
-    for n in range(first, found[-1]):  # a nested clause; excludes "for that reason"
+    for n in range(first, verbs[-1]):  # a nested clause; excludes "for that reason"
         word, before = words[n].lower(), words[n - 1].lower() if n else ""
         shown = word == "that" and (not n or before in syntax.PREPOSITIONS)
         inner += word in _SUBORDINATING and not shown
-    return Standing.CLAUSE if len(found) > inner else Standing.FRAGMENT
+    return Standing.CLAUSE if len(verbs) > inner else Standing.FRAGMENT
 
 
 def widen(sentence: str, part: Span, marks: Sequence[int], language: str = "en") -> Span:
@@ -472,34 +462,35 @@ def _with_antecedent(sentence: str, part: Span) -> tuple[str, Span] | None:
 
 
 def _subject_before(words: Sequence[str], n: int) -> tuple[int, int] | None:
-    """The word range of the subject of the predicate at word `n`; None if uncertain."""
-    found = [v for v in _maybe_verbs(words) if v < n]
-    opening = _past(words, frozenset())
+    """Return the word range of the subject of the predicate at word `n`; None if uncertain."""
+    verbs = [v for v in _maybe_verbs(words) if v < n]
+    opening = _skip(words, frozenset())
     if words[opening].lower() in syntax.PREPOSITIONS and "," in words[:12]:
         opening = words.index(",") + 1  # skips "In 1911, the mill …"
-    if not found or not opening < found[0] <= opening + MAX_SUBJECT:
+    if not verbs or not opening < verbs[0] <= opening + MAX_SUBJECT:
         return None
-    subject = words[opening : found[0]]
+    subject = words[opening : verbs[0]]
     first = subject[0]
     lower = {word.lower() for word in subject}
-    capital = first[:1].isupper() or first[:1].isdigit()
-    opens = capital or first in syntax.DETERMINERS | syntax.PRONOUNS
+    has_capital = first[:1].isupper() or first[:1].isdigit()
+    opens = has_capital or first in syntax.DETERMINERS | syntax.PRONOUNS
     if not opens or lower & (_SUBORDINATING | {",", ":", ";", "there"}) or first.lower() in _UNSURE:
         return None
-    between = {word.lower() for word in words[found[0] : n]}
+    between = {word.lower() for word in words[verbs[0] : n]}
     if between & (_SUBORDINATING | {":", ";"}):
         return None
-    for verb in found[1:]:  # coordinated with the same subject: "and closed"
+    for verb in verbs[1:]:  # coordinated with the same subject: "and closed"
         while verb and syntax.is_adverb(words[verb - 1].lower()):
             verb -= 1
         if not verb or words[verb - 1] not in (",", "and", "but", "or"):
             return None
-    word = words[_past(words[n:], _COORDINATING) + n]
-    half = words[found[0]] in syntax.AUXILIARIES and word not in syntax.AUXILIARIES
-    return None if half and syntax.is_participle(word) else (opening, found[0])
+    word = words[n + _skip(words[n:], _COORDINATING)]
+    may_be_one_verb = words[verbs[0]] in syntax.AUXILIARIES and word not in syntax.AUXILIARIES
+    return None if may_be_one_verb and syntax.is_participle(word) else (opening, verbs[0])
 
 
-def _past(words: Sequence[str], skipped: frozenset[str]) -> int:
+def _skip(words: Sequence[str], skipped: frozenset[str]) -> int:
+    """Return the number of the first word that is no adverb, comma or one of `skipped`."""
     n = 0
     while n < len(words) and (
         words[n].lower() in skipped or syntax.is_adverb(words[n].lower()) or words[n] == ","
@@ -509,21 +500,21 @@ def _past(words: Sequence[str], skipped: frozenset[str]) -> int:
 
 
 def _maybe_verbs(words: Sequence[str]) -> list[int]:
-    found: list[int] = []
+    """Return the numbers of the words that may be finite verbs; the first of "was not opened"."""
+    verbs: list[int] = []
     for n, word in enumerate(words):
         before = words[n - 1] if n else ""
         after = words[n + 1] if n + 1 < len(words) else ""
-        if n and syntax.is_adverb(before.lower()) and n > 1:
+        if n > 1 and syntax.is_adverb(before.lower()):
             before = words[n - 2]
         may = syntax.may_be_finite(word, "" if before in ",;:(" else before, after)
         if syntax.may_be_past(word) and word not in syntax.AUXILIARIES:
-            sure = syntax.is_sure(word, after)
-            opens = sure and n == _past(words[:n], _COORDINATING)
+            is_sure = syntax.is_sure(word, after)
+            opens = is_sure and n == _skip(words[:n], _COORDINATING)
             may = may and before not in tuple(";:(")  # it has an object, or follows a noun
-            may = opens or (may and (before != "," or sure or after[:1].isupper()))
-        between = words[found[-1] + 1 : n] if found else words[:n]
-        # "was" + "not" + "opened" is one verb
+            may = opens or (may and (before != "," or is_sure or after[:1].isupper()))
+        between = words[verbs[-1] + 1 : n] if verbs else words[:n]
         continues = all(syntax.is_adverb(w.lower()) or w in ("been", "be") for w in between)
-        if may and not (found and len(between) <= 2 and continues):
-            found.append(n)
-    return found
+        if may and not (verbs and len(between) <= 2 and continues):
+            verbs.append(n)
+    return verbs

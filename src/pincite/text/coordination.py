@@ -34,7 +34,7 @@ def shared(text: str) -> list[str]:
         return []
     if match := _THAN.fullmatch(text):
         pair = match["a"], match["b"]
-        return [match["stem"] + each for each in pair] if _alike(*pair) else []
+        return [match["stem"] + part for part in pair] if _are_alike(*pair) else []
     if _SCOPE.search(text):
         return []
     if " and " in text[: verb.start]:
@@ -49,16 +49,16 @@ def _by_subject(text: str, verb: Finite) -> list[str]:
     match = _PAIR.fullmatch(text[: verb.start].strip())
     rest = text[verb.end :]
     first, *_ = [*(w for w in rest.split() if not syntax.is_adverb(w)), ""]
-    if match is None or not _alike(match["a"], match["b"]):
+    if match is None or not _are_alike(match["a"], match["b"]):
         return []
     if verb.form == "auxiliary" and not (_is_quality(first) or first in syntax.PREPOSITIONS):
         return []  # "are metals", "can meet"
     if verb.form not in ("auxiliary", "base"):
         return []  # "founded the bank"
     singular = syntax.third_person(verb.base) if verb.base else _SINGULAR.get(verb.word, "")
-    parts = (match["a"][:1].upper() + match["a"][1:], match["b"])
     if not singular:
         return []
+    parts = (match["a"][:1].upper() + match["a"][1:], match["b"])
     return [f"{part} {verb.word if is_plural(part) else singular}{rest}" for part in parts]
 
 
@@ -68,38 +68,44 @@ def _by_predicate(text: str, verb: Finite) -> list[str]:
     second = finite_verb(subject + right)
     if second is None or second.start != len(subject) or len(right.split()) < 2:
         return []
-    participle = second.form == "past" and not verb.base  # "was built and sold"
-    noun = "NOUN" in lemmas(second.word) and right.split()[1] not in syntax.DETERMINERS
-    return [] if participle or noun else [left.removesuffix(","), subject + right]
+    may_be_participle = second.form == "past" and not verb.base  # "was built and sold"
+    may_be_noun = "NOUN" in lemmas(second.word) and right.split()[1] not in syntax.DETERMINERS
+    if may_be_participle or may_be_noun:
+        return []
+    return [left.removesuffix(","), subject + right]
 
 
 def _by_end(head: str, verb: Finite, match: re.Match[str]) -> list[str]:
+    """“X is tall and old” or “X has tin and lead”; `match`: the two ends, `head` what is before."""
     a, b = match["a"], match["b"]
-    both_qualities = _is_quality(a.split()[-1]) and _is_quality(b.split()[-1])
     if verb.form == "auxiliary":
-        coloured = {a, b} <= _COLOURS
-        copula = verb.word in syntax.BE and both_qualities and not coloured
-        fits = copula and max(len(a.split()), len(b.split())) <= 2
+        are_qualities = all(_is_quality(end.split()[-1]) for end in (a, b))
+        are_short = max(len(a.split()), len(b.split())) <= 2
+        fits = verb.word in syntax.BE and are_qualities and are_short and not {a, b} <= _COLOURS
     else:
-        fits = _alike(a, b) and not _is_quality(a)
-    return [f"{head} {part}" for part in (a, b)] if fits else []
+        fits = _are_alike(a, b) and not _is_quality(a)
+    return [f"{head} {end}" for end in (a, b)] if fits else []
 
 
-def _alike(a: str, b: str) -> bool:
+def _are_alike(a: str, b: str) -> bool:
     """Whether two noun phrases are alike, so that no word belongs to both."""
     first, second = a.split(), b.split()
     if max(len(first), len(second)) > MAX_WORDS or not (first and second):
         return False
     if syntax.PREPOSITIONS & {*map(str.lower, first), *second} or finite_verb(b):
         return False
-    determined = [each[0].lower() in syntax.DETERMINERS for each in (first, second)]
-    named = [all(word[:1].isupper() for word in each) for each in (first, second)]
-    bare = [len(each) == 1 for each in (first, second)]
-    bare[1] = bare[1] or (bare[0] and all("NOUN" not in lemmas(word) for word in second[:-1]))
-    return all(determined) or (
-        not any(determined)
-        and (all(named) or all(n or s for n, s in zip(named, bare, strict=True)))
+    determined = [words[0].lower() in syntax.DETERMINERS for words in (first, second)]
+    if any(determined):
+        return all(determined)
+    is_bare = len(first) == 1
+    is_second_bare = len(second) == 1 or (
+        is_bare and all("NOUN" not in lemmas(word) for word in second[:-1])
     )
+    return (is_bare or _is_name(first)) and (is_second_bare or _is_name(second))
+
+
+def _is_name(words: list[str]) -> bool:
+    return all(word[:1].isupper() for word in words)
 
 
 def _is_quality(word: str) -> bool:

@@ -1,19 +1,16 @@
-"""The finite verb of an English or German clause: what "not" is put beside.
+"""The finite verb of an English clause, and what its pronouns and descriptions stand for.
 
-In English lemminflect's dictionary says which words may be verbs; agreement with the subject and
-the neighbouring words say which of them is. In German the closed classes of words, capitals and
-position do. In doubt there is none.
+lemminflect's dictionary says which words may be verbs; agreement with the subject and the
+neighbouring words say which of them is. In doubt there is none.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from pincite.text import syntax, words_of
-from pincite.text.languages import FUNCTION_WORDS, NEGATIONS
 from pincite.text.words import sentences_of
 from pincite.types import Span
 
@@ -70,7 +67,7 @@ class Finite:
 
 @lru_cache(maxsize=20_000)
 def lemmas(word: str) -> dict[str, tuple[str, ...]]:
-    """The dictionary's entries of a lower-case word: `{"VERB": ("leak",), "NOUN": ("leak",)}`."""
+    """Return a lower-case word's dictionary entries: `{"VERB": ("leak",), "NOUN": ("leak",)}`."""
     from lemminflect import getAllLemmas  # here: it loads a dictionary of 1 MB
 
     return dict(getAllLemmas(word))
@@ -108,38 +105,52 @@ def finite_verb(text: str) -> Finite | None:
     tokens = tokens[_past_adverbial(tokens) :]
     if tokens and tokens[0][0].lower() in _CLAUSE_OPENERS - {"that"}:
         return None
-    found = list(_candidates(tokens, text))
-    if not found:
+    candidates = list(_candidates(tokens, text))
+    if not candidates:
         return None
     than = next((n for n, (word, _) in enumerate(tokens) if word == "than"), len(tokens))
-    found = [each for each in found if each[0] < than] or found  # "fewer than we were promised"
-    (at, first), *others = found
+    # "Fewer than we were promised": a verb behind "than" counts only if there is no other.
+    candidates = [(n, verb) for n, verb in candidates if n < than] or candidates
+    (at, first), *others = candidates
     if first.word in _HAVE and _may_own(tokens, at + 1):
         return None
     if first.form == "auxiliary" or not others:
         return first
-    place, helper = next(((n, v) for n, v in others if v.form == "auxiliary"), (0, None))
-    if helper:  # "the mill built in 1802 was sold", "the dam gates in Varde are old"
-        near = place == at + 1 or _word(tokens, at + 1) in syntax.PREPOSITIONS
-        one_phrase = near and _may_be_noun(first.word)  # not "the study shows tea is good"
-        timed = _SINCE.intersection(word for word, _ in tokens[at:place])  # "after it was signed"
-        built = first.form == "past" and syntax.is_participle(first.word) and not timed
-        return helper if built or one_phrase else None
-    place, second = others[0]
+    for place, verb in others:
+        if verb.form == "auxiliary":
+            return verb if _is_subject(tokens, at, first, place) else None
     if first.form == "past":
-        sure = syntax.is_sure(first.word, _word(tokens, at + 1))
-        return first if sure else None  # "patients treated with lindol live longer"
-    if _may_be_noun(first.word) and _word(tokens, at + 1) in syntax.PREPOSITIONS:
+        is_sure = syntax.is_sure(first.word, _word(tokens, at + 1))
+        return first if is_sure else None  # "patients treated with lindol live longer"
+    return _first_or_second(tokens, at, first, *others[0])
+
+
+def _is_subject(tokens: Sequence[Token], at: int, first: Finite, helper: int) -> bool:
+    """Whether a word before an auxiliary is part of its subject: "the mill built in 1802 was"."""
+    is_near = helper == at + 1 or _word(tokens, at + 1) in syntax.PREPOSITIONS
+    if is_near and _may_be_noun(first.word):
+        return True  # "the dam gates in Varde are old", not "the study shows tea is good"
+    is_timed = any(word in _SINCE for word, _ in tokens[at:helper])  # "after it was signed"
+    return first.form == "past" and syntax.is_participle(first.word) and not is_timed
+
+
+def _first_or_second(
+    tokens: Sequence[Token], at: int, first: Finite, place: int, second: Finite
+) -> Finite | None:
+    """Return which of two words is the verb where the first may be a noun; None in doubt."""
+    if not _may_be_noun(first.word):
+        return first
+    if _word(tokens, at + 1) in syntax.PREPOSITIONS:
         differs = second.form == "base" and not _may_be_noun(second.word)
         return None if differs else first  # "test results from the valley differ"
-    if place != at + 1 or not _may_be_noun(first.word):
+    if place != at + 1:
         return first
-    follows = _word(tokens, place + 1)  # "stone bridges span the river", "the dam leaks water"
-    has_object = follows.isalnum() and follows.lower() not in syntax.PREPOSITIONS
-    if not has_object:
+    following = _word(tokens, place + 1)
+    if not following.isalnum() or following.lower() in syntax.PREPOSITIONS:
         return first
-    certain = second.form != "past" and not _may_be_noun(second.word)
-    return second if certain else None  # "stone bridges spanned the river", "causes increased risk"
+    # "stone bridges span the river"; not "stone bridges spanned it", "causes increased risk"
+    is_certain = second.form != "past" and not _may_be_noun(second.word)
+    return second if is_certain else None
 
 
 class Referent(NamedTuple):
@@ -155,6 +166,8 @@ class Referent(NamedTuple):
 
 
 class _Known(NamedTuple):
+    """A thing that a text has introduced; "": without a name."""
+
     name: str
     noun: str
     modifiers: frozenset[str]
@@ -170,52 +183,64 @@ def referents(text: str) -> tuple[Referent, ...]:
     >>> referents("Varde Mill was sold. It was never a barn.")[0].name
     'Varde Mill'
     """
-    found, before, known = list[Referent](), "", dict[_Known, None]()
+    result, before, known = list[Referent](), "", dict[_Known, None]()
     for span in sentences_of(text):
         sentence = span.of(text)
         if len(sentence) > _LONGEST:
             continue
-        if not (pronoun := _PRONOUN.match(sentence)):
+        if pronoun := _PRONOUN.match(sentence):
+            if names := _subjects(before, pronoun[0]):
+                result.append(Referent(Span(span.start, span.start + pronoun.end()), span, names))
+        else:
             before = sentence
-        elif verb := finite_verb(before):
-            subject, at = before[: verb.start].strip(), Span(0, pronoun.end()).moved(span.start)
-            others = [m["name"] for m in _NAMED.finditer(before, verb.end) if not m["place"]]
-            is_one = _NAMED.fullmatch(subject) and pronoun[0] != "They"
-            is_one = is_one and (" " in subject or not _may_be_noun(subject.lower()))
-            found.append(Referent(at, span, (subject, *others) if is_one else (subject, "")))
         for at, names in _descriptions(sentence, known):
-            found.append(Referent(at.moved(span.start), span, names))
+            result.append(Referent(at.moved(span.start), span, names))
         known.update(dict.fromkeys(_introductions(sentence)))
-    return tuple(found)
+    return tuple(result)
+
+
+def _subjects(sentence: str, pronoun: str) -> tuple[str, ...]:
+    """Return what a pronoun may stand for by the sentence before; empty if unknown."""
+    if not (verb := finite_verb(sentence)):
+        return ()
+    subject = sentence[: verb.start].strip()
+    others = [m["name"] for m in _NAMED.finditer(sentence, verb.end) if not m["place"]]
+    is_name = _NAMED.fullmatch(subject) and (" " in subject or not _may_be_noun(subject.lower()))
+    return (subject, *others) if is_name and pronoun != "They" else (subject, "")
 
 
 @lru_cache(maxsize=256)  # asked for several times while a pair is judged
 def referents_in(passage: str, page: str) -> tuple[Referent, ...]:
     """Return the referents of a page that are in one of its passages."""
-    found = list[Referent]()
-    for each in referents(page or passage):
-        at = passage.find(each.sentence.of(page or passage))
+    page, result = page or passage, list[Referent]()
+    for span, sentence, names in referents(page):
+        at = passage.find(sentence.of(page))
         if at >= 0:
-            by = at - each.sentence.start
-            found.append(Referent(each.span.moved(by), each.sentence.moved(by), each.names))
-    return tuple(found)
+            by = at - sentence.start
+            result.append(Referent(span.moved(by), sentence.moved(by), names))
+    return tuple(result)
 
 
 def _descriptions(sentence: str, known: Iterable[_Known]) -> Iterator[tuple[Span, tuple[str, ...]]]:
     for match in _THE.finditer(sentence):
         words = match["kind"].split(" ")
         for n, word in enumerate(words):
-            same = [k for k in known if k.noun == word and k.modifiers.issuperset(words[:n])]
             end = match.start("kind") + len(" ".join(words[: n + 1]))
-            names = dict[frozenset[str], str]()
-            for each in same:
-                parts = frozenset(each.name.removeprefix("the ").split(" "))
-                if parts in names or not any(parts <= other or other <= parts for other in names):
-                    names[parts] = max(each.name, names.get(parts, ""), key=len)
-            if any(names.values()) and not _goes_on(sentence, end):
-                of_names = tuple(sorted(names.values(), key=bool, reverse=True))
-                yield Span(match.start(), end), of_names
+            same = [k.name for k in known if k.noun == word and k.modifiers.issuperset(words[:n])]
+            if any(same) and not _goes_on(sentence, end):
+                names = sorted(_distinct(same), key=bool, reverse=True)
+                yield Span(match.start(), end), tuple(names)
                 break
+
+
+def _distinct(names: Iterable[str]) -> list[str]:
+    """Return the longest form of each name; "Holm" and "Ada Holm" are forms of one."""
+    by_words = dict[frozenset[str], str]()
+    for name in names:
+        words = frozenset(name.removeprefix("the ").split(" "))
+        if words in by_words or not any(words <= other or other <= words for other in by_words):
+            by_words[words] = max(name, by_words.get(words, ""), key=len)
+    return list(by_words.values())
 
 
 def _goes_on(sentence: str, end: int) -> bool:
@@ -230,7 +255,7 @@ def _goes_on(sentence: str, end: int) -> bool:
 
 
 def _introductions(sentence: str) -> Iterator[_Known]:
-    """Names with a noun in them or beside them, and what has such a noun and no name."""
+    """Yield names with a noun in them or beside them, and what has such a noun and no name."""
     taken = list[range]()
     for match in _NAMED.finditer(sentence):
         words = match["name"].split(" ")
@@ -255,7 +280,7 @@ def _introductions(sentence: str) -> Iterator[_Known]:
 
 
 def _noun(phrase: str) -> tuple[str, frozenset[str]]:
-    """The noun of a phrase, and the words before it: "company", {"shipping"}."""
+    """Return the noun of a phrase, and the words before it: "company", {"shipping"}."""
     words = phrase.lower().split(" ")
     ends = (
         n
@@ -268,42 +293,39 @@ def _noun(phrase: str) -> tuple[str, frozenset[str]]:
 
 
 def _candidates(tokens: Sequence[Token], text: str) -> Iterator[tuple[int, Finite]]:
-    """The words that may be the verb, up to where another clause begins."""
+    """Yield the words that may be the verb, with their numbers, up to where a clause begins."""
     start = tokens[0][1] if tokens else 0
-    found_one = False
+    has_one = False
     for n, (word, place) in enumerate(tokens):
-        lower, before = word.lower().replace("’", "'"), _word(tokens, n - 1).lower()
-        opens = lower in _CLAUSE_OPENERS and n
-        if (found_one and lower in _NEW_CLAUSE) or opens:
+        lower = word.lower().replace("’", "'")
+        if (n and lower in _CLAUSE_OPENERS) or (has_one and lower in _NEW_CLAUSE):
             return
-        coordinated = before in ("and", "or")  # "the damp and prolonged winter"
-        if not n or coordinated or before in _NO_VERB_AFTER or word != word.lower():
-            continue
-        form: Form
-        base = ""
-        if (
-            lower in _BE_OR_MODAL
-            or lower.endswith("n't")
-            or (lower in _HAVE | _DO and _helps(tokens, n))
-        ):
-            form = "auxiliary"
-        else:
-            verb = _lexical(lower, before, text[start:place])
-            after = _word(tokens, n + 1)
-            passive = verb and verb[1] == "past" and after == "by" and syntax.is_participle(lower)
-            if verb is None or passive:
-                continue
-            if after == "of" and _may_be_noun(lower):
-                continue
-            base, form = verb
-        found_one = True
-        yield n, Finite(place, place + len(word), lower, base, form)
-        if form == "auxiliary":
-            return
+        if verb := _finite_at(tokens, n, text[start:place]):
+            has_one = True
+            yield n, verb
+            if verb.form == "auxiliary":
+                return
+
+
+def _finite_at(tokens: Sequence[Token], n: int, subject: str) -> Finite | None:
+    (word, place), before, after = tokens[n], _word(tokens, n - 1).lower(), _word(tokens, n + 1)
+    lower, end = word.lower().replace("’", "'"), place + len(word)
+    is_coordinated = before in ("and", "or")  # "the damp and prolonged winter"
+    if not n or is_coordinated or before in _NO_VERB_AFTER or word != word.lower():
+        return None
+    helps = lower in _HAVE | _DO and _helps(tokens, n)
+    if helps or lower in _BE_OR_MODAL or lower.endswith("n't"):
+        return Finite(place, end, lower, "", "auxiliary")
+    lexical = _lexical(lower, before, subject)
+    if lexical is None or (after == "of" and _may_be_noun(lower)):
+        return None
+    base, form = lexical
+    is_passive = form == "past" and after == "by" and syntax.is_participle(lower)
+    return None if is_passive else Finite(place, end, lower, base, form)
 
 
 def _lexical(word: str, before: str, subject: str) -> tuple[str, Form] | None:
-    """Infinitive and form of a word that may be a finite verb after this subject."""
+    """Return infinitive and form of a word that may be a finite verb after this subject."""
     known = lemmas(word).get("VERB", ())
     if not known or word.endswith("ing") or word in syntax.PARTICIPLES or "’" in before[-2:]:
         return None
@@ -356,161 +378,3 @@ def _may_be_noun(word: str) -> bool:
 
 def _word(tokens: Sequence[Token], n: int) -> str:
     return tokens[n][0] if 0 <= n < len(tokens) else ""
-
-
-# ── German: the verb second in a main clause, last behind “dass” ─────────────────────────────────
-
-_IN, _ADVERBS, _STRONG, _PREFIXES, _SCOPED = (
-    words_of("german", name) for name in "prepositions adverbs strong prefixes scoped".split()
-)
-INDICATIVE = dict(each.split("/") for each in words_of("german", "indirect"))
-_CLOSED = FUNCTION_WORDS["de"] | _IN | _ADVERBS
-_ARTICLE = re.compile(
-    r"(?i:d(?:er|ie|as|e[mns])|[ia]m|zu[mr]|vom|beim|[ia]ns"
-    r"|(?:[kmds]?ein|ihr|unser|dies|jed|all|beid|viel|einig|manch)(?:e[mnrs]?)?)"
-)
-_WHO = frozenset("er sie es wir ich man jemand niemand".split())
-_MODAL = re.compile(r"(?:muss|müss|soll|d[aü]rf|will|woll|m[aö]g|möch)(?:t?en?)?")
-_HELPER = re.compile(
-    rf"(?P<is>ist|sind|w[aä]r(?:en?)?)|sei(?:en)?|w[uü]rden?|wird|werden?|hat|h[aä]tten?|haben?"
-    rf"|kann|k[oö]nn(?:t?en?)|{_MODAL.pattern}"
-)
-_INFINITE = re.compile(r"[a-zäöüß]+(?:e[rl]?n|iert)|\w*ge\w+t|(?:be|ver|er|ent|zer)\w+t")
-_FINITE = re.compile(rf"(?:be|ver|er|ent|zer|miss|ge|unter|über)?(?:{'|'.join(_STRONG)})(?:en)?")
-_ENDED = re.compile(r"[a-zäöüß]{2,}(?:te?|e[rl]?n)")
-
-
-class MainClause(NamedTuple):
-    """A German main clause by its fields: “Der Rat | lehnte | den Antrag | ab | , weil …”."""
-
-    before: list[str]
-    verb: str
-    middle: list[str]
-    bracket: list[str]  # participles, infinitives, or the prefix of the verb
-    tail: str = ""  # the clause behind a comma
-
-    def __str__(self) -> str:
-        return " ".join([*self.before, self.verb, *self.middle, *self.bracket]) + self.tail
-
-    def verb_last(self) -> str:
-        """The clause as it stands behind “dass”: “der Rat den Antrag ablehnte, weil …”."""
-        first, *rest = self.before
-        first = first.lower() if first.lower() in _CLOSED or _ARTICLE.fullmatch(first) else first
-        space = " " if not self.bracket or _HELPER.fullmatch(self.verb) else ""
-        end = f"{' '.join(self.bracket)}{space}{self.verb}".strip()
-        return " ".join([first, *rest, *self.middle, end]) + self.tail
-
-    def indicative(self) -> "MainClause":
-        """The clause with “ist” for “sei”, and “hat getan” for “soll getan haben”."""
-        if self.verb in ("soll", "sollen") and self.bracket[1:]:
-            key = f"{self.verb}-{self.bracket[-1]}"
-            return self._replace(verb=INDICATIVE.get(key, self.verb), bracket=self.bracket[:-1])
-        return self._replace(verb=INDICATIVE.get(self.verb, self.verb))
-
-    def shared(self, second: str) -> str:
-        """What follows “und”, with the subject and helper that it lacks; "" in doubt."""
-        words, other, subject = second.split(), main_clause(second), self.before
-        if other and (other.bracket or other.middle):
-            return second
-        scoped = ({subject[0].lower()} & _IN) | ({*self.middle} & NEGATIONS["de"])
-        if _may_be_verb(words[0]) and words[1:]:
-            words = [*subject, *words]
-        elif self.bracket and _INFINITE.fullmatch(words[-1]) and words[0].isdigit():
-            words = [*subject, self.verb, *words]
-        return " ".join(words) if words[: len(subject)] == subject and not scoped else ""
-
-    def denied(self) -> str:
-        """The clause with “nicht”; "" if it is unclear where that stands, or what it denies."""
-        words = [*" ".join(self.before).lower().split(), *self.middle]
-        if words[0] in _IN or _MODAL.fullmatch(self.verb):
-            return ""
-        if not (_SCOPED | NEGATIONS["de"]).isdisjoint(words):
-            return ""
-        helper, middle = _HELPER.fullmatch(self.verb), ["", *self.middle]
-        if helper and helper["is"] and not self.bracket:
-            return "" if middle[-1:] == [""] or middle[1].startswith("ein") else self._with(0)
-        bare = any(  # "kein Geld", "kein Haus"; "in Varde" may be what is denied
-            word.startswith("ein")
-            or word in _IN
-            or (word[0].isupper() and not _ARTICLE.fullmatch(before))
-            for before, word in pairwise(middle)
-        )
-        return "" if bare or (self.middle and not self.bracket) else self._with(len(self.middle))
-
-    def _with(self, place: int) -> str:
-        middle = [*self.middle[:place], "nicht", *self.middle[place:]]
-        return str(self._replace(middle=middle))
-
-
-def main_clause(text: str) -> MainClause | None:
-    """Find the fields of a clause; None if it is unclear which word is the verb."""
-    head, comma, tail = text.strip(" .").partition(", ")
-    words = head.split()
-    if (at := _second(words)) is None:
-        return None
-    end = len(words)
-    if _HELPER.fullmatch(words[at]):
-        while _INFINITE.fullmatch(words[end - 1]) and end - 1 > at:
-            end -= 1
-    elif words[-1] in _PREFIXES:
-        end -= 1
-    joined = next((n for n in range(at, end) if words[n] in ("und", "oder", "aber")), end)
-    if any(map(_may_be_verb, words[joined:end])):
-        return None  # a second clause
-    return MainClause(words[:at], words[at], words[at + 1 : end], words[end:], comma + tail)
-
-
-def main_order(clause: str) -> str:
-    """A clause behind “dass”, or with its verb first, in the order of a main clause; "" in doubt.
-
-    >>> main_order("die Zahl der Unfälle um 12 Prozent gesunken sei"), main_order("sank das Boot")
-    ('die Zahl der Unfälle ist um 12 Prozent gesunken', 'das Boot sank')
-    """
-    first, *rest = clause.strip(" .").split() or [""]
-    prefix, verb = "", first
-    if not (first.islower() and _may_be_verb(first)):
-        *rest, verb = first, *rest
-        fits = [each for each in _PREFIXES if verb.startswith(each) and not _FINITE.fullmatch(verb)]
-        prefix = next((p for p in fits if _FINITE.fullmatch(verb.removeprefix(p))), "")
-        if fits and not prefix:
-            return ""  # "ablehnte", or "antwortete"?
-    verb, end = verb.removeprefix(prefix), _phrase_end(rest, 0)
-    if not end or not _may_be_verb(verb) or re.search(r", |[:;„“]", clause):
-        return ""
-    return " ".join([*rest[:end], INDICATIVE.get(verb, verb), *rest[end:], prefix]).strip()
-
-
-def _second(words: Sequence[str]) -> int | None:
-    """The place of the verb behind the first phrase of a main clause."""
-    ready = False
-    for n, word in enumerate(words):
-        lower, opened = word.lower(), bool(n and _ARTICLE.fullmatch(words[n - 1]))
-        if n and ready and _may_be_verb(word):
-            return n
-        if (opened and lower in _IN) or (ready and lower not in _CLOSED and word.islower()):
-            return None  # "die in Varde gebaute Brücke"
-        if lower in _WHO or not word.islower():
-            ready = not (_ARTICLE.fullmatch(word) or lower in _IN or (opened and word.isdigit()))
-        elif _ARTICLE.fullmatch(word) or lower in _IN or lower in ("und", "oder", "als", "wie"):
-            ready = False
-    return None
-
-
-def _may_be_verb(word: str) -> bool:
-    known = _HELPER.fullmatch(word) or word in INDICATIVE or _FINITE.fullmatch(word)
-    return bool(known or (word not in _CLOSED and _ENDED.fullmatch(word)))
-
-
-def _phrase_end(words: Sequence[str], n: int) -> int:
-    """The end of the noun phrase that begins at `n`; 0 if there is none, or two in doubt."""
-    words = [*words, "", ""]
-    if words[n].lower() in _WHO:
-        return n + 1
-    n += bool(_ARTICLE.fullmatch(words[n]))
-    while words[n].isdigit() or (words[n].islower() and words[n] not in _CLOSED):
-        n += 1
-    after = words[n + 1]
-    if not words[n][:1].isupper() or after[:1].isupper():
-        return 0  # "der Maler Holm", or "die Firma Geld"?
-    of = after in ("von", "vom") or (_ARTICLE.fullmatch(after) and after.endswith(("er", "es")))
-    return _phrase_end(words[:-2], n + 1 + (after == "von")) if of else n + 1

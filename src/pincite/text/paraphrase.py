@@ -7,10 +7,12 @@ The title is prepended to a passage that says "it" for what the title names.
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import zip_longest
 
 from pincite.text import LEXICON, antonyms, names, quantities, tables
+from pincite.text.changes import agreeing, ranks
 from pincite.text.figures import MONTHS
 from pincite.text.finite import referents_in
 from pincite.text.languages import is_english
@@ -21,6 +23,7 @@ from pincite.text.words import is_negated, roots, sentences_of
 from pincite.types import Span
 
 _ALONE = 2  # sentences
+_BETWEEN = re.compile(r"\bbetween (?:the )?\Z", re.IGNORECASE)
 
 
 @lru_cache(maxsize=4096)
@@ -49,12 +52,12 @@ def in_source_words(source: str, claim: str) -> str:
 
 
 def _is_same_comparison(claim: str, sentence: str) -> bool:
-    found = antonyms.compare(claim, sentence)
-    words = {stem for word in found[:2] for stem in roots(word)} if found and found[2] else set()
-    return bool(
-        found
-        and found[2]
-        and {*roots(claim)} <= {*roots(sentence)} | words
+    compared = antonyms.compare(claim, sentence)
+    if not compared or not compared.agrees:
+        return False
+    words = {*roots(compared.word), *roots(compared.other)}
+    return (
+        {*roots(claim)} <= {*roots(sentence)} | words
         and not quantities.unstated(claim, sentence)
         and is_negated(claim) == is_negated(sentence)
     )
@@ -97,12 +100,12 @@ def with_names(passage: str, page: str) -> str:
     if len(sentences_of(passage)) > _ALONE:
         return passage
     text = passage
-    for each in reversed(referents_in(passage, page)):
-        name = each.name
+    for referent in reversed(referents_in(passage, page)):
+        name, span = referent.name, referent.span
         if name and name.removeprefix("the ") not in passage:
-            opens = each.span.start == each.sentence.start
-            name = f"{name[0].upper()}{name[1:]}" if opens else name
-            text = f"{text[: each.span.start]}{name}{text[each.span.end :]}"
+            if span.start == referent.sentence.start:
+                name = f"{name[0].upper()}{name[1:]}"
+            text = f"{text[: span.start]}{name}{text[span.end :]}"
     return text
 
 
@@ -131,35 +134,54 @@ def with_series_apart(passage: str) -> str:
     'The east gates are 9 metres wide. The west gates are 11 metres wide.'
     """
     for span in reversed(sentences_of(passage)) if " and " in passage else ():
-        found = _series_in(span.of(passage))
-        if found:
-            (first, items), (second, others), sentence = *found, span.of(passage)
-            pieces = (sentence[: first.start()], sentence[first.end() : second.start()])
-            rest = _RESPECTIVELY.sub("", sentence[second.end() :])
-            apart = (
-                f"{pieces[0]}{a}{pieces[1]}{b}{rest}" for a, b in zip(items, others, strict=True)
-            )
-            passage = f"{passage[: span.start]}{' '.join(apart)}{passage[span.end :]}"
+        sentence = span.of(passage)
+        if both := _series_in(sentence):
+            first, second = both
+            before = sentence[: first.span.start]
+            between = sentence[first.span.end : second.span.start]
+            rest = _RESPECTIVELY.sub("", sentence[second.span.end :])
+            pairs = zip(first.items, second.items, strict=True)
+            apart = " ".join(f"{before}{one}{between}{other}{rest}" for one, other in pairs)
+            passage = f"{passage[: span.start]}{apart}{passage[span.end :]}"
     return passage
 
 
-def _series_in(sentence: str) -> list[tuple[re.Match[str], list[str]]]:
-    """Return the two series of a sentence that belong together, in order; empty in doubt."""
-    years, amounts, labels = (list(series.finditer(sentence)) for series in _SERIES)
-    amounts = [run for run in amounts if run.start() not in {year.start() for year in years}]
+@dataclass(frozen=True, slots=True)
+class _Series:
+    """Values or names joined by "and": "9, 11 and 12"."""
+
+    span: Span
+    items: list[str]
+
+    @classmethod
+    def of(cls, match: re.Match[str]) -> "_Series":
+        return cls(Span(*match.span()), [*match[1].split(", "), match[2]])
+
+    def with_scale(self, scale: str) -> "_Series":
+        """Return the series with a scale that only its last item may have: "2 and 3 million"."""
+        if not self.items[-1].endswith(scale):
+            return self
+        items = [item if item.endswith(scale) else item + scale for item in self.items]
+        return replace(self, items=items)
+
+
+def _series_in(sentence: str) -> tuple[_Series, _Series] | None:
+    """Return the two series of a sentence that belong together, in order; None in doubt."""
+    years, amounts, labels = (
+        [_Series.of(match) for match in series.finditer(sentence)] for series in _SERIES
+    )
+    starts_of_years = {series.span.start for series in years}
+    amounts = [series for series in amounts if series.span.start not in starts_of_years]
     if not amounts and (_RESPECTIVELY.search(sentence) or _ONCE.search(sentence)):
         years, amounts = [], years
-    runs = [*(years or labels), *amounts]
-    pair = sorted(runs, key=lambda run: run.start())
-    items = [[*run[1].split(", "), run[2]] for run in pair]
-    same = len(pair) == 2 and len(amounts) == 1 and len(items[0]) == len(items[1])
-    if not same or _ALL_OF.search(sentence):
-        return []
-    scale = re.search(rf"{_SCALE}\Z", items[pair.index(amounts[0])][-1])
-    for each in items:
-        if scale and each[-1].endswith(scale[0]):
-            each[:-1] = [one if one.endswith(scale[0]) else one + scale[0] for one in each[:-1]]
-    return list(zip(pair, items, strict=True))
+    both = sorted([*(years or labels), *amounts], key=lambda series: series.span)
+    if len(both) != 2 or len(amounts) != 1 or len(both[0].items) != len(both[1].items):
+        return None
+    if _ALL_OF.search(sentence):
+        return None
+    scale = re.search(rf"{_SCALE}\Z", amounts[0].items[-1])
+    first, second = (series.with_scale(scale[0]) if scale else series for series in both)
+    return first, second
 
 
 def with_dates(passage: str, claim: str, published: str) -> str:
@@ -175,12 +197,12 @@ def with_dates(passage: str, claim: str, published: str) -> str:
 
 def stated_times(passage: str, claim: str, published: str) -> list[Resolved]:
     """Return the relative times of a passage that mean a date of the claim."""
-    found = resolved(passage, published) if published else ()
-    dates = [value for value in values_of(claim) if value.measure == "date"] if found else []
+    times = resolved(passage, published) if published else ()
+    dates = [value for value in values_of(claim) if value.measure == "date"] if times else []
     return [
-        each
-        for each in found
-        if any(quantities.states(stated, date) for date in dates for stated in values_of(each.date))
+        time
+        for time in times
+        if any(quantities.states(stated, date) for date in dates for stated in values_of(time.date))
     ]
 
 
@@ -210,17 +232,17 @@ def with_derived_values(passage: str, claim: str) -> str:
 
 def _changes(passage: str, claim: str) -> Iterator[tuple[int, str]]:
     """Find two values between which is the change that the claim states."""
-    for change, other in antonyms.agreeing(claim, passage):
+    for change, other in agreeing(claim, passage):
         if change.words.lower() not in passage.lower():
             yield other.end, f" ({change.words[0].lower()}{change.words[1:]})"
 
 
 def _ranks(passage: str, claim: str) -> Iterator[tuple[int, str]]:
     """Find the place in an order that the claim states in other words: "only two are larger"."""
-    stated = antonyms.ranks(claim)
+    stated = ranks(claim)
     for span in sentences_of(passage) if len(stated) == 1 else ():
         words = stated[0].span.of(claim)
-        for other in antonyms.ranks(span.of(passage)):
+        for other in ranks(span.of(passage)):
             if stated[0].is_same(other) and words.lower() not in passage.lower():
                 yield span.start + other.span.end, f" ({words})"
 
@@ -250,8 +272,8 @@ def _votes(passage: str, claim: str) -> Iterator[tuple[int, str]]:
         end = votes_for.span.end + _REACH
         votes_against = [v for v in counted if votes_for.span.end < v.span.start < end]
         against = {v.low for v in votes_against if _AGAINST.match(passage, v.span.end)}
-        named = _NAMED_AGAINST.findall(passage[votes_for.span.end : end])
-        against |= {float(len(re.split(r", | and ", each))) for each in named}
+        opponents = _NAMED_AGAINST.findall(passage[votes_for.span.end : end])
+        against |= {float(len(re.split(r", | and ", names_against))) for names_against in opponents}
         if float(result[2]) in against:
             yield votes_for.span.start, f"{result[0]}, "
             return
@@ -308,26 +330,24 @@ def _statements(passage: str) -> str:
 
 
 def _values(source: str, claim: str) -> Iterator[tuple[Span, str]]:
+    """Yield the claim's values, and ranges of two, that the source words otherwise, and how."""
     stated = [value for value in values_of(source) if not value.weak]
     claimed = [value for value in values_of(claim) if not value.weak]
-    for value, other in zip_longest(claimed, claimed[1:]):
+    for value, following in zip_longest(claimed, claimed[1:]):
         if value.span.of(claim).lower() in source.lower():
             continue
-        comparable = (
-            each
-            for each in stated
-            if each.measure == value.measure or {each.measure, value.measure} == {"share", ""}
-        )
-        same = [each for each in comparable if quantities.states(each, value)]
-        held = [each for each in stated if quantities.holds(value, each)]
+        same = [
+            other
+            for other in stated
+            if other.measure == value.measure or {other.measure, value.measure} == {"share", ""}
+            if quantities.states(other, value)
+        ]
+        inside = [other for other in stated if quantities.holds(value, other)]
         if same:
             closest = min(same, key=lambda v: abs(v.low - value.low) + abs(v.high - value.high))
             yield value.span, closest.span.of(source)
-        elif held and other and other.between == value.between:
+        elif inside and following and following.between == value.between:
             opening = _BETWEEN.search(claim, 0, value.span.start)
             start = opening.start() if opening else value.span.start
-            words = held[0].span.of(source)
-            yield Span(start, other.span.end), f"in {words}" if value.dates else words
-
-
-_BETWEEN = re.compile(r"\bbetween (?:the )?\Z", re.IGNORECASE)
+            words = inside[0].span.of(source)
+            yield Span(start, following.span.end), f"in {words}" if value.dates else words

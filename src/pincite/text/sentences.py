@@ -6,6 +6,7 @@ break always ends a sentence: extracted pages put headings, list items and table
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 
 from sentencex import get_sentence_boundaries
 
@@ -109,6 +110,15 @@ def joined(spans: Iterable[Span], goes_on: Callable[[Span, Span], bool]) -> list
         else:
             found.append(span)
     return found
+
+
+def windows(text: str, sentences: Sequence[Span]) -> Iterator[Span]:
+    """Yield each sentence, then each with the next one of its paragraph."""
+    yield from sentences
+    for sentence, following in pairwise(sentences):
+        between = text[sentence.end : following.start]
+        if between.isspace() and "\n\n" not in between:
+            yield Span(sentence.start, following.end)
 
 
 def _goes_on(text: str, left: Span, right: Span) -> bool:

@@ -14,7 +14,8 @@ from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple
 
-from pincite.text import antonyms, quantities
+from pincite.text import quantities
+from pincite.text.changes import Rank, follows, place_of, ranks
 from pincite.text.quantities import Value, states, values
 from pincite.text.words import roots
 
@@ -196,7 +197,7 @@ def keep_named_rows(claim: str, passage: str, page: str = "") -> str:
     """
     lookups = look_up(claim, page or passage)
     texts = {row.line: "" for lookup in lookups for row in lookup.table}
-    if not rows_of(page) and antonyms.ranks(claim):
+    if not rows_of(page) and ranks(claim):
         texts, lookups = {row.line: "" for row in rows_of(passage)}, []
     for lookup in lookups:
         texts |= {row.line: row.line for row in lookup.rows}
@@ -218,7 +219,7 @@ def _stating_cell(lookup: Lookup) -> str:
     """
     claim = lookup.claim
     one_cell = len(lookup.rows) == len(lookup.columns) == 1
-    if not one_cell or not values(claim) or antonyms.ranks(claim):
+    if not one_cell or not values(claim) or ranks(claim):
         return ""
     text = "\n".join(filter(None, (lookup.rows[0].caption, _without_others(lookup))))
     wanted, stated = {*roots(claim)}, {*roots(text)}
@@ -232,7 +233,7 @@ def unstated(
     """`quantities.unstated`, without the values that follow from two cells or two values."""
     absent = quantities.unstated(claim, source, languages)
     derived = " ".join(f"{words} " for _, words in _derive(claim, source)) if absent else ""
-    known = antonyms.follows(claim, source) if absent else []
+    known = follows(claim, source) if absent else []
     return tuple(
         value
         for value in absent
@@ -241,7 +242,7 @@ def unstated(
     )
 
 
-def other_value(lookup: Lookup) -> tuple[Value | antonyms.Rank, str] | None:
+def other_value(lookup: Lookup) -> tuple[Value | Rank, str] | None:
     r"""Return a value or rank of the claim, and what its row has in the column that it names.
 
     >>> claim, text = "Ask had 43 in 1990.", "Town: Ask; 1990: 41; 2000: 43\nTown: Vik; 1990: 24"
@@ -249,7 +250,7 @@ def other_value(lookup: Lookup) -> tuple[Value | antonyms.Rank, str] | None:
     ['41']
     """
     claim, row = lookup.claim, lookup.rows[0]
-    for rank in antonyms.ranks(claim)[:1]:
+    for rank in ranks(claim)[:1]:
         if (found := _place(lookup, rank)) and found[1] != rank.place:
             return rank, f"{row.cells[found[0]]} ({found[1]}.)"
     if len(lookup.rows) > 1 or row.is_total or _NOT_OF_ONE.search(claim):
@@ -301,7 +302,7 @@ def _derive_in_table(lookup: Lookup) -> Iterator[tuple[Row, str]]:
     claim, rows = lookup.claim, [row for row in lookup.rows if not row.is_total]
     if not rows:
         return
-    for rank in antonyms.ranks(claim)[:1]:
+    for rank in ranks(claim)[:1]:
         if (found := _place(lookup, rank)) and found[1] == rank.place:
             yield rows[0], f"; {found[0]}: {rank.span.of(claim).removeprefix('the ')}"
     columns = [header for header in lookup.columns if header in rows[0].cells]
@@ -319,7 +320,7 @@ def _derive_in_table(lookup: Lookup) -> Iterator[tuple[Row, str]]:
             yield rows[-1], f"\n{name}: {names} together; {header}: {total}"
 
 
-def _place(lookup: Lookup, rank: antonyms.Rank) -> tuple[str, int] | None:
+def _place(lookup: Lookup, rank: Rank) -> tuple[str, int] | None:
     """Return the column that a claim names, or any if all agree, and the place of its row there."""
     rows = [row for row in lookup.rows if not row.is_total]
     found = dict[str, int | None]()
@@ -327,7 +328,7 @@ def _place(lookup: Lookup, rank: antonyms.Rank) -> tuple[str, int] | None:
         table = [row.cells.get(header, "") for row in lookup.table if not row.is_total]
         if number := _number(rows[0].cells.get(header, "")):
             column = [value.low for text in table if (value := _number(text))]
-            found[header] = antonyms.place_of(number.low, column, rank.order)
+            found[header] = place_of(number.low, column, rank.order)
     header, place = next(iter(found.items()), ("", None))
     return (header, place) if place and len({*found.values()}) == 1 else None
 

@@ -14,6 +14,7 @@ from pincite.llm.calls import Progress
 from pincite.models.verifier import RoutedVerifier
 from pincite.protocols import Verifier
 from pincite.text import antonyms, names, tables, words, words_of
+from pincite.text.changes import agreeing
 from pincite.text.finite import NAME, finite_verb
 from pincite.text.languages import common
 from pincite.text.sentences import is_question, n_words
@@ -275,7 +276,7 @@ def candidate_sentences(reading: str, passage: Passage) -> list[Span]:
     spans = [span for span, _ in words.quotable(reading, text)][:most]
     if not spans:  # a title may be the only text
         spans = [span for span in sentences if not is_question(span.of(text))][:SENTENCES]
-    for _, worked in antonyms.agreeing(reading, text):
+    for _, worked in agreeing(reading, text):
         shown = [span for span in sentences if span.overlaps(worked.span)]
         spans.append(Span(shown[0].start, shown[-1].end))
     spans = [*dict.fromkeys(spans)]

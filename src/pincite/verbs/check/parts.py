@@ -14,7 +14,8 @@ from pincite.text import syntax, words_of
 from pincite.text.clauses import clauses
 from pincite.text.coordination import shared
 from pincite.text.figures import MONTHS
-from pincite.text.finite import NOT, Finite, finite_verb, is_plural, lemmas, main_clause, main_order
+from pincite.text.finite import NOT, Finite, finite_verb, is_plural, lemmas
+from pincite.text.german import main_clause, main_order
 from pincite.verbs.check.kinds import LONGEST, MARKS, ascription, kind_of, negation
 
 # Between a fact and an opinion: "Nobody died, and the mayor should resign", "… and should resign".

@@ -19,7 +19,8 @@ from pincite.llm.templates import Templates
 from pincite.protocols import Completion, Guidance, Prompt
 from pincite.settings import Settings
 from pincite.text import words_of
-from pincite.text.finite import finite_verb, main_clause
+from pincite.text.finite import finite_verb
+from pincite.text.german import main_clause
 from pincite.text.languages import FUNCTION_WORDS, identify
 from pincite.text.sentences import sentences
 from pincite.types import STOPPED, Failed
@@ -50,9 +51,12 @@ def interpret_by_rules(
     if language == "en" and _is_german(statement):
         language = "de"
     statement = without_tag(statement) if language == "en" else statement
-    result = [] if is_question(statement) else readings(statement, language, occasion)
-    why = "" if result else _QUESTION if is_question(statement) else _NO_READING
-    if any(said.unread for each in result if (said := ascription(each.text, language))):
+    if is_question(statement):
+        return Interpretation((), "rules", (Failed("statement", _QUESTION),))
+    result = readings(statement, language, occasion)
+    ascriptions = (ascription(reading.text, language) for reading in result)
+    why = "" if result else _NO_READING
+    if any(said and said.unread for said in ascriptions):
         why = _UNREAD
     return Interpretation(tuple(result), "rules", (Failed("statement", why),) if why else ())
 
@@ -84,27 +88,28 @@ def readings(statement: str, language: str = "en", occasion: Occasion = UNKNOWN)
     return numbered(
         Reading(
             "",
-            each,
-            kind_of(each, language),
-            negation(each, language),
+            part,
+            kind_of(part, language),
+            negation(part, language),
             origin,
-            tuple(conjuncts(each, language)),
+            tuple(conjuncts(part, language)),
             lacks,
         )
-        for each, origin in origins
+        for part, origin in origins
     )
 
 
 def _as_sentence(quoted: str) -> str:
-    """What was cut from a quotation, with a capital and a full stop."""
+    """Return what was cut from a quotation, with a capital and a full stop."""
     text = _TAG.sub("", quoted.lstrip('“"„ ')).rstrip(" ,;:")
-    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?", "”", '"')) else ".")
+    stop = "" if text.endswith((".", "!", "?", "”", '"')) else "."
+    return f"{text[:1].upper()}{text[1:]}{stop}"
 
 
 def _unfold(text: str, language: str, depth: int) -> list[str]:
-    """The parts of a text, each followed by its own parts."""
+    """Return the parts of a text, each followed by its own parts."""
     inside = parts(text, language) if depth else []
-    return [each for part in inside for each in (part, *_unfold(part, language, depth - 1))]
+    return [text for part in inside for text in (part, *_unfold(part, language, depth - 1))]
 
 
 def is_question(text: str) -> bool:
@@ -113,10 +118,10 @@ def is_question(text: str) -> bool:
     return text.endswith("?") and len(text) <= LONGEST and len(sentences(text)) == 1
 
 
-def numbered(readings_found: Iterable[Reading]) -> list[Reading]:
+def numbered(some: Iterable[Reading]) -> list[Reading]:
     """Drop duplicates and assign the ids "r1", "r2", …."""
     distinct: dict[tuple[str, str], Reading] = {}
-    for reading in readings_found:
+    for reading in some:
         distinct.setdefault((reading.text.strip(MARKS).casefold(), reading.kind), reading)
     return [replace(reading, reading_id=f"r{n}") for n, reading in enumerate(distinct.values(), 1)]
 

@@ -1,10 +1,10 @@
-"""Who speaks: in a quote, and in the statement itself.
+"""Resolves who speaks: in a quote, and in a statement that was itself spoken.
 
 Words that a document ascribes to a speaker are not its own. A speaker who is not named counts as
-unnamed: a wrong name would be worse. A statement as it was spoken is made to stand alone: what only
-addresses the listener is left out ("Look, let me be clear: …"), and "I", "our council", "last year"
-and "here" become what its speaker, date and place say. English, and what `ascription` knows of
-other languages.
+unnamed: a wrong name would be worse. A spoken statement is made to stand alone: what only addresses
+the listener is left out ("Look, let me be clear: …"), and "I", "our council", "last year" and
+"here" become what its speaker, date and place say. English, and what `ascription` knows of other
+languages.
 """
 
 import re
@@ -12,7 +12,15 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Annotated
 
-from pincite.judgement.attribution import subject_name, turns
+from pincite.judgement.attribution import (
+    ADVERBS,
+    SPEAKER,
+    SPEECH_VERBS,
+    ascribes,
+    sayers,
+    subject_name,
+    turns,
+)
 from pincite.judgement.provenance import named_speaker
 from pincite.text import syntax, words_of
 from pincite.text.finite import NOT, finite_verb, is_plural, lemmas
@@ -34,27 +42,14 @@ _QUOTATION = re.compile(
     r"|(?<!\w)‘(?=\w)[^‘\n]*?[,.?!…]’(?!\w)",
     re.MULTILINE,
 )
-_VERBS = "|".join([SAYS, *words_of("readings", "finding"), *words_of("readings", "tags")])
-_CAPITAL = r"[A-ZÀ-Þ][\w’'-]{0,40}\.?"
-_NAME = rf"{_CAPITAL}(?: (?:(?:of|the|de|von|van|du) )?{_CAPITAL}){{0,6}}"
-_ADVERB = r"(?:(?:\w+ly|also|then|later|has|have|had|once) )*"
-# "The candidate in the Harbour ward, Judith Amory, said", "Mr Thole, who leads the group, told"
-_SAYER = re.compile(
-    rf"(?:\A|(?<=[\s(]))(?P<who>{_NAME})(?:,[^,;“”]{{1,80}},)?,? {_ADVERB}(?:{_VERBS})\b"
-)
 _NO_VERB = "|".join([*syntax.PREPOSITIONS, *syntax.BE, "and", "or", "but", "who", "which", "as"])
 _TAG = re.compile(  # behind a quotation
-    rf",?\s+(?:(?P<who>{_NAME}),? (?:[^,;“”]{{1,80}}, )?(?!(?:{_NO_VERB})\b)[a-z]+"
+    rf",?\s+(?:(?P<who>{SPEAKER}),? (?:[^,;“”]{{1,80}}, )?(?!(?:{_NO_VERB})\b)[a-z]+"
     rf"|(?P<any>(?:the|an?|its|their|his|her|one) [\w’' -]{{1,40}}?|he|she|they|I|we) "
-    rf"{_ADVERB}(?:{_VERBS})\b"
+    rf"{ADVERBS}(?:{SPEECH_VERBS})\b"
     rf"|(?!(?:{_NO_VERB})\b)[a-z]+ "
-    rf"(?P<after>(?:(?:the|an?|its|their|his|her) )?(?:[a-z]+,? ){{0,3}}?{_NAME}|he|she|they)"
+    rf"(?P<after>(?:(?:the|an?|its|their|his|her) )?(?:[a-z]+,? ){{0,3}}?{SPEAKER}|he|she|they)"
     rf"|(?:{SAYS}) (?P<office>(?:the|an?|its|their|his|her|one) [\w’' -]{{1,40}}))"
-)
-
-_CALLS_SO = re.compile(
-    rf"\b(?:{SAYS}|(?:call|condemn|defend|brand)(?:s|ed)?|(?:describ|prais|welcom|criticis)e[sd]?"
-    r"|dub(?:s|bed))\b"
 )
 
 
@@ -65,18 +60,20 @@ def speaker_in(reading: str, text: str, quote: Span, language: str = "en") -> st
     >>> speaker_in("The debt has doubled.", text, Span(15, len(text)))
     'Ada Holm'
     """
-    weights = dict[str, float]()
+    weights = dict[str, float]()  # of the words that each speaker shares with the reading
     for sentence in source_sentences(quote.of(text), language):
         span = sentence.moved(quote.start)
-        who = _who(reading, text, span, language)
-        weights[who] = max(shared(reading, span.of(text)), weights.get(who, 0.0))
+        speaker = _speaker_of(reading, text, span, language)
+        weights[speaker] = max(shared(reading, span.of(text)), weights.get(speaker, 0.0))
     own = weights.pop("", -1.0)
-    about = subject_name(reading) if _CALLS_SO.search(reading) else ""
-    weights = {who: of for who, of in weights.items() if not about or about not in who}
-    return "; ".join(weights) if own <= max(weights.values(), default=-2.0) else ""
+    # What a reading says of the speaker is not only according to them.
+    about = subject_name(reading) if ascribes(reading) else ""
+    others = {name: weight for name, weight in weights.items() if not about or about not in name}
+    return "; ".join(others) if others and own <= max(others.values()) else ""
 
 
-def _who(reading: str, text: str, span: Span, language: str) -> str:
+def _speaker_of(reading: str, text: str, span: Span, language: str) -> str:
+    """Return who says a sentence of a text; "" for the text itself."""
     sentence = span.of(text)
     if before := [turn for turn in turns(text) if turn.start < span.end]:
         return before[-1].speaker
@@ -88,42 +85,46 @@ def _who(reading: str, text: str, span: Span, language: str) -> str:
         return _full_name(text, span, name)
     start = max(0, text.rfind("\n", 0, span.start) + 1, span.start - _NEAR)
     near = text[start : span.end + _FOLLOWING]
-    quotations = (Span(*found.span()).moved(start) for found in _QUOTATION.finditer(near))
-    inside = [each for each in quotations if each.overlaps(span)]
+    quotations = [Span(*match.span()).moved(start) for match in _QUOTATION.finditer(near)]
+    inside = [quotation for quotation in quotations if quotation.overlaps(span)]
     quoted = " ".join(text[max(a, span.start) : min(b, span.end)] for a, b in inside)
     rest = _QUOTATION.sub(" ", sentence) if quoted != sentence else ""
-    if n_words(quoted) >= _SHORTEST and shared(reading, quoted) > shared(reading, rest):
-        whole = Span(inside[0].start, inside[-1].end)
-        return _full_name(text, whole, _tag(text, start, whole))
-    return ""
+    if n_words(quoted) < _SHORTEST or shared(reading, quoted) <= shared(reading, rest):
+        return ""
+    whole = Span(inside[0].start, inside[-1].end)
+    return _full_name(text, whole, _name_beside(text, start, whole))
 
 
-def _tag(text: str, start: int, quotation: Span) -> str:
-    """The name beside a quotation in its paragraph: behind it, else before it."""
+def _name_beside(text: str, start: int, quotation: Span) -> str:
+    """Return the name behind a quotation, else the last before it from `start`; "" if none."""
     if tag := _TAG.match(text, quotation.end):
         return str(next(filter(None, tag.groups())))
     before = _QUOTATION.sub("\n", text[start : quotation.start])
-    found = [*_SAYER.finditer(before)]
-    return found[-1]["who"] if found else ""
+    return next(reversed(sayers(before)), "")
 
 
 def _full_name(text: str, span: Span, name: str) -> str:
     """Return a speaker's name; for a pronoun or none, the one who spoke before."""
     name = named_speaker(name)
-    if name and not _PRONOUNS & {*name.lower().split()[:1]}:
+    if name and not _is_pronoun(name):
         return name
     before = text[max(0, span.start - _NEAR) : span.start]
-    for n, each in enumerate(reversed(source_sentences(before, "en")[-_BACK:])):
-        sentence = _QUOTATION.sub(" ", each.of(before)).strip()
-        found = _SAYER.search(sentence)
-        if found and found["who"].lower() not in _PRONOUNS:
-            return named_speaker(found["who"])
-        subject = "" if n else subject_name(sentence)
+    earlier = source_sentences(before, "en")[-_BACK:]
+    for sentence_span in reversed(earlier):
+        sentence = _QUOTATION.sub(" ", sentence_span.of(before)).strip()
+        speaker = next(iter(sayers(sentence)), "")
+        if speaker and not _is_pronoun(speaker):
+            return named_speaker(speaker)
+        subject = subject_name(sentence) if sentence_span == earlier[-1] else ""
         # "Applause followed": one word with a capital because it opens the sentence.
-        opens = " " not in subject and sentence.startswith(subject)
-        if subject and (not opens or subject in names(before)):
+        is_only_first = " " not in subject and sentence.startswith(subject)
+        if subject and (not is_only_first or subject in names(before)):
             return subject
     return UNNAMED
+
+
+def _is_pronoun(name: str) -> bool:
+    return name.partition(" ")[0].lower() in _PRONOUNS
 
 
 # ── In the statement ────────────────────────────────────────────────────────────────────────────
@@ -149,6 +150,7 @@ _SHELLS = (
 )
 _LISTENER, _ASKING = frozenset("me my you us".split()), frozenset("i you let as would can".split())
 _JOINING = frozenset("and but or so who which whose as".split())
+_ITS, _LETS = re.compile(r"\A(It|That)['’]s\b"), re.compile(r"\A(Let)['’]s\b")
 _LONG = {"m": " am", "re": " are", "ve": " have", "ll": " will"}
 _CONTRACTED = re.compile(r"(?i)\b(i|we|you|he|she|it|they|there|who)['’](m|re|ve|ll)\b")
 _NEGATED = re.compile(r"\b((?i:ca|wo|sha|\w{2,6}))n['’]t\b")
@@ -198,24 +200,21 @@ def without_tag(text: str) -> str:
 
 def _plain(text: str) -> str:
     """Drop openings and closings that say nothing but that something is being said."""
-    text = re.sub(
-        r"\A(It|That|Let)['’]s\b", lambda m: f"{m[1]} {'us' if m[1] == 'Let' else 'is'}", text
-    )
+    text = _LETS.sub(lambda match: f"{match[1]} us", _ITS.sub(r"\1 is", text))
     text = _CONTRACTED.sub(lambda match: match[1] + _LONG[match[2].lower()], text)
     if not _QUOTATION.search(text):
         text = _NEGATED.sub(lambda m: _SHORT_NOT.get(m[1].lower(), f"{m[1]} not"), text)
-    asked = _ASKED.match(text)
-    answer = finite_verb(text[asked.end() :]) if asked else None
-    if asked and answer and text[asked.end() + answer.end :].strip(" .!"):
-        return _plain(text[asked.end() :])
-    found = filter(None, (shell.fullmatch(text) for shell in _SHELLS))
-    rest = next(
-        (match["rest"] for match in found if _is_shell(*match.group("what", "mark", "rest"))), ""
-    )
-    if rest:
-        return _plain(rest if text.endswith(rest) else f"{rest.rstrip(' ,')}.")
-    opening = text.startswith(("And ", "But ", "So "))
-    return text.partition(" ")[2] if opening else text
+    if asked := _ASKED.match(text):
+        answer = text[asked.end() :]
+        verb = finite_verb(answer)
+        if verb and answer[verb.end :].strip(" .!"):
+            return _plain(answer)
+    for shell in _SHELLS:
+        match = shell.fullmatch(text)
+        if match and _is_shell(match["what"], match["mark"], match["rest"]):
+            rest = match["rest"]
+            return _plain(rest if text.endswith(rest) else f"{rest.rstrip(' ,')}.")
+    return text.partition(" ")[2] if text.startswith(("And ", "But ", "So ")) else text
 
 
 def _is_shell(what: str, mark: str, rest: str) -> bool:
@@ -272,15 +271,15 @@ def _commands(clause: str) -> bool:
 def _write_dates(text: str, date: str) -> tuple[str, bool]:
     """Write out "last year" by the date; also whether nothing of the kind is left."""
     times = resolved(text, date or _ANY_DAY)
-    known = [each for each in times if not each.span.of(text).endswith(" ago")]
+    known = [time for time in times if not time.span.of(text).endswith(" ago")]
     for span, meant in reversed(known if date else ()):
-        given = _PREPOSED.match(span.of(text))
-        lead = given[0] if given else "on " if meant[0].isdigit() and " " in meant else "in "
         before = text[: span.start].rstrip().rpartition(" ")[2].lower()
-        is_led = before in syntax.PREPOSITIONS - syntax.SUBORDINATORS  # "because this year it …"
-        lead = "" if is_led and not given else lead
-        if not given and _is_noun(text, span):
-            lead = ""
+        if given := _PREPOSED.match(span.of(text)):
+            lead = given[0]
+        elif before in syntax.PREPOSITIONS - syntax.SUBORDINATORS or _is_noun(text, span):
+            lead = ""  # not behind "because": "because this year it …"
+        else:
+            lead = "on " if meant[0].isdigit() and " " in meant else "in "
         text = f"{text[: span.start]}{lead}{meant}{text[span.end :]}"
     return text, bool(date) or not known
 
@@ -293,39 +292,39 @@ def _is_noun(text: str, time: Span) -> bool:
     return rest.startswith(("'s", "’s")) or bool(verb and verb.start == len("It "))
 
 
+@dataclass(frozen=True, slots=True)
+class _Meant:
+    """What the words of a speaker mean; "" if unknown. No backslashes: they become patterns."""
+
+    name: str  # "I"
+    group: str  # "we": the body that the speaker is of
+    place: str  # "here"
+    owner: str  # "our": "our pupils" belong to the place that the body is of
+
+    @classmethod
+    def on(cls, occasion: Occasion) -> "_Meant":
+        speaker, stated_place = (
+            words.replace("\\", "") for words in (occasion.speaker, occasion.place)
+        )
+        name, _, office = map(str.strip, speaker.partition(","))
+        organisation = _ORGANISATION.search(office)
+        group = organisation[1] if organisation else stated_place
+        before = " ".join(takewhile(lambda word: word.lower() not in _PLACES, group.split()))
+        place = stated_place or ("" if before == group and " " in group else before)
+        return cls(name, group, place, place if place and place in group else group)
+
+
 def _resolve_words(text: str, occasion: Occasion) -> str:
-    """Name who "I" and "we" are, and where "here" is, as far as it is known.
-
-    What is "ours" belongs to the place that the speaker's body is of: "our pupils".
-    """
-    given = (occasion.speaker, occasion.place)
-    speaker, stated_place = (text.replace("\\", "") for text in given)  # they become patterns
-    name, _, office = map(str.strip, speaker.partition(","))
-    of = _ORGANISATION.search(office)
-    group = of[1] if of else stated_place
-    before = " ".join(takewhile(lambda word: word.lower() not in _PLACES, group.split()))
-    place = stated_place or ("" if before == group and " " in group else before)
-    owner = place if place and place in group else group
-
+    """Name who "I" and "we" are, and where "here" is, as far as it is known."""
+    meant = _Meant.on(occasion)
     nouns = {noun for word in text.lower().split() for noun in lemmas(word).get("NOUN", ())}
-    compares_places = bool(place) and not _PLACES.isdisjoint(nouns)
-
-    def does(match: re.Match[str]) -> str:
-        before, verb = match.string[: match.start()], match[3]
-        compared = before.endswith(("than ", " as ")) and compares_places
-        who = name if match[1] == "I" else place if compared else group
-        joined = before.endswith(("and ", "but ", "or ", ", ", "; ", ". "))
-        if match[1] != "I" and who and not joined and _WE.search(before):
-            who = "it"
-        base = verb in lemmas(verb).get("VERB", ()) and verb not in syntax.AUXILIARIES
-        verb = _AGREES.get(verb) or (syntax.third_person(verb) if base else verb)
-        return f"{who}{match[2]} {verb}" if who else match[0]
-
-    if place:
+    compares_places = bool(meant.place) and not _PLACES.isdisjoint(nouns)
+    if place := meant.place:
         text = _THERE.sub(lambda m: place if m[0][0] in "OoTt" else f"in {place}", text)
-    text = _DOER.sub(does, text)
+    text = _DOER.sub(lambda match: _with_doer(match, meant, compares_places), text)
+    group, owner, name = meant.group, meant.owner, meant.name
     kind = re.escape(group.rpartition(" ")[2].lower())  # "our council": Varde Borough Council
-    for pattern, known in (
+    for pattern, words in (
         (rf"\b(?:[Oo]ur|[Tt]his) {kind}\b", group if " " in group else ""),
         (rf"(?<={re.escape(group)} )(?P<between>[^,;:]*?)\bour\b", group and r"\g<between>its"),
         (r"\b[Oo]ur\b", owner and f"{owner}'s"),
@@ -333,5 +332,25 @@ def _resolve_words(text: str, occasion: Occasion) -> str:
         (r"\b[Mm]y\b", name and f"{name}'s"),
         (r"\bme\b", name),
     ):
-        text = re.sub(pattern, known, text) if known else text
+        text = re.sub(pattern, words, text) if words else text
     return text
+
+
+def _with_doer(match: re.Match[str], meant: _Meant, compares_places: bool) -> str:
+    """Return "Varde Council has" for "we have", "it has" if it is named before."""
+    pronoun, adverbs, verb = match.groups()
+    before = match.string[: match.start()]
+    if pronoun == "I":
+        doer = meant.name
+    elif compares_places and before.endswith(("than ", " as ")):
+        doer = meant.place
+    else:
+        doer = meant.group
+    if not doer:
+        return match[0]
+    is_joined = before.endswith(("and ", "but ", "or ", ", ", "; ", ". "))
+    if pronoun != "I" and not is_joined and _WE.search(before):
+        doer = "it"
+    is_base = verb in lemmas(verb).get("VERB", ()) and verb not in syntax.AUXILIARIES
+    verb = _AGREES.get(verb) or (syntax.third_person(verb) if is_base else verb)
+    return f"{doer}{adverbs} {verb}"

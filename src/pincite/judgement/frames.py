@@ -1,0 +1,138 @@
+"""Frames: the words of `force.toml` by which a source weakens a statement, and what they govern.
+
+"Was accused of" opens a frame over what follows it in its clause, "may" over the next verb.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, get_args
+
+from pincite.types import Span
+
+_TABLES = tomllib.loads(Path(__file__).with_name("force.toml").read_text(encoding="utf-8"))
+WORDS: Mapping[str, str] = _TABLES["words"]
+_CLASS = re.compile(r"<(\w+)>")
+_ENDS = re.compile(WORDS["ends"])
+_JOINTS = re.compile(f"{WORDS['ends']}|{WORDS['joints']}")
+_NEXT_WORD = re.compile(
+    rf"(?:\s(?:\w+ly|{'|'.join(WORDS['skipped'].split())})\b)*\s(?P<word>[^\W\d_]+)"
+)
+_TO = re.compile(" to ")
+
+
+# What part of a sentence the words of a frame qualify, which claims they weaken, and what of these
+# they must qualify; `force.toml` describes each.
+Reach: TypeAlias = Literal["opens", "precedes", "closes", "within", "throughout", "follows"]
+Claims: TypeAlias = Literal["any", "present", "not future", "superlative", "unique"]
+Governs: TypeAlias = Literal["words", "past", "value", "infinitive"]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A way to weaken a statement; `force.toml` describes the fields."""
+
+    name: str
+    needs: re.Pattern[str] | None = None
+    unless: re.Pattern[str] | None = None
+    beside: re.Pattern[str] | None = None
+    settled: re.Pattern[str] | None = None
+    settled_by_words: bool = False
+    claims: Claims = "any"
+    governs: Governs = "words"
+    of_amount: bool = False
+    is_own: bool = False
+
+    def may_weaken(self, sentence: str, following: str) -> bool:
+        """Whether a sentence, with the next one, meets the conditions on its other words."""
+        if self.needs and not self.needs.search(f"{sentence} {following}"):
+            return False
+        return not any(words and words.search(sentence) for words in (self.unless, self.beside))
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The words of a kind that have one reach."""
+
+    kind: Kind
+    reach: Reach
+    words: re.Pattern[str]
+    not_after: re.Pattern[str]  # the end of the text before words that weaken nothing: "did not"
+
+    def scope(self, match: re.Match[str]) -> Span:
+        """Return what part of a sentence a match of the words weakens; it may be empty."""
+        sentence, end = match.string, match.end()
+        if self.reach == "precedes" or self._opens_infinitive(match[0]):
+            following = _NEXT_WORD.match(sentence, end)
+            return Span(*following.span("word")) if following else Span(end, end)
+        joint = _ENDS if self._reaches_over_joints(match[0]) else _JOINTS
+        ends = (found.end() for found in joint.finditer(sentence))
+        start_of_clause = max((place for place in ends if place <= match.start()), default=0)
+        if self.reach == "closes":
+            return Span(start_of_clause, match.start())
+        both_sides = self.reach in ("within", "throughout")
+        start = start_of_clause if both_sides else end
+        if match[0].endswith(":"):
+            return Span(start, len(sentence))
+        stop = (_TO if match[0].endswith(" from") else joint).search(sentence, end)
+        return Span(start, stop.start() if stop else len(sentence))
+
+    def _opens_infinitive(self, words: str) -> bool:
+        """Whether the words end in the "to" of a verb: "planned to", but not "up to 1990"."""
+        is_of_verb = self.reach == "opens" and self.kind.governs != "past"
+        return is_of_verb and words.endswith("to")
+
+    def _reaches_over_joints(self, words: str) -> bool:
+        """Whether the scope goes on behind "and left": "denied that he stole it and left"."""
+        is_whole = self.reach == "throughout" or self.kind.is_own
+        return is_whole or words.lower().endswith(("that", "whether"))
+
+
+def compiled(lines: str) -> re.Pattern[str]:
+    """Compile whole words in any case; a line is an alternative, `<say>` a form of a class."""
+    alternatives = "|".join(with_classes(lines).strip().splitlines())
+    return re.compile(rf"\b(?:{alternatives})(?!\w)", re.IGNORECASE)
+
+
+def with_classes(expression: str) -> str:
+    """Write out the classes of an expression: `<page>` as "version", "versions", …."""
+    return _CLASS.sub(lambda name: _any_form(_TABLES["classes"][name[1]]), expression)
+
+
+def _any_form(words: str) -> str:
+    return rf"(?:{'|'.join(map(_inflected, words.split()))})\b"
+
+
+def _inflected(word: str) -> str:
+    """Return a pattern of a word's regular forms; some that it matches do not exist."""
+    if word.endswith("e"):
+        return rf"{word[:-1]}(?:e[sd]?|ing)"
+    if word.endswith("y") and word[-2] not in "aeiou":
+        return rf"{word[:-1]}(?:y|ies|ied|ying)"
+    return rf"{word}(?:e?s|{word[-1]}?(?:ed|ing))?"
+
+
+def _frames(kinds: Mapping[str, Mapping[str, Any]]) -> Iterator[Frame]:
+    """Read tables of `force.toml`; an unknown key or value raises TypeError or ValueError."""
+    for name, table in kinds.items():
+        fields = dict(table)
+        words = {reach: fields.pop(reach) for reach in get_args(Reach) if reach in fields}
+        not_after = fields.pop("not_after", {})
+        for key in ("needs", "unless", "beside"):
+            if key in fields:
+                fields[key] = compiled(fields[key])
+        if "settled" in fields:
+            fields["settled"] = compiled(_TABLES["settled"][fields["settled"]])
+        kind = Kind(name, **fields)
+        if kind.claims not in get_args(Claims) or kind.governs not in get_args(Governs):
+            raise ValueError(f"{name}: {kind.claims}, {kind.governs}")
+        for reach, lines in words.items():
+            before = "|".join(filter(None, (WORDS["undone"], not_after.get(reach))))
+            after_words = re.compile(rf"(?:{before})\s+\Z", re.IGNORECASE)
+            yield Frame(kind, reach, compiled(lines), after_words)
+
+
+FRAMES = tuple(_frames(_TABLES["frames"]))
+CORRECTIONS = tuple(_frames(_TABLES["corrections"]))
