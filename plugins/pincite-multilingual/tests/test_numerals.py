@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.rows import each_row
 
-from pincite.judgement.aggregation import missing_atoms
+from pincite.judgement.claim_parts import missing_atoms
 from pincite.judgement.contradictions import contradiction
 from pincite.text import quantities, words
 from pincite.text.quantities import Value

@@ -22,7 +22,8 @@ from pincite.durable import CacheFile
 from pincite.errors import MissingModel
 from pincite.judgement import decide
 from pincite.judgement.attribution import misattribution, said_by_another, value_of_another
-from pincite.judgement.contradictions import contradiction, of_another_time
+from pincite.judgement.comparable import is_of_another_time
+from pincite.judgement.contradictions import contradiction
 from pincite.judgement.force import weaker
 from pincite.judgement.scope import narrower
 from pincite.models import public, weights
@@ -400,7 +401,7 @@ def _counts(stated: Claim, passage: Passage, contrary: Span) -> bool:
     compared = antonyms.compare(claim, sentence)
     agrees = compared and compared[2] and not quantities.unstated(claim, sentence)
     opposite = (compared and not compared[2]) or antonyms.contrasts(claim, sentence)
-    if same or agrees or (opposite and of_another_time(claim, sentence)):
+    if same or agrees or (opposite and is_of_another_time(claim, sentence)):
         return False
     words = wording.missing_words(claim, f"{passage.about}\n{passage.text}")
     return words <= ON_TOPIC or weights.is_across(stated, passage)

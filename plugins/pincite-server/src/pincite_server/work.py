@@ -24,8 +24,8 @@ from pincite.corpus import engines
 from pincite.corpus.protocol import Address, Corpus
 from pincite.corpus.update import How, Origins, Outcome, update
 from pincite.errors import ConfigError, CorpusInUse, InputError, attempted
-from pincite.judgement.aggregation import precisions
 from pincite.judgement.confirmation import StatementType
+from pincite.judgement.findings import flag_precisions
 from pincite.protocols import Encoder, Progress
 from pincite.report import cells
 from pincite.settings import Settings
@@ -164,7 +164,9 @@ def _verify(
     view: dict[str, Any] = {
         "blocks": blocks,
         "precision": {
-            f"{threshold:.2f}": precisions(calibration.rates_at(threshold)) if calibration else ()
+            f"{threshold:.2f}": flag_precisions(calibration.rates_at(threshold))
+            if calibration
+            else ()
             for threshold in THRESHOLDS
         },
         "unjudged": {url: document.doc_id for url, document in foreign.items()},
@@ -248,7 +250,8 @@ def _quoted_documents(
     ]
     of_citations = [read.get(passage.doc_id) for passage in passages]
     suggested = [s.evidence.passage.url for finding in report.findings for s in finding.suggestions]
-    found = filter(None, [*of_citations, *pipeline.documents(suggested)])
+    of_suggestions = pipeline.better.documents(suggested) if pipeline.better else []
+    found = filter(None, [*of_citations, *of_suggestions])
     return list({document.doc_id: document for document in found}.values())
 
 

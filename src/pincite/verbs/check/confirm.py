@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
-from pincite.judgement import aggregation, confirmation, decide
+from pincite.judgement import confirmation, decide
 from pincite.judgement.attribution import swapped
-from pincite.judgement.contradictions import contrary_by_word
+from pincite.judgement.contradictions import contrary_by_word, discard_rebutted
 from pincite.judgement.force import weaker
 from pincite.llm.calls import Progress
 from pincite.models.verifier import RoutedVerifier
@@ -219,7 +219,7 @@ def with_stance(
     A document that does not state a number or date of the reading does not confirm it. `document`:
     all the text found of it; `of_document`: the evidence from each of its passages.
     """
-    evidence = aggregation.discard_rebutted(Claim.alone(reading), evidence, document)
+    evidence = discard_rebutted(Claim.alone(reading), evidence, document)
     counts = not _is_elsewhere(reading, document)
     counts = counts and decide.counts_as_refutation(evidence, of_document)
     if counts and evidence.contradiction is None and evidence.quote:  # read by the network alone
