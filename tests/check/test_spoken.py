@@ -14,9 +14,9 @@ from support.rows import each_row
 from support.rows import rows as table
 
 from pincite import api, runtime
-from pincite.judgement.confirmation import StatementType, rank
+from pincite.judgement.confirmation import rank
 from pincite.settings import Settings
-from pincite.types import Claim, Document, Evidence, Passage, Span
+from pincite.types import Claim, Document, Evidence, Passage, Span, StatementType
 from pincite.verbs.check import confirm
 from pincite.verbs.check.parts import conjuncts
 from pincite.verbs.check.readings import interpret_by_rules

@@ -15,6 +15,7 @@ from enum import StrEnum
 from typing import Annotated, Literal, TypeAlias
 
 from pincite.judgement import decide
+from pincite.judgement.decide import LEAST_DEGREE
 from pincite.judgement.provenance import UNKNOWN, Source
 from pincite.text import tables, words
 from pincite.types import (
@@ -32,19 +33,10 @@ from pincite.types import (
 # "rose", it does not confirm (SciFact train: 18 of 113 contradicting, 3 of 202 supporting ones).
 SAME_TOPIC = 0.5
 NEAR_VERBATIM = 0.1  # share of the reading's content words that its sentence may lack
-THRESHOLD = 0.2  # a document with |DOC| at or below it is neutral (EvidenceSeeker)
 # Bounds of the levels (EvidenceSeeker): a degree on a bound gets the weaker level.
 WEAK, MEDIUM, STRONG = 0.2, 0.4, 0.6
 # Decimals kept: 0.9 - 0.7 is 0.20000000000000007 in binary, which must not exceed 0.2.
 _DECIMALS = 9
-
-
-class StatementType(StrEnum):
-    """What kind of statement a reading is (EvidenceSeeker, “Preprocessor”)."""
-
-    DESCRIPTIVE = "descriptive"  # says how things are
-    ASCRIPTIVE = "ascriptive"  # says that someone says, believes or denies something
-    NORMATIVE = "normative"  # says how things should be, or values them
 
 
 ReadingOrigin = Literal["statement", "rule", "model", "user"]
@@ -192,7 +184,11 @@ def seed_level(outcome: Outcome) -> str | None:
 
 
 def combine(
-    items: Sequence[Weighed], threshold: float = THRESHOLD, *, reading: str = "", each: bool = False
+    items: Sequence[Weighed],
+    threshold: float = LEAST_DEGREE,
+    *,
+    reading: str = "",
+    each: bool = False,
 ) -> Weight:
     """Combine the passages found for a reading.
 
@@ -264,7 +260,7 @@ def _contradictions(degrees: Sequence[float | None], doc: float) -> list[int]:
     return [n for n, _ in strong] if len({d > 0 for _, d in strong}) == 2 else []
 
 
-def side(doc: float | None, threshold: float = THRESHOLD) -> Side:
+def side(doc: float | None, threshold: float = LEAST_DEGREE) -> Side:
     if doc is None:
         return "failed"
     if abs(doc) <= threshold:

@@ -66,6 +66,9 @@ MOST_SUPPORT: Mapping[Effect, float] = MappingProxyType(
     {Effect.CONTRADICTS: math.inf, Effect.LIMITS: -0.2, Effect.REFUSES: math.log(0.2 / 0.8)}
 )
 
+# Up to this |DOC| a document is neutral on a reading (EvidenceSeeker).
+LEAST_DEGREE = 0.2
+
 # Labels in the order in which a reader should see them; refusals stand in this order too.
 WORST_FIRST = (
     Label.REFUTED,

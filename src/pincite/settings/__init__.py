@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from pincite.errors import ConfigError, FetchError
-from pincite.judgement.confirmation import THRESHOLD, StatementType
+from pincite.judgement.decide import LEAST_DEGREE
 from pincite.judgement.decide import THRESHOLD as SUPPORTED
 from pincite.judgement.references import SUPPORTED_FROM
 from pincite.llm import chat
@@ -29,6 +29,7 @@ from pincite.retrieval.fusion import DENSE_SHARE, JUDGED, Mode
 from pincite.settings import schema
 from pincite.settings.schema import PATH, Range, Share
 from pincite.text.hosts import host_of
+from pincite.types import StatementType
 from pincite.web.addresses import PORTS, WAYBACK_API, WAYBACK_PAUSE, WebRules, private_host
 
 # Personal addresses and local paths: never in a report, which others may read.
@@ -161,7 +162,7 @@ class CheckSettings:
     window_size: Annotated[int, Range(0), "With windows: sentences on either side."] = 3
     ignore_statement_types: Annotated[Texts, "Types of readings not to judge."] = ("normative",)
     threshold: Annotated[float, Range(0, 1, "[)"), "Ignore evidence weaker than this, 0 to 1."] = (
-        THRESHOLD
+        LEAST_DEGREE
     )
     count_copies: Annotated[bool, "Count copies and overlapping windows separately."] = False
     probabilities: Annotated[Probabilities, "Source of a model's probabilities."] = "logprobs"

@@ -24,7 +24,6 @@ from pincite.corpus import engines
 from pincite.corpus.protocol import Address, Corpus
 from pincite.corpus.update import How, Origins, Outcome, update
 from pincite.errors import ConfigError, CorpusInUse, InputError, attempted
-from pincite.judgement.confirmation import StatementType
 from pincite.judgement.findings import flag_precisions
 from pincite.protocols import Encoder, Progress
 from pincite.report import cells
@@ -37,6 +36,7 @@ from pincite.types import (
     Finding,
     Reason,
     Span,
+    StatementType,
     Unchecked,
 )
 from pincite.verbs.check import readings

@@ -11,11 +11,10 @@ German: “nicht”, else “es trifft nicht zu, dass …”; with a colon if th
 import re
 from typing import NamedTuple
 
-from pincite.judgement.confirmation import StatementType
 from pincite.text import syntax, words_of
 from pincite.text.finite import INDICATIVE, finite_verb, is_plural, main_clause, main_order
 from pincite.text.languages import NEGATIONS, identify
-from pincite.types import Span
+from pincite.types import Span, StatementType
 
 
 class Ascription(NamedTuple):

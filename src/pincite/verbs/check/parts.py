@@ -9,12 +9,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeAlias
 
-from pincite.judgement.confirmation import StatementType
 from pincite.text import syntax, words_of
 from pincite.text.clauses import clauses
 from pincite.text.coordination import shared
 from pincite.text.figures import MONTHS
 from pincite.text.finite import NOT, Finite, finite_verb, is_plural, lemmas, main_clause, main_order
+from pincite.types import StatementType
 from pincite.verbs.check.kinds import LONGEST, MARKS, ascription, kind_of, negation
 
 # Between a fact and an opinion: "Nobody died, and the mayor should resign", "… and should resign".

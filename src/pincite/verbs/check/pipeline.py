@@ -11,7 +11,7 @@ from typing import Any
 
 from pincite import codec, errors
 from pincite.judgement import confirmation
-from pincite.judgement.confirmation import Outcome, StatementType, Unjudged, Weighed, Weight
+from pincite.judgement.confirmation import Outcome, Unjudged, Weighed, Weight
 from pincite.judgement.provenance import UNKNOWN, Source, is_about, source_of
 from pincite.judgement.references import Retraction, retraction_of, with_retraction
 from pincite.library.exclusions import Exclusions
@@ -37,6 +37,7 @@ from pincite.types import (
     Passage,
     Reason,
     Span,
+    StatementType,
     Unchecked,
 )
 from pincite.verbs.check.confirm import VerifierJudge, with_sentence_quoted
