@@ -40,9 +40,10 @@ from pincite.types import (
     StatementType,
     Unchecked,
 )
-from pincite.verbs.check.confirm import VerifierJudge, with_sentence_quoted
+from pincite.verbs.check.confirm import VerifierJudge
 from pincite.verbs.check.kinds import without_speaker
 from pincite.verbs.check.model_judge import ModelJudge
+from pincite.verbs.check.quotes import with_sentence_quoted
 from pincite.verbs.check.readings import ModelInterpreter, interpret_by_rules
 from pincite.verbs.check.report import Check, Interpretation, Reading, ReadingResult, failed
 from pincite.verbs.check.speakers import UNKNOWN as UNSAID
