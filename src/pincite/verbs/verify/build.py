@@ -48,9 +48,8 @@ from pincite.types import (
 )
 from pincite.verbs.verify.better_sources import BetterSources
 from pincite.verbs.verify.cited_copies import ArticleFiles, CitedCopies, is_wanted, match_files
-from pincite.verbs.verify.pipeline import VerifyPipeline
+from pincite.verbs.verify.pipeline import SecondOpinion, VerifyPipeline
 from pincite.verbs.verify.report import Report, addresses, could_not_be_checked, coverage_of
-from pincite.verbs.verify.second_opinion import SecondOpinion
 from pincite.web.addresses import WebRules
 from pincite.web.sources import FetchStep
 from pincite.wiki.article import PageText, parse_page
