@@ -167,7 +167,7 @@ class CheckPipeline:
             for item, text_id in zip(items, ids, strict=True)
         )
         weight = confirmation.combine(
-            weighed, check.threshold, reading=reading.text, each=check.count_copies
+            weighed, check.threshold, reading=reading.text, count_copies=check.count_copies
         )
         return ReadingResult(reading, weighed, weight, retrieved.unread, retrieved.excluded)
 
