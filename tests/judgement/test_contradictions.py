@@ -133,7 +133,7 @@ def test_a_contradiction_of_the_cited_words_is_dropped_if_the_page_has_their_val
     seen = contradiction(FOUNDED, BORN, covered=OWN)
     assert seen
     assert (seen.source, seen.claim) == ("1951", "1950")
-    found = decide.weighed(
+    found = decide.weigh(
         Evidence(passage, 0.0, 0.0, 1.0, 0.0, readout=Readout(-2.2, 0.8), witnesses=(seen,))
     )
     after = discard_rebutted(claim, found, page)

@@ -144,21 +144,21 @@ def test_a_model_never_raises_the_support_of_a_passage(
     support: float, verdict: Verdict, trust: Trust
 ) -> None:
     passage = Passage("d", "", "", "It opened.", Span(0, 10))
-    alone = decide.weighed(Evidence(passage, 0.0, 0.0, 1.0, 0.0, readout=Readout(support)))
-    both = decide.weighed(replace(alone, opinion=says(verdict, trust)))
+    alone = decide.weigh(Evidence(passage, 0.0, 0.0, 1.0, 0.0, readout=Readout(support)))
+    both = decide.weigh(replace(alone, opinion=says(verdict, trust)))
     assert both.prob_supported <= alone.prob_supported
     total = both.prob_supported + both.prob_refuted + both.prob_neutral
     assert total == pytest.approx(1)
     if verdict in (Verdict.NOT_SUPPORTED, Verdict.CONTRADICTED):
         assert decide.label_of(both) in (Label.NOT_SUPPORTED, Label.REFUTED)
     assert decide.refutes(both) is (verdict is Verdict.CONTRADICTED and trust.contradicts)
-    assert decide.weighed(replace(both, opinion=None)) == alone
+    assert decide.weigh(replace(both, opinion=None)) == alone
 
 
 def test_no_scan_contradicts_by_a_model() -> None:
     scan = Passage("d", "", "", "It opened in 1917.", Span(0, 18), recognised=97)
     read = Evidence(scan, 0.0, 0.0, 1.0, 0.0, readout=Readout(2.0))
-    seen = decide.weighed(replace(read, opinion=says(Verdict.CONTRADICTED, SURE)))
+    seen = decide.weigh(replace(read, opinion=says(Verdict.CONTRADICTED, SURE)))
     assert decide.label_of(seen) is Label.NOT_SUPPORTED
     assert isinstance(seen.opinion, Opinion)
     assert seen.opinion.verdict is Verdict.NOT_SUPPORTED
@@ -198,10 +198,10 @@ def test_what_is_seen_only_lowers_support_and_is_needed_to_contradict(
     support: float, share: float, witnesses: tuple[Witness, ...]
 ) -> None:
     readout = Readout(support, share)
-    found = decide.weighed(replace(evidence(0.0), readout=readout, witnesses=witnesses))
+    found = decide.weigh(replace(evidence(0.0), readout=readout, witnesses=witnesses))
     total = found.prob_supported + found.prob_refuted + found.prob_neutral
     assert total == pytest.approx(1)
-    assert decide.weighed(found) == found
+    assert decide.weigh(found) == found
     assert found.readout is readout
     assert found.score <= support
     assert (found.prob_refuted > 0) <= decide.has(found, Effect.CONTRADICTS)
@@ -310,8 +310,8 @@ def test_a_network_alone_denies_nothing_that_the_page_nearly_supports() -> None:
     assert decide.deciding_evidence([far, by_network]) is by_network
     assert decide.deciding_evidence([near, by_network]) is near
     assert decide.deciding_evidence([near, by_network, by_rule]) is by_rule
-    assert decide.denying([near, by_network]) is near
-    assert decide.denying([]) is None
+    assert decide.strongest_refutation([near, by_network]) is near
+    assert decide.strongest_refutation([]) is None
     # What counts is how the network reads a passage, not what rules make of it.
     lowered = replace(far, readout=Readout(-2.5, network=-1.0))
     raised = replace(near, readout=Readout(-1.85, network=-4.0))

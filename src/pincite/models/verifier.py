@@ -344,7 +344,7 @@ def _evidence(
     witnesses, quote = _witnesses(claim, passage, readout, contrary)
     quote = quote or wording.best_quote(claim.text, passage.text)
     unstated, unnamed = lacking(claim, passage, witnesses)
-    return decide.weighed(
+    return decide.weigh(
         Evidence(
             passage,
             prob_supported=0.0,

@@ -14,9 +14,8 @@ from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from pincite.errors import ConfigError, FetchError
-from pincite.judgement.decide import LEAST_DEGREE
+from pincite.judgement.decide import LEAST_DEGREE, REFERENCE_SUPPORTS_FROM
 from pincite.judgement.decide import THRESHOLD as SUPPORTED
-from pincite.judgement.references import SUPPORTED_FROM
 from pincite.llm import chat
 from pincite.llm.calls import Budget, check_url
 from pincite.llm.chat import Dialect, GuidanceKind, check_guidance
@@ -246,7 +245,9 @@ class AskSettings:
     least_relevance: Annotated[float, "Minimum log-odds of the best document."] = LEAST_RELEVANCE
     least_answer: Annotated[float, "Minimum log-odds of a quoted sentence."] = LEAST_ANSWER
     include_retracted: Annotated[bool, "Use retracted papers too, marked as such."] = False
-    supported_from: Annotated[Share, "Minimum probability for “supported”."] = SUPPORTED_FROM
+    supported_from: Annotated[Share, "Minimum probability for “supported”."] = (
+        REFERENCE_SUPPORTS_FROM
+    )
     uncited: Annotated[
         Literal["label", "neighbour"],
         "Sentences without a reference: label them, or use the neighbour's, as Verif.ai does.",

@@ -332,7 +332,7 @@ def confirm_by_sentence(
     best = _surest(near, margins)
     if best is None:
         return _confirm_as_quoted_by_model(evidence, margins)
-    if evidence.prob_supported >= CONFIRMED_FROM or decide.seconding(evidence):
+    if evidence.prob_supported >= CONFIRMED_FROM or decide.supporting_opinion(evidence):
         return _confirm(evidence, best, STRONG if margins[best] < CLEARLY else 1.0)
     return _confirm_weakly(evidence, best, margins[best] >= PROBABLY)
 
@@ -371,7 +371,7 @@ def _confirm_weakly(evidence: Evidence, quote: Span, is_clear: bool) -> Evidence
 
 def _confirm_as_quoted_by_model(evidence: Evidence, spans: Mapping[Span, float]) -> Evidence:
     """Quote the first sentence that a trusted model, which read its context, quotes in support."""
-    opinion, text = decide.seconding(evidence), evidence.passage.text
+    opinion, text = decide.supporting_opinion(evidence), evidence.passage.text
     for quote in opinion.quotes if opinion else ():
         start = text.find(quote)
         quoted = Span(start, start + len(quote))

@@ -13,7 +13,7 @@ from pincite import codec, errors
 from pincite.judgement import confirmation
 from pincite.judgement.confirmation import Outcome, Unjudged, Weighed, Weight
 from pincite.judgement.provenance import UNKNOWN, Source, is_about, source_of
-from pincite.judgement.references import Retraction, retraction_of, with_retraction
+from pincite.judgement.retraction import Retraction, retraction_of, with_retraction
 from pincite.library.exclusions import Exclusions
 from pincite.library.web_pages import WebCandidates
 from pincite.protocols import DocumentsOf, Encoder, Retriever

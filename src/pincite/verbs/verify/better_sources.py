@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pincite import errors
-from pincite.judgement import decide, references
+from pincite.judgement import decide
 from pincite.judgement.claim_parts import atoms, missing_atoms
+from pincite.judgement.retraction import Retraction, retraction_of
 from pincite.library.exclusions import WITHOUT_LIST, Exclusions
 from pincite.library.private_copies import citation_keys, document_keys
 from pincite.library.web_pages import WebCandidates
@@ -160,7 +161,7 @@ class BetterSources:
             if document is not None
             and suggestion.evidence.passage.stands_in(document.text)
             and cited.isdisjoint(_keys_of(document))
-            and references.retraction_of(document) is not references.Retraction.YES
+            and retraction_of(document) is not Retraction.YES
         ]
 
     def _with_facts(self, suggestion: Suggestion, document: Document) -> Suggestion:

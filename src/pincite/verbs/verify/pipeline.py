@@ -18,7 +18,7 @@ from typing import Literal
 from pincite import errors
 from pincite.documents.dates import stated_date
 from pincite.documents.text import code_of
-from pincite.judgement import decide, references
+from pincite.judgement import decide
 from pincite.judgement.claim_parts import (
     beyond_quote,
     complementary,
@@ -27,6 +27,7 @@ from pincite.judgement.claim_parts import (
 )
 from pincite.judgement.contradictions import discard_rebutted
 from pincite.judgement.findings import decide_on_claim, decide_on_source
+from pincite.judgement.retraction import with_retraction
 from pincite.library.exclusions import WITHOUT_LIST, Exclusions, copied_from
 from pincite.library.private_copies import mentions, names_of
 from pincite.llm.calls import Calls, run_concurrently
@@ -338,7 +339,7 @@ class VerifyPipeline:
                 outcome = _with_note(outcome, Note("beyond_quote", {"words": words}))
         result = CitationResult(
             citation=citation,
-            outcome=references.with_retraction(outcome, source),
+            outcome=with_retraction(outcome, source),
             label=verdict.label,
             clauses=tuple(parts),
             missing=verdict.missing,
