@@ -139,9 +139,6 @@ def complementary(claim: str, evidence: Sequence[Sequence[Evidence]]) -> list[Pa
     return passages
 
 
-# ── The parts to name under a verdict ────────────────────────────────────────────────────────────
-
-
 def missing_parts(
     label: Label, clauses: Sequence[Part], lacking: Sequence[Part]
 ) -> tuple[Part, ...]:
@@ -205,9 +202,6 @@ def _is_stated(clause: Part) -> bool:
         return False
     wanted = set(content_words(clause.words))
     return bool(wanted) and wanted.issubset(content_words(clause.evidence.passage.text))
-
-
-# ── Spans and words ──────────────────────────────────────────────────────────────────────────────
 
 
 def _atom(kind: PartKind, span: Span, claim: str) -> Part:

@@ -105,9 +105,6 @@ def is_on_topic(rest: str, sentence: str, source: SourceText, share: float) -> b
     return n_known >= share * len(wanted) and not names.missing(rest, source.page)
 
 
-# ── Time ─────────────────────────────────────────────────────────────────────────────────────────
-
-
 def is_of_same_time(clause: str, sentence: str, source: SourceText) -> bool:
     """Whether a sentence is about the same times as a clause: none differs or is missing."""
     other_months = set(_IN_MONTH.findall(clause)) - set(_IN_MONTH.findall(sentence))
@@ -161,9 +158,6 @@ def _dated(text: str) -> list[Value]:
 
 def _years(dated: Iterable[Value]) -> set[int]:
     return {year for value in dated for day in value.dates for year in day.years or ()}
-
-
-# ── Negation ─────────────────────────────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True, slots=True)

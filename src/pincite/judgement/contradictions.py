@@ -101,8 +101,6 @@ def _words(text: str) -> set[str]:
     return set(re.findall(r"\w+", text))
 
 
-# ── A negation ───────────────────────────────────────────────────────────────────────────────────
-
 _DENIED_VERB = re.compile(r"not\b|never\b|cannot\b|\w*n['’]t\b", re.IGNORECASE)
 _HALF_DENIED, _COMPARED = (
     re.compile(rf"\b(?:{alternatives('denials', name)})\b", re.IGNORECASE)
@@ -197,8 +195,6 @@ def _is_of_another(denial: Denial, sentence: str, clause: str) -> bool:
     return bool(subject) and subject.isdisjoint(roots(clause))
 
 
-# ── A word of the opposite meaning ───────────────────────────────────────────────────────────────
-
 _TAKES_OBJECT = frozenset({"gained", "lost", "won"})  # "lost the election" beside "gained 4 seats"
 
 
@@ -251,8 +247,6 @@ def contrary_by_word(claim: str, text: str, about: str) -> Witness | None:
             return Witness(WitnessKind.VALUE, word, opposite, Span(0, len(text)))
     return None
 
-
-# ── A name ───────────────────────────────────────────────────────────────────────────────────────
 
 # Where one name excludes another: who made, won or led something ("by"), and where something
 # happened that happens once. "From" and "in" alone do not: support comes from two countries, and a

@@ -138,9 +138,6 @@ def may_be_unverifiable(finding: Finding) -> bool:
     )
 
 
-# ── The findings of an article ───────────────────────────────────────────────────────────────────
-
-
 class _Group(IntEnum):
     """Findings are listed in this order."""
 

@@ -36,9 +36,6 @@ def _witness(claimed: str, stated: str, sentence: Span) -> Witness:
     return Witness(WitnessKind.VALUE, claimed, stated, sentence)
 
 
-# ── A figure or a date ───────────────────────────────────────────────────────────────────────────
-
-
 @dataclass(frozen=True, slots=True)
 class _Mention:
     """A value, and the text that states it."""
@@ -230,8 +227,6 @@ def _differs_elsewhere(own: _Mention, rival: _Mention) -> bool:
     return False
 
 
-# ── A cell ───────────────────────────────────────────────────────────────────────────────────────
-
 _QUALIFIES = re.compile(r"\b(?:of|for|in|at|from|with|without|among|under|to|on) (?:the |an? )?\Z")
 _FIGURE_BEFORE = re.compile(r"\d\S* \Z")
 
@@ -267,8 +262,6 @@ def _is_all_in_row(clause: str, row: tables.Row, source: SourceText) -> bool:
     narrows_header = after is not None and not headers.isdisjoint(roots(after[0]))
     return not (_FIGURE_BEFORE.search(before) and narrows_header)
 
-
-# ── A change ─────────────────────────────────────────────────────────────────────────────────────
 
 _UNREAL = re.compile(  # a forecast, a wish or a denial of a change
     r"\b(?:will|would|could|(?-i:may)|might|should|if|not|never|expect\w*|forecast\w*|predict\w*"
@@ -350,8 +343,6 @@ def _is_change_of(rest: str, change: Change, sentence: str, source: SourceText) 
         words = own or words
     return is_timely and is_on_topic(words, change.about, source, _LEAST_REST)
 
-
-# ── A rank ───────────────────────────────────────────────────────────────────────────────────────
 
 _FIELD = re.compile(r" (?:of|among) (?:the|all|its|their)\b[^,;]*\Z")
 _FIELD_ENDS = re.compile(r"[,;:.(]| (?:after|behind|for|and|but|with) ")

@@ -483,9 +483,6 @@ class LogitCache(CacheFile):
         return hashlib.sha256(content.encode("utf-8", "surrogatepass")).digest()[:16]
 
 
-# ── Two networks, by language ────────────────────────────────────────────────────────────────────
-
-
 class RoutedVerifier:
     """A `Verifier` of one network for some languages, and another one for others."""
 

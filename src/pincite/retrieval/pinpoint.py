@@ -118,9 +118,6 @@ def quoted_span(evidence: Evidence) -> Span:
     return evidence.quote_span or evidence.passage.span
 
 
-# ── Fragments of an address ──────────────────────────────────────────────────────────────────────
-
-
 def text_directives(fragment: str) -> list[TextDirective]:
     """Return the texts that an address's fragment asks a browser to highlight.
 

@@ -242,9 +242,6 @@ def _lacks_figure(reading: str, evidence: Evidence) -> bool:
     return bool(tables.unstated(reading, f"{evidence.passage.about}\n{evidence.quoted}"))
 
 
-# ── What a passage says of a reading ─────────────────────────────────────────────────────────────
-
-
 def with_stance(
     reading: str, evidence: Evidence, document: str, of_document: Sequence[Evidence] = ()
 ) -> Evidence:
@@ -281,9 +278,6 @@ def _is_elsewhere(reading: str, document: str) -> bool:
         return True
     is_any_named = any(words.is_named(name, document) for name in words.names(reading))
     return not is_any_named and bool(names.missing(reading, document))
-
-
-# ── What its sentences say alone ─────────────────────────────────────────────────────────────────
 
 
 def weigh_alone(reading: str, evidence: Evidence, margin: float) -> Evidence:

@@ -107,14 +107,6 @@ class _Rule:
     cover: _Cover = _Cover.SOME
 
 
-@dataclass(frozen=True, slots=True)
-class _Split:
-    """The parts of a text, and what they say of it."""
-
-    parts: list[str]
-    cover: _Cover
-
-
 def parts(text: str, language: str = "en") -> list[str]:
     """Return the statements directly inside a text; empty if it joins and ascribes nothing.
 
@@ -125,7 +117,7 @@ def parts(text: str, language: str = "en") -> list[str]:
         return []
     said = ascription(text, language)
     if said is None:
-        return _split(text, language).parts
+        return _split(text, language)[0]
     resolve = _without_pronoun if language == "en" else _resolve_german
     content = resolve(said.content, said.speaker) if said.content else None
     if content and said.denied:
@@ -140,21 +132,21 @@ def conjuncts(text: str, language: str = "en") -> list[str]:
     """
     if len(text) > LONGEST or ascription(text, language) is not None:
         return []
-    split = _split(text, language)
-    if split.cover is _Cover.MAIN:
-        return split.parts[:1]
+    found, cover = _split(text, language)
+    if cover is _Cover.MAIN:
+        return found[:1]
     n_clauses = len(_CLAUSE_BEGINS.findall(text))
-    is_complete = split.cover is _Cover.ALL and len(split.parts) > max(1, n_clauses)
-    return split.parts if is_complete else []
+    is_complete = cover is _Cover.ALL and len(found) > max(1, n_clauses)
+    return found if is_complete else []
 
 
-def _split(text: str, language: str) -> _Split:
-    """Split a text by the first rule that finds parts."""
+def _split(text: str, language: str) -> tuple[list[str], _Cover]:
+    """Return the parts of a text by the first rule that finds some, and what they cover."""
     bare = text.strip(MARKS) if text.count('"') % 2 == 0 else text
     for rule in _RULES.get(language, ()):
-        if parts := rule.find(bare):
-            return _Split(parts, rule.cover)
-    return _Split([], _Cover.SOME)
+        if found := rule.find(bare):
+            return found, rule.cover
+    return [], _Cover.SOME
 
 
 def _verdict(text: str, language: str = "en") -> list[str]:

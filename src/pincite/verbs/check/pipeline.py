@@ -265,9 +265,6 @@ def _text_ids(passages: Sequence[Passage]) -> list[int]:
     return errors.attempted(with_copies, lambda _: ids)
 
 
-# ── Retrieval ────────────────────────────────────────────────────────────────────────────────────
-
-
 @dataclass(frozen=True, slots=True)
 class PassageFinder:
     """Finds passages in a corpus. A text that several pages share is found once."""

@@ -251,9 +251,6 @@ def _priors(hits: Sequence[Hit]) -> dict[str, float]:
     return priors
 
 
-# ── What a page says of itself ───────────────────────────────────────────────────────────────────
-
-
 def _headline(document: Document) -> str:
     return document.meta.get(HEADLINE, document.title)
 

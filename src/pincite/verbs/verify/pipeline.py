@@ -189,17 +189,11 @@ class VerifyPipeline:
             finding = self._group(claim, as_cited) if as_cited != checked else finding
             if claim.earlier and finding.label is not Label.SUPPORTED:
                 finding = self._with_earlier(claim, as_cited, written, finding)
-        failing = finding.label is not Label.SUPPORTED
-        if self.better and (failing or claim.wants_source or self.suggest == "all"):
-            finding = self._with_better_sources(self.better, finding, written)
+        is_failing = finding.label is not Label.SUPPORTED
+        if self.better and (is_failing or claim.wants_source or self.suggest == "all"):
+            search = partial(self.better.add_to, finding, written)
+            finding = errors.attempted(search, partial(_with_failure, finding))
         return only_quotes(finding)
-
-    def _with_better_sources(
-        self, better: BetterSources, finding: Finding, written: str | None
-    ) -> Finding:
-        return errors.attempted(
-            lambda: better.add_to(finding, written), lambda why: replace(finding, failed=why)
-        )
 
     def with_sources(self, uncited: Uncited, written: str | None = None) -> Uncited:
         """Add sources that could be cited for a sentence."""
@@ -213,8 +207,6 @@ class VerifyPipeline:
             excluded=finding.excluded,
             failed=finding.failed,
         )
-
-    # ── Reading and judging sources ──────────────────────────────────────────────────────────────
 
     def _obtain(self, citation: Citation, written: str | None) -> ReadSource:
         nothing = ReadSource(citation, CitedSource(Unchecked(citation.url or "", Reason.EMPTY)))
@@ -302,8 +294,6 @@ class VerifyPipeline:
                 stated = replace(claim, text=clause.text, own=None)
                 yield _ClauseInSource(clause, n, cascade.Page(stated, passages))
 
-    # ── Deciding on a citation ───────────────────────────────────────────────────────────────────
-
     def _check_all(self, claim: Claim, sources: Sequence[ReadSource]) -> list[_Checked]:
         def check(some: Sequence[ReadSource]) -> list[_Checked]:
             read = self._judge_sources(claim, some)
@@ -380,8 +370,6 @@ class VerifyPipeline:
         is_near = decide.is_near(evidence, self.threshold)
         return not is_near and shared(claim.text, evidence.quoted) < LEAST_SHARED
 
-    # ── Deciding on a claim ──────────────────────────────────────────────────────────────────────
-
     def _group(self, claim: Claim, checked: Sequence[_Checked]) -> Finding:
         results = tuple(one.result for one in checked)
         together = self._together(claim, [one.read.evidence for one in checked])
@@ -444,8 +432,6 @@ class VerifyPipeline:
             label=Label.SUPPORTED,
             score=decide.group_score(results, together),
         )
-
-    # ── Pages that changed since they were cited ─────────────────────────────────────────────────
 
     def _as_cited(
         self, claim: Claim, checked: Sequence[_Checked], written: str | None
@@ -560,6 +546,10 @@ def worth_asking(findings: Sequence[Finding]) -> list[int]:
     return sorted(readable, key=change, reverse=True)
 
 
+def _with_failure(finding: Finding, why: Failed) -> Finding:
+    return replace(finding, failed=why)
+
+
 def _with_note(evidence: Evidence, note: Note) -> Evidence:
     return replace(evidence, notes=(*evidence.notes, note))
 
@@ -637,8 +627,6 @@ def _changed(today: _Checked, archived: _Checked) -> Changed | None:
         return None
     return Changed(now.copy, now.outcome, now.label)
 
-
-# ── A user's own copies ──────────────────────────────────────────────────────────────────────────
 
 # Own copies are used for judging and are never shared. A finding keeps only a short quote of one
 # and its SHA-256. The context of the quote is removed from the finding itself, so that no report
