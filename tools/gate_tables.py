@@ -17,8 +17,8 @@ from support.table_files import CASES, FILES, TableCase, read_cases, written
 
 from pincite.documents.read import read_bytes
 from pincite.judgement import decide
-from pincite.judgement.claim_parts import missing_atoms
 from pincite.judgement.contradictions import discard_rebutted
+from pincite.judgement.findings import missing_atoms
 from pincite.models import weights
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.text.passages import cited_passages

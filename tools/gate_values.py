@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pincite.judgement import decide
-from pincite.judgement.claim_parts import missing_atoms
+from pincite.judgement.findings import missing_atoms
 from pincite.models import weights
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.text import names, quantities

@@ -40,7 +40,7 @@ STAGES = {
     ),
     "claims in the source's words": ("pincite/text/paraphrase.py",),
     "quotes and reasons": ("_evidence (pincite/models/verifier.py",),
-    "what a page lacks": ("pincite/judgement/claim_parts.py",),
+    "what a page lacks": ("pincite/judgement/findings.py",),
     "choice of passages": ("pincite/retrieval/cascade.py",),
     "cutting": ("pincite/text/passages.py", "pincite/text/sentences.py"),
     "search and indexes": ("pincite/corpus/",),

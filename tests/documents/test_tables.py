@@ -10,7 +10,7 @@ from support.table_files import CASES, FILES, TableCase, TableClaim, read_cases,
 from pincite.documents.read import read_bytes
 from pincite.documents.tables import GROUP_WORDS, LINE_WORDS, Cell, grid_of, lines_of
 from pincite.judgement import decide
-from pincite.judgement.claim_parts import missing_atoms
+from pincite.judgement.findings import missing_atoms
 from pincite.models import weights
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.text.passages import cited_passages

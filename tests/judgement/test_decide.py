@@ -9,8 +9,7 @@ from support.judged import ALL, BOTH, DEAD, NONE, SAID, atom, evidence, result
 from support.rows import each_row
 
 from pincite.judgement import decide
-from pincite.judgement.claim_parts import missing_atoms
-from pincite.judgement.findings import relabel
+from pincite.judgement.findings import missing_atoms, relabel
 from pincite.types import (
     NO_TRUST,
     Citation,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from pincite import errors
 from pincite.judgement import decide
-from pincite.judgement.claim_parts import atoms, missing_atoms
+from pincite.judgement.findings import atoms, missing_atoms
 from pincite.judgement.retraction import Retraction, retraction_of
 from pincite.library.exclusions import WITHOUT_LIST, Exclusions
 from pincite.library.private_copies import citation_keys, document_keys

@@ -19,14 +19,15 @@ from pincite import errors
 from pincite.documents.dates import stated_date
 from pincite.documents.text import code_of
 from pincite.judgement import decide
-from pincite.judgement.claim_parts import (
+from pincite.judgement.contradictions import discard_rebutted
+from pincite.judgement.findings import (
     beyond_quote,
     complementary,
     contradicted_words,
+    decide_on_claim,
+    decide_on_source,
     missing_atoms,
 )
-from pincite.judgement.contradictions import discard_rebutted
-from pincite.judgement.findings import decide_on_claim, decide_on_source
 from pincite.judgement.retraction import with_retraction
 from pincite.library.exclusions import WITHOUT_LIST, Exclusions, copied_from
 from pincite.library.private_copies import mentions, names_of

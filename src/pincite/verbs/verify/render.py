@@ -9,7 +9,7 @@ from itertools import dropwhile, groupby
 from typing import Any, cast
 
 from pincite import errors
-from pincite.judgement.claim_parts import contradicted_words
+from pincite.judgement.findings import contradicted_words
 from pincite.notes import IN_ENGLISH, Language, Note, said
 from pincite.references import outcomes
 from pincite.report import cells, templates
